@@ -1,0 +1,91 @@
+# `make` says what there is to make. Only python3 (3.11 or newer) with venv and pip is needed.
+# Stamps inside the environments hang on pyproject.toml: a second run uses no network.
+
+PYTHON ?= python3
+VENV := .venv
+OLD := .venv-duckdb15
+OLD_DUCKDB := 1.5.5
+PYTEST := $(VENV)/bin/python -m pytest
+PYTEST_ARGS ?= -n 2 --dist loadfile
+
+# An environment does not survive a move of its folder: forget the stamps of one made elsewhere.
+$(foreach env,$(VENV) $(OLD),$(shell [ "$$(cat $(env)/.made 2>/dev/null)" = "$(CURDIR)" ] || \
+  rm -f $(env)/.made $(env)/.installed $(env)/.developing))
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+unexport PYTHONPATH PYTHONHOME
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-fast test-all test-services test-duckdb15 lint format clean python
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.installed ## read data/, print the 1.3B page, write it with charts to out/
+	$(VENV)/bin/bench ingest data/
+	$(VENV)/bin/bench report --model 1.3B
+	$(VENV)/bin/bench report --model 1.3B -o out
+
+test: $(VENV)/.developing ## every test that needs no service
+	$(PYTEST) -m "not services" $(PYTEST_ARGS)
+
+test-fast: $(VENV)/.developing ## without the slow tests, stops at the first failure
+	$(PYTEST) -m "not services and not slow" -x -q $(PYTEST_ARGS)
+
+test-all: test test-services test-duckdb15 ## every test, on both lines of DuckDB
+
+# No test needs a service yet: the day one does, this is where Debian's packages are installed.
+test-services: $(VENV)/.developing
+	@if ! grep -rlE 'mark\.services' tests --include='*.py' >/dev/null; then \
+	  echo '*** services: no test needs a Debian service, nothing was installed, nothing left out ***'; \
+	elif [ "$$(id -u)" != 0 ]; then \
+	  echo '*** services: SKIPPED, their Debian packages cannot be installed without root ***' >&2; \
+	else \
+	  $(PYTEST) -m services $(PYTEST_ARGS); \
+	fi
+
+test-duckdb15: $(OLD)/.developing
+	@echo '*** the same tests on duckdb $(OLD_DUCKDB) ***'
+	$(OLD)/bin/python -m pytest -m "not services" $(PYTEST_ARGS)
+
+lint: $(VENV)/.developing ## ruff, its format and mypy; changes nothing
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+format: $(VENV)/.developing ## let ruff mend and format
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+clean: ## remove environments, builds, caches and out/; the warehouse bench.duckdb stays
+	rm -rf $(VENV) $(OLD) build dist out *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './.git/*' -type d -prune -exec rm -rf {} +
+
+python:
+	@command -v $(PYTHON) >/dev/null || \
+	  { echo 'error: no $(PYTHON) here: install Python 3.11 or newer, or say: make PYTHON=python3.12' >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "error: $$($(PYTHON) -V) is too old: 3.11 or newer is needed; try: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+	  { echo 'error: $(PYTHON) has no venv: on Debian, apt-get install python3-venv' >&2; exit 1; }
+
+$(VENV)/.made $(OLD)/.made: | python
+	rm -rf $(@D)
+	$(PYTHON) -m venv $(@D)
+	@echo '$(CURDIR)' >$@
+
+# `bench` alone, for the demo.
+$(VENV)/.installed: pyproject.toml | $(VENV)/.made
+	$(VENV)/bin/python -m pip install --quiet -e .
+	@touch $@
+
+# With the tools; `bench` is in it.
+$(VENV)/.developing: pyproject.toml | $(VENV)/.made
+	$(VENV)/bin/python -m pip install --quiet -e '.[dev]'
+	@touch $(VENV)/.installed $@
+
+$(OLD)/.developing: pyproject.toml | $(OLD)/.made
+	$(OLD)/bin/python -m pip install --quiet -e '.[dev]' 'duckdb==$(OLD_DUCKDB)'
+	@touch $@

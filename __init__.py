@@ -1,0 +1,73 @@
+"""A warehouse and reporter for LLM-training benchmark results.
+
+>>> import bench
+>>> w = bench.open("bench.duckdb")          # what `bench ingest` has made
+>>> w = bench.read("logs/", "README.md")    # or logs and tables, in memory
+>>> w.configurations("tp = 4")              # a pandas DataFrame
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .schema.api import Bench
+    from .schema.catalogue import Formula, Metric
+
+__all__ = ["formulas", "metrics", "open", "read"]
+
+
+def open(path: str | PathLike[str] = "bench.duckdb", *, lock_timeout: float = 5.0) -> Bench:
+    """The warehouse file at `path`; a writer is waited for `lock_timeout` seconds.
+
+    Raises BenchError when there is none, Locked or Incompatible when it cannot be read.
+    """
+    from pathlib import Path
+
+    from .schema.api import Bench
+    from .schema.warehouse import open_read
+
+    open_read(Path(path), lock_timeout).close()
+    return Bench(Path(path), lock_timeout=lock_timeout)
+
+
+def read(*paths: str | PathLike[str]) -> Bench:
+    """Logs and benchmark tables, files or folders, read into memory.
+
+    Raises BenchError when a path does not exist or cannot be read, NothingRecognised when none
+    holds a log or a table.
+    """
+    from pathlib import Path
+
+    from .ingest.pipeline import ingest_into
+    from .schema.api import Bench
+    from .schema.errors import BenchError, NothingRecognised
+    from .schema.warehouse import in_memory
+
+    warehouse = in_memory()
+    try:
+        summary = ingest_into(warehouse, [Path(path) for path in paths], Path.cwd())
+        for uri, reason in summary.failed:
+            raise BenchError(f"cannot read {uri}", why=reason)
+        if not summary.new:
+            why = f"{len(summary.skipped)} files hold neither a training log nor a benchmark table"
+            raise NothingRecognised("nothing recognised", why=why)
+    except BaseException:
+        warehouse.close()
+        raise
+    return Bench(warehouse=warehouse)
+
+
+def formulas() -> tuple[Formula, ...]:
+    """Every formula: name, title, unit, source, what it counts, expression."""
+    from .schema.catalogue import formulas
+
+    return formulas()
+
+
+def metrics() -> tuple[Metric, ...]:
+    """Every metric: name, view, title, unit, source."""
+    from .schema.catalogue import metrics
+
+    return metrics()

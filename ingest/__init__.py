@@ -1,0 +1,1 @@
+"""Text to records: documents with tables, and training logs."""

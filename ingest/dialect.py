@@ -1,0 +1,151 @@
+"""Log formats: one TOML file of `dialects/` each, proved by its own sample lines."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from importlib.resources.abc import Traversable
+
+from ..schema.errors import BenchError
+from .declaration import SAMPLE_WORDS, Toml, broken, only, parse, reader, texts
+from .pattern import Pattern
+from .record import Fields, Record
+from .segments import Segments
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A line of a real log, where it was found, and the whole row it gives."""
+
+    line: str
+    source: str
+    row: Fields
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One log format: how its lines are found and read, and what they mean for a run."""
+
+    name: str
+    title: str
+    url: str
+    reads: str
+    hints: tuple[str, ...]  # one of them stands on every line of the format
+    reader: Segments | Pattern
+    samples: tuple[Sample, ...]
+    framework: str | None = None
+    set: Fields = field(default_factory=dict)
+    opens: str | None = None  # a block that this line opens,
+    closes: str | None = None  # closes,
+    within: str | None = None  # or has to stand in
+    starts_run: bool = False
+    refines: str | None = None  # a failure of this status is better told by this line
+
+    def read(self, text: str) -> Record | None:
+        """The first record of this format on the line."""
+        for hint in self.hints:
+            if hint in text:
+                break
+        else:
+            return None
+        record = self.reader.read(self.name, self.reads, text)
+        if record is not None and self.set:
+            record = replace(record, fields=self.set | record.fields)
+        return record
+
+
+def load(file: Traversable) -> Dialect:
+    """One format from its file; a sample that gives another row than it says is an error."""
+    toml = parse(file)
+    words = ("framework", "opens", "closes", "within", "refines")
+    optional = {word: str(toml[word]) if word in toml else None for word in words}
+    dialect = Dialect(
+        name=file.name.removesuffix(".toml"),
+        title=str(toml["title"]),
+        url=str(toml["url"]),
+        reads=str(toml["reads"]),
+        hints=texts(file, "hint", toml["hint"]),
+        reader=reader(file, toml),
+        samples=_samples(file, toml),
+        set=_set(file, toml),
+        starts_run=toml.get("starts_run") is True,
+        **optional,
+    )
+    for number, sample in enumerate(dialect.samples, 1):
+        _prove(file, dialect, number, sample)
+    return dialect
+
+
+def _set(file: Traversable, toml: Toml) -> Fields:
+    fields = toml.get("set", {})
+    if not isinstance(fields, Mapping):
+        raise broken(file, "`set` is no table")
+    return dict(fields)
+
+
+def _samples(file: Traversable, toml: Toml) -> tuple[Sample, ...]:
+    samples = toml["sample"]
+    if not isinstance(samples, list):
+        raise broken(file, "`sample` is no list: write [[sample]]")
+    for number, sample in enumerate(samples, 1):
+        only(file, f"sample {number}", sample, SAMPLE_WORDS)
+        if not sample.keys() >= SAMPLE_WORDS:
+            raise broken(file, f"sample {number} lacks one of line, source, row")
+    return tuple(Sample(sample["line"], sample["source"], sample["row"]) for sample in samples)
+
+
+def _prove(file: Traversable, dialect: Dialect, number: int, sample: Sample) -> None:
+    record = dialect.read(sample.line)
+    if record is None:
+        raise broken(file, f"sample {number} is not read by its own format", sample.line)
+    if record.fields != sample.row:
+        ours = {k: v for k, v in record.fields.items() if sample.row.get(k) != v}
+        lost = {k: v for k, v in sample.row.items() if k not in record.fields}
+        raise broken(file, f"sample {number} gives another row", f"read {ours}, missing {lost}")
+
+
+def load_folder(folder: Traversable) -> tuple[Dialect, ...]:
+    """Every format of a folder, in the order of trying."""
+    files = sorted((f for f in folder.iterdir() if f.name.endswith(".toml")), key=lambda f: f.name)
+    ordered = in_order([load(file) for file in files])
+    for dialect in ordered:
+        for sample in dialect.samples:
+            winner = claimant(ordered, dialect, sample)
+            if winner != dialect.name:
+                what = f"format {dialect.name}: its sample is read as {winner}"
+                raise BenchError(what, why=sample.line, hint="make the pattern of one of them tell")
+    return ordered
+
+
+def claimant(ordered: Iterable[Dialect], own: Dialect, sample: Sample) -> str | None:
+    """The format that gets a sample of `own`."""
+    for dialect in ordered:
+        if dialect.within in (None, own.within) and dialect.read(sample.line):
+            return dialect.name
+    return None
+
+
+def in_order(dialects: Iterable[Dialect]) -> tuple[Dialect, ...]:
+    """Who reads the fewest of the others' samples is tried first; nobody numbers them by hand."""
+    every = list(dialects)
+    taken = {d.name: {o.name for o in every if o is not d and _reads_any(d, o)} for d in every}
+    count = {d.name: sum(_reads_any(d, o) for o in every if o is not d) for d in every}
+    for first in every:
+        for second in every:
+            mutual = first.name in taken[second.name] and second.name in taken[first.name]
+            if first.name < second.name and mutual and count[first.name] == count[second.name]:
+                what = f"formats {first.name} and {second.name} read each other's samples"
+                raise BenchError(what, hint="make one pattern stricter: order is not set by hand")
+    return tuple(sorted(every, key=lambda d: (count[d.name], d.name)))
+
+
+def _reads_any(dialect: Dialect, other: Dialect) -> int:
+    return sum(dialect.read(sample.line) is not None for sample in other.samples)
+
+
+@functools.cache
+def dialects() -> tuple[Dialect, ...]:
+    """The formats that come with the package, in the order of trying."""
+    return load_folder(resources.files(__package__).joinpath("dialects"))

@@ -1,0 +1,268 @@
+"""A markdown document -> tables with the facts that reach them, quoted log lines, statements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from .context import (
+    Fact,
+    configuration,
+    devices_named,
+    is_launch,
+    machine_facts,
+    one_liner,
+    phrases_in,
+    reaches_back,
+    same_device,
+)
+from .headings import is_benchmark
+from .markdown import Heading, Table, TextLine, blocks
+from .statements import Statement, formula_statement, legend_in, statements_in
+
+_GENERAL = re.compile(
+    r"\b(?:overview|set-?up|hyper-?parameters?|configurations?|config|common|environment|model|notations?|settings?)\b",
+    re.I,
+)
+_REMARKS = re.compile(r"^(?:comments?|notes?|remarks?|caveats?)\b", re.I)
+_EVERYWHERE = (
+    "device",
+    "devices_per_node",
+    "seq_len",
+)  # where a document says it once, it says it for all
+
+
+@dataclass(slots=True)
+class Section:
+    """A heading and what has been stated under it so far."""
+
+    heading: Heading | None
+    general: bool = False
+    facts: list[Fact] = field(default_factory=list)
+    tables: list[FoundTable] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class FoundTable:
+    """A table with its headings and the facts that reach it, weakest first."""
+
+    table: Table
+    number: int | None
+    path: tuple[Heading, ...]
+    facts: list[Fact]
+    near: list[Fact] = field(default_factory=list)  # those of the text right above it
+    continues: FoundTable | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A line that may be a quoted log line, with the facts above it, weakest first."""
+
+    line: TextLine
+    facts: tuple[Fact, ...]
+
+
+@dataclass(slots=True)
+class Document:
+    """All that a document holds; `everywhere` reaches every table that states nothing itself."""
+
+    title: str | None = None
+    tables: list[FoundTable] = field(default_factory=list)
+    quotes: list[Quote] = field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)
+    legends: list[Statement] = field(default_factory=list)
+    everywhere: list[Fact] = field(default_factory=list)
+    lines: int = 0
+    text_lines: int = 0
+
+
+def read_document(text: str) -> Document:
+    """Read a whole document."""
+    reader = _Reader()
+    for block in blocks(text):
+        reader.take(block)
+    return reader.finish(text.count("\n") + (not text.endswith("\n")))
+
+
+class _Reader:
+    """Walks the blocks in order; `sections` is the path from the document to this heading."""
+
+    def __init__(self) -> None:
+        self.document = Document()
+        self.sections = [Section(None)]
+        self.lead: list[TextLine] = []
+        self.mentions: list[Fact] = []
+        self.previous: list[FoundTable] = []
+        self.formula_first = False
+        self.stated_since_table = False
+
+    def take(self, block: Heading | TextLine | Table) -> None:
+        if isinstance(block, Heading):
+            self._heading(block)
+        elif isinstance(block, TextLine):
+            self._line(block)
+        else:
+            self._table(block)
+
+    def finish(self, lines: int) -> Document:
+        while len(self.sections) > 1:
+            self._close()
+        self.document.lines = lines
+        self.document.everywhere = list(_unanimous(self.mentions))
+        return self.document
+
+    def _heading(self, heading: Heading) -> None:
+        self.lead = []
+        self.formula_first = False
+        facts = phrases_in(heading.text, heading.line, "heading")
+        self.mentions += facts
+        if self.document.title is None and not self.document.tables:
+            self.document.title = heading.text
+            self.sections[0].facts += [replace(fact, scope="document") for fact in facts]
+        while len(self.sections) > 1 and _level(self.sections[-1]) >= heading.level:
+            self._close()
+        general = self.sections[-1].general or (
+            bool(_GENERAL.search(heading.text)) and not facts and heading.level > 1
+        )
+        self.sections.append(Section(heading, general, facts))
+
+    def _close(self) -> None:
+        section = self.sections.pop()
+        if section.general and not section.tables:
+            self.sections[-1].facts += [replace(fact, scope="section") for fact in section.facts]
+        if section.tables:
+            self.previous = section.tables
+            self.sections[-1].tables += section.tables
+
+    def _line(self, line: TextLine) -> None:
+        self.document.text_lines += 1
+        facts = configuration(line.text, line.line)
+        formula = [] if facts else one_liner(line.text, line.line)
+        machine = [] if facts else machine_facts(line.text, line.line, "line")
+        of_nodes = is_launch(line.text) or "node" in line.text.lower()
+        self.sections[-1].facts += facts or formula or (machine if of_nodes else [])
+        self.mentions += facts or [*machine, *devices_named(line.text, line.line)]
+        if facts and reaches_back(line.text):
+            for found in self.previous:
+                found.facts[:0] = [replace(fact, scope="document") for fact in facts]
+        self.stated_since_table |= bool(facts or formula)
+        if formula:
+            self._formula_behind(formula)
+        self.document.quotes.append(Quote(line, tuple(self._facts())))
+        self._state(line, facts, formula)
+        self.lead = (
+            [*self.lead, line] if self.lead and self.lead[-1].line == line.line - 1 else [line]
+        )
+
+    def _formula_behind(self, formula: list[Fact]) -> None:
+        """A formula right after a table computes that table's TFLOPs."""
+        tables = self.sections[-1].tables
+        if not tables:
+            self.formula_first = True
+        elif not self.formula_first:
+            found: FoundTable | None = tables[-1]
+            while found:
+                found.facts += formula
+                found = found.continues
+
+    def _state(self, line: TextLine, facts: list[Fact], formula: list[Fact]) -> None:
+        self.document.statements += statements_in(line.text, line.line, facts)
+        stated = formula_statement(line.text, line.line, formula)
+        legend = None if line.code else legend_in(line.text, line.line)
+        self.document.statements += [stated] if stated else []
+        self.document.legends += [legend] if legend else []
+        heading = self.sections[-1].heading
+        if (
+            heading
+            and _REMARKS.match(heading.text)
+            and not (facts or legend or line.code or "<" in line.text)
+        ):
+            self.document.statements.append(Statement(line.line, "comment", line.text.strip()))
+
+    def _table(self, table: Table) -> None:
+        number = None
+        if is_benchmark(table.header.cells):
+            number = 1 + sum(found.number is not None for found in self.document.tables)
+        near = self._near()
+        continues = None if near else self._continued(table)
+        near = continues.near if continues else near
+        path = tuple(section.heading for section in self.sections if section.heading)
+        found = FoundTable(table, number, path, [*self._facts(), *near], near, continues)
+        self.sections[-1].facts += [
+            fact for fact in near if fact.field == "recompute" and not continues
+        ]
+        self.document.tables.append(found)
+        self.sections[-1].tables.append(found)
+        self.lead = []
+        self.stated_since_table = False
+
+    def _near(self) -> list[Fact]:
+        """What the text right above a table says of it."""
+        lead = " ".join(line.text.strip() for line in self.lead if not line.code)
+        return (
+            phrases_in(lead, self.lead[-1].line, "line")
+            if lead and not configuration(lead, 1)
+            else []
+        )
+
+    def _continued(self, table: Table) -> FoundTable | None:
+        """The table above, when this one has its headings and nothing was stated in between."""
+        above = self.sections[-1].tables
+        same = above and sorted(above[-1].table.header.cells) == sorted(table.header.cells)
+        return above[-1] if same and not self.stated_since_table else None
+
+    def _facts(self) -> list[Fact]:
+        return [fact for section in self.sections for fact in section.facts]
+
+
+def resolve(facts: Sequence[Fact], name: str, size: float | None) -> Fact | None:
+    """The strongest fact of a field that holds for rows of `size` (1e9 parameters; None: any)."""
+    for fact in reversed(facts):
+        if fact.field == name and (
+            fact.only_size is None or size is None or fact.only_size == size
+        ):
+            return fact
+    return None
+
+
+def stated(
+    facts: Sequence[Fact], everywhere: Sequence[Fact], names: Iterable[str], size: float | None
+) -> dict[str, Fact]:
+    """The facts that hold for rows of `size`, by field; a fuller name of the same device wins."""
+    reach = [*everywhere, *facts]
+    found = {name: fact for name in sorted(names) if (fact := resolve(reach, name, size))}
+    fuller = next((fact for fact in everywhere if fact.field == "device"), None)
+    near = found.get("device")
+    if near and fuller and same_device(near.value or "", fuller.value or ""):
+        found["device"] = max(near, fuller, key=lambda fact: len(fact.value or ""))
+    _with_memory(found, resolve(facts, "device_memory", size))
+    return found
+
+
+def _with_memory(found: dict[str, Fact], memory: Fact | None) -> None:
+    """`16GB nodes:` below a device of 32 GB means the same device with 16."""
+    device = found.get("device")
+    if device and memory and re.search(r"-\d+GB$", device.value or ""):
+        named = re.sub(r"\d+GB$", f"{memory.value}GB", device.value or "")
+        if named != device.value:
+            found["device"] = replace(memory, field="device", value=named)
+
+
+def _unanimous(mentions: Sequence[Fact]) -> Iterator[Fact]:
+    """Facts that a document states somewhere and contradicts nowhere."""
+    for name in _EVERYWHERE:
+        stated = [fact for fact in mentions if fact.field == name and fact.value]
+        if not stated:
+            continue
+        longest = max(stated, key=lambda fact: len(fact.value or ""))
+        if all(_agree(name, fact.value or "", longest.value or "") for fact in stated):
+            yield replace(longest, scope="document", only_size=None)
+
+
+def _agree(name: str, value: str, longest: str) -> bool:
+    return same_device(value, longest) if name == "device" else value == longest
+
+
+def _level(section: Section) -> int:
+    return section.heading.level if section.heading else 0

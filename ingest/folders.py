@@ -1,0 +1,82 @@
+"""The files below the paths that a user names."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from ..schema.errors import BenchError
+from .source import is_candidate
+
+_SKIPPED = frozenset(("venv", "node_modules", "__pycache__"))
+Unreadable = Callable[[Path, OSError], None]
+
+
+def files_below(paths: Iterable[Path], unreadable: Unreadable) -> list[Path]:
+    """Every file named, and those of folders that may be logs or tables; no file twice.
+
+    Files come before links to them, so that a file goes by its own name; a folder reached again
+    through a link is not entered again, so loops end. Hidden files and folders have to be named.
+    `unreadable` is told of what cannot be looked into. Raises BenchError for a path that does not
+    exist.
+    """
+    found: list[Path] = []
+    entered: set[str] = set()
+    for path in paths:
+        try:
+            mode = path.stat().st_mode
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise BenchError(f"no such file or folder: {path}", hint="check the path") from error
+        except OSError as error:
+            unreadable(path, error)
+            continue
+        if stat.S_ISDIR(mode):
+            found += _walk(path, entered, unreadable)
+        elif stat.S_ISREG(mode):
+            found.append(path)
+        else:
+            unreadable(path, OSError("not a regular file: save it to one"))
+    found.sort(key=os.path.islink)
+    return list({os.path.realpath(file): file for file in reversed(found)}.values())[::-1]
+
+
+def uri_of(path: Path, root: Path) -> str:
+    """The name of a file in the warehouse: its path from the ingest root, however it was given.
+
+    A file that does not lie below the root as named is looked for without the links on its way.
+    Bytes of a name that are no UTF-8 stand as `\\xff`.
+    """
+    absolute, base = os.path.abspath(path), os.path.abspath(root)
+    relative = os.path.relpath(absolute, base)
+    if relative.startswith(".."):
+        folder, name = os.path.split(absolute)
+        relative = os.path.relpath(
+            os.path.join(os.path.realpath(folder), name), os.path.realpath(base)
+        )
+    return os.fsencode(Path(relative).as_posix()).decode("utf-8", "backslashreplace")
+
+
+def _walk(folder: Path, entered: set[str], unreadable: Unreadable) -> Iterator[Path]:
+    real = os.path.realpath(folder)
+    if real in entered:
+        return
+    entered.add(real)
+    try:
+        with os.scandir(folder) as scan:
+            entries = sorted(scan, key=lambda entry: entry.name)
+    except OSError as error:
+        unreadable(folder, error)
+        return
+    for entry in entries:
+        path = folder / entry.name
+        try:
+            is_folder, is_file = entry.is_dir(), entry.is_file()
+        except OSError as error:
+            unreadable(path, error)
+            continue
+        if is_folder and not entry.name.startswith(".") and entry.name not in _SKIPPED:
+            yield from _walk(path, entered, unreadable)
+        elif is_file and is_candidate(path):
+            yield path

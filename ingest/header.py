@@ -1,0 +1,151 @@
+"""What a run states about itself before it trains: arguments and header lines, typed."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from dataclasses import dataclass, field
+from importlib import resources
+
+from ..schema.rows import Rows
+from .cast import CASTS, is_absent
+from .record import Fields, Record
+from .secrets import redact
+
+RUN_COLUMNS = frozenset({
+    "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "seq_len", "vocab", "swiglu", "dtype",
+    "recompute", "train_iters", "params_stated",
+})  # fmt: skip
+TOPOLOGY_COLUMNS = frozenset({
+    "ranks", "dp", "tp", "pp", "cp", "ep", "vpp", "mbs", "gbs", "grad_accum", "zero_stage",
+    "sequence_parallel",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One declared argument: our column and how its text becomes a value."""
+
+    name: str
+    column: str
+    type: str = "varchar"
+    when: str | None = None
+    values: dict[str, object] | None = None
+
+    def value(self, text: str) -> object:
+        """The typed value; None where the text says nothing."""
+        return CASTS[self.type](text) if self.values is None else self.values.get(text)
+
+
+@functools.cache
+def declared_arguments() -> tuple[Argument, ...]:
+    """The arguments of `arguments.toml`."""
+    text = resources.files(__package__).joinpath("arguments.toml").read_text(encoding="utf-8")
+    return tuple(Argument(**argument) for argument in tomllib.loads(text)["argument"])
+
+
+@dataclass(slots=True)
+class Header:
+    """The facts of one run, stored as they come; typed at the end."""
+
+    run_id: str
+    rows: Rows
+    arguments: dict[str, str] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)  # of arguments and of header columns
+    stated: Fields = field(default_factory=dict)
+
+    def argument(self, record: Record, line: int) -> None:
+        """One line of the arguments block; a block printed twice is one."""
+        name, value = str(record.fields["name"]), str(record.fields.get("value", ""))
+        if name in self.arguments:
+            self._check_again(name, value, line)
+            return
+        # Text within the value may be what tells a secret (`--token x`), so it is redacted too.
+        self.arguments[name] = redact(name, value)
+        self.lines[name] = line
+        self._fact(name, self.arguments[name], line, "arguments")
+
+    def _check_again(self, name: str, value: str, line: int) -> None:
+        if redact(name, value) != self.arguments[name]:
+            message = f"argument {name} is stated twice, the first value is kept"
+            self.rows.warn("argument_conflict", message, line)
+
+    def state(self, record: Record, line: int) -> None:
+        """One header line; of a column stated twice the first value counts."""
+        for column, value in record.fields.items():
+            if column not in self.stated:
+                self.stated[column] = value
+                self.lines[column] = line
+                self._fact(column, redact(column, str(value)), line, "header")
+
+    def on_rank(self, record: Record, line: int) -> None:
+        """Parameters that one model-parallel rank holds."""
+        fields = record.fields
+        count = fields.get("parameters", fields.get("billions"))
+        unit = "" if "parameters" in fields else " billion"
+        name = f"parameters on rank {fields['rank']}"
+        if name not in self.lines:
+            self.lines[name] = line
+            self.stated.setdefault("parameters_on_rank", fields.get("parameters"))
+            self._fact(name, f"{count}{unit}", line, "header")
+
+    def _fact(self, name: str, raw: str, line: int, scope: str) -> None:
+        value = None if is_absent(raw) else raw
+        self.rows.add(
+            "facts",
+            run_id=self.run_id,
+            field=name,
+            value=value,
+            raw=raw,
+            line=line,
+            scope=scope,
+            how="stated",
+        )
+
+    def columns(self) -> Fields:
+        """Every column that arguments or header lines give; the arguments' value counts."""
+        columns: Fields = {}
+        for argument in declared_arguments():
+            value = self._value(argument)
+            if value is not None and columns.get(argument.column) is None:
+                columns[argument.column] = value
+                self._compare(argument, value)
+        for column in (RUN_COLUMNS | TOPOLOGY_COLUMNS) & self.stated.keys():
+            if column not in columns:
+                columns[column] = self.stated[column]
+        self._whole_model(columns)
+        return columns
+
+    def _value(self, argument: Argument) -> object:
+        text = self.arguments.get(argument.name)
+        if text is None or (argument.when and self.arguments.get(argument.when) != "True"):
+            return None
+        value = argument.value(text)
+        if value is None and argument.values is None and not is_absent(text):
+            message = f"argument {argument.name} is no {argument.type}: {text}"
+            self.rows.warn("argument_misfit", message, self.lines[argument.name])
+        return value
+
+    def _compare(self, argument: Argument, value: object) -> None:
+        other = self.stated.get(argument.column)
+        if other is not None and other != value:
+            message = (
+                f"{argument.column} is {value} in the arguments (line {self.lines[argument.name]}) "
+                f"and {other} here; the arguments' value is kept"
+            )
+            self.rows.warn("header_conflict", message, self.lines[argument.column])
+
+    def _whole_model(self, columns: Fields) -> None:
+        # With one model-parallel rank its parameters are the model's; sums would count tied
+        # embeddings twice, so for more ranks only the facts tell.
+        parts = [columns.get(column) or 1 for column in ("tp", "pp", "ep")]
+        known = columns.get("tp") is not None
+        on_rank = self.stated.get("parameters_on_rank")
+        if known and all(part == 1 for part in parts) and on_rank is not None:
+            columns.setdefault("params_stated", on_rank)
+
+    def framework(self) -> str | None:
+        """The framework with its version, where a header line states it."""
+        words = [self.stated.get(word) for word in ("framework", "version")]
+        text = " ".join(str(word) for word in words if word is not None)
+        return text or None

@@ -1,0 +1,108 @@
+"""Bytes of a log -> numbered lines, in bounded memory, what stands in front peeled off."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import resources
+from typing import BinaryIO
+
+# A piece between line ends or carriage returns longer than this is cut; no log line comes near.
+PIECE_LIMIT = 1 << 20
+BOM = b"\xef\xbb\xbf"
+# Escape sequences: control (colours, clear screen), operating system (titles), two-character ones.
+ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
+MOST_PREFIXES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One piece of text of line `number`; pieces between carriage returns share a number."""
+
+    number: int
+    text: str
+    prefixes: tuple[str, ...] = ()
+    errors: int = 0  # characters that are no UTF-8
+    cut: bool = False
+
+
+def read_lines(stream: BinaryIO) -> Iterator[Line]:
+    """The lines of a log: split on line feeds, pieces between carriage returns one by one."""
+    number = 0
+    while chunk := stream.readline(PIECE_LIMIT):
+        number += 1
+        if number == 1:
+            chunk = chunk.removeprefix(BOM)
+        if len(chunk) >= PIECE_LIMIT - len(BOM) and not chunk.endswith(b"\n"):
+            yield from _long_line(stream, number, chunk)
+            continue
+        body = chunk.removesuffix(b"\n").removesuffix(b"\r")
+        if b"\r" not in body:
+            yield _line(number, body)
+            continue
+        for piece in body.split(b"\r"):
+            if piece:
+                yield _line(number, piece)
+
+
+def _long_line(stream: BinaryIO, number: int, chunk: bytes) -> Iterator[Line]:
+    """A line of many chunks (a progress bar may redraw for hours): pieces as they end."""
+    rest, cut = b"", False
+    while chunk:
+        ended = chunk.endswith(b"\n")
+        *pieces, last = (rest + chunk.removesuffix(b"\n")).split(b"\r")
+        for piece in pieces:
+            if piece:
+                yield _line(number, piece[:PIECE_LIMIT], cut or len(piece) > PIECE_LIMIT)
+            cut = False
+        rest, cut = last[:PIECE_LIMIT], cut or len(last) > PIECE_LIMIT
+        if ended:
+            break
+        chunk = stream.readline(PIECE_LIMIT)
+    if rest:
+        yield _line(number, rest, cut)
+
+
+def _line(number: int, body: bytes, cut: bool = False) -> Line:
+    text, errors = _decode(body)
+    prefixes, text = peel(text)
+    return Line(number, text, prefixes, errors, cut)
+
+
+def _decode(body: bytes) -> tuple[str, int]:
+    try:
+        return body.decode("utf-8"), 0
+    except UnicodeDecodeError:
+        text = body.decode("utf-8", "replace")
+        return text, text.count("\ufffd") - body.count("\ufffd".encode())
+
+
+def peel(text: str) -> tuple[tuple[str, ...], str]:
+    """What launchers and loggers put in front of a line, and the line as the program printed it."""
+    if "\x1b" in text:
+        text = ANSI.sub("", text)
+    if "\0" in text:
+        text = text.replace("\0", "")
+    prefixes: tuple[str, ...] = ()
+    match = _prefix()
+    while len(prefixes) < MOST_PREFIXES and (found := match(text)):
+        prefixes += (found.group().strip(),)
+        text = text[found.end() :]
+    return prefixes, text
+
+
+@functools.cache
+def declared_prefixes() -> list[dict[str, object]]:
+    """The prefixes of `prefixes.toml`, with their sample lines."""
+    text = resources.files(__package__).joinpath("prefixes.toml").read_text(encoding="utf-8")
+    prefixes: list[dict[str, object]] = tomllib.loads(text)["prefix"]
+    return prefixes
+
+
+@functools.cache
+def _prefix() -> Callable[[str], re.Match[str] | None]:
+    pattern = "|".join(f"(?:{prefix['pattern']})" for prefix in declared_prefixes())
+    return re.compile(pattern).match

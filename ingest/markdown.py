@@ -1,0 +1,193 @@
+"""Blocks of a markdown document, with line numbers; table rows are split byte-exactly.
+
+markdown-it-py finds headings, fences and containers. Rows are split by our own splitter: the
+parser drops spacing and surplus cells, and does not see a table whose separator row is too short.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from markdown_it import MarkdownIt
+
+_SEPARATOR = re.compile(r"^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
+_QUOTE = re.compile(r"^\s{0,3}(?:>\s?)+")
+_DRAWN = re.compile(r"--|:-|-:")
+_BEGIN, _END = re.compile(r"^\s*<!--\s*bench:begin\b"), re.compile(r"^\s*<!--\s*bench:end\b")
+_SPLIT = re.compile(r"(?<!\\)((?:\\\\)*)\|")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    line: int
+    level: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextLine:
+    """A line outside tables; `code` inside a fence or an indented block."""
+
+    line: int
+    text: str
+    code: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    line: int
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A pipe table as found; `separator` holds the alignments."""
+
+    header: TableRow
+    separator_line: int | None
+    alignment: tuple[str, ...]
+    rows: tuple[TableRow, ...]
+
+    @property
+    def last_line(self) -> int:
+        return self.rows[-1].line if self.rows else (self.separator_line or self.header.line)
+
+
+Block = Heading | TextLine | Table
+
+
+def split_row(text: str) -> tuple[str, ...]:
+    """The cells of a pipe row, trimmed; an escaped pipe belongs to its cell."""
+    body = text.strip()
+    body = body.removeprefix("|")
+    parts: list[str] = []
+    start = 0
+    for found in _SPLIT.finditer(body):
+        parts.append(body[start : found.end() - 1])
+        start = found.end()
+    if body[start:].strip():
+        parts.append(body[start:])
+    return tuple(part.strip() for part in parts)
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The blocks of a document in order."""
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    headings, code, hidden = _structure(text)
+    hidden |= _generated(lines)
+    at = 0
+    while at < len(lines):
+        number = at + 1
+        if number in hidden:
+            at += 1
+            continue
+        if number in headings:
+            yield headings[number]
+            at += 1
+            continue
+        table = None if number in code else _table_at(lines, at, code, headings)
+        if table:
+            yield table
+            at = table.last_line
+            continue
+        if lines[at].strip():
+            yield TextLine(number, lines[at], number in code)
+        at += 1
+
+
+def _generated(lines: Sequence[str]) -> set[int]:
+    """Lines between the markers of a page that bench wrote: they are no source."""
+    hidden: set[int] = set()
+    begin: int | None = None
+    for number, line in enumerate(lines, 1):
+        if _BEGIN.match(line):
+            begin = number
+        elif begin is not None and _END.match(line):
+            hidden.update(range(begin, number + 1))
+            begin = None
+    return hidden
+
+
+def _table_at(
+    lines: Sequence[str], at: int, code: set[int], headings: dict[int, Heading]
+) -> Table | None:
+    if at + 1 >= len(lines) or "|" not in lines[at] or not _is_separator(lines[at + 1]):
+        return None
+    header = TableRow(at + 1, split_row(_unquote(lines[at])))
+    alignment = tuple(_alignment(cell) for cell in split_row(_unquote(lines[at + 1])))
+    rows: list[TableRow] = []
+    blank = 0
+    for place in range(at + 2, len(lines)):
+        text = _unquote(lines[place])
+        if not text.strip() and blank < 2:
+            blank += 1
+            continue
+        if "|" not in text or place + 1 in code or place + 1 in headings:
+            break
+        row = TableRow(place + 1, split_row(text))
+        if _starts_table(lines, place, row) or (blank and not _continues(text, row, header)):
+            break
+        blank = 0
+        rows.append(row)
+    return Table(header, at + 2, alignment, tuple(rows))
+
+
+def _continues(text: str, row: TableRow, header: TableRow) -> bool:
+    """Whether a row after a blank line belongs to the table above: it has most of its cells."""
+    return text.lstrip().startswith("|") and 2 * len(row.cells) > len(header.cells)
+
+
+def _starts_table(lines: Sequence[str], place: int, row: TableRow) -> bool:
+    """Whether a row is the header of the next table: words, with a separator under them.
+
+    A row of single dashes is no separator here, but one of values not measured.
+    """
+    below = lines[place + 1] if place + 1 < len(lines) else ""
+    words = not any(cell in ("", "-") or cell[0].isdigit() for cell in row.cells)
+    return words and _is_separator(below) and bool(_DRAWN.search(below))
+
+
+def _is_separator(line: str) -> bool:
+    text = _unquote(line)
+    return "|" in text and bool(_SEPARATOR.match(text))
+
+
+def _unquote(line: str) -> str:
+    return _QUOTE.sub("", line)
+
+
+def _alignment(cell: str) -> str:
+    left, right = cell.startswith(":"), cell.endswith(":")
+    return "center" if left and right else "right" if right else "left" if left else "none"
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark").enable("table")
+
+
+def _structure(text: str) -> tuple[dict[int, Heading], set[int], set[int]]:
+    """Headings by line, lines of code, and lines of no interest (fence marks, comments)."""
+    headings: dict[int, Heading] = {}
+    code: set[int] = set()
+    hidden: set[int] = set()
+    tokens = _parser().parse(text)
+    for place, token in enumerate(tokens):
+        if token.map is None:
+            continue
+        first, last = token.map
+        if token.type == "heading_open":
+            heading = Heading(first + 1, int(token.tag[1]), tokens[place + 1].content)
+            headings[first + 1] = heading
+            hidden.update(range(first + 2, last + 1))
+        elif token.type == "fence":
+            hidden.update({first + 1, last})
+            code.update(range(first + 2, last))
+        elif token.type == "code_block":
+            code.update(range(first + 1, last + 1))
+        elif token.type == "html_block" and token.content.lstrip().startswith("<!--"):
+            hidden.update(range(first + 1, last + 1))
+    return headings, code, hidden

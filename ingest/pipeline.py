@@ -1,0 +1,216 @@
+"""Paths -> the warehouse: read outside the lock, commit whole files, tell what happened."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..schema.arrow import to_arrow
+from ..schema.ledger import Ledger, read_ledger
+from ..schema.rows import Rows
+from ..schema.store import Load, store
+from ..schema.warehouse import LOCK_TIMEOUT_S, Warehouse, open_read, open_write, require_folder
+from .folders import files_below, uri_of
+from .source import PARSER_VERSION, Changed, fingerprint, read_file
+
+_BATCH_ROWS = 200_000
+_BATCH_BYTES = 64 << 20
+_ATTEMPTS = 3  # at a file that changes while it is read, and at one that another process stores
+
+
+@dataclass(frozen=True, slots=True)
+class Warning:
+    """A remark on one line of a file; line None: the file as a whole."""
+
+    uri: str
+    line: int | None
+    code: str
+    message: str
+
+
+@dataclass(slots=True)
+class FormatCount:
+    """What the files of one kind and format gave."""
+
+    files: int = 0
+    runs: int = 0
+    rows: int = 0
+    lines: int = 0
+    lines_unread: int = 0
+
+
+@dataclass(slots=True)
+class Summary:
+    """What an ingest did; `formats` is keyed by (kind, format)."""
+
+    formats: dict[tuple[str, str], FormatCount] = field(default_factory=dict)
+    known: int = 0
+    copies: int = 0
+    skipped: list[str] = field(default_factory=list)
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    warnings: list[Warning] = field(default_factory=list)
+    tables_other: int = 0
+    sizes: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def new(self) -> int:
+        """Files whose rows were read."""
+        return sum(count.files for count in self.formats.values())
+
+
+Progress = Callable[[str], None]
+
+
+def ingest(
+    paths: Iterable[Path],
+    db: Path,
+    *,
+    lock_timeout: float = LOCK_TIMEOUT_S,
+    progress: Progress | None = None,
+) -> Summary:
+    """Read logs and tables below `paths` into the warehouse file `db`, made with its first row.
+
+    Known, unchanged files are left alone. Files are committed whole, several in one transaction;
+    the warehouse is locked only while a batch is committed. Raises Locked, Incompatible,
+    BenchError; what was committed before stays, and the same call goes on from there.
+    """
+    summary = Summary()
+    stale = _ingest_once(paths, db, lock_timeout, summary, progress)
+    for _ in range(_ATTEMPTS):
+        if not stale:
+            return summary
+        # Another process changed what these files are copies of: plan them afresh.
+        again = Summary()
+        stale = _ingest_once(stale, db, lock_timeout, again, progress)
+        summary.failed += again.failed
+    summary.failed += [(str(path), "another process keeps storing it: try again") for path in stale]
+    return summary
+
+
+def ingest_into(warehouse: Warehouse, paths: Iterable[Path], root: Path) -> Summary:
+    """The same into a warehouse in memory; uris are relative to `root`."""
+    reading = _Reading(root, read_ledger(warehouse), Summary())
+    for batch in _batches(reading.loads(paths)):
+        store(warehouse, batch)
+    return reading.summary
+
+
+def _ingest_once(
+    paths: Iterable[Path],
+    db: Path,
+    lock_timeout: float,
+    summary: Summary,
+    progress: Progress | None,
+) -> list[Path]:
+    """One pass; gives the files whose plan another process has overtaken."""
+    reading = _Reading(db.absolute().parent, _known(db, lock_timeout), summary, progress)
+    stale: list[Path] = []
+    for batch in _batches(reading.loads(paths)):
+        with open_write(db, lock_timeout) as warehouse:
+            stale += [reading.paths[load.uri] for load in store(warehouse, batch)]
+    return stale
+
+
+def _known(db: Path, lock_timeout: float) -> Ledger:
+    if not db.exists():
+        require_folder(db)
+        return Ledger()
+    with open_read(db, lock_timeout) as warehouse:
+        return read_ledger(warehouse)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """Files on their way to loads; `paths` says where each uri was read."""
+
+    root: Path
+    ledger: Ledger
+    summary: Summary
+    progress: Progress | None = None
+    paths: dict[str, Path] = field(default_factory=dict)
+
+    def loads(self, paths: Iterable[Path]) -> Iterator[Load]:
+        """What there is to store, file by file; the rest is counted in the summary."""
+        for path in files_below(paths, self._fail):
+            uri = uri_of(path, self.root)
+            self.paths[uri] = path
+            if self.progress:
+                self.progress(uri)
+            try:
+                load = self._load(path, uri)
+            except OSError as error:
+                self._fail(path, error)
+                continue
+            if load:
+                yield load
+
+    def _fail(self, path: Path, error: OSError) -> None:
+        self.summary.failed.append((uri_of(path, self.root), error.strerror or str(error)))
+
+    def _load(self, path: Path, uri: str) -> Load | None:
+        for _ in range(_ATTEMPTS):
+            try:
+                return self._load_once(path, uri)
+            except Changed:
+                continue
+        raise OSError("it changes while it is read: try again when it is complete")
+
+    def _load_once(self, path: Path, uri: str) -> Load | None:
+        sha256, size = fingerprint(path)
+        plan = self.ledger.plan(uri, sha256, PARSER_VERSION)
+        if plan is None:
+            self.summary.known += 1
+            return None
+        if self.ledger.holds(plan.load_id):
+            self.summary.copies += 1
+            self.ledger.note(plan)
+            return Load(plan, size, None)
+        read = read_file(path, sha256, size, plan.source_id)
+        if read.kind is None:
+            self.summary.skipped.append(uri)
+            return None
+        tables = to_arrow(read.rows)
+        self.ledger.note(plan)
+        _count(self.summary, uri, read.rows)
+        self.summary.tables_other += read.coverage.tables_other if read.coverage else 0
+        return Load(plan, size, tables)
+
+
+def _count(summary: Summary, uri: str, rows: Rows) -> None:
+    by_table = rows.by_table
+    source = by_table["sources"][0]
+    key = (str(source["kind"]), str(source["format"] or "?"))
+    count = summary.formats.setdefault(key, FormatCount())
+    count.files += 1
+    count.runs += len(by_table.get("runs", ()))
+    count.rows += sum(
+        len(by_table.get(name, ())) for name in ("cells", "iterations", "measurements")
+    )
+    count.lines += int(str(source["lines"]))
+    count.lines_unread += int(str(source["lines_unread"]))
+    summary.warnings += [
+        Warning(uri, _int(row.get("line")), str(row["code"]), str(row["message"]))
+        for row in by_table.get("warnings", ())
+    ]
+    models = (run.get("model") for run in by_table.get("runs", ()))
+    summary.sizes.update(str(model) for model in models if model)
+
+
+def _int(value: object) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _batches(loads: Iterable[Load]) -> Iterator[Sequence[Load]]:
+    batch: list[Load] = []
+    rows = size = 0
+    for load in loads:
+        batch.append(load)
+        size += load.size
+        rows += sum(table.num_rows for table in load.tables.values()) if load.tables else 0
+        if rows >= _BATCH_ROWS or size >= _BATCH_BYTES:
+            yield batch
+            batch, rows, size = [], 0, 0
+    if batch:
+        yield batch

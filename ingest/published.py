@@ -1,0 +1,205 @@
+"""A table of a document -> rows of tables, cells, runs, topology, measurements and facts."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+
+from ..schema.rows import Rows, content_id
+from .cells import Cell, parse_cell
+from .context import Fact
+from .document import FoundTable, stated
+from .footnotes import Footnotes
+from .headings import Column, column_of
+from .markdown import Table, TableRow
+from .results import Result, in_seconds, results
+from .row import AROUND, MODEL, TOPOLOGY, PublishedRow, columns_once
+from .secrets import redact
+from .status import flags_of, status_of
+
+
+@dataclass(slots=True)
+class RowReader:
+    """Turns the tables of one source into rows."""
+
+    source_id: str
+    rows: Rows
+    footnotes: Footnotes = field(default_factory=Footnotes)
+    everywhere: Sequence[Fact] = ()
+    _seen: Counter[str] = field(default_factory=Counter)
+
+    def add(self, found: FoundTable, form: str) -> None:
+        """Add one table and, when it is a benchmark table, its cells and runs."""
+        table = found.table
+        known = [column_of(heading) for heading in table.header.cells]
+        columns = columns_once(known if found.number is not None else [None] * len(known))
+        table_id = self._id("table", table.header.cells)
+        self._add_table(found, table_id, columns, form)
+        if found.number is None:
+            return
+        self._warn_of_shape(table)
+        read = [(row, _parse(row, columns)) for row in table.rows if any(row.cells)]
+        bare_seconds = _has_seconds([cells for _, cells in read], columns)
+        for number, (row, cells) in enumerate(read, 1):
+            self._add_cells(table_id, number, row, cells, columns)
+            self._add_run(table_id, number, row, cells, columns, found.facts, bare_seconds)
+
+    def _id(self, kind: str, cells: Sequence[str]) -> str:
+        """An identity that outlives changes elsewhere: the text, and which of its kind it is."""
+        text = "|".join(cells)
+        self._seen[text] += 1
+        return content_id(self.source_id, kind, text, self._seen[text])
+
+    def _add_table(
+        self, found: FoundTable, table_id: str, columns: Sequence[Column | None], form: str
+    ) -> None:
+        table = found.table
+        self.rows.add(
+            "tables",
+            source_id=self.source_id,
+            table_id=table_id,
+            number=found.number,
+            form=form,
+            header_line=table.header.line,
+            separator_line=table.separator_line,
+            last_line=table.last_line,
+            headings=list(table.header.cells),
+            columns=[column.name if column else "" for column in columns],
+            alignment=list(table.alignment),
+            heading_path=[heading.text for heading in found.path],
+            heading_lines=[heading.line for heading in found.path],
+            filler_lines=[row.line for row in table.rows if not any(row.cells)],
+        )
+
+    def _warn_of_shape(self, table: Table) -> None:
+        width = len(table.header.cells)
+        if table.separator_line and len(table.alignment) != width:
+            message = f"the separator row has {len(table.alignment)} cells, the header {width}"
+            self.rows.warn("short_separator", message, table.separator_line)
+        for row in table.rows:
+            if any(row.cells) and len(row.cells) != width:
+                message = f"{len(row.cells)} cells under {width} headings"
+                self.rows.warn("ragged_row", message, row.line)
+
+    def _add_cells(
+        self,
+        table_id: str,
+        number: int,
+        row: TableRow,
+        cells: Sequence[Cell],
+        columns: Sequence[Column | None],
+    ) -> None:
+        for place, cell in enumerate(cells):
+            column = columns[place] if place < len(columns) else None
+            if cell.misfit:
+                self.rows.warn("type_misfit", f"{cell.raw!r}: {cell.misfit}", row.line)
+            self.rows.add(
+                "cells",
+                table_id=table_id,
+                line=row.line,
+                row_number=number,
+                column_number=place + 1,
+                name=column.name if column else None,
+                raw=cell.raw,
+                kind=cell.kind,
+                value=cell.value,
+                decimals=cell.decimals,
+                unit=cell.unit,
+                text=cell.text,
+                marks=list(cell.marks),
+                misfit=cell.misfit,
+                pieces=json.dumps(cell.pieces, ensure_ascii=False),
+            )
+
+    def _add_run(
+        self,
+        table_id: str,
+        number: int,
+        row: TableRow,
+        cells: Sequence[Cell],
+        columns: Sequence[Column | None],
+        facts: Sequence[Fact],
+        bare_seconds: bool,
+    ) -> None:
+        by_name = {c.name: cell for cell, c in zip(cells, columns, strict=False) if c}
+        own_size = by_name["size"].value if "size" in by_name else None
+        around = stated(facts, self.everywhere, AROUND - set(by_name), own_size)
+        read = PublishedRow(row.line, cells, by_name, around)
+        measured = list(results(cells, columns, bare_seconds))
+        status = status_of(by_name, columns, measured, self.footnotes)
+        run_id = self._id("row", row.cells)
+        self.rows.add(
+            "runs",
+            source_id=self.source_id,
+            run_id=run_id,
+            origin="row",
+            table_id=table_id,
+            row_number=number,
+            line=row.line,
+            last_line=row.line,
+            model=read.model(),
+            params_b=read.params_b(),
+            **{name: read.integer(name) for name in MODEL},
+            framework=read.word("framework"),
+            device=read.word("device"),
+            dtype=read.dtype(),
+            recompute=read.recompute(),
+            async_launch=read.flag("async_launch"),
+            status=status.status,
+            status_reason=status.reason,
+            status_line=status.line,
+            kind=status.kind,
+            flags=flags_of(cells, columns, self.footnotes),
+            date=next(iter(read.pieces("date")), None),
+            job_ids=read.pieces("job"),
+            notes=read.notes(),
+        )
+        topology = {name: read.integer(name) for name in TOPOLOGY}
+        self.rows.add("topology", run_id=run_id, procs_per_node=read.procs_per_node(), **topology)
+        self._add_details(run_id, read, measured, facts)
+
+    def _add_details(
+        self, run_id: str, read: PublishedRow, measured: Sequence[Result], facts: Sequence[Fact]
+    ) -> None:
+        for result in measured:
+            flags = sorted(self.footnotes.flags(result.marks))
+            fields = asdict(result) | {"marks": list(result.marks)}
+            self.rows.add("measurements", run_id=run_id, line=read.line, flags=flags, **fields)
+        for name, (value, kind, line) in read.env(facts).items():
+            safe = None if value is None else redact(name, value)
+            self.rows.add("env_flags", run_id=run_id, name=name, value=safe, kind=kind, line=line)
+        add_facts(self.rows, run_id, read.around)
+
+
+def add_facts(rows: Rows, run_id: str, facts: Mapping[str, Fact]) -> None:
+    """Add the facts around a run, each with the line that states it."""
+    for name, fact in facts.items():
+        rows.add(
+            "facts",
+            run_id=run_id,
+            field=name,
+            value=fact.value,
+            raw=fact.raw,
+            line=fact.line,
+            scope=fact.scope,
+            how="stated",
+        )
+
+
+def _parse(row: TableRow, columns: Sequence[Column | None]) -> list[Cell]:
+    return [
+        parse_cell(raw, columns[place] if place < len(columns) else None)
+        for place, raw in enumerate(row.cells)
+    ]
+
+
+def _has_seconds(rows: Sequence[Sequence[Cell]], columns: Sequence[Column | None]) -> bool:
+    """Whether a throughput column prints seconds somewhere: then its bare numbers are seconds."""
+    return any(
+        cell.unit and in_seconds(cell.unit)
+        for cells in rows
+        for cell, column in zip(cells, columns, strict=False)
+        if column and column.type == "throughput"
+    )

@@ -1,0 +1,62 @@
+"""Log lines that a document quotes: runs of one interval, tied to the configuration above."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..schema.rows import Rows, content_id
+from .context import INTEGERS, Fact
+from .document import Quote, resolve, stated
+from .published import add_facts
+from .quoted import read_quoted
+from .row import MODEL
+from .sizes import parse_size
+
+_WORDS = ("device", "dtype", "framework", "recompute")
+_TOPOLOGY = ("nodes", "dp", "tp", "pp", "cp", "ep", "mbs", "zero_stage", "devices_per_node")
+_OF_THE_RUN = ("train_iters",)
+
+
+def add_quote(
+    rows: Rows, quote: Quote, everywhere: Sequence[Fact], source_id: str, number: int
+) -> bool:
+    """Add the run of a quoted iteration line; False when the line is none."""
+    record = read_quoted(quote.line.text)
+    if record is None or "iteration" not in record.fields:
+        return False
+    around = _around(quote.facts, everywhere)
+    value = {name: _typed(fact) for name, fact in around.items()}
+    line = quote.line.line
+    run_id = content_id(source_id, "quote", record.raw.strip(), number)
+    rows.add(
+        "runs",
+        source_id=source_id,
+        run_id=run_id,
+        origin="quote",
+        line=line,
+        last_line=line,
+        model=value.get("size"),
+        **{name: value.get(name) for name in (*MODEL, *_WORDS)},
+        status="ok",
+        kind="measured",
+        flags=[],
+        job_ids=[],
+        train_iters=record.fields.get("train_iters"),
+    )
+    gbs = record.fields.get("gbs") or value.get("gbs")
+    topology = {name: value.get(name) for name in _TOPOLOGY}
+    rows.add("topology", run_id=run_id, gbs=gbs, **topology)
+    fields = {name: item for name, item in record.fields.items() if name not in _OF_THE_RUN}
+    rows.add("iterations", run_id=run_id, segment=1, interval_length=1, line=line, **fields)
+    add_facts(rows, run_id, around)
+    return True
+
+
+def _around(facts: Sequence[Fact], everywhere: Sequence[Fact]) -> dict[str, Fact]:
+    size = resolve(facts, "size", None)
+    params = parse_size(size.value) if size and size.value else None
+    return stated(facts, everywhere, (*MODEL, *_TOPOLOGY, *_WORDS, "gbs", "size"), params)
+
+
+def _typed(fact: Fact) -> object:
+    return int(fact.value) if fact.field in INTEGERS and fact.value else fact.value

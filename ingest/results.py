@@ -1,0 +1,112 @@
+"""The measured numbers of a row: metric, unit, value and the range of the printed digits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from .cells import Cell, failure_of
+from .headings import Column
+
+_SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+_SPELLED = {"msec": "ms", "mil": "ms", "sec": "s", "hou": "h"}
+_FLOPS = {"G": 1e-3, "T": 1.0, "P": 1e3}
+_MEMORY = re.compile(r"^\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[KMGT]i?B)\b")
+_NO_RATE_IN_TFLOPS = 1e9  # a device doing 1e9 TFLOP/s is one whose cell counts FLOP/s
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One measurement: `value` with its range `low` to `high` is in `unit`."""
+
+    metric: str
+    unit: str
+    value: float
+    low: float
+    high: float
+    raw: str
+    printed_unit: str | None
+    scope: str | None
+    marks: tuple[str, ...]
+
+
+def results(
+    cells: Sequence[Cell], columns: Sequence[Column | None], bare_seconds: bool
+) -> Iterator[Result]:
+    """The measurements of a row; `bare_seconds`: a throughput without a unit is a step time."""
+    named = {column.name for column in columns if column}
+    for cell, column in zip(cells, columns, strict=False):
+        if column is None:
+            continue
+        if column.name == "notes" and "mem" not in named:
+            yield from _memory_in_notes(cell)
+        elif column.role == "result" and cell.kind in ("number", "pair"):
+            yield from _result(cell, column, bare_seconds)
+
+
+def in_seconds(unit: str) -> float | None:
+    """The seconds of a time unit; None when it is none."""
+    word = unit.lower()
+    known = (_SPELLED.get(spelled, spelled) for spelled in (word, word.rstrip("s"), word[:3]))
+    return next((_SECONDS[name] for name in known if name in _SECONDS), None)
+
+
+def _result(cell: Cell, column: Column, bare_seconds: bool) -> Iterator[Result]:
+    meaning = _meaning(cell, column, bare_seconds)
+    if meaning is None or cell.value is None or cell.half is None:
+        return
+    metric, unit, scale = meaning
+    low, high = (cell.value - cell.half) * scale, (cell.value + cell.half) * scale
+    yield Result(
+        metric, unit, cell.value * scale, low, high, cell.raw, cell.unit or column.unit,
+        column.scope, cell.marks,
+    )  # fmt: skip
+
+
+def _meaning(cell: Cell, column: Column, bare_seconds: bool) -> tuple[str, str, float] | None:
+    """Metric, unit and the factor from the printed unit; None when the cell says too little."""
+    unit = cell.unit or column.unit or ""
+    if column.type == "throughput":
+        return _throughput(unit, bare_seconds)
+    if column.metric is None:
+        return None
+    if column.type == "time":
+        return column.metric, "s", in_seconds(unit) or 1.0
+    if column.type == "percent":
+        return column.metric, "1", 0.01 if unit == "%" or (cell.value or 0.0) > 1 else 1.0
+    if column.type == "memory":
+        return column.metric, unit, 1.0
+    if column.metric in ("tflops", "aggregate_pflops"):
+        return column.metric, column.unit or "", _flops_scale(cell, column)
+    return column.metric, column.unit or "", 1.0
+
+
+def _throughput(unit: str, bare_seconds: bool) -> tuple[str, str, float] | None:
+    scale = in_seconds(unit) or (1.0 if bare_seconds and not unit else None)
+    if scale:
+        return "step_time_s", "s", scale
+    device = "_per_device" if "gpu" in unit.lower() else ""
+    for stem, metric in (("sample", "samples_per_s"), ("token", "tokens_per_s")):
+        if unit.lower().startswith(stem):
+            return f"{metric}{device}", "1/s", 1.0
+    return None
+
+
+def _flops_scale(cell: Cell, column: Column) -> float:
+    if cell.unit:
+        own, printed = (_FLOPS[(text or "T")[0].upper()] for text in (column.unit, cell.unit))
+        return printed / own
+    in_flops = column.metric == "tflops" and (cell.value or 0.0) >= _NO_RATE_IN_TFLOPS
+    return 1e-12 if in_flops else 1.0
+
+
+def _memory_in_notes(notes: Cell) -> Iterator[Result]:
+    found = _MEMORY.match(notes.raw)
+    if not found or failure_of(notes.raw):  # `32GB OOMs` names the node, not what was used
+        return
+    value, half = float(found["number"]), 0.5 * 10.0 ** -len(found["number"].partition(".")[2])
+    unit = found["unit"]
+    yield Result(
+        "memory", unit, value, value - half, value + half, notes.raw, unit, None, notes.marks
+    )

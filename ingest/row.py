@@ -1,0 +1,134 @@
+"""One row of a published table: its cells by column, and the facts around it that hold for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from .cells import Cell
+from .context import INTEGERS, Fact, dtype_of
+from .headings import Column
+from .settings import Setting, clock_ghz, env_kind
+
+MODEL = ("layers", "hidden", "heads", "ffn_hidden", "seq_len", "vocab")
+TOPOLOGY = (
+    "nodes", "devices", "ranks", "dp", "dp_shard", "tp", "pp", "cp", "ep", "vpp", "mbs", "gbs",
+    "grad_accum", "zero_stage", "devices_per_node",
+)  # fmt: skip
+# Text around a table may speak of these; nodes, devices and DP are the table's own matter.
+AROUND = frozenset((
+    *MODEL, "tp", "pp", "cp", "ep", "mbs", "gbs", "zero_stage", "devices_per_node", "size",
+    "params_b", "device", "dtype", "framework", "recompute",
+))  # fmt: skip
+_YES_OR_NO = (0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedRow:
+    """A row as read; `around` holds only fields that the table has no column for."""
+
+    line: int
+    cells: Sequence[Cell]
+    by_name: Mapping[str, Cell]
+    around: Mapping[str, Fact]
+
+    def integer(self, name: str) -> int | None:
+        """A whole number from its cell, else from the text around; None when damaged or missing."""
+        cell = self.by_name.get(name)
+        if cell is None:
+            value = self._around(name)
+            return value if isinstance(value, int) else None
+        if cell.kind not in ("number", "settings") or cell.value is None or cell.misfit:
+            return None
+        if name == "dp_shard" and cell.value in _YES_OR_NO:
+            return None  # `FSDP` is also headed over yes (1) and no (0), and one shard is none
+        return int(cell.value)
+
+    def word(self, name: str) -> str | None:
+        """A text from its cell, else from the text around."""
+        cell = self.by_name.get(name)
+        if cell is None:
+            value = self._around(name)
+            return None if value is None else str(value)
+        return None if cell.kind == "missing" or cell.raw in ("-", "") else cell.raw
+
+    def dtype(self) -> str | None:
+        """The number format that a cell names (`amp_bf16`, `FP8-CS (FP8-MX)`), else its words."""
+        word = self.word("dtype")
+        return (dtype_of(word) or word) if word else None
+
+    def model(self) -> str | None:
+        """The size or model label as written."""
+        cell = self.by_name.get("size")
+        return self.word("size") if cell is None else cell.text
+
+    def params_b(self) -> float | None:
+        """Parameters in 1e9 of the label's cell, else as a formula around the table states them."""
+        cell = self.by_name.get("size")
+        if cell is not None:
+            return cell.value
+        stated = self._around("params_b")
+        return None if stated is None else float(str(stated))
+
+    def recompute(self) -> str | None:
+        """none, selective or full."""
+        cell = self.by_name.get("recompute")
+        if cell is None:
+            return self.word("recompute")
+        if cell.kind != "flag":
+            return None
+        return "selective" if cell.value is None else "full" if cell.value else "none"
+
+    def flag(self, name: str) -> bool | None:
+        """A yes or no."""
+        cell = self.by_name.get(name)
+        return None if cell is None or cell.value is None else bool(cell.value)
+
+    def pieces(self, kind: str) -> list[str]:
+        """The dates or job ids in the notes."""
+        notes = self.by_name.get("notes")
+        return [piece[1] for piece in (notes.pieces if notes else ()) if piece[0] == kind]
+
+    def notes(self) -> str | None:
+        """The remark of the row."""
+        notes = self.by_name.get("notes")
+        return notes.raw if notes and notes.raw and notes.kind != "missing" else None
+
+    def procs_per_node(self) -> int | None:
+        """Processes a node, where a setting in a cell states them."""
+        values = [s.value for s in self.settings() if s.name == "procs_per_node" and s.value]
+        return int(values[0]) if values and values[0].isdigit() else None
+
+    def settings(self) -> Iterator[Setting]:
+        """Settings written inside cells, and the clock of its own column."""
+        for cell in self.cells:
+            yield from cell.settings
+        freq = self.by_name.get("freq")
+        if freq and freq.value is not None:
+            yield Setting("clock_ghz", clock_ghz(f"{freq.value:g}{freq.unit or 'GHz'}"), "clock")
+
+    def env(self, facts: Sequence[Fact]) -> dict[str, tuple[str | None, str, int]]:
+        """Value, kind and line of each environment flag; a cell says more than the text around."""
+        flags = {
+            fact.field[4:]: (fact.value, env_kind(fact.field[4:]), fact.line)
+            for fact in facts
+            if fact.field.startswith("env:")
+        }
+        own = (setting for setting in self.settings() if setting.kind != "topology")
+        return flags | {s.name: (s.value, s.kind, self.line) for s in own}
+
+    def _around(self, name: str) -> object:
+        fact = self.around.get(name)
+        if fact is None:
+            return None
+        return int(fact.value) if name in INTEGERS and fact.value else fact.value
+
+
+def columns_once(columns: Sequence[Column | None]) -> list[Column | None]:
+    """The columns of a table; the first of two headings that mean the same keeps the name."""
+    seen: set[str] = set()
+    kept: list[Column | None] = []
+    for column in columns:
+        kept.append(column if column and column.name not in seen else None)
+        seen |= {column.name} if column else set()
+    return kept

@@ -1,0 +1,109 @@
+"""Secrets never enter the warehouse: values of names that look like one, and well-known shapes."""
+
+from __future__ import annotations
+
+import re
+
+REDACTED = "[redacted]"
+
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+# One of these words in a name is enough.
+SECRET = frozenset({
+    "secret", "secrets", "password", "passwords", "passwd", "passphrase", "passcode",
+    "credential", "credentials", "auth", "oauth", "authorization", "authtoken", "apikey",
+    "apitoken", "accesskey", "secretkey", "privatekey",
+})  # fmt: skip
+# These alone are a secret too, unless the words beside them speak of model, data or text.
+DOUBTFUL = frozenset(("key", "token", "pass", "pwd"))
+PLAIN = frozenset({
+    "query", "value", "head", "heads", "dim", "dims", "proj", "projection", "layer", "layers",
+    "norm", "linear", "cache", "sort", "primary", "foreign", "json", "dict", "dataset", "data",
+    "text", "image", "audio", "video", "label", "state", "param", "metric", "log", "loss", "num",
+    "max", "min", "per", "total", "type", "types", "policy", "dispatcher", "drop", "dropping",
+    "router", "expert", "moe", "eod", "eos", "bos", "sos", "pad", "unk", "mask", "masking", "sep",
+    "cls", "fim", "middle", "prefix", "suffix", "special", "null", "begin", "end", "start",
+    "stop", "size", "length", "len", "count", "counting", "rate", "ids", "embedding",
+    "embeddings", "forward", "backward", "one", "two", "single", "first", "second", "multi",
+    "use", "allow", "ambiguous", "position", "speculative", "random", "ltd", "extra", "shortcut",
+})  # fmt: skip
+# Beside `keys` and the like, in the plural, which is harmless by itself.
+PLURAL = frozenset(("keys", "tokens"))
+OWNERS = frozenset({
+    "api", "access", "private", "secret", "ssh", "auth", "account", "signing", "encryption", "hf",
+    "wandb",
+})  # fmt: skip
+HARMLESS = re.compile(r"(?:None|True|False|null|true|false|\*+|\[redacted\])?\Z")
+NUMERIC = re.compile(r"[-+\d.,eE\s\[\]()]{1,12}\Z")
+
+CLOSING = "\"',;)}]"
+NAME = r"[A-Za-z_][\w.-]*"
+# To the end of the word, quotes and blanks within them included: rather too much than a half.
+QUOTED_OR_WORD = r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|\S)+"""
+ASSIGNMENT = re.compile(
+    rf"""(?<![\w.-])(?P<name>[\d.-]*{NAME})(?P<is>["']?\s*(?:=|:(?!//))\s*)(?P<value>{QUOTED_OR_WORD})"""
+)
+OPTION = re.compile(rf"(?P<name>(?<![\w-])--?{NAME})(?P<is>\s+)(?P<value>(?!-){QUOTED_OR_WORD})")
+SCHEME = re.compile(r"(?P<is>\b(?:Bearer|Basic)\s+)(?P<value>(?!\[redacted\])[\w.~+/=-]{6,})", re.I)
+LOGIN = re.compile(
+    r"(?P<is>\b(?:wandb|huggingface-cli|hf)\s+(?:auth\s+)?login\s+)(?P<value>\w{16,})"
+)
+USERINFO = re.compile(r"(?P<is>(?<![\w+.-])[a-zA-Z][\w+.-]*://)(?!\[redacted\]@)[^\s/@\"']+@")
+SHAPE = re.compile(
+    r"""(?x) (?<![A-Za-z0-9]) (?:
+      hf_[A-Za-z0-9]{16,} | gh[pousr]_[A-Za-z0-9]{16,} | github_pat_\w{20,} | glpat-[\w-]{16,}
+    | (?:AKIA|ASIA)[0-9A-Z]{16} | sk-[\w-]{16,} | xox[abeoprs]-[\w-]{8,} | nvapi-[\w-]{16,}
+    | AIza[\w-]{30,} | eyJ[\w-]{8,2000}\.[\w-]{4,}\.[\w-]*
+    | -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY-----(?:(?!-----END).)* )"""
+)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a name, taken word by word, is one of a secret."""
+    words = [word.lower() for word in WORD.findall(name)]
+    found = set(words)
+    if found & SECRET or (found & PLURAL and found & OWNERS):
+        return True
+    if not found & DOUBTFUL or found & PLAIN:
+        return False
+    return words != ["pwd"]
+
+
+def redact(name: str, value: str) -> str:
+    """The value to store under a name: itself, unless the name or its shape says secret."""
+    if is_secret_name(name) and not _harmless(value, name):
+        return REDACTED
+    return redact_text(value)
+
+
+def _harmless(value: str, name: str) -> bool:
+    if HARMLESS.match(value):
+        return True
+    strong = {word.lower() for word in WORD.findall(name)} & SECRET
+    return not strong and NUMERIC.match(value) is not None
+
+
+def redact_text(text: str) -> str:
+    """Free text with secrets taken out; what stands around them stays."""
+    text = SHAPE.sub(REDACTED, text)
+    text = USERINFO.sub(rf"\g<is>{REDACTED}@", text)
+    text = SCHEME.sub(rf"\g<is>{REDACTED}", text)
+    text = LOGIN.sub(rf"\g<is>{REDACTED}", text)
+    text = OPTION.sub(_named, text)
+    return ASSIGNMENT.sub(_named, text)
+
+
+def redact_lines(text: str) -> str:
+    """A document with secrets taken out, line by line, so that every line keeps its number."""
+    return "\n".join(map(redact_text, text.split("\n")))
+
+
+def _named(found: re.Match[str]) -> str:
+    name, value = found["name"], found["value"]
+    bare = value.strip("\"'")
+    if not is_secret_name(name) or _harmless(bare, name) or bare.startswith(REDACTED[:-1]):
+        return found.group()
+    if bare.lower() in ("bearer", "basic"):
+        return found.group()
+    closing = CLOSING if value[0] not in "\"'" else CLOSING.strip("\"'")
+    tail = value[len(value.rstrip(closing)) :]
+    return f"{name}{found['is']}{REDACTED}{tail}"

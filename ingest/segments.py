@@ -1,0 +1,160 @@
+"""Records of `key: value |` segments behind an anchor.
+
+One declaration serves two ways of reading: line by line (here), and whole files in bulk: split on
+`|`, look the keys up once with `layout`, cast the slices by their `Field`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from .cast import double
+from .record import Field, Fields, Record, misfit
+
+Cast = Callable[[str], object]
+LAYOUTS_KEPT = 256
+MOST_KEYS = 200
+LOSS_NOTATION = re.compile(r"[-+]?\d\.\d+[eE][-+]?\d+\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """Undeclared keys with E-notation behind the last of `after` are losses; `main` is ours."""
+
+    after: tuple[str, ...] = ()
+    main: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What each segment is, for lines with the same keys: a column, a loss, or kept as printed."""
+
+    keys: tuple[str, ...]
+    columns: tuple[tuple[int, str, Cast], ...]
+    losses: tuple[int, ...]
+    kept: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """The reader of one segment declaration."""
+
+    anchor: re.Pattern[str]
+    groups: dict[str, Field]
+    keys: dict[str, Field]
+    requires: tuple[frozenset[str], ...]
+    losses: Losses | None = None
+    assign: str = ":"
+    _layouts: dict[tuple[str, ...], Layout | None] = field(default_factory=dict)
+
+    def layout(self, keys: tuple[str, ...]) -> Layout | None:
+        """How to read lines with these keys in this order; None: they are not of this dialect."""
+        if keys not in self._layouts:
+            if len(self._layouts) >= LAYOUTS_KEPT:
+                self._layouts.clear()
+            self._layouts[keys] = self._new_layout(keys)
+        return self._layouts[keys]
+
+    def _new_layout(self, keys: tuple[str, ...]) -> Layout | None:
+        if not all(group & set(keys) for group in self.requires):
+            return None
+        after, main = (self.losses.after, self.losses.main) if self.losses else ((), ())
+        start = max((keys.index(key) for key in after if key in keys), default=-1)
+        columns, losses, kept = [], [], []
+        for index, key in enumerate(keys):
+            declared = self.keys.get(key)
+            if key in keys[:index]:
+                continue
+            if declared is not None and declared.column is not None:
+                columns.append((index, declared.column, declared.cast))
+            elif key in main or (self.losses and declared is None and index > start):
+                losses.append(index)
+            else:
+                kept.append(index)
+        return Layout(keys, tuple(columns), tuple(losses), tuple(kept))
+
+    def read(self, dialect: str, reads: str, text: str) -> Record | None:
+        """The first record on this line; segments count only when closed by `|`."""
+        found = self.anchor.search(text)
+        if found is None:
+            return None
+        keys: list[str] = []
+        values: list[str] = []
+        pieces = text[found.end() :].split("|", MOST_KEYS)
+        for piece in pieces[:-1]:
+            key, assigned, value = piece.partition(self.assign)
+            if not assigned:
+                break
+            keys.append(key.strip())
+            values.append(value.strip())
+        layout = self.layout(tuple(keys))
+        if layout is None:
+            return None
+        after = "|".join(pieces[len(keys) :])
+        raw = text[found.start() : len(text) - len(after)]
+        fields, misfits = self._fields(found, layout, values)
+        return Record(dialect, reads, fields, raw, text[: found.start()], after, misfits)
+
+    def _fields(
+        self, found: re.Match[str], layout: Layout, values: list[str]
+    ) -> tuple[Fields, tuple[str, ...]]:
+        fields, misfits = group_fields(found, self.groups)
+        more: dict[str, str] = {}
+        for index, column, cast in layout.columns:
+            value = cast(values[index])
+            if value is not None:
+                fields[column] = value
+            else:
+                more[layout.keys[index]] = values[index]
+        misfits += tuple(key for key, text in more.items() if misfit(text))
+        losses = self._losses(layout, values, more)
+        for index in layout.kept:
+            more[layout.keys[index]] = values[index]
+        if losses:
+            fields["losses"] = losses
+            fields.update(self._main(losses))
+        if more:
+            fields["more"] = more
+        return fields, misfits
+
+    def _losses(self, layout: Layout, values: list[str], more: dict[str, str]) -> dict[str, float]:
+        losses: dict[str, float] = {}
+        main = self.losses.main if self.losses else ()
+        for index in layout.losses:
+            key, text = layout.keys[index], values[index]
+            value = None
+            if key in main or LOSS_NOTATION.match(text):
+                value = double(text)
+            if value is not None:
+                losses[key] = value
+            else:
+                more[key] = text
+        return losses
+
+    def _main(self, losses: dict[str, float]) -> Fields:
+        main = self.losses.main if self.losses else ()
+        return next(({"loss": losses[key]} for key in main if key in losses), {})
+
+    def cut_off(self, text: str) -> bool:
+        """Whether text behind a record is the start of a segment that was cut off."""
+        key = text.partition(self.assign)[0].strip()
+        known = [*self.keys, *(self.losses.main if self.losses else ())]
+        return bool(key) and any(name.startswith(key) for name in known)
+
+
+def group_fields(found: re.Match[str], groups: dict[str, Field]) -> tuple[Fields, tuple[str, ...]]:
+    """The named groups of a match as typed fields, and the names of those that do not fit."""
+    fields: Fields = {}
+    misfits: tuple[str, ...] = ()
+    for name, text in found.groupdict().items():
+        if text is None:
+            continue
+        spec = groups[name]
+        value = spec.cast(text.strip())
+        if value is not None:
+            fields[spec.column or name] = value
+        elif misfit(text.strip()):
+            misfits += (name,)
+    return fields, misfits

@@ -1,0 +1,56 @@
+"""CSV and TSV files with one header row, read by the headings and cell grammar of tables."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+
+from ..schema.rows import Rows
+from .coverage import Coverage
+from .document import FoundTable
+from .headings import is_benchmark
+from .markdown import Table, TableRow
+from .published import RowReader
+from .secrets import redact_lines
+
+_FIELD_LIMIT = 2**31 - 1  # that of the module, 128 KiB, would fail the file
+
+
+def read_separated(text: str, source_id: str, form: str) -> tuple[Rows, Coverage]:
+    """The one table of a file; `form` is csv or tsv."""
+    table = _table(redact_lines(text), form)
+    lines = text.count("\n") + (not text.endswith("\n"))
+    if table is None:
+        return Rows(), Coverage(form, None, None, lines, 0, lines, 0)
+    number = 1 if is_benchmark(table.header.cells) else None
+    rows = Rows()
+    RowReader(source_id, rows).add(FoundTable(table, number, (), []), form)
+    read = len(table.rows) + 1 if number else 0
+    other = 0 if number else 1
+    return rows, Coverage(form, form, None, lines, read, lines - read, 0, number or 0, other)
+
+
+def _table(text: str, form: str) -> Table | None:
+    csv.field_size_limit(_FIELD_LIMIT)
+    delimiter = "\t" if form == "tsv" else _delimiter(text)
+    found = list(_rows(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)))
+    if not found:
+        return None
+    header, *rows = found
+    return Table(header, None, ("none",) * len(header.cells), tuple(rows))
+
+
+def _rows(reader: Iterator[list[str]]) -> Iterator[TableRow]:
+    line = 1
+    for cells in reader:
+        # `#GPUs` is a heading, `# from the cluster` a remark
+        remark = cells and cells[0].startswith("#") and not is_benchmark(cells)
+        if any(cell.strip() for cell in cells) and not remark:
+            yield TableRow(line, tuple(cell.strip() for cell in cells))
+        line = reader.line_num + 1  # type: ignore[attr-defined]
+
+
+def _delimiter(text: str) -> str:
+    lines = (line for line in text.splitlines() if line.strip() and not line.startswith("#"))
+    return max(",;\t", key=next(lines, "").count)

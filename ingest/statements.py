@@ -1,0 +1,95 @@
+"""Other numbers and words that a document states: plans, days, constraints, legends, summaries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from .context import Fact
+from .headings import column_of
+from .pieces import MARK
+
+_DAYS = re.compile(
+    r"(?P<time>\d+(?:\.\d+)?)\s*(?:s|secs?|seconds)\s*/\s*it\w*\s*(?:=+>|-+>|→|:|=+)\s*(?P<days>\d+(?:\.\d+)?)\s*days?",
+    re.I,
+)
+_SUMMARY = re.compile(
+    r"(?P<time>\d+(?:\.\d+)?)\s*(?:s|secs?|seconds)\s*/\s*it\w*\s*\|\s*(?P<tflops>\d+(?:\.\d+)?)\s*TFLOP",
+    re.I,
+)
+_SETTING = re.compile(r"\b([A-Z]{2,})\s*=\s*0*(\d+)")
+_CONSTRAINT = re.compile(r"[A-Za-z(][\w()/*+ ]*?\s%\s\d+\s*=\s*0")
+_TOKENS = re.compile(r"\b(?P<number>\d+(?:\.\d+)?)\s?(?P<scale>[BT])\s+tokens\b", re.I)
+_LEGEND = re.compile(rf"^\s*(?:[-*]\s+)?(?P<mark>{MARK})\s*(?:[:=]\s*)?(?P<text>[^\s*^†‡§¶|/].*)$")
+_NOTATION = re.compile(r"^\s*[-*]?\s*(?P<name>[A-Za-z#][\w ./()%-]*?)\s+={1,2}\s+(?P<text>[^=].*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A row of the statements table, without its load."""
+
+    line: int
+    kind: str
+    raw: str
+    subject: str | None = None
+    value: float | None = None
+    unit: str | None = None
+    detail: dict[str, str] = field(default_factory=dict)
+
+
+def statements_in(text: str, line: int, facts: list[Fact]) -> Iterator[Statement]:
+    """The statements of one line outside tables; `facts` are its configuration, if it is one."""
+    raw = text.strip()
+    yield from _plan(raw, line, facts)
+    for found in _DAYS.finditer(raw):
+        yield Statement(
+            line, "days", raw, "days", float(found["days"]), "days", {"step_time_s": found["time"]}
+        )
+    summary = _SUMMARY.search(raw)
+    if summary:
+        detail = {name.lower(): value for name, value in _SETTING.findall(raw)}
+        detail |= {"step_time_s": summary["time"], "tflops": summary["tflops"]}
+        yield Statement(line, "summary", raw, detail=detail)
+    for found in _CONSTRAINT.finditer(raw.replace("`", " ` ")):
+        yield Statement(line, "constraint", raw, found[0].strip())
+    notation = None if facts or summary else _NOTATION.match(raw)
+    if notation and column_of(notation["name"]):
+        yield Statement(
+            line,
+            "notation",
+            raw,
+            notation["name"].strip(),
+            detail={"text": notation["text"].strip()},
+        )
+
+
+def formula_statement(text: str, line: int, facts: list[Fact]) -> Statement | None:
+    """The statement of a one-line TFLOPs formula; None when the line is none."""
+    if not facts:
+        return None
+    return Statement(
+        line, "formula", text.strip(), "tflops", detail={f.field: f.value or "" for f in facts}
+    )
+
+
+def legend_in(text: str, line: int) -> Statement | None:
+    """A footnote: mark and meaning; whether a table uses the mark is for the caller to know."""
+    found = _LEGEND.match(text)
+    if not found or found["text"].strip().startswith("="):
+        return None
+    return Statement(
+        line, "legend", text.strip(), found["mark"], detail={"text": found["text"].strip()}
+    )
+
+
+def _plan(raw: str, line: int, facts: list[Fact]) -> Iterator[Statement]:
+    stated = {fact.field: fact.value or "" for fact in facts}
+    if "steps" in stated:
+        yield Statement(line, "plan", raw, "steps", float(stated["steps"]), "steps", stated)
+        return
+    tokens = {(found["number"], found["scale"].upper()) for found in _TOKENS.finditer(raw)}
+    if len(tokens) == 1:
+        number, scale = tokens.pop()
+        value = float(number) * {"B": 1e9, "T": 1e12}[scale]
+        yield Statement(line, "plan", raw, "tokens", value, "tokens", {"tokens": f"{value:.0f}"})

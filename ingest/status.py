@@ -1,0 +1,68 @@
+"""How a published row ended: its cells' words, its marks' legends, or its lack of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .cells import Cell, failure_of, risk_of
+from .footnotes import Footnotes
+from .headings import Column
+from .results import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Status with the reason and the line that states it; `kind` is measured or planned."""
+
+    status: str
+    reason: str | None = None
+    line: int | None = None
+    kind: str = "measured"
+
+
+def status_of(
+    by_name: Mapping[str, Cell],
+    columns: Sequence[Column | None],
+    results: Sequence[Result],
+    footnotes: Footnotes,
+) -> Status:
+    """The status of a row; a failure in the notes does not undo a measured speed."""
+    told = [(name, cell, kind) for name, cell in by_name.items() if (kind := _told(name, cell))]
+    cells = [item for item in told if item[0] != "notes"]
+    speed = any(result.metric != "memory" for result in results)
+    if cells or (told and not speed):
+        _, cell, kind = (cells or told)[0]
+        return Status(kind, cell.raw)
+    if results or any(cell.misfit for cell in by_name.values()):
+        return Status("ok")
+    for mark in (mark for cell in by_name.values() for mark in cell.marks):
+        if failed := footnotes.failure(mark):
+            kind, legend = failed
+            return Status(kind, f"{mark} {legend.detail['text']}", legend.line)
+    if any(column and column.role in ("result", "remark") for column in columns):
+        return Status("not_run", "no measured cell")
+    return Status("not_run", "a plan: the table has no result column", kind="planned")
+
+
+def flags_of(
+    cells: Sequence[Cell], columns: Sequence[Column | None], footnotes: Footnotes
+) -> list[str]:
+    """What else is to be known of a row: risks, marks, damage."""
+    marks = [mark for cell in cells for mark in cell.marks]
+    flags = footnotes.flags(marks)
+    flags |= {f"{failed[0]}_noted" for mark in marks if (failed := footnotes.failure(mark))}
+    flags |= {risk for cell in cells if cell.kind == "text" and (risk := risk_of(cell.raw))}
+    missing = [column for column in columns[len(cells) :] if column and column.role != "remark"]
+    if missing or len(cells) > len(columns):
+        flags.add("ragged")
+    if any(cell.misfit for cell in cells):
+        flags.add("misfit")
+    return sorted(flags)
+
+
+def _told(name: str, cell: Cell) -> str | None:
+    """The failure that the words of a cell tell of."""
+    if name == "size" or cell.kind not in ("failure", "number", "text", "settings"):
+        return None
+    return failure_of((cell.text or "") if cell.kind == "number" else cell.raw)

@@ -1,0 +1,59 @@
+"""A markdown document -> rows of the warehouse, with its coverage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from ..schema.rows import Rows
+from .cells import parse_cell
+from .coverage import Coverage
+from .document import Document, FoundTable, read_document
+from .footnotes import Footnotes
+from .headings import column_of
+from .published import RowReader
+from .quotes import add_quote
+from .secrets import redact_lines
+
+
+def read_markdown(text: str, source_id: str) -> tuple[Rows, Coverage]:
+    """Every table, quoted log line and statement; secrets are gone before anything is read."""
+    document = read_document(redact_lines(text))
+    rows = Rows()
+    marks = {mark for found in document.tables for mark in _marks(found)}
+    legends = {one.subject: one for one in document.legends if one.subject in marks}
+    reader = RowReader(source_id, rows, Footnotes(legends.values()), document.everywhere)
+    for found in document.tables:
+        reader.add(found, "markdown")
+    quoted = sum(
+        add_quote(rows, quote, document.everywhere, source_id, number)
+        for number, quote in enumerate(document.quotes)
+    )
+    for statement in [*document.statements, *legends.values()]:
+        rows.add("statements", **asdict(statement))
+    return rows, _coverage(document, quoted)
+
+
+def _marks(found: FoundTable) -> Iterator[str]:
+    columns = [column_of(heading) for heading in found.table.header.cells]
+    for row in found.table.rows:
+        for raw, column in zip(row.cells, columns, strict=False):
+            yield from parse_cell(raw, column).marks
+
+
+def _coverage(document: Document, quoted: int) -> Coverage:
+    """Prose counts as known: a document is more than its numbers."""
+    tables = [found for found in document.tables if found.number is not None]
+    rows = sum(2 + len(found.table.rows) for found in tables)
+    read = rows + quoted + len(document.statements)
+    return Coverage(
+        kind="document",
+        format="markdown",
+        title=document.title,
+        lines=document.lines,
+        lines_read=read,
+        lines_known=max(0, document.lines - read),
+        lines_unread=0,
+        tables=len(tables),
+        tables_other=len(document.tables) - len(tables),
+    )

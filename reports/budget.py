@@ -1,0 +1,87 @@
+"""How many tokens a page's days are for, and who said so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..ingest.sizes import parse_size
+
+STEPS, TOKENS_PER_STEP = 362_000, 1_048_576  # the documents' plan: 362k steps of 1024 x 1024 tokens
+REFERENCE_TIMES_S = (0.5, 1.0, 2.0, 3.0, 10.0)
+SECONDS_A_DAY = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A training budget; `uri` and `line` say where a document states it."""
+
+    tokens: int
+    steps: int
+    tokens_per_step: int
+    origin: str  # --tokens, --steps, stated, default
+    uri: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Days at one step time: computed, and as a document prints them."""
+
+    step_time_s: float
+    days: float
+    printed: float | None
+    line: int | None
+    differs: bool
+
+
+def budget(
+    plans: Sequence[Mapping[str, Any]], sizes: set[float], tokens: int | None, steps: int | None
+) -> Budget:
+    """The budget by --tokens, else --steps, else what a source states, else the documents' plan."""
+    stated = next((found for plan in plans if (found := _stated(plan, sizes))), None)
+    per_step = stated.tokens_per_step if stated else TOKENS_PER_STEP
+    if tokens is not None:
+        return Budget(tokens, round(tokens / per_step), per_step, "--tokens")
+    if steps is not None:
+        return Budget(steps * per_step, steps, per_step, "--steps")
+    return stated or Budget(STEPS * TOKENS_PER_STEP, STEPS, TOKENS_PER_STEP, "default")
+
+
+def references(plan: Budget, printed: Sequence[Mapping[str, Any]]) -> list[Reference]:
+    """The reference list of the documents, computed; beside it what they print, to its digits."""
+    stated = {row["step_time_s"]: row for row in printed}
+    return [
+        _reference(plan, time, stated.get(time)) for time in sorted({*REFERENCE_TIMES_S, *stated})
+    ]
+
+
+def _reference(plan: Budget, time: float, row: Mapping[str, Any] | None) -> Reference:
+    days = plan.steps * time / SECONDS_A_DAY
+    if row is None:
+        return Reference(time, days, None, None, False)
+    digits = len(str(row["days"]).partition(".")[2])
+    differs = abs(row["days"] - days) > 0.5 * 10.0**-digits
+    return Reference(time, days, row["days"], row["line"], differs)
+
+
+def _stated(plan: Mapping[str, Any], sizes: set[float]) -> Budget | None:
+    detail = plan["detail"] or {}
+    size = parse_size(detail["size"]) if detail.get("size") else None
+    if size is not None and sizes and size not in sizes:
+        return None
+    if plan["unit"] == "tokens":
+        tokens = round(plan["value"])
+        return Budget(
+            tokens,
+            round(tokens / TOKENS_PER_STEP),
+            TOKENS_PER_STEP,
+            "stated",
+            plan["uri"],
+            plan["line"],
+        )
+    if not (detail.get("gbs") and detail.get("seq_len")):
+        return None
+    per_step, steps = int(detail["gbs"]) * int(detail["seq_len"]), round(plan["value"])
+    return Budget(steps * per_step, steps, per_step, "stated", plan["uri"], plan["line"])

@@ -1,0 +1,100 @@
+"""Charts: plain data to figures, and figures to files of the same bytes each time."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from .charts.bars import draw_bars
+from .charts.data import Bar, Point, Series, checked_bars, checked_series
+from .charts.lines import Plan, draw
+from .charts.style import DPI, styled
+from .format import days_words
+
+__all__ = [
+    "Bar",
+    "Point",
+    "Series",
+    "aggregate_pflops",
+    "days_to_train",
+    "relative_to_smallest",
+    "save",
+    "scaling_efficiency",
+]
+
+FORMATS = {
+    "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
+    "png": {"Software": None},
+}
+
+
+def aggregate_pflops(
+    series: Iterable[Series],
+    *,
+    title: str = "",
+    x_label: str = "Nodes",
+    y_label: str = "Aggregate PFLOP/s",
+    ideal: bool = True,
+) -> Figure:
+    """Aggregate PFLOP/s over nodes or devices, log-log, with dashed ideal scaling."""
+    key = "ideal scaling from the smallest point"
+    plan = Plan(title, x_label, y_label, log_y=True, key=key, ideal=ideal)
+    return draw(checked_series(series), plan)
+
+
+def scaling_efficiency(
+    series: Iterable[Series],
+    *,
+    title: str = "",
+    x_label: str = "Nodes",
+    y_label: str = "Scaling efficiency against the smallest run",
+) -> Figure:
+    """Efficiency in percent over nodes or devices; `relative_to_smallest` gives it from rates."""
+    plan = Plan(title, x_label, y_label, log_y=False, unit="%", key="ideal scaling", reference=100)
+    return draw(checked_series(series), plan)
+
+
+def days_to_train(
+    bars: Iterable[Bar],
+    *,
+    title: str = "",
+    x_label: str = "Days to train",
+    value_text: Callable[[float], str] = days_words,
+) -> Figure:
+    """Days as horizontal bars, the shortest first."""
+    return draw_bars(checked_bars(bars), title, x_label, value_text)
+
+
+def relative_to_smallest(series: Series) -> Series:
+    """Aggregate rates as percent of what the best run at the smallest x would give if it scaled."""
+    (checked,) = checked_series([series])
+    base = checked.best()[0]
+
+    def share(x: float, y: float | None, of: float | None) -> float | None:
+        return None if y is None else 100 * (y / x) / ((of or base.y) / base.x)
+
+    def relative(point: Point) -> Point:
+        value = 100 * (point.y / point.x) / (base.y / base.x)
+        if point == base:
+            return replace(point, y=value, low=None, high=None)
+        low, high = share(point.x, point.low, base.high), share(point.x, point.high, base.low)
+        return replace(point, y=value, low=low, high=high)
+
+    return Series(series.name, tuple(map(relative, checked.points)))
+
+
+def save(figure: Figure, folder: Path | str, stem: str) -> list[Path]:
+    """Write STEM.svg and STEM.png: the same figure gives the same bytes, on any day."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for kind, metadata in FORMATS.items():
+        image = BytesIO()
+        with styled():
+            figure.savefig(image, format=kind, dpi=DPI, metadata=metadata)
+        path = folder / f"{stem}.{kind}"
+        path.write_bytes(image.getvalue())
+        paths.append(path)
+    return paths

@@ -1,0 +1,79 @@
+"""What a chart shows, as plain data."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Point:
+    """A measurement: where it stands, the range of its printed digits, and its own label."""
+
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
+    label: str | None = None
+
+
+@dataclass(frozen=True)
+class Series:
+    """The points of one setting; several points may stand at one x.
+
+    Points of mixed settings are not `joined`: a line between them would tell of no scaling.
+    """
+
+    name: str
+    points: tuple[Point, ...]
+    joined: bool = True
+
+    def best(self) -> list[Point]:
+        """The highest point of each x, in order of x: what the line goes through."""
+        found: dict[float, Point] = {}
+        for point in self.points:
+            if point.x not in found or point.y > found[point.x].y:
+                found[point.x] = point
+        return [found[x] for x in sorted(found)]
+
+    def path(self) -> list[Point]:
+        """The points that a line joins; none where one would mislead."""
+        return self.best() if self.joined else []
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A horizontal bar: its label, value, range, and a note beside the value."""
+
+    label: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    note: str | None = None
+
+
+def checked_series(series: Iterable[Series]) -> list[Series]:
+    """The series that hold points; refuses numbers that no chart can place."""
+    shown = [each for each in series if each.points]
+    if not shown:
+        raise ValueError("nothing to plot: no series holds a point; leave the chart out")
+    for each in shown:
+        for point in each.points:
+            _check(each.name, (point.x, point.y), (point.low, point.high))
+    return shown
+
+
+def checked_bars(bars: Iterable[Bar]) -> list[Bar]:
+    """The bars, shortest first; refuses numbers that no chart can place."""
+    shown = sorted(bars, key=lambda bar: bar.value)
+    if not shown:
+        raise ValueError("nothing to plot: no bars; leave the chart out")
+    for bar in shown:
+        _check(bar.label, (bar.value,), (bar.low, bar.high))
+    return shown
+
+
+def _check(name: str, needed: Sequence[float], ends: Sequence[float | None]) -> None:
+    bad = [x for x in needed if not (math.isfinite(x) and x > 0)]
+    bad += [x for x in ends if x is not None and not math.isfinite(x)]
+    if bad:
+        raise ValueError(f"cannot plot {bad[0]!r} of {name!r}: a positive, finite number is needed")

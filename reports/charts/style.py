@@ -1,0 +1,69 @@
+"""Colours, markers, sizes and the matplotlib settings of every chart."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+DPI = 96  # a CSS pixel, so that SVG and PNG are equally large on a page
+WIDTH = 800
+EDGE = 8
+TEXT, SMALL, TITLE = 13, 11, 15  # pixels
+
+INK, MUTED, AXIS, GRID, FAINT = "#24292f", "#57606a", "#8c959f", "#dde1e6", "#eff1f3"
+# Okabe and Ito without yellow, which white swallows; neighbours differ in lightness too.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = "osD^vP<X>phd"
+
+SETTINGS = {
+    "font.family": ["DejaVu Sans"],
+    "text.parse_math": False,
+    "text.usetex": False,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "bench",
+    "path.simplify": False,
+    "axes.linewidth": 0.8,
+}
+# The backend is global state, and of no use to figures that are drawn here.
+KEPT = {"backend", "backend_fallback", "interactive", "toolbar", "tk.window_focus"}
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one series is told from the others."""
+
+    color: str
+    marker: str
+    filled: bool
+
+
+def look(index: int) -> Look:
+    """A colour, marker and filling that 84 series do not share."""
+    return Look(
+        COLORS[index % len(COLORS)], MARKERS[index % len(MARKERS)], index // len(COLORS) % 2 == 0
+    )
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Our settings over matplotlib's own, whatever the user's matplotlibrc says."""
+    defaults = {k: v for k, v in matplotlib.rcParamsDefault.items() if k not in KEPT}
+    settings: Any = {**defaults, **SETTINGS}  # matplotlib knows its keys as literals only
+    with matplotlib.rc_context(settings):
+        yield
+
+
+def new_figure(height: float) -> Figure:
+    """A white figure of README width, so many pixels high."""
+    figure = Figure(figsize=(WIDTH / DPI, height / DPI), dpi=DPI, facecolor="white")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def points(pixels: float) -> float:
+    """Pixels as the points that matplotlib asks for."""
+    return pixels * 72 / DPI

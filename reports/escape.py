@@ -1,0 +1,140 @@
+"""Text from logs and tables, made harmless for the page it goes to."""
+
+import html as _html
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+
+LINE_BREAK = re.compile("\r\n?|\n")
+OTHER_BREAK = re.compile("[\v\f\x1c-\x1e\x85\u2028\u2029]")
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
+
+# What CommonMark and GitHub would read as HTML, an entity, a link or an image. Each pattern
+# matches the one character that a backslash makes plain.
+HTML = r"<(?=[A-Za-z/!?]|[^\s<>]*@)|&(?=#\d+;|#[xX][\da-fA-F]+;|[A-Za-z][A-Za-z\d]*;)"
+LINK = r"\](?=[(\[])|(?i:(?<=http)|(?<=https)|(?<=ftp)):(?=//)|(?i:(?<=\bwww))\.(?=\S)"
+PUNCTUATION = r"[!-/:-@\[-`{-~]"
+INLINE = re.compile(rf"(?P<kept>\\{PUNCTUATION})|(?P<ticks>`+)|(?:{HTML}|{LINK})")
+PIPE = re.compile(r"(?P<kept>\\[\\|])|\|")
+LAST_BACKSLASHES = re.compile(r"\\+$")
+LINE_END_BACKSLASH = re.compile(r"(?<!\\)((?:\\\\)*)\\$", re.MULTILINE)
+
+# What would start a block in CommonMark, or end the paragraph above as a heading or a table.
+FENCE = re.compile("`{3,}")
+NUMBERED = re.compile(r"(\d{1,9})([.)](?:[ \t]|$))")
+BLOCK = re.compile(
+    r"#{1,6}(?:[ \t]|$)|>|<[A-Za-z/!?]|[-+*](?:[ \t]|$)|~{3}|(?:=+|-+)[ \t]*$"
+    r"|([-_*])(?:[ \t]*\1){2,}[ \t]*$|[-:|][-:| \t]*$"
+)
+
+QUOTED = re.compile('[",\r\n]')
+FORMULA = re.compile("[ ]*[=+@\uff1d\uff0b\uff20]|[\t\r\n]")
+PLAIN_MINUS = re.compile(
+    r"-+\s*[%^†]*$|-\s+[^\W\d]+[%^†]*$"
+    r"|-\s*(?:\d[\d,]*\.?\d*|\.\d+|inf|nan)(?:e[+-]?\d+)?\s*(?:[^\W\d]+(?:/[^\W\d]+)*)?[%^†]*$",
+    re.IGNORECASE,
+)
+# Without width and yet no format characters: grapheme joiner, Hangul and Khmer fillers.
+INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
+
+
+def markdown_cell(text: str | None) -> str:
+    """Text for a cell of a markdown table, as it stood where that is harmless."""
+    line = LINE_BREAK.sub(" ", _writable(text))
+    cell = PIPE.sub(lambda found: found["kept"] or r"\|", _inline(line))
+    # A last backslash could escape the pipe that closes the cell; two of them show as one.
+    return LAST_BACKSLASHES.sub(lambda found: "&#92;" * ((len(found[0]) + 1) // 2), cell)
+
+
+def markdown_text(text: str | None) -> str:
+    """Text for a markdown paragraph: lines stay, and none starts a block."""
+    lines = LINE_BREAK.sub("\n", _writable(text)).split("\n")
+    paragraphs = re.split(r"\n{2,}", "\n".join(line.strip(" \t") for line in lines))
+    return "\n\n".join(_paragraph(paragraph) for paragraph in paragraphs)
+
+
+def html(text: str | None) -> str:
+    """Text for HTML content or a quoted attribute."""
+    return _html.escape(_writable(text), quote=True)
+
+
+def csv_cell(text: str | None) -> str:
+    """Text for a CSV field that no spreadsheet runs as a formula; the writer adds the quotes."""
+    cell = UNWRITABLE.sub("\ufffd", text or "")
+    minus = cell.lstrip(" ").startswith(("-", "\uff0d"))
+    if FORMULA.match(cell) or (minus and not PLAIN_MINUS.match(cell.lstrip(" "))):
+        return f"'{cell}"
+    return cell
+
+
+def csv_line(fields: Sequence[str]) -> str:
+    """Fields as one CSV line; Python's own writer leaves a lone carriage return unquoted."""
+    quoted = [f'"{f.replace(chr(34), chr(34) * 2)}"' if QUOTED.search(f) else f for f in fields]
+    return (",".join(quoted) or '""') + "\n"
+
+
+def terminal(text: str | None) -> str:
+    """Text for one line of a terminal: what is not seen there is shown as an escape."""
+    return "".join(map(_seen, re.sub(r"\r\n|[\n\t]", " ", text or "")))
+
+
+def visible(text: str) -> str:
+    """A whole page with control characters and turns of direction shown as escapes."""
+    return CONTROL.sub(lambda found: _seen(found[0]), text)
+
+
+def _writable(text: str | None) -> str:
+    """The text with what UTF-8 pages cannot hold replaced."""
+    return OTHER_BREAK.sub(" ", UNWRITABLE.sub("\ufffd", text or ""))
+
+
+def _inline(text: str) -> str:
+    """The text without HTML, links and images; code spans stay as they are."""
+    parts, at = [], 0
+    while found := INLINE.search(text, at):
+        parts.append(text[at : found.start()])
+        at = found.end()
+        if found["ticks"]:
+            close = re.compile(f"(?<!`){found['ticks']}(?!`)").search(text, at)
+            at = close.end() if close else at
+            parts.append(text[found.start() : at])
+        else:
+            parts.append(found["kept"] or f"\\{found[0]}")
+    return "".join((*parts, text[at:]))
+
+
+def _paragraph(text: str) -> str:
+    """Lines of one paragraph, none of which starts another block."""
+    definition = "]:" in text
+    lines = (_line_start(line, definition) for line in text.split("\n"))
+    # A last backslash would become a line break.
+    return LINE_END_BACKSLASH.sub(r"\1\\\\", _inline("\n".join(lines)))
+
+
+def _line_start(line: str, definition: bool) -> str:
+    """The line with the mark escaped that would start a block."""
+    if fence := FENCE.match(line):
+        return r"\`" * len(fence[0]) + line[fence.end() :]
+    if NUMBERED.match(line):
+        return NUMBERED.sub(r"\1\\\2", line, count=1)
+    if BLOCK.match(line) or (definition and line.startswith("[")):
+        return f"\\{line}"
+    return line
+
+
+def _seen(character: str) -> str:
+    """The character, or its escape if it moves the cursor, turns the text or has no width."""
+    category = unicodedata.category(character)
+    if category not in ("Cc", "Cf", "Cs", "Zl", "Zp") and character not in INVISIBLE:
+        return character
+    code = ord(character)
+    return (
+        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
+    )
+
+
+FILTERS: dict[str, Callable[[str | None], str]] = {
+    function.__name__: function
+    for function in (markdown_cell, markdown_text, html, csv_cell, terminal)
+}

@@ -1,0 +1,108 @@
+"""The public tables as files: Parquet, CSV or JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from ..schema.connect import explained
+from ..schema.errors import BenchError
+from ..schema.warehouse import Warehouse
+from .escape import csv_cell, csv_line
+
+TABLES = (
+    "sources",
+    "tables",
+    "cells",
+    "facts",
+    "runs",
+    "topology",
+    "env_flags",
+    "iterations",
+    "timers",
+    "memory",
+    "events",
+    "evaluations",
+    "measurements",
+    "statements",
+    "findings",
+    "run_stats",
+    "configurations",
+    "left_out",
+    "warnings",
+)
+FORMATS = ("parquet", "csv", "json")
+_CHUNK = 10_000
+
+
+def export(warehouse: Warehouse, folder: Path, form: str) -> list[tuple[str, int, str]]:
+    """Write every public table to `folder` as TABLE.FORM; returns name, rows and file of each."""
+    if folder.exists() and not folder.is_dir():
+        raise BenchError(f"{folder} is a file", why="an export is a folder", hint="-o FOLDER")
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK | os.X_OK, effective_ids=True):
+        raise BenchError("the export cannot be written", why="Permission denied", where=str(folder),
+                         hint="check the folder's permissions, or another -o FOLDER")  # fmt: skip
+    with explained(warehouse.path):
+        return [_export(warehouse, name, folder / f"{name}.{form}", form) for name in TABLES]
+
+
+def _export(warehouse: Warehouse, name: str, file: Path, form: str) -> tuple[str, int, str]:
+    part = file.with_name(f".{file.name}.part")
+    query = f"SELECT * FROM {name} ORDER BY ALL"
+    if form == "parquet":
+        quoted = str(part).replace("'", "''")
+        warehouse.con.execute(f"COPY ({query}) TO '{quoted}' (FORMAT parquet)")
+    else:
+        with part.open("w", encoding="utf-8", newline="") as stream:
+            (_write_csv if form == "csv" else _write_json)(warehouse, query, stream)
+    os.replace(part, file)
+    [(rows,)] = warehouse.rows(f"SELECT count(*) FROM {name}")
+    return name, rows, str(file)
+
+
+def _write_csv(warehouse: Warehouse, query: str, stream: TextIO) -> None:
+    names, chunks = _chunks(warehouse, query)
+    stream.write(csv_line(names))
+    for chunk in chunks:
+        stream.writelines(csv_line([_field(value) for value in row]) for row in chunk)
+
+
+def _write_json(warehouse: Warehouse, query: str, stream: TextIO) -> None:
+    names, chunks = _chunks(warehouse, query)
+    first = True
+    stream.write("[")
+    for chunk in chunks:
+        for row in chunk:
+            stream.write("\n" if first else ",\n")
+            stream.write(
+                json.dumps(dict(zip(names, map(_plain, row), strict=True)), ensure_ascii=False)
+            )
+            first = False
+    stream.write("\n]\n")
+
+
+def _chunks(warehouse: Warehouse, query: str) -> tuple[list[str], Iterator[list[tuple[Any, ...]]]]:
+    cursor = warehouse.con.execute(query)
+    names = [column[0] for column in cursor.description or []]
+    return names, iter(lambda: cursor.fetchmany(_CHUNK), [])
+
+
+def _field(value: object) -> str:
+    plain = _plain(value)
+    if plain is None or isinstance(plain, bool | int | float):
+        return "" if plain is None else str(plain)
+    return csv_cell(plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False))
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, float):
+        return value if value - value == 0 else None
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value if value is None or isinstance(value, str | bool | int) else str(value)

@@ -1,0 +1,200 @@
+"""Numbers become text here and nowhere else: one function a unit, each a Jinja filter."""
+
+import math
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from functools import wraps
+from typing import Concatenate, ParamSpec
+
+P = ParamSpec("P")
+DAYS_A_YEAR = 365.25
+YEARS_FROM = 1000
+SUFFIXES = ("", "K", "M", "B", "T")
+
+
+def _filter(
+    function: Callable[Concatenate[float, P], str],
+) -> Callable[Concatenate[float | None, P], str]:
+    """Give nothing for a missing number and a word for one that is none."""
+
+    @wraps(function)
+    def text(x: float | None, /, *args: P.args, **kwargs: P.kwargs) -> str:
+        if x is None:
+            return ""
+        if not isinstance(x, int):
+            x = float(x)
+            if not math.isfinite(x):
+                return str(x)
+        return function(x, *args, **kwargs)
+
+    return text
+
+
+def _exponent(x: float, digits: int) -> int:
+    """The power of ten of the first digit, after rounding to so many digits."""
+    return int(f"{x:.{digits - 1}e}".split("e")[1])
+
+
+def _fixed(x: float, decimals: int) -> str:
+    """So many decimals, more only where a small number would read as zero."""
+    text = f"{x:,.{decimals}f}"
+    if re.search("[1-9]", text):
+        return text
+    return text.removeprefix("-") if x == 0 else significant(x, 1)
+
+
+def _at_least(x: float, digits: int, decimals: int) -> str:
+    """So many significant digits and so many decimals, whichever shows more."""
+    exponent = _exponent(x, digits)
+    if not x:
+        return "0"
+    if exponent < -3:
+        return scientific(x, digits)
+    return _fixed(x, max(decimals, digits - 1 - exponent))
+
+
+@_filter
+def number(x: float, digits: int | None = None) -> str:
+    """A number with thousands commas; all its digits, or so many decimals."""
+    if digits is not None and (digits or not isinstance(x, int)):
+        return _fixed(x, digits)
+    if isinstance(x, int) or (x.is_integer() and abs(x) < 1e15):
+        return f"{int(x):,}"
+    if 1e-3 <= abs(x) < 1e15:
+        return f"{x:,}"
+    return f"{Decimal(repr(x)).normalize():e}".replace("e+", "e")
+
+
+@_filter
+def significant(x: float, digits: int = 3) -> str:
+    """So many significant digits: 2,530 or 0.41; very small or large ones as 3.5e-4."""
+    exponent = _exponent(x, digits)
+    if not x:
+        return "0"
+    if not -3 <= exponent < 15:
+        return scientific(x, digits)
+    decimals = digits - 1 - exponent
+    return f"{round(x, decimals) if decimals < 0 else x:,.{max(decimals, 0)}f}"
+
+
+@_filter
+def scientific(x: float, digits: int = 2) -> str:
+    """A mantissa of so many digits and an unpadded exponent: 3.5e-3."""
+    mantissa, exponent = f"{x or 0.0:.{digits - 1}e}".split("e")
+    return f"{mantissa}e{int(exponent)}"
+
+
+@_filter
+def as_printed(x: float, decimals: int | None = None) -> str:
+    """A number as logs print it: fixed decimals and no commas."""
+    return number(x, decimals).replace(",", "")
+
+
+@_filter
+def days(x: float, like: float | None = None) -> str:
+    """Days as a bare number up to 1,000, then with the word years; `like` sets the scale."""
+    if round(abs(like or x), 1) >= YEARS_FROM:
+        return f"{_at_least(x / DAYS_A_YEAR, 2, 0)} years"
+    return _at_least(x, 3, 1)
+
+
+@_filter
+def days_words(x: float) -> str:
+    """Days with their unit, for a sentence or a bar: 96.4 days, 29 years."""
+    text = days(x)
+    return text if text.endswith("years") else f"{text} days"
+
+
+@_filter
+def seconds(x: float) -> str:
+    """Seconds without their unit, to three digits or a tenth: 162.5, 0.0123."""
+    return _at_least(x, 3, 1)
+
+
+@_filter
+def percent(x: float, digits: int = 0) -> str:
+    """A share (1 is all) in percent."""
+    return f"{_fixed(x * 100, digits)}%"
+
+
+def _scaled(x: float, digits: int) -> str:
+    """A count with K, M, B or T, exact ones without trailing zeros."""
+    steps = 0
+    while steps < len(SUFFIXES) - 1 and float(f"{abs(x):.{digits}g}") / 1000**steps >= 1000:
+        steps += 1
+    if not steps:
+        return number(x)
+    value = x / 1000**steps
+    text = _at_least(value, digits, 1)
+    if "." in text and float(text.replace(",", "")) == value:
+        text = text.rstrip("0").rstrip(".")
+    return text + SUFFIXES[steps]
+
+
+@_filter
+def tokens(x: float) -> str:
+    """Tokens to three digits or a tenth of their unit: 379.6B, 1.05M."""
+    return _scaled(x, 3)
+
+
+@_filter
+def params(x: float) -> str:
+    """Parameters to four digits: 1.314B, 124.4M."""
+    return _scaled(x, 4)
+
+
+@_filter
+def within(x: float, low: float | None = None, high: float | None = None) -> str:
+    """A value with the digits that its range can tell, and not more."""
+    gaps = [abs(x - end) for end in (low, high) if end is not None and math.isfinite(end)]
+    gap = min((gap for gap in gaps if gap), default=0.0)
+    if not gap:
+        return number(x) if gaps else significant(x, 3)
+    decimals = -_exponent(gap, 2)
+    rounded = round(x, decimals)
+    return _fixed(rounded if rounded else x, max(decimals, 0))
+
+
+def range_text(low: float | None, high: float | None, unit: Callable[..., str] | str) -> str:
+    """A range in one unit: 94.3-98.5, one value where both print alike."""
+    function = FILTERS[unit] if isinstance(unit, str) else unit
+    if low is None or high is None:
+        end = function(high) if low is None else function(low)
+        return f"{'≤' if low is None else '≥'} {end}" if end else ""
+    if math.isnan(low) or math.isnan(high):
+        return ""
+    low, high = sorted((low, high))
+    if function is days and math.isfinite(high):  # else 990-2.8 years
+        return _joined(days(low, high), days(high))
+    return _joined(function(low), function(high))
+
+
+def _joined(low: str, high: str) -> str:
+    """Two texts as a range, their common unit once."""
+    if low == high:
+        return low
+    (start, unit), (end, other) = (re.findall(r"^(.*?)([^\d]*)$", text)[0] for text in (low, high))
+    if unit != other:
+        return f"{low} to {high}"
+    # A hyphen beside a minus sign or an exponent cannot be read.
+    return f"{start}{' to ' if '-' in start + end or 'e' in start + end else '-'}{end}{unit}"
+
+
+FILTERS: dict[str, Callable[..., str]] = {
+    function.__name__: function
+    for function in (
+        number,
+        significant,
+        scientific,
+        as_printed,
+        days,
+        days_words,
+        seconds,
+        percent,
+        tokens,
+        params,
+        within,
+        range_text,
+    )
+}

@@ -1,0 +1,211 @@
+"""The charts of a page: which runs, grouped into which series, with which caption."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..schema.warehouse import Warehouse
+from .short import Names
+
+if TYPE_CHECKING:
+    from .chart import Bar, Series
+
+Row = Mapping[str, Any]
+MOST_SERIES, MOST_BARS = 9, 12
+# What tells one setting from another; a chart with too many series falls back on the coarser ones.
+_FINE = (
+    "size", "system", "framework", "procs_per_node", "layers", "hidden", "heads", "tp", "pp", "cp",
+    "mbs", "gbs", "seq_len", "zero_stage", "recompute", "settings",
+)  # fmt: skip
+_COARSE = ("size", "system", "framework", "procs_per_node")
+_KEYS = (
+    _FINE,
+    (*_COARSE, "tp", "pp", "recompute", "settings"),
+    (*_COARSE, "tp", "pp", "recompute"),
+    (*_COARSE, "tp", "recompute"),
+    (*_COARSE, "recompute"),
+    _COARSE,
+    ("size", "system"),
+    ("system",),
+)
+_WRITE: dict[str, Callable[[Any], str]] = {
+    "procs_per_node": lambda v: f"{v} {'process' if v == 1 else 'processes'} a node",
+    "tp": lambda v: f"TP{v}",
+    "pp": lambda v: f"PP{v}",
+    "cp": lambda v: f"CP{v}",
+    "mbs": lambda v: f"MBS {v}",
+    "gbs": lambda v: f"GBS {v}",
+    "seq_len": lambda v: f"seq {v}",
+    "zero_stage": lambda v: f"ZeRO-{v}",
+    "layers": lambda v: f"{v} layers",
+    "hidden": lambda v: f"hidden {v}",
+    "heads": lambda v: f"{v} heads",
+    "recompute": lambda v: {"none": "no recompute", "full": "full recompute"}.get(
+        v, f"{v} recompute"
+    ),
+}
+
+
+def draw(
+    warehouse: Warehouse, name: str, ranked: Sequence[Row], names: Names, folder: Path
+) -> list[dict[str, str]]:
+    """Write the charts of a page as SVG and PNG; title, file and caption of each that has data."""
+    from . import chart
+
+    stem = re.sub(r"[^\w.-]+", "-", name)
+    rows = warehouse.dicts(_runs())
+    drawn: list[dict[str, str]] = []
+    axis = "Nodes" if all(row["nodes"] for row in rows) else "Devices"
+    rows = [{**row, "system": names.system(row["system"])} for row in rows]
+    count = "nodes" if axis == "Nodes" else "world_size"
+    groups = _grouped(rows, _FINE)
+    scaling = {
+        key: found for key, found in groups.items() if len({row[count] for row in found}) > 1
+    }
+    systems = len({row["system"] for row in rows}) > 1
+    scaled = _series(_FINE, dict(list(scaling.items())[:MOST_SERIES]), count, systems)
+    alone = [row for key, found in groups.items() if key not in scaling for row in found]
+    loose = _series(*_groups(alone, max(3, MOST_SERIES - len(scaled))), count, systems)
+    many = scaled + [replace(one, joined=False) for one in loose]
+    efficiency = [chart.relative_to_smallest(one) for one in scaled]
+    if many:
+        title = f"{name}: aggregate model PFLOP/s"
+        chart.save(
+            chart.aggregate_pflops(many, title=title, x_label=axis),
+            folder,
+            f"{stem}-aggregate-pflops",
+        )
+        drawn.append(_entry(title, f"{stem}-aggregate-pflops.svg", _formula_words(rows)))
+    if efficiency:
+        title = f"{name}: scaling efficiency"
+        chart.save(
+            chart.scaling_efficiency(efficiency, title=title, x_label=axis),
+            folder,
+            f"{stem}-scaling",
+        )
+        caption = "Model PFLOP/s per node against the fewest nodes of the same setting."
+        drawn.append(_entry(title, f"{stem}-scaling.svg", caption))
+    bars = _bars(ranked, names)
+    if bars:
+        title = f"{name}: days to train"
+        chart.save(chart.days_to_train(bars, title=title), folder, f"{stem}-days")
+        caption = (
+            "Fastest of each setting, goodput 1. Thin bars: the printed digits of a cell, or "
+            "a log's fastest and slowest interval."
+        )
+        drawn.append(_entry(title, f"{stem}-days.svg", caption))
+    return drawn
+
+
+def _entry(title: str, file: str, caption: str) -> dict[str, str]:
+    return {"title": title, "file": file, "caption": caption}
+
+
+def _formula_words(rows: Sequence[Row]) -> str:
+    formulas = sorted({row["model_formula"] for row in rows})
+    words = {"F7": "F7, from the shape", "F5": "F5, from the size label"}
+    counted = " and ".join(words[formula] for formula in formulas)
+    return (
+        f"Model FLOPs ({counted}), 1 PFLOP/s = 1000 TFLOP/s. One marker a run; a line joins the "
+        "best of each node count, dashed: ideal scaling from its fewest nodes."
+    )
+
+
+def _groups(
+    rows: Sequence[Row], most: int
+) -> tuple[tuple[str, ...], dict[tuple[Any, ...], list[Row]]]:
+    """Runs by setting, as finely as `most` series allow."""
+    fitting = ((keys, _grouped(rows, keys)) for keys in _KEYS)
+    return next(
+        (found for found in fitting if len(found[1]) <= most),
+        (_KEYS[-1], _grouped(rows, _KEYS[-1])),
+    )
+
+
+def _grouped(rows: Sequence[Row], keys: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[key] for key in keys), []).append(row)
+    return groups
+
+
+def _series(
+    keys: Sequence[str],
+    groups: Mapping[tuple[Any, ...], Sequence[Row]],
+    count: str,
+    systems: bool,
+) -> list[Series]:
+    """One series a group, named by what differs between them (and by system, if asked)."""
+    from .chart import Point, Series
+
+    shown = [
+        place
+        for place, key in enumerate(keys)
+        if (systems and key == "system") or len({group[place] for group in groups}) > 1
+    ]
+    return [
+        Series(
+            _name(keys, group, shown or [keys.index("system")]),
+            tuple(
+                Point(
+                    row[count], row["aggregate_pflops"], row["aggregate_low"], row["aggregate_high"]
+                )
+                for row in found
+            ),
+        )
+        for group, found in groups.items()
+    ]
+
+
+def _name(keys: Sequence[str], group: Sequence[Any], shown: Sequence[int]) -> str:
+    parts = [
+        _WRITE.get(keys[place], str)(group[place]) for place in shown if group[place] is not None
+    ]
+    return ", ".join(parts) or "not stated"
+
+
+def _bars(ranked: Sequence[Row], names: Names) -> list[Bar]:
+    from .chart import Bar
+
+    seen: set[tuple[Any, ...]] = set()
+    bars: list[Bar] = []
+    for row in ranked:
+        key = tuple(
+            row[name]
+            for name in (
+                "size",
+                "system",
+                "world_size",
+                "dp",
+                "tp",
+                "pp",
+                "mbs",
+                "gbs",
+                "recompute",
+                "settings",
+            )
+        )
+        if key not in seen and len(bars) < MOST_BARS:
+            seen.add(key)
+            bars.append(Bar(_bar_label(row, names), row["days"], row["days_low"], row["days_high"]))
+    return bars
+
+
+def _bar_label(row: Row, names: Names) -> str:
+    split = "/".join(
+        str(row[name]) if row[name] is not None else "-" for name in ("dp", "tp", "pp")
+    )
+    parts = [names.system(row["system"]), f"{row['world_size']} devices", f"DP/TP/PP {split}"]
+    parts += [_WRITE[name](row[name]) for name in ("mbs", "recompute") if row[name] is not None]
+    return ", ".join([*parts, f"{names.short(row['uri'])} l.{row['line']}"])
+
+
+@cache
+def _runs() -> str:
+    return (files(__package__ or "bench.reports") / "pictures.sql").read_text("utf-8")

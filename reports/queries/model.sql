@@ -1,0 +1,125 @@
+-- What was measured of one model, and what it means in days. Reads the temporary table `selected`.
+-- Parameters: $tokens, the budget; $most, the rows shown of each system (0: all).
+
+-- name: counts
+SELECT count(*) AS rows,
+    count(DISTINCT source_id) AS documents,
+    count(DISTINCT table_id) AS tables,
+    count(*) FILTER (origin = 'log') AS logs,
+    count(*) FILTER (origin = 'quote') AS quotes,
+    count(*) FILTER (step_time_s IS NOT NULL AND left_out IS NULL AND status = 'ok') AS timed,
+    count(*) FILTER (step_time_s IS NULL AND tflops IS NOT NULL AND left_out IS NULL AND status = 'ok') AS tflops_only,
+    count(*) FILTER (left_out = 'copy') AS copies,
+    count(*) FILTER (left_out IS NOT NULL AND left_out <> 'copy' AND status IN ('ok', 'not_run')) AS damaged,
+    count(*) FILTER (status NOT IN ('ok', 'not_run')) AS failed,
+    count(*) FILTER (status = 'not_run' AND kind = 'measured' AND left_out IS NULL) AS without_result,
+    count(*) FILTER (kind = 'planned') AS plans,
+    max(n) AS most_n
+FROM selected;
+
+-- name: failures
+SELECT status, count(*) AS runs FROM selected WHERE status NOT IN ('ok', 'not_run') GROUP BY status ORDER BY status;
+
+-- name: shapes
+SELECT uri, list_sort(list_distinct(list(system))) AS systems, layers, hidden, list_sort(list_distinct(list(heads))) AS heads, seq_len,
+    list_sort(list_distinct(list(gbs))) AS gbs,
+    list_sort(list_distinct(list(tokens_per_step))) AS tokens_per_step,
+    any_value(params_computed) AS params_computed, any_value(params_without_embedding) AS params_without_embedding,
+    any_value(vocab_used) AS vocab_used, bool_and(vocab_assumed) AS vocab_assumed,
+    any_value(coalesce(model, size)) AS label, count(*) AS rows, min(line) AS line
+FROM selected WHERE kind = 'measured'
+GROUP BY uri, layers, hidden, seq_len
+ORDER BY uri, line;
+
+-- name: shape_lines
+SELECT DISTINCT s.uri, f.field, f.line
+FROM facts f JOIN selected s ON s.run_id = f.run_id
+WHERE f.field IN ('layers', 'hidden', 'heads', 'seq_len', 'gbs', 'params_b', 'size') AND f.line IS NOT NULL
+ORDER BY s.uri, f.field, f.line;
+
+-- name: plans
+SELECT uri, line, value, unit, detail, raw FROM statements
+WHERE kind = 'plan' AND uri IN (SELECT uri FROM selected) ORDER BY uri, line;
+
+-- name: days_printed
+SELECT uri, line, value AS days, try_cast(detail['step_time_s'] AS DOUBLE) AS step_time_s, detail['step_time_s'] AS raw_time, raw
+FROM statements
+WHERE kind = 'days' AND uri IN (SELECT uri FROM selected) ORDER BY uri, line;
+
+-- name: ranked
+-- Best first: a step of other batch sizes counts by the tokens it trains.
+SELECT run_id, size, system, nodes, devices, world_size, dp, tp, pp, cp, mbs, gbs, seq_len, recompute, framework, settings,
+    step_time_s, step_time_low, step_time_high, n, basis, tokens_per_s, tokens_per_s_per_device,
+    d1($tokens, tokens_per_s) AS days, d1($tokens, tokens_per_s_high) AS days_low,
+    d1($tokens, tokens_per_s_low) AS days_high, d1($tokens, tokens_per_s) * world_size AS device_days,
+    time_is_marked, uri, line,
+    row_number() OVER (PARTITION BY system ORDER BY tokens_per_s DESC, uri, line) AS place,
+    count(*) OVER () AS timed
+FROM selected
+WHERE tokens_per_s IS NOT NULL AND left_out IS NULL AND status = 'ok' AND kind = 'measured' AND origin <> 'quote'
+QUALIFY place <= $most OR $most = 0
+ORDER BY tokens_per_s DESC, uri, line;
+
+-- name: faster
+-- Runs that would rank first if they were not left out.
+SELECT uri, line, d1($tokens, tokens_per_s) AS days, left_out_detail FROM selected
+WHERE left_out IS NOT NULL AND left_out <> 'copy' AND tokens_per_s > (
+    SELECT max(tokens_per_s) FROM selected
+    WHERE left_out IS NULL AND status = 'ok' AND kind = 'measured' AND origin <> 'quote')
+ORDER BY tokens_per_s DESC, uri, line;
+
+-- name: recompute
+SELECT DISTINCT recompute FROM selected
+WHERE tflops IS NOT NULL AND recompute IS NOT NULL ORDER BY recompute;
+
+-- name: sweeps
+SELECT t.uri, t.table_id, t.number, t.heading_path, t.heading_lines, t.header_line, t.headings, t.columns,
+    any_value(s.system ORDER BY s.line) AS system, count(*) AS rows
+FROM tables t JOIN selected s ON s.table_id = t.table_id
+WHERE s.kind = 'measured'
+GROUP BY ALL ORDER BY t.uri, t.header_line;
+
+-- name: sweep_rows
+SELECT s.table_id, s.line, s.status, s.status_reason, s.left_out, s.left_out_detail, s.flags, s.settings,
+    s.step_time_s, s.tflops, s.model_tflops, s.documented_aggregate, s.nodes, s.world_size, s.dp, s.tp, s.pp, s.cp, s.mbs,
+    list(struct_pack(name := coalesce(c.name, ''), raw := c.raw, kind := c.kind, misfit := c.misfit) ORDER BY c.column_number)
+        AS cells
+FROM selected s JOIN cells c ON c.table_id = s.table_id AND c.row_number = s.row_number
+WHERE s.kind = 'measured'
+GROUP BY ALL ORDER BY s.table_id, s.line;
+
+-- name: sweep_context
+-- What text around a table states for all of its rows, and its heading does not say.
+SELECT s.table_id, f.field, any_value(f.value) AS value, min(f.line) AS line
+FROM selected s JOIN facts f ON f.run_id = s.run_id
+WHERE s.kind = 'measured' AND f.scope <> 'heading'
+    AND f.field IN ('device', 'recompute', 'seq_len', 'gbs', 'mbs', 'dtype', 'framework', 'layers', 'hidden', 'heads')
+GROUP BY s.table_id, f.field HAVING count(DISTINCT f.value) = 1
+ORDER BY s.table_id, f.field;
+
+-- name: logs
+SELECT s.uri, s.line, s.origin, s.framework, s.size, s.nodes, s.world_size, s.dp, s.tp, s.pp, s.mbs,
+    coalesce(s.gbs, g.median::INTEGER) AS gbs, s.seq_len, s.dtype, s.recompute, s.status, s.status_reason, s.status_line,
+    s.step_time_s, s.step_time_low, s.step_time_high, t.n, t.lines, t.first_iteration, t.last_iteration, t.stddev,
+    s.tflops, s.tokens_per_s_per_device, s.model_tflops
+FROM selected s
+LEFT JOIN run_stats t ON t.run_id = s.run_id AND t.metric = 'step_time_s'
+LEFT JOIN run_stats g ON g.run_id = s.run_id AND g.metric = 'gbs'
+WHERE s.origin IN ('log', 'quote') ORDER BY s.uri, s.line;
+
+-- name: left_out
+SELECT s.uri, s.line, l.reason, l.detail
+FROM selected s JOIN left_out l ON l.run_id = s.run_id
+ORDER BY l.reason = 'copy', s.uri, s.line, l.reason;
+
+-- name: comments
+SELECT uri, line, raw FROM statements
+WHERE kind = 'comment' AND uri IN (SELECT uri FROM selected) ORDER BY uri, line;
+
+-- name: sources
+SELECT s.uri, s.title, s.generation, left(s.sha256, 12) AS sha256, s.lines,
+    count(*) AS rows,
+    (SELECT count(*) FROM configurations a WHERE a.uri = s.uri) AS all_rows,
+    min(c.line) AS first_line, max(c.last_line) AS last_line
+FROM sources s JOIN selected c ON c.uri = s.uri
+GROUP BY ALL ORDER BY s.uri;

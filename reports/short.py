@@ -1,0 +1,52 @@
+"""Short names of sources for pages: `001` of `001_1.3b.md`, else the file name, else the path."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+
+class Names:
+    """The shortest name of each source that tells it from the others of the warehouse."""
+
+    def __init__(self, uris: Iterable[str]) -> None:
+        self._short: dict[str, str] = {}
+        self._uris = frozenset(uris)
+        left = sorted(self._uris)
+        for shorten in (_number, _stem, _file):
+            count = Counter(map(shorten, left))
+            self._short |= {
+                uri: name for uri in left if (name := shorten(uri)) and count[name] == 1
+            }
+            left = [uri for uri in left if uri not in self._short]
+
+    def short(self, uri: str) -> str:
+        """The short name of a source; the uri itself where nothing shorter is unique."""
+        return self._short.get(uri, uri)
+
+    def system(self, name: str) -> str:
+        """A device as stated; for a source that states none, its short name and that."""
+        return f"{self.short(name)} (device not stated)" if name in self._uris else name
+
+    def within(self, text: str) -> str:
+        """A text with every `uri:line` in it shortened to `name l.line`."""
+        for uri in sorted(self._short, key=len, reverse=True):
+            text = text.replace(f"{uri}:", f"{self._short[uri]} l.")
+        return text
+
+
+def _number(uri: str) -> str:
+    found = re.match(r"(\d{2,4})[_-]", _file(uri))
+    return found[1] if found else ""
+
+
+def _stem(uri: str) -> str:
+    return _file(uri).rsplit(".", 1)[0]
+
+
+def _file(uri: str) -> str:
+    return uri.rsplit("/", 1)[-1]
+
+
+Shorten = Callable[[str], str]

@@ -1,0 +1,43 @@
+-- Everything that is known of run $run: one row a part, with the line that states it.
+WITH run AS (
+    SELECT * FROM configurations WHERE run_id = $run
+), words AS (
+    UNPIVOT (SELECT uri, line, origin::VARCHAR AS origin, status, status_reason, kind, size, model, date, notes, framework,
+                    device, dtype, recompute, array_to_string(flags, ', ') AS flags,
+                    array_to_string(job_ids, ', ') AS job_ids
+             FROM run)
+    ON origin, status, status_reason, kind, size, model, date, notes, framework, device, dtype, recompute, flags, job_ids
+    INTO NAME name VALUE value
+), numbers AS (
+    UNPIVOT (SELECT uri, line, nodes::BIGINT AS nodes, devices::BIGINT AS devices, world_size::BIGINT AS world_size,
+                    dp::BIGINT AS dp, tp::BIGINT AS tp, pp::BIGINT AS pp, cp::BIGINT AS cp, ep::BIGINT AS ep,
+                    vpp::BIGINT AS vpp, mbs::BIGINT AS mbs, gbs::BIGINT AS gbs, seq_len::BIGINT AS seq_len,
+                    layers::BIGINT AS layers, hidden::BIGINT AS hidden, heads::BIGINT AS heads, vocab::BIGINT AS vocab,
+                    zero_stage::BIGINT AS zero_stage, tokens_per_step::BIGINT AS tokens_per_step
+             FROM run)
+    ON nodes, devices, world_size, dp, tp, pp, cp, ep, vpp, mbs, gbs, seq_len, layers, hidden, heads, vocab, zero_stage,
+       tokens_per_step
+    INTO NAME name VALUE value
+), parts AS (
+    SELECT 1 AS place, 'run' AS part, 'id' AS name, run_id AS value, NULL AS unit, uri || ':' || line AS stated_at FROM run
+    UNION ALL SELECT 2, 'run', name, value, NULL, uri || ':' || line FROM words WHERE value <> ''
+    UNION ALL SELECT 3, 'configuration', name, value::VARCHAR, NULL, NULL FROM numbers
+    UNION ALL SELECT 4, 'setting', e.name, coalesce(e.value, 'off'), e.kind, r.uri || ':' || e.line
+        FROM env_flags e JOIN run r ON r.run_id = e.run_id
+    UNION ALL SELECT 5, 'measured', m.metric, m.raw, m.unit, r.uri || ':' || m.line
+        FROM measurements m JOIN run r ON r.run_id = m.run_id
+    UNION ALL SELECT 6, 'statistics', t.metric,
+        printf('median %g, min %g, max %g (iterations %d-%d, n = %d in %d lines)', t.median, t.min, t.max,
+               t.first_iteration, t.last_iteration, t.n, t.lines), NULL, t.rule
+        FROM run_stats t WHERE t.run_id = $run AND t.metric <> 'gbs'
+    UNION ALL SELECT 7, 'computed', 'tokens_per_s', printf('%.6g', k.value), 'tokens/s', NULL
+        FROM metric_tokens_per_s k WHERE k.run_id = $run
+    UNION ALL SELECT 7, 'computed', 'model_tflops', printf('%.4g', k.value), 'TFLOP/s per process', k.formula
+        FROM metric_model_tflops k WHERE k.run_id = $run
+    UNION ALL SELECT 8, 'stated', f.field, coalesce(f.value, 'off'), f.scope, r.uri || ':' || f.line
+        FROM facts f JOIN run r ON r.run_id = f.run_id WHERE f.scope <> 'arguments'
+    UNION ALL SELECT 9, 'left out', l.reason, l.detail, NULL, NULL FROM left_out l WHERE l.run_id = $run
+    UNION ALL SELECT 10, 'event', e.kind, e.raw, NULL, r.uri || ':' || e.line
+        FROM events e JOIN run r ON r.run_id = e.run_id
+)
+SELECT part, name, value, unit, stated_at FROM parts ORDER BY place, name, value;

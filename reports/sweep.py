@@ -1,0 +1,141 @@
+"""A published table on a page: its own columns, computed cells in italics, the common said once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .escape import markdown_cell
+from .format import significant
+from .layout import Markdown, italic, pipe_table
+
+Row = Mapping[str, Any]
+_LIFTED = frozenset(
+    ("size", "gbs", "layers", "hidden", "heads", "seq_len", "freq", "device", "dtype", "framework")
+)
+_LEFT = frozenset(("notes", "device", "framework", "dtype", "size"))
+_WARN = " ⚠"
+_STATED = {
+    "device": "",
+    "gbs": "GBS ",
+    "mbs": "MBS ",
+    "seq_len": "sequence length ",
+    "recompute": "recompute ",
+    "dtype": "",
+    "framework": "",
+    "layers": "layers ",
+    "hidden": "hidden ",
+    "heads": "heads ",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """One table ready for a page, what its rows share, and its rows without a result."""
+
+    uri: str
+    number: int
+    header_line: int
+    title: str
+    heading_line: int | None
+    common: str
+    table: Markdown
+    without_result: tuple[Row, ...]
+
+
+def sweeps(tables: Sequence[Row], rows: Sequence[Row], context: Sequence[Row] = ()) -> list[Sweep]:
+    """The tables of a page in document order; `context` is what the text around them states."""
+    around: dict[str, list[Row]] = {}
+    for fact in context:
+        around.setdefault(fact["table_id"], []).append(fact)
+    by_table: dict[str, list[Row]] = {}
+    for row in rows:
+        by_table.setdefault(row["table_id"], []).append(row)
+    return [
+        _sweep(table, by_table.get(table["table_id"], []), around.get(table["table_id"], []))
+        for table in tables
+    ]
+
+
+def _sweep(table: Row, rows: Sequence[Row], context: Sequence[Row]) -> Sweep:
+    shown = [row for row in rows if _has_result(row)]
+    empty = tuple(row for row in rows if not _has_result(row))
+    lifted = _common(table["columns"], shown)
+    places = [place for place in range(len(table["headings"])) if place not in lifted]
+    header = [markdown_cell(table["headings"][place]) for place in places]
+    alignment = ["left" if table["columns"][place] in _LEFT else "right" for place in places]
+    computed = any(row["model_tflops"] is not None and not row["left_out"] for row in shown)
+    body = [_body_row(row, places, table["columns"], computed) for row in shown]
+    if computed:
+        header.append("Model TFLOP/s/process")
+        alignment.append("right")
+    return Sweep(
+        uri=table["uri"],
+        number=table["number"],
+        header_line=table["header_line"],
+        title=table["heading_path"][-1] if table["heading_path"] else "",
+        heading_line=table["heading_lines"][-1] if table["heading_lines"] else None,
+        common=", ".join(
+            [
+                *(
+                    f"{table['headings'][place]} {text}"
+                    for place, text in lifted.items()
+                    if text != "-"
+                ),
+                *(
+                    f"{_STATED.get(fact['field'], fact['field'])}{fact['value']} (l.{fact['line']})"
+                    for fact in context
+                ),
+            ]
+        ),
+        table=pipe_table([*header, "l."], body, [*alignment, "right"]) if body else Markdown(""),
+        without_result=empty,
+    )
+
+
+def _has_result(row: Row) -> bool:
+    return bool(row["status"] == "ok")
+
+
+def _common(columns: Sequence[str], rows: Sequence[Row]) -> dict[int, str]:
+    """Columns of the model or setting whose cells are all alike: said once, above the table."""
+    found: dict[int, str] = {}
+    for place, name in enumerate(columns):
+        texts = {_raw(row, place) for row in rows}
+        if name in _LIFTED and len(texts) == 1 and (len(rows) > 1 or name in ("size", "gbs")):
+            found[place] = texts.pop()
+        elif name == "notes" and texts <= {"", "-"}:
+            found[place] = "-"
+    return (
+        {
+            place: text
+            for place, text in found.items()
+            if text not in ("", "-") or columns[place] == "notes"
+        }
+        if rows
+        else {}
+    )
+
+
+def _raw(row: Row, place: int) -> str:
+    return str(row["cells"][place]["raw"]) if place < len(row["cells"]) else ""
+
+
+def _body_row(row: Row, places: Sequence[int], columns: Sequence[str], computed: bool) -> list[str]:
+    cells = [_cell(row, place, columns) for place in places]
+    surplus = [markdown_cell(cell["raw"]) for cell in row["cells"][len(columns) :]]
+    if surplus:
+        cells[-1] = " ".join([cells[-1], *surplus])
+    if computed:
+        cells.append("" if row["left_out"] else italic(significant(row["model_tflops"], 3)))
+    return [*cells, f"{row['line']}{_WARN if row['left_out'] else ''}"]
+
+
+def _cell(row: Row, place: int, columns: Sequence[str]) -> str:
+    if place >= len(row["cells"]):
+        return ""
+    cell = row["cells"][place]
+    if columns[place] == "agg_pflops" and cell["kind"] == "missing" and not row["left_out"]:
+        return italic(significant(row["documented_aggregate"], 3)) or markdown_cell(cell["raw"])
+    return markdown_cell(cell["raw"]) + (_WARN if cell["misfit"] else "")

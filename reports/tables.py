@@ -1,0 +1,305 @@
+"""The tables of pages: rows of a query to a markdown table, each a Jinja filter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .budget import Budget, references
+from .escape import markdown_cell, markdown_text
+from .format import days, number, params, range_text, significant
+from .layout import Markdown, italic, pipe_table
+from .short import Names
+
+Row = Mapping[str, Any]
+
+
+def days_table(names: Names, rows: Sequence[Row]) -> Markdown:
+    """Ranked runs: days, their range, the configuration, the speed and the source."""
+    several = len({row["size"] for row in rows}) > 1
+    batches = len({row["gbs"] for row in rows}) > 1
+    columns: list[tuple[str, str, Callable[[Row], str]]] = [
+        ("Days", "right", lambda r: italic(_marked(days(r["days"]), r))),
+        ("Range", "center", lambda r: "" if r["time_is_marked"] else italic(_days_range(r))),
+        ("System", "left", lambda r: markdown_cell(names.system(r["system"]))),
+        ("Nodes (devices)", "right", _nodes),
+        ("DP/TP/PP", "center", topology_short),
+        ("MBS", "right", lambda r: _text(r["mbs"])),
+        ("GBS", "right", lambda r: _text(r["gbs"])),
+        ("Recompute", "left", lambda r: r["recompute"] or "not stated"),
+        ("Settings", "left", lambda r: markdown_cell(r["settings"])),
+        ("Sec/it", "right", lambda r: _marked(step_time(r), r)),
+        ("n", "right", lambda r: number(r["n"])),
+        (
+            "Tokens/s/device",
+            "right",
+            lambda r: italic(significant(r["tokens_per_s_per_device"], 4)),
+        ),
+        ("Device-days", "right", lambda r: italic(significant(r["device_days"], 3))),
+        ("Source", "left", lambda r: f"{markdown_cell(names.short(r['uri']))} l.{r['line']}"),
+    ]
+    if several:
+        columns.insert(2, ("Model", "left", lambda r: markdown_cell(r["size"])))
+    dropped = {"GBS"} if not batches else set()
+    dropped |= {"Settings"} if not any(row["settings"] for row in rows) else set()
+    dropped |= {"n"} if all(row["n"] == 1 for row in rows) else set()
+    return _table([column for column in columns if column[0] not in dropped], rows)
+
+
+def shape_table(names: Names, rows: Sequence[Row], lines: Sequence[Row]) -> Markdown:
+    """Model shape, batch and parameters of each source, with the lines that state them."""
+    stated: dict[tuple[str, str], list[str]] = {}
+    for line in lines:
+        stated.setdefault((line["uri"], line["field"]), []).append(f"l.{line['line']}")
+
+    def of(row: Row, *fields: str) -> str:
+        found = sorted(
+            {line for field in fields for line in stated.get((row["uri"], field), [])},
+            key=_line_number,
+        )
+        return f" ({', '.join(found[:3])}{', ...' if len(found) > 3 else ''})" if found else ""
+
+    def shape(row: Row) -> str:
+        if row["layers"] is None and row["hidden"] is None:
+            return "not stated"
+        heads = ", ".join(map(str, row["heads"] or ["?"]))
+        text = f"{_text(row['layers']) or '?'} / {_text(row['hidden']) or '?'} / {heads}"
+        return text + of(row, "layers", "hidden", "heads")
+
+    def parameters(row: Row) -> str:
+        if row["params_computed"] is None:
+            return f"label {markdown_cell(row['label'])}" if row["label"] else "not stated"
+        assumed = f"; V = {number(int(row['vocab_used']))} assumed" if row["vocab_assumed"] else ""
+        without = params(row["params_without_embedding"])
+        return f"*{params(row['params_computed'])}* (*{without}* without embeddings{assumed})"
+
+    return _table(
+        [
+            ("Source", "left", lambda r: markdown_cell(names.short(r["uri"]))),
+            (
+                "System",
+                "left",
+                lambda r: ", ".join(markdown_cell(names.system(name)) for name in r["systems"]),
+            ),
+            ("Layers / hidden / heads", "left", shape),
+            (
+                "Seq len",
+                "left",
+                lambda r: (number(r["seq_len"]) or "not stated") + of(r, "seq_len"),
+            ),
+            (
+                "GBS",
+                "left",
+                lambda r: (", ".join(map(str, r["gbs"] or [])) or "not stated") + of(r, "gbs"),
+            ),
+            (
+                "Tokens/it",
+                "right",
+                lambda r: italic(", ".join(map(number, r["tokens_per_step"] or []))),
+            ),
+            ("Parameters", "left", parameters),
+        ],
+        rows,
+    )
+
+
+def reference_table(plan: Budget, printed: Sequence[Row]) -> Markdown:
+    """Days at the documents' reference step times, beside what was printed."""
+    found = references(plan, printed)
+    header = [
+        f"Sec/it, {number(plan.tokens_per_step)} tokens each",
+        *(f"{one.step_time_s:g}" for one in found),
+    ]
+    computed = ["days, computed", *(f"*{one.days:,.2f}*" for one in found)]
+    body = [computed]
+    if any(one.printed is not None for one in found):
+        body.append(
+            ["days, printed", *(_printed(one.printed, one.line, one.differs) for one in found)]
+        )
+    return pipe_table(header, body, ["left", *["right"] * len(found)])
+
+
+def log_table(names: Names, rows: Sequence[Row]) -> Markdown:
+    """Log runs and quoted log lines, with the window and n of each time."""
+    return _table(
+        [
+            ("Run", "left", lambda r: f"{markdown_cell(names.short(r['uri']))} l.{r['line']}"),
+            ("Format", "left", lambda r: markdown_cell(r["framework"]) or "-"),
+            ("Nodes (devices)", "right", _nodes),
+            ("DP/TP/PP", "center", topology_short),
+            ("MBS", "right", lambda r: _text(r["mbs"])),
+            ("GBS", "right", lambda r: _text(r["gbs"])),
+            ("Status", "left", lambda r: r["status"]),
+            ("Sec/it, median", "right", lambda r: significant(r["step_time_s"], 4)),
+            (
+                "min-max",
+                "center",
+                lambda r: (
+                    range_text(r["step_time_low"], r["step_time_high"], "seconds")
+                    if (r["lines"] or 0) > 1
+                    else ""
+                ),
+            ),
+            ("Iterations", "left", _window),
+            ("TFLOPs, printed", "right", lambda r: significant(r["tflops"], 4)),
+            (
+                "Tokens/s/device",
+                "right",
+                lambda r: italic(significant(r["tokens_per_s_per_device"], 4)),
+            ),
+            ("Model TFLOP/s/process", "right", lambda r: italic(significant(r["model_tflops"], 3))),
+        ],
+        rows,
+    )
+
+
+def left_out_table(names: Names, rows: Sequence[Row]) -> Markdown:
+    """What is kept out of rankings and charts, and why."""
+    return _table(
+        [
+            ("Where", "left", lambda r: f"{markdown_cell(names.short(r['uri']))} l.{r['line']}"),
+            ("Why", "left", lambda r: r["reason"]),
+            ("Detail", "left", lambda r: markdown_cell(names.within(r["detail"]))),
+        ],
+        rows,
+    )
+
+
+def source_table(names: Names, rows: Sequence[Row]) -> Markdown:
+    """Every source of the page: name, path, rows used, lines, digest."""
+    return _table(
+        [
+            ("Name", "left", lambda r: markdown_cell(names.short(r["uri"]))),
+            ("File", "left", lambda r: markdown_cell(r["uri"])),
+            ("Title", "left", lambda r: markdown_cell(r["title"])),
+            ("Runs used", "right", lambda r: f"{r['rows']} of {r['all_rows']}"),
+            ("Lines", "right", lambda r: f"{r['first_line']}-{r['last_line']}"),
+            ("SHA-256", "left", lambda r: r["sha256"]),
+        ],
+        rows,
+    )
+
+
+def budget_words(names: Names, plan: Budget) -> Markdown:
+    """Who said what the budget is."""
+    if plan.origin == "stated" and plan.uri:
+        return Markdown(f"stated in {markdown_text(names.short(plan.uri))} l.{plan.line}")
+    if plan.origin == "default":
+        return Markdown(
+            "no source here states one: the plan of 362k steps; `--steps` or `--tokens` change it"
+        )
+    return Markdown(f"`{plan.origin}`")
+
+
+def device_note(names: Names, rows: Sequence[Row]) -> Markdown:
+    """What a device is in these rows."""
+    processes = sorted({names.short(row["uri"]) for row in rows if row["devices"] is None})
+    if not processes:
+        return Markdown("Device = GPU or accelerator, as the source counts them.")
+    listed = ", ".join(markdown_text(name) for name in processes)
+    return Markdown(
+        f"Device = one process in {listed}, which state no devices; GPU or accelerator elsewhere."
+    )
+
+
+def no_results(rows: Sequence[Row]) -> Markdown:
+    """Rows without a result, by reason: first cell, topology and line of each."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        reason = "" if row["status"] == "not_run" else row["status_reason"] or ""
+        groups.setdefault((row["status"], reason), []).append(_empty_row(row))
+    parts = []
+    for (status, reason), listed in groups.items():
+        told = (
+            status if reason.casefold() in ("", status) else f"{status} ({markdown_text(reason)})"
+        )
+        parts.append(f"{'not measured' if status == 'not_run' else told}: {'; '.join(listed)}")
+    return Markdown(". ".join(parts))
+
+
+def _empty_row(row: Row) -> str:
+    first = markdown_text(row["cells"][0]["raw"]) if row["cells"] else ""
+    split = topology_short(row)
+    batch = f" MBS {row['mbs']}" if row["mbs"] is not None else ""
+    warn = " ⚠" if row["left_out"] else ""
+    return f"{first}{f', {split}' if split else ''}{batch} l.{row['line']}{warn}"
+
+
+def step_time(row: Row) -> str:
+    """A step time with the digits that were printed; of a log four digits."""
+    low, high = row["step_time_low"], row["step_time_high"]
+    if row["basis"] != "cell" or low is None or not high > low:
+        return significant(row["step_time_s"], 4)
+    return number(row["step_time_s"], max(0, round(-math.log10(high - low))))
+
+
+def topology_words(row: Row) -> Markdown:
+    """DP8 x TP4 x PP12, micro batch 2."""
+    parts = [
+        f"{name.upper()}{row[name]}"
+        for name in ("dp", "tp", "pp", "cp")
+        if row.get(name) is not None
+    ]
+    batch = f", MBS {row['mbs']}" if row.get("mbs") is not None else ""
+    return Markdown((" x ".join(parts) or "topology not stated") + batch)
+
+
+def recompute_words(row: Row) -> Markdown:
+    """How the run recomputes activations."""
+    words = {"none": "no recompute", "selective": "selective recompute", "full": "full recompute"}
+    return Markdown(words.get(row["recompute"] or "", "recompute not stated"))
+
+
+def topology_short(row: Row) -> str:
+    """8/4/12, with what is not stated as a dash; context parallelism behind it."""
+    parts = [_text(row[name]) or "-" for name in ("dp", "tp", "pp")]
+    return "/".join(parts) if set(parts) != {"-"} else ""
+
+
+def _table(
+    columns: Sequence[tuple[str, str, Callable[[Row], str]]], rows: Sequence[Row]
+) -> Markdown:
+    body = [[write(row) for _, _, write in columns] for row in rows]
+    return pipe_table([head for head, _, _ in columns], body, [side for _, side, _ in columns])
+
+
+def _nodes(row: Row) -> str:
+    nodes, count = number(row["nodes"]), number(row["world_size"])
+    return f"{nodes} ({count})" if nodes and count else nodes or (count and f"({count})")
+
+
+def _window(row: Row) -> str:
+    if row["lines"] is None:
+        return ""
+    several = row["first_iteration"] != row["last_iteration"]
+    span = (
+        f"{row['first_iteration']}-{row['last_iteration']}"
+        if several
+        else str(row["first_iteration"])
+    )
+    return f"{span}, n = {row['n']} in {row['lines']} {'line' if row['lines'] == 1 else 'lines'}"
+
+
+def _printed(value: float | None, line: int | None, differs: bool) -> str:
+    return "" if value is None else f"{value:g}{' ⚠' if differs else ''} (l.{line})"
+
+
+def _days_range(row: Row) -> str:
+    """The range in the unit of the value, so that the two compare at a glance."""
+    low, high = row["days_low"], row["days_high"]
+    if low is None or high is None or high < 1000 or row["days"] >= 1000:
+        return range_text(low, high, "days")
+    return range_text(low, high, lambda x: number(x, 0))
+
+
+def _marked(text: str, row: Row) -> str:
+    return f"{text}^" if row["time_is_marked"] and text else text
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _line_number(text: str) -> int:
+    return int(text.removeprefix("l."))

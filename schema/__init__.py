@@ -1,0 +1,1 @@
+"""The ground: tables, views, metrics and formulas of the warehouse; imports none of our own."""

@@ -1,0 +1,168 @@
+"""The warehouse from Python: every answer is a pandas DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from .errors import BenchError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .warehouse import Warehouse
+
+Runs = str | Sequence[str] | None
+
+
+class Bench:
+    """A warehouse to ask; get one from `bench.open` or `bench.read`.
+
+    Nothing is held open between calls, so a notebook does not keep `bench ingest` waiting. Within
+    `with` the warehouse stays open and locked, and all answers come from one state of it.
+
+    `where` is a condition in SQL over the columns of the answer: `"tp = 4 AND gbs >= 512"`.
+    `run` is a run id or several; None: all. Every column is explained in docs/warehouse.md.
+
+    Every method raises duckdb.Error for a wrong query or condition, and BenchError (Locked,
+    Incompatible) when the warehouse cannot be read.
+    """
+
+    def __init__(
+        self,
+        path: Path | None = None,
+        *,
+        lock_timeout: float = 5.0,
+        warehouse: Warehouse | None = None,
+    ) -> None:
+        """One of `path` (a file) and `warehouse` (one in memory); `lock_timeout` in seconds."""
+        if (path is None) == (warehouse is None):
+            raise ValueError("either a path or a warehouse")
+        self._path = path
+        self._lock_timeout = lock_timeout
+        self._warehouse = warehouse
+
+    def configurations(self, where: str | None = None) -> pd.DataFrame:
+        """Runs with topology, and what follows from them: the table to start from.
+
+        One row a run: `run_id`, `uri`, `line`; `size` (label), `layers`, `hidden`, `seq_len`
+        (tokens); `nodes`, `devices`, `world_size` (processes), `dp`, `tp`, `pp`; `mbs`, `gbs`
+        (sequences), `tokens_per_step`; `status`, `kind`, `flags`; and more.
+        """
+        return self._select("configurations", where, "uri, line, run_id")
+
+    def runs(self, where: str | None = None) -> pd.DataFrame:
+        """Runs as their sources state them; NULL where nothing is stated.
+
+        One row a run: `run_id`, `uri`, `line`, `origin` (row, log, quote), `model`, `params_b`
+        (1e9), `layers`, `hidden`, `heads`, `seq_len` (tokens), `framework`, `device`, `dtype`,
+        `recompute`, `status`, `kind`, `flags`, `date`; and more.
+        """
+        return self._select("runs", where, "uri, line, run_id")
+
+    def iterations(self, run: Runs = None, where: str | None = None) -> pd.DataFrame:
+        """Logged intervals of logs, in the order of the log.
+
+        One row an interval: `run_id`, `segment`, `iteration`, `interval_length` (iterations),
+        `step_time_s` (s), `samples_per_s` and `tokens_per_s` (job), `tflops` (TFLOP/s, process, as
+        printed), `loss`, `losses`, `lr`, `grad_norm`, `gbs` (sequences), `line`; and more.
+        """
+        return self._of_runs("iterations", run, where, "run_id, line")
+
+    def measurements(
+        self, metric: str | None = None, run: Runs = None, where: str | None = None
+    ) -> pd.DataFrame:
+        """Values that published tables print.
+
+        One row a value: `run_id`, `metric` (step_time_s, tflops, memory, ...), `value`, `low` and
+        `high` (what its digits allow), all three in `unit`; `raw` (as written), `scope` (process,
+        node, device, job), `flags`, `marks`, `line`.
+        """
+        order = "run_id, metric, line"
+        if metric is None:
+            return self._of_runs("measurements", run, where, order)
+        return self._of_runs("measurements", run, where, order, "metric = ?", [metric])
+
+    def metric(self, name: str, run: Runs = None) -> pd.DataFrame:
+        """A computed metric: `run_id`, `value`, `low`, `high`, and what it was made from.
+
+        The names and units: `[(m.name, m.unit) for m in bench.metrics()]`. Raises BenchError for
+        another name.
+        """
+        from .catalogue import metrics
+
+        views = {metric.name: metric.view for metric in metrics()}
+        if name not in views:
+            raise BenchError(f"no metric is called {name!r}", hint=f"one of {', '.join(views)}")
+        return self._of_runs(views[name], run, None, "run_id")
+
+    def sql(
+        self, query: str, parameters: Sequence[object] | Mapping[str, object] | None = None
+    ) -> pd.DataFrame:
+        """The answer to any SQL query; `?` or `$name` in it stand for `parameters`.
+
+        A file is open read-only. DuckDB's own functions may reach other files: `read_csv(...)`.
+        """
+        if self._warehouse is not None:
+            return _frame(self._warehouse, query, parameters)
+        with self._open() as warehouse:
+            return _frame(warehouse, query, parameters)
+
+    def close(self) -> None:
+        """Close what `with` has opened; a warehouse in memory is gone."""
+        if self._warehouse is not None:
+            self._warehouse.close()
+        self._warehouse = None
+
+    def __enter__(self) -> Bench:
+        if self._warehouse is None:
+            self._warehouse = self._open()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Bench({str(self._path) if self._path else 'in memory'!r})"
+
+    def _open(self) -> Warehouse:
+        from .warehouse import open_read
+
+        if self._path is None:
+            raise BenchError("this warehouse in memory is closed", hint="bench.read(...) again")
+        return open_read(self._path, self._lock_timeout)
+
+    def _select(self, view: str, where: str | None, order: str) -> pd.DataFrame:
+        return self._of_runs(view, None, where, order)
+
+    def _of_runs(
+        self,
+        view: str,
+        run: Runs,
+        where: str | None,
+        order: str,
+        condition: str = "true",
+        parameters: Sequence[object] = (),
+    ) -> pd.DataFrame:
+        values = list(parameters)
+        if run is not None:
+            condition += " AND list_contains(?::VARCHAR[], run_id)"
+            values.append([run] if isinstance(run, str) else list(run))
+        # On a line of its own: a comment at the end of the condition ends there.
+        given = f"AND (\n{where}\n)" if where else ""
+        return self.sql(f"SELECT * FROM {view} WHERE {condition} {given} ORDER BY {order}", values)
+
+
+def _frame(warehouse: Warehouse, query: str, parameters: object) -> pd.DataFrame:
+    from .connect import explained
+
+    with explained(warehouse.path):
+        frame: pd.DataFrame = warehouse.con.execute(query, parameters).df()
+    return frame

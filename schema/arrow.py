@@ -1,0 +1,124 @@
+"""Rows as Arrow tables with the columns of the raw tables; a value that does not fit is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import duckdb
+import pyarrow as pa
+
+from .connect import connect_memory
+from .migrate import create_tables
+from .rows import Row, Rows
+
+Tables = Mapping[str, pa.Table]
+_NO_FIT = (pa.ArrowInvalid, OverflowError, UnicodeEncodeError)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The columns of a raw table, without load_id, and which of them are NOT NULL."""
+
+    schema: pa.Schema
+    required: frozenset[str]
+
+
+def to_arrow(rows: Rows) -> Tables:
+    """The rows of one file by table, ready to be stored.
+
+    A number too large for its column becomes NULL; a row that cannot be without it is left out;
+    both give a warning. Raises ValueError for an unknown column.
+    """
+    misfits = Rows()
+    tables = {
+        name: _table(name, found, misfits)
+        for name, found in rows.by_table.items()
+        if found and name != "warnings"
+    }
+    warnings = [*rows.by_table.get("warnings", ()), *misfits.by_table.get("warnings", ())]
+    rows.extend(misfits)
+    if warnings:
+        tables["warnings"] = _table("warnings", warnings, Rows())
+    return tables
+
+
+@cache
+def shapes() -> dict[str, Shape]:
+    """Every raw table as its DDL says."""
+    con = connect_memory()
+    try:
+        create_tables(con)
+        query = """SELECT table_name, list(column_name) FILTER (NOT is_nullable)
+                   FROM duckdb_columns() WHERE database_name = 'wh' AND schema_name = 'raw'
+                   GROUP BY table_name"""
+        found = con.execute(query).fetchall()
+        required = {name: frozenset[str](columns or ()) for name, columns in found}
+        return {
+            name: Shape(_schema(con, name), columns - {"load_id"})
+            for name, columns in required.items()
+            if "load_id" in columns
+        }
+    finally:
+        con.close()
+
+
+def _schema(con: duckdb.DuckDBPyConnection, table: str) -> pa.Schema:
+    query = f"SELECT * EXCLUDE (load_id) FROM raw.{table} LIMIT 0"
+    return con.sql(query).to_arrow_table().schema
+
+
+def _table(name: str, rows: list[Row], misfits: Rows) -> pa.Table:
+    shape = shapes()[name]
+    unknown = set().union(*(row.keys() for row in rows)) - set(shape.schema.names)
+    if unknown:
+        raise ValueError(f"raw.{name} has no column {sorted(unknown)}")
+    columns: list[pa.Array] = []
+    left_out: set[int] = set()
+    for field in shape.schema:
+        values = _prepared([row.get(field.name) for row in rows], field.type)
+        try:
+            columns.append(pa.array(values, field.type))
+        except _NO_FIT:
+            bad = _misfits(values, field.type)
+            for place in bad:
+                values[place] = None
+            _tell(misfits, name, field.name, [rows[place] for place in bad])
+            left_out.update(bad if field.name in shape.required else ())
+            columns.append(pa.array(values, field.type))
+    table = pa.table(columns, schema=shape.schema)
+    if not left_out:
+        return table
+    return table.filter(pa.array([place not in left_out for place in range(len(rows))]))
+
+
+def _prepared(values: list[object], kind: pa.DataType) -> list[object]:
+    if pa.types.is_map(kind):
+        return [list(value.items()) if isinstance(value, Mapping) else value for value in values]
+    if pa.types.is_string(kind):
+        return [_clean(value) if isinstance(value, str) else value for value in values]
+    return values
+
+
+def _clean(text: str) -> str:
+    """Without lone surrogates, which no database takes."""
+    return text if text.isprintable() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _misfits(values: Sequence[object], kind: pa.DataType) -> list[int]:
+    return [place for place, value in enumerate(values) if not _fits(value, kind)]
+
+
+def _fits(value: object, kind: pa.DataType) -> bool:
+    try:
+        pa.array([value], kind)
+    except _NO_FIT:
+        return False
+    return True
+
+
+def _tell(misfits: Rows, table: str, column: str, rows: Sequence[Row]) -> None:
+    lines = (row.get("line") for row in rows)
+    first = next((line for line in lines if isinstance(line, int)), None)
+    misfits.warn("does_not_fit", f"{len(rows)} values of {table}.{column} fit no column", first)

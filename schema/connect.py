@@ -1,0 +1,134 @@
+"""A connection with the warehouse attached as `wh`, and errors in words."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+from .errors import BenchError, Incompatible, Locked
+
+STORAGE_VERSION = "v1.5.0"  # DuckDB 1.5 and 2.x both open it
+_DAMAGE = (
+    duckdb.IOException,
+    duckdb.SerializationException,
+    duckdb.InternalException,
+    duckdb.FatalException,
+)
+
+
+def connect() -> duckdb.DuckDBPyConnection:
+    """A connection that fetches no extensions and sees no Python variables as tables."""
+    con = duckdb.connect(
+        config={
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "python_enable_replacements": False,
+            "temp_directory": os.path.join(tempfile.gettempdir(), f"bench-spill-{os.getpid()}"),
+        }
+    )
+    con.execute("SET enable_progress_bar = false")
+    return con
+
+
+def connect_memory() -> duckdb.DuckDBPyConnection:
+    """A connection with an empty database in memory as `wh`, in use."""
+    con = connect()
+    con.execute("ATTACH ':memory:' AS wh")
+    con.execute("USE wh")
+    return con
+
+
+def connect_file(
+    path: Path, *, read_only: bool, lock_timeout: float = 0
+) -> duckdb.DuckDBPyConnection:
+    """A connection with the file attached as `wh`, in use; waits `lock_timeout` seconds for it.
+
+    Raises Locked, Incompatible when it is no DuckDB file or one of a newer DuckDB, else BenchError.
+    """
+    _refuse(path)
+    deadline = time.monotonic() + lock_timeout
+    while True:
+        con = connect()
+        try:
+            con.execute(_attach_statement(path, read_only=read_only))
+            con.execute("USE wh")
+            return con
+        except duckdb.Error as error:
+            con.close()
+            problem = explain(error, path)
+            if not isinstance(problem, Locked) or time.monotonic() >= deadline:
+                raise problem from error
+        except BaseException:
+            con.close()
+            raise
+        time.sleep(random.uniform(0.02, 0.08))
+
+
+@contextmanager
+def explained(path: Path | None) -> Iterator[None]:
+    """Turns what DuckDB says of a damaged file, a full disk or too little memory into BenchError.
+
+    Errors of a query itself (duckdb.ParserException, ...) pass.
+    """
+    try:
+        yield
+    except (*_DAMAGE, duckdb.OutOfMemoryException) as error:
+        raise explain(error, path) from error
+
+
+def explain(error: duckdb.Error, path: Path | None) -> BenchError:
+    """The same in our words."""
+    text = str(error)
+    first = text.splitlines()[0] if text else type(error).__name__
+    name = f"the warehouse {path}" if path else "the warehouse in memory"
+    if "Could not set lock" in text or "Conflicting lock" in text:
+        pid = re.search(r"PID (\d+)", text)
+        holder = f"process {pid[1]} has it open" if pid else "another process has it open"
+        return Locked(
+            f"{name} is locked", why=holder, hint="wait for it, or --lock-timeout SECONDS"
+        )
+    if "Unique file handle conflict" in text or "different configuration" in text:
+        return Locked(f"{name} is locked", why="this process has it open", hint="close it first")
+    if "version number" in text:
+        hint = "pip install --upgrade duckdb"
+        return Incompatible(f"{path} was written by a newer DuckDB", why=first, hint=hint)
+    if "not a valid DuckDB" in text:
+        why = "it is not a DuckDB file"
+        return Incompatible(f"{path} is not a warehouse", why=why, hint="choose another --db PATH")
+    if isinstance(error, duckdb.OutOfMemoryException) or "No space left" in text:
+        return BenchError(f"{name}: out of memory or disk space", why=first, hint="free some of it")
+    if any(word in text for word in ("Permission denied", "Read-only file system")):
+        hint = "check its permissions and those of its folder"
+        return BenchError(f"cannot open {name}", why=first, hint=hint)
+    if isinstance(error, _DAMAGE):
+        hint = "restore a copy, or ingest again into a new --db PATH"
+        return Incompatible(f"{name} is damaged or cut short", why=first, hint=hint)
+    return BenchError(f"cannot open {name}", why=first)
+
+
+def _refuse(path: Path) -> None:
+    if path.is_dir():
+        raise BenchError(f"{path} is a folder", hint=f"name a file: --db {path / 'bench.duckdb'}")
+    if path.exists() and path.stat().st_size == 0:
+        why = "an empty file is no warehouse"
+        raise Incompatible(
+            f"{path} is empty", why=why, hint=f"rm {path}, or choose another --db PATH"
+        )
+
+
+def _attach_statement(path: Path, *, read_only: bool) -> str:
+    quoted = str(path).replace("'", "''")
+    option = ""
+    if read_only:
+        option = ", READ_ONLY"
+    elif not path.exists():
+        option = f", STORAGE_VERSION '{STORAGE_VERSION}'"
+    return f"ATTACH '{quoted}' AS wh (TYPE duckdb{option})"

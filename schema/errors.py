@@ -1,0 +1,49 @@
+"""The one exception that the command line shows: what, why, where, and what to try."""
+
+from __future__ import annotations
+
+# Exit codes of the command line.
+FINE, FOUND, USAGE, NOTHING_RECOGNISED, LOCKED, NOTHING_TO_COMPARE, INTERRUPTED = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    130,
+)
+
+
+class BenchError(Exception):
+    """An error with its reason, its place and a remedy; `exit_code` is that of the command."""
+
+    exit_code = USAGE
+
+    def __init__(self, what: str, *, why: str = "", where: str = "", hint: str = "") -> None:
+        super().__init__(what)
+        self.what, self.why, self.where, self.hint = what, why, where, hint
+
+    def __str__(self) -> str:
+        parts = [self.what]
+        parts += [f"  why: {self.why}"] if self.why else []
+        parts += [f"  where: {self.where}"] if self.where else []
+        parts += [f"  try: {self.hint}"] if self.hint else []
+        return "\n".join(parts)
+
+
+class Locked(BenchError):
+    """Another process holds the warehouse."""
+
+    exit_code = LOCKED
+
+
+class Incompatible(BenchError):
+    """The file is no warehouse, or one of a newer version."""
+
+    exit_code = LOCKED
+
+
+class NothingRecognised(BenchError):
+    """None of the inputs is a log or a benchmark table."""
+
+    exit_code = NOTHING_RECOGNISED

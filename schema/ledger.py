@@ -1,0 +1,122 @@
+"""What the warehouse holds of which file, and what a load of new bytes has to be."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import count
+
+from .rows import content_id
+from .warehouse import Warehouse
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """One load of a uri: a row of the ledger."""
+
+    uri: str
+    generation: int
+    load_id: str
+    source_id: str
+    sha256: str
+    parser_version: int
+
+    @property
+    def content(self) -> tuple[str, int]:
+        """What decides on the rows: the bytes and the code that reads them."""
+        return self.sha256, self.parser_version
+
+
+class Ledger:
+    """What the warehouse holds, as read at one moment; `plan` answers whether bytes are new.
+
+    The rows of a load carry ids made from its source, so two loads that show at once must not
+    share a source: files with the same bytes share the load itself, others get another source.
+    """
+
+    def __init__(self, known: Iterable[Known] = ()) -> None:
+        self._by_uri: dict[str, Known] = {}
+        self._by_content: dict[tuple[str, int], dict[str, Known]] = defaultdict(dict)
+        self._uris_of_source: dict[str, set[str]] = defaultdict(set)
+        self._uris_of_bytes: dict[str, set[str]] = defaultdict(set)
+        self._loads: set[str] = set()
+        for load in known:
+            self._add(load)
+
+    def note(self, load: Known) -> list[Known]:
+        """Count `load` as stored; gives it and the other uris of the same bytes that move along.
+
+        They do when new code has read the bytes again: once is enough for all.
+        """
+        followers = [
+            Known(uri, old.generation + 1, load.load_id, load.source_id, *load.content)
+            for uri in sorted(self._uris_of_bytes[load.sha256] - {load.uri})
+            if (old := self._by_uri[uri]).parser_version != load.parser_version
+        ]
+        noted = [load, *followers]
+        for one in noted:
+            self._add(one)
+        return noted
+
+    def newest(self, uri: str) -> Known | None:
+        """The load that shows for a uri."""
+        return self._by_uri.get(uri)
+
+    def holds(self, load_id: str) -> bool:
+        """Whether the rows of a load are stored, or on their way."""
+        return load_id in self._loads
+
+    def plan(self, uri: str, sha256: str, parser_version: int) -> Known | None:
+        """The load to make for these bytes at this uri; None when they are known there.
+
+        `load_id` is that of a stored load when the same bytes lie at another path.
+        """
+        present = self._by_uri.get(uri)
+        if present and present.content == (sha256, parser_version):
+            return None
+        generation = present.generation + 1 if present else 1
+        for twin in self._by_content[sha256, parser_version].values():
+            if self._free(twin.source_id, uri, sha256):
+                return Known(uri, generation, twin.load_id, twin.source_id, *twin.content)
+        source_id = next(
+            source_id
+            for source_id in _source_ids(uri, present, generation)
+            if self._free(source_id, uri, sha256)
+        )
+        load_id = content_id("load", uri, generation, sha256, parser_version)
+        return Known(uri, generation, load_id, source_id, sha256, parser_version)
+
+    def _add(self, load: Known) -> None:
+        self._loads.add(load.load_id)
+        self._by_content[load.content].setdefault(load.load_id, load)
+        present = self._by_uri.get(load.uri)
+        if present and present.generation >= load.generation:
+            return
+        if present:
+            self._uris_of_source[present.source_id].discard(load.uri)
+            self._uris_of_bytes[present.sha256].discard(load.uri)
+        self._by_uri[load.uri] = load
+        self._uris_of_source[load.source_id].add(load.uri)
+        self._uris_of_bytes[load.sha256].add(load.uri)
+
+    def _free(self, source_id: str, uri: str, sha256: str) -> bool:
+        """Whether no other uri shows other bytes under this source."""
+        others = self._uris_of_source[source_id] - {uri}
+        return all(self._by_uri[other].sha256 == sha256 for other in others)
+
+
+def read_ledger(warehouse: Warehouse) -> Ledger:
+    """Every load of the warehouse, oldest first."""
+    query = """SELECT uri, generation, load_id, source_id, sha256, parser_version
+               FROM raw.loads ORDER BY loaded_at, uri, generation"""
+    return Ledger(Known(*row) for row in warehouse.rows(query))
+
+
+def _source_ids(uri: str, present: Known | None, generation: int) -> Iterator[str]:
+    """Names for a source, the best first: a changed file stays the same source if it can."""
+    if present:
+        yield present.source_id
+    yield content_id("source", uri)
+    for number in count(generation):
+        yield content_id("source", uri, number)

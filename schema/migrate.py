@@ -1,0 +1,137 @@
+"""Tables in numbered order, recorded; views, formulas and metrics rebuilt when they changed."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+
+import duckdb
+
+from .errors import Incompatible
+from .sql import digest, sql_files
+
+_RECORD = """CREATE TABLE raw.applied (
+    number INTEGER NOT NULL, name VARCHAR NOT NULL,
+    sha256 VARCHAR NOT NULL, applied_at TIMESTAMP NOT NULL)"""
+_NOTE = "INSERT INTO raw.applied VALUES (?, ?, ?, ?)"
+_MADE = re.compile(r"^CREATE OR REPLACE (VIEW|MACRO) (\w+)", re.M)
+VIEWS = (
+    0  # the number of the one row that records all views: their names and the digest of their text
+)
+
+
+def bring_up_to_date(con: duckdb.DuckDBPyConnection, path: Path | None = None) -> None:
+    """Apply the missing tables in order and rebuild the views, in one transaction.
+
+    Raises Incompatible when the file is not ours, or newer than this program.
+    """
+    if is_up_to_date(con, path):
+        return
+    con.execute("BEGIN")
+    try:
+        _apply_tables(con)
+        _rebuild_views(con)
+        con.execute("COMMIT")
+    except BaseException:
+        con.execute("ROLLBACK")
+        raise
+
+
+def is_up_to_date(con: duckdb.DuckDBPyConnection, path: Path | None = None) -> bool:
+    """Whether every table and the present views are in place; raises Incompatible as above."""
+    if not _is_ours(con):
+        if _holds_anything(con):
+            raise Incompatible(
+                f"{path} is a DuckDB file, but no warehouse of bench",
+                why="it has tables or views of its own",
+                hint="choose another --db PATH",
+            )
+        return False
+    applied = _applied(con)
+    known = {number: digest(text) for number, _, text in _tables()}
+    unknown = [n for n, (_, sha256) in applied.items() if n != VIEWS and known.get(n) != sha256]
+    if unknown:
+        raise Incompatible(
+            f"the warehouse {path} was made by another version of bench",
+            why=f"its tables {min(unknown):03d} and later are not the ones this version knows",
+            hint="upgrade bench, or ingest again into a new --db PATH",
+        )
+    _, views = applied.get(VIEWS, ("", ""))
+    return set(applied) == {VIEWS, *known} and views == _views_digest()
+
+
+def create_tables(con: duckdb.DuckDBPyConnection) -> None:
+    """The tables alone, in schema `raw`: enough to know their columns."""
+    con.execute("CREATE SCHEMA raw")
+    for _, _, text in _tables():
+        con.execute(text)
+
+
+def now_utc() -> datetime:
+    """The present time, UTC, as the naive TIMESTAMP that is stored."""
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
+def _apply_tables(con: duckdb.DuckDBPyConnection) -> None:
+    if not _is_ours(con):
+        con.execute("CREATE SCHEMA raw")
+        con.execute(_RECORD)
+    done = _applied(con)
+    for number, name, text in _tables():
+        if number not in done:
+            con.execute(text)
+            con.execute(_NOTE, [number, name, digest(text), now_utc()])
+
+
+def _rebuild_views(con: duckdb.DuckDBPyConnection) -> None:
+    made = [name for text in _views() for name in _MADE.findall(text)]
+    before, _ = _applied(con).get(VIEWS, ("", ""))
+    for name in before.split(","):
+        kind, _, word = name.partition(" ")
+        if word and (kind, word) not in made:
+            con.execute(f"DROP {kind} IF EXISTS {word}")
+    for text in _views():
+        con.execute(text)
+    con.execute("DELETE FROM raw.applied WHERE number = ?", [VIEWS])
+    names = ",".join(f"{kind} {word}" for kind, word in made)
+    con.execute(_NOTE, [VIEWS, names, _views_digest(), now_utc()])
+
+
+@cache
+def _tables() -> tuple[tuple[int, str, str], ...]:
+    return tuple((int(name.split("_")[0]), name, text) for name, text in sql_files("tables"))
+
+
+@cache
+def _views() -> tuple[str, ...]:
+    """All that is rebuilt: metrics read views, and both use formulas."""
+    folders = ("formulas", "views", "metrics")
+    return tuple(text for folder in folders for _, text in sql_files(folder))
+
+
+@cache
+def _views_digest() -> str:
+    return digest("".join(_views()))
+
+
+def _is_ours(con: duckdb.DuckDBPyConnection) -> bool:
+    query = """SELECT 1 FROM duckdb_tables()
+               WHERE database_name = 'wh' AND schema_name = 'raw' AND table_name = 'applied'"""
+    return con.execute(query).fetchone() is not None
+
+
+def _holds_anything(con: duckdb.DuckDBPyConnection) -> bool:
+    """Whether anybody has made a table, a view, a macro or a schema in the file."""
+    query = """
+        SELECT 1 FROM duckdb_tables() WHERE database_name = 'wh'
+        UNION ALL SELECT 1 FROM duckdb_views() WHERE database_name = 'wh' AND NOT internal
+        UNION ALL SELECT 1 FROM duckdb_schemas() WHERE database_name = 'wh' AND NOT internal
+        UNION ALL SELECT 1 FROM duckdb_functions() WHERE database_name = 'wh' AND NOT internal"""
+    return con.execute(query).fetchone() is not None
+
+
+def _applied(con: duckdb.DuckDBPyConnection) -> dict[int, tuple[str, str]]:
+    query = "SELECT number, name, sha256 FROM raw.applied ORDER BY number"
+    return {number: (name, sha256) for number, name, sha256 in con.execute(query).fetchall()}

@@ -1,0 +1,41 @@
+"""The SQL files of this folder, as text."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+_COMMENT = re.compile(r"--[^\n]*")
+_SPACE = re.compile(r"\s+")
+
+
+@cache
+def sql_files(folder: str) -> tuple[tuple[str, str], ...]:
+    """Name (without `.sql`) and text of each SQL file of a folder of this package, by name."""
+    found = [
+        entry for entry in _package().joinpath(folder).iterdir() if entry.name.endswith(".sql")
+    ]
+    return tuple((_stem(entry), entry.read_text("utf-8")) for entry in sorted(found, key=_stem))
+
+
+@cache
+def sql_file(name: str) -> str:
+    """The text of one SQL file beside the folders."""
+    return _package().joinpath(f"{name}.sql").read_text("utf-8")
+
+
+def digest(text: str) -> str:
+    """SHA-256 of SQL without its comments and line breaks: a better comment changes no table."""
+    bare = _SPACE.sub(" ", _COMMENT.sub("", text)).strip()
+    return hashlib.sha256(bare.encode()).hexdigest()
+
+
+def _stem(entry: Traversable) -> str:
+    return entry.name.removesuffix(".sql")
+
+
+def _package() -> Traversable:
+    return files(__package__ or "bench.schema")

@@ -1,0 +1,35 @@
+-- What the public names show: rows of the newest generation of each file that is not hidden.
+-- A line `-- view.column: text` tells what a column holds that no table has.
+
+-- current_uris: the newest load of each file that is not hidden.
+CREATE OR REPLACE VIEW current_uris AS
+SELECT * FROM raw.loads
+WHERE uri NOT IN (
+    SELECT id FROM raw.hidden WHERE scope = 'uri' GROUP BY id HAVING max_by(hidden, hidden_at))
+QUALIFY row_number() OVER (PARTITION BY uri ORDER BY generation DESC, loaded_at DESC, load_id) = 1;
+
+-- current_loads: the loads behind them, each once.
+-- current_loads.uri: the file; the first by name of those that hold these bytes
+CREATE OR REPLACE VIEW current_loads AS
+SELECT load_id, min(uri) AS uri FROM current_uris GROUP BY load_id;
+
+-- hidden_runs: runs that a user has hidden.
+-- hidden_runs.run_id: the run
+CREATE OR REPLACE VIEW hidden_runs AS
+SELECT id AS run_id FROM raw.hidden WHERE scope = 'run'
+GROUP BY id HAVING max_by(hidden, hidden_at);
+
+-- loads: the ledger, every generation of every file.
+CREATE OR REPLACE VIEW loads AS SELECT * FROM raw.loads;
+
+-- sources: the files, one row each; bytes that also lie at other paths are one source with several uris.
+-- sources.uri: the file; the first by name of those that hold these bytes
+-- sources.uris: every file that holds these bytes
+CREATE OR REPLACE VIEW sources AS
+SELECT u.uri, u.uris, u.generation, u.sha256, u.parser_version, s.*
+FROM raw.sources s
+JOIN (
+    SELECT load_id, min(uri) AS uri, list(uri ORDER BY uri) AS uris, max(generation) AS generation,
+           min(sha256) AS sha256, max(parser_version) AS parser_version
+    FROM current_uris GROUP BY load_id
+) u USING (load_id);

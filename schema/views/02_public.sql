@@ -1,0 +1,81 @@
+-- The public tables: stable names and columns for queries from outside.
+
+-- tables: published tables as found.
+-- tables.uri: the document
+CREATE OR REPLACE VIEW tables AS
+SELECT t.* EXCLUDE (load_id), l.uri FROM raw.tables t JOIN current_loads l USING (load_id);
+
+-- cells: every cell of the published tables, surplus ones too.
+CREATE OR REPLACE VIEW cells AS
+SELECT c.* EXCLUDE (load_id) FROM raw.cells c SEMI JOIN current_loads USING (load_id);
+
+-- statements: other numbers and remarks of documents.
+-- statements.uri: the document
+CREATE OR REPLACE VIEW statements AS
+SELECT l.uri, s.* EXCLUDE (load_id) FROM raw.statements s JOIN current_loads l USING (load_id);
+
+-- warnings: what was odd when a file was read.
+-- warnings.uri: the file
+CREATE OR REPLACE VIEW warnings AS
+SELECT l.uri, w.* EXCLUDE (load_id) FROM raw.warnings w JOIN current_loads l USING (load_id);
+
+-- runs: runs of logs, rows of published tables, log lines quoted; as stated, NULL where nothing is.
+-- runs.uri: the log or document
+CREATE OR REPLACE VIEW runs AS
+SELECT l.uri, r.* EXCLUDE (load_id) FROM raw.runs r JOIN current_loads l USING (load_id)
+ANTI JOIN hidden_runs h ON h.run_id = r.run_id;
+
+-- facts: what sources state about runs and tables outside of cells, and what users add.
+CREATE OR REPLACE VIEW facts AS
+SELECT f.* EXCLUDE (load_id) FROM raw.facts f SEMI JOIN current_loads USING (load_id)
+ANTI JOIN hidden_runs h ON h.run_id = f.run_id;
+
+-- topology: how the ranks of a run are laid out, as stated.
+CREATE OR REPLACE VIEW topology AS
+SELECT t.* EXCLUDE (load_id) FROM raw.topology t SEMI JOIN current_loads USING (load_id)
+ANTI JOIN hidden_runs h ON h.run_id = t.run_id;
+
+-- env_flags: environment variables, scheduler and launcher settings, clocks.
+CREATE OR REPLACE VIEW env_flags AS
+SELECT e.* EXCLUDE (load_id) FROM raw.env_flags e SEMI JOIN current_loads USING (load_id)
+ANTI JOIN hidden_runs h ON h.run_id = e.run_id;
+
+-- measurements: values reported as such, with the range that their digits allow.
+CREATE OR REPLACE VIEW measurements AS
+SELECT m.* EXCLUDE (load_id) FROM raw.measurements m SEMI JOIN current_loads USING (load_id)
+ANTI JOIN hidden_runs h ON h.run_id = m.run_id;
+
+-- iterations: one row a logged interval of a log, those done twice too.
+CREATE OR REPLACE VIEW iterations AS
+SELECT i.* EXCLUDE (load_id) FROM raw.iterations i SEMI JOIN current_loads USING (load_id)
+ANTI JOIN hidden_runs h ON h.run_id = i.run_id;
+
+-- timers: timers that logs print.
+CREATE OR REPLACE VIEW timers AS
+SELECT t.* EXCLUDE (load_id) FROM raw.timers t SEMI JOIN current_loads USING (load_id)
+ANTI JOIN hidden_runs h ON h.run_id = t.run_id;
+
+-- memory: readings of memory that logs print.
+CREATE OR REPLACE VIEW memory AS
+SELECT m.* EXCLUDE (load_id) FROM raw.memory m SEMI JOIN current_loads USING (load_id)
+ANTI JOIN hidden_runs h ON h.run_id = m.run_id;
+
+-- events: saves, phases, ends and failures of logs.
+CREATE OR REPLACE VIEW events AS
+SELECT e.* EXCLUDE (load_id) FROM raw.events e SEMI JOIN current_loads USING (load_id)
+ANTI JOIN hidden_runs h ON h.run_id = e.run_id;
+
+-- evaluations: losses on validation and test sets.
+CREATE OR REPLACE VIEW evaluations AS
+SELECT e.* EXCLUDE (load_id) FROM raw.evaluations e SEMI JOIN current_loads USING (load_id)
+ANTI JOIN hidden_runs h ON h.run_id = e.run_id;
+
+-- run_stats: statistics over the iterations of a run, with the rule that made them.
+CREATE OR REPLACE VIEW run_stats AS
+SELECT r.* EXCLUDE (load_id) FROM raw.run_stats r SEMI JOIN current_loads USING (load_id)
+ANTI JOIN hidden_runs h ON h.run_id = r.run_id;
+
+-- findings: what the audit says.
+CREATE OR REPLACE VIEW findings AS
+SELECT f.* EXCLUDE (load_id) FROM raw.findings f SEMI JOIN current_loads USING (load_id)
+ANTI JOIN hidden_runs h ON h.run_id = f.run_id;

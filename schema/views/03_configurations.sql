@@ -1,0 +1,85 @@
+-- A size as a label, from 1e9 parameters: 1.3 -> 1.3B, 0.124 -> 124M.
+CREATE OR REPLACE MACRO size_label(params_b) AS
+    CASE WHEN params_b >= 1 THEN format('{:.10g}B', round(params_b, 3))
+         WHEN params_b > 0 THEN format('{:.10g}M', round(params_b * 1000, 3)) END;
+
+-- Three significant digits, as a label would have them: 124.5M -> 124M, 1.3137B -> 1.31B.
+CREATE OR REPLACE MACRO significant(x) AS
+    floor(x / power(10, floor(log10(nullif(x, 0))) - 2)) * power(10, floor(log10(nullif(x, 0))) - 2);
+
+CREATE OR REPLACE MACRO short_size(params) AS
+    size_label(significant(CASE WHEN params > 0 THEN params END) / 1e9);
+
+-- Parameters in 1e9 of a size label, alone or within a model's name: 1B3 -> 1.3, Llama3-70B -> 70.
+CREATE OR REPLACE MACRO label_params_b(t) AS (
+    SELECT round(try_cast(d.whole || CASE WHEN d.rest <> '' THEN '.' || d.rest ELSE '' END AS DOUBLE)
+        * CASE upper(d.unit) WHEN 'B' THEN 1.0 WHEN 'M' THEN 0.001 WHEN 'T' THEN 1000.0 END, 9)
+    FROM (SELECT regexp_extract(t, '(?:^|[^a-zA-Z0-9.])(\d+(?:\.\d+)?)\s?([bBmMtT])(\d*)(?:$|[^A-Za-z0-9])',
+                                ['whole', 'unit', 'rest']) AS d)
+);
+
+-- A quotient by a positive number; else NULL, never inf or nan.
+CREATE OR REPLACE MACRO per(a, b) AS
+    CASE WHEN b > 0 AND isfinite(b) AND isfinite(a / b) THEN a / b END;
+
+-- configurations: runs with topology, and with what the source leaves to convention or arithmetic filled in.
+-- configurations.uri: the log or document
+-- configurations.params_b: parameters in 1e9, as stated, else as the label says
+-- configurations.product: DP x TP x PP x CP
+-- configurations.gbs_logged: median of the batch sizes that the log prints, in sequences
+-- configurations.nodes_stated: nodes as stated
+-- configurations.devices_stated: devices as stated
+-- configurations.procs_per_node_stated: processes a node as stated
+-- configurations.nodes: nodes as stated, else devices / devices per node
+-- configurations.devices: devices as stated, else nodes x devices per node
+-- configurations.procs_per_node: as stated, else devices per node, else what most rows of the table multiply out to, else 1
+-- configurations.vocab_used: vocabulary in tokens, as stated, else GPT-2's 50257 padded (V1)
+-- configurations.vocab_assumed: whether the source states no vocabulary
+-- configurations.plain_mlp: whether formulas for an MLP of 4h without gate hold (F1 to F7, P1)
+-- configurations.world_size: processes: ranks, else devices, else nodes x processes a node, else the product
+-- configurations.tokens_per_step: global batch size x sequence length, in tokens
+-- configurations.params_computed: parameters by P1
+-- configurations.params_without_embedding: parameters by P1N
+-- configurations.size: size label: as stated, else three digits of the parameters
+CREATE OR REPLACE VIEW configurations AS
+WITH stated AS (
+    SELECT l.uri, r.* EXCLUDE (load_id) REPLACE (coalesce(r.params_b, label_params_b(r.model)) AS params_b),
+        t.* EXCLUDE (load_id, run_id),
+        try_cast(t.dp::HUGEINT * t.tp * t.pp * coalesce(t.cp, 1) AS BIGINT) AS product,
+        g.median AS gbs_logged
+    FROM raw.runs r
+    JOIN current_loads l ON l.load_id = r.load_id
+    ANTI JOIN hidden_runs h ON h.run_id = r.run_id
+    LEFT JOIN raw.topology t ON t.load_id = r.load_id AND t.run_id = r.run_id
+    LEFT JOIN raw.run_stats g ON g.load_id = r.load_id AND g.run_id = r.run_id AND g.metric = 'gbs'
+), implied AS (
+    -- Processes a node, where nothing states them: what most rows of the table multiply out to.
+    SELECT table_id, product // nullif(nodes, 0) AS implied_per_node
+    FROM stated
+    WHERE product % nullif(nodes, 0) = 0 AND product > 0
+        AND procs_per_node IS NULL AND devices_per_node IS NULL AND table_id IS NOT NULL
+    GROUP BY table_id, implied_per_node
+    QUALIFY row_number() OVER (PARTITION BY table_id ORDER BY count(*) DESC, implied_per_node) = 1
+), filled AS (
+    SELECT s.* EXCLUDE (nodes, devices, procs_per_node),
+        s.nodes AS nodes_stated, s.devices AS devices_stated, s.procs_per_node AS procs_per_node_stated,
+        coalesce(s.nodes, CASE WHEN s.devices % nullif(s.devices_per_node, 0) = 0
+                               THEN s.devices // nullif(s.devices_per_node, 0) END)::BIGINT AS nodes,
+        coalesce(s.devices, s.nodes::BIGINT * s.devices_per_node) AS devices,
+        coalesce(s.procs_per_node, s.devices_per_node, i.implied_per_node,
+                 CASE WHEN s.nodes IS NOT NULL THEN 1 END) AS procs_per_node,
+        coalesce(s.vocab, v1(50257, coalesce(s.tp, 1))) AS vocab_used,
+        s.vocab IS NULL AS vocab_assumed,
+        NOT coalesce(s.swiglu, false) AND coalesce(s.ffn_hidden = 4 * s.hidden::BIGINT, true) AS plain_mlp
+    FROM stated s LEFT JOIN implied i ON i.table_id = s.table_id
+), sized AS (
+    SELECT f.*,
+        coalesce(f.ranks, f.devices, try_cast(f.nodes::HUGEINT * f.procs_per_node AS BIGINT), f.product)
+            AS world_size,
+        coalesce(f.gbs, try_cast(f.gbs_logged AS INTEGER))::BIGINT * f.seq_len AS tokens_per_step,
+        CASE WHEN plain_mlp THEN p1(f.layers, f.hidden, f.vocab_used, f.seq_len) END AS params_computed,
+        CASE WHEN plain_mlp THEN p1n(f.layers, f.hidden) END AS params_without_embedding
+    FROM filled f
+)
+SELECT s.*, coalesce(size_label(s.params_b), short_size(coalesce(s.params_stated, s.params_computed))) AS size
+FROM sized s;

@@ -1,0 +1,23 @@
+-- measured: one number a run and metric, from a published cell or from the statistics of a log.
+-- measured.value: the printed cell; of a log the median of its intervals; in `unit`
+-- measured.unit: s, TFLOP/s, PFLOP/s, GB, MiB, 1/s, tokens/s
+-- measured.low: lower end: what the printed digits allow; of a log the smallest interval
+-- measured.high: upper end: what the printed digits allow; of a log the largest interval
+-- measured.n: iterations behind the number; 1 for a cell
+-- measured.basis: cell or log
+-- measured.scope: process, node, device, job; NULL: the source does not say
+CREATE OR REPLACE VIEW measured AS
+SELECT run_id, metric, value, unit, low, high, 1::BIGINT AS n, 'cell' AS basis, flags, marks, scope, line
+FROM measurements
+WHERE value IS NULL OR isfinite(value)
+-- Of two columns for one metric, the one that speaks of the smallest unit counts.
+QUALIFY row_number() OVER (PARTITION BY run_id, metric ORDER BY value IS NULL,
+    list_position(['device', 'process', 'node', 'job'], coalesce(scope, 'process')), line, raw) = 1
+UNION ALL BY NAME
+SELECT run_id, metric, median AS value,
+       CASE metric WHEN 'step_time_s' THEN 's' WHEN 'samples_per_s' THEN '1/s' WHEN 'tflops' THEN 'TFLOP/s'
+            WHEN 'tokens_per_s' THEN 'tokens/s' WHEN 'tokens_per_s_per_device' THEN 'tokens/s' ELSE '' END AS unit,
+       min AS low, max AS high, n, 'log' AS basis, []::VARCHAR[] AS flags, []::VARCHAR[] AS marks,
+       CASE metric WHEN 'tflops' THEN 'process' WHEN 'tokens_per_s_per_device' THEN 'device' ELSE 'job' END AS scope,
+       NULL::BIGINT AS line
+FROM run_stats WHERE metric <> 'gbs';

@@ -1,0 +1,222 @@
+"""A warehouse file (or memory): open, lock, bring up to date."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import duckdb
+
+from .connect import connect_file, connect_memory, explained
+from .errors import BenchError, Incompatible, Locked
+from .migrate import bring_up_to_date, is_up_to_date
+
+LOCK_TIMEOUT_S = 5.0
+# PIVOT is a CREATE and a SELECT, or MULTI, before it runs.
+_READING = frozenset(("SELECT", "EXPLAIN", "CREATE", "MULTI"))
+_DRAFTS_KEPT_S = 3600.0
+Rows = list[tuple[Any, ...]]  # Any: whatever the query gives
+
+
+class Warehouse:
+    """An open warehouse; `con` has it attached as `wh` and in use.
+
+    Get one from `open_read`, `open_write` or `in_memory`, and close it (or use `with`): the file
+    is locked as long as it is open.
+    """
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, path: Path | None) -> None:
+        self.con = con
+        self.path = path
+        self.sealed = False
+
+    def table(
+        self, query: str, parameters: object = None
+    ) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Column names and all rows of a query.
+
+        Raises duckdb.Error for a wrong query, BenchError for a damaged file or too little memory,
+        and once sealed for anything but reading.
+        """
+        self._check(query)
+        with explained(self.path):
+            cursor = self.con.execute(query, parameters)
+            columns = [column[0] for column in cursor.description or []]
+            return columns, cursor.fetchall() if columns else []
+
+    def rows(self, query: str, parameters: object = None) -> Rows:
+        """All rows of a query; errors as those of `table`."""
+        return self.table(query, parameters)[1]
+
+    def dicts(self, query: str, parameters: object = None) -> list[dict[str, Any]]:
+        """All rows of a query, each as column name -> value; errors as those of `table`."""
+        columns, rows = self.table(query, parameters)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+
+    def seal(self) -> None:
+        """From here on no query can reach files, the network or settings, and `rows` only reads.
+
+        A refused statement raises duckdb.Error or BenchError.
+        """
+        self.con.execute("SET enable_external_access = false")
+        self.con.execute("SET lock_configuration = true")
+        self.sealed = True
+
+    def close(self) -> None:
+        self.con.close()
+
+    def __enter__(self) -> Warehouse:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _check(self, query: str) -> None:
+        if not self.sealed:
+            return
+        for statement in self.con.extract_statements(query):
+            if (kind := _kind(statement)) not in _READING:
+                raise BenchError(
+                    f"a query may only read, this one is {kind}",
+                    hint="SELECT, FROM, DESCRIBE, SUMMARIZE, PIVOT or EXPLAIN",
+                )
+
+
+def _kind(statement: duckdb.Statement) -> str:
+    try:
+        return str(statement.type.name)
+    except ValueError:  # DuckDB 2.0 knows statements that its Python client has no name for
+        return "another kind"
+
+
+def in_memory() -> Warehouse:
+    """A fresh warehouse in memory, with every table, view and metric in place."""
+    con = connect_memory()
+    bring_up_to_date(con)
+    return Warehouse(con, None)
+
+
+def open_read(path: Path, lock_timeout: float = LOCK_TIMEOUT_S) -> Warehouse:
+    """The warehouse at `path`, read-only; one of an older version is brought up to date first.
+
+    Raises Locked while another process writes to it, Incompatible for a foreign, newer or damaged
+    file, BenchError when there is none.
+    """
+    if not path.exists():
+        raise BenchError(
+            f"no warehouse at {path}",
+            hint="bench ingest PATH... makes one; or name logs and tables: bench report FILE",
+        )
+    deadline = time.monotonic() + lock_timeout
+    while True:
+        left = max(deadline - time.monotonic(), 0)
+        con = connect_file(path, read_only=True, lock_timeout=left)
+        if _current(con, path):
+            return Warehouse(con, path)
+        con.close()
+        _upgrade(path, left)
+
+
+def open_write(path: Path, lock_timeout: float = LOCK_TIMEOUT_S) -> Warehouse:
+    """The warehouse at `path`, made or brought up to date; keep it open only for a commit.
+
+    Raises Locked while another process has it open, Incompatible for a foreign, newer or damaged
+    file, BenchError when its folder is not there or not writable.
+    """
+    require_folder(path)
+    if not path.exists():
+        _create(path)
+    con = connect_file(path, read_only=False, lock_timeout=lock_timeout)
+    if not _current(con, path):
+        try:
+            with explained(path):
+                bring_up_to_date(con, path)
+        except BaseException:
+            con.close()
+            raise
+    return Warehouse(con, path)
+
+
+def require_folder(path: Path) -> None:
+    """Raises BenchError when there is no folder to make the warehouse `path` in."""
+    if not path.parent.is_dir():
+        raise BenchError(
+            f"cannot make a warehouse at {path}",
+            why="its folder does not exist",
+            hint=f"mkdir -p {path.parent}",
+        )
+
+
+@contextmanager
+def transaction(warehouse: Warehouse) -> Iterator[None]:
+    """All of it or nothing. Raises BenchError when the disk is full or the file damaged."""
+    con = warehouse.con
+    with explained(warehouse.path):
+        con.execute("BEGIN")
+        try:
+            yield
+            con.execute("COMMIT")
+        except BaseException:
+            with suppress(duckdb.Error):  # a failed COMMIT has rolled back already
+                con.execute("ROLLBACK")
+            raise
+
+
+def _current(con: duckdb.DuckDBPyConnection, path: Path) -> bool:
+    try:
+        with explained(path):
+            return is_up_to_date(con, path)
+    except BaseException:
+        con.close()
+        raise
+
+
+def _upgrade(path: Path, lock_timeout: float) -> None:
+    try:
+        open_write(path, lock_timeout).close()
+    except (Locked, Incompatible):
+        raise
+    except BenchError as error:
+        raise Incompatible(
+            f"{path} was made by another version of bench, and cannot be brought up to date",
+            why=error.why or error.what,
+            hint="copy it to a place that you may write to",
+        ) from error
+
+
+def _create(path: Path) -> None:
+    """Make the file under another name and link it into place: whole, or not there at all."""
+    _sweep_drafts(path)
+    draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}.new")
+    try:
+        con = connect_file(draft, read_only=False)
+        try:
+            bring_up_to_date(con, draft)
+            con.execute("CHECKPOINT wh")
+        finally:
+            con.close()
+        # FileExistsError: another process was first. Else a file system without hard links: then
+        # the file is made in place, which is safe from other processes, if not from kill -9.
+        with suppress(OSError):
+            os.link(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+        Path(f"{draft}.wal").unlink(missing_ok=True)
+
+
+def _sweep_drafts(path: Path) -> None:
+    """Remove what a killed process left of its draft."""
+    for draft in path.parent.glob(f".{path.name}.*.new*"):
+        with suppress(OSError):
+            if time.time() - draft.stat().st_mtime > _DRAFTS_KEPT_S:
+                draft.unlink()

@@ -1,0 +1,224 @@
+"""Everything that goes to stderr: errors, messages, progress; and the exit code of the program."""
+
+from __future__ import annotations
+
+import difflib
+import io
+import os
+import sys
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import NoReturn, TextIO
+
+import typer
+from typer.main import get_command
+
+from ..schema.errors import FOUND, INTERRUPTED, BenchError
+
+PIPE_CLOSED = 128 + 13  # what a shell shows for a program that SIGPIPE ended
+RED, YELLOW, PLAIN = "\x1b[31m", "\x1b[33m", "\x1b[0m"
+CLEAR = "\r\x1b[K"
+
+# typer carries click inside since 0.26 and imported it before: this base is the same in both.
+_ClickException: type[Exception] = typer.BadParameter.__mro__[2]
+
+
+@dataclass
+class Volume:
+    """How much is said: set by `-q` and `-v`, read by everything that speaks."""
+
+    quiet: bool = False
+    verbose: bool = False
+
+
+volume = Volume()
+
+
+def run(app: typer.Typer, args: Sequence[str] | None = None) -> NoReturn:
+    """Run the program and leave with its exit code; bad input never shows a traceback."""
+    sys.exit(exit_code(app, sys.argv[1:] if args is None else args))
+
+
+def exit_code(app: typer.Typer, args: Sequence[str]) -> int:
+    """Run the program and return its exit code, every error told on stderr."""
+    volume.quiet = volume.verbose = False
+    try:
+        return _guarded(app, args)
+    except BrokenPipeError:
+        _silence()
+        return PIPE_CLOSED
+
+
+def _guarded(app: typer.Typer, args: Sequence[str]) -> int:
+    try:
+        code = _invoke(app, args)
+        _flush()
+        return code
+    except _ClickException as error:
+        _clear_progress()
+        error.show()  # type: ignore[attr-defined]  # declared on the class, known by its place only
+        return int(getattr(error, "exit_code", FOUND))
+    except BenchError as error:
+        fail(error)
+        return error.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        _write("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        fail(_told(error))
+        _silence()
+        return FOUND
+
+
+def _invoke(app: typer.Typer, args: Sequence[str]) -> int:
+    command = get_command(app)
+    if "_BENCH_COMPLETE" in os.environ:
+        command.main(list(args), prog_name="bench")
+    try:
+        with command.make_context("bench", list(args)) as context:
+            command.invoke(context)
+    except typer.Exit as done:
+        return done.exit_code
+    return 0
+
+
+def _told(error: OSError) -> BenchError:
+    # A disk that is full names no file: then it is the one that stdout goes to.
+    where = "" if isinstance(error.filename, int) else os.fsdecode(error.filename or "")
+    what = "a file cannot be used" if where else "the output cannot be written"
+    return BenchError(what, why=error.strerror or str(error), where=where)
+
+
+def fail(error: BenchError) -> None:
+    """Tell an error: what, why, where, what to try."""
+    _write(f"{_tag('error', RED)} {_safe(str(error))}")
+
+
+def warn(text: str) -> None:
+    """Tell a warning, unless `-q`."""
+    if not volume.quiet:
+        _write(f"{_tag('warning', YELLOW)} {_safe(text)}")
+
+
+def say(text: str) -> None:
+    """Tell what happened, unless `-q`."""
+    if not volume.quiet:
+        _write(_safe(text))
+
+
+def detail(text: str) -> None:
+    """Tell what only `-v` wants to know."""
+    if volume.verbose and not volume.quiet:
+        _write(_safe(text))
+
+
+def did_you_mean(word: str, known: Collection[str]) -> str:
+    """A hint with the nearest known word, else all of them."""
+    by_fold = {name.casefold(): name for name in known}
+    near = difflib.get_close_matches(word.casefold(), by_fold, n=1)
+    listed = ", ".join(known)
+    return f"did you mean {by_fold[near[0]]!r}? known: {listed}" if near else f"known: {listed}"
+
+
+class Progress:
+    """One line on stderr while long work runs: on a terminal only, gone at the end."""
+
+    def __init__(self, label: str, total: int | None = None) -> None:
+        self.label, self.total, self.done = label, total, 0
+        self._began = self._drawn = 0.0
+        self._visible = False
+
+    def __enter__(self) -> Progress:
+        self._began = time.monotonic()
+        _live.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.clear()
+        _live.remove(self)
+        if not _is_terminal(sys.stderr):
+            detail(f"{self._line()} in {time.monotonic() - self._began:.1f} s")
+
+    def advance(self, amount: int = 1, label: str | None = None) -> None:
+        """Count work as done; draws at most ten times a second."""
+        self.done += amount
+        self.label = label or self.label
+        now = time.monotonic()
+        if now - self._drawn >= 0.1 and not volume.quiet and _is_terminal(sys.stderr):
+            self._drawn, self._visible = now, True
+            sys.stderr.write(CLEAR + self._line()[: _width() - 1])
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Take the line off the terminal; the next `advance` draws it again."""
+        if self._visible:
+            sys.stderr.write(CLEAR)
+            sys.stderr.flush()
+            self._visible = False
+
+    def _line(self) -> str:
+        share = f"/{self.total:,} ({100 * self.done // self.total}%)" if self.total else ""
+        return " ".join(_safe(self.label).split()) + f" {self.done:,}{share}"
+
+
+_live: list[Progress] = []
+
+
+def _clear_progress() -> None:
+    for progress in _live:
+        progress.clear()
+
+
+def _write(text: str) -> None:
+    _clear_progress()
+    encoding = sys.stderr.encoding or "utf-8"
+    sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    sys.stderr.flush()
+
+
+def _safe(text: str) -> str:
+    from ..reports.escape import terminal  # errors and messages are rare, start-up is not
+
+    return "\n".join(terminal(line) for line in text.split("\n"))
+
+
+def _tag(word: str, colour: str) -> str:
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return f"{word}:" if plain or not _is_terminal(sys.stderr) else f"{colour}{word}:{PLAIN}"
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    return stream.isatty()
+
+
+def _width() -> int:
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except OSError:
+        return 80
+
+
+def _flush() -> None:
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # None: closed by who started us
+        stream.flush()
+
+
+def _silence() -> None:
+    # Python flushes once more at exit, and would tell about the closed pipe or full disk then.
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        try:
+            stream.flush()
+        except OSError:
+            _to_null(stream)
+
+
+def _to_null(stream: TextIO) -> None:
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)
+    except io.UnsupportedOperation:
+        return

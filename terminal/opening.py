@@ -1,0 +1,35 @@
+"""The warehouse that a reading command works on: the file, or one in memory made of paths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .messages import warn
+from .settings import find_db
+
+if TYPE_CHECKING:
+    from ..schema.warehouse import Warehouse
+
+
+def open_for_reading(db: Path | None, paths: Sequence[Path], lock_timeout: float) -> Warehouse:
+    """The warehouse file, or logs and tables below `paths` read into memory.
+
+    Raises NothingRecognised when none of the paths holds a log or a benchmark table.
+    """
+    from ..schema.warehouse import in_memory, open_read
+
+    if not paths:
+        return open_read(find_db(db), lock_timeout)
+    from ..ingest.pipeline import ingest_into
+
+    warehouse = in_memory()
+    summary = ingest_into(warehouse, paths, Path.cwd())
+    for uri, reason in summary.failed:
+        warn(f"{uri}: {reason}")
+    if not summary.new:
+        from .summary import nothing_recognised
+
+        raise nothing_recognised(len(summary.skipped))
+    return warehouse

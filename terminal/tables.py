@@ -1,0 +1,127 @@
+"""One listing as text: for a terminal, a README, a spreadsheet, a program or a web page."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TextIO
+
+from ..schema.errors import BenchError
+
+
+class Format(StrEnum):
+    """How a listing is written."""
+
+    TABLE = "table"
+    MD = "md"
+    CSV = "csv"
+    TSV = "tsv"
+    JSON = "json"
+    HTML = "html"
+
+
+Rows = Sequence[Sequence[object]]
+
+
+def default_format(stream: TextIO | None = None) -> Format:
+    """A table for a person at a terminal, markdown for whatever else reads."""
+    return Format.TABLE if (stream or sys.stdout).isatty() else Format.MD
+
+
+def choose_format(asked: Format | None, output: Path | None = None) -> Format:
+    """The format asked for, else that of the output file's suffix, else the default."""
+    if asked or not output:
+        return asked or default_format()
+    suffix = output.suffix.lstrip(".").lower()
+    return Format(suffix) if suffix in set(Format) - {Format.TABLE} else Format.MD
+
+
+def render(columns: Sequence[str], rows: Rows, format: Format, *, width: int | None = None) -> str:
+    """The listing as text that ends with a newline; numbers stand to the right."""
+    from . import layouts
+
+    if format is Format.TABLE:
+        return layouts.table(columns, rows, width or shutil.get_terminal_size().columns)
+    write = {
+        Format.MD: layouts.md,
+        Format.CSV: layouts.csv,
+        Format.TSV: layouts.tsv,
+        Format.JSON: layouts.json,
+        Format.HTML: layouts.html,
+    }[format]
+    return write(columns, rows)
+
+
+def emit(text: str, output: Path | None = None, *, name: str = "") -> None:
+    """Write to stdout, or whole or not at all to a file; `name` is the file's in a folder."""
+    data = text.encode("utf-8", "backslashreplace")
+    if output is None or str(output) == "-":
+        _to_stdout(_for_terminal(text) if sys.stdout.isatty() else data)
+        return
+    file = _target(output, name)
+    try:
+        _replace(file, data)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise BenchError("the output cannot be written", why=why, where=str(file)) from error
+
+
+def _for_terminal(text: str) -> bytes:
+    from ..reports.escape import visible
+
+    return visible(text).encode("utf-8", "backslashreplace")
+
+
+def _to_stdout(data: bytes) -> None:
+    # Bytes, so that every platform and locale gives the same ones.
+    sys.stdout.flush()
+    if hasattr(sys.stdout, "buffer"):
+        rest = memoryview(data)
+        while rest:  # unbuffered (PYTHONUNBUFFERED), a write may take a part only
+            rest = rest[sys.stdout.buffer.write(rest) or 0 :]
+        sys.stdout.buffer.flush()
+    else:
+        sys.stdout.write(data.decode("utf-8"))
+
+
+def _target(output: Path, name: str) -> Path:
+    if output.is_dir():
+        if not name:
+            raise BenchError(
+                "the output is a folder", where=str(output), hint=f"-o {output / 'NAME.md'}"
+            )
+        return output / name
+    if not output.parent.is_dir():
+        raise BenchError(
+            "the output's folder does not exist",
+            where=str(output.parent),
+            hint=f"mkdir -p {output.parent}",
+        )
+    return output.resolve() if output.is_symlink() else output
+
+
+def _replace(file: Path, data: bytes) -> None:
+    if file.exists() and not file.is_file():  # /dev/null, a pipe: nothing there to be replaced
+        file.write_bytes(data)
+        return
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name[:100]}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        os.chmod(name, stat.S_IMODE(file.stat().st_mode) if file.exists() else 0o666 & ~_umask())
+        os.replace(name, file)
+    except BaseException:  # an interrupt too must leave no half-written file behind
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

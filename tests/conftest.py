@@ -1,0 +1,47 @@
+"""Where the tests find their material."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`pytest tests/test_reports.py --accept-gold` writes the gold pages anew, to be looked at."""
+    parser.addoption("--accept-gold", action="store_true", help="Write tests/gold/ anew.")
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The repository, which is the package."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def data(root: Path) -> Path:
+    """The logs and tables that come with the repository."""
+    return root / "data"
+
+
+@pytest.fixture(scope="session")
+def swept(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a copy of data/ and a bench.duckdb that holds it; tests only read there."""
+    from tests.program import quick
+
+    folder = tmp_path_factory.mktemp("swept")
+    shutil.copytree(data, folder / "data")
+    (folder / ".git").mkdir()  # no bench.toml above is looked for
+    done = quick(folder, "ingest", "data")
+    assert done.code == 0, done.text
+    return folder
+
+
+@pytest.fixture(scope="session")
+def shared(root: Path) -> Path:
+    """The folder beside the repository that holds the whole logs and documents."""
+    path = root.parent / "shared"
+    if not (path / "golden").is_dir():
+        pytest.skip("NOT TESTED: no folder `shared` beside the repository, with logs/ and golden/")
+    return path

@@ -1,0 +1,64 @@
+"""Logs, tables and warehouses for tests to work on."""
+
+from pathlib import Path
+
+from bench.schema.reference import public_columns
+from bench.schema.warehouse import open_read
+
+HEADING = "| Nodes | Size | DP | TP | PP | MBS | GBS | Sec/it | TFLOPs |\n" + "|---" * 9 + "|\n"
+
+
+def iteration(number: int, step_ms: float = 100.0, of: int = 500) -> str:
+    """One line of a Megatron-DeepSpeed log."""
+    return (
+        f" iteration {number:8d}/{of:8d} | consumed samples: {number * 8:12d} |"
+        f" consumed tokens: {number * 512:12d} | elapsed time per iteration (ms): {step_ms:.1f} |"
+        " learning rate: 1.000E-03 | global batch size:     8 | lm loss: 5.760191E+00 |"
+        " loss scale: 1.0 | grad norm: 7.439 | actual seqlen:    64 |"
+        " number of skipped iterations:   0 | number of nan iterations:   0 |"
+        " samples per second: 55.899 | TFLOPs: 0.01 |\n"
+    )
+
+
+def log(iterations: int, step_ms: float = 100.0) -> str:
+    """A log of so many iterations; `step_ms` makes it another log."""
+    return "".join(iteration(number, step_ms) for number in range(1, iterations + 1))
+
+
+def table(*rows: str) -> str:
+    """A markdown document with a benchmark table of these rows, cells between `|`."""
+    return "# Sweep\n\n" + HEADING + "".join(f"| {row} |\n" for row in rows)
+
+
+def folder(path: Path, logs: int = 3, tables: int = 2, iterations: int = 5) -> Path:
+    """A folder of logs and tables, no two alike."""
+    path.mkdir(parents=True, exist_ok=True)
+    for number in range(logs):
+        (path / f"run{number:03d}.log").write_text(log(iterations, 100 + number))
+    for number in range(tables):
+        row = f"{2**number} | 124M | {2**number} | 1 | 1 | 1 | 512 | {40 + number}.5 | 1.36"
+        (path / f"table{number:03d}.md").write_text(table(row))
+    return path
+
+
+def count(db: Path, view: str, where: str = "true") -> int:
+    """Rows of a view."""
+    with open_read(db) as warehouse:
+        [(rows,)] = warehouse.rows(f"SELECT count(*) FROM {view} WHERE {where}")
+    return int(rows)
+
+
+def everything(db: Path) -> dict[str, list[str]]:
+    """All rows of all public views, in order, without the time of loading."""
+    with open_read(db) as warehouse:
+        views = public_columns(warehouse)
+        return {
+            view: sorted(
+                repr(row) for row in warehouse.rows(f"SELECT {_columns(columns)} FROM {view}")
+            )
+            for view, columns in views.items()
+        }
+
+
+def _columns(columns: list[tuple[str, str]]) -> str:
+    return ", ".join(f'"{name}"' for name, _ in columns if name != "loaded_at")

@@ -1,0 +1,112 @@
+"""The warehouse from Python."""
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import bench
+from bench.ingest.pipeline import ingest
+from bench.schema.api import Bench
+from bench.schema.errors import BenchError, Locked, NothingRecognised
+from bench.schema.warehouse import open_write
+from tests.making import folder, log
+
+
+@pytest.fixture(scope="module")
+def db(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("api") / "bench.duckdb"
+    ingest([folder(path.parent / "logs")], path)
+    return path
+
+
+def test_the_answers_are_frames(db: Path) -> None:
+    w = bench.open(db)
+    assert len(w.runs()) == len(w.configurations()) == 5
+    assert list(w.configurations("origin = 'row' -- a remark")["size"]) == ["124M", "124M"]
+    [run, *others] = w.runs("origin = 'log'")["run_id"]
+    assert list(w.iterations(run)["iteration"]) == [1, 2, 3, 4, 5]
+    assert len(w.iterations(others, where="iteration > 3")) == 4
+    assert len(w.iterations([])) == 0
+    assert list(w.measurements("step_time_s")["unit"].unique()) == ["s"]
+    assert len(w.measurements(run=run)) == 0
+    assert set(w.metric("step_time")["basis"]) == {"cell", "log"}
+    assert w.sql("SELECT ? + 1 AS a", [1])["a"].item() == 2
+    assert w.sql("SELECT $a AS a", {"a": "x"})["a"].item() == "x"
+
+
+def test_a_notebook_keeps_no_writer_waiting(db: Path) -> None:
+    w = bench.open(db)
+    w.runs()
+    open_write(db, 0).close()
+    with w:
+        w.runs()
+        with pytest.raises(Locked):
+            open_write(db, 0)
+    open_write(db, 0).close()
+    assert len(w.runs()) == 5, "it opens again"
+
+
+def test_reading_into_memory(tmp_path: Path) -> None:
+    (tmp_path / "run.log").write_text(log(3))
+    with bench.read(tmp_path) as w:
+        assert len(w.iterations()) == 3
+    with pytest.raises(BenchError, match="closed"):
+        w.iterations()
+    (tmp_path / "run.log").write_text("nothing\n")
+    with pytest.raises(NothingRecognised):
+        bench.read(tmp_path)
+    with pytest.raises(BenchError, match="no such file"):
+        bench.read(tmp_path / "typo")
+
+
+def test_errors_are_told(db: Path, tmp_path: Path) -> None:
+    with pytest.raises(BenchError, match="no warehouse"):
+        bench.open(tmp_path / "no.duckdb")
+    w = bench.open(db)
+    with pytest.raises(BenchError, match="no metric is called"):
+        w.metric("speed")
+    with pytest.raises(duckdb.Error):
+        w.runs("no_such_column = 1")
+
+
+def test_everything_public_has_a_docstring() -> None:
+    named = [getattr(bench, name) for name in bench.__all__]
+    methods = [value for name, value in vars(Bench).items() if name[0] != "_"]
+    assert all(inspect.getdoc(one) for one in [Bench, *named, *methods])
+
+
+def test_importing_bench_imports_nothing_heavy() -> None:
+    script = "import sys, bench; print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    loaded = {name.split(".")[0] for name in done.stdout.split()}
+    assert "bench" in loaded
+    assert not loaded & {"duckdb", "pandas", "pyarrow", "numpy", "matplotlib", "jinja2", "typer"}
+
+
+def test_the_examples_of_the_documentation_run(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (root / "docs" / "python.md").read_text("utf-8")
+    first, second = re.findall(r"```python\n(.*?)```", text, re.S)
+    monkeypatch.chdir(root)
+    exec(compile(first, "docs/python.md", "exec"), {})
+    shown = capsys.readouterr().out
+    assert "001_1.3b_benchmarking.md" in shown
+    monkeypatch.chdir(tmp_path)
+    exec(compile(second, "docs/python.md", "exec"), {})
+    assert "no warehouse at bench.duckdb" in capsys.readouterr().out
+    ingest([root / "data" / "tables"], tmp_path / "bench.duckdb")
+    exec(compile(second, "docs/python.md", "exec"), {})
+    assert "GB" in capsys.readouterr().out
+
+
+def test_every_call_is_in_the_documentation(root: Path) -> None:
+    text = (root / "docs" / "python.md").read_text("utf-8")
+    calls = [name for name in vars(Bench) if name[0] != "_" and name != "close"]
+    assert all(f"w.{name}(" in text for name in calls)
+    assert all(f"bench.{name}(" in text for name in bench.__all__)

@@ -1,0 +1,355 @@
+"""What headings and lines around a table state, and which rows it reaches."""
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.ingest.context import (
+    Fact,
+    configuration,
+    devices_named,
+    dtype_of,
+    is_launch,
+    machine_facts,
+    one_liner,
+    phrase_samples,
+    phrases_in,
+    reaches_back,
+    same_device,
+)
+from bench.ingest.document import FoundTable, read_document, stated
+from bench.ingest.statements import legend_in, statements_in
+
+TABLE = "| Nodes | Size | MBS | TFLOPs |\n|---|---|---|---|\n| 4 | 1.3B | 1 | 10 |\n"
+EVERY = (
+    "seq_len",
+    "recompute",
+    "framework",
+    "dtype",
+    "device",
+    "layers",
+    "hidden",
+    "heads",
+    "gbs",
+    "tp",
+    "pp",
+    "size",
+    "params_b",
+    "devices_per_node",
+    "zero_stage",
+)
+
+
+def values(facts: list[Fact]) -> Mapping[str, str | None]:
+    return {fact.field: fact.value for fact in facts}
+
+
+def reached(text: str, size: float | None = None) -> list[Mapping[str, str | None]]:
+    """The facts that reach each table of a document."""
+    document = read_document(text)
+
+    def of(found: FoundTable) -> Mapping[str, str | None]:
+        facts = stated(found.facts, document.everywhere, EVERY, size)
+        return {name: fact.value for name, fact in facts.items()}
+
+    return [of(found) for found in document.tables if found.number]
+
+
+@pytest.mark.parametrize(("field", "text", "value"), phrase_samples())
+def test_each_phrase_sample(field: str, text: str, value: str) -> None:
+    facts = values(phrases_in(text, 1, "heading"))
+    if field.startswith("env_"):
+        name, _, setting = value.partition("=")
+        assert facts[f"env:{name}"] == (setting if field == "env_on" else None)
+    else:
+        assert facts[field] == value
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        (
+            "Sequence Length=1024 w\\o activation checkpointing, PyTorch 1.10",
+            {"seq_len": "1024", "recompute": "none", "framework": "PyTorch 1.10"},
+        ),
+        (
+            "1.3B model, Sequence Length=1024, \\w Activation Checkpointing, PyTorch 1.7",
+            {"size": "1.3B", "seq_len": "1024", "recompute": "full", "framework": "PyTorch 1.7"},
+        ),
+        ("bf16", {"dtype": "bf16"}),
+        ("Results in BF16 and FP8", {}),
+        ("from 1.3B to 13B", {}),
+        ("trained on 300B tokens", {}),
+        ("Sequence length 2k", {}),
+        ("A100 80GB", {"device": "A100-80GB"}),
+        ("H100 and A100", {}),
+        ("ZeRO stage 3", {"zero_stage": "3"}),
+        ("With selective activation recomputation", {"recompute": "selective"}),
+    ],
+)
+def test_headings(text: str, facts: Mapping[str, str]) -> None:
+    assert values(phrases_in(text, 1, "heading")) == facts
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("NHIDDEN=14336 / NLAYERS=72", {"hidden": "14336", "layers": "72"}),
+        ("NHIDDEN=14336 / NLAYERS=6 / GBS=512", {"hidden": "14336", "layers": "6", "gbs": "512"}),
+        ("NLAYERS=72", {"layers": "72"}),
+        ("all NHEADS=64 (above too)", {"heads": "64"}),
+        ("- --num-layers 24 ", {"layers": "24"}),
+        ("  --hidden-size 2048 \\", {"hidden": "2048"}),
+        ("- 20 nodes, 2 replicas", {"nodes": "20", "dp": "2"}),
+        ("- 1 node, 1 replica", {"nodes": "1", "dp": "1"}),
+        ("BS=1024, SIZE=104B,", {"gbs": "1024", "size": "104B"}),
+        ("Seq length: 4,096", {}),
+        ("PP_SIZE=1 # NLAYERS must be a multiple of PP_SIZE here", {"pp": "1"}),
+        ("SEQ_LEN=2048, VOCAB_LENGTH=250k", {"seq_len": "2048", "vocab_label": "250k"}),
+        (
+            "- GPT-Neo 1.3B (362k steps, Sequence Length=1024, GBS=1024)",
+            {"size": "1.3B", "steps": "362000", "seq_len": "1024", "gbs": "1024"},
+        ),
+        ("- `TP=4`", {"tp": "4"}),
+        ("**GBS=2048**", {"gbs": "2048"}),
+        ("We set GBS=2048 and saw no change", {}),
+        ("TP=8 is best assumption", {}),
+        ("1.3B", {}),
+        ("async/yes == `CUDA_LAUNCH_BLOCKING=0`", {}),
+        ("", {}),
+        ("x" * 500 + "=1", {}),
+    ],
+)
+def test_configuration_lines(text: str, facts: Mapping[str, str]) -> None:
+    assert values(configuration(text, 1)) == facts
+
+
+def test_a_size_in_front_binds_the_settings_to_it() -> None:
+    facts = configuration("20B model: TP=8, PP=1, NLAYERS=8, NHEADS=32, GBS=2048", 3)
+    assert values(facts) == {
+        "size": "20B",
+        "tp": "8",
+        "pp": "1",
+        "layers": "8",
+        "heads": "32",
+        "gbs": "2048",
+    }
+    assert {fact.only_size for fact in facts if fact.field != "size"} == {20.0}
+
+
+def test_one_line_formulas() -> None:
+    line = "perl -le '$sp=29; $ms=1.3; $gbs=512; $seqlen=2048; print $ms*4*2*$seqlen*$gbs / $sp'"
+    assert values(one_liner(line, 1)) == {
+        "params_b": "1.3",
+        "gbs": "512",
+        "seq_len": "2048",
+        "recompute": "full",
+    }
+    assert values(one_liner(line.replace("*4*2*", "*3*2*"), 1))["recompute"] == "none"
+    assert one_liner("perl -le 'print 4*2'", 1) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("all NHEADS=64 (above too)", True),
+        ("TP=4 (for the above)", True),
+        ("NHEADS=64", False),
+        ("above all", False),
+    ],
+)
+def test_what_reaches_back(text: str, answer: bool) -> None:
+    assert reaches_back(text) is answer
+
+
+def test_machines() -> None:
+    line = "salloc --constraint=v100-32g --nodes=2 --gres=gpu:4 --time=2:00:00"
+    assert is_launch(line)
+    assert values(machine_facts(line, 1, "line")) == {
+        "device": "V100-32GB",
+        "devices_per_node": "4",
+    }
+    assert values(machine_facts("at most 48 nodes of 8 gpu a100 80gb nodes", 1, "line")) == {
+        "device": "A100-80GB",
+        "devices_per_node": "8",
+    }
+    assert machine_facts("A100 or H100", 1, "line") == []
+    assert [fact.value for fact in devices_named("DGX-GB200, DGX-B200, DGX-H100", 1)] == [
+        "B200",
+        "GB200",
+        "H100",
+    ]
+    assert same_device("A100", "A100-80GB")
+    assert not same_device("A100-40GB", "A100-80GB")
+    assert not same_device("A10", "A100")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("amp_bf16", "bf16"),
+        ("BF16", "bf16"),
+        ("FP8-CS (FP8-MX)", "fp8"),
+        ("float16", "fp16"),
+        ("bfloat16", "bf16"),
+        ("BF16 + FP8", None),
+        ("mixed", None),
+        ("fp32", "fp32"),
+        ("MXFP8", "fp8"),
+        ("bf160", None),
+    ],
+)
+def test_number_formats(text: str, name: str | None) -> None:
+    assert dtype_of(text) == name
+
+
+def test_the_inner_heading_wins() -> None:
+    outer, inner = "# Runs, Sequence Length=1024, bf16", "## Sequence Length=2048"
+    text = f"{outer}\n\n{TABLE}\n{inner}\n\n{TABLE}\n# Other\n\n{TABLE}"
+    first, second, third = reached(text)
+    assert (first["seq_len"], first["dtype"]) == ("1024", "bf16")
+    assert (second["seq_len"], second["dtype"]) == ("2048", "bf16")
+    assert "seq_len" not in third or third["seq_len"] != "2048"
+
+
+def test_a_line_holds_until_it_is_replaced() -> None:
+    text = f"NLAYERS=72\nNHIDDEN=14336\n\n{TABLE}\nwords\n\n{TABLE}\nNLAYERS=84\n\n{TABLE}"
+    assert [(facts["layers"], facts["hidden"]) for facts in reached(text)] == [
+        ("72", "14336"),
+        ("72", "14336"),
+        ("84", "14336"),
+    ]
+
+
+def test_a_section_ends_what_was_stated_in_it() -> None:
+    first, second = reached(f"# A\n\n## B\n\nNLAYERS=72\n\n{TABLE}\n## C\n\n{TABLE}")
+    assert first["layers"] == "72"
+    assert "layers" not in second
+
+
+def test_an_overview_holds_for_what_follows() -> None:
+    overview = "## Overview\n### Model hyperparameters\n- --num-layers 24"
+    text = f"# Runs\n\n{overview}\n\n## Experiments\n\n### X\n{TABLE}"
+    assert reached(text)[0]["layers"] == "24"
+
+
+def test_above_too() -> None:
+    text = f"## A\n\n{TABLE}\n## B\n\nall NHEADS=64 (above too)\n\n{TABLE}\n## C\n\n{TABLE}"
+    first, second, third = reached(text)
+    assert (first["heads"], second["heads"]) == ("64", "64")
+    assert "heads" not in third
+
+
+def test_settings_of_a_size_reach_rows_of_it_alone() -> None:
+    text = f"20B model: NLAYERS=8, GBS=512\n\n200B model: NLAYERS=80, GBS=2048\n\n{TABLE}"
+    assert reached(text, 20.0)[0]["layers"] == "8"
+    assert reached(text, 200.0)[0]["gbs"] == "2048"
+    assert "layers" not in reached(text, 13.0)[0]
+
+
+FORMULA = (
+    "\n```\nperl -le '$ng=8; $ms=1.3; $gbs=512; $seqlen=2048; print $ms*{}*2*$seqlen*$gbs'\n```\n\n"
+)
+
+
+def test_a_formula_is_of_the_table_above_it() -> None:
+    first, second = reached(
+        f"# A\n\n{TABLE}{FORMULA.format(4)}"
+        f"w/o activation checkpointing\n\n{TABLE}{FORMULA.format(3)}"
+    )
+    assert (first["gbs"], first["recompute"]) == ("512", "full")
+    assert second["recompute"] == "none"
+
+
+def test_a_formula_is_of_both_parts_of_a_table() -> None:
+    first, second = reached(f"# A\n\n{TABLE}\ncontinued:\n\n{TABLE}{FORMULA.format(4)}")
+    assert first["gbs"] == second["gbs"] == "512"
+
+
+def test_a_table_goes_on_with_what_was_said_above_its_first_part() -> None:
+    first, second, other = reached(
+        f"# A\n\n200B, with ZeRO-1:\n\n{TABLE}\ncontinued:\n\n{TABLE}\nNLAYERS=72\n\n{TABLE}"
+    )
+    assert first["size"] == second["size"] == "200B"
+    assert "size" not in other
+
+
+def test_once_for_the_whole_document() -> None:
+    text = f"# A100 experiments\n\n{TABLE}\n# B\n\nSEQ_LEN=2048\n\n{TABLE}"
+    assert [facts.get("device") for facts in reached(text)] == ["A100", "A100"]
+    assert [facts.get("seq_len") for facts in reached(text)] == ["2048", "2048"]
+
+
+def test_what_is_contradicted_reaches_nobody() -> None:
+    text = f"# A\n\n{TABLE}\n# B\n\nSEQ_LEN=2048\n\n{TABLE}\n# C\n\nSEQ_LEN=1024\n\n{TABLE}"
+    assert [facts.get("seq_len") for facts in reached(text)] == [None, "2048", "1024"]
+    text = (
+        f"# A\n\n{TABLE}\nthe V100 32GB peaks at 125\n\nOn A100 all is faster than on V100 32GB.\n"
+    )
+    assert "device" not in reached(text)[0]
+
+
+def test_nodes_of_another_memory_size() -> None:
+    launch = "# G\n\nadd `-C v100-32g` for these nodes"
+    text = f"{launch}\n\n16GB nodes:\n\n{TABLE}\n## H\n\n32GB nodes:\n\n{TABLE}"
+    assert [facts.get("device") for facts in reached(text)] == ["V100-16GB", "V100-32GB"]
+
+
+def test_statements() -> None:
+    def of(text: str) -> list[tuple[str, float | None]]:
+        return [(s.kind, s.value) for s in statements_in(text, 1, configuration(text, 1))]
+
+    assert of("  - 0.5 Sec/it ==> 2.09 days") == [("days", 2.09)]
+    assert of("* DP=4, PP=12, MBS=4: 123 secs/it | 130 TFLOPS") == [("summary", None)]
+    assert of("- MBS = micro batch size") == [("notation", None)]
+    assert of("trained for 300B tokens") == [("plan", 3e11)]
+    assert of("nothing to see") == []
+
+
+def test_legends() -> None:
+    legend = legend_in("- ^^ Stuck after the first epoch", 7)
+    assert legend
+    assert (legend.subject, legend.detail["text"]) == ("^^", "Stuck after the first epoch")
+    starred = legend_in("*Mem = max memory used by the first (last) nodes", 1)
+    assert starred
+    assert starred.subject == "*"
+    assert legend_in("words", 1) is None
+
+
+@given(st.text(max_size=120))
+def test_no_line_raises(text: str) -> None:
+    facts = configuration(text, 1)
+    assert all(
+        fact.line == 1 for fact in [*facts, *phrases_in(text, 1, "line"), *one_liner(text, 1)]
+    )
+    list(statements_in(text, 1, facts))
+    legend_in(text, 1)
+    dtype_of(text)
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                *TABLE.split("\n"),
+                "# A100",
+                "## bf16",
+                "GBS=512",
+                "",
+                "NLAYERS=72",
+                "(above too)",
+                "NHEADS=64 (above too)",
+                FORMULA,
+                "^ estimated",
+                "200B:",
+            ]
+        ),
+        max_size=16,
+    )
+)
+def test_no_document_raises(lines: list[str]) -> None:
+    document = read_document("\n".join(lines))
+    for found in document.tables:
+        assert stated(found.facts, document.everywhere, EVERY, None).keys() <= set(EVERY)

@@ -1,0 +1,155 @@
+"""Killed, raced and locked out: the warehouse holds whole files, each once."""
+
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.ingest.pipeline import ingest
+from bench.schema.errors import LOCKED, Locked
+from bench.schema.warehouse import open_read, open_write
+from tests.making import everything, folder
+
+KILLS = 30
+# Small batches, so that there are many commits to be killed in.
+INGEST = """
+import sys
+from pathlib import Path
+from bench.ingest import pipeline
+from bench.schema import arrow
+pipeline._BATCH_ROWS = 300
+arrow.shapes()
+print("ready", flush=True)
+pipeline.ingest([Path(sys.argv[1])], Path(sys.argv[2]), lock_timeout=30)
+"""
+HOLD = """
+import sys, time
+from pathlib import Path
+from bench.schema import warehouse
+held = getattr(warehouse, sys.argv[1])(Path(sys.argv[2]))
+print("ready", flush=True)
+time.sleep(float(sys.argv[3]))
+held.close()
+"""
+Child = subprocess.Popen[str]
+
+
+def start(script: str, *words: object) -> Child:
+    """A process of its own that has come to where it says ready."""
+    command = [sys.executable, "-c", script, *map(str, words)]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None and child.stdout.readline() == "ready\n"
+    return child
+
+
+def end(child: Child) -> int:
+    status = child.wait(timeout=60)
+    if child.stdout is not None:
+        child.stdout.close()
+    return status
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "bench.duckdb"
+
+
+def whole(db: Path, iterations: int) -> int:
+    """How many files are in; asserts that each is whole, and that nothing else is there."""
+    with open_read(db) as warehouse:
+        loads = {load for (load,) in warehouse.rows("SELECT load_id FROM raw.loads")}
+        sources = [load for (load,) in warehouse.rows("SELECT load_id FROM raw.sources")]
+        assert sorted(sources) == sorted(loads)
+        query = "SELECT load_id, count(*) FROM raw.iterations GROUP BY 1"
+        assert {n for _, n in warehouse.rows(query)} <= {iterations}
+        query = "SELECT load_id FROM raw.runs UNION ALL SELECT load_id FROM raw.iterations"
+        assert {load for (load,) in warehouse.rows(query)} == loads
+        query = "SELECT count(*) FROM raw.run_stats WHERE metric = 'step_time_s'"
+        logs = "SELECT count(*) FROM raw.sources WHERE kind = 'log'"
+        assert warehouse.rows(query) == warehouse.rows(logs)
+    return len(loads)
+
+
+@pytest.mark.slow
+def test_kill_at_any_moment_leaves_whole_files_only(tmp_path: Path, db: Path) -> None:
+    files = folder(tmp_path / "logs", logs=40, tables=10, iterations=40)
+    began = time.monotonic()
+    assert end(start(INGEST, files, db)) == 0
+    began = time.monotonic() - began
+    expected = everything(db)
+    chance = random.Random(20261120)
+    partly = 0
+    for number in range(KILLS):
+        if db.exists() and (number % 3 == 0 or whole(db, 40) == 50):
+            db.unlink()
+            Path(f"{db}.wal").unlink(missing_ok=True)
+        child = start(INGEST, files, db)
+        time.sleep(chance.uniform(0, began * 0.6))
+        child.kill()
+        end(child)
+        if db.exists():
+            partly += 0 < whole(db, 40) < 50
+    ingest([files], db)
+    assert everything(db) == expected
+    assert partly > KILLS / 5, "the kills came too early or too late to prove anything"
+
+
+@pytest.mark.slow
+def test_several_processes_on_one_folder_double_nothing(tmp_path: Path, db: Path) -> None:
+    files = folder(tmp_path / "logs", logs=30, tables=5, iterations=20)
+    children = [start(INGEST, files, db) for _ in range(4)]
+    assert [end(child) for child in children] == [0, 0, 0, 0]
+    assert whole(db, 20) == 35
+    (tmp_path / "alone").mkdir()
+    alone = tmp_path / "bench2.duckdb"
+    ingest([files], alone)
+    assert everything(db) == everything(alone)
+    assert not list(tmp_path.glob(".bench*")), "no draft is left"
+
+
+@pytest.fixture
+def holder(db: Path) -> Iterator[Child]:
+    """A process that has the warehouse open for writing."""
+    open_write(db).close()
+    child = start(HOLD, "open_write", db, 30)
+    yield child
+    child.kill()
+    end(child)
+
+
+def test_a_locked_warehouse_names_who_holds_it_in_time(holder: Child, db: Path) -> None:
+    for opening in (open_read, open_write):
+        began = time.monotonic()
+        with pytest.raises(Locked, match="is locked") as error:
+            opening(db, 0.5)
+        assert 0.4 < time.monotonic() - began < 2
+        assert error.value.exit_code == LOCKED == 4
+        assert f"process {holder.pid} " in error.value.why
+
+
+def test_readers_keep_a_writer_out_but_not_each_other(db: Path) -> None:
+    open_write(db).close()
+    child = start(HOLD, "open_read", db, 30)
+    with pytest.raises(Locked):
+        open_write(db, 0.1)
+    open_read(db, 0.1).close()
+    child.kill()
+    end(child)
+    open_write(db, 1).close()
+
+
+@pytest.mark.parametrize("opening", [open_read, open_write])
+def test_who_waits_gets_in(db: Path, opening: type) -> None:
+    open_write(db).close()
+    child = start(HOLD, "open_write", db, 0.5)
+    opening(db, 5).close()
+    end(child)
+
+
+def test_the_same_process_locks_itself_out_in_words(db: Path) -> None:
+    with open_write(db), pytest.raises(Locked, match="locked"):
+        open_read(db, 0.1)

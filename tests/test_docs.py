@@ -1,0 +1,121 @@
+"""The documentation is under test: it names everything, and its examples run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from contextlib import chdir
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from bench.cli import app
+from bench.reports.statements import report_names
+from bench.terminal.options import SHARED
+from tests.program import quick
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+COMMANDS = get_command(app).commands  # type: ignore[attr-defined]  # a group, as typer makes it
+HIDDEN = ("--help",)
+
+
+def sections(text: str) -> dict[str, str]:
+    """The parts of a page by their heading of the second level."""
+    _, *parts = re.split(r"^## (.+)$", text, flags=re.M)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+@pytest.fixture(scope="module")
+def manual() -> dict[str, str]:
+    """docs/cli.md by heading."""
+    return sections((ROOT / "docs" / "cli.md").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_in_the_manual(manual: dict[str, str], name: str) -> None:
+    [section] = [text for heading, text in manual.items() if heading.split()[:2] == ["bench", name]]
+    assert f"$ bench {name}" in section, "an example"
+    options = section[section.index("Options:") :]
+    for parameter in COMMANDS[name].params:
+        names = [word for word in parameter.opts if word.startswith("-")]
+        if names and not set(names) & set(HIDDEN):
+            assert any(f"`{word}" in options for word in names), f"{name} {names}"
+    for word in re.findall(r"`(--?[\w-]+)", options):
+        known = {opt for parameter in COMMANDS[name].params for opt in parameter.opts}
+        assert word in known, f"{name} has no {word}"
+
+
+def test_every_shared_option_is_in_the_manual(manual: dict[str, str]) -> None:
+    shared = manual["Shared options"]
+    for option in SHARED.values():
+        assert all(f"`{name}" in shared for name in option.names), option.names
+    for word in ("--version", "--install-completion", "--show-completion", "NO_COLOR", "BENCH_DB"):
+        assert word in shared
+
+
+def test_every_report_is_named(manual: dict[str, str]) -> None:
+    text = next(text for heading, text in manual.items() if heading.startswith("bench report"))
+    assert all(f"`{name}`" in text for name in report_names())
+
+
+def test_every_exit_code_is_named(manual: dict[str, str]) -> None:
+    codes = re.findall(r"^\| (\d+) \|", manual["Exit codes"], re.M)
+    assert codes == ["0", "1", "2", "3", "4", "130"]
+
+
+def test_links_lead_somewhere() -> None:
+    for page in PAGES:
+        text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.S)
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def examples(page: Path) -> Iterator[list[str]]:
+    """The `bench` command lines of a page's console blocks."""
+    for block in re.findall(r"```console\n(.*?)```", page.read_text("utf-8"), re.S):
+        for line in block.splitlines():
+            if line.startswith("$ bench "):
+                yield shlex.split(line[2:], comments=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if list(examples(page))], ids=str)
+def test_every_command_line_runs(swept: Path, tmp_path: Path, page: Path) -> None:
+    folder = tmp_path / "here"
+    shutil.copytree(swept, folder)
+    shutil.copytree(folder / "data" / "logs", folder / "logs")  # what readers call theirs
+    shutil.copy(ROOT / "README.md", folder)
+    for words in examples(page):
+        done = quick(folder, *words[1:])
+        assert done.code == 0, f"{shlex.join(words)}\n{done.text}"
+
+
+def output(page: Path) -> Iterator[tuple[list[str], str]]:
+    """Lines that a page shows below a command, each with the command."""
+    for block in re.findall(r"```console\n(.*?)```", page.read_text("utf-8"), re.S):
+        words: list[str] = []
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                words = shlex.split(line[2:], comments=True)
+            elif line.strip() and words[:1] == ["bench"]:
+                yield words, line
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_what_is_shown_is_what_comes(swept: Path, page: Path) -> None:
+    for words, line in output(page):
+        done = quick(swept, *words[1:])
+        assert line in (done.out + done.err).splitlines(), f"{shlex.join(words)}\n{line}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_python_examples_run(swept: Path, page: Path) -> None:
+    with chdir(swept):
+        names: dict[str, object] = {}
+        for block in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.S):
+            exec(compile(block, str(page), "exec"), names)

@@ -1,0 +1,398 @@
+"""Tables of other laboratories, a few rows each, as a picky reader would have them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.ingest.pipeline import Summary, ingest_into
+from bench.schema.warehouse import in_memory
+
+Run = Mapping[str, Any]  # a row of the view, measurements added by name
+
+
+def read(text: str, folder: Path) -> tuple[list[Run], Summary]:
+    (folder / "a.md").write_text(text, "utf-8")
+    with in_memory() as warehouse:
+        summary = ingest_into(warehouse, [folder / "a.md"], folder)
+        runs = warehouse.dicts("SELECT * FROM configurations WHERE origin = 'row' ORDER BY line")
+        for run in runs:
+            for row in warehouse.dicts(
+                "SELECT * FROM measurements WHERE run_id = ?", [run["run_id"]]
+            ):
+                run[row["metric"]] = row["value"]
+            settings = warehouse.rows(
+                "SELECT name, value FROM env_flags WHERE run_id = ?", [run["run_id"]]
+            )
+            run["settings"] = dict(settings)
+        return list(runs), summary
+
+
+def check(run: Run, **expected: object) -> None:
+    found = {name: run.get(name) for name in expected}
+    assert found == {
+        name: pytest.approx(value) if isinstance(value, float) else value
+        for name, value in expected.items()
+    }
+
+
+# mosaicml/llm-foundry scripts/train/benchmarking/README.md
+FOUNDRY = """\
+## H100 80GB BF16
+| Model | SeqLen (T) | # GPUs | GPU | MFU | HFU | Model TFLOP | MicroBatchSize | GradAccum \
+| GlobalBatchSize \
+| Throughput (S/s) | Throughput (T/s) | Throughput (T/s/GPU) | GlobalBatchSize (T) | Precision \
+| MP Mode \
+| Sharding Strategy | Activation Checkpointing | Activation CPUOffload | NumParams |
+|--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|
+| 70b | 2048 | 64 | h100_80gb | 42.57 | 56.76 | 4.212583E+14 | 8 | 4 | 2048 | 32 | 66523 \
+| 1039 | 4194304 \
+| amp_bf16 | DEFAULT | FULL_SHARD | True | False | 64862437376 |
+| 760m | 512 | 8 | h100_80gb | 40.42 | 40.42 | 3.999190E+14 | 96 | 2 | 1536 | 1308 | 669998 \
+| 83749 | 786432 \
+| amp_bf16 | DEFAULT | FULL_SHARD | False | False | 758111232 |
+"""
+
+
+def test_llm_foundry(tmp_path: Path) -> None:
+    (large, small), summary = read(FOUNDRY, tmp_path)
+    check(
+        large,
+        size="70B",
+        seq_len=2048,
+        devices=64,
+        device="h100_80gb",
+        mfu=0.4257,
+        hfu=0.5676,
+        tflops=421.2583,
+        mbs=8,
+        grad_accum=4,
+        gbs=2048,
+        samples_per_s=32.0,
+        tokens_per_s=66523.0,
+        tokens_per_s_per_device=1039.0,
+        dtype="bf16",
+        recompute="full",
+        status="ok",
+        flags=[],
+    )
+    check(small, size="760M", params_b=0.76, recompute="none", mbs=96, gbs=1536)
+    assert [warning.code for warning in summary.warnings] == ["short_separator"]
+
+
+# NVIDIA-NeMo/Megatron-Bridge docs/performance-summary.md; the last row lacks its GBS there too
+BRIDGE = """\
+- **System Configurations**: Results across different GPU systems (DGX-GB200, DGX-B200, DGX-H100)
+
+#### System: DGX-H100
+
+| Model | #-GPUs | Precision | GBS | MBS | Sequence Length | FSDP | TP | PP | CP | VP | EP \
+| GA | Tokens / sec / GPU \
+| Model TFLOP / sec / GPU |
+|--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|
+| LLAMA3_8B | 8 | FP8-CS (FP8-MX) | 128 | 2 | 8192 | 0 | 1 | 1 | 1 | n/a | 1 | 8 \
+| 37556 (36108) | 1933 (1858) |
+| LLAMA3.1_405B | 1024 | BF16 | 512 | 1 | 8192 | 1 | 8 | 8 | 2 | 8 | 1 | 64 | 292 | 737 |
+| Qwen3_235B_a22B | 256 | FP8-CS | 1 | 4096 | 0 | 2 | 8 | 1 | 4 | 32 | 1575 | 1575 | 233 |
+"""
+
+
+def test_megatron_bridge(tmp_path: Path) -> None:
+    (small, large, shifted), summary = read(BRIDGE, tmp_path)
+    check(
+        small,
+        model="LLAMA3_8B",
+        params_b=8.0,
+        devices=8,
+        dtype="fp8",
+        gbs=128,
+        mbs=2,
+        seq_len=8192,
+        dp_shard=None,
+        tp=1,
+        pp=1,
+        cp=1,
+        vpp=None,
+        ep=1,
+        grad_accum=8,
+        device="H100",
+        tokens_per_s_per_device=37556.0,
+        tflops=1933.0,
+    )
+    check(
+        large, params_b=405.0, dtype="bf16", dp_shard=None, tp=8, pp=8, cp=2, vpp=8, world_size=1024
+    )
+    assert set(shifted["flags"]) == {"misfit", "ragged"}
+    assert shifted.get("tflops") is None
+    assert {warning.line for warning in summary.warnings} == {9}
+
+
+# NVIDIA/dgxc-benchmarking llama3.1/README.md, symbolic cells as in its other recipes
+DGXC = """\
+## GB200
+* At least 128 GPUs with at least 186 GB memory each.
+
+| GPUs | SeqLen | Layers | FSDP | TP | PP | CP | EP | ETP | DP | VP | MBS | GBS | GA |
+|------|:------:|:------:|:----:|:--:|:--:|:--:|:--:|:---:|:--:|:--:|:---:|:---:|:--:|
+| 128  | 8192   | 126    | 0    |  4 | 8  | 2  | NA | NA  | 2  | 8  |  1  | 64  | 32 |
+| 64-1024 | 8192 | 126   | 0    |  4 | 8  | 2  | NA | NA  | GPUs/32 | 8 | 1 | GPUs\\*4 | 32 |
+
+| Data Type | GB200 | B200 | H100 |
+|-----------|:-----:|:----:|:----:|
+| BF16      | 2450  | 2250 | 989  |
+"""
+
+
+def test_dgxc_recipes(tmp_path: Path) -> None:
+    (plain, symbolic), summary = read(DGXC, tmp_path)
+    check(
+        plain,
+        devices=128,
+        seq_len=8192,
+        layers=126,
+        tp=4,
+        pp=8,
+        cp=2,
+        ep=None,
+        dp=2,
+        vpp=8,
+        mbs=1,
+        gbs=64,
+        grad_accum=32,
+        device="GB200",
+        status="not_run",
+        kind="planned",
+    )
+    check(symbolic, devices=None, dp=None, gbs=None, tp=4, flags=[])
+    assert (summary.warnings, summary.tables_other) == ([], 1)
+
+
+# pytorch/torchtitan benchmarks/llama3_8b_h200_2025-06_torchtitan_trainy_whitefiber.md
+TITAN = """\
+Each host has 8 NVIDIA H200 GPUs connected via NVLink.
+
+### Results
+
+| NUM_NODES | TPS/GPU | Memory(GiB) |
+| ----- | ----: | ----: |
+| 4 | 10,938 | 47.96 |
+| 8 | 10753 | 46.97 |
+
+| repo | commit | date |
+| --- | --- | --- |
+| torch | [2.8.0a0](https://docs) | 2025/05/29 |
+"""
+
+
+def test_torchtitan(tmp_path: Path) -> None:
+    (four, eight), summary = read(TITAN, tmp_path)
+    check(four, nodes=4, tokens_per_s_per_device=10938.0, memory=47.96, device="H200")
+    check(eight, nodes=8, tokens_per_s_per_device=10753.0, memory=46.97)
+    assert summary.tables_other == 1
+
+
+# bigscience-workshop/bigscience experiments/gpt2.md
+GPT2 = """\
+# GPT2 Experiments
+
+(add `-C v100-32g` for 32gb nodes.)
+
+**Max model size**
+
+16GB nodes:
+
+| GPUs | Size | DP | PP | PP Chunks | Mic-BS | Glob-BS | Throughput | TFlops |
+| ---: | ---: | -: | -: | --------: | -----: |  -----: | ---------: | -----: |
+|   16 | 7.5B |  1 |  4 |         4 |      1 |       4 | 0.661s     |   23.2 |
+|      |      |    |    |           |        |         |            |        |
+
+32GB nodes:
+
+| GPUs | Size | DP | PP | PP Chunks | Mic-BS | Glob-BS | Throughput | TFlops |
+| ---: | ---: | -: | -: | --------: | -----: |  -----: | ---------: | -----: |
+|   64 | 52B  |  1 | 16 |       256 |      4 |    1024 | 225        |   30.3 |
+|   64 | 52B  |  1 | 16 |       256 |      4 |    1024 | 125s       |   54.5 |
+
+### HF + Deepspeed Zero 3 + Full Offload
+
+| GPUs | Size  | Zero | Opt Offl | Par Offl | Mic-BS | Glob-BS | Throughput | TFlops | Notes |
+| ---: | ----: |  --: | -------: | -------: | -----: | ------: | ---------: | -----: | ----: |
+|   64 | 52B   |    2 | Y        | N        |        |         | OOM        |        | 05-28 |
+"""
+
+
+def test_gpt2_of_bigscience(tmp_path: Path) -> None:
+    (first, bare, second, failed), _ = read(GPT2, tmp_path)
+    check(
+        first,
+        devices=16,
+        size="7.5B",
+        dp=1,
+        pp=4,
+        grad_accum=4,
+        mbs=1,
+        gbs=4,
+        step_time_s=0.661,
+        tflops=23.2,
+        device="V100-16GB",
+    )
+    check(bare, step_time_s=225.0, device="V100-32GB")
+    check(second, step_time_s=125.0)
+    check(failed, zero_stage=2, status="oom", date="05-28", mbs=None, gbs=None)
+
+
+# bigscience-workshop/bigscience experiments/tr8-104B.md
+TR8 = """\
+```
+NLAYERS=32
+NHIDDEN=16384
+NHEADS=32
+SEQ_LEN=2048
+```
+
+BS=1024, SIZE=104B,
+
+| NNODES |  TP |  PP |  DP | MBS | Speed | TFlops | Notes                 |
+| -----: | --: | --: | --: | --: | ----: | -----: | --------------------: |
+|     32 |   4 |  32 |   1 |   1 |   256 |   27.2 | 31.5GB                |
+|     64 |   4 |  64 |   1 |   1 |   155 |   22.5 | GB                    |
+
+BS=2048
+
+| NNODES |  TP |  PP |  DP | MBS | Speed | TFlops | Notes                           |
+|  ----: | --: | --: | --: | --: | ----: | -----: | --------------------:           |
+|     32 |   1 |  64 |   2 |   1 |       |        | 32GB OOMs                       |
+|     32 |   4 |  32 |   1 |   1 |   688 |   39.6 | 27GB (same conf as normal 104B) |
+
+```
+salloc --account=six@gpu --constraint=v100-32g --nodes=32 --ntasks=32 --gres=gpu:4 bash
+```
+"""
+
+
+def test_tr8_of_bigscience(tmp_path: Path) -> None:
+    (first, second, failed, last), _ = read(TR8, tmp_path)
+    check(
+        first,
+        nodes=32,
+        size="104B",
+        layers=32,
+        hidden=16384,
+        heads=32,
+        seq_len=2048,
+        gbs=1024,
+        step_time_s=256.0,
+        memory=31.5,
+        device="V100-32GB",
+        devices=128,
+        world_size=128,
+    )
+    check(second, memory=None, status="ok", gbs=1024)
+    check(failed, status="oom", memory=None, gbs=2048)
+    check(last, status="ok", memory=27.0, gbs=2048, size="104B")
+
+
+# Fugaku-LLM/DeepSpeedFugaku experiments/124m_13b_benchmarking, 30B
+FUGAKU = """\
+## Overview
+### Model hyperparameters
+- --num-layers 48
+- --hidden-size 7168
+- --num-attention-heads 56
+
+## Experiments
+
+### Sequence Length=2048
+| Nodes | Freq | Size | DP | MP | PP | MBS | GBS | AC | Mem | Sec/it | TFLOPs \
+| Est. Aggr. PetaFLOPs| Notes |
+|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
+| 48 | 2.0GHz | 30B | 1 | 1 | 48 | 1 | 1536 | Yes | 29138.6 MiB (OOM after first epoch) \
+| 17212.8 | 0.95 | 0.04 | 4/22 |
+| 192 | 2.2Hz | 30B | 1 | 4 | 48 | 1 | 1536 | No | -MiB \
+| 3534.8833(1itrのみ実行) | 1.10? | 0.2 | 4/23 |
+| 8192 (\\w llio) | 2.0GHz | 30B | 1 | 8 | 48 | 1 | 1536 | No | -MiB | - | - | - | always hangs |
+"""
+
+
+def test_fugaku_30b(tmp_path: Path) -> None:
+    (first, second, third), _ = read(FUGAKU, tmp_path)
+    check(
+        first,
+        nodes=48,
+        layers=48,
+        hidden=7168,
+        heads=56,
+        seq_len=2048,
+        tp=1,
+        recompute="full",
+        memory=29138.6,
+        status="oom",
+        date="4/22",
+        aggregate_pflops=0.04,
+        settings={"clock_ghz": "2"},
+    )
+    check(
+        second,
+        tp=4,
+        recompute="none",
+        memory=None,
+        step_time_s=3534.8833,
+        tflops=1.1,
+        flags=["doubtful"],
+        date="4/23",
+        settings={"clock_ghz": "2.2"},
+    )
+    check(third, nodes=8192, status="hang", settings={"clock_ghz": "2", "llio": "yes"})
+
+
+# EleutherAI's, nanotron's and Megatron-LM's ways of heading a table
+OTHERS = """\
+| Model size (B) | Hidden dim | Num layers | Attention heads | GPU count | Batch size \
+| Avg step time (ms) \
+| Throughput (tok/s/GPU) | Peak memory (GB) | MFU (%) | PyTorch |
+|:--|:-:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
+| 6.7 | 4096 | 32 | 32 | 8 | 512 | 1,250.5 | **11.2k** | 61.5 | 48.3 | 2.1 |
+"""
+
+
+def test_other_ways_of_heading(tmp_path: Path) -> None:
+    ((run), _) = read(OTHERS, tmp_path)
+    check(
+        run[0],
+        params_b=6.7,
+        hidden=4096,
+        layers=32,
+        heads=32,
+        devices=8,
+        gbs=512,
+        step_time_s=1.2505,
+        tokens_per_s_per_device=11200.0,
+        memory=61.5,
+        mfu=0.483,
+        framework="2.1",
+    )
+
+
+def test_numbers_beyond_all_bounds(tmp_path: Path) -> None:
+    row = f"| {'9' * 400} | 9999999999 | 9e999 |"
+    text = f"SEQ_LEN={'9' * 30}\n\n| Nodes | GBS | TFLOPs |\n|---|---|---|\n{row}\n"
+    (run,), summary = read(text, tmp_path)
+    assert summary.failed == []
+    check(run, nodes=None, gbs=None, seq_len=None, tflops=None, flags=["misfit"])
+
+
+# Units in cells that are not those of the heading, a spread, a share behind the value
+UNITS = """\
+| Num instances | Micro batch size | TFLOPS/GPU | Total PFLOP/s | Step time (ms) | Peak reserved |
+|--|--|--|--|--|--|
+| 2 | 1 | 0.45 PFLOPS | 7200 TFLOPs | 1,310.4 ± 5.2 | 174.49 GiB (94.68%) |
+| 2 | 1 | 450 | 7.2 | 1.3 s | 174.49 |
+"""
+
+
+def test_units_of_the_cell_come_first(tmp_path: Path) -> None:
+    (printed, headed), summary = read(UNITS, tmp_path)
+    assert summary.warnings == []
+    check(printed, nodes=2, tflops=450.0, aggregate_pflops=7.2, step_time_s=1.3104, memory=174.49)
+    check(headed, nodes=2, tflops=450.0, aggregate_pflops=7.2, step_time_s=1.3, memory=174.49)

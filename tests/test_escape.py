@@ -1,0 +1,220 @@
+"""Text stays readable and becomes nothing else: checked by rendering it."""
+
+import csv
+import html as stdlib_html
+import io
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from bench.reports.escape import FILTERS, csv_cell, html, markdown_cell, markdown_text, terminal
+
+MARKDOWN = MarkdownIt("commonmark").enable("table").enable("strikethrough")
+PIECES = st.sampled_from(
+    [
+        *"|\\`<>[]()!&*_~#-+=:;.\"'/?@^$ 1aB\n\t",
+        "<b>",
+        "</a>",
+        "<!-- x -->",
+        "<!",
+        "<?",
+        "&amp;",
+        "&#1;",
+        "![a](b)",
+        "[t](u)",
+        "[t][u]",
+        "](",
+        "http://a.b",
+        "www.a.b",
+        "<a@b.c>",
+        "<http://x>",
+        "```",
+        "~~~",
+        "---",
+        "===",
+        "# ",
+        "1. ",
+        "- ",
+        "> ",
+        "    ",
+        "\n\n",
+        "w\\o",
+        "[x]: /y",
+        "|---|",
+        "\r\n",
+    ]
+)
+TEXTS = st.one_of(st.text(), st.lists(PIECES, max_size=14).map("".join))
+HARMLESS = {"text", "text_special", "code_inline", "softbreak"} | {
+    f"{name}_{end}" for name in ("em", "strong", "s") for end in ("open", "close")
+}
+
+
+def inline_tokens(tokens: list[Token]) -> list[Token]:
+    return [child for token in tokens for child in token.children or []]
+
+
+def plain(text: str) -> str:
+    """What must survive: all but white space, emphasis, code marks and backslashes."""
+    text = text.replace("\0", "\ufffd")
+    return re.sub(r"[\s\x1c-\x1f\x85\u2028\u2029*_~`\\]+", "", text)
+
+
+def shown(tokens: list[Token]) -> str:
+    return plain("".join(token.content for token in inline_tokens(tokens)))
+
+
+@given(TEXTS)
+@example("a\\|b")
+@example("a\\\\|b")
+@example("`<b>|`")
+@example("trailing \\")
+@example("trailing \\\\")
+@example("[a`](b)`](c)")
+def test_a_cell_renders_as_its_text(text: str) -> None:
+    tokens = MARKDOWN.parse(f"|h|k|\n|---|---|\n|{markdown_cell(text)}|end|\n")
+    assert [token.type for token in tokens].count("td_open") == 2
+    assert {token.type for token in inline_tokens(tokens)} <= HARMLESS
+    assert shown(tokens) == f"hk{plain(text)}end"
+
+
+@given(TEXTS)
+@example("a\n===")
+@example("0```\n<!A```")
+@example("| a |\n|---|")
+@example("[x\n]: /y")
+@example("a\\\nb  \nc")
+def test_a_text_renders_as_paragraphs(text: str) -> None:
+    tokens = MARKDOWN.parse(f"above\n{markdown_text(text)}\n")
+    assert {token.type for token in tokens} <= {"paragraph_open", "inline", "paragraph_close"}
+    assert {token.type for token in inline_tokens(tokens)} <= HARMLESS
+    assert shown(tokens) == f"above{plain(text)}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1.36^/^^",
+        "*Mem",
+        r"\w Activation, w\o",
+        '1 (2.2Hz, "retention_state=0")',
+        "- MiB",
+        "<10 < 3",
+        "[80746] a[0] (x)",
+        "a_b_c",
+        "28828.5 MiB^",
+        "AT&T",
+        "14.39†",
+        r"a\|b",
+        "`<b>`",
+        "a -> b",
+        "-",
+    ],
+)
+def test_harmless_cells_stand_as_they_stood(text: str) -> None:
+    assert markdown_cell(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("a|b", r"a\|b"),
+        ("a\r\nb", "a b"),
+        ("<b>", r"\<b>"),
+        ("&amp;", r"\&amp;"),
+        ("[t](u)", r"[t\](u)"),
+        ("https://a.b", r"https\://a.b"),
+        ("www.a.b", r"www\.a.b"),
+        ("\\", "&#92;"),
+        ("\ud800", "\ufffd"),
+    ],
+)
+def test_what_is_escaped_in_cells(text: str, cell: str) -> None:
+    assert markdown_cell(text) == cell
+
+
+@pytest.mark.parametrize("text", ["-5", "a # b", "1.5 s", "#tag", "a - b"])
+def test_harmless_texts_stand_as_they_stood(text: str) -> None:
+    assert markdown_text(text) == text
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
+def test_html_comes_back(text: str) -> None:
+    assert not re.search("[<>\"']", html(text))
+    back = stdlib_html.unescape(html(text))
+    assert back == re.sub("[\v\f\x1c-\x1e\x85\u2028\u2029]", " ", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "-",
+        "--",
+        "- MiB",
+        "-1",
+        "-1.5e-3",
+        "-1,234.5",
+        "-5 GiB",
+        "-5%",
+        "-inf",
+        "-1.5 s/it",
+        "-5^",
+        "1=2",
+        "a@b",
+        "−5",
+    ],
+)
+def test_csv_leaves_numbers_and_missing_marks_alone(text: str) -> None:
+    assert csv_cell(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=1+1",
+        "+1",
+        "@SUM(A1)",
+        "\t=1",
+        "\r=1",
+        " =1",
+        "-cmd|' /C calc'!A0",
+        "-2+3+cmd",
+        "- A1()",
+        "-A1",
+        "--num-layers 24",
+        "＝1",
+    ],
+)
+def test_csv_formulas_are_defused(text: str) -> None:
+    assert csv_cell(text) == f"'{text}"
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r")))
+def test_csv_survives_the_writer(text: str) -> None:
+    page = io.StringIO()
+    csv.writer(page).writerow([csv_cell(text), "end"])
+    ((cell, end),) = csv.reader(io.StringIO(page.getvalue(), newline=""))
+    assert (cell.removeprefix("'"), end) == (text.removeprefix("'"), "end")
+
+
+@given(st.text())
+def test_a_terminal_gets_one_visible_line(text: str) -> None:
+    line = terminal(text)
+    assert line.isprintable() or not re.search(
+        "[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e]", line
+    )
+    line.encode()
+
+
+def test_a_terminal_sees_what_was_hidden() -> None:
+    text = "a\x1b[31m\u202eb\u200bc\r\nd\te\x9b\U000e0001 ⚠ é"
+    assert terminal(text) == r"a\x1b[31m\u202eb\u200bc d e\x9b\U000e0001 ⚠ é"
+
+
+def test_missing_text_is_empty() -> None:
+    assert {function(None) for function in FILTERS.values()} == {""}

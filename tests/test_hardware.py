@@ -1,0 +1,62 @@
+"""Devices and their peaks."""
+
+import pytest
+
+from bench.schema.hardware import device_of, device_pattern, devices, peak_tflops
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype", "peak"),
+    [
+        ("A64FX", "fp32", 6.144),
+        ("A64FX", "fp16", 12.288),
+        ("A64FX 2.2GHz", "fp32", 6.758),
+        ("A64FX (2.2 GHz)", "fp16", 13.517),
+        ("V100-32GB", "fp16", 125.0),
+        ("NVIDIA A100-SXM4-80GB", "bf16", 312.0),
+        ("A100-80GB", "fp32", 19.5),
+        ("H100", "bf16", 989.4),
+        ("H100 PCIe", "bf16", 756.0),
+        ("H100-SXM", "bf16", 989.4),
+        ("NVIDIA H200", "bf16", 989.0),
+        ("GB200", "bf16", 2500.0),
+        ("B200", "bf16", 2250.0),
+        ("AMD MI250X", "bf16", 383.0),
+        ("MI300X", "fp32", 163.4),
+        ("TPU v4", "bf16", 275.0),
+        ("TPUv5p", "bf16", 459.0),
+    ],
+)
+def test_dense_peaks(text: str, dtype: str, peak: float) -> None:
+    assert peak_tflops(text, dtype) == peak
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype"),
+    [("GTX 1080", "fp32"), ("", "fp16"), ("V100", "bf16"), ("TPU v4", "fp32"), ("B300", "bf16"),
+     ("XB200", "bf16"), ("A100", "fp12")],
+)  # fmt: skip
+def test_without_a_known_peak_there_is_no_mfu(text: str, dtype: str) -> None:
+    assert peak_tflops(text, dtype) is None
+
+
+def test_every_device_is_found_by_its_own_name_and_has_a_source() -> None:
+    names = [device.name for device in devices()]
+    assert len(set(names)) == len(names)
+    for device in devices():
+        assert device.source
+        assert all(peak > 0 for peak in device.peak.values())
+        named = device_of(device.name.replace("TPUv", "TPU v").replace("-PCIe", " PCIe"))
+        assert named is not None and named.family == device.family
+        assert set(device.peak) <= {"fp64", "fp32", "fp16", "bf16", "fp8"}
+
+
+def test_sparse_peaks_of_data_sheets_are_in_no_table() -> None:
+    peaks = {peak for device in devices() for peak in device.peak.values()}
+    assert not peaks & {624.0, 1979.0, 1513.0, 3958.0, 4500.0, 5000.0}
+
+
+def test_a_device_in_running_text() -> None:
+    found = device_pattern().search("on 48 nodes of 8 A100 80GB each")
+    assert found is not None
+    assert (found["device"], found["memory"]) == ("A100", "80")

@@ -1,0 +1,167 @@
+"""Column headings: every sample row reads as it says, and no heading means two columns."""
+
+import tomllib
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.ingest.cells import parse_cell
+from bench.ingest.headings import column_of, columns, is_benchmark, samples
+
+_KINDS = (
+    "count",
+    "label",
+    "text",
+    "flag",
+    "clock",
+    "time",
+    "throughput",
+    "rate",
+    "percent",
+    "memory",
+    "number",
+    "notes",
+)
+_ROLES = ("topology", "batch", "model", "setting", "result", "remark")
+
+
+def headings(root: Path) -> list[tuple[str, str]]:
+    file = tomllib.loads((root / "ingest" / "headings.toml").read_text("utf-8"))
+    named = ((name, entry["headings"]) for name, entry in file.items() if name != "sample")
+    return list(chain.from_iterable(((name, word) for word in words) for name, words in named))
+
+
+@pytest.mark.parametrize("sample", samples(), ids=lambda s: f"{s['heading']}: {s['cell']}")
+def test_each_sample_row(sample: dict[str, object]) -> None:
+    column = column_of(str(sample["heading"]))
+    assert column
+    assert column.name == sample["column"]
+    cell = parse_cell(str(sample["cell"]), column)
+    assert cell.kind == sample["kind"]
+    if cell.kind != "misfit":
+        assert cell.value == sample.get("value")
+    assert list(cell.marks) == sample.get("marks", [])
+    if "unit" in sample:
+        assert (cell.unit or column.unit) == sample["unit"]
+
+
+def test_each_heading_stands_for_its_column(root: Path) -> None:
+    for name, heading in headings(root):
+        column = column_of(heading)
+        assert column, heading
+        assert column.name == name, heading
+        assert column.type in _KINDS, name
+        assert column.role in _ROLES, name
+
+
+def test_no_heading_stands_for_two_columns(root: Path) -> None:
+    """Also not when written in capitals, in code, in bold, with a footnote or another space."""
+    for name, heading in headings(root):
+        for text in (
+            heading.upper(),
+            heading.lower(),
+            f"`{heading}`",
+            f"**{heading}**",
+            f"{heading}*",
+            f" {heading} ",
+            heading.replace(" ", "_"),
+            heading.replace(" ", "<br>"),
+            heading.replace(" ", ""),
+        ):
+            column = column_of(text)
+            assert column, text
+            assert column.name == name, text
+
+
+def test_results_name_their_measurement() -> None:
+    for column in columns().values():
+        assert (column.metric is None) or column.role == "result"
+
+
+@pytest.mark.parametrize(
+    ("heading", "name", "unit"),
+    [
+        ("Time (ms)", "step_time", "ms"),
+        ("Iteration time (s)", "step_time", "s"),
+        ("Elapsed time per iteration (ms)", "step_time", "ms"),
+        ("Memory(GiB)", "mem", "GiB"),
+        ("Peak memory (GB)", "mem", "GB"),
+        ("Mem [MiB]", "mem", "MiB"),
+        ("MFU (%)", "mfu", "%"),
+        ("Params (B)", "size", "B"),
+        ("Number of parameters (billion)", "size", "B"),
+        ("SeqLen (T)", "seq_len", None),
+        ("Throughput (tok/s/GPU)", "tokens_per_s_per_device", "tokens/s"),
+    ],
+)
+def test_a_unit_in_the_heading(heading: str, name: str, unit: str | None) -> None:
+    column = column_of(heading)
+    assert column
+    assert (column.name, column.unit) == (name, unit)
+
+
+@pytest.mark.parametrize(
+    ("heading", "cell", "value"),
+    [
+        ("Params (B)", "6.7", 6.7),
+        ("Params (M)", "760", 0.76),
+        ("NumParams", "64862437376", 64.862437376),
+        ("Model", "LLAMA3.1_405B", 405.0),
+        ("Model", "GPT OSS 120B", 120.0),
+        ("Model", "DeepSeekV3", None),
+        ("Size", "1B3", 1.3),
+        ("Size", "350M", 0.35),
+        ("Model", "7", None),
+    ],
+)
+def test_a_size_in_any_form(heading: str, cell: str, value: float | None) -> None:
+    assert parse_cell(cell, column_of(heading)).value == value
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "GlobalBatchSize (T)",
+        "Global batch size (tokens)",
+        "Batch (M tokens)",
+        "Batch size (tok)",
+        "MBS (tokens)",
+    ],
+)
+def test_a_batch_in_tokens_is_none_in_sequences(heading: str) -> None:
+    assert column_of(heading) is None
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["", " ", "-", "Opt Offl", "MP Mode", "Sharding Strategy", "Technique", "ETP", "torch"],
+)
+def test_an_unknown_heading_is_no_column(heading: str) -> None:
+    assert column_of(heading) is None
+
+
+@pytest.mark.parametrize(
+    ("row", "answer"),
+    [
+        (["NNODES", "BS", "MBS"], True),
+        (["GPUs", "async", "GBS", "TFLOPs", "Notes"], True),
+        (["Nodes", "what"], False),
+        (["Data Type", "GB200", "B200", "H100"], False),
+        (["repo", "commit", "date"], False),
+        (["Size", "Time"], False),  # no word on how it ran
+        (["GBS", "Global batch size"], False),  # the same twice
+        (["| Nodes |"], False),
+        ([], False),
+    ],
+)
+def test_what_a_benchmark_table_is(row: list[str], answer: bool) -> None:
+    assert is_benchmark(row) is answer
+
+
+@given(st.text(max_size=60))
+def test_no_heading_raises(text: str) -> None:
+    column_of(text)
+    is_benchmark([text, "Nodes"])

@@ -1,0 +1,182 @@
+"""Each metric against published rows, and on numbers that no metric can be made of."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.ingest.pipeline import ingest_into
+from bench.schema.catalogue import column_note, metrics, view_notes
+from bench.schema.reference import page, public_columns
+from bench.schema.rows import Rows
+from bench.schema.store import insert
+from bench.schema.warehouse import Warehouse, in_memory
+
+
+@pytest.fixture(scope="module")
+def warehouse(root: Path) -> Iterator[Warehouse]:
+    with in_memory() as made:
+        ingest_into(made, [root / "data" / "tables"], root / "data" / "tables")
+        yield made
+
+
+def value(warehouse: Warehouse, metric: str, uri: str, line: int) -> tuple[float, float, float]:
+    """Value, low and high of a metric for the row of a published table."""
+    query = f"""SELECT m.value, m.low, m.high FROM metric_{metric} m JOIN runs USING (run_id)
+                WHERE starts_with(uri, ?) AND line = ?"""
+    [found] = warehouse.rows(query, [uri, line])
+    return found
+
+
+def line_of(warehouse: Warehouse, uri: str, *cells: str) -> int:
+    """The line of the row that holds all these cells."""
+    conditions = " AND ".join("list_contains(raws, ?)" for _ in cells)
+    query = f"""SELECT line FROM (
+                    SELECT uri, c.line, list(raw) AS raws FROM cells c
+                    JOIN tables USING (table_id) GROUP BY uri, c.line)
+                WHERE starts_with(uri, ?) AND {conditions}"""
+    [(line,)] = warehouse.rows(query, [uri, *cells])
+    return int(line)
+
+
+def test_every_metric_says_what_it_is(warehouse: Warehouse) -> None:
+    assert [metric.name for metric in metrics()] == [
+        "aggregate_pflops", "documented_aggregate", "model_tflops", "step_time", "tokens_per_s",
+        "tokens_per_s_per_device",
+    ]  # fmt: skip
+    columns = public_columns(warehouse)
+    for metric in metrics():
+        assert all((metric.title, metric.unit, metric.source))
+        names = [name for name, _ in columns[metric.view]]
+        assert names[0] == "run_id"
+        assert {"value", "low", "high"} <= set(names)
+
+
+def test_one_value_a_run(warehouse: Warehouse) -> None:
+    for view in [metric.view for metric in metrics()] + ["model_flops", "configurations"]:
+        query = f"SELECT count(*) = count(DISTINCT run_id), count(*) > 0 FROM {view}"
+        assert warehouse.rows(query) == [(True, True)], view
+
+
+def test_a_row_of_the_1b3_benchmarking(warehouse: Warehouse) -> None:
+    """1.3B on 64 nodes, GBS 1024 of 1024 tokens, 162.5 s/it, 0.84 TFLOPs without recompute."""
+    row = "001", line_of(warehouse, "001", "18502.5 MiB", "162.5")
+    step, step_low, step_high = value(warehouse, "step_time", *row)
+    assert (step, step_low, step_high) == pytest.approx((162.5, 162.45, 162.55))
+    tokens, low, high = value(warehouse, "tokens_per_s", *row)
+    assert tokens == pytest.approx(1024 * 1024 / 162.5)
+    assert low < tokens < high
+    assert value(warehouse, "tokens_per_s_per_device", *row)[0] == pytest.approx(tokens / 64)
+    model = value(warehouse, "model_tflops", *row)[0]
+    assert model / 1.0187 == pytest.approx(0.84, abs=0.005), "F7 is F2 and the missing logits"
+    assert value(warehouse, "aggregate_pflops", *row)[0] == pytest.approx(model * 64 / 1000)
+    assert value(warehouse, "documented_aggregate", *row)[0] == pytest.approx(0.84 * 64 / 1024)
+
+
+def test_a_row_of_the_prequel(warehouse: Warehouse) -> None:
+    """181B on 384 GPUs: 145.92 TFLOPs with recompute; without it, and F7, a share of 0.75."""
+    row = "002", line_of(warehouse, "002", "145.92")
+    step, _, _ = value(warehouse, "step_time", *row)
+    tokens = value(warehouse, "tokens_per_s", *row)[0]
+    assert tokens == pytest.approx(2048 * 2048 / step)
+    model = value(warehouse, "model_tflops", *row)[0]
+    assert 0.74 < model / 145.92 < 0.76
+
+
+STRANGE = [0, 1, -1, 2**31 - 1, -(2**31), None]
+SIZES = ["nodes", "devices", "devices_per_node", "procs_per_node", "dp", "tp", "pp", "cp"]
+STRANGE_VALUES = [0.0, -1.0, 1e-300, 1e300, float("nan"), float("inf"), float("-inf"), None]
+
+
+def strange() -> Rows:
+    """Runs whose numbers are zero, negative, huge, missing or not numbers."""
+    rows = Rows()
+    for place, number in enumerate(STRANGE):
+        for other, measured in enumerate(STRANGE_VALUES):
+            run = f"{place}-{other}"
+            shape = dict.fromkeys(
+                ("layers", "hidden", "heads", "kv_heads", "seq_len", "vocab", "ffn_hidden"), number
+            )
+            rows.add(
+                "runs", source_id="s", run_id=run, origin="row", table_id="t", row_number=place + 1,
+                line=place, last_line=place, status="ok", kind="measured", flags=[], job_ids=[],
+                params_b=measured, params_stated=number, **shape,
+            )  # fmt: skip
+            rows.add(
+                "topology", run_id=run,
+                **{name: number for name in SIZES if name != SIZES[other]}, gbs=number, mbs=number,
+            )  # fmt: skip
+            for metric in ("step_time_s", "tflops", "tokens_per_s_per_device", "samples_per_s"):
+                rows.add(
+                    "measurements", run_id=run, metric=metric, value=measured, unit="s",
+                    low=measured, high=measured, raw="?", flags=[], marks=[], line=1,
+                )  # fmt: skip
+    rows.add(
+        "sources", source_id="s", kind="csv", bytes=0, lines=0, lines_read=0, lines_known=0,
+        lines_unread=0, encoding_errors=0,
+    )  # fmt: skip
+    return rows
+
+
+def test_no_number_breaks_a_view() -> None:
+    with in_memory() as warehouse:
+        insert(warehouse.con, strange(), "load")
+        query = "INSERT INTO raw.loads VALUES ('u', 1, 'load', 's', '', 0, 0, 1, now()::TIMESTAMP)"
+        warehouse.con.execute(query)
+        for view in public_columns(warehouse):
+            warehouse.rows(f"FROM {view}")
+        [(runs,)] = warehouse.rows("SELECT count(*) FROM configurations")
+        assert runs == len(STRANGE) * len(STRANGE_VALUES)
+        for metric in metrics():
+            query = (
+                f"SELECT value FROM {metric.view} WHERE NOT isfinite(value) AND value IS NOT NULL"
+            )
+            assert warehouse.rows(query) == [], metric.name
+
+
+def test_shapes_that_the_formulas_do_not_fit_have_no_f7() -> None:
+    rows = Rows()
+    common = {
+        "source_id": "s", "origin": "log", "line": 1, "last_line": 2, "status": "ok",
+        "kind": "measured", "flags": [], "job_ids": [], "layers": 32, "hidden": 4096, "heads": 32,
+        "seq_len": 2048, "params_stated": 7_000_000_000,
+    }  # fmt: skip
+    rows.add("runs", run_id="plain", ffn_hidden=16384, **common)
+    rows.add("runs", run_id="gated", swiglu=True, ffn_hidden=11008, **common)
+    for run in ("plain", "gated"):
+        rows.add("topology", run_id=run, gbs=128, devices=8)
+    with in_memory() as warehouse:
+        insert(warehouse.con, rows, "load")
+        query = "INSERT INTO raw.loads VALUES ('u', 1, 'load', 's', '', 0, 0, 1, now()::TIMESTAMP)"
+        warehouse.con.execute(query)
+        made = warehouse.rows("SELECT run_id, formula, flops FROM model_flops")
+    assert {run: formula for run, formula, _ in made} == {"plain": "F7", "gated": "F5"}
+    assert {flops for _, formula, flops in made if formula == "F5"} == {6 * 7e9 * 128 * 2048}
+
+
+def test_a_finding_of_the_audit_leaves_a_run_out(warehouse: Warehouse) -> None:
+    with in_memory() as audited:
+        rows = strange()
+        for severity, run in (("error", "1-1"), ("warning", "2-2")):
+            rows.add(
+                "findings", run_id=run, rule="R1", severity=severity, title="off", rule_version=1
+            )
+        insert(audited.con, rows, "load")
+        query = "INSERT INTO raw.loads VALUES ('u', 1, 'load', 's', '', 0, 0, 1, now()::TIMESTAMP)"
+        audited.con.execute(query)
+        query = "SELECT run_id, detail FROM left_out WHERE reason = 'finding'"
+        assert audited.rows(query) == [("1-1", "off")]
+
+
+def test_every_public_name_is_explained(root: Path, warehouse: Warehouse) -> None:
+    text = (root / "docs" / "warehouse.md").read_text("utf-8")
+    for view, columns in public_columns(warehouse).items():
+        assert view_notes().get(view), f"no line `-- {view}: ...` in the SQL"
+        assert f"### {view}\n" in text
+        for column, _ in columns:
+            assert column_note(view, column), f"no comment says what {view}.{column} holds"
+
+
+def test_the_page_on_the_warehouse_is_made_from_the_sql(root: Path) -> None:
+    text = (root / "docs" / "warehouse.md").read_text("utf-8")
+    assert text == page(), "python -m bench.schema.reference > docs/warehouse.md"

@@ -1,0 +1,588 @@
+"""Pages: gold, facts computed here by other means, the same bytes, and harmless text.
+
+`pytest tests/test_reports.py --accept-gold` writes tests/gold/ anew: look at the pages' diff.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from bench.reports import selection
+from bench.reports.statements import report_names, statements
+from tests.program import bench, environment, quick
+
+GOLD = Path(__file__).parent / "gold"
+PAGES = {
+    "1.3B": "report --model 1.3B",
+    "124M": "report --model 124M",
+    "181B": "report --model 181B",
+    "log": "report --document fugaku_dp2.log",
+}
+TOKENS = 362_000 * 1024 * 1024
+MARKDOWN = MarkdownIt("commonmark").enable("table")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An empty folder in which no bench.toml from above counts."""
+    (tmp_path / ".git").mkdir()
+    return tmp_path
+
+
+@cache
+def page(swept: Path, *args: str) -> str:
+    """A report on data/ as markdown, made once for all tests that look at it."""
+    done = quick(swept, "report", *args)
+    assert done.code == 0, done.text
+    return bare(done.out)
+
+
+def bare(text: str) -> str:
+    """A page without the comments that say where it begins and ends in a README."""
+    return re.sub(r"^<!-- bench:(begin|end)[\w .=:/-]* -->\n", "", text, flags=re.M)
+
+
+# Reading a page back.
+
+
+def split(line: str) -> list[str]:
+    """The cells of a table line, by hand: `\\|` is a pipe that belongs to its cell."""
+    inner = line.strip().removeprefix("|").removesuffix("|")
+    return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", inner)]
+
+
+def tables(text: str) -> list[list[dict[str, str]]]:
+    """Every pipe table of a text as rows of heading -> cell."""
+    found = []
+    for block in re.split(r"\n(?!\|)", text):
+        lines = [line for line in block.splitlines() if line.startswith("|")]
+        if len(lines) > 1 and re.fullmatch(r"[|:\- ]+", lines[1]):
+            head = split(lines[0])
+            found.append([dict(zip(head, split(line), strict=True)) for line in lines[2:]])
+    return found
+
+
+def table(text: str, heading: str) -> list[dict[str, str]]:
+    """The first table that has this heading."""
+    return next(rows for rows in tables(text) if rows and heading in rows[0])
+
+
+def value(cell: str) -> float:
+    """The number in a cell, without italics, commas and marks."""
+    return float(cell.strip("*^ ⚠").replace(",", ""))
+
+
+# Gold pages, and what a page is.
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_gold(swept: Path, name: str, request: pytest.FixtureRequest) -> None:
+    text = quick(swept, *PAGES[name].split()).out
+    file = GOLD / f"{name}.md"
+    if request.config.getoption("--accept-gold"):
+        GOLD.mkdir(exist_ok=True)
+        file.write_text(text, "utf-8")
+    assert text == file.read_text("utf-8"), "look at it, then pytest --accept-gold"
+
+
+def test_every_query_has_its_template_and_back(root: Path) -> None:
+    queries = {path.name.removesuffix(".sql") for path in (root / "reports/queries").glob("*.sql")}
+    templates = {
+        path.name.removesuffix(".md.j2") for path in (root / "reports/templates").glob("*.j2")
+    }
+    assert queries == templates == set(report_names())
+    for name in queries:
+        assert statements(name)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [*(line.removeprefix("report ") for line in PAGES.values()), "", "--all", "--document 004"],
+)
+def test_a_page_is_good_markdown(swept: Path, args: str) -> None:
+    text = page(swept, *args.split())
+    assert text.startswith("# ") and text.endswith("\n") and not text.endswith("\n\n")
+    tokens = MARKDOWN.parse(text)
+    lines = text.splitlines()
+    seen = 0
+    for token in tokens:
+        if token.type == "table_open" and token.map:
+            rows = lines[token.map[0] : token.map[1]]
+            assert len({len(split(row)) for row in rows}) == 1, rows[0]
+            assert len({len(row) for row in rows if row.isascii()}) <= 1, "padded to one width"
+            seen += len(rows)
+    assert seen == sum(line.startswith("|") for line in lines), "every pipe line is in a table"
+    assert not [token for token in tokens if token.type in ("html_block", "code_block", "fence")]
+    headings = [lines[t.map[0]] for t in tokens if t.type == "heading_open" and t.map]
+    assert [line for line in lines if line.startswith("#")] == headings
+    assert "None" not in text and "nan" not in re.sub(r"\bnan\w", "", text).split()
+
+
+def test_answers_come_first(swept: Path) -> None:
+    text = page(swept, "--model", "1.3B")
+    parts = [
+        "# 1.3B", "**Answers**", "## Model and budget", "## Days to train", "## Sweep, 000",
+        "## Sweep, 001", "## Sweep, 004", "## Left out", "## Sources",
+    ]  # fmt: skip
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    assert places[1] < 700
+    assert "![" not in text, "charts are for -o FOLDER"
+
+
+# Facts of the 1.3B page.
+
+
+def test_days_of_the_fastest(swept: Path) -> None:
+    days = 23 / (512 * 2048) * TOKENS / 86_400
+    low, high = (days / 23 * time for time in (22.5, 23.5))
+    first = table(page(swept, "--model", "1.3B"), "Device-days")[0]
+    assert first["Days"] == f"*{days:.1f}*" == "*96.4*"
+    assert first["Range"] == f"*{low:.1f}-{high:.1f}*" == "*94.3-98.5*"
+    assert first["Sec/it"] == "23" and first["System"] == "V100-32GB"
+    assert value(first["Tokens/s/device"]) == round(512 * 2048 / 23 / 8)
+    assert value(first["Device-days"]) == round(days * 8)
+    assert "Shortest measured: **96.4 days** on V100-32GB, 8 devices" in page(
+        swept, "--model", "1.3B"
+    )
+
+
+def test_the_reference_list(swept: Path) -> None:
+    rows = table(page(swept, "--model", "1.3B"), "10")
+    computed, printed = rows
+    times = ["0.5", "1", "2", "3", "10"]
+    wanted = [f"*{362_000 * float(time) / 86_400:.2f}*" for time in times]
+    assert [computed[time] for time in times] == wanted
+    assert wanted == ["*2.09*", "*4.19*", "*8.38*", "*12.57*", "*41.90*"]
+    assert [printed[time] for time in times] == [
+        "2.09 (l.10)", "4.18 ⚠ (l.11)", "8.36 ⚠ (l.12)", "12.54 ⚠ (l.13)", "41.8 ⚠ (l.14)",
+    ]  # fmt: skip
+
+
+def test_the_ranking_is_by_tokens_a_second(swept: Path) -> None:
+    rows = table(page(swept, "--model", "1.3B", "--all"), "Device-days")
+    text = page(swept, "--model", "1.3B")
+    copies = [row for row in table(text, "Why") if row["Why"] == "copy"]
+    assert len(rows) == 34 - len(copies), "34 rows of the documents have a time and fit"
+    speeds = []
+    for row in rows:
+        tokens = 512 * 2048 if row["Source"].startswith("004") else 1024 * 1024
+        assert int(row["GBS"]) in (512, 1024)
+        speeds.append(tokens / value(row["Sec/it"]))
+    assert speeds == sorted(speeds, reverse=True)
+    short = table(text, "Device-days")
+    assert all(row in rows for row in short)
+    for system in {row["System"] for row in rows}:
+        own = [row for row in rows if row["System"] == system]
+        assert [row for row in short if row["System"] == system] == own[:5]
+    assert f"the other {len(rows) - len(short)} timed runs: `--all`" in text
+
+
+def test_batch_sizes_compare(swept: Path) -> None:
+    """A step of GBS 2048 in 110.48 s is more than one of GBS 1568 in 92.75 s."""
+    rows = table(page(swept, "--model", "181B", "--all"), "Device-days")
+    sources = [row["Source"] for row in rows]
+    assert sources[0] == "002 l.428" and rows[0]["Sec/it"] == "110.48"
+    assert 2048 / 110.48 > 1568 / 92.75
+    assert sources.index("002 l.428") < sources.index("002 l.404")
+    speeds = [int(row["GBS"]) / value(row["Sec/it"]) for row in rows]
+    assert speeds == sorted(speeds, reverse=True)
+
+
+def test_what_is_left_out_and_why(swept: Path) -> None:
+    text = page(swept, "--model", "1.3B")
+    rows = table(text, "Why")
+    copies = [row for row in rows if row["Why"] == "copy"]
+    assert [(row["Where"], row["Why"]) for row in rows if row["Why"] != "copy"] == [
+        *((f"000 l.{line}", "ragged") for line in (36, 37, 38, 39)),
+        ("001 l.29", "misfit"),
+        ("001 l.34", "topology"),
+    ]
+    assert {"001 l.45"} <= {row["Where"] for row in copies} <= {
+        "001 l.45", "000 l.33", "000 l.35", "001 l.40", "001 l.41",
+    }  # fmt: skip
+    details = " ".join(row["Detail"] for row in rows)
+    assert "20033.7 MiB: MiB under Sec/it" in details
+    assert "DP x TP x PP = 4096, but 8192 processes" in details
+    assert "same configuration and digits as 001 l.44" in details
+    ranked = {row["Source"] for row in table(page(swept, "--model", "1.3B", "--all"), "Range")}
+    assert not ranked & {row["Where"] for row in rows}
+    # A row that is left out has no computed cell, and says so.
+    sweeps = [row for rows in tables(text) for row in rows if "Model TFLOP/s/process" in row]
+    for row in sweeps:
+        if "⚠" in row["l."]:
+            assert not [cell for cell in row.values() if cell.startswith("*")]
+
+
+def test_the_sweep_tables_are_those_of_the_documents(swept: Path, data: Path) -> None:
+    """Every cell of the tables on the page stands in the document's line that it names."""
+    text = page(swept, "--model", "1.3B")
+    seen = 0
+    for part in re.split(r"\n## ", text):
+        if not part.startswith("Sweep, "):
+            continue
+        [file] = (data / "tables").glob(f"{part[7:10]}*.md")
+        lines = file.read_text().splitlines()
+        for row in [row for rows in tables(part) for row in rows]:
+            original = split(lines[int(row.pop("l.").strip(" ⚠")) - 1])
+            for name, cell in row.items():
+                computed = re.fullmatch(r"\*[\d.,e+-]+\*", cell)
+                assert computed or not cell or cell.strip(" ⚠") in original, (name, cell)
+            seen += 1
+    assert seen == 37
+
+
+def test_computed_cells(swept: Path) -> None:
+    """Est. Aggr. PetaFLOPs where the document leaves it open: TFLOPs x nodes / 1024."""
+    text = page(swept, "--document", "001")
+    rows = [row for rows in tables(text) for row in rows if "Est. Aggr. PetaFLOPs" in row]
+    computed = [row for row in rows if row["Est. Aggr. PetaFLOPs"].startswith("*")]
+    assert len(computed) == 5
+    for row in computed:
+        wanted = value(row["TFLOPs"]) * value(row["Nodes"]) / 1024
+        assert value(row["Est. Aggr. PetaFLOPs"]) == pytest.approx(wanted, rel=5e-3)
+    # F7: 6 FLOPs a parameter of the matrices and token, and attention, of 1024 x 1024 tokens.
+    layers, hidden, length, vocab = 24, 2048, 1024, 50_688
+    flops = 6 * 1024 * length * (12 * layers * hidden**2 + layers * length * hidden * 2)
+    flops += 6 * 1024 * length * hidden * vocab
+    row = next(row for row in rows if row["l."] == "28")
+    wanted = flops / 162.5 / 64 / 1e12
+    assert value(row["Model TFLOP/s/process"]) == pytest.approx(wanted, rel=0.03)
+
+
+def test_budgets(swept: Path) -> None:
+    def first(*args: str) -> float:
+        return value(table(page(swept, "--model", "1.3B", *args), "Device-days")[0]["Days"])
+
+    a_day = 512 * 2048 / 23 * 86_400
+    assert first("--tokens", "300B") == pytest.approx(300e9 / a_day, abs=0.05)
+    assert first("--tokens", "1e12") == pytest.approx(1e12 / a_day, abs=0.05)
+    assert first("--steps", "100_000") == pytest.approx(100_000 * 2**20 / a_day, abs=0.05)
+    both = page(swept, "--model", "1.3B", "--steps", "5", "--tokens", "300B")
+    assert both.startswith("# 1.3B: what was measured, and what it means for 300B tokens")
+    assert "(`--tokens`)" in both and "= *300B tokens*" in both
+    assert "stated in 001 l.9" in page(swept, "--model", "1.3B")
+    assert "the plan of 362k steps" in page(swept, "--model", "181B"), "a default is said so"
+
+
+def test_one_document_and_a_filter(swept: Path) -> None:
+    text = page(swept, "--model", "1.3B", "--document", "004_tr3m-1B3.md")
+    assert {row["Source"][:3] for row in table(text, "Device-days")} == {"004"}
+    assert [row["Name"] for row in table(text, "SHA-256")] == ["004"]
+    text = page(swept, "--model", "1.3B", "--where", "tp = 2 and world_size == 8", "--all")
+    rows = table(text, "Device-days")
+    assert rows and {row["DP/TP/PP"].split("/")[1] for row in rows} == {"2"}
+
+
+def test_a_log_page_says_its_window(swept: Path, data: Path) -> None:
+    text = page(swept, "--document", "fugaku_dp2.log")
+    row = table(text, "Sec/it, median")[0]
+    times = [
+        float(time) / 1000
+        for time in re.findall(
+            r"elapsed time per iteration \(ms\): ([\d.]+)",
+            (data / "logs/fugaku_dp2.log").read_text(),
+        )
+    ]
+    steady = sorted(times[1:])  # the first iteration warms up
+    middle = len(steady) // 2
+    median = steady[middle] if len(steady) % 2 else sum(steady[middle - 1 : middle + 1]) / 2
+    assert value(row["Sec/it, median"]) == pytest.approx(median, rel=1e-3)
+    assert row["Iterations"] == f"2-5, n = {len(steady)} in {len(steady)} lines"
+
+
+def test_short_documents(folder: Path) -> None:
+    head = "# T\n\n| Nodes | TP | MBS | Sec/it |\n|---|---|---|---|\n"
+    (folder / "none.md").write_text(head)
+    (folder / "one.md").write_text(head + "| 4 | 1 | 1 | 10.5 |\n")
+    (folder / "empty.md").write_text("")
+    text = page(folder, "one.md")
+    assert "1 source, 1 table, 1 run: 1 with a time." in text
+    assert "no days to tell" in text and "## Days to train" not in text
+    assert quick(folder, "report", "empty.md").code == 3
+    done = quick(folder, "report", "none.md")
+    assert done.code == 2 and "no runs to report on" in done.err
+    assert quick(folder, "ingest", ".").code == 0
+    assert quick(folder, "report", "-o", "out").code == 0
+    assert [path.name for path in (folder / "out").glob("*.md")] == ["all-models.md"]
+    assert "![" not in (folder / "out/all-models.md").read_text(), "no data, no chart"
+
+
+# The same bytes.
+
+
+@pytest.mark.slow
+def test_the_same_warehouse_gives_the_same_bytes(swept: Path) -> None:
+    args = ("report", "--model", "1.3B")
+    first = quick(swept, *args).out
+    assert quick(swept, *args).out == first
+    for seed in ("1", "2"):
+        env = {"PYTHONHASHSEED": seed, "TZ": "Asia/Tokyo", "LC_ALL": "C", "COLUMNS": seed + "00"}
+        assert bench(swept, *args, env=env).out == first
+    for line in ("runs", "show 001:29", "report --format json"):
+        outs = [bench(swept, *line.split(), env={"PYTHONHASHSEED": s}).out for s in "12"]
+        assert outs[0] == outs[1] != ""
+
+
+def test_the_order_of_ingest_does_not_matter(data: Path, swept: Path, folder: Path) -> None:
+    shutil.copytree(data, folder / "data")
+    for path in sorted((folder / "data").rglob("*.*"), reverse=True):
+        assert quick(folder, "ingest", str(path)).code in (0, 3)
+    assert page(folder, "--model", "1.3B") == page(swept, "--model", "1.3B")
+    assert page(folder) == page(swept)
+
+
+@pytest.mark.slow
+def test_a_folder_with_charts(swept: Path, folder: Path) -> None:
+    for name in ("a", "b"):
+        env = {"PYTHONHASHSEED": str(len(name)), "SOURCE_DATE_EPOCH": "0"} if name == "b" else None
+        done = bench(swept, "report", "--model", "1.3B", "-o", str(folder / name), env=env)
+        assert done.code == 0 and done.out == "", done.text
+    files = sorted(path.name for path in (folder / "a").iterdir())
+    assert files == [
+        "1.3B-aggregate-pflops.png", "1.3B-aggregate-pflops.svg", "1.3B-days.png",
+        "1.3B-days.svg", "1.3B-scaling.png", "1.3B-scaling.svg", "1.3B.md",
+    ]  # fmt: skip
+    for file in files:
+        assert (folder / "a" / file).read_bytes() == (folder / "b" / file).read_bytes(), file
+        assert f"wrote {folder / 'b' / file}" in done.err
+    text = (folder / "a/1.3B.md").read_text()
+    assert sorted(re.findall(r"!\[.*?\]\((.*?)\)", text)) == [f for f in files if "svg" in f]
+    without = re.sub(r"!\[.*\n\n\*.*\*\n\n", "", text)
+    assert bare(without) == page(swept, "--model", "1.3B"), "stdout leaves the pictures out"
+    again = quick(swept, "report", "--model", "1.3B", "-o", str(folder / "a"))
+    assert again.code == 0, "writes over its own files"
+
+
+# A user's templates.
+
+
+def test_a_users_template_goes_before_ours(swept: Path, folder: Path) -> None:
+    (folder / "mine").mkdir()
+    (folder / "mine/model.md.j2").write_text(
+        "# {{ name }}\n{% for r in ranked[:2] %}\n{{ r.uri | short }}: {{ r.days | days }}\n"
+        "{% endfor %}\n{% include 'part.j2' %}"
+    )
+    (folder / "mine/part.j2").write_text("{{ left_out | length }} left out\n")
+    wanted = r"# 1\.3B\n004: 96\.4\n004: 96\.4\n\d+ left out\n"
+    line = ["--model", "1.3B", "--db", str(swept / "bench.duckdb")]
+    assert re.fullmatch(wanted, page.__wrapped__(folder, *line, "--templates", "mine"))
+    (folder / "bench.toml").write_text('templates = "mine"\n')
+    assert re.fullmatch(wanted, page.__wrapped__(folder, *line))
+    (folder / "mine/model.md.j2").unlink()
+    assert page.__wrapped__(folder, *line).startswith("# 1.3B: what was measured"), (
+        "ours where theirs is none"
+    )
+
+
+# Hostile text.
+
+EVIL = (
+    "<script>alert(1)</script> [x](http://evil) ![i](x) `code` ``{{ 7*7 }} {% x %} \x1b[31mred"
+    "\x1b[0m \u202edlrow\u202c =cmd() <img src=x onerror=y> www.evil.example &lt; <!-- c -->"
+)
+ALLOWED = {"text", "text_special", "code_inline", "softbreak", "em_open", "em_close",
+           "strong_open", "strong_close"}  # fmt: skip
+
+
+@pytest.fixture
+def hostile(folder: Path) -> Path:
+    """A folder with a document whose every text is an attack."""
+    name = "=cmd() [x](evil) <b> `q @.md"
+    head = EVIL.replace("|", "")
+    (folder / name).write_text(
+        f"# Title {EVIL} a|b\n\n## 1.3B {head}, Sequence Length=1024, PyTorch {head}\n\n"
+        f"| Nodes | Size | DP | TP | PP | MBS | GBS | Sec/it | TFLOPs | Notes {head} | Env |\n"
+        f"|{'---|' * 11}\n"
+        f"| 4 ({head}) | 1.3B | 1 | 4 | 1 | 1 | 1024 | 100.5 | 0.86 | {head} \\| pipe | =cmd() |\n"
+        f"| 8 | 1.3B | 2 | 4 | 1 | 1 | 1024 | 50.5 | 0.86 | OOM {head} | @SUM(1) |\n"
+        f"| 8 ({head}) | 1.3B | 2 | 4 | 1 | 1 | 1024 | - | - | hang {head} | -2+3 |\n"
+        f"| 16 | 1.3B | 4 | 4 | 1 | 1 | 1024 | 30.5 MiB | 0.9 | =cmd() | {head} |\n\n"
+        f"### Comments\n- ^ {head}\n- {head}\n"
+    )
+    return folder
+
+
+def inline(text: str) -> list[Token]:
+    return [child for token in MARKDOWN.parse(text) for child in token.children or []]
+
+
+def test_hostile_text_in_markdown(hostile: Path) -> None:
+    for args in (["report", "."], ["runs", ".", "--all"], ["report", "--table", "=cmd"]):
+        if "--table" in args:
+            assert quick(hostile, "ingest", ".").code == 0
+        done = quick(hostile, *args, "--format", "md")
+        assert done.code == 0, done.text
+        kinds = {token.type for token in inline(bare(done.out))}
+        assert kinds <= ALLOWED, kinds - ALLOWED
+        assert not [t for t in MARKDOWN.parse(bare(done.out)) if t.type in ("html_block", "fence")]
+        assert "{{ 7*7 }}" in done.out and "49" not in re.findall(r"\b\d+\b", done.out)
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", done.out)
+        for block in MARKDOWN.parse(done.out):
+            if block.type == "table_open" and block.map:
+                rows = done.out.splitlines()[block.map[0] : block.map[1]]
+                assert len({len(split(row)) for row in rows}) == 1
+
+
+class Page(HTMLParser):
+    """The elements and attributes of an HTML text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_comment(self, data: str) -> None:
+        self.tags.add("comment")
+
+
+def test_hostile_text_in_html(hostile: Path) -> None:
+    for args in (["report", "."], ["runs", ".", "--all"], ["show", "=cmd:8", "."]):
+        done = quick(hostile, *args, "--format", "html")
+        assert done.code == 0, done.text
+        found = Page()
+        found.feed(done.out)
+        assert found.tags <= {"meta", "h1", "h2", "p", "ul", "li", "strong", "em", "code", "table",
+                              "thead", "tbody", "tr", "th", "td"}  # fmt: skip
+        assert found.attributes <= {"charset", "style"}
+        assert "\x1b" not in done.out
+
+
+def test_hostile_text_in_spreadsheets(hostile: Path) -> None:
+    formula = re.compile(r"^\s*(=|\+|@|-(?![\d.]|$| ))")
+    for form in ("csv", "tsv"):
+        for line in (f"report . --format {form}", f"report --table =cmd:1 --format {form}"):
+            if "--table" in line and form == "csv":
+                assert quick(hostile, "ingest", ".").code == 0
+            done = quick(hostile, *line.split())
+            assert done.code == 0, done.text
+            text = io.StringIO(done.out, newline="")
+            rows = list(csv.reader(text, delimiter="\t" if form == "tsv" else ","))
+            assert len({len(row) for row in rows}) == 1 and len(rows) == 5
+            assert not [cell for row in rows for cell in row if formula.match(cell)]
+    done = quick(hostile, "export", "-o", "out", "--format", "csv")
+    assert done.code == 0, done.text
+    for file in (hostile / "out").iterdir():
+        for row in csv.reader(io.StringIO(file.read_text(), newline="")):
+            assert not [cell for cell in row if formula.match(cell)], file.name
+
+
+def test_negative_numbers_stay_numbers(folder: Path) -> None:
+    done = quick(folder, "sql", "SELECT -1 AS a, '-' AS b, '-1.5' AS c, -2.5e-3 AS d", "--format",
+                 "csv", "--db", "x.duckdb")  # fmt: skip
+    assert done.code == 2, "no warehouse yet"
+    (folder / "x.md").write_text("| TP | MBS | Sec/it | Notes |\n|-|-|-|-|\n| 1 | 1 | - | -5 |\n")
+    assert quick(folder, "report", "x.md", "--table", "x.md:1", "--format", "csv").out == (
+        "TP,MBS,Sec/it,Notes\n1,1,-,-5\n"
+    )
+
+
+def test_hostile_text_on_a_terminal_and_in_json(hostile: Path) -> None:
+    for line in ("runs . --all --format table", "show =cmd:8 . --format table"):
+        done = quick(hostile, *line.split())
+        assert done.code == 0, done.text
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", done.out + done.err)
+    notes = json.loads(quick(hostile, "runs", ".", "--all", "--format", "json").out)
+    assert len(notes) == 4 and isinstance(notes[0], dict)
+    assert json.loads(quick(hostile, "report", ".", "--format", "json").out)["name"] == "1.3B"
+
+
+def test_hostile_text_in_charts(hostile: Path) -> None:
+    assert quick(hostile, "report", ".", "-o", "out").code == 0
+    names = sorted(path.name for path in (hostile / "out").iterdir())
+    assert len(names) >= 5 and all(re.fullmatch(r"[\w.-]+", name) for name in names)
+    for svg in (hostile / "out").glob("*.svg"):
+        tree = ElementTree.fromstring(svg.read_bytes())
+        tags = {element.tag.rpartition("}")[2] for element in tree.iter()}
+        assert not tags & {"script", "image", "a", "foreignObject", "text"}
+        assert not [a for e in tree.iter() for a in e.attrib if a.lower().startswith("on")]
+    for link in re.findall(r"^!\[.*\]\((.*)\)$", (hostile / "out/1.3B.md").read_text(), re.M):
+        assert (hostile / "out" / link).is_file()
+
+
+def test_hostile_names_of_models(folder: Path) -> None:
+    (folder / "x.md").write_text(
+        "# ../../../etc/<b>x\n\n| Model | TP | DP | PP | MBS | GBS | Sec/it |\n|-|-|-|-|-|-|-|\n"
+        "| ../../evil <b>7B | 1 | 8 | 1 | 1 | 64 | 3.5 |\n"
+    )
+    before = {path for path in folder.parent.rglob("*") if folder not in path.parents}
+    assert quick(folder, "report", "x.md", "-o", "out").code == 0
+    assert quick(folder, "report", "x.md", "--model", "7B", "-o", "out").code in (0, 2)
+    assert {path for path in folder.parent.rglob("*") if folder not in path.parents} == before
+
+
+# Regeneration.
+
+
+def recognised(data: Path) -> list[tuple[str, int, list[str]]]:
+    """Every benchmark table of data/tables by file and number: the lines between its rules."""
+    golden = json.loads((data / "golden/golden.json").read_text())
+    found = []
+    for document in golden["documents"]:
+        file = next((data / "tables").glob(f"{document['file'][:3]}*.md"))
+        lines = file.read_text("utf-8").splitlines()
+        numbers = sorted(table["header_line"] for table in document["tables"])
+        for number, header in enumerate(numbers, 1):
+            end = header
+            while end < len(lines) and lines[end].lstrip().startswith("|"):
+                end += 1
+            found.append((file.name, number, lines[header - 1 : end]))
+    return found
+
+
+def test_every_table_comes_back_from_its_typed_values(swept: Path, data: Path) -> None:
+    all_tables = recognised(data)
+    assert len(all_tables) == 40
+    for name, number, lines in all_tables:
+        done = quick(swept, "report", "--table", f"{name}:{number}")
+        assert (done.code, done.err) == (0, ""), done.text
+        made = [split(line) for line in done.out.splitlines()]
+        wanted = [split(line) for line in lines]
+        wanted = [row for row in wanted if any(row)] if len(made) < len(wanted) else wanted
+        width = len(made[0])
+        assert len(made) == len(wanted), (name, number)
+        for place, (row, original) in enumerate(zip(made, wanted, strict=True)):
+            if place == 1:
+                assert all(re.fullmatch(r":?-+:?", cell) for cell in row)
+            else:
+                assert row == original + [""] * (width - len(original)), (name, number, place)
+
+
+def test_a_table_by_path_and_by_name(swept: Path, folder: Path, data: Path) -> None:
+    file = data / "tables/001_1.3b_benchmarking.md"
+    by_path = quick(folder, "report", "--table", f"{file}:2")
+    assert by_path.code == 0, by_path.text
+    assert by_path == quick(swept, "report", "--table", "001:2")
+    assert by_path == quick(swept, "report", "--table", "data/tables/001_1.3b_benchmarking.md:2")
+    whole = quick(swept, "report", "--table", "001").out
+    assert whole.count("\n| ---") == 3 and by_path.out in whole
+    assert len(tables(whole)) == 3
+
+
+def test_the_environment_of_children_is_clean() -> None:
+    assert not {"NO_COLOR", "COLUMNS", "PYTHONHASHSEED"} & set(environment())
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_large_warehouse_gives_the_same_page(
+    swept: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selection, "SMALL", 0)
+    args = PAGES[name].split()
+    assert bare(quick(swept, *args).out) == page(swept, *args[1:])

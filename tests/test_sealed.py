@@ -1,0 +1,94 @@
+"""A sealed warehouse reaches no files, no network and no settings, on either line of DuckDB."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from bench.schema.errors import BenchError
+from bench.schema.warehouse import open_read, open_write
+
+REFUSED = [
+    "COPY (SELECT 1) TO '{out}'",
+    "COPY runs TO '{out}' (FORMAT parquet)",
+    "COPY runs FROM '/etc/passwd'",
+    "EXPORT DATABASE '{out}'",
+    "IMPORT DATABASE '{out}'",
+    "SELECT * FROM read_csv('/etc/passwd')",
+    "SELECT * FROM read_text('/etc/passwd')",
+    "SELECT * FROM read_blob('/etc/passwd')",
+    "SELECT * FROM read_json('/etc/passwd')",
+    "SELECT * FROM read_parquet('/etc/passwd')",
+    "SELECT * FROM sniff_csv('/etc/passwd')",
+    "SELECT * FROM glob('/etc/*')",
+    "SELECT * FROM '/etc/passwd'",
+    "SELECT * FROM 'https://example.com/x.csv'",
+    "SELECT getenv('HOME')",
+    "SELECT * FROM query",  # a Python variable
+    "SELECT * FROM duckdb_secrets()",
+    "ATTACH '{out}'",
+    "ATTACH ':memory:' AS other",
+    "DETACH wh",
+    "USE memory",
+    "INSTALL httpfs",
+    "LOAD httpfs",
+    "LOAD '{out}'",
+    "UPDATE EXTENSIONS",
+    "SET threads = 1",
+    "SET enable_external_access = true",
+    "SET temp_directory = '{out}'",
+    "SET GLOBAL lock_configuration = false",
+    "RESET ALL",
+    "PRAGMA threads = 1",
+    "PRAGMA profiling_output = '{out}'",
+    "CALL enable_logging(storage = 'file', storage_path = '{out}')",
+    "CREATE PERSISTENT SECRET s (TYPE http)",
+    "COPY FROM DATABASE wh TO memory",
+    "CHECKPOINT",
+    "BEGIN",
+    "DELETE FROM raw.runs",
+    "INSERT INTO raw.loads SELECT * FROM raw.loads",
+    "UPDATE raw.loads SET generation = 2",
+    "CREATE TABLE more (i INT)",
+    "DROP VIEW runs",
+    "SELECT 1; COPY (SELECT 1) TO '{out}'",
+    "EXPLAIN ANALYZE COPY (SELECT 1) TO '{out}'",
+]
+
+
+@pytest.fixture(scope="module")
+def sealed_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("sealed") / "bench.duckdb"
+    open_write(path).close()
+    return path
+
+
+@pytest.mark.parametrize("statement", REFUSED)
+def test_a_sealed_warehouse_only_reads(tmp_path: Path, sealed_file: Path, statement: str) -> None:
+    out = tmp_path / "out"
+    with open_read(sealed_file) as warehouse:
+        warehouse.seal()
+        with pytest.raises((duckdb.Error, BenchError)):
+            warehouse.rows(statement.replace("{out}", str(out)))
+        assert warehouse.rows("SELECT count(*) FROM runs") == [(0,)], "it still reads"
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT size_label(1.3) FROM range(2)",
+        "FROM configurations",
+        "DESCRIBE runs",
+        "SUMMARIZE runs",
+        "SHOW TABLES",
+        "EXPLAIN SELECT 1",
+        "WITH a AS (SELECT 1) FROM a",
+        "PIVOT (SELECT 'a' AS k, 1 AS v) ON k USING sum(v)",
+    ],
+)
+def test_a_sealed_warehouse_reads(sealed_file: Path, query: str) -> None:
+    with open_read(sealed_file) as warehouse:
+        warehouse.seal()
+        columns, _ = warehouse.table(query)
+        assert columns

@@ -1,0 +1,132 @@
+"""CSV and TSV files: the same headings and cells as in markdown."""
+
+from pathlib import Path
+
+import pytest
+
+from bench.ingest.pipeline import ingest_into
+from bench.ingest.separated import read_separated
+from bench.schema.rows import Rows
+from bench.schema.warehouse import in_memory
+
+HEADER = "Nodes,Size,DP,TP,PP,MBS,GBS,Mem,Sec/it,TFLOPs,Notes"
+ROW = "48,181B,8,8,6,4,2048,56GB,121.48,132.71,02-21"
+
+
+def read(text: str, form: str = "csv") -> Rows:
+    rows, _ = read_separated(text, "s", form)
+    return rows
+
+
+def facts_of(rows: Rows) -> list[tuple[object, ...]]:
+    measured = {
+        (row["run_id"], row["metric"]): row["value"] for row in rows.by_table["measurements"]
+    }
+    return [
+        (
+            run["line"],
+            topology["nodes"],
+            topology["gbs"],
+            run["model"],
+            measured.get((run["run_id"], "step_time_s")),
+            measured.get((run["run_id"], "memory")),
+        )
+        for run, topology in zip(rows.by_table["runs"], rows.by_table["topology"], strict=True)
+    ]
+
+
+EXPECTED = [(2, 48, 2048, "181B", 121.48, 56.0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        (f"{HEADER}\n{ROW}\n", "csv"),
+        (f"{HEADER}\n{ROW}", "csv"),
+        (f"{HEADER}\n{ROW}\n\n\n", "csv"),
+        (f"{HEADER};x\n{ROW};y\n".replace(",", ";"), "csv"),
+        (f"{HEADER}\n{ROW}\n".replace(",", "\t"), "csv"),
+        (f"{HEADER}\n{ROW}\n".replace(",", "\t"), "tsv"),
+        (f"{HEADER}\n{ROW}\n".replace(",", " , "), "csv"),
+        ('"' + HEADER.replace(",", '","') + '"\n"' + ROW.replace(",", '","') + '"\n', "csv"),
+    ],
+    ids=[
+        "plain",
+        "no newline",
+        "blank lines",
+        "semicolons",
+        "tabs in csv",
+        "tabs",
+        "spaces",
+        "quotes",
+    ],
+)
+def test_the_same_row_however_it_is_separated(text: str, form: str) -> None:
+    assert facts_of(read(text, form)) == EXPECTED
+
+
+def test_quotes_and_newlines_in_cells() -> None:
+    rows = read(f'# from the cluster\n{HEADER}\n{ROW[:-5]}"fast, then\nslow"\n{ROW}\n')
+    assert [run["line"] for run in rows.by_table["runs"]] == [3, 5]
+    assert rows.by_table["runs"][0]["notes"] == "fast, then\nslow"
+
+
+def test_settings_in_quotes() -> None:
+    rows = read('Nodes,GBS,TFLOPs\n"512 (2.2Hz, LD_PRELOAD=libtcmalloc.so)",1024,0.43^\n')
+    assert rows.by_table["topology"][0]["nodes"] == 512
+    assert {flag["name"]: flag["value"] for flag in rows.by_table["env_flags"]} == {
+        "clock_ghz": "2.2",
+        "LD_PRELOAD": "libtcmalloc.so",
+    }
+    assert rows.by_table["measurements"][0]["marks"] == ["^"]
+
+
+def test_rows_of_another_length_are_told() -> None:
+    rows = read("Nodes,GBS,TFLOPs,Notes\n4,512,10\n4,512\n4,512,10,a,b\n4,512,10,a\n")
+    assert [warning["line"] for warning in rows.by_table["warnings"]] == [2, 3, 4]
+    assert [run["flags"] for run in rows.by_table["runs"]] == [[], ["ragged"], ["ragged"], []]
+
+
+def test_comments_and_empty_lines_are_passed_over() -> None:
+    rows = read(f"# one\n\n{HEADER}\n# two\n,,,,,,,,,,\n{ROW}\n")
+    assert facts_of(rows) == [(6, *EXPECTED[0][1:])]
+
+
+def test_a_heading_that_starts_with_the_number_sign() -> None:
+    rows = read("#GPUs,GBS,TFLOPs\n8,512,10\n")
+    assert rows.by_table["topology"][0]["devices"] == 8
+
+
+@pytest.mark.parametrize("text", ["", "\n", "# only this\n", "\n\n,,\n"])
+def test_an_empty_file(text: str) -> None:
+    rows, coverage = read_separated(text, "s", "csv")
+    assert rows.by_table.get("runs", []) == []
+    assert coverage.tables == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["a,b\n1,2\n", "name,price\nx,3\n", "no commas at all\n", '"open quote\n']
+)
+def test_another_table_is_counted_but_not_read(text: str) -> None:
+    rows, coverage = read_separated(text, "s", "csv")
+    assert "runs" not in rows.by_table
+    assert (coverage.tables, coverage.tables_other) == (0, 1)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_a_file_with_bom_and_windows_lines(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "a.csv").write_bytes(f"{HEADER}\n{ROW}\n".replace("\n", "\r\n").encode(encoding))
+    with in_memory() as warehouse:
+        summary = ingest_into(warehouse, [tmp_path / "a.csv"], tmp_path)
+        assert (summary.failed, summary.skipped) == ([], [])
+        rows = warehouse.rows("SELECT uri, line, nodes, gbs FROM runs JOIN topology USING (run_id)")
+        assert rows == [("a.csv", 2, 48, 2048)]
+        assert warehouse.rows("SELECT DISTINCT form FROM tables") == [("csv",)]
+
+
+def test_a_cell_of_any_length(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"{HEADER}\n{ROW} {'x' * 200_000}\n")
+    with in_memory() as warehouse:
+        summary = ingest_into(warehouse, [tmp_path / "a.csv"], tmp_path)
+        assert (summary.failed, summary.skipped) == ([], [])
+        assert warehouse.rows("SELECT count(*) FROM runs") == [(1,)]

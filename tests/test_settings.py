@@ -1,0 +1,70 @@
+"""Where the warehouse is: flag, environment, bench.toml, default; and errors that point at it."""
+
+from pathlib import Path
+
+import pytest
+
+from bench.schema.errors import BenchError
+from bench.terminal.settings import Settings, find_db, find_templates, read_settings
+
+
+@pytest.fixture(autouse=True)
+def no_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("BENCH_DB", raising=False)
+    (tmp_path / ".git").mkdir()
+
+
+def test_flag_then_environment_then_file_then_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert find_db(None, tmp_path) == tmp_path / "bench.duckdb"
+    (tmp_path / "bench.toml").write_text('db = "store/all.duckdb"\ntemplates = "mine"\n')
+    below = tmp_path / "a" / "b"
+    below.mkdir(parents=True)
+    assert find_db(None, below) == tmp_path / "store/all.duckdb"
+    assert find_templates(None, below) == tmp_path / "mine"
+    monkeypatch.setenv("BENCH_DB", "env.duckdb")
+    assert find_db(None, below) == below / "env.duckdb"
+    assert find_db(Path("flag.duckdb"), below) == below / "flag.duckdb"
+    assert find_db(Path("/x/flag.duckdb"), below) == Path("/x/flag.duckdb")
+
+
+def test_a_broken_file_does_not_matter_to_a_flag(tmp_path: Path) -> None:
+    (tmp_path / "bench.toml").write_text("= broken")
+    assert find_db(Path("flag.duckdb"), tmp_path) == tmp_path / "flag.duckdb"
+
+
+def test_the_search_ends_at_the_checkout(tmp_path: Path) -> None:
+    (tmp_path / "bench.toml").write_text('db = "outer.duckdb"\n')
+    inner = tmp_path / "inner"
+    (inner / ".git").mkdir(parents=True)
+    assert read_settings(inner) == Settings()
+    assert find_templates(None, inner) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ('# ours\ndatabase = "x"\n', ":2", "database"),
+        ('db = "x"\ntemplate = "y"\n', ":2", "did you mean 'templates'"),
+        ('[table]\ndb = "x"\n', ":1", "unknown setting 'table'"),
+        ("db = 3\n", ":1", "is not a path"),
+        ('db = ""\n', ":1", "is not a path"),
+        ('db = "x"\n\ndb = = \n', ":3", "not valid TOML"),
+        ('db = "x', "bench.toml", "not valid TOML"),
+    ],
+)
+def test_a_wrong_file_is_told_with_its_line(
+    tmp_path: Path, text: str, line: str, words: str
+) -> None:
+    (tmp_path / "bench.toml").write_text(text)
+    with pytest.raises(BenchError) as caught:
+        find_db(None, tmp_path)
+    assert words in str(caught.value)
+    assert "bench.toml" in caught.value.where and line in caught.value.where
+
+
+def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "bench.toml").write_bytes(b"db = '\xff\xfe'")
+    with pytest.raises(BenchError, match="not UTF-8"):
+        find_db(None, tmp_path)
