@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from ..schema.errors import FINE, FOUND, NOTHING_RECOGNISED, NothingRecognised
@@ -62,7 +63,7 @@ def _counts(summary: Summary) -> str:
     )
     parts += [f"{len(summary.failed)} failed"] if summary.failed else []
     tables = f"; {summary.tables_other} other tables left" if summary.tables_other else ""
-    model = max(summary.sizes, key=lambda name: (summary.sizes[name], name), default=None)
+    model = _commonest(summary)
     command = (
         f"bench report --model '{model}'"
         if model
@@ -77,3 +78,16 @@ def _exit_code(summary: Summary) -> int:
     if summary.failed:
         return FOUND
     return FINE if summary.new or summary.known or summary.copies else NOTHING_RECOGNISED
+
+
+def _commonest(summary: Summary) -> str | None:
+    """The model with the most runs, by the first of its labels: 1.3B and 1B3 are one size."""
+    from ..ingest.sizes import parse_size
+
+    runs: Counter[object] = Counter()
+    label: dict[object, str] = {}
+    for name, count in summary.sizes.items():
+        size = parse_size(name) or name
+        runs[size] += count
+        label.setdefault(size, name)
+    return label[runs.most_common(1)[0][0]] if runs else None

@@ -24,9 +24,10 @@ SELECT status, count(*) AS runs FROM selected WHERE status NOT IN ('ok', 'not_ru
 SELECT uri, list_sort(list_distinct(list(system))) AS systems, layers, hidden, list_sort(list_distinct(list(heads))) AS heads, seq_len,
     list_sort(list_distinct(list(gbs))) AS gbs,
     list_sort(list_distinct(list(tokens_per_step))) AS tokens_per_step,
-    any_value(params_computed) AS params_computed, any_value(params_without_embedding) AS params_without_embedding,
-    any_value(vocab_used) AS vocab_used, bool_and(vocab_assumed) AS vocab_assumed,
-    any_value(coalesce(model, size)) AS label, count(*) AS rows, min(line) AS line
+    arg_min(params_computed, vocab_used) AS params_computed,
+    min(params_without_embedding) AS params_without_embedding,
+    min(vocab_used) AS vocab_used, bool_and(vocab_assumed) AS vocab_assumed,
+    arg_min(coalesce(model, size), line) AS label, count(*) AS rows, min(line) AS line
 FROM selected WHERE kind = 'measured'
 GROUP BY uri, layers, hidden, seq_len
 ORDER BY uri, line;
@@ -74,7 +75,7 @@ WHERE tflops IS NOT NULL AND recompute IS NOT NULL ORDER BY recompute;
 
 -- name: sweeps
 SELECT t.uri, t.table_id, t.number, t.heading_path, t.heading_lines, t.header_line, t.headings, t.columns,
-    any_value(s.system ORDER BY s.line) AS system, count(*) AS rows
+    count(*) AS rows
 FROM tables t JOIN selected s ON s.table_id = t.table_id
 WHERE s.kind = 'measured'
 GROUP BY ALL ORDER BY t.uri, t.header_line;
