@@ -1,0 +1,128 @@
+"""How near the trainer comes to what this machine can do: `python benchmarks/trainer.py`.
+
+The measure is the machine's own matrix product, taken before and after each run. Without a GPU:
+124m, fp32, MBS 1, all threads; then the same work shared by two processes with half of the threads
+each. With one: 1.3b in bf16 on one GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import torch
+
+from bench.trainer import flops
+from bench.trainer.options import parse
+from bench.trainer.spawn import cores
+
+STEP = re.compile(r"elapsed time per iteration \(ms\): ([\d.]+) \|")
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+AT_LEAST = {"cpu": 0.80, "cuda": 0.45}[DEVICE]
+SIZES = {"cpu": (1024, 2048, 3072), "cuda": (4096, 8192, 16384)}[DEVICE]
+DEFAULTS = {
+    "cpu": {"preset": "124m", "iters": 4, "gbs": 2, "mbs": 1},
+    "cuda": {"preset": "1.3b", "iters": 10, "gbs": 16, "mbs": 8},
+}[DEVICE]
+HEAD = """
+| grid | processes x threads | s/it best (median) | GFLOP/s | peak GFLOP/s | share | of medians | causal | speed |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""  # noqa: E501
+LEGEND = f"""
+share: 72 B s L h^2 (1 + s/(6h) + V/(12Lh)) in the best iteration, over the best matrix product;
+at least {AT_LEAST:.2f} is asked for. of medians: the same of the medians of both; on a machine that
+others use too the truth lies between. causal: the share with half of the attention counted.
+speed: against one process with all threads."""
+
+
+def products(threads: int, clock: Callable[[], float] = time.perf_counter) -> list[float]:
+    """FLOP/s of square matrix products: fp32 on the processor, bf16 on a GPU."""
+    torch.set_num_threads(threads)
+    dtype = torch.bfloat16 if DEVICE == "cuda" else torch.float32
+    found = []
+    for size in SIZES:
+        a, b = (torch.randn(size, size, device=DEVICE, dtype=dtype) for _ in range(2))
+        for _ in range(10):
+            start = clock()
+            a @ b
+            if DEVICE == "cuda":
+                torch.cuda.synchronize()
+            found.append(2 * size**3 / (clock() - start))
+    return found
+
+
+def steps(words: list[str], threads: int) -> list[float]:
+    """Seconds of each iteration but the first, which warms up."""
+    command = [sys.executable, "-m", "bench.trainer.train", *words]
+    env = os.environ | {"OMP_NUM_THREADS": str(threads)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(done.stderr)
+    return [float(found) / 1000 for found in STEP.findall(done.stdout)[1:]]
+
+
+def by_processor_time(model: str, iters: int) -> float:
+    """The share on one thread by processor time, which others on the machine hardly touch."""
+    before, used = products(1, time.process_time), []
+    for count in (2, 2 + iters):  # the difference has no start-up in it
+        start = os.times()
+        steps(f"{model} --iters {count}".split(), 1)
+        end = os.times()
+        used.append(sum(end[2:4]) - sum(start[2:4]))
+    taken = (used[1] - used[0]) / iters
+    peak = max(before + products(1, time.process_time))
+    options = parse(model.split())
+    share = flops.model(options.shape, options.gbs, options.vocab) / taken / peak
+    print(f"one thread: {taken:.3f} s of processor time per iteration, peak {peak / 1e9:.1f} GFLOP "
+          f"per s of it, share {share:.2f}")  # fmt: skip
+    return share
+
+
+def main() -> int:
+    """Print the shares; 1 if that of one process is below what is asked for."""
+    flags = argparse.ArgumentParser(description=__doc__)
+    for name, value in DEFAULTS.items():
+        flags.add_argument(f"--{name}", type=type(value), default=value)
+    flags.add_argument("--threads", type=int, default=cores())
+    flags.add_argument("--alone", action="store_true", help="one process, no other grid")
+    flags.add_argument("--processor-time", action="store_true", help="where others work too")
+    given = flags.parse_args()
+    model = " ".join(f"--{name} {getattr(given, name)}" for name in DEFAULTS)
+    model += f" --device {DEVICE} --dtype {'bf16' if DEVICE == 'cuda' else 'fp32'}"
+    grids = {"one process": ""}
+    if DEVICE == "cpu" and given.threads > 1 and not given.alone:
+        grids |= {"DP 2": "--dp 2", "TP 2": "--tp 2", "PP 2": "--pp 2"}
+    print(f"{model}; load average {os.getloadavg()[0]:.1f} on {cores()} cores")
+    if given.processor_time:
+        return 0 if by_processor_time(model, given.iters) >= AT_LEAST else 1
+    print(HEAD)
+    shares, alone, before = [], 0.0, products(given.threads)
+    for name, grid in grids.items():
+        words = f"{model} {grid}".split()
+        options = parse(words)
+        threads = given.threads // options.grid.world
+        taken = steps(words, threads)
+        after = products(given.threads)
+        best, usual = min(taken), statistics.median(taken)
+        peak, product = max(before + after), statistics.median(before + after)
+        before, alone = after, alone or best
+        work = flops.model(options.shape, options.gbs, options.vocab)
+        causal = flops.causal(options.shape, options.gbs, options.vocab)
+        shares.append(work / best / peak)
+        print(
+            f"| {name} | {options.grid.world} x {threads} | {best:.3f} ({usual:.3f}) | "
+            f"{work / best / 1e9:.1f} | {peak / 1e9:.1f} | {shares[-1]:.2f} | "
+            f"{work / usual / product:.2f} | {causal / best / peak:.2f} | {alone / best:.2f} |",
+            flush=True,
+        )
+    print(f"{LEGEND}\nload average {os.getloadavg()[0]:.1f}")
+    return 0 if shares[0] >= AT_LEAST else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,334 @@
+"""The reference trainer without torch: sizes, FLOPs, the printed format, what is recorded."""
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from bench.ingest.lines import read_lines
+from bench.ingest.log import LogRead, LogReader
+from bench.trainer import environment, flops, log, spawn
+from bench.trainer.grid import Grid, GridError
+from bench.trainer.options import Options, parse
+from bench.trainer.presets import PRESETS, Shape, shaped
+
+# The grid
+
+
+@pytest.mark.parametrize(
+    ("grid", "numbers"),
+    [
+        (lambda: Grid(2, 2, 1).fill(3), "3 processes, but DP 2 x TP 2 x PP 1 = 4"),
+        (lambda: Grid(0, 1, 1), "DP is 0"),
+        (lambda: Grid(tp=8).fit(PRESETS["124m"]), "12 heads do not divide among TP 8: 12 % 8 = 4"),
+        (lambda: Grid(pp=5).fit(PRESETS["124m"]), "12 layers do not divide among PP 5"),
+        (lambda: Grid(dp=2).micro_batches(10, 4), "GBS 10 does not divide by MBS 4 x DP 2"),
+        (lambda: Grid(pp=4).micro_batches(2, 1, "1f1b"), r"all 4 stages .* = 2: try a GBS of 4"),
+        (lambda: Grid(pp=2).allow_zero(3), "ZeRO-3 with PP 2: .*several micro-batches"),
+        (lambda: Grid().fit(PRESETS["nano"], sequence_parallel=True), "but TP is 1"),
+        (lambda: Grid(dp=2).place(2), r"rank 2 is outside of DP\(2\)-TP\(1\)-PP\(1\)"),
+        (
+            lambda: Grid(tp=2).fit(Shape(2, 64, 4, 33, 256), sequence_parallel=True),
+            "sequence of 33 does not divide among TP 2: 33 % 2 = 1",
+        ),
+    ],
+)
+def test_what_does_not_multiply_out_is_refused_with_the_numbers(grid: object, numbers: str) -> None:
+    assert callable(grid)
+    with pytest.raises(GridError, match=numbers):
+        grid()
+
+
+def test_every_rank_has_one_place_and_one_group_of_each_kind() -> None:
+    grid = Grid(2, 3, 4)
+    assert [grid.rank(grid.place(rank)) for rank in range(24)] == list(range(24))
+    for groups in (grid.data_groups(), grid.tensor_groups(), grid.pipeline_groups()):
+        assert sorted(rank for group in groups for rank in group) == list(range(24))
+    assert grid.tensor_groups()[0] == [0, 1, 2]  # neighbours talk most
+    assert grid.data_groups()[0] == [0, 3]
+    assert grid.pipeline_groups()[0] == [0, 6, 12, 18]
+    assert grid.embedding_groups()[0] == [0, 18]
+
+
+def test_stages_hold_each_layer_once() -> None:
+    held = [list(Grid(pp=4).layers_of(stage, 12)) for stage in range(4)]
+    assert [n for layers in held for n in layers] == list(range(12)) and {
+        len(layers) for layers in held
+    } == {3}
+
+
+def test_a_run_that_cannot_fit_ends_before_anything_starts(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse(["--preset", "124m", "--tp", "5"])
+    assert ended.value.code == 2
+    assert "12 heads do not divide among TP 5: 12 % 5 = 2" in capsys.readouterr().err
+
+
+# Presets
+
+
+@pytest.mark.parametrize(
+    ("preset", "millions"),
+    [("124m", 124.4), ("350m", 354.8), ("1.3b", 1315.7), ("13b", 12853.4), ("30b", 29974.4)],
+)
+def test_presets_have_the_size_of_their_name(preset: str, millions: float) -> None:
+    assert PRESETS[preset].parameters() / 1e6 == pytest.approx(millions, abs=0.06)
+
+
+def test_a_preset_that_was_changed_says_so() -> None:
+    assert shaped("1.3b", {"layers": 2, "hidden": None, "heads": 32})[1] == "layers 24 -> 2"
+    assert shaped("1.3b", {"layers": None})[1] is None
+    values = log.arguments(parse(["--preset", "1.3b", "--layers", "2"]), "2.13.0", "cpu", 1)
+    assert values["model_preset_changes"] == "layers 24 -> 2"
+
+
+@pytest.mark.parametrize(("tp", "padded"), [(1, 50304), (2, 50432), (4, 50688), (8, 51200)])
+def test_the_vocabulary_is_padded_as_in_megatron(tp: int, padded: int) -> None:
+    assert PRESETS["124m"].padded_vocab(tp) == padded
+
+
+def test_heads_that_do_not_divide_the_hidden_size_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"100 % 3 = 1"):
+        Shape(2, 100, 3, 32, 256)
+
+
+# FLOPs
+
+
+def test_a_published_log_gives_its_own_tflops() -> None:
+    # BigScience's chronicles-prequel.md, 48 nodes of 8 GPUs, MBS 4: 123.69 s, 130.34 TFLOPs.
+    shape = Shape(layers=72, hidden=14336, heads=64, seq_len=2048, vocab=250880)
+    per_gpu = flops.printed(shape, 2048, 250880, "full") / (123.69 * 48 * 8 * 1e12)
+    assert per_gpu == pytest.approx(130.34, abs=0.01)
+
+
+def test_the_formulas_differ_as_physics_says() -> None:
+    small, shape = PRESETS["124m"], replace(PRESETS["1.3b"], seq_len=1024)
+    assert flops.model(small, 1, 50304) == pytest.approx(875e9, rel=0.001)
+    assert flops.printed(shape, 1, 50304, "full") == pytest.approx(
+        flops.printed(shape, 1, 50304, "none") * 4 / 3
+    )
+    # What V/16 beside a factor of 72 leaves out: 6.8 % of 124M, 1.8 % of 1.3B.
+    for size, low in ((small, 0.068), (shape, 0.018)):
+        left_out = 1 - flops.printed(size, 1, 50304, "none") / flops.model(size, 1, 50304)
+        assert left_out == pytest.approx(low, abs=0.001)
+    # Half of the attention, beside the formula as coded: 1.002 and 0.982.
+    for size, ratio in ((small, 1.002), (shape, 0.982)):
+        found = flops.causal(size, 1, 50304) / flops.printed(size, 1, 50304, "none")
+        assert found == pytest.approx(ratio, abs=0.002)
+
+
+# The printed format
+
+
+def printed(options: Options, steps: list[log.Step]) -> str:
+    """What rank 0 prints, with figures of our own."""
+    now = datetime(2026, 11, 20, 9, 0, 0)
+    memory = {"used": 2103.1, "total": 24105.56, "max rss": 612.5}
+    lines = [
+        log.world_line(options),
+        log.arguments_block(log.arguments(options, "2.13.0", "cpu", 1)),
+        environment.line({"torch": "2.13.0"}, 1),
+        log.model_lines(options, {(0, 0): 107, (1, 0): 107}),
+        "training ...",
+        log.phase_line(log.STARTED, now),
+    ]
+    for step in steps:
+        lines += [log.iteration_line(options, step), log.time_line({"optimizer": 5.031})]
+    lines += [log.memory_line(0, 1, "CPU memory", memory), log.phase_line(log.DONE, now)]
+    return "\n".join(lines) + "\n"
+
+
+def read(text: str) -> LogRead:
+    reader = LogReader("trainer")
+    for line in read_lines(io.BytesIO(text.encode())):
+        reader.feed(line)
+    return reader.finish()
+
+
+WORDS = "--preset 10m --dp 2 --tp 2 --sequence-parallel --gbs 8 --mbs 2 --iters 2 --dtype bf16"
+
+
+def test_the_log_is_read_back_whole() -> None:
+    options = parse([*WORDS.split(), "--recompute", "full", "--zero", "1", "--vocab", "8000"])
+    steps = [
+        log.Step(1, 0.5, 9.0109, 1.25, skipped=False, nan=False),
+        log.Step(2, 0.25, 8.99, 1.0, skipped=False, nan=False),
+    ]
+    tables = read(printed(options, steps)).rows.by_table
+    (run,) = tables["runs"]
+    (topology,) = tables["topology"]
+    shape = {"layers": 6, "hidden": 320, "heads": 8, "seq_len": 256, "vocab": 8192}
+    assert {name: run[name] for name in shape} == shape
+    assert (run["status"], run["dtype"], run["recompute"]) == ("ok", "bf16", "full")
+    assert run["params_stated"] == options.shape.parameters()
+    grid = {"ranks": 4, "dp": 2, "tp": 2, "pp": 1, "mbs": 2, "gbs": 8, "grad_accum": 2}
+    assert {name: topology[name] for name in grid} == grid
+    assert topology["sequence_parallel"] is True
+    first, second = tables["iterations"]
+    assert (first["step_time_s"], first["loss"], first["grad_norm"]) == (0.5, 9.0109, 1.25)
+    assert (second["consumed_samples"], second["consumed_tokens"]) == (16, 16 * 256)
+    per_process = flops.printed(options.shape, 8, 8192, "full") / (0.25 * 4 * 1e12)
+    assert second["tflops"] == pytest.approx(per_process, abs=5e-5)
+    assert second["samples_per_s"] == 32.0
+    facts = {row["field"]: row["value"] for row in tables["facts"]}
+    assert facts["zero_optimization_stage"] == "1"
+    assert facts["tflops_formula"] == "96 B s L h^2 (1 + s/(6h) + V/(16Lh)) / (T x processes)"
+    assert not tables.get("warnings")
+
+
+def test_a_step_without_a_number_is_counted() -> None:
+    options = parse(["--iters", "1"])
+    step = log.Step(1, 0.5, float("nan"), None, skipped=True, nan=True)
+    line = log.iteration_line(options, step)
+    assert "lm loss" not in line and "grad norm" not in line
+    (row,) = read(printed(options, [step])).rows.by_table["iterations"]
+    assert (row["skipped"], row["nan"], row.get("loss")) == (1, 1, None)
+
+
+# The environment
+
+
+def test_secrets_are_not_recorded() -> None:
+    found = environment.flags(
+        {
+            "NCCL_SOCKET_IFNAME": "eth0",
+            "OMP_NUM_THREADS": "2",
+            "SLURM_JWT": "abc",
+            "NCCL_AUTH_KEY": "abc",
+            "TORCH_HUB_TOKEN": "abc",
+            "MALLOC_CONF": "http://me:pw@host/x",
+            "CUDA_NOTE": "hf_abcdefghijklmnop",
+            "MY_PASSWORD": "abc",
+            "HOME": "/root",
+        }
+    )
+    assert found == {
+        "CUDA_NOTE": "[redacted]",
+        "MALLOC_CONF": "http://[redacted]@host/x",
+        "NCCL_AUTH_KEY": "[redacted]",
+        "NCCL_SOCKET_IFNAME": "eth0",
+        "OMP_NUM_THREADS": "2",
+        "SLURM_JWT": "[redacted]",
+        "TORCH_HUB_TOKEN": "[redacted]",
+    }
+
+
+def test_the_allocator_is_the_one_that_is_loaded() -> None:
+    row = "7f00-7f01 r-xp 00000000 08:01 12 /usr/lib/x86_64-linux-gnu/{}\n"
+    plain = row.format("libc.so.6") + "7ffc-7ffd rw-p 00000000 00:00 0 [stack]\n"
+    assert environment.allocator(plain) == "libc"
+    name = "libtcmalloc_minimal.so.4.5.10"
+    assert environment.allocator(plain + row.format(name)) == name
+
+
+def test_the_environment_is_one_line_of_json() -> None:
+    line = environment.line({"torch": "2.13.0"}, 2, ["NVIDIA H200, 143771 MB"])
+    assert "\n" not in line and line.startswith(environment.LABEL)
+    facts = json.loads(line.removeprefix(environment.LABEL))
+    assert facts["versions"]["torch"] == "2.13.0"
+    assert facts["threads"] == 2 and facts["gpus"] == ["NVIDIA H200, 143771 MB"]
+    assert len(facts["load_average"]) == 3
+    assert {"cpu", "clock_mhz", "memory_mb", "allocator", "flags", "command"} <= facts.keys()
+
+
+def test_the_kernels_files_are_read() -> None:
+    assert environment.clock("cpu MHz\t\t: 2596.142\ncpu MHz\t\t: 3000\n") == {
+        "min": 2596.142,
+        "max": 3000.0,
+    }
+    assert environment.clock("") is None
+    assert environment.memory("MemTotal:  2048 kB\nMemAvailable:  1024 kB\n") == {
+        "total": 2,
+        "available": 1,
+    }
+    assert environment.lscpu("CPU(s):   2\nModel name:  AMD EPYC\nFlags: fpu\n") == {
+        "cpus": "2",
+        "model": "AMD EPYC",
+    }
+
+
+# The launcher
+
+
+def ranks(program: str, count: int = 2) -> int:
+    return spawn.run([sys.executable, "-c", program], count)
+
+
+def test_ranks_learn_who_they_are(capfd: pytest.CaptureFixture[str]) -> None:
+    names = ["RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR"]
+    assert ranks(f"import os; print(*(os.environ[n] for n in {names}))") == 0
+    assert sorted(capfd.readouterr().out.splitlines()) == ["0 0 2 2 127.0.0.1", "1 1 2 2 127.0.0.1"]
+
+
+def test_threads_are_shared_out_unless_somebody_chose() -> None:
+    cores = spawn.cores()
+    shared = spawn.environment(0, 2, 29500, {})
+    assert shared["OMP_NUM_THREADS"] == str(max(1, cores // 2))
+    assert spawn.environment(0, 2, 29500, {"OMP_NUM_THREADS": "7"})["OMP_NUM_THREADS"] == "7"
+
+
+def test_a_rank_that_fails_ends_the_others(capfd: pytest.CaptureFixture[str]) -> None:
+    start = time.monotonic()
+    sleeper = "import os, sys, time; sys.exit(3) if os.environ['RANK'] == '1' else time.sleep(60)"
+    assert ranks(sleeper) == 3
+    assert time.monotonic() - start < 20
+    assert re.search(r"rank 1 failed \(exitcode: 3\) local_rank: 1", capfd.readouterr().err)
+
+
+def test_a_rank_that_is_killed_is_told_as_such(capfd: pytest.CaptureFixture[str]) -> None:
+    assert ranks("import os; os.kill(os.getpid(), 9)", 1) == 137
+    assert "rank 0 failed (exitcode: -9)" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("said", "code"), [(log.DONE, 0), ("still training", 134)])
+def test_an_abort_at_exit_counts_only_before_the_end_was_told(said: str, code: int) -> None:
+    assert ranks(f"import os; print({said!r} + ' now', flush=True); os.abort()", 1) == code
+
+
+STUBBORN = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("up", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_no_rank_outlives_the_launcher(number: signal.Signals, tmp_path: Path) -> None:
+    told = "from bench.trainer import spawn; import os; spawn.die_with_parent(); "
+    told += f"open({str(tmp_path)!r} + '/' + os.environ['RANK'], 'w').write(str(os.getpid()))\n"
+    launcher = "import sys; from bench.trainer import spawn; spawn.GRACE_S = 0.5; "
+    launcher += "sys.exit(spawn.run([sys.executable, '-c', sys.argv[1]], 2))"
+    running = subprocess.Popen(
+        [sys.executable, "-c", launcher, told + STUBBORN], stdout=subprocess.PIPE, text=True
+    )
+    assert running.stdout is not None
+    assert [running.stdout.readline() for _ in range(2)] == ["up\n", "up\n"]
+    running.send_signal(number)
+    assert running.wait(30) == (-9 if number == signal.SIGKILL else 128 + number)
+    pids = [int((tmp_path / name).read_text()) for name in "01"]
+    limit = time.monotonic() + 10
+    while any(alive(pid) for pid in pids) and time.monotonic() < limit:
+        time.sleep(0.05)
+    assert not [pid for pid in pids if alive(pid)]
+
+
+def alive(pid: int) -> bool:
+    """Whether the process runs; one that nobody has buried yet does not."""
+    try:
+        os.kill(pid, 0)
+        return " Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except (ProcessLookupError, FileNotFoundError):
+        return False

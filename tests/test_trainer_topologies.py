@@ -1,0 +1,226 @@
+"""Every topology of the trainer gives the losses and gradient norms of one process.
+
+Two or four processes are started once and run one grid after the other: importing torch takes
+longer than training the model.
+"""
+
+import importlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from bench.trainer import options, spawn
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        importlib.util.find_spec("torch") is None,
+        reason="NOT TESTED: torch is missing, the trainer's topologies were not compared",
+    ),
+]
+
+MODEL = "--preset nano --layers 4 --vocab 200 --gbs 8 --iters 4 --lr 3e-3 --device cpu"
+ITERATIONS = 4
+FP32, BF16 = 2e-5, 2e-3
+NORMS = 1e-4
+
+ONE = {"fp32": "", "bf16": "--dtype bf16"}
+TWO = {
+    "DP2": "--dp 2",
+    "DP2 MBS2": "--dp 2 --mbs 2",
+    "DP2 no accumulation": "--dp 2 --mbs 4",
+    "DP2 recompute": "--dp 2 --recompute full",
+    "TP2": "--tp 2",
+    "TP2 recompute": "--tp 2 --recompute full",
+    "TP2 SP": "--tp 2 --sequence-parallel",
+    "TP2 SP recompute": "--tp 2 --sequence-parallel --recompute full",
+    "PP2 GPipe": "--pp 2 --schedule gpipe",
+    "PP2 1F1B": "--pp 2 --schedule 1f1b",
+    "PP2 1F1B MBS2": "--pp 2 --schedule 1f1b --mbs 2",
+    "PP2 recompute": "--pp 2 --recompute full",
+    "DP2 ZeRO-1": "--dp 2 --zero 1",
+    "DP2 ZeRO-2": "--dp 2 --zero 2",
+    "DP2 ZeRO-3": "--dp 2 --zero 3",
+    "DP2 ZeRO-3 recompute": "--dp 2 --zero 3 --recompute full",
+    "bf16 DP2": "--dtype bf16 --dp 2",
+    "bf16 TP2": "--dtype bf16 --tp 2",
+    "bf16 TP2 SP": "--dtype bf16 --tp 2 --sequence-parallel",
+    "bf16 PP2": "--dtype bf16 --pp 2",
+    "bf16 ZeRO-1": "--dtype bf16 --dp 2 --zero 1",
+    "bf16 ZeRO-3": "--dtype bf16 --dp 2 --zero 3",
+}
+FOUR = {
+    "DP2 TP2": "--dp 2 --tp 2",
+    "DP2 TP2 SP": "--dp 2 --tp 2 --sequence-parallel",
+    "DP2 PP2": "--dp 2 --pp 2",
+    "TP2 PP2": "--tp 2 --pp 2",
+    "TP2 PP2 SP": "--tp 2 --pp 2 --sequence-parallel",
+    "DP4": "--dp 4",
+    "TP4": "--tp 4",
+    "PP4": "--pp 4",
+    "PP4 GPipe": "--pp 4 --schedule gpipe",
+    "DP2 TP2 ZeRO-1": "--dp 2 --tp 2 --zero 1",
+    "DP2 PP2 ZeRO-1": "--dp 2 --pp 2 --zero 1",
+    "DP2 TP2 ZeRO-2": "--dp 2 --tp 2 --zero 2",
+    "DP2 TP2 SP ZeRO-3": "--dp 2 --tp 2 --sequence-parallel --zero 3",
+    "bf16 TP2 PP2 SP": "--dtype bf16 --tp 2 --pp 2 --sequence-parallel",
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run gave."""
+
+    losses: list[float]
+    norms: list[float]
+
+    def far_from(self, other: "Run") -> float:
+        """The largest difference of a loss."""
+        assert len(self.losses) == len(other.losses) == ITERATIONS
+        return max(abs(a - b) for a, b in zip(self.losses, other.losses, strict=True))
+
+
+# A collective left out, and what then goes wrong: the comparison must notice each.
+
+
+def mean_without_sum(self: Any, flat: Any) -> None:
+    flat.mine.grad /= self.groups.data.size
+
+
+def as_it_comes(ctx: Any, gradient: Any) -> tuple[Any, None]:
+    return gradient, None
+
+
+def own_share_only(ctx: Any, x: Any, tensors: Any) -> Any:
+    ctx.tensors = tensors
+    return x.clone()
+
+
+def own_largest(self: Any, x: Any) -> Any:
+    return x
+
+
+def own_samples_only(self: Any, x: Any) -> Any:
+    return x.chunk(self.size)[self.rank]
+
+
+def cut_everywhere(name: str) -> int:
+    return 0
+
+
+def without_tie(grid: Any) -> Any:
+    groups = importlib.import_module("bench.trainer.groups").connect(grid)
+    return replace(groups, embedding=None)
+
+
+def without_gather(self: Any) -> None:
+    self.optimizer.step()
+
+
+MUTANTS: dict[str, tuple[str, str, Callable[..., object]]] = {
+    "replicas are not summed": ("--dp 2", "data.Replicated._reduce", mean_without_sum),
+    "the way in is not summed backward": ("--tp 2", "tensor.Enter.backward", as_it_comes),
+    "the way out is not summed": ("--tp 2", "tensor.Leave.forward", own_share_only),
+    "each rank has a largest logit of its own": ("--tp 2", "groups.Group.max", own_largest),
+    "norms are not summed over the sequence": (
+        "--tp 2 --sequence-parallel",
+        "data.cut_of",
+        cut_everywhere,
+    ),
+    "the two embeddings go apart": ("--pp 2", "loop.connect", without_tie),
+    "shards are not reduced": ("--dp 2 --zero 1", "groups.Group.sum_scatter", own_samples_only),
+    "shards are not gathered": ("--dp 2 --zero 1", "data.Replicated.step", without_gather),
+}
+
+
+def work(cases: list[tuple[str, str]]) -> None:
+    """In a rank: one grid after the other, some of them with a collective left out."""
+    loop = importlib.import_module("bench.trainer.loop")
+    for name, words in cases:
+        mutant = MUTANTS.get(name)
+        with ExitStack() as patches:
+            if mutant is not None:
+                target, replacement = f"bench.trainer.{mutant[1]}", mutant[2]
+                static = replacement in (as_it_comes, own_share_only)
+                patches.enter_context(
+                    patch(target, staticmethod(replacement) if static else replacement)
+                )
+            steps = loop.train(options.parse([*MODEL.split(), *words.split()]))
+        if os.environ["RANK"] == "0":
+            found = {"losses": [s.loss for s in steps], "norms": [s.grad_norm for s in steps]}
+            print("RUN " + json.dumps([name, found]), flush=True)
+    loop.leave()
+
+
+def runs(ranks: int, cases: dict[str, str]) -> dict[str, Run]:
+    """All cases on so many processes; this file is the program of each."""
+    command = [sys.executable, __file__, str(ranks), json.dumps(list(cases.items()))]
+    env = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-6000:]
+    rows = [json.loads(row[4:]) for row in done.stdout.splitlines() if row.startswith("RUN ")]
+    return {name: Run(**found) for name, found in rows}
+
+
+@pytest.fixture(scope="module")
+def one() -> dict[str, Run]:
+    """The reference: one process."""
+    return runs(1, ONE)
+
+
+@pytest.fixture(scope="module")
+def two() -> dict[str, Run]:
+    return runs(2, TWO | {name: mutant[0] for name, mutant in MUTANTS.items()})
+
+
+@pytest.fixture(scope="module")
+def four() -> dict[str, Run]:
+    return runs(4, FOUR)
+
+
+def same(name: str, found: Run, one: dict[str, Run]) -> None:
+    """Losses within the tolerance of the type, norms within their own."""
+    bf16 = "bf16" in name
+    reference = one["bf16" if bf16 else "fp32"]
+    assert found.far_from(reference) <= (BF16 if bf16 else FP32), (name, found, reference)
+    assert found.norms == pytest.approx(reference.norms, rel=BF16 * 10 if bf16 else NORMS), name
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_two_processes_give_the_losses_of_one(
+    name: str, one: dict[str, Run], two: dict[str, Run]
+) -> None:
+    same(name, two[name], one)
+
+
+@pytest.mark.parametrize("name", FOUR)
+def test_four_processes_give_the_losses_of_one(
+    name: str, one: dict[str, Run], four: dict[str, Run]
+) -> None:
+    same(name, four[name], one)
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_collective_left_out_shows(name: str, one: dict[str, Run], two: dict[str, Run]) -> None:
+    assert two[name].far_from(one["fp32"]) > 5 * FP32, (name, two[name], one["fp32"])
+
+
+def test_something_is_learnt(one: dict[str, Run]) -> None:
+    assert one["fp32"].losses[-1] < one["fp32"].losses[0] - 0.05
+
+
+if __name__ == "__main__":
+    wanted, listed = int(sys.argv[1]), json.loads(sys.argv[2])
+    if "RANK" in os.environ:
+        spawn.die_with_parent()
+        work(listed)
+    sys.exit(spawn.run([sys.executable, *sys.argv], wanted))

@@ -1,0 +1,107 @@
+"""The grid's process groups, and the few collectives that the trainer is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from .grid import Grid, GridError, Place
+
+# torch 2.13 calls them so; up to 2.12 they were named after tensors.
+NEW = hasattr(dist, "all_gather_single")
+GATHER = getattr(dist, "all_gather_single" if NEW else "all_gather_into_tensor")
+SCATTER = getattr(dist, "reduce_scatter_single" if NEW else "reduce_scatter_tensor")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Ranks of one group, this one's number among them, and how they talk."""
+
+    size: int
+    rank: int
+    handle: dist.ProcessGroup
+
+    def sum(self, x: Tensor) -> Tensor:
+        """In place: the sum over all ranks."""
+        if self.size > 1:
+            dist.all_reduce(x, group=self.handle)
+        return x
+
+    def max(self, x: Tensor) -> Tensor:
+        """In place: the largest over all ranks."""
+        if self.size > 1:
+            dist.all_reduce(x, op=dist.ReduceOp.MAX, group=self.handle)
+        return x
+
+    def gather(self, x: Tensor) -> Tensor:
+        """The pieces of all ranks, one after the other in dimension 0."""
+        whole = x.new_empty((x.shape[0] * self.size, *x.shape[1:]))
+        GATHER(whole, x.contiguous(), group=self.handle)
+        return whole
+
+    def sum_scatter(self, x: Tensor) -> Tensor:
+        """The sum over all ranks, of which this rank gets its piece of dimension 0."""
+        piece = x.new_empty((x.shape[0] // self.size, *x.shape[1:]))
+        SCATTER(piece, x.contiguous(), group=self.handle)
+        return piece
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """The groups that one rank belongs to."""
+
+    grid: Grid
+    place: Place
+    world: Group
+    data: Group
+    tensor: Group
+    pipeline: Group
+    embedding: Group | None  # only first and last stage have one, and only when they are two
+
+    @property
+    def first(self) -> bool:
+        """Whether this rank takes in tokens."""
+        return self.place.pipeline == 0
+
+    @property
+    def last(self) -> bool:
+        """Whether this rank has the loss."""
+        return self.place.pipeline == self.grid.pp - 1
+
+
+def connect(grid: Grid) -> Groups:
+    """Make the groups of a world that has been initialised; every rank takes part in each."""
+    grid.fill(dist.get_world_size())
+    me = dist.get_rank()
+
+    def mine(members: list[list[int]]) -> Group | None:
+        found = None
+        for ranks in members:
+            handle = dist.new_group(ranks)
+            if me in ranks:
+                found = Group(len(ranks), ranks.index(me), handle)
+        return found
+
+    data, tensor = mine(grid.data_groups()), mine(grid.tensor_groups())
+    pipeline = mine(grid.pipeline_groups())
+    embedding = mine(grid.embedding_groups()) if grid.pp > 1 else None
+    assert data and tensor and pipeline and dist.group.WORLD
+    world = Group(grid.world, me, dist.group.WORLD)
+    return Groups(grid, grid.place(me), world, data, tensor, pipeline, embedding)
+
+
+def device(wanted: str, local_rank: int, local_ranks: int) -> torch.device:
+    """Where this rank computes: one GPU each, or the processor."""
+    if wanted == "cpu" or (wanted == "auto" and not torch.cuda.is_available()):
+        return torch.device("cpu")
+    found = torch.cuda.device_count()
+    if local_ranks > found:
+        raise GridError(
+            f"{local_ranks} processes on this machine need a GPU each, but it has {found}: take "
+            f"fewer processes, or --device cpu"
+        )
+    torch.cuda.set_device(local_rank)
+    return torch.device("cuda", local_rank)

@@ -1,0 +1,170 @@
+"""The training loop of one rank. Rank 0 prints for all."""
+
+from __future__ import annotations
+
+import math
+import os
+import resource
+import sys
+import time
+from datetime import datetime
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.cuda import nccl
+
+from . import environment, log
+from .data import Replicas, replicas
+from .groups import Groups, connect, device
+from .model import Stage
+from .options import Options
+from .pipeline import Passes, passes
+from .samples import batch
+from .spawn import cores
+from .timers import Timers
+
+MB = 1024 * 1024
+
+
+def train(options: Options) -> list[log.Step]:
+    """All steps of a run, printed as they come. The world is initialised here if it is not yet."""
+    local, locals_ = int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"])
+    where = device(options.device, local, locals_)
+    if options.threads is not None:
+        torch.set_num_threads(options.threads)
+    elif "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(max(1, cores() // locals_))
+    if not dist.is_initialized():
+        dist.init_process_group("nccl" if where.type == "cuda" else "gloo")
+    groups = connect(options.grid)
+    if groups.world.rank == 0:
+        _print_start(options, where)
+    stage = Stage(options, groups).to(where)
+    _print_model(options, stage)
+    timers = Timers(where)
+    held, work = replicas(stage, timers), passes(stage, where)
+    steps = []
+    for iteration in range(1, options.iters + 1):
+        steps.append(_step(options, groups, held, work, timers, iteration, where))
+        _print_step(options, groups, steps[-1], timers, where)
+    groups.world.sum(torch.zeros(1, device=where))  # nobody is behind
+    if groups.world.rank == 0:
+        print(log.phase_line(log.DONE, datetime.now()), flush=True)
+    return steps
+
+
+def leave() -> None:
+    """End this process without taking down the interpreter: gloo's threads may abort that."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def _step(
+    options: Options,
+    groups: Groups,
+    held: Replicas,
+    work: Passes,
+    timers: Timers,
+    iteration: int,
+    where: torch.device,
+) -> log.Step:
+    """Forward, backward, agreement, update. All ranks come to the same numbers."""
+    timers.synchronize()
+    start = time.perf_counter()
+    tokens, targets = batch(options, groups, iteration, where)
+    held.clear()
+    with timers("forward-backward"):
+        mine = work.run(tokens, targets)
+    held.reduce()
+    with timers("optimizer-clip-main-grad"):
+        loss, norm = _agree(mine, held, groups)
+        healthy = math.isfinite(norm)
+        if healthy and 0 < options.clip_grad < norm:
+            for grad, _ in held.gradients():
+                grad *= options.clip_grad / (norm + 1e-6)
+    if healthy:
+        held.step()
+    timers.synchronize()
+    seconds = time.perf_counter() - start
+    nan = not math.isfinite(loss)
+    return log.Step(iteration, seconds, loss, norm if healthy else None, not healthy, nan)
+
+
+def _agree(mine: Tensor, held: Replicas, groups: Groups) -> tuple[float, float]:
+    """Mean loss of the whole batch and norm of all its gradients, each counted once."""
+    squares = torch.zeros((), device=mine.device)
+    for grad, holders in held.gradients():
+        squares += torch.linalg.vector_norm(grad) ** 2 / holders
+    # All tensor-parallel ranks of the last stage have the same loss, the other stages zero.
+    share = mine / (groups.data.size * groups.tensor.size)
+    loss, total = groups.world.sum(torch.stack([share, squares])).tolist()
+    return loss, math.sqrt(total) if total >= 0 else math.nan
+
+
+def _print_start(options: Options, where: torch.device) -> None:
+    threads = torch.get_num_threads()
+    versions: dict[str, str | None] = {"torch": torch.__version__, "cuda": torch.version.cuda}
+    gpus = []
+    if where.type == "cuda":
+        versions["nccl"] = ".".join(map(str, nccl.version()))  # type: ignore[no-untyped-call]
+        for index in range(torch.cuda.device_count()):
+            card = torch.cuda.get_device_properties(index)
+            gpus.append(f"{card.name}, {card.total_memory // MB} MB")
+    print(log.world_line(options))
+    print("using torch.float32 for parameters ...")
+    values = log.arguments(options, torch.__version__, where.type, threads)
+    print(log.arguments_block(values))
+    print(environment.line(versions, threads, gpus), flush=True)
+
+
+def _print_model(options: Options, stage: Stage) -> None:
+    """Parameters by model-parallel rank, told by the first replica."""
+    place = stage.groups.place
+    mine = (place.data, (place.tensor, place.pipeline), sum(p.numel() for p in stage.parameters()))
+    told: list[tuple[int, tuple[int, int], int]] = [mine] * options.grid.world
+    dist.all_gather_object(told, mine)
+    if stage.groups.world.rank == 0:
+        print(log.model_lines(options, {rank: count for data, rank, count in told if data == 0}))
+        print("training ...")
+        print(log.phase_line(log.STARTED, datetime.now()), flush=True)
+
+
+def _print_step(
+    options: Options, groups: Groups, step: log.Step, timers: Timers, where: torch.device
+) -> None:
+    """The iteration, its timers, and after the first and the last one the memory of all ranks."""
+    spent = timers.take()
+    if groups.world.rank == 0:
+        print(log.iteration_line(options, step))
+        print(log.time_line(spent), flush=True)
+    if step.iteration not in (1, options.iters):
+        return
+    kind, megabytes = _memory(where)
+    told: list[dict[str, float]] = [megabytes] * options.grid.world
+    dist.all_gather_object(told, megabytes)
+    if groups.world.rank == 0:
+        for rank, theirs in enumerate(told):
+            print(log.memory_line(rank, step.iteration, kind, theirs), flush=True)
+
+
+def _memory(where: torch.device) -> tuple[str, dict[str, float]]:
+    """Megatron's figures on a GPU; else those of its fork for Fugaku, and of this process."""
+    if where.type == "cuda":
+        return "memory", {
+            "allocated": torch.cuda.memory_allocated() / MB,
+            "max allocated": torch.cuda.max_memory_allocated() / MB,
+            "reserved": torch.cuda.memory_reserved() / MB,
+            "max reserved": torch.cuda.max_memory_reserved() / MB,
+        }
+    machine = environment.memory(environment.text("/proc/meminfo"))
+    total, available = machine.get("total", 0), machine.get("available", 0)
+    peak_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return "CPU memory", {
+        "used": total - available,
+        "total": total,
+        "avail": available,
+        "used percent": 100 * (total - available) / max(total, 1),
+        "max rss": peak_kb / 1024,
+    }

@@ -1,0 +1,123 @@
+"""The command line: what to train, on which grid, for how long."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .grid import Grid, GridError
+from .presets import PRESETS, Shape, shaped
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """A run that fits together: the grid has agreed to the model and to the batch."""
+
+    preset: str
+    changes: str | None
+    shape: Shape
+    grid: Grid
+    mbs: int
+    gbs: int
+    micro_batches: int
+    iters: int
+    schedule: str
+    sequence_parallel: bool
+    zero: int
+    recompute: str
+    dtype: str
+    device: str
+    lr: float
+    weight_decay: float
+    clip_grad: float
+    seed: int
+    threads: int | None
+
+    @property
+    def vocab(self) -> int:
+        """Rows of the embedding over all tensor-parallel ranks, dummy tokens included."""
+        return self.shape.padded_vocab(self.grid.tp)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The flags and their words."""
+    flags = argparse.ArgumentParser(
+        prog="python -m bench.trainer.train",
+        description="Train a GPT on synthetic tokens and print a Megatron-DeepSpeed log. Starts "
+        "its own processes on this machine; under torchrun (RANK is set) it is one of them.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    model = flags.add_argument_group("model", "a preset, and what to change of it by hand")
+    model.add_argument("--preset", choices=PRESETS, default="nano", help="size of the model")
+    model.add_argument("--layers", type=int, help="transformer layers")
+    model.add_argument("--hidden", type=int, help="hidden size")
+    model.add_argument("--heads", type=int, help="attention heads")
+    model.add_argument("--seq-len", type=int, help="tokens of a sequence")
+    model.add_argument("--vocab", type=int, help="tokens of the vocabulary, before padding")
+    grid = flags.add_argument_group("grid", "DP x TP x PP processes")
+    grid.add_argument("--dp", type=int, default=1, help="data-parallel size")
+    grid.add_argument("--tp", type=int, default=1, help="tensor-parallel size")
+    grid.add_argument("--pp", type=int, default=1, help="pipeline-parallel size")
+    grid.add_argument("--schedule", choices=("1f1b", "gpipe"), default="1f1b", help="for PP > 1")
+    grid.add_argument("--sequence-parallel", action="store_true", help="with TP > 1")
+    grid.add_argument("--zero", type=int, choices=range(4), default=0, help="ZeRO stage")
+    step = flags.add_argument_group("step")
+    step.add_argument("--mbs", type=int, default=1, help="micro batch in sequences, per replica")
+    step.add_argument("--gbs", type=int, help="sequences of one step (default: MBS x DP x PP)")
+    step.add_argument("--iters", type=int, default=10, help="steps")
+    step.add_argument("--recompute", choices=("none", "full"), default="none", help="activations")
+    step.add_argument("--dtype", choices=("fp32", "bf16"), default="fp32", help="of the products")
+    step.add_argument("--lr", type=float, default=1e-3, help="learning rate, constant")
+    step.add_argument("--weight-decay", type=float, default=0.1, help="of matrices, not vectors")
+    step.add_argument("--clip-grad", type=float, default=1.0, help="largest norm; 0 for no limit")
+    step.add_argument("--seed", type=int, default=1234, help="of parameters and samples")
+    where = flags.add_argument_group("machine")
+    where.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="where")
+    where.add_argument("--threads", type=int, help="per process (default: OMP_NUM_THREADS)")
+    return flags
+
+
+def parse(words: Sequence[str]) -> Options:
+    """The run that the words ask for; one that does not fit together ends with the numbers."""
+    flags = parser()
+    given = flags.parse_args(words)
+    try:
+        return options(given)
+    except ValueError as misfit:  # GridError is one
+        flags.error(str(misfit))
+
+
+def options(given: argparse.Namespace) -> Options:
+    """Parsed flags, checked against each other."""
+    by_hand = {name: getattr(given, name) for name in Shape.__slots__}
+    shape, changes = shaped(given.preset, by_hand)
+    grid = Grid(given.dp, given.tp, given.pp)
+    grid.fit(shape, given.sequence_parallel)
+    grid.allow_zero(given.zero)
+    gbs = given.mbs * grid.dp * grid.pp if given.gbs is None else given.gbs
+    schedule = given.schedule if grid.pp > 1 else "none"
+    micro_batches = grid.micro_batches(gbs, given.mbs, schedule)
+    if given.iters < 1 or (given.threads is not None and given.threads < 1):
+        raise GridError(f"iterations {given.iters}, threads {given.threads}: both are at least 1")
+    return Options(
+        preset=given.preset,
+        changes=changes,
+        shape=shape,
+        grid=grid,
+        mbs=given.mbs,
+        gbs=gbs,
+        micro_batches=micro_batches,
+        iters=given.iters,
+        schedule=schedule,
+        sequence_parallel=given.sequence_parallel,
+        zero=given.zero,
+        recompute=given.recompute,
+        dtype=given.dtype,
+        device=given.device,
+        lr=given.lr,
+        weight_decay=given.weight_decay,
+        clip_grad=given.clip_grad,
+        seed=given.seed,
+        threads=given.threads,
+    )

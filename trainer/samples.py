@@ -1,0 +1,35 @@
+"""Synthetic samples: the same for every grid, and with something in them that can be learnt."""
+
+from __future__ import annotations
+
+from random import Random
+
+import torch
+from torch import Tensor
+
+from .groups import Groups
+from .options import Options
+
+LARGEST_STRIDE = 8
+
+
+def sample(options: Options, iteration: int, index: int) -> list[int]:
+    """Tokens that step through the vocabulary from a random start; one more than a sequence."""
+    rng = Random(f"{options.seed}/{iteration}/{index}")
+    vocab = options.shape.vocab
+    start, stride = rng.randrange(vocab), rng.randint(1, LARGEST_STRIDE)
+    return [(start + stride * n) % vocab for n in range(options.shape.seq_len + 1)]
+
+
+def batch(
+    options: Options, groups: Groups, iteration: int, device: torch.device
+) -> tuple[Tensor, Tensor]:
+    """This replica's samples of one step: tokens, and the tokens that come next.
+
+    Replicas take neighbouring samples in turn, so that a micro-batch of all of them is a slice.
+    """
+    dp, mbs = options.grid.dp, options.mbs
+    starts = range(groups.place.data * mbs, options.gbs, dp * mbs)
+    rows = [sample(options, iteration, start + n) for start in starts for n in range(mbs)]
+    both = torch.tensor(rows, device=device)
+    return both[:, :-1].contiguous(), both[:, 1:].contiguous()

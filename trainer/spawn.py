@@ -1,0 +1,170 @@
+"""Ranks on this machine as child processes: started together, ended together."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from types import FrameType
+from typing import IO
+
+from .log import DONE
+
+GRACE_S = 5.0
+POLL_S = 0.05
+PR_SET_PDEATHSIG = 1
+
+
+def free_port() -> int:
+    """A port on loopback that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def cores() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def environment(rank: int, ranks: int, port: int, base: Mapping[str, str]) -> dict[str, str]:
+    """What a rank is told, in torchrun's words; threads are shared out unless somebody chose."""
+    told = dict(base)
+    told |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(ranks)}
+    told |= {"LOCAL_WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    # Two threads for each of two ranks on two cores was 8 times slower than one each.
+    told.setdefault("OMP_NUM_THREADS", str(max(1, cores() // ranks)))
+    if sys.platform == "linux":
+        told.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    told["PYTHONUNBUFFERED"] = "1"
+    return told
+
+
+def die_with_parent() -> None:
+    """Called in a rank: end it when its launcher is killed without a chance to clean up."""
+    launcher = os.environ.get("BENCH_LAUNCHER")
+    if launcher is not None and sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if launcher != str(os.getppid()):  # it went before we could ask
+            os._exit(1)
+
+
+class Ranks:
+    """The processes of one run."""
+
+    def __init__(self) -> None:
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.done = threading.Event()
+        self.asked_to_end: int | None = None
+        self._over = False
+        self._readers: list[threading.Thread] = []
+        self._printing = threading.Lock()
+
+    def start(self, command: Sequence[str], ranks: int) -> None:
+        """One child a rank, each in a session of its own, so that its whole group can be ended."""
+        port = free_port()
+        base = os.environ | {"BENCH_LAUNCHER": str(os.getpid())}
+        for rank in range(ranks):
+            child = subprocess.Popen(
+                command,
+                env=environment(rank, ranks, port, base),
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+            )
+            self.processes.append(child)
+            assert child.stdout is not None
+            reader = threading.Thread(target=self._forward, args=(child.stdout,), daemon=True)
+            reader.start()
+            self._readers.append(reader)
+
+    def _forward(self, stream: IO[bytes]) -> None:
+        """Hand on whole lines: two ranks never share one."""
+        for line in stream:
+            with self._printing:
+                sys.stdout.buffer.write(line)
+                sys.stdout.buffer.flush()
+            if line.startswith(DONE.encode()):
+                self.done.set()
+
+    def wait(self) -> int:
+        """The exit status of the run: 0, or that of the first rank that failed."""
+        running = dict(enumerate(self.processes))
+        while running and self.asked_to_end is None:
+            ended = {rank: child.poll() for rank, child in running.items()}
+            failed = {
+                rank: code for rank, code in ended.items() if code and not self._aborted(code)
+            }
+            if failed:
+                for rank, code in failed.items():
+                    self._tell(rank, code)
+                self.end()
+                # A rank that a signal ended takes its peers along with a lost connection.
+                code = min(failed.values())
+                return code if code > 0 else 128 - code
+            running = {rank: child for rank, child in running.items() if ended[rank] is None}
+            time.sleep(POLL_S)
+        self.end()
+        return 0 if self.asked_to_end is None else 128 + self.asked_to_end
+
+    def _tell(self, rank: int, code: int) -> None:
+        pid = self.processes[rank].pid
+        print(
+            f"rank {rank} failed (exitcode: {code}) local_rank: {rank} (pid: {pid})",
+            file=sys.stderr,
+        )
+
+    def _aborted(self, code: int) -> bool:
+        """Threads of gloo may abort the interpreter on its way out, when all is done and said."""
+        self._drain()
+        return code == -signal.SIGABRT and self.done.is_set()
+
+    def _drain(self) -> None:
+        for child, reader in zip(self.processes, self._readers, strict=True):
+            if child.poll() is not None:
+                reader.join(GRACE_S)
+
+    def end(self) -> None:
+        """TERM to every rank's group, and KILL to those that stay."""
+        if self._over:
+            return
+        self._over = True
+        self._signal(signal.SIGTERM)
+        limit = time.monotonic() + GRACE_S
+        while any(child.poll() is None for child in self.processes):
+            if time.monotonic() > limit:
+                break
+            time.sleep(POLL_S)
+        self._signal(signal.SIGKILL)
+        for child in self.processes:
+            child.wait()
+        self._drain()
+
+    def _signal(self, number: int) -> None:
+        for child in self.processes:
+            try:
+                os.killpg(child.pid, number)
+            except ProcessLookupError:
+                continue  # the whole group has ended
+
+
+def run(command: Sequence[str], ranks: int) -> int:
+    """Run the command as so many ranks; SIGINT and SIGTERM end them all."""
+    started = Ranks()
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        started.asked_to_end = number
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        started.start(command, ranks)
+        return started.wait()
+    finally:
+        started.end()
+        for number, handler in before.items():
+            signal.signal(number, handler)
