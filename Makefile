@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 OLD := .venv-duckdb15
 OLD_DUCKDB := 1.5.5
+# The build that the trainer is tested with; who trains brings the one for their devices.
+TORCH := torch==2.13.0
 PYTEST := $(VENV)/bin/python -m pytest
 PYTEST_ARGS ?= -n 2 --dist loadfile
 
@@ -48,7 +50,7 @@ test-services: $(VENV)/.developing
 
 test-duckdb15: $(OLD)/.developing
 	@echo '*** the same tests on duckdb $(OLD_DUCKDB) ***'
-	$(OLD)/bin/python -m pytest -m "not services" $(PYTEST_ARGS)
+	$(OLD)/bin/python -m pytest -m "not services" --ignore-glob='*test_trainer*' $(PYTEST_ARGS)
 
 lint: $(VENV)/.developing ## ruff, its format and mypy; changes nothing
 	$(VENV)/bin/ruff check .
@@ -83,7 +85,7 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/.made
 
 # With the tools; `bench` is in it.
 $(VENV)/.developing: pyproject.toml | $(VENV)/.made
-	$(VENV)/bin/python -m pip install --quiet -e '.[dev]'
+	$(VENV)/bin/python -m pip install --quiet -e '.[dev]' $(TORCH)
 	@touch $(VENV)/.installed $@
 
 $(OLD)/.developing: pyproject.toml | $(OLD)/.made
