@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 
 NUMBER = re.compile(r"[-+]?(?:\d+(?:,\d{3})+(?:\.\d*)?|\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\Z")
 # Printed words that are numbers to the program and no number to us.
 ABSENT = frozenset({"", "-", "nan", "nan.0", "-nan", "inf", "-inf", "+inf", "none", "n/a", "null"})
+FIRST = re.compile(r"[-+]?\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?")
+SUFFIXES = {"K": 3, "M": 6, "G": 9, "B": 9, "T": 12, "P": 15, "E": 18, "Z": 21}
 LIMITS = {"integer": 2**31, "bigint": 2**63}
 
 
@@ -58,6 +60,62 @@ def bigint(text: str) -> int | None:
     return _whole(text, LIMITS["bigint"])
 
 
+def human(text: str) -> float | None:
+    """A number with a suffix for a power of a thousand: 11.5K, 85.8G, 1.2B."""
+    power = SUFFIXES.get(text[-1:])
+    return double(text) if power is None else shifted(text[:-1], power)
+
+
+def count(text: str) -> int | None:
+    """A whole number that may be shortened with a suffix."""
+    value = human(text)
+    return None if value is None or abs(value) >= LIMITS["bigint"] else round(value)
+
+
+def first(text: str) -> float | None:
+    """The first number of a pair or of a number with its unit: `1460.8/1450.4`, `66.9GiB`."""
+    found = FIRST.match(text)
+    return double(found.group()) if found else None
+
+
+def instant(text: str) -> float | None:
+    """A number, or the first of `of this interval/average`: 1460.8/1450.4."""
+    own, _, average = text.partition("/")
+    return double(own) if not average or double(average) is not None else None
+
+
+def inverse(text: str) -> float | None:
+    """One over a number: iterations a second to seconds an iteration."""
+    value = double(text)
+    return 1 / value if value else None
+
+
+def teraflops(text: str) -> float | None:
+    """A speed with its unit, in TFLOP/s: 112.9TFLOPS, 1.2 GFLOPS."""
+    number, _, _ = text.upper().replace(" ", "").partition("FLOPS")
+    value = human(number)
+    return None if value is None else shifted(repr(value), -12)
+
+
+def epoch_ms(text: str) -> datetime | None:
+    """Milliseconds since 1970 as time of day in UTC, without zone."""
+    value = bigint(text)
+    if value is None or not 0 <= value < 2**42:
+        return None
+    return datetime.fromtimestamp(value / 1000, UTC).replace(tzinfo=None)
+
+
+def clock(text: str) -> float | None:
+    """A time of day or duration as seconds: 14:32, 1:02:03.5."""
+    parts = [double(part) for part in text.split(":", 3)]
+    if not 2 <= len(parts) <= 3 or None in parts:
+        return None
+    seconds = 0.0
+    for part in parts:
+        seconds = seconds * 60 + (part or 0.0)
+    return seconds
+
+
 def boolean(text: str) -> bool | None:
     """True and False as Python prints them, or None."""
     return {"true": True, "false": False}.get(text.lower())
@@ -78,5 +136,21 @@ def varchar(text: str) -> str:
 
 
 CASTS: dict[str, Callable[[str], object]] = {
-    cast.__name__: cast for cast in (integer, bigint, double, boolean, timestamp, varchar)
+    cast.__name__: cast
+    for cast in (
+        integer,
+        bigint,
+        double,
+        human,
+        count,
+        first,
+        instant,
+        inverse,
+        teraflops,
+        clock,
+        epoch_ms,
+        boolean,
+        timestamp,
+        varchar,
+    )
 }

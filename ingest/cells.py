@@ -13,11 +13,12 @@ from .settings import Setting, setting_pieces, settings_of
 from .sizes import count_of, parse_size
 
 _UNITS = {
-    "time": r"ms|msec|milliseconds?|secs?|seconds?|s|mins?|minutes?|hours?|h",
+    "time": r"(?:ms|msec|milliseconds?|secs?|seconds?|s|mins?|minutes?|hours?|h)"
+    r"(?:/(?:it|iter|iteration|step)s?)?",
     "memory": r"[KMGT]i?B|bytes",
     "clock": r"[MG]?Hz",
     "percent": r"%",
-    "rate": r"[TPG]FLOP(?:s|/s|S)?(?:/GPU)?|samples?/s(?:ec)?|tokens?/s(?:ec)?(?:/GPU)?|it/s",
+    "rate": r"[TPG]FLOP(?:s|/s|S)?(?:/GPU)?|samples?/s(?:ec)?|tok(?:en)?s?/s(?:ec)?(?:/GPU)?|it/s",
 }
 _TIME_WORDS = {"m": "min", "h": "h", "s": "s"}
 _ANY_UNIT = "|".join(_UNITS.values())
@@ -31,11 +32,14 @@ _VALUE = re.compile(
     re.S,
 )
 _MARKS = re.compile(MARK)
+_SPREAD = re.compile(rf"^\s*(?:±|\+/-|\+-)\s*({NUMBER})$")
 _PAIR = re.compile(rf"^\s*\(({NUMBER})\s*(%?)\)$")
 _RANGE = re.compile(rf"^\s*(?:-|–|—|\.\.|to)\s*({NUMBER})$")
 _SYMBOLIC = re.compile(
     r"^[A-Za-z_][\w.]*(?:\s*\\?[*/+-]\s*[\w.]+)+$|^\d+\s*\\?[*/]\s*[A-Za-z_]\w*$"
 )
+_MOST_LAYERS = 3  # of emphasis around a cell: ***`1.5`***
+_PLAIN_WORDS = re.compile(r"^\s*[x×]?\s*[^\W\d_][^\d,;:]*\d{0,3}[A-Za-z]*$")  # 8 GPUs, 4x A100
 _WRAP = re.compile(r"^(\*\*|__|~~|`|\*|_)(?=\S)(.+?)(?<=\S)\1$", re.S)
 _FAILURE = re.compile(
     r"\bOOMs?\b|out of memory|\bfail(?:s|ed|ure)?\b|\bhangs?\b|\bhung\b|\bcrash(?:es|ed)?\b"
@@ -80,13 +84,20 @@ class Cell:
 
 def parse_cell(raw: str, column: Column | None) -> Cell:
     """Read one cell by its column's grammar; a cell that does not fit is kept and says why."""
-    wrapped = _WRAP.match(raw)
-    if wrapped and column:
-        inner = parse_cell(wrapped[2], column)
-        fence: Piece = ["gap", wrapped[1]]
-        return replace(inner, raw=raw, pieces=(fence, *inner.pieces, fence))
     if column is None:
         return _text(raw)
+    inner = raw
+    fences: list[Piece] = []
+    while len(fences) < _MOST_LAYERS and (wrapped := _WRAP.match(inner)):
+        fences.append(["gap", wrapped[1]])
+        inner = wrapped[2]
+    cell = _parse(inner, column)
+    if not fences:
+        return cell
+    return replace(cell, raw=raw, pieces=(*fences, *cell.pieces, *reversed(fences)))
+
+
+def _parse(raw: str, column: Column) -> Cell:
     missing = _MISSING.match(raw)
     if missing and column.type not in ("text", "label", "flag"):
         return _missing(raw, missing)
@@ -254,7 +265,14 @@ def _with_rest(cell: Cell, rest: str, column: Column) -> Cell:
             settings=settings_of(opened[2]),
             pieces=(*pieces, *tail),
         )
-    return replace(cell, text=rest.strip(), pieces=(*cell.pieces, ["word", rest]))
+    worded = replace(cell, text=rest.strip(), pieces=(*cell.pieces, ["word", rest]))
+    spread = _SPREAD.match(rest)
+    if spread:
+        return replace(worded, half=float(spread[1].replace(",", "")))
+    remark = _PLAIN_WORDS.match(rest) and (column.role != "result" or cell.unit)
+    if opened or failure_of(rest) or remark:
+        return worded
+    return replace(worded, kind="misfit", misfit=f"more than a number under {column.title}")
 
 
 def _words(raw: str, column: Column) -> Cell:

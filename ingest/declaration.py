@@ -10,22 +10,36 @@ from importlib.resources.abc import Traversable
 
 from ..schema.errors import BenchError
 from .cast import CASTS
+from .mapping import Mapped
+from .pairs import Pairs
 from .pattern import Pattern
 from .record import Field
 from .segments import Losses, Segments
 
+Reader = Segments | Pattern | Pairs | Mapped
+
 # What a record is for; `log.py` has one handler for each.
 KINDS = frozenset({
-    "iteration", "header", "parameters", "argument", "block", "event", "evaluation", "failure",
-    "cause", "end",
+    "iteration", "part", "header", "parameters", "argument", "block", "event", "evaluation",
+    "failure", "cause", "stop", "end", "timers", "memory", "env", "command", "noise",
+    "measurement",
 })  # fmt: skip
 WORDS = frozenset({
-    "title", "url", "reads", "framework", "hint", "pattern", "anchor", "assign", "groups", "keys",
-    "requires", "losses", "set", "opens", "closes", "within", "starts_run", "refines", "sample",
+    "title", "url", "reads", "like", "framework", "hint", "pattern", "anchor", "pair", "form",
+    "assign", "separator", "open_end", "bare", "doubled", "ends", "groups", "keys", "requires",
+    "losses",
+    "set", "opens", "closes", "within", "scope", "quiet", "starts_run", "secondary", "every_rank",
+    "planned",
+    "refines", "sample",
 })  # fmt: skip
+# What a format takes over from the one it is `like`.
+INHERITED = (
+    "framework", "hint", "anchor", "assign", "separator", "open_end", "bare", "ends", "groups",
+    "keys", "losses",
+)  # fmt: skip
 NEEDED = ("title", "url", "reads", "hint", "sample")
 FIELD_WORDS = frozenset({
-    "column", "type", "shift", "unit",
+    "column", "type", "shift", "unit", "add", "memory",
 })  # fmt: skip
 SAMPLE_WORDS = frozenset({
     "line", "source", "row",
@@ -34,13 +48,12 @@ SAMPLE_WORDS = frozenset({
 Toml = Mapping[str, object]
 
 
-def parse(file: Traversable) -> Toml:
+def parse(file: Traversable, folder: Traversable | None = None) -> Toml:
     """The declaration in a file; an unknown, missing or misused word is an error."""
-    try:
-        toml: Toml = tomllib.loads(file.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise broken(file, "it is no TOML", str(error)) from error
+    toml = _loads(file)
     only(file, "the file", toml, WORDS)
+    if "like" in toml:
+        toml = _inherit(file, toml, folder)
     for word in NEEDED:
         if not toml.get(word):
             raise broken(file, f"`{word}` is missing")
@@ -49,6 +62,27 @@ def parse(file: Traversable) -> Toml:
     if ("pattern" in toml) == ("anchor" in toml):
         raise broken(file, "it needs either `pattern` or `anchor`")
     return toml
+
+
+def _loads(file: Traversable) -> Toml:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise broken(file, "it is no TOML", str(error)) from error
+
+
+def _inherit(file: Traversable, toml: Toml, folder: Traversable | None) -> Toml:
+    """The declaration on top of the one of the same folder that it names with `like`."""
+    other = folder.joinpath(f"{toml['like']}.toml") if folder is not None else None
+    if other is None or other.name == file.name or not other.is_file():
+        raise broken(file, f"`like` names no format beside it: {toml['like']}")
+    base = _loads(other)
+    merged: dict[str, object] = {word: base[word] for word in INHERITED if word in base}
+    for word, value in toml.items():
+        below = merged.get(word)
+        both = isinstance(value, Mapping) and isinstance(below, Mapping)
+        merged[word] = {**below, **value} if both else value  # type: ignore[dict-item]
+    return merged
 
 
 def broken(file: Traversable, what: str, why: str = "") -> BenchError:
@@ -66,7 +100,7 @@ def only(file: Traversable, place: str, words: object, known: frozenset[str]) ->
             raise broken(file, f"{place} has the unknown word `{word}`", ", ".join(sorted(known)))
 
 
-def reader(file: Traversable, toml: Toml) -> Segments | Pattern:
+def reader(file: Traversable, toml: Toml) -> Reader:
     """The reader that the declaration describes."""
     word = "pattern" if "pattern" in toml else "anchor"
     pattern = _regex(file, word, toml[word])
@@ -77,15 +111,50 @@ def reader(file: Traversable, toml: Toml) -> Segments | Pattern:
         name: _in_own_column(name, groups.get(name, Field(None))) for name in pattern.groupindex
     }
     if word == "pattern":
-        for name in ("keys", "requires", "losses", "assign"):
-            if name in toml:
-                raise broken(file, f"`{name}` goes with `anchor`, not with `pattern`")
+        _refuse(file, toml, ("keys", "requires", "losses", "assign", "pair", "form"), "anchor")
         return Pattern(pattern, groups)
+    if "pair" in toml:
+        _refuse(file, toml, ("keys", "requires", "losses", "assign", "form"), "segments")
+        return Pairs(pattern, groups, _pair(file, toml))
     keys = _fields(file, "keys", toml)
     requires = tuple(frozenset(group) for group in texts_of_texts(file, toml))
+    if "form" in toml:
+        if toml["form"] not in ("json", "python"):
+            raise broken(file, "`form` is neither json nor python")
+        return Mapped(pattern, keys, requires, str(toml["form"]))
     return Segments(
-        pattern, groups, keys, requires, _losses(file, toml), str(toml.get("assign", ":"))
+        pattern,
+        groups,
+        keys,
+        requires,
+        _losses(file, toml),
+        assign=str(toml.get("assign", ":")),
+        separator=str(toml.get("separator", "|")),
+        open_end=toml.get("open_end") is True,
+        bare=toml.get("bare") is True,
+        doubled=_doubled(file, toml),
+        ends=str(toml["ends"]) if "ends" in toml else None,
     )
+
+
+def _refuse(file: Traversable, toml: Toml, words: tuple[str, ...], other: str) -> None:
+    for name in words:
+        if name in toml:
+            raise broken(file, f"`{name}` goes with `{other}`, not here")
+
+
+def _pair(file: Traversable, toml: Toml) -> re.Pattern[str]:
+    pair = _regex(file, "pair", toml["pair"])
+    if not pair.groupindex.keys() >= {"key", "value"}:
+        raise broken(file, "`pair` needs the groups `key` and `value`")
+    return pair
+
+
+def _doubled(file: Traversable, toml: Toml) -> dict[str, str]:
+    doubled = toml.get("doubled", {})
+    if not isinstance(doubled, Mapping):
+        raise broken(file, "`doubled` is no table")
+    return {str(key): str(value) for key, value in doubled.items()}
 
 
 def _regex(file: Traversable, word: str, text: object) -> re.Pattern[str]:
@@ -112,20 +181,27 @@ def _field(file: Traversable, place: str, spec: Toml) -> Field:
     if sql_type not in CASTS:
         raise broken(file, f"{place} has the unknown type `{sql_type}`", ", ".join(sorted(CASTS)))
     shift = spec.get("shift", 0)
-    if not isinstance(shift, int) or (shift and sql_type != "double"):
+    if not isinstance(shift, int) or (
+        shift and sql_type not in ("double", "human", "first", "instant")
+    ):
         raise broken(file, f"{place}: `shift` is a whole number, for type double")
-    column, unit = (str(spec[word]) if word in spec else None for word in ("column", "unit"))
-    return Field(column, sql_type, shift, unit)
+    add = spec.get("add", 0)
+    if not isinstance(add, int) or (add and sql_type not in ("integer", "bigint")):
+        raise broken(file, f"{place}: `add` is a whole number, for whole numbers")
+    words = ("column", "unit", "memory")
+    column, unit, memory = (str(spec[word]) if word in spec else None for word in words)
+    return Field(column, sql_type, shift, unit, add, memory)
 
 
 def _losses(file: Traversable, toml: Toml) -> Losses | None:
     if "losses" not in toml:
         return None
     declared = toml["losses"]
-    only(file, "`losses`", declared, frozenset(("after", "main")))
+    only(file, "`losses`", declared, frozenset(("after", "main", "named")))
     assert isinstance(declared, Mapping)
     after, main = (declared.get(word, []) for word in ("after", "main"))
-    return Losses(texts(file, "losses.after", after), texts(file, "losses.main", main))
+    named = str(declared["named"]) if "named" in declared else None
+    return Losses(texts(file, "losses.after", after), texts(file, "losses.main", main), named)
 
 
 def texts(file: Traversable, place: str, value: object) -> tuple[str, ...]:

@@ -9,10 +9,8 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 
 from ..schema.errors import BenchError
-from .declaration import SAMPLE_WORDS, Toml, broken, only, parse, reader, texts
-from .pattern import Pattern
+from .declaration import SAMPLE_WORDS, Reader, Toml, broken, only, parse, reader, texts
 from .record import Fields, Record
-from .segments import Segments
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +31,19 @@ class Dialect:
     url: str
     reads: str
     hints: tuple[str, ...]  # one of them stands on every line of the format
-    reader: Segments | Pattern
+    reader: Reader
     samples: tuple[Sample, ...]
     framework: str | None = None
     set: Fields = field(default_factory=dict)
     opens: str | None = None  # a block that this line opens,
     closes: str | None = None  # closes,
     within: str | None = None  # or has to stand in
+    scope: str = "arguments"  # of arguments: where the fact is stated
+    quiet: bool = False  # lines within the block that nothing reads are known to carry nothing
     starts_run: bool = False
+    secondary: bool = False  # says less of a step than the framework's own line
+    every_rank: bool = False  # ranks repeat the line with other numbers: a step counts once
+    planned: bool = False  # counts where its total is the number of planned steps
     refines: str | None = None  # a failure of this status is better told by this line
 
     def read(self, text: str) -> Record | None:
@@ -56,12 +59,20 @@ class Dialect:
         return record
 
 
-def load(file: Traversable) -> Dialect:
+def load(file: Traversable, folder: Traversable | None = None) -> Dialect:
     """One format from its file; a sample that gives another row than it says is an error."""
-    toml = parse(file)
+    dialect = declared(file, folder)
+    for number, sample in enumerate(dialect.samples, 1):
+        _prove(file, dialect, number, sample)
+    return dialect
+
+
+def declared(file: Traversable, folder: Traversable | None = None) -> Dialect:
+    """One format as its file says, unproved."""
+    toml = parse(file, folder)
     words = ("framework", "opens", "closes", "within", "refines")
     optional = {word: str(toml[word]) if word in toml else None for word in words}
-    dialect = Dialect(
+    return Dialect(
         name=file.name.removesuffix(".toml"),
         title=str(toml["title"]),
         url=str(toml["url"]),
@@ -70,12 +81,14 @@ def load(file: Traversable) -> Dialect:
         reader=reader(file, toml),
         samples=_samples(file, toml),
         set=_set(file, toml),
+        scope=str(toml.get("scope", "arguments")),
         starts_run=toml.get("starts_run") is True,
+        secondary=toml.get("secondary") is True,
+        every_rank=toml.get("every_rank") is True,
+        quiet=toml.get("quiet") is True,
+        planned=toml.get("planned") is True,
         **optional,
     )
-    for number, sample in enumerate(dialect.samples, 1):
-        _prove(file, dialect, number, sample)
-    return dialect
 
 
 def _set(file: Traversable, toml: Toml) -> Fields:
@@ -109,7 +122,7 @@ def _prove(file: Traversable, dialect: Dialect, number: int, sample: Sample) -> 
 def load_folder(folder: Traversable) -> tuple[Dialect, ...]:
     """Every format of a folder, in the order of trying."""
     files = sorted((f for f in folder.iterdir() if f.name.endswith(".toml")), key=lambda f: f.name)
-    ordered = in_order([load(file) for file in files])
+    ordered = in_order([load(file, folder) for file in files])
     for dialect in ordered:
         for sample in dialect.samples:
             winner = claimant(ordered, dialect, sample)
@@ -130,8 +143,8 @@ def claimant(ordered: Iterable[Dialect], own: Dialect, sample: Sample) -> str | 
 def in_order(dialects: Iterable[Dialect]) -> tuple[Dialect, ...]:
     """Who reads the fewest of the others' samples is tried first; nobody numbers them by hand."""
     every = list(dialects)
-    taken = {d.name: {o.name for o in every if o is not d and _reads_any(d, o)} for d in every}
-    count = {d.name: sum(_reads_any(d, o) for o in every if o is not d) for d in every}
+    taken = {d.name: {o.name for o in every if _reads_any(d, o)} for d in every}
+    count = {d.name: sum(_reads_any(d, o) for o in every) for d in every}
     for first in every:
         for second in every:
             mutual = first.name in taken[second.name] and second.name in taken[first.name]
@@ -142,6 +155,10 @@ def in_order(dialects: Iterable[Dialect]) -> tuple[Dialect, ...]:
 
 
 def _reads_any(dialect: Dialect, other: Dialect) -> int:
+    """How many samples of another format it would take; two blocks never meet."""
+    apart = dialect.within and other.within and dialect.within != other.within
+    if dialect is other or apart:
+        return 0
     return sum(dialect.read(sample.line) is not None for sample in other.samples)
 
 

@@ -60,7 +60,8 @@ def uri_of(path: Path, root: Path) -> str:
 
 def _walk(folder: Path, entered: set[str], unreadable: Unreadable) -> Iterator[Path]:
     real = os.path.realpath(folder)
-    if real in entered:
+    above = os.path.realpath(folder.parent)
+    if real in entered or (folder.is_symlink() and f"{above}/".startswith(f"{real}/")):
         return
     entered.add(real)
     try:

@@ -14,12 +14,15 @@ from .secrets import redact
 
 RUN_COLUMNS = frozenset({
     "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "seq_len", "vocab", "swiglu", "dtype",
-    "recompute", "train_iters", "params_stated",
+    "recompute", "train_iters", "params_stated", "device",
 })  # fmt: skip
 TOPOLOGY_COLUMNS = frozenset({
     "ranks", "dp", "tp", "pp", "cp", "ep", "vpp", "mbs", "gbs", "grad_accum", "zero_stage",
-    "sequence_parallel",
+    "sequence_parallel", "nodes", "devices", "devices_per_node", "dp_replicate", "dp_shard",
 })  # fmt: skip
+
+
+NO_FACTS = frozenset(("more", "memory", "printed_at"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +57,21 @@ class Header:
     lines: dict[str, int] = field(default_factory=dict)  # of arguments and of header columns
     stated: Fields = field(default_factory=dict)
 
-    def argument(self, record: Record, line: int) -> None:
-        """One line of the arguments block; a block printed twice is one."""
-        name, value = str(record.fields["name"]), str(record.fields.get("value", ""))
+    def argument(self, record: Record, line: int, scope: str = "arguments") -> None:
+        """One line of the arguments block; a block printed twice is one.
+
+        Settings of other blocks go by the name of the block and their own.
+        """
+        own, value = str(record.fields["name"]), str(record.fields.get("value", ""))
+        name = own if scope == "arguments" else f"{scope}.{own}"
         if name in self.arguments:
-            self._check_again(name, value, line)
+            if scope == "arguments":
+                self._check_again(name, value, line)
             return
         # Text within the value may be what tells a secret (`--token x`), so it is redacted too.
-        self.arguments[name] = redact(name, value)
+        self.arguments[name] = redact(own, value)
         self.lines[name] = line
-        self._fact(name, self.arguments[name], line, "arguments")
+        self._fact(own, self.arguments[name], line, scope)
 
     def _check_again(self, name: str, value: str, line: int) -> None:
         if redact(name, value) != self.arguments[name]:
@@ -73,10 +81,28 @@ class Header:
     def state(self, record: Record, line: int) -> None:
         """One header line; of a column stated twice the first value counts."""
         for column, value in record.fields.items():
-            if column not in self.stated:
+            if column not in self.stated and column not in NO_FACTS:
                 self.stated[column] = value
                 self.lines[column] = line
                 self._fact(column, redact(column, str(value)), line, "header")
+
+    def whole(self, name: str) -> int | None:
+        """An argument that is a whole number, or None."""
+        value = CASTS["bigint"](self.arguments.get(name, ""))
+        return value if isinstance(value, int) else None
+
+    def goal(self) -> int | None:
+        """The iterations that are planned, where a header line states them."""
+        goal = self.stated.get("train_iters") or self.whole("train_iters")
+        return goal if isinstance(goal, int) and goal > 0 else None
+
+    def step_of(self, fields: Fields) -> int | None:
+        """The step of a line that tells the epoch alone, from planned steps and epochs."""
+        steps, epochs = self.goal(), self.stated.get("num_epochs")
+        epoch = fields.get("epoch")
+        if steps is None or not isinstance(epoch, float) or not isinstance(epochs, int):
+            return None
+        return round(epoch * steps / epochs) if epochs > 0 else None
 
     def on_rank(self, record: Record, line: int) -> None:
         """Parameters that one model-parallel rank holds."""

@@ -10,6 +10,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+# `# of GPUs`, `Number of nodes`
+_COUNT_OF = re.compile(r"^(?:#+\s*(?:of\b)?|(?:no\.|num|number)[\s_-]*of)[\s_-]*")
 _UNIT = re.compile(r"[\(\[]\s*(?:in\s+)?([^)\]]+?)\s*[\)\]]\s*$")
 _TIME_UNITS = {
     "ms": "ms",
@@ -98,7 +100,9 @@ def _with_unit(column: Column, heading: str) -> Column:
 
 
 def _key(heading: str) -> str:
-    return re.sub(r"[^0-9a-z%#]+", "", heading.casefold()).lstrip("#") or heading.strip().casefold()
+    plain = re.sub(r"[µμ]\s*-?", "micro", heading.casefold())
+    plain = _COUNT_OF.sub("", plain.strip()) or plain
+    return re.sub(r"[^0-9a-z%#]+", "", plain).lstrip("#") or heading.strip().casefold()
 
 
 @cache

@@ -10,12 +10,19 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import BinaryIO
 
+from .cast import timestamp
+
 # A piece between line ends or carriage returns longer than this is cut; no log line comes near.
 PIECE_LIMIT = 1 << 20
 BOM = b"\xef\xbb\xbf"
 # Escape sequences: control (colours, clear screen), operating system (titles), two-character ones.
 ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 MOST_PREFIXES = 8
+TIME = re.compile(
+    r"""(?x) (?: (?P<year>20\d\d)-?(?P<month>\d\d)-?(?P<day>\d\d)
+           | (?P<us_month>\d\d)/(?P<us_day>\d\d)/(?P<us_year>20\d\d) )
+    [ T_] (?P<time>\d\d:\d\d:\d\d) (?:[.,](?P<fraction>\d{1,6}))?"""
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +99,19 @@ def peel(text: str) -> tuple[tuple[str, ...], str]:
         prefixes += (found.group().strip(),)
         text = text[found.end() :]
     return prefixes, text
+
+
+def printed_at(prefixes: tuple[str, ...]) -> dict[str, object]:
+    """The time that a logger put in front of a line, if any."""
+    for prefix in prefixes:
+        if len(prefix) > 18 and (found := TIME.search(prefix)):
+            year = found["year"] or found["us_year"]
+            month = found["month"] or found["us_month"]
+            day = found["day"] or found["us_day"]
+            fraction = (found["fraction"] or "0")[:6].ljust(6, "0")
+            value = timestamp(f"{year}-{month}-{day}T{found['time']}.{fraction}")
+            return {"printed_at": value} if value else {}
+    return {}
 
 
 @functools.cache

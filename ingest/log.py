@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import replace
 
 from ..schema.rows import Rows, content_id
+from .before import STATED, Before
+from .candidates import Candidates
 from .dialect import Dialect, dialects
+from .environment import Environment
 from .header import Header
-from .lines import Line
-from .record import Record
+from .lines import Line, printed_at
+from .logread import LogRead as LogRead
+from .record import Fields, Record
 from .run import Run
+from .steps import Steps
+from .wrapped import Wrapped
 
 # Lines of many processes may be glued together; a line with more records than this is garbage.
 MOST_RECORDS = 64
+MOST_LETTERS = 1 << 20  # looked at in all pieces of a line
 RULE = frozenset("-=*_#~+ \t")
-
-
-@dataclass(slots=True)
-class LogRead:
-    """What a log gave: rows not yet taken, lines by format, and how many lines were read."""
-
-    rows: Rows
-    formats: Counter[str]
-    lines: int = 0
-    lines_read: int = 0
-    lines_known: int = 0
-    lines_unread: int = 0
-    encoding_errors: int = 0
 
 
 class LogReader:
     """Reads lines as they come; `take_rows` hands over what is finished, so that memory stays flat.
 
-    A run and its topology come when the run is over, its iterations, facts and events at once.
+    A run comes when it is over, its facts at once, its steps when no line can speak of them more.
     """
 
     def __init__(self, source_id: str, *, first_segment: int = 1) -> None:
@@ -42,12 +37,19 @@ class LogReader:
         self._rows = Rows()
         self._read = LogRead(self._rows, Counter())
         self._dialects = dialects()
+        self._candidates = Candidates(self._dialects)
         self._run: Run | None = None
-        self._block: str | None = None
+        self._block: Dialect | None = None
         self._starts: Counter[str] = Counter()
         self._number = 0
+        self._front: Fields = {}  # what stands in front of the line
         self._read_by: set[str] = set()
         self._known = True
+        self._environment = Environment()
+        self._before = Before()
+        self._wrapped = Wrapped()
+        self._cut_off = 0  # the line that ended within a value, until it is known to go on
+        self._bar: Fields = {}  # the newest state of a progress bar of no known purpose
 
     def feed(self, line: Line) -> None:
         """One line, or one piece of it between carriage returns."""
@@ -59,8 +61,13 @@ class LogReader:
             self._rows.warn("cut_line", "the line is longer than a log line can be", line.number)
         if self._run is not None:
             self._run.last_line = line.number
+        self._front = printed_at(line.prefixes)
         read = self._read_text(line.text)
-        self._known = self._known and (read or RULE.issuperset(line.text))
+        if not read and self._read_wrapped(line.text):
+            read, self._cut_off = True, 0
+        self._tell_cut_off()
+        quiet = self._block is not None and self._block.quiet
+        self._known = self._known and (read or quiet or RULE.issuperset(line.text))
 
     def take_rows(self) -> Rows:
         """The rows that are finished, once; later calls and `finish` give the others."""
@@ -71,9 +78,12 @@ class LogReader:
     def finish(self) -> LogRead:
         """The end of the file: the last run is stored."""
         self._count_line()
+        if self._run is None:
+            self._without_start()
         self._number = 0
+        self._tell_cut_off()
         if self._run is not None:
-            self._run.finish()
+            self._run.finish(self._environment.flags)
             self._run = None
         return self._read
 
@@ -92,10 +102,14 @@ class LogReader:
 
     def _read_text(self, text: str) -> bool:
         records = 0
-        waiting = [text]
-        while waiting and records < MOST_RECORDS:
+        # Pieces of the line hold no hint that the line has not.
+        candidates = self._candidates.of(text)
+        waiting = [text] if candidates else []
+        letters = max(MOST_LETTERS, 2 * len(text))
+        while waiting and records < MOST_RECORDS and letters > 0:
             piece = waiting.pop()
-            found = self._first_record(piece)
+            letters -= len(piece)
+            found = self._first_record(piece, candidates)
             if found is None:
                 continue
             dialect, record = found
@@ -107,69 +121,152 @@ class LogReader:
             waiting += [rest for rest in (record.after, record.before) if rest.strip()]
         return bool(self._read_by)
 
-    def _first_record(self, text: str) -> tuple[Dialect, Record] | None:
-        for dialect in self._dialects:
-            if dialect.within is None or dialect.within == self._block:
+    def _first_record(self, text: str, candidates: Iterable[int]) -> tuple[Dialect, Record] | None:
+        block = self._block.opens if self._block else None
+        for order in candidates:
+            dialect = self._dialects[order]
+            if dialect.within is None or dialect.within == block:
                 record = dialect.read(text)
                 if record is not None and record.raw and _usable(record):
                     return dialect, record
         return None
 
+    def _read_wrapped(self, text: str) -> bool:
+        """The rest of a line that a page or a terminal has broken."""
+        joined = self._wrapped.join(text, self._number, self._dialects)
+        if joined is None:
+            return False
+        dialect, record, first = joined
+        if first:
+            return self._take(dialect, record)
+        if self._run is not None:
+            self._run.steps.extend(record.fields)
+        self._read_by.add(dialect.name)
+        return True
+
     def _check_tail(self, dialect: Dialect, record: Record) -> None:
+        if dialect.reads == "iteration":
+            self._wrapped.begin(record, self._number)
         if dialect.reader.cut_off(record.after):
-            self._rows.warn("truncated_line", "the line ends within a value", self._number)
+            self._cut_off = self._number
+
+    def _tell_cut_off(self) -> None:
+        if 0 < self._cut_off < self._number or (self._cut_off and self._number == 0):
+            self._rows.warn("truncated_line", "the line ends within a value", self._cut_off)
+            self._cut_off = 0
 
     def _take(self, dialect: Dialect, record: Record) -> bool:
         """Store a record; False where nothing has begun that it could belong to."""
+        if self._front and "printed_at" not in record.fields:
+            record = replace(record, fields=record.fields | self._front)
         match dialect.reads:
-            case "iteration":
-                self._block = None
-                run = self._current(record)
-                run.framework = run.framework or dialect.framework
-                run.add_iteration(record, self._number)
+            case "iteration" | "part":
+                return self._take_step(dialect, record)
+            case "env" | "command":
+                return self._take_flags(dialect, record)
+            case "noise":
                 return True
-            case "header" | "parameters" | "argument" | "block":
+            case _ if dialect.reads in STATED:
                 return self._take_header(dialect, record)
             case _:
                 return self._take_event(dialect, record)
 
+    def _take_step(self, dialect: Dialect, record: Record) -> bool:
+        self._block = None
+        fields = record.fields
+        if dialect.planned and (self._run is None or self._run.goal != fields.get("train_iters")):
+            self._bar = fields
+            return True
+        unnumbered = dialect.reads == "part" and not dialect.secondary and self._bar
+        if unnumbered and "iteration" not in fields and (self._run is None or not self._run.goal):
+            record = replace(record, reads="iteration", fields=self._bar | fields)
+        self._current(record).add_step(dialect, record, self._number)
+        return True
+
+    def _take_flags(self, dialect: Dialect, record: Record) -> bool:
+        job_ids = self._environment.take(dialect.reads, record.fields, self._number)
+        if job_ids and self._run is not None:
+            self._run.job_ids |= dict.fromkeys(job_ids)
+        return job_ids is not None
+
     def _take_header(self, dialect: Dialect, record: Record) -> bool:
         if dialect.starts_run and self._run is not None and self._run.over_at(dialect.name):
-            self._run.last_line = self._number - 1
-            self._run.finish(self._number)
-            self._run = None
+            self._end_run()
         if dialect.reads == "block" and dialect.closes:
-            self._block = None
-            return self._run is not None
+            closed = self._block is not None and self._block.opens == dialect.closes
+            self._block = None if closed else self._block
+            return self._run is not None and closed
         if self._run is None and not dialect.starts_run:
+            self._before.keep(dialect, record, self._number)
             return False
         run = self._current(record)
         run.started_by.add(dialect.name)
-        if dialect.reads == "block":
-            self._block = dialect.opens
-        elif dialect.reads == "header":
-            run.header.state(record, self._number)
-        elif dialect.reads == "parameters":
-            run.header.on_rank(record, self._number)
-        else:
-            run.header.argument(record, self._number)
+        run.keep_date(record.fields)
+        self._state(run, dialect, record, self._number)
         return True
+
+    def _state(self, run: Run, dialect: Dialect, record: Record, line: int) -> None:
+        if dialect.reads == "block":
+            self._block = dialect
+            if dialect.starts_run:
+                run.steps.restarted()
+        elif dialect.reads == "header":
+            run.header.state(record, line)
+        elif dialect.reads == "parameters":
+            run.header.on_rank(record, line)
+        elif dialect.reads == "memory":
+            run.add_memory(record, line)
+        else:
+            run.header.argument(record, line, dialect.scope)
 
     def _take_event(self, dialect: Dialect, record: Record) -> bool:
         run = self._run
         if run is None:
+            self._before.keep(dialect, record, self._number)
             return False
-        if dialect.reads == "failure":
-            run.fail(record, self._number, dialect.refines)
-        elif dialect.reads == "cause":
-            run.explain(record)
-        elif dialect.reads == "end":
-            run.end(record, self._number)
-        elif dialect.reads == "evaluation":
-            run.evaluate(record, self._number)
-        else:
-            run.add_event(record, self._number, str(record.fields["kind"]))
+        line = self._number
+        match dialect.reads:
+            case "failure":
+                run.fail(record, line, dialect.refines)
+            case "cause":
+                run.ending.explain(record)
+            case "stop":
+                run.ending.stop(line)
+            case "end":
+                run.end(record, line)
+            case "evaluation":
+                run.evaluate(record, line)
+            case "timers":
+                run.add_timers(record, line)
+            case "measurement":
+                run.measure(record, line)
+            case _:
+                run.add_event(record, line, str(record.fields["kind"]))
         return True
+
+    def _end_run(self) -> None:
+        if self._run is not None:
+            self._run.last_line = self._number - 1
+            self._run.finish(self._environment.flags, self._number)
+            self._run = None
+
+    def _without_start(self) -> None:
+        """Nothing begins a run, but what was read tells of one."""
+        first = self._before.first()
+        if first is None:
+            return
+        last, kept = self._number, self._before.kept
+        self._number = first[2]
+        run = self._current(first[1])
+        for dialect, record, line in kept:
+            self._number = line
+            if dialect.reads not in STATED:
+                self._take_event(dialect, record)
+                self._read.lines_read += 1
+                self._read.lines_unread -= 1
+                self._read.formats[dialect.name] += 1
+        self._number = last
+        run.last_line = last
 
     def _current(self, record: Record) -> Run:
         """The run that is being read; the first header or iteration line starts one."""
@@ -179,10 +276,24 @@ class LogReader:
             run_id = content_id(self._source_id, "log", text, self._starts[text])
             number = self._number
             header = Header(run_id, self._rows)
-            self._run = Run(run_id, self._source_id, self._rows, number, number, header)
-            self._run.segment = self._first_segment
+            steps = Steps(run_id, self._rows, self._first_segment, derive=header.step_of)
+            self._run = Run(run_id, self._source_id, self._rows, number, number, header, steps)
             self._first_segment = 1
+            self._catch_up(self._run)
         return self._run
+
+    def _catch_up(self, run: Run) -> None:
+        """Header lines above the one that begins the run belong to it."""
+        numbers = set()
+        for dialect, record, line in self._before.take():
+            if dialect.reads in STATED:
+                self._state(run, dialect, record, line)
+                numbers.add(line)
+                self._read.formats[dialect.name] += 1
+        numbers.discard(self._number)
+        self._read.lines_read += len(numbers)
+        self._read.lines_unread -= len(numbers)
+        run.job_ids |= dict.fromkeys(self._environment.job_ids())
 
 
 def _usable(record: Record) -> bool:

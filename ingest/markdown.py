@@ -13,7 +13,7 @@ from functools import cache
 
 from markdown_it import MarkdownIt
 
-_SEPARATOR = re.compile(r"^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
+_SEPARATOR = re.compile(r"^\s*+(?:\|\s*+)?:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*$")
 _QUOTE = re.compile(r"^\s{0,3}(?:>\s?)+")
 _DRAWN = re.compile(r"--|:-|-:")
 _BEGIN, _END = re.compile(r"^\s*<!--\s*bench:begin\b"), re.compile(r"^\s*<!--\s*bench:end\b")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from ..schema.rows import Rows, content_id
 from .cells import Cell, parse_cell
@@ -16,7 +16,7 @@ from .headings import Column, column_of
 from .markdown import Table, TableRow
 from .results import Result, in_seconds, results
 from .row import AROUND, MODEL, TOPOLOGY, PublishedRow, columns_once
-from .secrets import redact
+from .secrets import REDACTED, is_secret_name, redact
 from .status import flags_of, status_of
 
 
@@ -32,7 +32,8 @@ class RowReader:
 
     def add(self, found: FoundTable, form: str) -> None:
         """Add one table and, when it is a benchmark table, its cells and runs."""
-        table = found.table
+        table = _without_secrets(found.table)
+        found = replace(found, table=table)
         known = [column_of(heading) for heading in table.header.cells]
         columns = columns_once(known if found.number is not None else [None] * len(known))
         table_id = self._id("table", table.header.cells)
@@ -186,6 +187,21 @@ def add_facts(rows: Rows, run_id: str, facts: Mapping[str, Fact]) -> None:
             scope=fact.scope,
             how="stated",
         )
+
+
+def _without_secrets(table: Table) -> Table:
+    """The table with the cells blotted out whose heading is the name of a secret."""
+    secret = [is_secret_name(heading) for heading in table.header.cells]
+    if not any(secret):
+        return table
+    rows = tuple(
+        replace(row, cells=tuple(
+            REDACTED if place < len(secret) and secret[place] and cell else cell
+            for place, cell in enumerate(row.cells)
+        ))
+        for row in table.rows
+    )  # fmt: skip
+    return replace(table, rows=rows)
 
 
 def _parse(row: TableRow, columns: Sequence[Column | None]) -> list[Cell]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from ..schema.rows import Rows, content_id
@@ -18,16 +19,18 @@ _OF_THE_RUN = ("train_iters",)
 
 
 def add_quote(
-    rows: Rows, quote: Quote, everywhere: Sequence[Fact], source_id: str, number: int
+    rows: Rows, quote: Quote, everywhere: Sequence[Fact], source_id: str, seen: Counter[str]
 ) -> bool:
     """Add the run of a quoted iteration line; False when the line is none."""
     record = read_quoted(quote.line.text)
-    if record is None or "iteration" not in record.fields:
+    if record is None or record.reads != "iteration" or "iteration" not in record.fields:
         return False
     around = _around(quote.facts, everywhere)
     value = {name: _typed(fact) for name, fact in around.items()}
     line = quote.line.line
-    run_id = content_id(source_id, "quote", record.raw.strip(), number)
+    raw = record.raw.strip()
+    seen[raw] += 1
+    run_id = content_id(source_id, "quote", raw, seen[raw])
     rows.add(
         "runs",
         source_id=source_id,

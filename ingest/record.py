@@ -18,13 +18,20 @@ class Field:
     type: str = "varchar"
     shift: int = 0  # powers of ten from the printed unit to ours: -3 for milliseconds
     unit: str | None = None
+    add: int = 0  # 1 for a count that starts at zero
+    memory: str | None = None  # a reading of memory of this kind, not a column
 
     @property
     def cast(self) -> Callable[[str], object]:
         """Text to value in our unit; None where the text does not fit."""
+        plain = CASTS[self.type]
+        if self.add:
+            return lambda text: _added(plain(text), self.add)
         if self.shift == 0:
-            return CASTS[self.type]
-        return lambda text: shifted(text, self.shift)
+            return plain
+        if self.type == "double":
+            return lambda text: shifted(text, self.shift)
+        return lambda text: _scaled(plain(text), self.shift)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,14 @@ class Record:
     before: str = ""
     after: str = ""
     misfits: tuple[str, ...] = ()
+
+
+def _added(value: object, add: int) -> object:
+    return value + add if isinstance(value, int) else None
+
+
+def _scaled(value: object, shift: int) -> float | None:
+    return shifted(repr(value), shift) if isinstance(value, float) else None
 
 
 def misfit(text: str) -> bool:

@@ -47,7 +47,7 @@ def results(
 
 def in_seconds(unit: str) -> float | None:
     """The seconds of a time unit; None when it is none."""
-    word = unit.lower()
+    word = unit.lower().partition("/")[0]
     known = (_SPELLED.get(spelled, spelled) for spelled in (word, word.rstrip("s"), word[:3]))
     return next((_SECONDS[name] for name in known if name in _SECONDS), None)
 

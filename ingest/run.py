@@ -1,29 +1,21 @@
-"""One run while its log is read: iterations out at once, the run itself when it is over."""
+"""One run while its log is read: steps out when they are complete, the run when it is over."""
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..schema.rows import Rows
+from .dialect import Dialect
+from .environment import Flags
 from .header import RUN_COLUMNS, TOPOLOGY_COLUMNS, Header
+from .outcome import Ending
 from .record import Fields, Record
-from .secrets import redact, redact_text
+from .secrets import redact_text
+from .steps import Steps
 
-# Several ranks print the same line at about the same time: a copy comes within so many lines.
-COPIES_WITHIN = 64
-FAILURES_KEPT = 3
-REASON_LENGTH = 400
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a run ended, and the line that says so."""
-
-    line: int
-    status: str
-    reason: str | None = None
-    generic: bool = False  # a later line may tell the cause
+EVENTS_KEPT = 100_000  # of one run: a log may print the same event at every step
 
 
 @dataclass(slots=True)
@@ -36,147 +28,182 @@ class Run:
     line: int
     last_line: int
     header: Header
-    segment: int = 1
-    iteration: int | None = None  # the last one
-    iterations: int = 0  # lines stored
-    copies: int = 0
+    steps: Steps
     framework: str | None = None
+    engine: str | None = None  # the framework of lines that say less
     train_iters: int | None = None
     date: str | None = None
     started_by: set[str] = field(default_factory=set)  # formats of the header lines seen
-    ended: Outcome | None = None
-    failure: Outcome | None = None
-    lost: Outcome | None = None  # first line of a stretch without loss, with nan
+    ending: Ending = field(default_factory=Ending)
     job_ids: dict[str, None] = field(default_factory=dict)
-    failures: set[str] = field(default_factory=set)
     misfits: Counter[str] = field(default_factory=Counter)
-    recent: deque[str] = field(default_factory=lambda: deque(maxlen=COPIES_WITHIN))
+    said: set[tuple[str, str]] = field(default_factory=set)
+    timer: str | None = None  # the name that lines of ranks belong to
+
+    @property
+    def goal(self) -> int | None:
+        """The iterations that are planned, as lines of steps or the header state them."""
+        return self.train_iters or self.header.goal()
 
     def over_at(self, dialect: str) -> bool:
         """Whether a header line of this format belongs to the next run."""
-        finished = self.failure is not None or self.ended is not None
-        return self.iterations > 0 or (finished and dialect in self.started_by)
+        return self.steps.count > 0 or (self.ending.over and dialect in self.started_by)
 
-    def add_iteration(self, record: Record, line: int) -> None:
-        """One iteration line; a copy by another rank is only counted."""
-        text = record.raw.strip()
-        if text in self.recent:
-            self.copies += 1
-            return
-        self.recent.append(text)
-        iteration = record.fields["iteration"]
-        assert isinstance(iteration, int)
-        length = self._advance(iteration)
-        self._keep_from(record, line)
-        row: Fields = {"run_id": self.run_id, "segment": self.segment, "interval_length": length}
-        row |= record.fields | {"line": line}
-        row.pop("train_iters", None)
-        more = record.fields.get("more")
-        if isinstance(more, dict):
-            row["more"] = {key: redact(key, text) for key, text in more.items()}
-        self.rows.by_table["iterations"].append(row)
-
-    def _advance(self, iteration: int) -> int | None:
-        """The length of the interval; a rewind starts a new segment."""
-        length = None
-        if self.iteration is not None:
-            if iteration > self.iteration:
-                length = iteration - self.iteration
-            else:
-                self.segment += 1
-        self.iteration = iteration
-        self.iterations += 1
-        return length
-
-    def _keep_from(self, record: Record, line: int) -> None:
+    def add_step(self, dialect: Dialect, record: Record, line: int) -> None:
+        """A line that speaks of a step."""
         fields = record.fields
-        self.failure = self.ended = None  # whatever it was, the run went on
+        if dialect.secondary:
+            self.engine = self.engine or dialect.framework
+        else:
+            self.framework = self.framework or dialect.framework
+        if dialect.secondary and fields.get("iteration") == 0:
+            self.add_event(record, line, "before the first step")
+            return
+        if self.steps.interval is None:
+            self.steps.interval = self.header.whole("log_interval")
+        if record.reads == "part":
+            new = self.steps.part(dialect, record, line)
+        else:
+            new = self.steps.add(dialect, record, line)
+        if new:
+            self._keep_from(dialect, record, line)
+
+    def _keep_from(self, dialect: Dialect, record: Record, line: int) -> None:
+        fields = record.fields
         self.misfits.update(record.misfits)
-        self._date(fields)
+        self.keep_date(fields)
         goal = fields.get("train_iters")
         if isinstance(goal, int) and goal > 0:
             self.train_iters = goal
-        if self.train_iters and (self.iteration or 0) >= self.train_iters:
-            self.ended = Outcome(line, "ok")
-        if not _without_loss(fields):
-            self.lost = None
-        elif self.lost is None:
-            self.lost = Outcome(line, "nan", "no loss printed, with nan gradients or iterations")
+        reached = self.goal is not None and (self.steps.iteration or 0) >= self.goal
+        self.ending.went_on(fields, line, reached)
+        self.add_memory(record, line)
 
-    def _date(self, fields: Fields) -> None:
+    def keep_date(self, fields: Fields) -> None:
+        """The first date that the run prints."""
         if self.date is None and "printed_at" in fields:
             self.date = str(fields["printed_at"])
 
     def add_event(self, record: Record, line: int, kind: str) -> None:
-        """A save, a phase, a failure: its text with secrets taken out."""
+        """A save, a phase, a failure: without secrets; copies of ranks count once."""
         fields = record.fields
-        self._date(fields)
+        self.keep_date(fields)
+        raw = redact_text(record.raw.strip())
+        if (kind, raw) in self.said or len(self.said) >= EVENTS_KEPT:
+            return
+        self.said.add((kind, raw))
         self.rows.add(
             "events",
             run_id=self.run_id,
             line=line,
-            iteration=fields.get("iteration", self.iteration),
+            iteration=fields.get("iteration", self.steps.iteration),
             kind=kind,
             printed_at=fields.get("printed_at"),
-            raw=redact_text(record.raw.strip()),
+            raw=raw,
         )
 
     def fail(self, record: Record, line: int, refines: str | None) -> None:
         """A failure; the first one counts, unless this line tells it better."""
-        status, text = str(record.fields["status"]), redact_text(record.raw.strip())
         if "job_id" in record.fields:
             self.job_ids[str(record.fields["job_id"])] = None
-        if self.failure is None or (refines is not None and refines == self.failure.status):
-            generic = record.fields.get("generic") is True
-            self.failure = Outcome(line, status, text[:REASON_LENGTH], generic)
-        if len(self.failures) < FAILURES_KEPT and text not in self.failures:
-            self.failures.add(text)
+        status = self.ending.fail(record, line, refines)
+        self.steps.restarted()
+        if status:
             self.add_event(record, line, status)
-
-    def explain(self, record: Record) -> None:
-        """The exception that ends a traceback: the reason of the failure that it began."""
-        if self.failure is not None and self.failure.generic:
-            reason = redact_text(record.raw.strip())[:REASON_LENGTH]
-            self.failure = Outcome(self.failure.line, self.failure.status, reason)
 
     def end(self, record: Record, line: int) -> None:
         """The run says that it ends as it should."""
-        self.failure = None
-        if self.ended is None:
-            self.ended = Outcome(line, "ok")
+        self.ending.end(line)
         self.add_event(record, line, "end")
 
     def evaluate(self, record: Record, line: int) -> None:
         """Losses on a validation or test set."""
         fields = record.fields
         losses, more = fields.get("losses", {}), fields.get("more", {})
-        assert isinstance(losses, dict) and isinstance(more, dict)
-        for metric in [*losses, *more]:
+        values = fields.get("values", {})
+        assert isinstance(losses, dict) and isinstance(more, dict) and isinstance(values, dict)
+        figures = losses | values
+        if "value" in fields:  # one figure under its own name
+            figures = {str(fields["metric"]): fields["value"]}
+            more = {}
+        for metric in [*figures, *(more if "name" in fields or "set" in fields else ())]:
             self.rows.add(
                 "evaluations",
                 run_id=self.run_id,
                 line=line,
-                iteration=fields.get("iteration"),
-                name=fields.get("set", fields["name"]),
-                metric=metric,
-                value=losses.get(metric),
+                iteration=fields.get("iteration", self.steps.iteration),
+                name=redact_text(str(fields.get("set", fields.get("name", "evaluation")))),
+                metric=redact_text(metric),
+                value=figures.get(metric),
             )
 
-    def _outcome(self, next_line: int | None) -> Outcome:
-        outcomes = [outcome for outcome in (self.failure, self.ended, self.lost) if outcome]
-        if outcomes:
-            return min(outcomes, key=lambda outcome: outcome.line)
-        if next_line is None:
-            reason = "end of file before the end of training"
-            return Outcome(self.last_line, "running", reason)
-        reason = f"stopped before the end of training: line {next_line} begins the next run"
-        return Outcome(self.last_line, "fail", reason)
+    def add_timers(self, record: Record, line: int) -> None:
+        """Timers: one for all ranks, smallest and largest, or one a rank below its name."""
+        fields = record.fields
+        values = fields.get("values")
+        if isinstance(values, dict):
+            for name, value in values.items():
+                self._timer(name, value, value, line)
+        elif "rank" in fields:
+            if self.timer is not None:
+                name = f"{self.timer} rank {fields['rank']}"
+                self._timer(name, fields.get("max_ms"), fields.get("max_ms"), line)
+        elif "max_ms" in fields:
+            self._timer(str(fields["name"]), fields.get("min_ms"), fields["max_ms"], line)
+        else:
+            self.timer = str(fields["name"]) if "name" in fields else None
 
-    def finish(self, next_line: int | None = None) -> None:
-        """Store the run, its topology and what was odd about it."""
+    def _timer(self, name: str, low: object, high: object, line: int) -> None:
+        iteration = self.steps.iteration
+        row = {"iteration": iteration, "line": line, "name": name, "min_ms": low, "max_ms": high}
+        self.rows.add("timers", run_id=self.run_id, **row)
+
+    def add_memory(self, record: Record, line: int) -> None:
+        """Readings of memory, each of its own kind and unit."""
+        readings = record.fields.get("memory")
+        if not isinstance(readings, dict):
+            return
+        for kind, (value, unit) in readings.items():
+            self.rows.add(
+                "memory",
+                run_id=self.run_id,
+                iteration=record.fields.get("iteration", self.steps.iteration),
+                line=line,
+                rank=record.fields.get("rank"),
+                kind=kind,
+                value=value,
+                unit=unit or "",
+            )
+
+    def measure(self, record: Record, line: int) -> None:
+        """A value that the log reports as such, for the run as a whole."""
+        fields = record.fields
+        metric, value = str(fields["metric"]), fields.get("value")
+        if value is None or (metric, str(value)) in self.said:
+            return
+        self.said.add((metric, str(value)))
+        self.rows.add(
+            "measurements",
+            run_id=self.run_id,
+            metric=metric,
+            value=value,
+            unit=fields.get("unit", ""),
+            low=None,
+            high=None,
+            raw=str(value),
+            printed_unit=None,
+            scope=fields.get("scope"),
+            flags=[],
+            marks=[],
+            line=line,
+        )
+
+    def finish(self, flags: Mapping[str, Flags], next_line: int | None = None) -> None:
+        """Store the run, its topology, its environment and what was odd about it."""
+        self.steps.finish()
         columns = self.header.columns()
         self._store_warnings()
-        outcome = self._outcome(next_line)
+        outcome = self.ending.outcome(self.last_line, next_line)
         columns.setdefault("train_iters", self.train_iters)
         self.rows.add(
             "runs",
@@ -185,8 +212,8 @@ class Run:
             origin="log",
             line=self.line,
             last_line=self.last_line,
-            segment=self.segment,
-            framework=self.header.framework() or self.framework,
+            segment=self.steps.segment,
+            framework=self.header.framework() or self.framework or self.engine,
             status=outcome.status,
             status_reason=outcome.reason,
             status_line=outcome.line,
@@ -199,18 +226,14 @@ class Run:
         topology = {name: columns.get(name) for name in sorted(TOPOLOGY_COLUMNS)}
         if any(value is not None for value in topology.values()):
             self.rows.add("topology", run_id=self.run_id, **topology)
+        for name, flag in flags.items():
+            row = {"name": name, "value": flag.value, "kind": flag.kind, "line": flag.line}
+            self.rows.add("env_flags", run_id=self.run_id, **row)
 
     def _store_warnings(self) -> None:
-        if self.copies:
-            message = f"{self.copies} iteration lines are copies of others (several ranks)"
+        if self.steps.copies:
+            message = f"{self.steps.copies} iteration lines are copies of others (several ranks)"
             self.rows.warn("copied_lines", message, self.line)
         for key, count in sorted(self.misfits.items()):
             message = f"{count} values of `{redact_text(key)}` are no number, kept as printed"
             self.rows.warn("misfit", message, self.line)
-
-
-def _without_loss(fields: Fields) -> bool:
-    """No loss at all, while gradients or iterations are nan: how a diverged run looks."""
-    more, nans = fields.get("more"), fields.get("nan")
-    printed = isinstance(more, dict) and any(text.lower() == "nan" for text in more.values())
-    return "losses" not in fields and (printed or (isinstance(nans, int) and nans > 0))

@@ -40,7 +40,7 @@ NAME = r"[A-Za-z_][\w.-]*"
 # To the end of the word, quotes and blanks within them included: rather too much than a half.
 QUOTED_OR_WORD = r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|\S)+"""
 ASSIGNMENT = re.compile(
-    rf"""(?<![\w.-])(?P<name>[\d.-]*{NAME})(?P<is>["']?\s*(?:=|:(?!//))\s*|\s+\.{{2,}}\s+)(?P<value>{QUOTED_OR_WORD})"""
+    rf"""(?<![\w.-])(?P<name>[\d.-]*{NAME})(?P<is>["'`]?\s*(?:=|:(?!//))\s*|\s+\.{{2,}}\s+)(?P<value>{QUOTED_OR_WORD})"""
 )
 OPTION = re.compile(rf"(?P<name>(?<![\w-])--?{NAME})(?P<is>\s+)(?P<value>(?!-){QUOTED_OR_WORD})")
 SCHEME = re.compile(r"(?P<is>\b(?:Bearer|Basic)\s+)(?P<value>(?!\[redacted\])[\w.~+/=-]{6,})", re.I)

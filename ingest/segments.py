@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .cast import double
+from .cast import NUMBER, double
 from .record import Field, Fields, Record, misfit
 
 Cast = Callable[[str], object]
@@ -25,6 +25,7 @@ class Losses:
 
     after: tuple[str, ...] = ()
     main: tuple[str, ...] = ()
+    named: str | None = None  # every undeclared key with this word in it is a loss, in any notation
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Layout:
     columns: tuple[tuple[int, str, Cast], ...]
     losses: tuple[int, ...]
     kept: tuple[int, ...]
+    memory: tuple[tuple[int, Field], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,11 @@ class Segments:
     requires: tuple[frozenset[str], ...]
     losses: Losses | None = None
     assign: str = ":"
+    separator: str = "|"
+    open_end: bool = False  # the last segment is not closed
+    bare: bool = False  # the number may follow its key without a mark
+    doubled: dict[str, str] = field(default_factory=dict)  # a second key within the value of a key
+    ends: str | None = None  # what closes the record
     _layouts: dict[tuple[str, ...], Layout | None] = field(default_factory=dict)
 
     def layout(self, keys: tuple[str, ...]) -> Layout | None:
@@ -60,20 +67,33 @@ class Segments:
     def _new_layout(self, keys: tuple[str, ...]) -> Layout | None:
         if not all(group & set(keys) for group in self.requires):
             return None
-        after, main = (self.losses.after, self.losses.main) if self.losses else ((), ())
-        start = max((keys.index(key) for key in after if key in keys), default=-1)
-        columns, losses, kept = [], [], []
+        columns, losses, kept, memory = [], [], [], []
+        start = self._losses_start(keys)
         for index, key in enumerate(keys):
             declared = self.keys.get(key)
             if key in keys[:index]:
                 continue
-            if declared is not None and declared.column is not None:
+            if declared is not None and declared.memory is not None:
+                memory.append((index, declared))
+            elif declared is not None and declared.column is not None:
                 columns.append((index, declared.column, declared.cast))
-            elif key in main or (self.losses and declared is None and index > start):
+            elif self._is_loss(key, declared is None, index > start):
                 losses.append(index)
             else:
                 kept.append(index)
-        return Layout(keys, tuple(columns), tuple(losses), tuple(kept))
+        return Layout(keys, tuple(columns), tuple(losses), tuple(kept), tuple(memory))
+
+    def _losses_start(self, keys: tuple[str, ...]) -> int:
+        after = self.losses.after if self.losses else ()
+        return max((keys.index(key) for key in after if key in keys), default=-1)
+
+    def _is_loss(self, key: str, undeclared: bool, behind: bool) -> bool:
+        if self.losses is None:
+            return False
+        if key in self.losses.main:
+            return True
+        named = self.losses.named
+        return undeclared and (behind if named is None else named in key)
 
     def read(self, dialect: str, reads: str, text: str) -> Record | None:
         """The first record on this line; segments count only when closed by `|`."""
@@ -82,20 +102,40 @@ class Segments:
             return None
         keys: list[str] = []
         values: list[str] = []
-        pieces = text[found.end() :].split("|", MOST_KEYS)
-        for piece in pieces[:-1]:
-            key, assigned, value = piece.partition(self.assign)
-            if not assigned:
+        body, closing, rest = text[found.end() :], "", ""
+        if self.ends:
+            body, closing, rest = body.partition(self.ends)
+        pieces = body.split(self.separator, MOST_KEYS)
+        used = 0
+        for piece in pieces if self.open_end else pieces[:-1]:
+            if not self._take(piece, keys, values):
                 break
-            keys.append(key.strip())
-            values.append(value.strip())
+            used += 1
         layout = self.layout(tuple(keys))
         if layout is None:
             return None
-        after = "|".join(pieces[len(keys) :])
+        after = self.separator.join(pieces[used:])
+        after = after + closing + rest if after else rest
         raw = text[found.start() : len(text) - len(after)]
         fields, misfits = self._fields(found, layout, values)
         return Record(dialect, reads, fields, raw, text[: found.start()], after, misfits)
+
+    def _take(self, piece: str, keys: list[str], values: list[str]) -> bool:
+        key, assigned, value = piece.partition(self.assign)
+        if not assigned:
+            if not self.bare:
+                return False
+            key, _, value = piece.strip().rpartition(" ")
+            if not key or NUMBER.match(value) is None:
+                return False
+        key, value = key.strip(), value.strip()
+        if key in self.doubled:
+            value, _, second = value.partition(self.doubled[key] + self.assign)
+            keys.append(self.doubled[key])
+            values.append(second.strip())
+        keys.append(key)
+        values.append(value.strip())
+        return True
 
     def _fields(
         self, found: re.Match[str], layout: Layout, values: list[str]
@@ -108,6 +148,13 @@ class Segments:
                 fields[column] = value
             else:
                 more[layout.keys[index]] = values[index]
+        readings: dict[str, object] = {}
+        for index, spec in layout.memory:
+            value = spec.cast(values[index])
+            if value is not None:
+                readings[str(spec.memory)] = [value, spec.unit]
+            else:
+                more[layout.keys[index]] = values[index]
         misfits += tuple(key for key, text in more.items() if misfit(text))
         losses = self._losses(layout, values, more)
         for index in layout.kept:
@@ -115,17 +162,19 @@ class Segments:
         if losses:
             fields["losses"] = losses
             fields.update(self._main(losses))
+        if readings:
+            fields["memory"] = readings
         if more:
             fields["more"] = more
         return fields, misfits
 
     def _losses(self, layout: Layout, values: list[str], more: dict[str, str]) -> dict[str, float]:
         losses: dict[str, float] = {}
-        main = self.losses.main if self.losses else ()
+        main, named = (self.losses.main, self.losses.named) if self.losses else ((), None)
         for index in layout.losses:
             key, text = layout.keys[index], values[index]
             value = None
-            if key in main or LOSS_NOTATION.match(text):
+            if key in main or named or LOSS_NOTATION.match(text):
                 value = double(text)
             if value is not None:
                 losses[key] = value
@@ -147,14 +196,25 @@ class Segments:
 def group_fields(found: re.Match[str], groups: dict[str, Field]) -> tuple[Fields, tuple[str, ...]]:
     """The named groups of a match as typed fields, and the names of those that do not fit."""
     fields: Fields = {}
+    readings: dict[str, object] = {}
+    more: dict[str, str] = {}
     misfits: tuple[str, ...] = ()
     for name, text in found.groupdict().items():
         if text is None:
             continue
         spec = groups[name]
+        if spec.column and spec.column.startswith("more."):
+            more[spec.column.removeprefix("more.")] = text.strip()
+            continue
         value = spec.cast(text.strip())
-        if value is not None:
+        if value is None:
+            misfits += (name,) if misfit(text.strip()) else ()
+        elif spec.memory:
+            readings[spec.memory] = [value, spec.unit]
+        else:
             fields[spec.column or name] = value
-        elif misfit(text.strip()):
-            misfits += (name,)
+    if readings:
+        fields["memory"] = readings
+    if more:
+        fields["more"] = more
     return fields, misfits

@@ -15,6 +15,13 @@ from .published import RowReader
 from .secrets import redact_lines
 
 _FIELD_LIMIT = 2**31 - 1  # that of the module, 128 KiB, would fail the file
+# What bench itself lists or exports would count every run twice.
+_OWN_COLUMNS = (
+    frozenset(("run_id",)),
+    frozenset(("table_id",)),
+    frozenset(("run", "where")),
+    frozenset(("runs", "where")),
+)
 
 
 def read_separated(text: str, source_id: str, form: str) -> tuple[Rows, Coverage]:
@@ -23,7 +30,8 @@ def read_separated(text: str, source_id: str, form: str) -> tuple[Rows, Coverage
     lines = text.count("\n") + (not text.endswith("\n"))
     if table is None:
         return Rows(), Coverage(form, None, None, lines, 0, lines, 0)
-    number = 1 if is_benchmark(table.header.cells) else None
+    ours = any(names <= set(table.header.cells) for names in _OWN_COLUMNS)
+    number = 1 if is_benchmark(table.header.cells) and not ours else None
     rows = Rows()
     RowReader(source_id, rows).add(FoundTable(table, number, (), []), form)
     read = len(table.rows) + 1 if number else 0

@@ -6,19 +6,20 @@ import hashlib
 import io
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from ..records import reading as records
 from ..schema.rows import Rows
 from .coverage import Coverage
 from .lines import read_lines
 from .log import LogReader
+from .packed import is_packed_log, packing, unpacked
 from .separated import read_separated
 from .tables import read_markdown
 
-PARSER_VERSION = 1  # a new one reads known files again
+PARSER_VERSION = 2  # a new one reads known files again
 _MARKDOWN = frozenset((".md", ".markdown", ".mdx", ".rst"))
 _SEPARATED = {".csv": "csv", ".tsv": "tsv"}
 _NEVER = frozenset(
@@ -32,7 +33,9 @@ _NEVER = frozenset(
 _HEAD = 1 << 20  # bytes looked at to tell what a file is
 _DOCUMENT_LIMIT = 64 << 20  # a larger file is read as a log, line by line
 _SEPARATOR_ROW = re.compile(
-    rb"^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*\r?$", re.M
+    # Possessive: a long line of blanks or dashes is looked at once.
+    rb"^[ \t>]*+(?:\|[ \t]*+)?:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)++\|?[ \t]*+\r?$",
+    re.M,
 )
 
 
@@ -95,14 +98,21 @@ class _Bounded(io.RawIOBase):
 
 def is_candidate(path: Path) -> bool:
     """Whether a file of a folder is worth opening, by its name."""
-    return path.suffix.lower() not in _NEVER and not path.name.startswith(".")
+    if path.name.startswith("."):
+        return False
+    if path.suffix.lower() in _NEVER and not is_packed_log(path):
+        return False
+    return not records.is_read_with_folder(path)
 
 
 def fingerprint(path: Path) -> tuple[str, int]:
     """SHA-256 and size of a file's bytes, as far as they reach when it is opened.
 
-    Raises OSError when it cannot be read.
+    Of a folder of records, which its marker stands for, those of all of them. Raises OSError when
+    it cannot be read.
     """
+    if records.is_marker(path):
+        return records.fingerprint_of_folder(path)
     with path.open("rb") as stream:
         bounded = _Bounded(stream, os.fstat(stream.fileno()).st_size)
         buffer = bytearray(1 << 20)
@@ -119,6 +129,12 @@ def read_file(path: Path, sha256: str, size: int, source_id: str) -> ReadFile:
     """
     file = _Bytes(path, sha256, size)
     head = file.head()
+    if records.is_marker(path) or records.looks_like_record(head):
+        return _records(file, source_id)
+    if how := packing(head):
+        return _log(file, source_id, how)
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return ReadFile(None, Rows())  # UTF-16: no log or table is written so
     if b"\x00" in head[:8192] and not _looks_like_text(head):
         return ReadFile(None, Rows())
     suffix = path.suffix.lower()
@@ -137,6 +153,12 @@ def _looks_like_text(head: bytes) -> bool:
     return control * 50 < len(head[:8192])
 
 
+def _records(file: _Bytes, source_id: str) -> ReadFile:
+    rows, sha256 = records.read_records(file.path, source_id)
+    file.check(sha256)
+    return ReadFile("record" if rows.by_table.get("runs") else None, rows)
+
+
 def _document(file: _Bytes, source_id: str) -> ReadFile:
     text, errors = file.text()
     rows, coverage = read_markdown(text, source_id)
@@ -150,16 +172,18 @@ def _separated(file: _Bytes, source_id: str, form: str) -> ReadFile:
     return _read(form if coverage.tables else None, rows, coverage, file.size, errors, source_id)
 
 
-def _log(file: _Bytes, source_id: str) -> ReadFile:
+def _log(file: _Bytes, source_id: str, how: str | None = None) -> ReadFile:
     reader = LogReader(source_id)
     with file.path.open("rb") as stream:
         bounded = _Bounded(stream, file.size)
-        for line in read_lines(cast(BinaryIO, io.BufferedReader(bounded, 1 << 20))):
+        whole = cast(BinaryIO, io.BufferedReader(bounded, 1 << 20))
+        for line in read_lines(unpacked(whole, how, file.size) if how else whole):
             reader.feed(line)
+        while how and whole.read(1 << 20):  # what stands behind the packed bytes counts too
+            pass
     file.check(bounded.digest.hexdigest())
     read = reader.finish()
-    names = sorted(_iterating(read.formats))
-    name = max(names, key=read.formats.__getitem__, default=None)
+    name = _most(read.formats)
     coverage = Coverage(
         "log", name, None, read.lines, read.lines_read, read.lines_known, read.lines_unread
     )
@@ -167,11 +191,15 @@ def _log(file: _Bytes, source_id: str) -> ReadFile:
     return _read(kind, read.rows, coverage, file.size, read.encoding_errors, source_id)
 
 
-def _iterating(formats: dict[str, int]) -> Iterator[str]:
+def _most(formats: dict[str, int]) -> str | None:
+    """The format of most lines: of a framework's steps, else of an engine's, else of any record."""
     from .dialect import dialects
 
-    reads = {dialect.name for dialect in dialects() if dialect.reads == "iteration"}
-    yield from (name for name in formats if name in reads)
+    declared = {dialect.name: dialect for dialect in dialects() if dialect.name in formats}
+    steps = [n for n, d in declared.items() if d.reads in ("iteration", "part")]
+    own = [name for name in steps if not declared[name].secondary]
+    told = [n for n, d in declared.items() if d.reads not in ("noise", "env", "command")]
+    return max(sorted(own or steps or told), key=formats.__getitem__, default=None)
 
 
 def _read(

@@ -11,15 +11,16 @@ from .headings import column_of
 from .pieces import MARK
 
 _DAYS = re.compile(
-    r"(?P<time>\d+(?:\.\d+)?)\s*(?:s|secs?|seconds)\s*/\s*it\w*\s*(?:=+>|-+>|→|:|=+)\s*(?P<days>\d+(?:\.\d+)?)\s*days?",
+    r"(?<![\d.])(?P<time>\d{1,9}(?:\.\d{1,9})?)\s*(?:s|secs?|seconds)\s*/\s*it\w*\s*(?:=+>|-+>|→|:|=+)\s*(?P<days>\d+(?:\.\d+)?)\s*days?",
     re.I,
 )
 _SUMMARY = re.compile(
-    r"(?P<time>\d+(?:\.\d+)?)\s*(?:s|secs?|seconds)\s*/\s*it\w*\s*\|\s*(?P<tflops>\d+(?:\.\d+)?)\s*TFLOP",
+    r"(?<![\d.])(?P<time>\d{1,9}(?:\.\d{1,9})?)\s*(?:s|secs?|seconds)\s*/\s*it\w*\s*\|\s*(?P<tflops>\d+(?:\.\d+)?)\s*TFLOP",
     re.I,
 )
+_LONGEST = 2000  # characters; what is longer was not written to be read
 _SETTING = re.compile(r"\b([A-Z]{2,})\s*=\s*0*(\d+)")
-_CONSTRAINT = re.compile(r"[A-Za-z(][\w()/*+ ]*?\s%\s\d+\s*=\s*0")
+_CONSTRAINT = re.compile(r"[A-Za-z(][\w()/*+ ]{0,80}?\s%\s\d+\s*=\s*0")
 _TOKENS = re.compile(r"\b(?P<number>\d+(?:\.\d+)?)\s?(?P<scale>[BT])\s+tokens\b", re.I)
 _LEGEND = re.compile(rf"^\s*(?:[-*]\s+)?(?P<mark>{MARK})\s*(?:[:=]\s*)?(?P<text>[^\s*^†‡§¶|/].*)$")
 _NOTATION = re.compile(r"^\s*[-*]?\s*(?P<name>[A-Za-z#][\w ./()%-]*?)\s+={1,2}\s+(?P<text>[^=].*)$")
@@ -41,6 +42,8 @@ class Statement:
 def statements_in(text: str, line: int, facts: list[Fact]) -> Iterator[Statement]:
     """The statements of one line outside tables; `facts` are its configuration, if it is one."""
     raw = text.strip()
+    if len(raw) > _LONGEST:
+        return
     yield from _plan(raw, line, facts)
     for found in _DAYS.finditer(raw):
         yield Statement(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 
@@ -25,9 +26,9 @@ def read_markdown(text: str, source_id: str) -> tuple[Rows, Coverage]:
     reader = RowReader(source_id, rows, Footnotes(legends.values()), document.everywhere)
     for found in document.tables:
         reader.add(found, "markdown")
+    seen: Counter[str] = Counter()
     quoted = sum(
-        add_quote(rows, quote, document.everywhere, source_id, number)
-        for number, quote in enumerate(document.quotes)
+        add_quote(rows, quote, document.everywhere, source_id, seen) for quote in document.quotes
     )
     for statement in [*document.statements, *legends.values()]:
         rows.add("statements", **asdict(statement))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..schema.errors import BenchError
@@ -10,6 +11,13 @@ from ..schema.store import hide
 from ..schema.warehouse import Warehouse, open_write
 from .selection import source_named
 from .show import find_run
+
+_HIDDEN = """SELECT scope, id FROM raw.hidden
+             QUALIFY row_number() OVER (PARTITION BY scope, id ORDER BY hidden_at DESC) = 1
+                 AND hidden
+             ORDER BY id"""
+_SHOW_ALL = f"""INSERT INTO raw.hidden
+                SELECT scope, id, false, TIMESTAMP '9999-01-01' FROM ({_HIDDEN})"""
 
 
 def forget(
@@ -19,18 +27,19 @@ def forget(
     if not db.exists():
         raise BenchError(f"no warehouse at {db}", hint="bench ingest PATH... makes one")
     with open_write(db, lock_timeout) as warehouse:
-        found = [_hidden(warehouse, name) if undo else _shown(warehouse, name) for name in names]
+        found = _hidden(warehouse, names) if undo else [_named(warehouse, name) for name in names]
         for scope in ("uri", "run"):
-            hide(
-                warehouse,
-                scope,
-                [identifier for kind, identifier in found if kind == scope],
-                hidden=not undo,
-            )
+            named = [identifier for kind, identifier in found if kind == scope]
+            hide(warehouse, scope, named, hidden=not undo)
     return found
 
 
-def _shown(warehouse: Warehouse, name: str) -> tuple[str, str]:
+def hidden_uris(warehouse: Warehouse) -> set[str]:
+    """The sources that are hidden."""
+    return {str(name) for scope, name in warehouse.rows(_HIDDEN) if scope == "uri"}
+
+
+def _named(warehouse: Warehouse, name: str) -> tuple[str, str]:
     try:
         return "uri", source_named(warehouse, name)
     except BenchError as no_source:
@@ -40,24 +49,24 @@ def _shown(warehouse: Warehouse, name: str) -> tuple[str, str]:
             raise no_source from None
 
 
-def _hidden(warehouse: Warehouse, name: str) -> tuple[str, str]:
-    query = """SELECT scope, id FROM raw.hidden
-               WHERE id = $name OR ends_with(id, '/' || $name)
-                   OR (scope = 'run' AND starts_with(id, $name))
-               QUALIFY row_number() OVER (PARTITION BY scope, id ORDER BY hidden_at DESC) = 1
-                   AND hidden"""
-    found = warehouse.rows(query, {"name": name.removeprefix("./")})
-    if len(found) != 1:
-        known = [
-            identifier
-            for _, identifier in warehouse.rows(
-                "SELECT DISTINCT scope, id FROM raw.hidden ORDER BY id"
-            )
-        ]
-        raise BenchError(
-            f"nothing hidden is called {name!r}",
-            why=f"hidden: {', '.join(known) or 'nothing'}",
-            hint="name it as it was hidden",
-        )
-    scope, identifier = found[0]
-    return str(scope), str(identifier)
+def _hidden(warehouse: Warehouse, names: Sequence[str]) -> list[tuple[str, str]]:
+    """What the names mean among all that is there, and that it is hidden."""
+    hidden = set(warehouse.rows(_HIDDEN))
+    with _all_shown(warehouse):
+        found = [_named(warehouse, name) for name in names]
+    for name, item in zip(names, found, strict=True):
+        if item not in hidden:
+            known = ", ".join(identifier for _, identifier in sorted(hidden)) or "nothing"
+            raise BenchError(f"{name!r} is not hidden", why=f"hidden: {known}")
+    return found
+
+
+@contextmanager
+def _all_shown(warehouse: Warehouse) -> Iterator[None]:
+    """As if nothing were hidden; nothing of it is stored."""
+    warehouse.con.execute("BEGIN")
+    try:
+        warehouse.con.execute(_SHOW_ALL)
+        yield
+    finally:
+        warehouse.con.execute("ROLLBACK")

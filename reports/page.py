@@ -164,6 +164,7 @@ def _environment(folder: Path | None, names: Names) -> jinja2.Environment:
     environment.filters |= {
         "reference_table": tables.reference_table,
         "no_results": tables.no_results,
+        "speed_words": tables.speed_words,
         "step_time": lambda row: Markdown(tables.step_time(row)),
         "topology": tables.topology_words,
         "recompute_words": tables.recompute_words,

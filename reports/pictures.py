@@ -113,7 +113,8 @@ def _formula_words(rows: Sequence[Row]) -> str:
     counted = " and ".join(words[formula] for formula in formulas)
     return (
         f"Model FLOPs ({counted}), 1 PFLOP/s = 1000 TFLOP/s. One marker a run; a line joins the "
-        "best of each node count, dashed: ideal scaling from its fewest nodes."
+        "best of each node count, dashed: ideal scaling from its fewest nodes. Markers that would "
+        "hide each other stand beside their node count."
     )
 
 
@@ -175,6 +176,7 @@ def _bars(ranked: Sequence[Row], names: Names) -> list[Bar]:
 
     seen: set[tuple[Any, ...]] = set()
     bars: list[Bar] = []
+    several = len({row["size"] for row in ranked}) > 1
     for row in ranked:
         key = tuple(
             row[name]
@@ -193,15 +195,20 @@ def _bars(ranked: Sequence[Row], names: Names) -> list[Bar]:
         )
         if key not in seen and len(bars) < MOST_BARS:
             seen.add(key)
-            bars.append(Bar(_bar_label(row, names), row["days"], row["days_low"], row["days_high"]))
+            bars.append(
+                Bar(_bar_label(row, names, several), row["days"], row["days_low"], row["days_high"])
+            )
     return bars
 
 
-def _bar_label(row: Row, names: Names) -> str:
+def _bar_label(row: Row, names: Names, several: bool) -> str:
     split = "/".join(
         str(row[name]) if row[name] is not None else "-" for name in ("dp", "tp", "pp")
     )
-    parts = [names.system(row["system"]), f"{row['world_size']} devices", f"DP/TP/PP {split}"]
+    parts = [row["size"] or "model not stated"] if several else []
+    parts.append(names.system(row["system"]))
+    parts += [f"{row['world_size']} devices"] if row["world_size"] else []
+    parts.append(f"DP/TP/PP {split}")
     parts += [_WRITE[name](row[name]) for name in ("mbs", "recompute") if row[name] is not None]
     return ", ".join([*parts, f"{names.short(row['uri'])} l.{row['line']}"])
 

@@ -64,7 +64,7 @@ def select(warehouse: Warehouse, selection: Selection) -> Selected:
     if selection.where:
         warehouse.rows(f"DELETE FROM selected WHERE ({selection.where}) IS NOT TRUE")
     [(runs,)] = warehouse.rows("SELECT count(*) FROM selected")
-    if selection.model is None:
+    if selection.model is None or parse_size(selection.model) is None:
         sizes = warehouse.rows(
             "SELECT DISTINCT size FROM selected WHERE size IS NOT NULL ORDER BY size LIMIT 2"
         )

@@ -22,6 +22,10 @@ WITH run AS (
     SELECT 1 AS place, 'run' AS part, 'id' AS name, run_id AS value, NULL AS unit, uri || ':' || line AS stated_at FROM run
     UNION ALL SELECT 2, 'run', name, value, NULL, uri || ':' || line FROM words WHERE value <> ''
     UNION ALL SELECT 3, 'configuration', name, value::VARCHAR, NULL, NULL FROM numbers
+    UNION ALL SELECT 4, 'cell', coalesce(nullif(t.headings[c.column_number], ''), 'beyond the header'), c.raw, c.misfit,
+            t.uri || ':' || c.line
+        FROM run r JOIN tables t ON t.table_id = r.table_id
+        JOIN cells c ON c.table_id = r.table_id AND c.row_number = r.row_number
     UNION ALL SELECT 4, 'setting', e.name, coalesce(e.value, 'off'), e.kind, r.uri || ':' || e.line
         FROM env_flags e JOIN run r ON r.run_id = e.run_id
     UNION ALL SELECT 5, 'measured', m.metric, m.raw, m.unit, r.uri || ':' || m.line

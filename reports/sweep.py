@@ -95,7 +95,7 @@ def _sweep(table: Row, rows: Sequence[Row], context: Sequence[Row]) -> Sweep:
 
 
 def _has_result(row: Row) -> bool:
-    return bool(row["status"] == "ok")
+    return bool(row["status"] == "ok" or row["kind"] == "planned")
 
 
 def _common(columns: Sequence[str], rows: Sequence[Row]) -> dict[int, str]:

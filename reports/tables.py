@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 
 def days_table(names: Names, rows: Sequence[Row]) -> Markdown:
     """Ranked runs: days, their range, the configuration, the speed and the source."""
-    several = len({row["size"] for row in rows}) > 1
+    several = _several(rows)
     batches = len({row["gbs"] for row in rows}) > 1
     columns: list[tuple[str, str, Callable[[Row], str]]] = [
         ("Days", "right", lambda r: italic(_marked(days(r["days"]), r))),
@@ -77,6 +77,7 @@ def shape_table(names: Names, rows: Sequence[Row], lines: Sequence[Row]) -> Mark
     return _table(
         [
             ("Source", "left", lambda r: markdown_cell(names.short(r["uri"]))),
+            *([("Model", "left", lambda r: markdown_cell(r["size"]))] if _several(rows) else []),
             (
                 "System",
                 "left",
@@ -257,6 +258,11 @@ def topology_short(row: Row) -> str:
     return "/".join(parts) if set(parts) != {"-"} else ""
 
 
+def _several(rows: Sequence[Row]) -> bool:
+    """Whether the rows are of more than one model."""
+    return len({row["size"] for row in rows}) > 1
+
+
 def _table(
     columns: Sequence[tuple[str, str, Callable[[Row], str]]], rows: Sequence[Row]
 ) -> Markdown:
@@ -291,6 +297,13 @@ def _days_range(row: Row) -> str:
     if low is None or high is None or high < 1000 or row["days"] >= 1000:
         return range_text(low, high, "days")
     return range_text(low, high, lambda x: number(x, 0))
+
+
+def speed_words(row: Row) -> Markdown:
+    """A step time with its unit; the tokens a second where only a rate is stated."""
+    if row["step_time_s"] is None:
+        return Markdown(f"{significant(row['tokens_per_s'], 4)} tokens/s")
+    return Markdown(f"{step_time(row)} s/it{' ^' if row['time_is_marked'] else ''}")
 
 
 def _marked(text: str, row: Row) -> str:

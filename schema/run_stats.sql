@@ -1,19 +1,36 @@
--- Statistics of the runs of one load, by rule 1: of an iteration logged twice the later one counts;
--- the first interval after each start is warm-up and left out unless it is the only one.
+-- Statistics of the runs of one load, by rule 2: of an iteration logged twice the later one counts;
+-- an interval with the first logged iteration after a start in it is warm-up; where a format counts
+-- evaluating and saving into the next interval (Megatron-DeepSpeed, and Megatron-LM until its lines
+-- print the date), such an interval is left out too. What would leave nothing is not left out.
 INSERT INTO raw.run_stats
 WITH kept AS (
-    SELECT run_id, segment, iteration, coalesce(interval_length, 1) AS length, line,
+    SELECT run_id, segment, iteration, coalesce(interval_length, 1) AS length, line, printed_at,
         step_time_s, samples_per_s, tokens_per_s, tokens_per_s_per_device, tflops, gbs
     FROM raw.iterations WHERE load_id = $load_id
     QUALIFY row_number() OVER (PARTITION BY run_id, iteration ORDER BY segment DESC, line DESC) = 1
-), steady AS (
-    SELECT * FROM kept
-    QUALIFY row_number() OVER (PARTITION BY run_id, segment ORDER BY line) > 1
-        OR count(*) OVER (PARTITION BY run_id) = 1
+), pauses AS (
+    SELECT run_id, line FROM raw.evaluations WHERE load_id = $load_id
+    UNION SELECT run_id, line FROM raw.events WHERE load_id = $load_id AND kind = 'save'
+), counting AS (
+    -- The runs whose intervals contain what happens between two lines.
+    SELECT run_id FROM raw.runs WHERE load_id = $load_id
+        AND (framework LIKE 'Megatron-DeepSpeed%' OR (framework LIKE 'Megatron-LM%'
+            AND run_id NOT IN (SELECT run_id FROM kept WHERE printed_at IS NOT NULL)))
+), placed AS (
+    SELECT k.*, iteration - length + 1 <= first_value(iteration) OVER sequence AS warm,
+        coalesce(lag(line) OVER sequence, 0) AS line_before
+    FROM kept k WINDOW sequence AS (PARTITION BY run_id, segment ORDER BY line)
+), judged AS (
+    SELECT p.* EXCLUDE (warm, line_before, printed_at),
+        CASE WHEN warm THEN 3
+             WHEN p.run_id IN (SELECT run_id FROM counting) AND EXISTS (
+                 SELECT 1 FROM pauses e
+                 WHERE e.run_id = p.run_id AND e.line > p.line_before AND e.line < p.line) THEN 2
+             ELSE 1 END AS grade
+    FROM placed p
 ), used AS (
-    SELECT * FROM steady
-    UNION ALL
-    SELECT * FROM kept WHERE run_id NOT IN (SELECT run_id FROM steady)
+    SELECT * EXCLUDE grade FROM judged
+    QUALIFY grade <= min(grade) OVER (PARTITION BY run_id)
 ), long AS (
     UNPIVOT used ON step_time_s, samples_per_s, tokens_per_s, tokens_per_s_per_device, tflops,
         CAST(gbs AS DOUBLE) AS gbs
@@ -21,7 +38,9 @@ WITH kept AS (
 )
 SELECT $load_id, run_id, metric, sum(length), count(*), min(iteration) - min_by(length, iteration) + 1, max(iteration),
     median(value), sum(value * length) / sum(length), min(value), max(value), quantile_cont(value, 0.95),
-    stddev_samp(value), 'without the first interval after each start; a repeated iteration counts once',
-    $rule_version
+    stddev_samp(value),
+    'without the first interval after each start and those with an evaluation or a save in them; '
+        || 'a repeated iteration counts once',
+    greatest($rule_version, 2)
 FROM long WHERE isfinite(value)
 GROUP BY run_id, metric;

@@ -17,6 +17,19 @@ GAP, NARROWEST, CUT = 2, 8, "…"
 DIGITS = 4
 
 
+class Exact(str):
+    """A number that keeps every digit where people read it too."""
+
+    __slots__ = ()
+
+
+def exact(value: object) -> object:
+    """The value, a number as its shortest exact text."""
+    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
+        return Exact(repr(value) if isinstance(value, float) else value)
+    return value
+
+
 def table(columns: Sequence[str], rows: Rows, width: int) -> str:
     """Aligned columns within `width`: text is cut, numbers never; what has no room is named."""
     heads = [escape.terminal(name) for name in columns]
@@ -145,7 +158,7 @@ def _numeric(count: int, rows: Rows) -> list[bool]:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
+    return isinstance(value, (int, float, Decimal, Exact)) and not isinstance(value, bool)
 
 
 def _widths(heads: Sequence[str], cells: Sequence[Sequence[str]]) -> list[int]:

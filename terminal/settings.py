@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..schema.errors import BenchError
+from .messages import did_you_mean
 
 if TYPE_CHECKING:
     from tomllib import TOMLDecodeError
-from .messages import did_you_mean
+
+    from pydantic_core import ErrorDetails
 
 FILE = "bench.toml"
 DEFAULT_DB = "bench.duckdb"
@@ -25,9 +28,11 @@ class Settings:
     file: Path | None = None
     db: Path | None = None
     templates: Path | None = None
-
-
-KEYS = ("db", "templates")
+    sources: tuple[Path, ...] = ()
+    pages: tuple[str, ...] = ()
+    comment: str = "on-change"
+    comment_id: str = "bench"
+    fail_on: tuple[str, ...] = ("stale",)
 
 
 def find_db(flag: Path | None, cwd: Path | None = None) -> Path:
@@ -47,7 +52,7 @@ def find_templates(flag: Path | None, cwd: Path | None = None) -> Path | None:
 def read_settings(cwd: Path | None = None) -> Settings:
     """The nearest `bench.toml` at or above `cwd`, up to the root of its git checkout."""
     file = find_file(cwd or Path.cwd())
-    return _parse(file) if file else Settings()
+    return read_file(file) if file else Settings()
 
 
 def find_file(cwd: Path) -> Path | None:
@@ -60,7 +65,17 @@ def find_file(cwd: Path) -> Path | None:
     return None
 
 
-def _parse(file: Path) -> Settings:
+def find_home(cwd: Path) -> Path:
+    """Where names of sources begin: the folder of `bench.toml`, else the checkout, else here."""
+    file = find_file(cwd)
+    if file:
+        return file.parent
+    above = (cwd.absolute(), *cwd.absolute().parents)
+    return next((folder for folder in above if (folder / ".git").exists()), cwd.absolute())
+
+
+def read_file(file: Path) -> Settings:
+    """The settings of one file; raises BenchError, with its line, for the first that is wrong."""
     import tomllib  # few have the file: a command without one need not wait for its reader
 
     text = _read(file)
@@ -73,8 +88,55 @@ def _parse(file: Path) -> Settings:
             where=_place(file, error),
             hint='a setting is a line such as db = "bench.duckdb"',
         ) from error
-    paths = {key: _path(file, text, key, value) for key, value in values.items()}
-    return Settings(file=file, **paths)
+    return _checked(file, text, values)
+
+
+def _checked(file: Path, text: str, values: Mapping[str, Any]) -> Settings:
+    from pydantic import ValidationError
+
+    from .configuration import Configuration
+
+    try:
+        found = Configuration.model_validate(values)
+    except ValidationError as error:
+        first = min(error.errors(), key=lambda one: _line(text, one["loc"]))
+        raise _refused(file, text, first) from error
+    return Settings(
+        file=file,
+        db=_path(file, found.db),
+        templates=_path(file, found.templates),
+        sources=tuple(file.parent / Path(source).expanduser() for source in found.sources),
+        pages=tuple(found.pages),
+        comment=found.github.comment,
+        comment_id=found.github.comment_id,
+        fail_on=tuple(found.github.fail_on),
+    )
+
+
+def _refused(file: Path, text: str, error: ErrorDetails) -> BenchError:
+    from .configuration import Configuration, GitHub
+
+    place = error["loc"]
+    key = ".".join(str(part) for part in place if not isinstance(part, int))
+    where = f"{file}:{_line(text, place)}"
+    section = GitHub if len(place) > 1 and place[0] == "github" else Configuration
+    known = [field.alias or name for name, field in section.model_fields.items()]
+    if error["type"] == "extra_forbidden":
+        hint = did_you_mean(str(place[-1]), known)
+        return BenchError(f"unknown setting {key!r} in {FILE}", where=where, hint=hint)
+    is_path = key in ("db", "templates")
+    return BenchError(
+        f"setting {key!r} in {FILE} is {'not a path' if is_path else 'wrong'}",
+        why=f"it is {error['input']!r}" + ("" if is_path else f": {error['msg']}"),
+        where=where,
+        hint=f'{key} = "PATH", relative to {FILE}'
+        if is_path
+        else "docs/pull_requests.md says more",
+    )
+
+
+def _path(file: Path, value: str | None) -> Path | None:
+    return file.parent / Path(value).expanduser() if value else None
 
 
 def _read(file: Path) -> str:
@@ -87,25 +149,14 @@ def _read(file: Path) -> str:
         raise BenchError(f"{FILE} cannot be read", why=why, where=str(file)) from error
 
 
-def _path(file: Path, text: str, key: str, value: object) -> Path:
-    where = f"{file}:{_line(text, key)}"
-    if key not in KEYS:
-        raise BenchError(
-            f"unknown setting {key!r} in {FILE}", where=where, hint=did_you_mean(key, KEYS)
-        )
-    if not isinstance(value, str) or not value:
-        raise BenchError(
-            f"setting {key!r} in {FILE} is not a path",
-            why=f"it is {value!r}",
-            where=where,
-            hint=f'{key} = "PATH", relative to {FILE}',
-        )
-    return file.parent / Path(value).expanduser()
-
-
-def _line(text: str, key: str) -> int:
-    wanted = re.compile(rf"""\s*\[*\s*["']?{re.escape(key)}["']?\s*[=.\]]""")
-    return next((n for n, line in enumerate(text.splitlines(), 1) if wanted.match(line)), 1)
+def _line(text: str, place: Sequence[int | str]) -> int:
+    """The line of a setting: its table's, where the key itself is not found below that."""
+    at = 1
+    for key in (part for part in place if isinstance(part, str)):
+        wanted = re.compile(rf"""\s*\[*\s*["']?{re.escape(key)}["']?\s*[=.\]]""")
+        lines = enumerate(text.splitlines(), 1)
+        at = next((n for n, line in lines if n >= at and wanted.match(line)), at)
+    return at
 
 
 def _place(file: Path, error: TOMLDecodeError) -> str:

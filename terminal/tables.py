@@ -42,10 +42,22 @@ def choose_format(asked: Format | None, output: Path | None = None) -> Format:
     return Format(suffix) if suffix in set(Format) - {Format.TABLE} else Format.MD
 
 
-def render(columns: Sequence[str], rows: Rows, format: Format, *, width: int | None = None) -> str:
-    """The listing as text that ends with a newline; numbers stand to the right."""
+def render(
+    columns: Sequence[str],
+    rows: Rows,
+    format: Format,
+    *,
+    width: int | None = None,
+    exact: bool = False,
+) -> str:
+    """The listing as text that ends with a newline; numbers stand to the right.
+
+    `exact` keeps every digit also where people read: for what a user asked for in SQL.
+    """
     from . import layouts
 
+    if exact and format in (Format.TABLE, Format.MD, Format.HTML):
+        rows = [[layouts.exact(value) for value in row] for row in rows]
     if format is Format.TABLE:
         return layouts.table(columns, rows, width or shutil.get_terminal_size().columns)
     write = {

@@ -2,10 +2,15 @@
 
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# A job in the background ignores Ctrl-C, and so would the programs that tests interrupt.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A build must not fail by chance: new examples are looked for at home.
 settings.register_profile("ci", derandomize=True, deadline=None)

@@ -61,7 +61,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_commands() -> None:
-    assert list(COMMANDS) == ["ingest", "forget", "report", "runs", "show", "sql", "export"]
+    names = "ingest forget report runs show sql export audit diff ci"
+    assert sorted(COMMANDS) == sorted(names.split())
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -155,7 +156,7 @@ def test_forget_hides_and_shows_again(data: Path, folder: Path) -> None:
     told(quick(folder, "forget", "001", "nonsense"), 2, "nonsense")
     assert "001 " in quick(folder, "report", "--model", "1.3B").out, "all or none"
     [identifier] = re.findall(r"run ([0-9a-f]+)", run.err)
-    told(quick(folder, "forget", "--undo", "003"), 2, "nothing hidden", "tables/004_tr3m-1B3.md")
+    told(quick(folder, "forget", "--undo", "003"), 2, "is not hidden", "tables/004_tr3m-1B3.md")
     done = quick(folder, "forget", "--undo", "tables/004_tr3m-1B3.md", identifier)
     assert done.code == 0, done.text
     assert quick(folder, "report", "--model", "1.3B") == before
@@ -359,7 +360,7 @@ def test_no_warehouse(folder: Path, line: str) -> None:
 
 
 WRONG = [
-    ("report nonsense", ["'nonsense' is neither a report nor a file", "reports: model"]),
+    ("report nonsense", ["'nonsense' is neither a report nor a file", "reports: days, model"]),
     ("report --model 9B", ["no runs of model '9B'", "1.3B (59)", "124M (31)"]),
     ("report --model ''", ["no runs of model ''", "1.3B (59)"]),
     ("runs --model '%'", ["no runs of model '%'"]),
@@ -417,7 +418,7 @@ WRONG = [
     ("sql \"INSERT INTO raw.hidden SELECT 'uri', 'x', true, now()\"", ["may only read"]),
     ("sql \"SELECT getenv('HOME')\"", ["the query failed"]),
     ("forget nonsense", ["no source is called 'nonsense'"]),
-    ("forget --undo 001", ["nothing hidden is called '001'", "hidden: nothing"]),
+    ("forget --undo 001", ["'001' is not hidden", "hidden: nothing"]),
     ("forget", ["Missing argument"]),
     ("ingest", ["Missing argument"]),
     ("ingest nowhere", ["no such file or folder: nowhere"]),

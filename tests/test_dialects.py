@@ -1,15 +1,28 @@
 """Every log format is proved by its own samples, and gets them."""
 
+import textwrap
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from bench.ingest.cast import CASTS
 from bench.ingest.dialect import Dialect, Sample, claimant, dialects, in_order, load, load_folder
 from bench.ingest.header import RUN_COLUMNS, TOPOLOGY_COLUMNS, declared_arguments
 from bench.ingest.quoted import read_quoted
 from bench.ingest.segments import Segments
+from bench.ingest.steps import NO_COLUMNS
 from bench.schema.errors import BenchError
 
+# What a number grammar gives, as SQL knows it.
+SQL = {
+    "human": "double",
+    "first": "double",
+    "instant": "double",
+    "inverse": "double",
+    "teraflops": "double",
+}
+SQL |= {"clock": "double", "count": "bigint", "epoch_ms": "timestamp"}
 SAMPLES = [(dialect, sample) for dialect in dialects() for sample in dialect.samples]
 IDS = [f"{dialect.name}-{dialect.samples.index(sample) + 1}" for dialect, sample in SAMPLES]
 
@@ -55,13 +68,14 @@ def test_the_special_format_comes_before_the_general_one() -> None:
 def test_iterations_have_columns_of_the_table(root: Path) -> None:
     ddl = (root / "schema" / "tables" / "004_series.sql").read_text().split("raw.timers")[0]
     for dialect in dialects():
-        if dialect.reads == "iteration":
-            assert isinstance(dialect.reader, Segments)
-            fields = [*dialect.reader.groups.values(), *dialect.reader.keys.values()]
-            for field in fields:
-                if field.column is None or field.column == "train_iters":
+        if dialect.reads in ("iteration", "part"):
+            groups = getattr(dialect.reader, "groups", {})
+            for field in [*groups.values(), *getattr(dialect.reader, "keys", {}).values()]:
+                column = field.column
+                if column is None or column in NO_COLUMNS or column.startswith("more."):
                     continue
-                assert f" {field.column} {field.type.upper()}" in ddl, field
+                if field.memory is None:
+                    assert f" {column} {SQL.get(field.type, field.type).upper()}" in ddl, field
 
 
 def test_arguments_have_columns_of_the_tables(root: Path) -> None:
@@ -179,3 +193,47 @@ def test_prose_is_no_log_line() -> None:
     assert (
         read_quoted("We take the elapsed time per iteration at iteration 2 | of each run") is None
     )
+
+
+def test_the_guide_shows_a_format_that_works(root: Path, tmp_path: Path) -> None:
+    text = (root / "docs" / "formats.md").read_text()
+    example = text.split("```toml\n")[1].split("```")[0]
+    dialect = load(write(tmp_path, textwrap.dedent(example), "mine.toml"))
+    assert dialect.samples[0].row["step_time_s"] == 0.5124
+
+
+def test_a_format_may_be_like_another(tmp_path: Path) -> None:
+    write(tmp_path, GOOD, "base.toml")
+    like = (
+        'title = "t"\nurl = "u"\nreads = "iteration"\nlike = "base"\nrequires = [["rate"]]\n'
+        '[keys]\nrate = { column = "samples_per_s", type = "human" }\n'
+        '[[sample]]\nline = "step 1 | time: 1.0 | rate: 2.5K |"\nsource = "template"\n'
+        "row = { iteration = 1, step_time_s = 0.001, samples_per_s = 2500.0 }\n"
+    )
+    write(tmp_path, like, "more.toml")
+    assert [dialect.name for dialect in load_folder(tmp_path)] == ["more", "base"]
+    with pytest.raises(BenchError, match="names no format beside it"):
+        load(write(tmp_path, like.replace('"base"', '"none"'), "none.toml"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("cast", "text", "value"),
+    [
+        ("human", "11.5K", 11500.0),
+        ("human", "x", None),
+        ("count", "85.8G", 85_800_000_000),
+        ("first", "567.6 (avg 568.0)", 567.6),
+        ("instant", "1460.8/1450.4", 1460.8),
+        ("instant", "1460.8/x", None),
+        ("inverse", "2.00", 0.5),
+        ("inverse", "0", None),
+        ("teraflops", "112.9TFLOPS", 112.9),
+        ("teraflops", "987.0GFLOPS", 0.987),
+        ("clock", "0:14:31.66", 871.66),
+        ("clock", "1:2:3:4", None),
+        ("epoch_ms", "0", datetime(1970, 1, 1)),
+        ("epoch_ms", "-1", None),
+    ],
+)
+def test_number_grammars(cast: str, text: str, value: object) -> None:
+    assert CASTS[cast](text) == value

@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.ingest.lines import read_lines
-from bench.ingest.log import LogRead, LogReader
+from bench.ingest.log import LogReader
+from bench.ingest.logread import LogRead
+from bench.ingest.steps import OPEN_STEPS
 from bench.schema.rows import Row
 from bench.schema.store import insert
 from bench.schema.warehouse import in_memory
@@ -71,7 +73,7 @@ REAL = [
     ("bigscience_excerpts/train__tr11-176B-ml__reshaping-log.md.excerpts.txt", 16, "running"),
     ("bigscience_excerpts/train__tr8b-104B__chronicles.md.excerpts.txt", 19, "running"),
     ("bigscience_excerpts/experiments__gpt2-16gb-nodes.md.excerpts.txt", 7, "running"),
-    ("bigscience_excerpts/train__tr1-13B-base__chronicles.md.excerpts.txt", 10, "oom"),
+    ("bigscience_excerpts/train__tr1-13B-base__chronicles.md.excerpts.txt", 10, "fail"),
     ("jubench/README.md.excerpts.txt", 5, "running"),
     ("jubench/DESCRIPTION.md.excerpts.txt", 5, "running"),
     ("nvidia_dgxc/llama3.1__README.md.excerpts.txt", 1, "ok"),
@@ -84,13 +86,13 @@ REAL = [
         "msft_megatron_deepspeed/"
         "random_ltd_gpt3-0.125B-tokendropping-graduallyIncrease-lr-3.0e-4.log",
         60,
-        "fail",
+        "cancelled",
     ),
     (
         "msft_megatron_deepspeed/"
         "random_ltd_gpt3-0.125B-tokendropping-graduallyIncrease-lr-3.0e-4_origin.log",
         16,
-        "fail",
+        "cancelled",
     ),
     ("megatron_cpu/fugaku_1proc.log", 5, "ok"),
     ("megatron_cpu/fugaku_dp2.log", 5, "ok"),
@@ -354,8 +356,9 @@ def test_rows_may_be_taken_early() -> None:
         taken += reader.take_rows().by_table.get("iterations", [])
         assert not reader.take_rows().by_table
     rest = reader.finish().rows.by_table
-    assert taken == rows(read(text), "iterations")
-    assert "iterations" not in rest and len(rest["runs"]) == 1
+    # The newest steps wait for other lines that may speak of them.
+    assert len(rest["iterations"]) == OPEN_STEPS and len(rest["runs"]) == 1
+    assert taken + rest["iterations"] == rows(read(text), "iterations")
 
 
 def test_what_is_no_log_gives_no_run() -> None:
@@ -415,10 +418,14 @@ def test_no_damage_raises(pieces: list[str | bytes]) -> None:
     ],
 )
 def test_a_long_line_takes_no_time(unit: str) -> None:
-    long = unit * (500_000 // len(unit))
-    begun = time.monotonic()
-    read(f"{header()}\n{BLOCK.splitlines()[0]}\n  data_path ...... {long}\n{long}\n{long}")
-    assert time.monotonic() - begun < 5
+    def processor_time(size: int) -> float:
+        long = unit * (size // len(unit))
+        begun = time.process_time()
+        read(f"{header()}\n{BLOCK.splitlines()[0]}\n  data_path ...... {long}\n{long}\n{long}")
+        return time.process_time() - begun
+
+    # Four times the line may take four times as long; a pattern that goes back takes sixteen.
+    assert processor_time(400_000) < 9 * processor_time(100_000) + 0.1
 
 
 def test_the_tables_take_every_row(data: Path) -> None:

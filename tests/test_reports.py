@@ -187,7 +187,7 @@ def test_the_ranking_is_by_tokens_a_second(swept: Path) -> None:
     for system in {row["System"] for row in rows}:
         own = [row for row in rows if row["System"] == system]
         assert [row for row in short if row["System"] == system] == own[:5]
-    assert f"the other {len(rows) - len(short)} timed runs: `--all`" in text
+    assert f"{len(rows) - len(short)} more timed: `--all`" in text
 
 
 def test_batch_sizes_compare(swept: Path) -> None:

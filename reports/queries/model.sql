@@ -7,8 +7,8 @@ SELECT count(*) AS rows,
     count(DISTINCT table_id) AS tables,
     count(*) FILTER (origin = 'log') AS logs,
     count(*) FILTER (origin = 'quote') AS quotes,
-    count(*) FILTER (step_time_s IS NOT NULL AND left_out IS NULL AND status = 'ok') AS timed,
-    count(*) FILTER (step_time_s IS NULL AND tflops IS NOT NULL AND left_out IS NULL AND status = 'ok') AS tflops_only,
+    count(*) FILTER (coalesce(step_time_s, tokens_per_s) IS NOT NULL AND left_out IS NULL AND status = 'ok') AS timed,
+    count(*) FILTER (step_time_s IS NULL AND tokens_per_s IS NULL AND tflops IS NOT NULL AND left_out IS NULL AND status = 'ok') AS tflops_only,
     count(*) FILTER (left_out = 'copy') AS copies,
     count(*) FILTER (left_out IS NOT NULL AND left_out <> 'copy' AND status IN ('ok', 'not_run')) AS damaged,
     count(*) FILTER (status NOT IN ('ok', 'not_run')) AS failed,
@@ -21,7 +21,7 @@ FROM selected;
 SELECT status, count(*) AS runs FROM selected WHERE status NOT IN ('ok', 'not_run') GROUP BY status ORDER BY status;
 
 -- name: shapes
-SELECT uri, list_sort(list_distinct(list(system))) AS systems, layers, hidden, list_sort(list_distinct(list(heads))) AS heads, seq_len,
+SELECT uri, size, list_sort(list_distinct(list(system))) AS systems, layers, hidden, list_sort(list_distinct(list(heads))) AS heads, seq_len,
     list_sort(list_distinct(list(gbs))) AS gbs,
     list_sort(list_distinct(list(tokens_per_step))) AS tokens_per_step,
     arg_min(params_computed, vocab_used) AS params_computed,
@@ -29,7 +29,7 @@ SELECT uri, list_sort(list_distinct(list(system))) AS systems, layers, hidden, l
     min(vocab_used) AS vocab_used, bool_and(vocab_assumed) AS vocab_assumed,
     arg_min(coalesce(model, size), line) AS label, count(*) AS rows, min(line) AS line
 FROM selected WHERE kind = 'measured'
-GROUP BY uri, layers, hidden, seq_len
+GROUP BY uri, size, layers, hidden, seq_len
 ORDER BY uri, line;
 
 -- name: shape_lines
@@ -37,10 +37,6 @@ SELECT DISTINCT s.uri, f.field, f.line
 FROM facts f JOIN selected s ON s.run_id = f.run_id
 WHERE f.field IN ('layers', 'hidden', 'heads', 'seq_len', 'gbs', 'params_b', 'size') AND f.line IS NOT NULL
 ORDER BY s.uri, f.field, f.line;
-
--- name: plans
-SELECT uri, line, value, unit, detail, raw FROM statements
-WHERE kind = 'plan' AND uri IN (SELECT uri FROM selected) ORDER BY uri, line;
 
 -- name: days_printed
 SELECT uri, line, value AS days, try_cast(detail['step_time_s'] AS DOUBLE) AS step_time_s, detail['step_time_s'] AS raw_time, raw
@@ -54,7 +50,7 @@ SELECT run_id, size, system, nodes, devices, world_size, dp, tp, pp, cp, mbs, gb
     d1($tokens, tokens_per_s) AS days, d1($tokens, tokens_per_s_high) AS days_low,
     d1($tokens, tokens_per_s_low) AS days_high, d1($tokens, tokens_per_s) * world_size AS device_days,
     time_is_marked, uri, line,
-    row_number() OVER (PARTITION BY system ORDER BY tokens_per_s DESC, uri, line) AS place,
+    row_number() OVER (PARTITION BY size, system ORDER BY tokens_per_s DESC, uri, line) AS place,
     count(*) OVER () AS timed
 FROM selected
 WHERE tokens_per_s IS NOT NULL AND left_out IS NULL AND status = 'ok' AND kind = 'measured' AND origin <> 'quote'
@@ -77,16 +73,16 @@ WHERE tflops IS NOT NULL AND recompute IS NOT NULL ORDER BY recompute;
 SELECT t.uri, t.table_id, t.number, t.heading_path, t.heading_lines, t.header_line, t.headings, t.columns,
     count(*) AS rows
 FROM tables t JOIN selected s ON s.table_id = t.table_id
-WHERE s.kind = 'measured'
+WHERE (s.kind = 'measured' OR $most = 0)
 GROUP BY ALL ORDER BY t.uri, t.header_line;
 
 -- name: sweep_rows
-SELECT s.table_id, s.line, s.status, s.status_reason, s.left_out, s.left_out_detail, s.flags, s.settings,
+SELECT s.table_id, s.line, s.kind, s.status, s.status_reason, s.left_out, s.left_out_detail, s.flags, s.settings,
     s.step_time_s, s.tflops, s.model_tflops, s.documented_aggregate, s.nodes, s.world_size, s.dp, s.tp, s.pp, s.cp, s.mbs,
     list(struct_pack(name := coalesce(c.name, ''), raw := c.raw, kind := c.kind, misfit := c.misfit) ORDER BY c.column_number)
         AS cells
 FROM selected s JOIN cells c ON c.table_id = s.table_id AND c.row_number = s.row_number
-WHERE s.kind = 'measured'
+WHERE (s.kind = 'measured' OR $most = 0)
 GROUP BY ALL ORDER BY s.table_id, s.line;
 
 -- name: sweep_context

@@ -32,12 +32,12 @@ CREATE OR REPLACE MACRO per(a, b) AS
 -- configurations.procs_per_node_stated: processes a node as stated
 -- configurations.nodes: nodes as stated, else devices / devices per node
 -- configurations.devices: devices as stated, else nodes x devices per node
--- configurations.procs_per_node: as stated, else devices per node, else what most rows of the table multiply out to, else 1
+-- configurations.procs_per_node: as stated, else devices per node, else what most rows of the table multiply out to, else 1 where TP x PP divides the nodes
 -- configurations.vocab_used: vocabulary in tokens, as stated, else GPT-2's 50257 padded (V1)
 -- configurations.vocab_assumed: whether the source states no vocabulary
 -- configurations.plain_mlp: whether formulas for an MLP of 4h without gate hold (F1 to F7, P1)
 -- configurations.world_size: processes: ranks, else devices, else nodes x processes a node, else the product
--- configurations.tokens_per_step: global batch size x sequence length, in tokens
+-- configurations.tokens_per_step: global batch size (stated, logged, or MBS x GA x DP) x sequence length, in tokens
 -- configurations.params_computed: parameters by P1
 -- configurations.params_without_embedding: parameters by P1N
 -- configurations.size: size label: as stated, else three digits of the parameters
@@ -67,7 +67,8 @@ WITH stated AS (
                                THEN s.devices // nullif(s.devices_per_node, 0) END)::BIGINT AS nodes,
         coalesce(s.devices, s.nodes::BIGINT * s.devices_per_node) AS devices,
         coalesce(s.procs_per_node, s.devices_per_node, i.implied_per_node,
-                 CASE WHEN s.nodes IS NOT NULL THEN 1 END) AS procs_per_node,
+                 CASE WHEN coalesce(s.nodes % nullif(s.tp::HUGEINT * s.pp * coalesce(s.cp, 1), 0) = 0, s.nodes IS NOT NULL)
+                      THEN 1 END) AS procs_per_node,
         coalesce(s.vocab, v1(50257, coalesce(s.tp, 1))) AS vocab_used,
         s.vocab IS NULL AS vocab_assumed,
         NOT coalesce(s.swiglu, false) AND coalesce(s.ffn_hidden = 4 * s.hidden::BIGINT, true) AS plain_mlp
@@ -76,7 +77,8 @@ WITH stated AS (
     SELECT f.*,
         coalesce(f.ranks, f.devices, try_cast(f.nodes::HUGEINT * f.procs_per_node AS BIGINT), f.product)
             AS world_size,
-        coalesce(f.gbs, try_cast(f.gbs_logged AS INTEGER))::BIGINT * f.seq_len AS tokens_per_step,
+        try_cast(coalesce(f.gbs, try_cast(f.gbs_logged AS INTEGER), f.mbs::HUGEINT * f.grad_accum * f.dp)
+                 * f.seq_len AS BIGINT) AS tokens_per_step,
         CASE WHEN plain_mlp THEN p1(f.layers, f.hidden, f.vocab_used, f.seq_len) END AS params_computed,
         CASE WHEN plain_mlp THEN p1n(f.layers, f.hidden) END AS params_without_embedding
     FROM filled f

@@ -36,6 +36,10 @@ UNION ALL
 SELECT run_id, 'topology', 'DP x TP x PP = ' || product || ', but ' || world_size || ' processes'
 FROM rows_of_tables WHERE product <> world_size AND coalesce(dp_replicate, dp_shard) IS NULL
 UNION ALL
+SELECT run_id, 'topology', 'TP x PP = ' || per_replica || ' does not divide ' || world_size || ' processes'
+FROM (SELECT *, tp::HUGEINT * pp * coalesce(cp, 1) AS per_replica FROM rows_of_tables)
+WHERE product IS NULL AND per_replica > 0 AND world_size % nullif(per_replica, 0) <> 0
+UNION ALL
 SELECT run_id, 'copy', 'same configuration and digits as ' || original FROM copies WHERE copy > 1
 UNION ALL
 SELECT run_id, 'finding', string_agg(title, '; ' ORDER BY rule, title)

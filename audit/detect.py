@@ -1,0 +1,158 @@
+"""Which formula, factor and divisor a table's TFLOPs follow, by the majority of its rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from .book import Document, Row, Table
+from .formulas import Reading, assumptions, divisor, flops, needs, readings, values_of
+from .interval import Interval, Printed, largest_agreement
+
+_SAMPLE = 40  # rows of a table that are tried with every reading
+_FITTED_ON = 60  # rows of a document that an unknown vocabulary is fitted on
+_VOCABULARY = Interval(8_000, 600_000)
+_HAIR = 1 + 1e-9
+_AVERAGED = 0.01  # what a mean over iterations may be off by
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """The reading of a table; `agree` of its `tested` rows fit, and `around` in its document."""
+
+    reading: Reading
+    agree: int
+    tested: int
+    around: int
+
+    @property
+    def certain(self) -> bool:
+        """Whether a row that does not fit contradicts a clear majority."""
+        return 3 * self.agree >= 2 * self.tested and (self.agree >= 3 or self.around >= 4)
+
+
+def testable(row: Row) -> bool:
+    """Whether it prints a time and TFLOPs that a formula may join."""
+    time, rate = row.time, row.tflops
+    return bool(time and rate and time.value > 0 and rate.value > 0 and not row.misfits)
+
+
+def time_of(row: Row) -> Interval:
+    """The printed time, rounded or cut off; of a mean with its allowance."""
+    assert row.time is not None, "only testable rows are asked"
+    return row.time.either.widened(_AVERAGED) if "averaged" in row.flags else row.time.either
+
+
+def expected(row: Row, reading: Reading, gbs: int | None = None) -> Interval | None:
+    """The TFLOPs that the printed time allows under a reading; None: it cannot be said."""
+    total, by = flops(row, reading, values_of(row, gbs)), divisor(row, reading)
+    if total is None or not by or row.time is None:
+        return None
+    return Interval(total / 1e12 / by, total / 1e12 / by) / time_of(row)
+
+
+def rate_of(row: Row, reading: Reading, rate: Printed | None = None) -> Interval:
+    """The TFLOPs as printed; a node's value is its processes' rounded value, times their number."""
+    rate = rate or row.tflops
+    assert rate is not None, "only testable rows are asked"
+    times = 1
+    if reading.divisor == "nodes" and row.nodes and row.world and row.world % row.nodes == 0:
+        times = row.world // row.nodes
+    return Interval(max(0.0, rate.value - times * rate.half), rate.value + times * rate.half)
+
+
+def fits(row: Row, reading: Reading, gbs: int | None = None) -> bool | None:
+    """Whether some time that prints as shown gives TFLOPs that print as shown; None: unknown."""
+    wanted = expected(row, reading, gbs)
+    return None if wanted is None else wanted.meets(rate_of(row, reading))
+
+
+def detect(document: Document) -> None:
+    """Set `detected` of every table of a document."""
+    samples = [[row for row in table.rows if testable(row)][:_SAMPLE] for table in document.tables]
+    everything = [row for rows in samples for row in rows]
+    if not everything:
+        return
+    tried = readings(everything)
+    counts = [_count(rows, tried) for rows in samples]
+    known = sum(max(count.values(), default=0) for count in counts)
+    if 3 * known < 2 * len(everything):
+        fitted = list(_fitted(tried, everything[:_FITTED_ON]))
+        tried += fitted
+        for count, rows in zip(counts, samples, strict=True):
+            count.update(_count(rows, fitted))
+    cost = {one: assumptions(everything[0], one) for one in tried}
+    tried.sort(key=lambda one: cost[one])  # stable: the likely ones stay first among equals
+    around: Counter[Reading] = Counter()
+    for count in counts:
+        around.update(count)
+    rank = {reading: place for place, reading in enumerate(tried)}
+    previous: Reading | None = None
+    for table, rows, count in zip(document.tables, samples, counts, strict=True):
+        if not rows:
+            continue
+        best = max(tried, key=lambda one: (count[one], one == previous, around[one], -rank[one]))
+        few = 2 * count[best] <= len(rows) and len(rows) > 1
+        stray = len(rows) <= 2 and around[best] < 4
+        if previous and around[previous] >= 4 and (few or stray):
+            best = previous
+        if around[best]:
+            _set(table, Detected(best, count[best], len(rows), around[best]))
+            previous = best
+
+
+def _set(table: Table, detected: Detected) -> None:
+    table.detected = detected
+    for row in table.rows:
+        row.vocab_fitted = detected.reading.vocab
+
+
+def _count(rows: Sequence[Row], tried: Sequence[Reading]) -> Counter[Reading]:
+    count: Counter[Reading] = Counter()
+    for row in rows:
+        values, limits = values_of(row), time_of(row)
+        known = {name for name, value in values.items() if value is not None}
+        rates: dict[str, tuple[float, float]] = {}
+        for reading in tried:
+            if not needs(reading.formula) <= known:
+                continue
+            total, by = flops(row, reading, values), divisor(row, reading)
+            if total is None or not by:
+                continue
+            if reading.divisor not in rates:
+                rate = rate_of(row, reading)
+                rates[reading.divisor] = rate.low, rate.high
+            low, high = rates[reading.divisor]
+            unit = total / 1e12 / by
+            if unit <= high * limits.high * _HAIR and low * limits.low <= unit * _HAIR:
+                count[reading] += 1
+    return count
+
+
+def _fitted(tried: Sequence[Reading], rows: Sequence[Row]) -> Iterator[Reading]:
+    """Readings with the vocabulary that most rows need, for one that nobody states."""
+    open_rows = [row for row in rows if row.vocab is None]
+    bases = {(one.formula, one.factor, one.divisor) for one in tried if one.vocab}
+    for formula, factor, by in sorted(bases, key=str) if len(open_rows) >= 4 else ():
+        needed = [_vocabulary(row, Reading(formula, factor, by)) for row in open_rows]
+        known = [interval for interval in needed if interval and interval.meets(_VOCABULARY)]
+        best = [known[place] for place in largest_agreement(known)]
+        if len(best) >= 4 and 2 * len(best) >= len(open_rows):
+            low, high = max(one.low for one in best), min(one.high for one in best)
+            middle = round((max(low, _VOCABULARY.low) + min(high, _VOCABULARY.high)) / 2)
+            yield Reading(formula, factor, by, middle, exact=True, fitted=True)
+
+
+def _vocabulary(row: Row, reading: Reading) -> Interval | None:
+    """The vocabulary at which a row fits: every formula is linear in it."""
+    values, by = values_of(row), divisor(row, reading)
+    lean, full = (
+        flops(row, Reading(reading.formula, reading.factor, reading.divisor, v, exact=True), values)
+        for v in (1, 1_000_001)
+    )
+    if lean is None or full is None or not by or full <= lean:
+        return None
+    needed = rate_of(row, reading) * time_of(row) * (by * 1e12)
+    slope = (full - lean) / 1e6
+    return Interval((needed.low - lean) / slope, (needed.high - lean) / slope)

@@ -1,0 +1,178 @@
+"""The formulas of schema/formulas as functions, and the readings of a row's TFLOPs they allow."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from ..schema.catalogue import formulas as described
+from .book import Row
+
+Shape = tuple[int, int, int]  # layers, hidden, heads
+_PLAIN = frozenset(("F1", "F2", "F3", "F7", "F9", "F10"))  # an MLP of 4h without gate
+_OF_PARAMETERS = ("F6", "F10")
+# Vocabularies that nobody states: GPT-2, BLOOM, Llama 1 and 2, Llama 3; Megatron's sample: 51200.
+_VOCABULARIES = (50257, 250680, 32000, 128256)
+_UNPADDED = (50257, 50304, 51200)
+_NAMES = {3: "without recompute (factor 3)", 4: "with recompute (factor 4)"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How TFLOPs may have been computed; factor 0 goes by the row's recompute."""
+
+    formula: str
+    factor: int | None = None
+    divisor: str = "world"
+    vocab: int | None = None
+    exact: bool = False  # the vocabulary is not padded to a multiple of 128 x TP
+    fitted: bool = False  # it is what most rows need, not one that is known
+
+    def __str__(self) -> str:
+        name = self.formula if self.factor in (None, 0) else f"{self.formula} x{self.factor}"
+        word = "vocabulary fitted to" if self.fitted else "vocabulary"
+        vocab = f", {word} {self.vocab}" if self.vocab else ""
+        return f"{name}{vocab}, per {'process' if self.divisor == 'world' else self.divisor}"
+
+    @property
+    def long(self) -> str:
+        """With what its factor means."""
+        return f"{self} {_NAMES.get(self.factor or 0, '')}".strip()
+
+
+@cache
+def function(formula: str) -> tuple[tuple[str, ...], Callable[..., float]]:
+    """Parameters of a formula and the formula itself, made from its SQL: one text, two uses."""
+    found = next(one for one in described() if one.name == formula)
+    code = f"lambda {', '.join(found.parameters)}: {found.expression}"
+    made: Callable[..., float] = eval(code, {"__builtins__": {}})  # our own file, arithmetic only
+    return found.parameters, made
+
+
+@cache
+def needs(formula: str) -> frozenset[str]:
+    """What a formula asks of a row, whatever the reading adds."""
+    names, _ = function(formula)
+    return frozenset(names) - {"v", "factor", "params"}
+
+
+def compute(formula: str, values: Mapping[str, float | None]) -> float | None:
+    """FLOP of one iteration; None when something it needs is unknown."""
+    names, call = function(formula)
+    given = [values.get(name) for name in names]
+    if None in given:
+        return None
+    return call(*given)
+
+
+@cache
+def shape_of(label: float | None) -> Shape | None:
+    """The shape that a size label (1e9 parameters) commonly stands for."""
+    if not label:
+        return None
+    text = (files(__package__ or "bench.audit") / "shapes.toml").read_text("utf-8")
+    for entry in tomllib.loads(text)["shape"]:
+        if abs(label / entry["label"] - 1) < 0.02:
+            return entry["layers"], entry["hidden"], entry["heads"]
+    return None
+
+
+def values_of(row: Row, gbs: int | None = None) -> dict[str, float | None]:
+    """What formulas may ask of a row, but for vocabulary and factor."""
+    layers, hidden, heads = row.layers, row.hidden, row.heads
+    if layers is None and hidden is None and (common := shape_of(row.params_b)):
+        layers, hidden, heads = common
+    heads = heads or 1
+    b = gbs or row.gbs
+    return {
+        "b": b,
+        "s": row.seq_len,
+        "l": layers,
+        "h": hidden,
+        "a": heads,
+        "g": row.kv_heads or heads,
+        "k": hidden / heads if hidden else None,
+        "ffn": row.ffn_hidden or (4 * hidden if hidden else None),
+        "gates": 3 if row.swiglu else 2,
+        "experts": 1,
+        "t": row.tp or 1,
+        "p": row.pp or 1,
+        "tokens": b * row.seq_len if b and row.seq_len else None,
+        "label": row.params_b * 1e9 if row.params_b else None,
+    }
+
+
+def flops(row: Row, reading: Reading, values: dict[str, float | None]) -> float | None:
+    """FLOP of one iteration by a reading; `values` are those of `values_of`."""
+    if reading.formula in _PLAIN and (row.swiglu or _odd_mlp(row)):
+        return None
+    v = row.vocab or reading.vocab
+    if v and not row.vocab and not reading.exact:
+        v = padded(v, row.tp or 1)
+    factor = reading.factor
+    if factor == 0:
+        factor = {"full": 4, "none": 3}.get(row.recompute or "")
+    more: dict[str, Any] = {"v": v, "factor": factor, "params": values["label"]}
+    if reading.formula in _OF_PARAMETERS:
+        more["params"] = _parameters(values, v) or values["label"]
+    return compute(reading.formula, {**values, **more})
+
+
+def divisor(row: Row, reading: Reading) -> int | None:
+    """How many units the job's FLOP/s are divided by."""
+    return {"world": row.world, "nodes": row.nodes, "job": 1}[reading.divisor]
+
+
+def padded(vocab: int, tp: int) -> int:
+    """A vocabulary as Megatron pads it (V1)."""
+    return math.ceil(vocab / (128 * tp)) * 128 * tp
+
+
+def readings(rows: list[Row]) -> list[Reading]:
+    """Every reading worth trying on these rows, the likely ones first."""
+    divisors = ["world"]
+    if any(row.nodes and row.world and row.nodes != row.world for row in rows):
+        divisors.append("nodes")
+    vocabularies: list[tuple[int | None, bool]] = []
+    if any(row.vocab for row in rows):
+        vocabularies.append((None, False))
+    vocabularies += [(vocab, False) for vocab in _VOCABULARIES]
+    vocabularies += [(vocab, True) for vocab in _UNPADDED]
+    found = [
+        Reading(formula, factor, by, vocab, exact)
+        for formula, factors in (
+            ("F2", (0, 4, 3)),
+            ("F8", (None,)),
+            ("F7", (None,)),
+            ("F12", (0, 4, 3)),
+            ("F9", (None,)),
+            ("F10", (None,)),
+        )
+        for factor in factors
+        for by in divisors
+        for vocab, exact in vocabularies
+    ]
+    plain = [Reading("F3", factor, by) for factor in (0, 4, 3) for by in divisors]
+    plain += [Reading(formula, None, by) for formula in ("F4", "F5") for by in divisors]
+    plain += [Reading("F6", None, by, vocab) for by in divisors for vocab, _ in vocabularies[:2]]
+    return [*found, *plain]
+
+
+def assumptions(row: Row, reading: Reading) -> int:
+    """How much a reading takes for granted that a row does not state."""
+    names, _ = function(reading.formula)
+    shape = ("l" in names or reading.formula in _OF_PARAMETERS) and row.layers is None
+    return 2 * shape + (reading.vocab is not None) + 4 * reading.fitted
+
+
+def _odd_mlp(row: Row) -> bool:
+    return bool(row.ffn_hidden and row.hidden and row.ffn_hidden != 4 * row.hidden)
+
+
+def _parameters(values: Mapping[str, float | None], vocab: int | None) -> float | None:
+    return compute("P1", {**values, "v": vocab})

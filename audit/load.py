@@ -1,0 +1,124 @@
+"""The warehouse -> the book that the rules read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+from ..ingest.context import configuration
+from ..schema.warehouse import Warehouse
+from .book import Book, Document, Row, Table
+from .interval import Printed
+
+_FOUND = ("env", "printed", "misfits", "unshifted", "vocab_fitted")
+_FIELDS = [f.name for f in fields(Row) if f.name not in _FOUND]
+_SPECIAL = {
+    "table_id": "c.table_id",
+    "number": "c.row_number",
+    "nodes": "coalesce(c.nodes_stated, c.nodes)",
+    "devices": "c.devices_stated",
+    "world": "c.world_size",
+    "procs_stated": "c.procs_per_node_stated IS NOT NULL",
+    "sharded": "coalesce(c.dp_replicate, c.dp_shard) IS NOT NULL",
+}
+
+
+def load(warehouse: Warehouse, uris: Sequence[str] | None = None, model: str | None = None) -> Book:
+    """Every document with its rows in order, or those of `uris` or of one size label."""
+    rows = _rows(warehouse, model)
+    tables = {
+        table["table_id"]: Table(
+            table["uri"],
+            table["table_id"],
+            table["header_line"],
+            tuple(table["columns"]),
+            tuple(table["headings"]),
+            tuple(table["heading_path"]),
+        )
+        for table in warehouse.dicts(
+            "SELECT * FROM tables WHERE number IS NOT NULL ORDER BY uri, header_line"
+        )
+    }
+    sources = "SELECT DISTINCT uri FROM runs WHERE origin = 'log' ORDER BY uri"
+    documents = {uri: Document(uri) for (uri,) in warehouse.rows(sources) if model is None}
+    quotes: dict[str, Table] = {}
+    for row in rows:
+        documents.setdefault(row.uri, Document(row.uri))
+        if row.table_id in tables:
+            tables[row.table_id].rows.append(row)
+        elif row.origin == "quote":
+            quotes.setdefault(row.uri, Table(row.uri, None, row.line, (), (), ())).rows.append(row)
+    for table in (*quotes.values(), *tables.values()):
+        if table.rows:
+            documents[table.uri].tables.append(table)
+    _add_stated(warehouse, documents)
+    wanted = None if uris is None else set(uris)
+    kept = [one for uri, one in sorted(documents.items()) if wanted is None or uri in wanted]
+    return Book(warehouse, kept)
+
+
+def _rows(warehouse: Warehouse, model: str | None) -> list[Row]:
+    chosen = ", ".join(f"{_SPECIAL.get(name, f'c.{name}')} AS {name}" for name in _FIELDS)
+    where = "c.origin IN ('row', 'quote')"
+    given: list[object] = []
+    if model is not None:
+        where += " AND (c.size = ? OR label_params_b(c.size) = label_params_b(?))"
+        given = [model, model]
+    _, found = warehouse.table(
+        f"SELECT {chosen} FROM configurations c WHERE {where} ORDER BY c.uri, c.line", given
+    )
+    rows = [Row(*values) for values in found]
+    by_id = {row.run_id: row for row in rows}
+    for row in rows:
+        row.flags = tuple(row.flags or ())
+        row.misfits = "misfit" in row.flags
+    _add_measured(warehouse, by_id)
+    _add_quoted(warehouse, by_id)
+    _add_env(warehouse, by_id)
+    return rows
+
+
+def _add_measured(warehouse: Warehouse, by_id: dict[str, Row]) -> None:
+    query = """SELECT run_id, metric, value, (high - low) / 2, unit, scope, raw
+               FROM measurements WHERE isfinite(value) AND value >= 0
+               QUALIFY row_number() OVER (PARTITION BY run_id, metric ORDER BY line, raw) = 1"""
+    for run_id, metric, value, half, unit, scope, raw in warehouse.rows(query):
+        if run_id in by_id:
+            by_id[run_id].printed[metric] = Printed(value, half, unit, scope, raw)
+
+
+def _add_quoted(warehouse: Warehouse, by_id: dict[str, Row]) -> None:
+    """A quoted log line prints its numbers in iterations; digits as such lines have them."""
+    query = """SELECT i.run_id, i.step_time_s, i.tflops, i.samples_per_s
+               FROM iterations i JOIN runs r USING (run_id) WHERE r.origin = 'quote'"""
+    for run_id, time, tflops, samples in warehouse.rows(query):
+        row = by_id.get(run_id)
+        for name, value in (("step_time_s", time), ("tflops", tflops), ("samples_per_s", samples)):
+            if row is not None and value is not None:
+                row.printed[name] = Printed(value, half_of(value), raw=repr(value))
+
+
+def half_of(value: float) -> float:
+    """Half the last digit of the shortest text of a number; zeros at its end are not known."""
+    text = repr(value)
+    decimals = len(text.partition(".")[2]) if "e" not in text and not text.endswith(".0") else 0
+    return float(0.5 * 10.0**-decimals)
+
+
+def _add_env(warehouse: Warehouse, by_id: dict[str, Row]) -> None:
+    query = """SELECT run_id, list(name || '=' || coalesce(value, '') ORDER BY name, value)
+               FROM env_flags GROUP BY run_id"""
+    for run_id, flags in warehouse.rows(query):
+        if run_id in by_id:
+            by_id[run_id].env = tuple(flags)
+
+
+def _add_stated(warehouse: Warehouse, documents: dict[str, Document]) -> None:
+    """What context lines set, also where a column of the table goes before it."""
+    query = """SELECT DISTINCT r.uri, f.line, f.raw FROM facts f JOIN runs r ON r.run_id = f.run_id
+               WHERE r.origin IN ('row', 'quote') AND f.line IS NOT NULL ORDER BY ALL"""
+    for uri, line, raw in warehouse.rows(query):
+        if uri in documents:
+            found: list[Any] = configuration(raw, line)
+            documents[uri].stated += [(f.field, f.value, line) for f in found if f.value]

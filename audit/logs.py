@@ -1,0 +1,66 @@
+"""The logged intervals of logs, for the rules that check lines against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+from .book import Book
+
+_QUERY = """
+    SELECT r.uri, i.run_id, i.segment, i.iteration, coalesce(i.interval_length, 1), i.line,
+        i.step_time_s, i.samples_per_s, i.tokens_per_s, i.tflops, i.consumed_samples,
+        i.consumed_tokens, i.gbs, i.seq_len
+    FROM iterations i JOIN runs r USING (run_id)
+    WHERE r.origin = 'log' ORDER BY r.uri, r.line, i.line"""
+
+
+class Step(NamedTuple):
+    """One logged interval."""
+
+    uri: str
+    run_id: str
+    segment: int
+    iteration: int
+    length: int
+    line: int
+    time: float | None
+    samples: float | None
+    tokens: float | None
+    tflops: float | None
+    consumed: int | None
+    consumed_tokens: int | None
+    gbs: int | None
+    seq_len: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A run of a log with what its header states and its intervals."""
+
+    uri: str
+    run_id: str
+    line: int
+    gbs: int | None
+    seq_len: int | None
+    world: int | None
+    steps: tuple[Step, ...]
+
+
+def logs(book: Book) -> Iterator[Log]:
+    """Every run of a log that the book covers, in order."""
+    wanted = {document.uri for document in book.documents}
+    head = {
+        run_id: (uri, line, gbs, seq_len, world)
+        for run_id, uri, line, gbs, seq_len, world in book.warehouse.rows(
+            "SELECT run_id, uri, line, gbs, seq_len, world_size FROM configurations WHERE origin "
+            "= 'log'"
+        )
+    }
+    steps = (Step(*row) for row in book.warehouse.rows(_QUERY))
+    for run_id, found in groupby(steps, key=lambda step: step.run_id):
+        uri, line, gbs, seq_len, world = head.get(run_id, ("", 0, None, None, None))
+        if uri in wanted:
+            yield Log(uri, run_id, line, gbs, seq_len, world, tuple(found))

@@ -1,0 +1,61 @@
+"""A plain model of device memory: model states, activations and logits (physics.md 7.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import median
+
+from .book import Row
+
+_GB = {
+    "GB": 1.0,
+    "GiB": 1.073741824,
+    "MB": 1e-3,
+    "MiB": 1.048576e-3,
+    "TB": 1e3,
+    "TiB": 1099.511627776,
+    "KB": 1e-6,
+    "KiB": 1.024e-6,
+    "bytes": 1e-9,
+}
+_BASE = 1.5  # GB that context and libraries take
+
+
+def gigabytes(row: Row) -> float | None:
+    """The printed memory in GB."""
+    printed = row.memory
+    scale = _GB.get(printed.unit or "GB") if printed else None
+    return printed.value * scale if printed and scale else None
+
+
+def predicted(row: Row) -> float | None:
+    """What the first pipeline stage needs, in GB; None where the row says too little."""
+    dp = row.data_parallel
+    if not (row.layers and row.hidden and row.seq_len and row.mbs and dp and row.tp):
+        return None
+    t, p, h, s, b = row.tp, row.pp or 1, row.hidden, row.seq_len, row.mbs
+    v, a = row.vocab or row.vocab_fitted or 50304, row.heads or max(1, h // 128)
+    states = {0: 16.0, 2: 2 + 14 / dp, 3: 16 / dp}.get(row.zero_stage or 1, 4 + 12 / dp)
+    if row.zero_stage == 0:
+        states = 16.0
+    parameters = 12 * h * h * row.layers / (p * t) + v * h / t
+    flying = min(p, max(1, (row.gbs or b * dp) // (b * dp)))
+    kept = 2 * s * b * h * row.layers / p * flying
+    layer = s * b * h * (10 + 24 / t + 5 * a * s / (h * t))
+    if row.recompute == "none":
+        kept = s * b * h * (10 + 24 / t + 5 * a * s / (h * t)) * row.layers / p * flying
+    return (parameters * states + kept + layer + 6 * s * b * v / t) / 1e9 + _BASE
+
+
+def ratio(row: Row, **changed: int) -> float | None:
+    """Printed memory over predicted."""
+    need = predicted(replace(row, **changed) if changed else row)  # type: ignore[arg-type]
+    have = gigabytes(row)
+    return have / need if have and need else None
+
+
+def usual(rows: Sequence[Row]) -> float | None:
+    """The median ratio of rows, where there are enough of them."""
+    found = [one for row in rows if (one := ratio(row))]
+    return median(found) if len(found) >= 5 else None

@@ -1,0 +1,153 @@
+"""Findings as data: JSON objects, SARIF 2.1, annotations of GitHub."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from .finding import Finding, Place
+from .rule import rules
+
+COLUMNS = ("severity", "rule", "where", "what", "evidence", "suggestion")
+_LEVELS = {"error": "error", "warning": "warning", "note": "note"}
+_GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
+_SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+
+
+def rows(findings: Sequence[Finding]) -> list[tuple[object, ...]]:
+    """One row a finding, for listings."""
+    return [
+        (
+            f"{one.severity} (closed)" if one.closed else one.severity,
+            ", ".join(one.rules),
+            where(one),
+            one.message,
+            one.evidence,
+            f"closed: {one.closed}" if one.closed else one.suggestion,
+        )
+        for one in findings
+    ]
+
+
+def where(finding: Finding) -> str:
+    """File and lines of a finding, in short."""
+    lines = sorted({cell.line for cell in finding.cells})
+    shown = ",".join(map(str, lines[:6])) + ("..." if len(lines) > 6 else "")
+    column = finding.cells[0].column
+    return f"{finding.uri}:{shown}" + (f":{column}" if len(lines) == 1 and column else "")
+
+
+def objects(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    """One object a finding."""
+    return [
+        {
+            "rule": one.rule,
+            "rules": list(one.rules),
+            "severity": one.severity,
+            "confidence": one.confidence,
+            "file": one.uri,
+            "line": one.line,
+            "column": one.cells[0].column,
+            "message": one.message,
+            "evidence": one.evidence,
+            "suggestion": one.suggestion or None,
+            "cells": [_cell(cell) for cell in one.cells],
+            "closed": one.closed or None,
+        }
+        for one in findings
+    ]
+
+
+def as_json(findings: Sequence[Finding]) -> str:
+    """A list of objects."""
+    return json.dumps(objects(findings), indent=2, ensure_ascii=False) + "\n"
+
+
+def as_github(findings: Sequence[Finding]) -> str:
+    """Workflow commands, which GitHub shows beside the lines of a pull request."""
+    return "".join(
+        f"::{_GITHUB[one.severity]} file={_value(one.uri)},line={one.line}"
+        f"{f',col={one.cells[0].column}' if one.cells[0].column else ''},"
+        f"title={_value(f'{one.rule} {one.message}')}::{_data(_sentence(one))}\n"
+        for one in findings
+        if not one.closed
+    )
+
+
+def as_sarif(findings: Sequence[Finding], version: str) -> str:
+    """A SARIF 2.1.0 log with one run."""
+    driver = {
+        "name": "bench audit",
+        "semanticVersion": version,
+        "rules": list(_rules(findings).values()),
+    }
+    places = list(_rules(findings))
+    results = [_result(one, places.index(one.rule)) for one in findings]
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def _rules(findings: Sequence[Finding]) -> dict[str, dict[str, Any]]:
+    known = {rule.id: rule for rule in reversed(rules())}
+    found: dict[str, dict[str, Any]] = {}
+    for name in sorted({*known, *(one.rule for one in findings)}):
+        rule = known.get(name)
+        found[name] = {"id": name}
+        if rule:
+            found[name] |= {
+                "shortDescription": {"text": rule.title},
+                "fullDescription": {"text": f"{rule.tests}. Threshold: {rule.threshold}."},
+                "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+            }
+    return found
+
+
+def _result(one: Finding, index: int) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "ruleId": one.rule,
+        "ruleIndex": index,
+        "level": _LEVELS[one.severity],
+        "message": {"text": _sentence(one)},
+        "locations": [_location(one.cells[0])],
+        "properties": {"confidence": one.confidence, "rules": list(one.rules)},
+    }
+    if one.cells[1:]:
+        result["relatedLocations"] = [_location(cell) for cell in one.cells[1:]]
+    if one.closed:
+        result["suppressions"] = [{"kind": "inSource", "justification": one.closed}]
+    return result
+
+
+def _location(cell: Place) -> dict[str, Any]:
+    region: dict[str, Any] = {"startLine": cell.line}
+    if cell.column:
+        region["startColumn"] = cell.column
+        region["endColumn"] = cell.column + len(cell.text)
+    place = {"artifactLocation": {"uri": _uri(cell.uri)}, "region": region}
+    return {"physicalLocation": place}
+
+
+def _uri(path: str) -> str:
+    from urllib.parse import quote
+
+    return quote(path, safe="/:.~-_")
+
+
+def _cell(cell: Place) -> dict[str, Any]:
+    return {"file": cell.uri, "line": cell.line, "column": cell.column, "text": cell.text}
+
+
+def _sentence(one: Finding) -> str:
+    said = f"{one.message}: {one.evidence}" if one.evidence else one.message
+    return f"{said}. Suggestion: {one.suggestion}" if one.suggestion else said
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _value(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

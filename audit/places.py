@@ -1,0 +1,107 @@
+"""Where findings stand: the cell's text and first character, and what a document closes itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ..schema.warehouse import Warehouse
+from .finding import Finding, Place
+
+_CLOSED = re.compile(
+    r"<!--\s*bench[ -]audit:\s*(?:ok|closed?)\s+(R\d+[a-z]?)(?:\s+l\.(\d+))?\s*:?\s*(.*?)\s*-->",
+    re.I,
+)
+_CELL = re.compile(r"(?:\\.|[^|\\])*")
+Cells = dict[tuple[str, int], dict[str, tuple[int, str]]]
+
+
+def placed(warehouse: Warehouse, findings: Sequence[Finding], root: Path) -> list[Finding]:
+    """The findings with text and column of every doubted cell; files lie below `root`."""
+    uris = sorted({cell.uri for one in findings for cell in one.cells})
+    lines = {uri: _read(root / uri) for uri in uris}
+    cells = _cells(warehouse, findings)
+    found = []
+    for one in findings:
+        places = tuple(_placed(cell, cells, lines[cell.uri]) for cell in one.cells)
+        found.append(replace(one, cells=places, closed=_closed(one, lines[one.uri])))
+    return found
+
+
+def _read(path: Path) -> list[str]:
+    try:
+        return path.read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+
+
+def _cells(warehouse: Warehouse, findings: Sequence[Finding]) -> Cells:
+    """Column number and text of the cells of every doubted line."""
+    by_uri: dict[str, set[int]] = {}
+    for one in findings:
+        for cell in one.cells:
+            by_uri.setdefault(cell.uri, set()).add(cell.line)
+    found: Cells = {}
+    query = """SELECT c.line, c.column_number, c.name, c.raw
+               FROM cells c JOIN tables t USING (table_id)
+               WHERE t.uri = ? AND list_contains(?::BIGINT[], c.line)"""
+    for uri, wanted in by_uri.items():
+        for line, number, name, raw in warehouse.rows(query, [uri, sorted(wanted)]):
+            row = found.setdefault((uri, line), {})
+            row.setdefault(name or f"#{number}", (number, raw))
+            row[f"#{number}"] = (number, raw)
+    return found
+
+
+def _placed(place: Place, cells: Cells, lines: Sequence[str]) -> Place:
+    text = lines[place.line - 1] if 0 < place.line <= len(lines) else ""
+    found = cells.get((place.uri, place.line), {}).get(place.name) if place.name else None
+    if found is None:
+        whole = place.text or text.strip()
+        at = text.find(whole) if whole else -1
+        return replace(place, text=whole, column=at + 1 if at >= 0 else None)
+    number, raw = found
+    return replace(place, text=raw, column=_column(text, number, raw))
+
+
+def _column(line: str, number: int, raw: str) -> int | None:
+    """First character of the n-th cell, from 1; of an empty cell the place where it would stand."""
+    if "|" not in line:
+        return _of_separated(line, number, raw)
+    start = len(line) - len(line.lstrip())
+    if line[start : start + 1] == "|":
+        start += 1
+    for _ in range(number - 1):
+        found = _CELL.match(line, start)
+        start = found.end() + 1 if found else len(line)
+    if start > len(line):
+        return None
+    at = line.find(raw, start) if raw else start
+    return at + 1 if at >= 0 else None
+
+
+def _of_separated(line: str, number: int, raw: str) -> int | None:
+    """The same in a line of CSV or TSV; separators within quotes do not count."""
+    separator = max("\t;,", key=line.count)
+    quoted, seen, start = False, 1, 0
+    for place, letter in enumerate(line):
+        if seen == number:
+            break
+        quoted ^= letter == '"'
+        if letter == separator and not quoted:
+            seen, start = seen + 1, place + 1
+    at = line.find(raw, start) if seen == number else -1
+    return at + 1 if at >= 0 else None
+
+
+def _closed(finding: Finding, lines: Sequence[str]) -> str:
+    """The reason that a comment of the document gives for this finding to be closed."""
+    doubted = {cell.line for cell in finding.cells}
+    for line in lines:
+        for rule, number, reason in _CLOSED.findall(line):
+            named = rule.lower() in (one.lower() for one in finding.rules)
+            if named and (not number or int(number) in doubted):
+                return reason or "closed by a comment"
+    return ""

@@ -1,0 +1,210 @@
+"""Single changes that make a row fit the formula of its table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from .book import Document, Row, Table
+from .detect import expected, fits, rate_of, time_of
+from .formulas import Reading, readings
+from .interval import Interval, Printed
+
+_UNITS = ((1e-3, "ms"), (1e3, "s for ms"), (60.0, "min"), (3600.0, "h"))
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A change: its kind, the cells in doubt, what is suggested and what shows it."""
+
+    kind: str
+    names: tuple[str, ...]
+    suggestion: str
+    evidence: str
+
+
+def explain(document: Document, table: Table, row: Row, reading: Reading) -> list[Repair]:
+    """The changes that explain a row, those of the likeliest kind only."""
+    for kind in (_context, _other_formula, _other_row, _other_unit, _copied):
+        found = list(kind(document, table, row, reading))
+        if found:
+            return found
+    return []
+
+
+def with_value(row: Row, name: str, value: int) -> Row:
+    """The row with one cell changed, and the processes that follow from it."""
+    changed = replace(row)
+    setattr(changed, name, value)
+    if name in ("nodes", "devices") and row.world:
+        per = row.world / (getattr(row, name) or 1)
+        changed.world = round(value * per)
+    return changed
+
+
+def _context(document: Document, table: Table, row: Row, reading: Reading) -> Iterator[Repair]:
+    """Another value of the same field, stated by the text around."""
+    for name in ("gbs", "seq_len", "layers", "hidden"):
+        seen = set()
+        for field, text, line in reversed(document.stated):
+            if field != name or not text.isdigit() or line > row.line or text in seen:
+                continue
+            seen.add(text)
+            value = int(text)
+            if value != getattr(row, name) and fits(with_value(row, name, value), reading):
+                was = _needed(row, reading)
+                yield Repair(
+                    "context",
+                    (name,) if name in table.columns else ("tflops",),
+                    f"{_title(name)}={value}",
+                    f"{_title(name)} {getattr(row, name)} would be {was} TFLOPs; "
+                    f"l.{line} says {value}, which gives the printed {_printed(row)}",
+                )
+                break
+
+
+def _other_formula(
+    document: Document, table: Table, row: Row, reading: Reading
+) -> Iterator[Repair]:
+    """Another formula that the row fits to the last digit; one the document uses goes first."""
+    used = [t.detected.reading for t in document.tables if t.detected and t.detected.agree]
+    switched = [replace(reading, factor=factor) for factor in (3, 4) if reading.factor is not None]
+    tried = [*dict.fromkeys(used), *switched]
+    if row.tflops and row.tflops.digits >= 4:  # fewer digits fit some formula by chance
+        vocab = reading.vocab
+        tried += [one for one in readings([row]) if one.vocab in (None, vocab)]
+    for other in dict.fromkeys(tried):
+        differs = (other.formula, other.factor) != (reading.formula, reading.factor)
+        same_factor = other.factor in (0, reading.factor) and other.formula == reading.formula
+        if differs and not same_factor and fits(row, other) and not _same(row, other, reading):
+            yield Repair(
+                "formula",
+                ("tflops",),
+                f"TFLOPs {_needed(row, reading)} for comparison",
+                f"{reading} gives {_needed(row, reading)} TFLOPs; {other.long} gives the printed "
+                f"{_printed(row)}: another formula epoch",
+            )
+            return
+
+
+def _same(row: Row, first: Reading, second: Reading) -> bool:
+    one, two = expected(row, first), expected(row, second)
+    return bool(one and two and abs(one.middle / two.middle - 1) < 1e-6)
+
+
+def _other_row(document: Document, table: Table, row: Row, reading: Reading) -> Iterator[Repair]:
+    """The value of another row of the table, as when cells slip a line."""
+    for name in ("nodes", "devices", "gbs", "layers", "hidden", "seq_len"):
+        if name not in table.columns or getattr(row, name) is None:
+            continue
+        near = table.near(row)
+        values = dict.fromkeys(getattr(other, name) for other in near)
+        for value in values:
+            if not value or value == getattr(row, name):
+                continue
+            if fits(with_value(row, name, value), reading):
+                owner = next(other for other in near if getattr(other, name) == value)
+                yield Repair(
+                    "row",
+                    (name, "step_time", "tflops"),
+                    f"{_title(name)}={value}, as l.{owner.line} has",
+                    f"{_printed_time(row)} with {_title(name)} {getattr(row, name)} would be "
+                    f"{_needed(row, reading)} TFLOPs; {_printed(row)} fits {value}, that of "
+                    f"l.{owner.line}",
+                )
+
+
+def _other_unit(document: Document, table: Table, row: Row, reading: Reading) -> Iterator[Repair]:
+    time, wanted = row.time, expected(row, reading)
+    if time is None or wanted is None:
+        return
+    for scale, name in _UNITS:
+        moved = Printed(time.value * scale, time.half * scale, time.unit)
+        if fits(replace(row, printed={**row.printed, "step_time_s": moved}), reading):
+            yield Repair(
+                "unit",
+                ("step_time",),
+                f"Sec/it {moved.value:g}",
+                f"{_printed_time(row)} would be {_needed(row, reading)} TFLOPs; it fits as {name}",
+            )
+    per = row.world // row.nodes if row.nodes and row.world else 1
+    for scale, name in ((per, "a node"), (row.world or 1, "the job")):
+        if scale > 1 and (wanted * float(scale)).meets(rate_of(row, reading)):
+            yield Repair(
+                "unit",
+                ("tflops",),
+                f"TFLOPs {_needed(row, reading)}",
+                f"{_printed(row)} fits as the TFLOPs of {name}, not of one process",
+            )
+
+
+def _copied(document: Document, table: Table, row: Row, reading: Reading) -> Iterator[Repair]:
+    """A time or TFLOPs that a neighbour has too, to the last digit."""
+    near = table.near(row)
+    for metric, name in (("step_time_s", "step_time"), ("tflops", "tflops")):
+        mine = row.printed[metric]
+        for other in near:
+            if metric not in other.printed or mine.digits < 3:
+                continue
+            if other.printed[metric].value == mine.value and fits(other, reading):
+                yield Repair(
+                    "copy",
+                    (name,),
+                    suggestion(row, reading, name),
+                    f"{mine.value:g} is what l.{other.line} has, and there it fits",
+                )
+                break
+
+
+def suggestion(row: Row, reading: Reading, name: str) -> str:
+    """The value of one of the two that makes the other right."""
+    if name == "tflops":
+        return f"TFLOPs {_needed(row, reading)}"
+    time = needed_time(row, reading)
+    return f"Sec/it {_between(time)}" if time else ""
+
+
+def needed_time(row: Row, reading: Reading) -> Interval | None:
+    """The times at which the printed TFLOPs are right."""
+    wanted = expected(row, reading)
+    if wanted is None:
+        return None
+    limits = time_of(row)
+    total = Interval(wanted.low * limits.high, wanted.low * limits.high)
+    return total / rate_of(row, reading)
+
+
+def _between(span: Interval) -> str:
+    if span.high <= 0 or (span.high - span.low) / span.high < 0.002:
+        return f"{span.middle:.6g}"
+    return f"about {span.middle:.4g} ({span.low:.4g} to {span.high:.4g})"
+
+
+def _needed(row: Row, reading: Reading) -> str:
+    wanted, rate, time = expected(row, reading), row.tflops, row.time
+    if wanted is None or rate is None or time is None:
+        return "?"
+    exact = wanted.low * time_of(row).high / time.value
+    return number(exact, rate.half)
+
+
+def number(value: float, half: float) -> str:
+    """A value with as many decimals as a printed one."""
+    decimals = 0
+    while half < 0.4999 * 10**-decimals and decimals < 6:
+        decimals += 1
+    return f"{value:.{decimals}f}"
+
+
+def _printed(row: Row) -> str:
+    return row.tflops.raw or f"{row.tflops.value:g}" if row.tflops else ""
+
+
+def _printed_time(row: Row) -> str:
+    return f"{row.time.value:g} s" if row.time else ""
+
+
+def _title(name: str) -> str:
+    from .topology import TITLES
+
+    return TITLES.get(name, name)

@@ -1,0 +1,97 @@
+"""R11: size labels against the parameters of the shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..book import Book, Row, Table
+from ..finding import Finding
+from ..formulas import compute, padded
+from ..rule import Rule
+
+_OFF = 0.10
+
+
+def check(book: Book) -> Iterator[Finding]:
+    """Labels off both the parameters with and without embedding, and two labels of one model."""
+    for document in book.documents:
+        odd = [
+            (row, sizes) for row in document.rows if (sizes := _sizes(row)) and _differs(row, sizes)
+        ]
+        by_label: dict[tuple[str | None, tuple[float, float]], list[Row]] = {}
+        for row, sizes in odd:
+            by_label.setdefault((row.model, sizes), []).append(row)
+        for (label, sizes), rows in by_label.items():
+            yield Finding(
+                ("R11",),
+                "warning",
+                "medium",
+                "the size label does not fit the shape",
+                f"{rows[0].layers} layers of {rows[0].hidden} have {sizes[0]:.4g}B parameters "
+                "without and "
+                f"{sizes[1]:.4g}B with embedding, labelled {label}",
+                tuple(row.at("size") for row in rows),
+                f"{sizes[0]:.3g}B ({sizes[1]:.3g}B with embedding)",
+            )
+        for table in document.tables:
+            yield from _two_labels(table)
+
+
+def _sizes(row: Row) -> tuple[float, float] | None:
+    """Parameters in 1e9 without and with embedding."""
+    if row.swiglu or (row.ffn_hidden and row.hidden and row.ffn_hidden != 4 * row.hidden):
+        return None
+    if row.kv_heads and row.kv_heads != row.heads:
+        return None
+    vocab = row.vocab or (padded(row.vocab_fitted, row.tp or 1) if row.vocab_fitted else None)
+    shape = {"l": row.layers, "h": row.hidden, "s": row.seq_len or 0, "v": vocab or 50304}
+    without, whole = compute("P1N", shape), compute("P1", shape)
+    return (without / 1e9, whole / 1e9) if without and whole else None
+
+
+def _differs(row: Row, sizes: tuple[float, float]) -> bool:
+    label = row.params_b
+    return bool(label) and not sizes[0] * (1 - _OFF) <= (label or 0) <= sizes[1] * (1 + _OFF)
+
+
+def _two_labels(table: Table) -> Iterator[Finding]:
+    """Two labels whose time x TFLOPs x processes / GBS is the same: the same model."""
+    from ..detect import testable, time_of
+
+    work: dict[str, float] = {}
+    first: dict[str, Row] = {}
+    for row in table.rows:
+        if not (testable(row) and row.model and row.gbs and row.world and row.layers is None):
+            continue
+        assert row.tflops is not None and row.time is not None
+        if row.tflops.digits < 4 or time_of(row).high / time_of(row).low > 1.001:
+            continue
+        work.setdefault(row.model, row.tflops.value * row.time.value * row.world / row.gbs)
+        first.setdefault(row.model, row)
+    labels = sorted(work)
+    for place, one in enumerate(labels):
+        for two in labels[place + 1 :]:
+            if abs(work[one] / work[two] - 1) < 2e-4:
+                yield Finding(
+                    ("R11",),
+                    "warning",
+                    "high",
+                    "one model under two labels",
+                    f"{one} (l.{first[one].line}) and {two} (l.{first[two].line}) have the same "
+                    "work a sequence: "
+                    f"{work[one]:.5g} TFLOP",
+                    (first[one].at("size"), first[two].at("size")),
+                    "one label for both",
+                )
+
+
+RULE = Rule(
+    "R11",
+    120,
+    "Size labels",
+    "a label lies between the parameters without and with embedding; one model has one label",
+    "10% outside (labels round: 1.3B for 1.21B to 1.32B); two labels of one work a sequence "
+    "within 0.02%",
+    "warning",
+    check,
+)

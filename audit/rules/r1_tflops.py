@@ -1,0 +1,149 @@
+"""R1: TFLOPs against time, by the formula of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ..book import Book, Document, Row, Table
+from ..detect import expected, fits, testable
+from ..finding import Finding
+from ..formulas import Reading, assumptions
+from ..repair import Repair, explain, needed_time, number, suggestion
+from ..rule import Rule
+from ..work import agrees
+
+_ROUGH = ("F4", "F5", "F6", "F10")
+
+
+def check(book: Book) -> Iterator[Finding]:
+    """Rows whose printed time cannot give their printed TFLOPs."""
+    for document in book.documents:
+        for table in document.tables:
+            found = table.detected
+            if found is None:
+                continue
+            rows = [row for row in table.rows if testable(row) or (row.unshifted and row.time)]
+            off = [
+                row
+                for row in rows
+                if row.time
+                and row.tflops
+                and fits(row, found.reading) is False
+                and not _times_of_processes(row, found.reading)
+            ]
+            if not off:
+                continue
+            # An un-shifted row was not among those that the formula was detected on.
+            plain = [row for row in off if not row.unshifted]
+            tested = sum(fits(row, found.reading) is not None for row in rows if not row.unshifted)
+            few = 3 * (tested - len(plain)) < 2 * tested
+            if few and len(plain) > 1:
+                yield from _systematic(document, table, off, found.reading)
+            elif found.certain or found.around >= 4:
+                # Where little is stated, rows that agree among themselves show another formula.
+                assumed = assumptions(off[0], found.reading)
+                many = len(plain) > max(1, tested // 10)
+                weak = found.reading.formula in _ROUGH or assumed > 1 or (assumed and many)
+                for row in off:
+                    if weak and not row.unshifted and agrees(table, row):
+                        continue
+                    yield _finding(document, table, row, found.reading)
+
+
+def _times_of_processes(row: Row, reading: Reading) -> bool:
+    """A node's TFLOPs are often its processes' rounded value times their number."""
+    per_node = row.nodes and row.world and row.world > row.nodes
+    return bool(per_node and fits(row, replace(reading, divisor="nodes")))
+
+
+def _systematic(
+    document: Document, table: Table, off: Sequence[Row], reading: Reading
+) -> Iterator[Finding]:
+    """Most rows are off: an error only where one change of the context explains them all."""
+    causes = [explain(document, table, row, reading) for row in off]
+    shared = _shared(causes)
+    if shared is None:
+        return
+    first = causes[0][0]
+    names = dict.fromkeys(
+        (*first.names, "tflops", "step_time") if first.kind == "formula" else first.names
+    )
+    yield Finding(
+        ("R1",),
+        "error",
+        "high",
+        "the rows contradict the text around them",
+        "; ".join(
+            f"l.{row.line}: {found[0].evidence}" for row, found in zip(off, causes, strict=True)
+        ),
+        tuple(row.at(name) for row in off for name in names),
+        shared,
+    )
+
+
+def _shared(causes: Sequence[Sequence[Repair]]) -> str | None:
+    """The one change of context that explains every row."""
+    texts = [{one.suggestion for one in found if one.kind == "context"} for found in causes]
+    common = set.intersection(*texts) if texts else set()
+    return common.pop() if len(common) == 1 else None
+
+
+def _finding(document: Document, table: Table, row: Row, reading: Reading) -> Finding:
+    found = explain(document, table, row, reading)
+    wanted, rate = expected(row, reading), row.tflops
+    assert wanted is not None and rate is not None, "the row was found not to fit"
+    times = needed_time(row, reading)
+    off = f"{100 * (rate.value / wanted.middle - 1):+.1f}%"
+    evidence = (
+        f"{row.time.value if row.time else 0:g} s allow "
+        f"{_span(wanted.low, wanted.high, rate.half)} "
+        f"TFLOPs by {reading.long}; printed {rate.raw or rate.value} ({off})"
+    )
+    kinds = {one.kind for one in found}
+    if found:
+        evidence += "; " + "; ".join(one.evidence for one in found)
+        names = tuple(dict.fromkeys(name for one in found for name in one.names))
+        said = found[0].suggestion if len(found) == 1 else ""
+    else:
+        if times:
+            evidence += (
+                f"; {rate.raw or rate.value} would need {times.low:.6g} to {times.high:.6g} s"
+            )
+        names = ("step_time", "tflops")
+        said = f"{suggestion(row, reading, 'tflops')}, or {suggestion(row, reading, 'step_time')}"
+    rules = ("R1c",) if kinds == {"formula"} else ("R1",)
+    word = (
+        "follow another formula than the rows around"
+        if kinds == {"formula"}
+        else "contradict each other as printed"
+    )
+    return Finding(
+        rules,
+        "error",
+        "high" if found or (table.detected and table.detected.around >= 4) else "medium",
+        f"time and TFLOPs {word}" if "formula" not in kinds else f"TFLOPs {word}",
+        evidence,
+        tuple(row.at(name) for name in names),
+        said,
+    )
+
+
+def _span(low: float, high: float, half: float) -> str:
+    ends = number(low, half / 10), number(high, half / 10)
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
+RULE = Rule(
+    "R1",
+    40,
+    "TFLOPs against time",
+    "some time that prints as shown gives TFLOPs that print as shown, by the formula, factor and "
+    "divisor "
+    "of most rows; a row that fits another formula exactly is a formula epoch (R1c)",
+    "none beyond the printed digits; the time may be rounded or cut off, means have 1%, a node's "
+    "value may be "
+    "its processes' rounded value times their number",
+    "error",
+    check,
+)

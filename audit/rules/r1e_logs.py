@@ -1,0 +1,160 @@
+"""R1e: the lines of a log against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from statistics import median
+
+from ..book import Book
+from ..finding import Finding, Place
+from ..load import half_of
+from ..logs import Log, Step, logs
+from ..rule import Rule
+
+_OFF = 0.02
+_UNITS = {1000.0: "milliseconds under seconds", 0.001: "seconds under milliseconds"}
+Value = Callable[[Log, Step], float | None]
+
+
+def _samples(log: Log, step: Step) -> float | None:
+    gbs = step.gbs or log.gbs
+    return step.samples * step.time / gbs if step.samples and step.time and gbs else None
+
+
+def _tokens(log: Log, step: Step) -> float | None:
+    gbs, s = step.gbs or log.gbs, step.seq_len or log.seq_len
+    return step.tokens * step.time / (gbs * s) if step.tokens and step.time and gbs and s else None
+
+
+def _work(log: Log, step: Step) -> float | None:
+    gbs = step.gbs or log.gbs
+    return step.tflops * step.time / gbs if step.tflops and step.time and gbs else None
+
+
+def _coarse(*values: float | None) -> float:
+    """What the last printed digits allow, as a share."""
+    return sum(half_of(value) / value for value in values if value)
+
+
+RELATIONS: tuple[tuple[str, str, Value, bool], ...] = (
+    ("samples/s x time / GBS", "samples per second", _samples, True),
+    ("tokens/s x time / (GBS x sequence length)", "tokens per second", _tokens, True),
+    ("TFLOPs x time / GBS", "TFLOPs", _work, False),
+)
+
+
+def check(book: Book) -> Iterator[Finding]:
+    """Lines whose rates are not those of the run's other lines, and counters that jump."""
+    for log in logs(book):
+        for says, name, value, is_one in RELATIONS:
+            yield from _relation(log, says, name, value, is_one)
+        yield from _consumed(log)
+
+
+def _relation(log: Log, says: str, name: str, value: Value, is_one: bool) -> Iterator[Finding]:
+    found = [(step, one) for step in log.steps if (one := value(log, step))]
+    if not found:
+        return
+    middle = median(one for _, one in found)
+    good = [step for step, one in found if abs(one / middle - 1) <= _allowed(step, name)]
+    if len(found) >= 3 and 4 * len(good) < 3 * len(found):
+        return  # batch or sequence length change on the way, or the rate is of another window
+    if is_one and good and abs(middle - 1) > _allowed(good[0], name) and len(good) >= 2:
+        yield _constant(log, says, name, middle, good)
+    if len(found) < 3:
+        return
+    for step, one in found:
+        if abs(one / middle - 1) > 2 * _allowed(step, name) and not _means(step, log):
+            yield Finding(
+                ("R1e",),
+                "error",
+                "medium",
+                f"time and {name} contradict each other on this line",
+                f"{says} is {one:.4g}, on the other lines {middle:.4g}",
+                (Place(log.uri, step.line, "", log.run_id),),
+            )
+
+
+def _allowed(step: Step, name: str) -> float:
+    rate = {"samples per second": step.samples, "tokens per second": step.tokens}
+    return _OFF + 2 * _coarse(rate.get(name, step.tflops))
+
+
+def _means(step: Step, log: Log) -> bool:
+    """The first line of a run may count its start in one of the two."""
+    return step is log.steps[0]
+
+
+def _constant(log: Log, says: str, name: str, middle: float, good: Sequence[Step]) -> Finding:
+    unit = next((text for scale, text in _UNITS.items() if abs(middle * scale - 1) < 0.2), "")
+    whole = round(1 / middle) if middle < 1 else round(middle)
+    of_one = whole > 1 and abs((1 / middle if middle < 1 else middle) / whole - 1) < 0.02
+    why = (
+        f": {unit}" if unit else f": it counts 1 of {whole} units" if of_one and middle < 1 else ""
+    )
+    return Finding(
+        ("R1e",),
+        "warning",
+        "medium",
+        f"{name} are in another unit"
+        if unit
+        else f"{name} are not those of the whole job and batch",
+        f"{says} is {middle:.4g} on {len(good)} lines{why}",
+        (Place(log.uri, good[0].line, "", log.run_id),),
+    )
+
+
+def _consumed(log: Log) -> Iterator[Finding]:
+    """Samples consumed between two lines against iterations x GBS; tokens against samples."""
+    odd: list[tuple[Step, int, int]] = []
+    tested = 0
+    for first, second in zip(log.steps, log.steps[1:], strict=False):
+        gone = second.iteration - first.iteration
+        same = first.segment == second.segment and first.gbs == second.gbs and gone == second.length
+        if (
+            not same
+            or gone <= 0
+            or not second.gbs
+            or first.consumed is None
+            or second.consumed is None
+        ):
+            continue
+        tested += 1
+        used, wanted = second.consumed - first.consumed, gone * second.gbs
+        if used != wanted:
+            odd.append((second, used, wanted))
+    if odd and 4 * len(odd) <= tested:
+        for step, used, wanted in odd:
+            yield Finding(
+                ("R1e",),
+                "error",
+                "medium",
+                "consumed samples contradict GBS and iterations",
+                f"{used:,} samples since the line before, iterations x GBS is {wanted:,}",
+                (Place(log.uri, step.line, "", log.run_id),),
+            )
+    elif odd and tested >= 3:
+        step, used, wanted = odd[0]
+        yield Finding(
+            ("R1e",),
+            "warning",
+            "low",
+            "consumed samples do not grow by GBS",
+            f"on {len(odd)} of {tested} lines, such as l.{step.line}: {used:,} instead of "
+            f"{wanted:,}",
+            (Place(log.uri, step.line, "", log.run_id),),
+        )
+
+
+RULE = Rule(
+    "R1e",
+    46,
+    "Lines of a log",
+    "samples/s x time / GBS and tokens/s x time / tokens a step are 1 and TFLOPs x time / GBS "
+    "is one number a run; consumed samples grow by iterations x GBS",
+    "2% and the printed digits; a line is an error where three quarters of the lines, three or "
+    "more, agree; a factor on "
+    "all lines is a warning",
+    "error",
+    check,
+)

@@ -1,0 +1,72 @@
+"""R2: DP x TP x PP against the processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..book import Book, Document, Row, Table
+from ..finding import Finding
+from ..rule import Rule
+from ..topology import TITLES, contradicts, repairs
+
+
+def check(book: Book) -> Iterator[Finding]:
+    """Rows whose sizes do not multiply out to the processes that nodes or GPUs give."""
+    for document in book.documents:
+        for table in document.tables:
+            asked = [row for row in table.rows if row.product and not row.sharded]
+            off = [row for row in asked if contradicts(row)]
+            # A table that mostly disagrees counts otherwise (TP within DP, sub-jobs): no errors.
+            if 2 * len(off) > len(asked) and len(off) > 1:
+                yield _other_counting(off)
+                continue
+            borne_out = len(asked) - len(off)
+            for row in off:
+                if row.per_node_guessed and (borne_out < 2 or 3 * borne_out < 2 * len(asked)):
+                    continue  # too few rows to know how many processes a node has
+                yield _finding(document, table, row)
+
+
+def _finding(document: Document, table: Table, row: Row) -> Finding:
+    detected = table.detected
+    found = repairs(row, document, detected)
+    unit = "nodes" if row.nodes else "devices" if row.devices else "ranks"
+    sizes = [name for name in ("dp", "tp", "pp", "cp") if getattr(row, name) is not None]
+    product = " x ".join(TITLES[name] for name in sizes)
+    stated = getattr(row, unit)
+    word = {"nodes": "nodes", "devices": "GPUs", "ranks": "ranks"}[unit]
+    if stated != row.world and row.world:
+        word += f" = {row.world} processes"
+    several = f"; possible: {', '.join(map(str, found))}" if len(found) > 1 else ""
+    doubted = [name for name in (unit, *sizes) if name in table.columns]
+    return Finding(
+        ("R2",),
+        "error",
+        "high",
+        "topology contradicts itself as printed",
+        f"{product} = {row.product}, but {stated} {word}{several}",
+        tuple(row.at(name) for name in doubted) or (row.at(),),
+        str(found[0]) if len(found) == 1 else "",
+    )
+
+
+def _other_counting(off: list[Row]) -> Finding:
+    return Finding(
+        ("R2",),
+        "warning",
+        "low",
+        "most rows of this table do not multiply out",
+        f"such as DP x TP x PP = {off[0].product} on {off[0].world} processes, l.{off[0].line}",
+        (off[0].at(),),
+    )
+
+
+RULE = Rule(
+    "R2",
+    20,
+    "Topology",
+    "DP x TP x PP (x CP) is the number of processes that nodes or GPUs give",
+    "exact; a repair is one cell that then satisfies batch, heads, layers and TFLOPs too",
+    "error",
+    check,
+)

@@ -1,0 +1,150 @@
+"""R6b: rows of one set-up with other results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..alike import groups, model, same_digits
+from ..book import Book, Document, Row, Table
+from ..finding import Finding
+from ..memory import gigabytes, ratio, usual
+from ..rule import Rule
+
+_MEMORY = 1.05  # the same set-up takes the same memory, but for the allocator
+_TIME = 1.05
+_UNUSUAL = 1.25  # times off the usual ratio of printed to predicted memory
+
+
+def check(book: Book) -> Iterator[Finding]:
+    """Rows of one table that differ in results only, and the like across tables as warnings."""
+    doubted = book.doubted()
+    for document in book.documents:
+        middle = usual(list(document.rows))
+        for table in document.tables:
+            for rows in groups(table.rows):
+                clear = [
+                    row
+                    for row in rows
+                    if row.measured
+                    and row.origin == "row"
+                    and not row.misfits
+                    and (row.uri, row.line) not in doubted
+                ]
+                yield from _conflicts(table, clear, middle)
+        yield from _across(document, doubted)
+
+
+def _conflicts(table: Table, rows: Sequence[Row], middle: float | None) -> Iterator[Finding]:
+    for place, second in enumerate(rows[1:], 1):
+        first = rows[place - 1]
+        if same_digits(first, second):
+            continue
+        one, two = gigabytes(first), gigabytes(second)
+        apart = max(one, two) / min(one, two) if one and two else 1.0
+        if apart > _MEMORY and (odd := _odd_one(first, second, middle)):
+            yield _other_setup(table, odd, second if odd is first else first, apart)
+            continue
+        times = _times_apart(first, second)
+        if times > _TIME or apart > _MEMORY:
+            yield Finding(
+                ("R6b",),
+                "warning",
+                "medium",
+                "the same set-up with other results",
+                f"l.{first.line} and l.{second.line} differ by {100 * (times - 1):.1f}% in time"
+                + (f" and {100 * (apart - 1):.0f}% in memory" if apart > _MEMORY else "")
+                + ": a column that tells them apart is missing, or they are two runs",
+                (first.at(), second.at()),
+            )
+
+
+def _times_apart(first: Row, second: Row) -> float:
+    if not (first.time and second.time and first.time.value > 0 and second.time.value > 0):
+        return 1.0
+    return max(first.time.value, second.time.value) / min(first.time.value, second.time.value)
+
+
+def _odd_one(first: Row, second: Row, middle: float | None) -> Row | None:
+    """The row whose memory is not what its set-up usually takes in this document."""
+    one, two = ratio(first), ratio(second)
+    if middle is None or one is None or two is None:
+        return None
+    far = [max(value / middle, middle / value) for value in (one, two)]
+    if max(far) < 1.2 or max(far) < 1.1 * min(far) or min(far) > _UNUSUAL:
+        return None
+    return first if far[0] > far[1] else second
+
+
+def _other_setup(table: Table, odd: Row, other: Row, apart: float) -> Finding:
+    change = _change(table, odd)
+    doubted = [change[0]] if change else ["mbs", "mem"]
+    return Finding(
+        ("R6b",),
+        "error",
+        "medium",
+        "the same set-up as another row, but not its memory",
+        f"l.{odd.line} has {odd.memory.raw if odd.memory else ''} and l.{other.line} "
+        f"{other.memory.raw if other.memory else ''}, {100 * (apart - 1):.0f}% apart; "
+        f"the memory model finds l.{odd.line} the odd one",
+        tuple(odd.at(name) for name in doubted if name in table.columns) or (odd.at(),),
+        f"{change[0].upper()}={change[1]}" if change else "",
+    )
+
+
+def _change(table: Table, row: Row) -> tuple[str, int] | None:
+    """The micro batch that gives the printed memory, if no other row of the table has it."""
+    middle = usual(table.rows)
+    if middle is None or row.mbs is None or "mbs" not in table.columns:
+        return None
+    scored = []
+    for value in (row.mbs // 2, row.mbs * 2):
+        taken = any(other.mbs == value and _like(row, other) for other in table.rows)
+        dp = row.data_parallel
+        if not value or taken or (row.gbs and dp and row.gbs % (value * dp)):
+            continue
+        found = ratio(row, mbs=value)
+        if found:
+            scored.append((max(found / middle, middle / found), value))
+    return ("mbs", min(scored)[1]) if scored and min(scored)[0] < 1.2 else None
+
+
+def _like(first: Row, second: Row) -> bool:
+    names = ("dp", "tp", "pp", "gbs", "nodes", "zero_stage")
+    return model(first) == model(second) and all(
+        getattr(first, name) == getattr(second, name) for name in names
+    )
+
+
+def _across(document: Document, doubted: set[tuple[str, int]]) -> Iterator[Finding]:
+    """The same set-up in two tables of one section, measured on the same day."""
+    rows = [
+        row
+        for row in document.rows
+        if row.time and row.origin == "row" and (row.uri, row.line) not in doubted and row.date
+    ]
+    for group in groups(rows):
+        for second in group[1:]:
+            first = group[0]
+            apart = _times_apart(first, second)
+            if first.table_id != second.table_id and first.date == second.date and apart > _TIME:
+                yield Finding(
+                    ("R6b",),
+                    "warning",
+                    "medium",
+                    "the same set-up with other results",
+                    f"l.{first.line} and l.{second.line}, of the same day, are "
+                    f"{100 * (apart - 1):.1f}% apart in time",
+                    (first.at("step_time"), second.at("step_time")),
+                )
+
+
+RULE = Rule(
+    "R6b",
+    61,
+    "One set-up, other results",
+    "rows of one table that agree in every setting agree in memory (5%) and time (5%)",
+    "an error where memory differs and the memory model tells which row is odd; else a warning, "
+    "since runs vary",
+    "error",
+    check,
+)

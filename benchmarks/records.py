@@ -1,0 +1,90 @@
+"""How long a repository of 5,000 run records takes to ingest, beside reading and parsing its JSON.
+
+    python benchmarks/records.py [RECORDS]
+
+Once with rows of a published table, once with runs of logs (whose headers are longer): records are
+exported from one of each, and copied under other ids. The limit is 10 s for 5,000.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.ingest.pipeline import ingest
+from bench.records.export import export_records
+from bench.records.layout import content, file_name
+from bench.records.scrub import Scrubber
+from bench.schema.warehouse import open_read
+
+ROOT = Path(__file__).resolve().parent.parent
+RECORDS, ROUNDS, LIMIT_S = 5000, 3, 10.0
+SAMPLES = {
+    "rows of a table": "tables/001_1.3b_benchmarking.md",
+    "runs of logs": "logs/fugaku_dp2.log",
+}
+
+
+def main(count: int) -> None:
+    """Measure in temporary folders and print a table in markdown."""
+    print("| records | parse, s | ingest, s | ratio | CPU, s | at most, s |")
+    print("| :-- | --: | --: | --: | --: | --: |")
+    for name, file in SAMPLES.items():
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = make(Path(scratch), ROOT / "data" / file, count)
+            parse = statistics.median(timed(lambda at=folder: read(at)) for _ in range(ROUNDS))
+            began = time.process_time()
+            whole = [timed(lambda at=folder, n=n: ingest([at], at.parent / f"{n}.duckdb"))
+                     for n in range(ROUNDS)]  # fmt: skip
+            cpu = (time.process_time() - began) / ROUNDS
+            with open_read(folder.parent / "0.duckdb") as warehouse:
+                [(runs,)] = warehouse.rows("SELECT count(*) FROM configurations")
+            assert runs == count, runs
+            median = statistics.median(whole)
+            missed = " (missed)" if median > LIMIT_S else ""
+            print(f"| {count:,} {name} | {parse:.2f} | {median:.2f} | {median / parse:.1f} | "
+                  f"{cpu:.2f} | {LIMIT_S:g}{missed} |")  # fmt: skip
+    print(f"\n{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}; median of {ROUNDS}")
+
+
+def make(scratch: Path, source: Path, count: int) -> Path:
+    """A folder of so many records, each another run of the same source."""
+    (scratch / "one").mkdir(parents=True)
+    shutil.copy(source, scratch / "one")
+    ingest([scratch / "one"], scratch / "one.duckdb")
+    with open_read(scratch / "one.duckdb") as warehouse:
+        export_records(warehouse, scratch / "records", Scrubber())
+    [folder] = {path.parent for path in (scratch / "records").rglob("*.json")}
+    known = [json.loads(path.read_bytes()) for path in sorted(folder.glob("*.json"))]
+    for path in folder.glob("*.json"):
+        path.unlink()
+    for number in range(count):
+        record = known[number % len(known)]
+        record["run"]["id"] = f"{number:012x}"
+        data = content(record)
+        (folder / file_name(data)).write_bytes(data)
+    return scratch / "records"
+
+
+def read(folder: Path) -> None:
+    """What nothing can do without: read every file and parse it."""
+    for path in folder.rglob("*.json"):
+        json.loads(path.read_bytes())
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Seconds that it takes."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if sys.argv[1:] else RECORDS)

@@ -1,0 +1,26 @@
+"""`bench ci config`: whether bench.toml is right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..schema.errors import BenchError
+from ..terminal.messages import say
+from ..terminal.settings import find_file, read_file
+
+
+def validate(files: Sequence[Path]) -> None:
+    """Read each file; raises BenchError for what is wrong in the first that is."""
+    found = [*files] or [file for file in [find_file(Path.cwd())] if file]
+    if not found:
+        raise BenchError("there is no bench.toml here", hint="bench works without one as well")
+    for file in found:
+        settings = read_file(file)
+        for path in (*settings.sources, *filter(None, [settings.templates])):
+            if not path.exists():
+                raise BenchError(
+                    f"{path} does not exist", why="bench.toml names it", where=str(file),
+                    hint="paths are relative to bench.toml",
+                )  # fmt: skip
+        say(f"{file}: fine")

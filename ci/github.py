@@ -1,0 +1,201 @@
+"""`bench ci github`: check, compare, annotate, summarise, keep one comment in a pull request."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..reports import rowdiff
+from ..schema.errors import FINE, FOUND, BenchError
+from ..terminal.messages import say
+from ..terminal.settings import Settings, read_settings
+from ..terminal.tables import emit
+from . import comment as text_of
+from .api import ApiError, GitHubApi
+from .diffing import against, git
+from .pages import Page, examine, find_pages
+from .sources import Sources
+
+_COMMAND = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
+_MENTION = re.compile(r"@(?=\w)")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What GitHub tells a job by its environment."""
+
+    repository: str
+    token: str
+    api: str
+    base: str
+    event: Mapping[str, Any]
+    summary: Path | None
+
+    @property
+    def pull_request(self) -> int | None:
+        number = (self.event.get("pull_request") or {}).get("number")
+        return number if isinstance(number, int) else None
+
+
+def read_job(environment: Mapping[str, str]) -> Job:
+    """The job as its environment tells it; raises BenchError for an event file that is broken."""
+    path = environment.get("GITHUB_EVENT_PATH")
+    try:
+        event = json.loads(Path(path).read_text("utf-8")) if path else {}
+    except (OSError, ValueError) as error:
+        raise BenchError("the event cannot be read", why=str(error), where=str(path),
+                         hint="GITHUB_EVENT_PATH names a JSON file") from error  # fmt: skip
+    summary = environment.get("GITHUB_STEP_SUMMARY")
+    ref = environment.get("GITHUB_BASE_REF")
+    return Job(
+        environment.get("GITHUB_REPOSITORY", ""), environment.get("GITHUB_TOKEN", ""),
+        environment.get("GITHUB_API_URL") or "https://api.github.com",
+        f"origin/{ref}" if ref else "", event, Path(summary) if summary else None,
+    )  # fmt: skip
+
+
+def github(
+    named: Sequence[Path], base: str | None, save: Path | None, post: Path | None, timeout: float
+) -> int:
+    """Do all of it, or with `post` only write the comment that another job has saved."""
+    job = read_job(os.environ)
+    settings = read_settings()
+    if post:
+        return _post(job, settings, post)
+    with Sources(lock_timeout=timeout) as sources:
+        pages = examine(find_pages(named), sources)
+    compared = base or job.base
+    diff, commit = _diff(compared)
+    body = text_of.body(pages, diff, f"{compared} ({commit[:12]})", settings.comment_id)
+    emit("".join(f"{line}\n" for line in _annotations(pages, diff)))
+    _summarise(job, body)
+    if save:
+        told = {"pull_request": job.pull_request, "body": body}
+        emit(json.dumps(told, ensure_ascii=False) + "\n", save)
+    is_news = _is_news(pages, diff)
+    _comment(job, settings, body, job.pull_request, is_news or settings.comment == "always")
+    failed = [page for page in pages if page.errors]
+    if failed or ("stale" in settings.fail_on and any(page.is_stale for page in pages)):
+        return FOUND
+    changed = diff is not None and (diff.counts["changed"] or diff.counts["removed"])
+    return FOUND if changed and "changed" in settings.fail_on else FINE
+
+
+def _is_news(pages: Sequence[Page], diff: rowdiff.Diff | None) -> bool:
+    return bool(diff and diff.changes) or any(page.is_stale or page.errors for page in pages)
+
+
+def _diff(base: str) -> tuple[rowdiff.Diff | None, str]:
+    """What changed since the branch left its base."""
+    if not base or not read_settings().sources:
+        say("no base, or no sources in bench.toml: rows are not compared")
+        return None, ""
+    hint = "actions/checkout with fetch-depth: 0 brings the history"
+    try:
+        commit = git(
+            "merge-base", "--", base, "HEAD", failed=f"no merge base with {base!r}"
+        ).strip()
+    except BenchError as error:
+        error.hint = hint
+        raise
+    return against(commit, ()), commit
+
+
+def _annotations(pages: Sequence[Page], diff: rowdiff.Diff | None) -> Iterator[str]:
+    for page in pages:
+        for error in page.errors:
+            line = re.search(r":(\d+)", error.where)
+            yield _annotation("error", page.name, line[1] if line else "1", "broken region",
+                              f"{error.what}. {error.why} {error.hint}")  # fmt: skip
+        for region in page.stale:
+            by_hand = "was changed by hand" if page.document.edited(region) else "is stale"
+            yield _annotation("error", page.name, str(region.begin), f"{region.title} {by_hand}",
+                              f"try: bench report --update {page.name}")  # fmt: skip
+        for chart in page.stale_charts:
+            yield _annotation("error", page.name, "1", "stale chart", str(chart.file))
+    heads = rowdiff.columns(diff)[2:] if diff else []
+    rows = rowdiff.cells(diff) if diff else []
+    for change, cells in zip(diff.changes if diff else (), rows, strict=True):
+        if change.kind != "removed":
+            told = "; ".join(f"{h}: {c}" for h, c in zip(heads, cells[2:], strict=True) if c)
+            row = change.row
+            yield _annotation("notice", row["uri"], str(row["line"]), f"row {change.kind}", told)
+
+
+def _annotation(level: str, file: str, line: str, title: str, message: str) -> str:
+    file, title = file.translate(_PROPERTY), title.translate(_PROPERTY)
+    return f"::{level} file={file},line={line},title={title}::{message.strip().translate(_COMMAND)}"
+
+
+def _summarise(job: Job, body: str) -> None:
+    if job.summary is None:
+        return
+    text = text_of.cut(body, text_of.SUMMARY_LIMIT, "`bench diff` tells all.")
+    try:
+        with job.summary.open("a", encoding="utf-8") as stream:
+            stream.write(text + "\n")
+    except OSError as error:
+        raise BenchError(
+            "the job summary cannot be written", why=error.strerror or str(error),
+            where=str(job.summary), hint="check GITHUB_STEP_SUMMARY",
+        ) from error  # fmt: skip
+
+
+def _comment(job: Job, settings: Settings, body: str, number: int | None, create: bool) -> bool:
+    """Write the comment if there is where and with what; tells why not, and never fails the job."""
+    if settings.comment == "never" or number is None:
+        say("comment: none (bench.toml says never)" if number else "comment: no pull request")
+        return True
+    if not job.token or not re.fullmatch(r"[\w.-]+/[\w.-]+", job.repository):
+        missing = "GITHUB_TOKEN" if not job.token else "GITHUB_REPOSITORY"
+        say(f"comment: not written, {missing} is not set (pull requests from forks: docs/ci)")
+        return False
+    text = text_of.cut(body, text_of.COMMENT_LIMIT, "The job summary has them.")
+    api = GitHubApi(job.api, job.repository, job.token)
+    try:
+        done, url = api.upsert(number, text_of.marker(settings.comment_id), text, create=create)
+    except ApiError as error:
+        fork = " (the token may only read: pull requests from forks, docs/ci)"
+        emit(f"::warning title=bench::comment not written: {str(error).translate(_COMMAND)}"
+             f"{fork if error.status == 403 else ''}\n")  # fmt: skip
+        return False
+    say(f"comment: {done} {url}".rstrip())
+    return True
+
+
+def _post(job: Job, settings: Settings, saved: Path) -> int:
+    """Post what a job without rights has saved, to the pull request that it ran for.
+
+    The file comes from whoever opened the pull request: so its commit must be the one that the
+    event names, its text must be a comment of ours, and it mentions nobody.
+    """
+    try:
+        told = json.loads(saved.read_text("utf-8"))
+        number, body = told["pull_request"], told["body"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BenchError("the saved comment cannot be read", why=str(error), where=str(saved),
+                         hint="bench ci github --save FILE writes one") from error  # fmt: skip
+    mark = text_of.marker(settings.comment_id)
+    if type(number) is not int or type(body) is not str or not body.startswith(mark):
+        raise BenchError("the saved comment is not one of ours", where=str(saved),
+                         hint="bench ci github --save FILE writes one")  # fmt: skip
+    ran_for = (job.event.get("workflow_run") or {}).get("head_sha")
+    try:
+        head = GitHubApi(job.api, job.repository, job.token).head_of(number)
+    except ApiError as error:
+        raise BenchError("the pull request cannot be looked up", why=str(error),
+                         hint="pull-requests: write, and GITHUB_TOKEN") from error  # fmt: skip
+    if not ran_for or head != ran_for:
+        raise BenchError(
+            f"the saved comment is not of pull request {number}",
+            why="its last commit is not the one that the job ran for", where=str(saved),
+            hint="a newer push has its own job",
+        )  # fmt: skip
+    written = _comment(job, settings, _MENTION.sub("@\u200b", body), number, create=True)
+    return FINE if written else FOUND

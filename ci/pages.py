@@ -1,0 +1,244 @@
+"""Markdown files with regions: which are stale, what they should hold, and writing that."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ..ingest.folders import uri_of
+from ..reports.regions import Document, Region, read_document
+from ..schema.errors import NOTHING_RECOGNISED, BenchError
+from ..terminal.settings import read_settings
+from .region_page import Chart, make
+from .sources import Sources
+
+ROUNDS = 4  # a file that states its own lines settles in two
+_BLANKS, _RULE = re.compile(r" {2,}"), re.compile(r"-{4,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One file: its text, its regions, and what is wrong with them."""
+
+    path: Path
+    document: Document
+    text: str
+    bodies: dict[Region, str] = field(default_factory=dict)
+    charts: tuple[Chart, ...] = ()
+    errors: tuple[BenchError, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.document.name
+
+    @property
+    def wanted(self) -> str:
+        """The text as it should be."""
+        return self.document.replaced(self.bodies)
+
+    @property
+    def stale(self) -> list[Region]:
+        """The regions that do not hold what they should."""
+        return [
+            region
+            for region, body in self.bodies.items()
+            if self.document.replaced({region: body}) != self.text
+        ]
+
+    @property
+    def stale_charts(self) -> list[Chart]:
+        return [chart for chart in self.charts if not chart.is_current]
+
+    @property
+    def is_stale(self) -> bool:
+        return bool(self.stale or self.stale_charts)
+
+
+def find_pages(named: Sequence[Path]) -> list[Path]:
+    """The files named, else those of bench.toml, else every markdown file that git tracks.
+
+    Raises BenchError when a file named is not there.
+    """
+    if named:
+        for path in named:
+            if not path.is_file():
+                raise BenchError(f"no such file: {path}", hint="bench report --update README.md")
+        return list(named)
+    settings = read_settings()
+    if settings.pages and settings.file:
+        folder = settings.file.parent
+        found = {path for pattern in settings.pages for path in folder.glob(pattern)}
+        return [_near(path) for path in sorted(found) if path.is_file()]
+    tracked = _git("ls-files", "-z", "--", "*.md", "*.markdown")
+    names = tracked.split("\0") if tracked is not None else map(str, Path().glob("*.md"))
+    return [Path(name) for name in sorted(set(names)) if name and Path(name).is_file()]
+
+
+def examine(paths: Iterable[Path], sources: Sources) -> list[Page]:
+    """Every file that has regions, or something wrong with its markers."""
+    charts: dict[Path, tuple[str, str]] = {}
+    pages = [_examine(path, sources, charts) for path in paths]
+    return [page for page in pages if page.document.regions or page.errors]
+
+
+def refuse_errors(pages: Sequence[Page]) -> None:
+    """Raises BenchError for the markers and regions that are wrong; the first tells of the rest."""
+    errors = [error for page in pages for error in page.errors]
+    if errors:
+        more = "".join(f"\nand: {error}" for error in errors[1:])
+        first = errors[0]
+        first.hint = f"{first.hint}{more}" if more else first.hint
+        raise first
+
+
+def require_regions(pages: Sequence[Page], named: Sequence[Path]) -> None:
+    """Raises BenchError when files are named and none has a region."""
+    if named and not pages:
+        error = BenchError(
+            "no region in " + ", ".join(map(str, named)),
+            hint="write <!-- bench:begin report=days --> and <!-- bench:end --> on lines of their"
+            " own where the table should stand",
+        )
+        error.exit_code = NOTHING_RECOGNISED
+        raise error
+
+
+def write(pages: Sequence[Page], sources: Sources) -> None:
+    """Write what is stale, charts first.
+
+    A page that is a source itself is made again until it says what it holds.
+    """
+    for page in pages:
+        if not page.is_stale:
+            continue
+        _write(page)
+        for _ in range(ROUNDS if _is_source(page, sources) else 0):
+            sources.forget()
+            [page] = examine([page.path], sources)
+            refuse_errors([page])
+            if not page.is_stale:
+                break
+            _write(page)
+        else:
+            if _is_source(page, sources):
+                raise BenchError(
+                    f"{page.name} never comes to rest: it is made from itself",
+                    why="a region in it tells its own digest, as the model page does",
+                    hint="report=days, sweep or runs, or leave the file out of the sources",
+                )
+
+
+def difference(page: Page) -> str:
+    """What would change, as a unified diff in which the padding of tables does not count."""
+    old, new = page.text.splitlines(), page.wanted.splitlines()
+    bare_old, bare_new = (list(map(_bare, lines)) for lines in (old, new))
+    if bare_old == bare_new:
+        bare_old, bare_new = old, new
+    names = f"{page.name} as it is", f"{page.name} as it should be"
+    lines = [*difflib.unified_diff(bare_old, bare_new, *names, n=1, lineterm="")]
+    if not lines and old == new and page.stale:  # line ends, or the digest alone
+        lines = [f"{page.name}: the digest of a region is not that of its text"]
+    lines += [f"{chart.file}: {_told(chart)}" for chart in page.stale_charts]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _told(chart: Chart) -> str:
+    return "the chart shows other numbers" if chart.file.exists() else "the chart is missing"
+
+
+def _examine(path: Path, sources: Sources, charts: dict[Path, tuple[str, str]]) -> Page:
+    name = path.as_posix()
+    text = _text(path)
+    try:
+        document = read_document(text, name)
+    except BenchError as error:
+        return Page(path, Document(name, (), ()), text, errors=(error,))
+    page = Page(path, document, text)
+    for region in document.regions:
+        place = f"{name}:{region.begin}"
+        try:
+            made = make(region, path, sources)
+            for chart in made.charts:
+                owner, data = charts.setdefault(chart.file.resolve(), (place, chart.data))
+                if data != chart.data:
+                    raise BenchError(
+                        f"two regions want {chart.file}", why=f"the other begins at {owner}",
+                        hint="charts=ANOTHER-FOLDER in one of them",
+                    )  # fmt: skip
+        except BenchError as error:
+            error.where = f"{place} ({error.where})" if error.where else place
+            page = replace(page, errors=(*page.errors, error))
+            continue
+        page = replace(
+            page, bodies={**page.bodies, region: made.body}, charts=(*page.charts, *made.charts)
+        )
+    return page
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        raise BenchError(
+            "a page cannot be read", why=error.strerror or str(error), where=str(path)
+        ) from error
+
+
+def _write(page: Page) -> None:
+    for chart in page.stale_charts:
+        chart.file.parent.mkdir(parents=True, exist_ok=True)
+        chart.file.write_bytes(chart.svg)
+    if page.wanted != page.text:
+        data = page.wanted.encode("utf-8", "surrogateescape")
+        replace_file(data, page.path)
+
+
+def replace_file(data: bytes, path: Path) -> None:
+    """Write a file whole or not at all, links followed, its permissions kept."""
+    target = path.resolve() if path.is_symlink() else path
+    draft = target.with_name(f".{target.name}.{os.getpid()}.bench")
+    try:
+        draft.write_bytes(data)
+        draft.chmod(target.stat().st_mode & 0o7777)
+        os.replace(draft, target)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        why = error.strerror or str(error)
+        raise BenchError("a page cannot be written", why=why, where=str(path)) from error
+
+
+def _is_source(page: Page, sources: Sources) -> bool:
+    """Whether what the page is made from holds the page itself."""
+    uri = uri_of(page.path, sources.home)
+    query = "SELECT count(*) FROM sources WHERE uri = ?"
+    return any(warehouse.rows(query, [uri])[0][0] for warehouse in sources.in_memory())
+
+
+def _bare(line: str) -> str:
+    """A row of a table without its padding, which every change of a width would change."""
+    if not line.lstrip().startswith("|"):
+        return line
+    return _RULE.sub("---", _BLANKS.sub(" ", line))
+
+
+def _near(path: Path) -> Path:
+    """The path from here, where that is shorter to read."""
+    relative = Path(os.path.relpath(path))
+    return path if relative.parts[:2] == ("..", "..") else relative
+
+
+def _git(*words: str) -> str | None:
+    try:
+        done = subprocess.run(["git", *words], capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.decode("utf-8", "surrogateescape")
+
+
+__all__ = ["Page", "difference", "examine", "find_pages", "refuse_errors",
+           "require_regions", "write"]  # fmt: skip

@@ -1,0 +1,192 @@
+"""The text of one region, and the charts that it links."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import quote
+
+import typer
+
+from ..reports.listing import columns
+from ..reports.page import Page, Request, page
+from ..reports.pictures import draw
+from ..reports.regenerate import regenerate
+from ..reports.regions import Region
+from ..reports.selection import Selection, select
+from ..reports.statements import report_names
+from ..schema.errors import BenchError
+from ..schema.warehouse import Warehouse
+from ..terminal.messages import did_you_mean
+from ..terminal.options import parse_count, parse_table
+from ..terminal.settings import find_home, find_templates
+from ..terminal.where import compile_where
+from .sources import Sources
+
+T = TypeVar("T")
+_MARKER = re.compile(r"^<!-- bench:(?:begin|end)\b.*-->$")
+_DATA = re.compile(rb"<!-- bench:data ([0-9a-f]{12}) -->\s*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart as it should lie in a file; `data` tells what it shows, whoever drew it."""
+
+    file: Path
+    data: str
+    svg: bytes
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the file shows these data: another matplotlib draws them in other bytes."""
+        if not self.file.is_file():
+            return False
+        found = _DATA.search(self.file.read_bytes()[-200:])
+        return found is not None and found[1].decode() == self.data
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The text of a region and its charts."""
+
+    body: str
+    charts: tuple[Chart, ...] = ()
+
+
+def make(region: Region, file: Path, sources: Sources) -> Made:
+    """The region of a file as its marker asks; raises BenchError for what it cannot have."""
+    options = region.options
+    if "table" in options:
+        return _table(options["table"], file, region, sources)
+    if region.report not in report_names():
+        raise BenchError(
+            f"no report {region.report!r}", hint=did_you_mean(region.report, report_names())
+        )
+    warehouse = _warehouse(region, file, sources)
+    request = Request(
+        region.report,
+        _selection(warehouse, region),
+        _count(options, "tokens"),
+        _count(options, "steps"),
+        "all" in options,
+        find_templates(None),
+    )
+    made = page(warehouse, request)
+    if "template" in options:
+        made = _with_template(made, inside(file, options["template"]))
+    charts, links = _charts(warehouse, made, file, options.get("charts"))
+    return Made(_bare(made.markdown(links)), charts)
+
+
+def inside(file: Path, named: str) -> Path:
+    """A path that a marker names, from the folder of its file; raises BenchError outside of the
+    repository, so that nobody's pull request reads or writes what lies beside it."""
+    home = find_home(file.parent)
+    path = file.parent / named
+    if not path.resolve().is_relative_to(home.resolve()):
+        raise BenchError(
+            f"{named!r} lies outside of {home.name or home}",
+            hint="name a path within the repository",
+        )
+    return path
+
+
+def _warehouse(region: Region, file: Path, sources: Sources) -> Warehouse:
+    if "from" not in region.options:
+        return sources.usual()
+    named = [part.strip() for part in region.options["from"].split(",") if part.strip()]
+    return sources.of([inside(file, name) for name in named])
+
+
+def _table(named: str, file: Path, region: Region, sources: Sources) -> Made:
+    table = _parsed(named, parse_table)
+    path = file.parent / table.file
+    if path.is_file() and "from" not in region.options:
+        path = inside(file, table.file)
+        warehouse = sources.of([path])
+        [(name,)] = warehouse.rows("SELECT min(uri) FROM sources")
+    else:
+        warehouse, name = _warehouse(region, file, sources), table.file
+    return Made(regenerate(warehouse, name, table.number).markdown.rstrip("\n"))
+
+
+def _selection(warehouse: Warehouse, region: Region) -> Selection:
+    options = region.options
+    plain = Selection(options.get("model"), options.get("document"))
+    if "where" not in options:
+        return plain
+    select(warehouse, plain)
+    kinds = {
+        name: kind for name, kind in columns(warehouse).items() if name not in ("run", "where")
+    }
+    return replace(plain, where=compile_where(options["where"], kinds))
+
+
+def _count(options: Mapping[str, str], name: str) -> int | None:
+    return _parsed(options[name], parse_count) if name in options else None
+
+
+def _parsed(text: str, parse: Callable[[str], T]) -> T:
+    try:
+        return parse(text)
+    except typer.BadParameter as error:
+        raise BenchError(
+            error.message, hint="bench report --help says how it is written"
+        ) from error
+
+
+def _with_template(made: Page, template: Path) -> Page:
+    """The page laid out by a user's own template."""
+    name = template.name.removesuffix(".md.j2")
+    if not template.is_file() or name == template.name:
+        raise BenchError(
+            f"no template {str(template.name)!r}",
+            why="" if template.is_file() else f"there is no file {template}",
+            hint="template=FOLDER/NAME.md.j2, from the folder of this file",
+        )
+    request = replace(made.request, report=name, templates=template.parent)
+    return replace(made, request=request)
+
+
+def _bare(text: str) -> str:
+    lines = text.strip("\n").split("\n")
+    if lines and _MARKER.match(lines[0]):
+        lines = lines[1:]
+    if lines and _MARKER.match(lines[-1]):
+        lines = lines[:-1]
+    return "\n".join(lines).strip("\n")
+
+
+def _charts(
+    warehouse: Warehouse, made: Page, file: Path, named: str | None
+) -> tuple[tuple[Chart, ...], list[dict[str, str]]]:
+    if named is None:
+        return (), []
+    folder = inside(file, named)
+    ranked = made.context.get("ranked", [])
+    shown = warehouse.dicts((files("bench.reports") / "pictures.sql").read_text("utf-8"))
+    told = json.dumps(
+        [version("bench-warehouse"), made.context["name"], shown, ranked], default=str
+    )
+    data = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:12]
+    with tempfile.TemporaryDirectory() as scratch:
+        drawn = draw(warehouse, made.context["name"], ranked, made.names, Path(scratch))
+        charts = tuple(
+            Chart(folder / one["file"], data, _marked(Path(scratch, one["file"]), data))
+            for one in drawn
+        )
+    prefix = Path(named).as_posix().rstrip("/")
+    links = [{**one, "file": quote(f"{prefix}/{one['file']}".removeprefix("./"))} for one in drawn]
+    return charts, links
+
+
+def _marked(svg: Path, data: str) -> bytes:
+    return svg.read_bytes().rstrip(b"\n") + f"\n<!-- bench:data {data} -->\n".encode()

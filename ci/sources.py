@@ -1,0 +1,83 @@
+"""What regions and diffs are made from: paths read into memory, or a warehouse, opened once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..schema.errors import BenchError
+from ..schema.warehouse import Warehouse, in_memory, open_read
+from ..terminal.settings import find_db, find_home, read_settings
+from ..terminal.summary import nothing_recognised
+
+
+@dataclass
+class Sources:
+    """Opens what is asked for, and keeps it for the next region.
+
+    `given` are paths, else comes `db`, else BENCH_DB, else `sources` in bench.toml, else the
+    warehouse that it names, else ./bench.duckdb.
+    """
+
+    given: tuple[Path, ...] = ()
+    db: Path | None = None
+    lock_timeout: float = 5.0
+    home: Path = field(default_factory=lambda: find_home(Path.cwd()))
+    _open: dict[tuple[Path, ...], Warehouse] = field(default_factory=dict)
+
+    def usual(self) -> Warehouse:
+        """What a region is made from that names no source itself."""
+        return self.of(self.paths())
+
+    def paths(self) -> tuple[Path, ...]:
+        """The paths to read; none: the warehouse."""
+        if self.given or self.db or os.environ.get("BENCH_DB"):
+            return self.given
+        return read_settings().sources
+
+    def of(self, paths: Sequence[Path]) -> Warehouse:
+        """These paths as a warehouse in memory; none: the warehouse file."""
+        key = tuple(paths)
+        if key not in self._open:
+            self._open[key] = (
+                read(key, self.home) if key else open_read(find_db(self.db), self.lock_timeout)
+            )
+        return self._open[key]
+
+    def in_memory(self) -> list[Warehouse]:
+        """What was read from files, as they were then."""
+        return [warehouse for paths, warehouse in self._open.items() if paths]
+
+    def forget(self) -> None:
+        """Close everything: the next region reads the files as they are then."""
+        for warehouse in self._open.values():
+            warehouse.close()
+        self._open.clear()
+
+    def __enter__(self) -> Sources:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.forget()
+
+
+def read(paths: Sequence[Path], home: Path) -> Warehouse:
+    """Logs, tables and records in memory, named from `home`.
+
+    Raises BenchError when one cannot be read, NothingRecognised when none holds a run.
+    """
+    from ..ingest.pipeline import ingest_into
+
+    warehouse = in_memory()
+    try:
+        summary = ingest_into(warehouse, paths, home)
+        for uri, reason in summary.failed:
+            raise BenchError(f"cannot read {uri}", why=reason, hint="check the file")
+        if not summary.new:
+            raise nothing_recognised(len(summary.skipped))
+    except BaseException:
+        warehouse.close()
+        raise
+    return warehouse

@@ -1,0 +1,39 @@
+"""Which formats may read a line: those of whose hints one stands on it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from .dialect import Dialect
+
+SIZE = 3
+SHORT = 150  # longer lines are searched hint by hint, which costs less there
+
+
+class Candidates:
+    """An index of hints by three letters each: a line is cut once and not searched often."""
+
+    def __init__(self, dialects: Sequence[Dialect]) -> None:
+        self._hints = [(hint, order) for order, d in enumerate(dialects) for hint in d.hints]
+        parts = [(hint, order, _parts(hint)) for hint, order in self._hints]
+        common = Counter(part for _, _, own in parts for part in own)
+        self._always = [(hint, order) for hint, order, own in parts if not own]
+        self._index: dict[str, list[tuple[str, int]]] = {}
+        for hint, order, own in parts:
+            if own:
+                rarest = min(own, key=lambda part: (common[part], part))
+                self._index.setdefault(rarest, []).append((hint, order))
+
+    def of(self, text: str) -> list[int]:
+        """The places of the formats in the order of trying."""
+        if len(text) > SHORT:
+            return sorted({order for hint, order in self._hints if hint in text})
+        found = {order for hint, order in self._always if hint in text}
+        for part in self._index.keys() & _parts(text):
+            found.update(order for hint, order in self._index[part] if hint in text)
+        return sorted(found)
+
+
+def _parts(text: str) -> set[str]:
+    return {text[start : start + SIZE] for start in range(len(text) - SIZE + 1)}

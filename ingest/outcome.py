@@ -1,0 +1,109 @@
+"""How a run ends: the first true cause and its line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .record import Fields, Record
+from .secrets import redact_text
+
+FAILURES_KEPT = 3
+# A program that is told to stop may still end in good order.
+STOPPED_FROM_OUTSIDE = frozenset(("cancelled", "timeout"))
+REASON_LENGTH = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended, and the line that says so."""
+
+    line: int
+    status: str
+    reason: str | None = None
+    generic: bool = False  # a later line may tell the cause
+    weak: bool = False  # what follows when another process fails
+
+    @property
+    def vague(self) -> bool:
+        """Whether a later line may still tell what really happened."""
+        return self.generic or self.weak
+
+
+@dataclass(slots=True)
+class Ending:
+    """What has been seen so far of the end of a run."""
+
+    ended: Outcome | None = None
+    failure: Outcome | None = None
+    lost: Outcome | None = None  # first line of a stretch without loss, with nan
+    stopped: Outcome | None = None  # the launcher stops the processes, whatever the cause
+    failures: set[str] = field(default_factory=set)
+
+    @property
+    def over(self) -> bool:
+        """Whether the run has ended, one way or the other."""
+        return bool(self.failure or self.ended or self.stopped)
+
+    def went_on(self, fields: Fields, line: int, reached: bool) -> None:
+        """A step after all: whatever was seen before was not the end."""
+        self.failure = self.ended = self.stopped = None
+        if reached:
+            self.ended = Outcome(line, "ok")
+        if not _without_loss(fields):
+            self.lost = None
+        elif self.lost is None:
+            self.lost = Outcome(line, "nan", "no loss printed, with nan gradients or iterations")
+
+    def fail(self, record: Record, line: int, refines: str | None) -> str | None:
+        """A failure; the first one counts, unless this line tells it better. Its text, if new."""
+        status, text = str(record.fields["status"]), redact_text(record.raw.strip())
+        if self.failure is None or (self.failure.vague and refines == self.failure.status):
+            generic, weak = (record.fields.get(word) is True for word in ("generic", "weak"))
+            self.failure = Outcome(line, status, text[:REASON_LENGTH], generic, weak)
+        if len(self.failures) < FAILURES_KEPT and text not in self.failures:
+            self.failures.add(text)
+            return status
+        return None
+
+    def explain(self, record: Record) -> None:
+        """The exception that ends a traceback: the reason of the failure that it began."""
+        if self.failure is not None and self.failure.generic:
+            reason = redact_text(record.raw.strip())[:REASON_LENGTH]
+            status = str(record.fields.get("status", self.failure.status))
+            self.failure = Outcome(self.failure.line, status, reason)
+
+    def stop(self, line: int) -> None:
+        """The launcher stops the processes: no cause, but an end."""
+        if self.stopped is None:
+            reason = "the launcher stops its processes; no cause is printed before"
+            self.stopped = Outcome(line, "fail", reason)
+
+    def end(self, line: int) -> None:
+        """The run says that it ends as it should."""
+        if self.failure is None or self.failure.status not in STOPPED_FROM_OUTSIDE:
+            self.failure = None
+        if self.ended is None:
+            self.ended = Outcome(line, "ok")
+
+    def outcome(self, last_line: int, next_line: int | None) -> Outcome:
+        """The earliest of what was seen; else the run goes on, or was broken off."""
+        seen = [outcome for outcome in (self.failure, self.ended, self.lost) if outcome]
+        if seen:
+            return min(seen, key=lambda outcome: outcome.line)
+        if self.stopped:
+            return self.stopped
+        if next_line is None:
+            return Outcome(last_line, "running", "end of file before the end of training")
+        reason = f"stopped before the end of training: line {next_line} begins the next run"
+        return Outcome(last_line, "fail", reason)
+
+
+def _without_loss(fields: Fields) -> bool:
+    """No loss at all, while gradients or iterations are nan: how a diverged run looks."""
+    more, nans = fields.get("more"), fields.get("nan")
+    printed = isinstance(more, dict) and any(str(t).lower() in NANS for t in more.values())
+    found = "losses" in fields or "loss" in fields
+    return not found and (printed or (isinstance(nans, int) and nans > 0))
+
+
+NANS = frozenset(("nan", "nan.0", "-nan"))

@@ -1,0 +1,83 @@
+"""Logs that were packed with gzip, bzip2, xz or zstd: unpacked as they are read, within bounds."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import importlib
+import io
+import lzma
+from pathlib import Path
+from typing import BinaryIO, cast
+
+SUFFIXES = frozenset((".gz", ".bz2", ".xz", ".zst"))
+LOGS = frozenset(("", ".log", ".out", ".err", ".txt"))
+# More than any log shrinks: a small file that unpacks to more is made to fill a disk.
+MOST_TIMES = 2000
+LEAST_BYTES = 64 << 20
+MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+
+
+def is_packed_log(path: Path) -> bool:
+    """Whether a name is that of a packed log."""
+    return path.suffix.lower() in SUFFIXES and Path(path.stem).suffix.lower() in LOGS
+
+
+def packing(head: bytes) -> str | None:
+    """How a file is packed, by its first bytes."""
+    return next((name for magic, name in MAGIC.items() if head.startswith(magic)), None)
+
+
+def unpacked(stream: BinaryIO, how: str, size: int) -> BinaryIO:
+    """The bytes of a packed stream of `size` bytes.
+
+    Raises OSError, also while it is read, when it is damaged, grows without bound, or no reader
+    for zstd is installed.
+    """
+    match how:
+        case "gzip":
+            inner: object = gzip.GzipFile(fileobj=stream)
+        case "bzip2":
+            inner = bz2.BZ2File(stream)
+        case "xz":
+            inner = lzma.LZMAFile(stream)  # noqa: SIM115 - it lives as long as its reader
+        case _:
+            inner = _zstd(stream)
+    limit = max(size * MOST_TIMES, LEAST_BYTES)
+    return cast(BinaryIO, io.BufferedReader(_Limited(cast(BinaryIO, inner), limit), 1 << 20))
+
+
+def _zstd(stream: BinaryIO) -> object:
+    for name in ("compression.zstd", "backports.zstd"):
+        try:
+            reader: object = importlib.import_module(name).ZstdFile(stream)
+        except ImportError:
+            continue
+        return reader
+    try:
+        reader = importlib.import_module("zstandard").ZstdDecompressor().stream_reader(stream)
+    except ImportError:
+        raise OSError("no reader for zstd: pip install zstandard, or unpack the file") from None
+    return reader
+
+
+class _Limited(io.RawIOBase):
+    """A stream that ends in an error behind `limit` bytes; whatever is damaged is an OSError."""
+
+    def __init__(self, inner: BinaryIO, limit: int) -> None:
+        self._inner, self._left = inner, limit
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(cast(bytearray, buffer))
+        try:
+            chunk = self._inner.read(len(view))
+        except (EOFError, lzma.LZMAError, ValueError, RuntimeError) as error:
+            raise OSError(f"the packed file is damaged: {error}") from error
+        self._left -= len(chunk)
+        if self._left < 0:
+            raise OSError("the packed file unpacks to more than a log can be")
+        view[: len(chunk)] = chunk
+        return len(chunk)

@@ -1,0 +1,216 @@
+"""Rows of `iterations` while a log is read: what several lines say of one step is one row.
+
+Lines are joined by their place in the log. A framework's own line and the engine's are numbered
+alike, so they meet by number among the newest steps; a line without a number of its own belongs to
+the newest step that has none of its kind yet, else to the next one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ..schema.rows import Rows
+from .dialect import Dialect
+from .record import Fields, Record
+from .secrets import redact, redact_text
+
+# Several ranks print the same line at about the same time: a copy comes within so many lines.
+COPIES_WITHIN = 64
+OPEN_STEPS = 3  # steps that a line may still speak of
+PARTS_WITHIN = 400  # lines between a step and a line that belongs to it
+NO_COLUMNS = frozenset(("iteration", "train_iters", "memory", "losses", "more", "epoch"))
+
+
+@dataclass(slots=True)
+class Step:
+    """One row in the making; `by` names the formats that spoke of it."""
+
+    iteration: int
+    segment: int
+    length: int | None
+    line: int
+    secondary: bool
+    fields: Fields = field(default_factory=dict)
+    by: set[str] = field(default_factory=set)
+
+    def merge(self, fields: Fields, secondary: bool) -> None:
+        """Add what a line says; the framework's own values count, others stand beside them."""
+        for column, value in fields.items():
+            if column == "epoch":
+                self._more({column: str(value)})
+            if column in NO_COLUMNS:
+                continue
+            have = self.fields.get(column)
+            if have is None:
+                self.fields[column] = value
+            elif column == "printed_at":
+                continue
+            elif have != value and secondary:
+                self._more({column: str(value)})
+            elif have != value:
+                self.fields[column] = value
+                if self.secondary:
+                    self._more({column: str(have)})
+        for name in ("losses", "more"):
+            members = fields.get(name)
+            if isinstance(members, dict) and members:
+                below = self.fields.get(name)
+                self.fields[name] = (below if isinstance(below, dict) else {}) | members
+        self.secondary = self.secondary and secondary
+
+    def _more(self, members: dict[str, str]) -> None:
+        below = self.fields.get("more")
+        self.fields["more"] = members | (below if isinstance(below, dict) else {})
+
+
+@dataclass(slots=True)
+class Steps:
+    """The steps of one run; a row goes out when no later line can speak of it."""
+
+    run_id: str
+    rows: Rows
+    segment: int = 1
+    iteration: int | None = None  # the last one
+    count: int = 0
+    copies: int = 0
+    interval: int | None = None  # iterations between two lines, where an argument states it
+    derive: Callable[[Fields], int | None] | None = None  # a number for a line that has none
+    _last: dict[bool, int | None] = field(default_factory=dict)
+    _first: int | None = None  # of the segment, by the framework's own lines
+    _absolute: bool = False
+    _open: deque[Step] = field(default_factory=deque)
+    _waiting: tuple[Dialect, Record, int] | None = None
+    _recent: deque[str] = field(default_factory=lambda: deque(maxlen=COPIES_WITHIN))
+    _seen: set[int] = field(default_factory=set)
+
+    def add(self, dialect: Dialect, record: Record, line: int) -> bool:
+        """A line with the number of its step; False: a copy by another rank."""
+        iteration = record.fields["iteration"]
+        assert isinstance(iteration, int)
+        text = record.raw.strip()
+        repeated = dialect.every_rank and iteration in self._seen
+        if text in self._recent or repeated:
+            self.copies += 1
+            return False
+        self._recent.append(text)
+        self._absolute = True
+        step = self._spoken_of(dialect, iteration) or self._begin(dialect, iteration, line)
+        self._say(step, dialect, record)
+        return True
+
+    def part(self, dialect: Dialect, record: Record, line: int) -> bool:
+        """A line without a number of its own, or with one that starts again at each start."""
+        text = record.raw.strip()
+        if text in self._recent:
+            self.copies += 1
+            return False
+        self._recent.append(text)
+        step = self._open[-1] if self._open else None
+        near = step is not None and line - step.line <= PARTS_WITHIN
+        if step is not None and near and dialect.name not in step.by:
+            self._say(step, dialect, record)
+            return True
+        self._alone()
+        self._waiting = (dialect, record, line)
+        return True
+
+    def extend(self, fields: Fields) -> None:
+        """The rest of the newest line, which was wrapped."""
+        if self._open:
+            self._open[-1].merge(fields, secondary=False)
+
+    def restarted(self) -> None:
+        """Steps from here on may be steps done before."""
+        self._seen.clear()
+        self._recent.clear()
+
+    def finish(self) -> None:
+        """No line comes any more."""
+        self._alone()
+        while self._open:
+            self._store(self._open.popleft())
+
+    def _alone(self) -> None:
+        """A line that no numbered line came for is a step of its own, if it can be numbered."""
+        if self._waiting is None:
+            return
+        dialect, record, line = self._waiting
+        self._waiting = None
+        iteration = record.fields.get("iteration")
+        if iteration is None and self.derive:
+            iteration = self.derive(record.fields)
+        numbered = isinstance(iteration, int) and iteration > 0
+        if not isinstance(iteration, int) or not numbered or self._absolute:
+            return
+        self._say(self._begin(dialect, iteration, line), dialect, record)
+
+    def _spoken_of(self, dialect: Dialect, iteration: int) -> Step | None:
+        for step in reversed(self._open):
+            if step.iteration == iteration and dialect.name not in step.by:
+                return step
+        return None
+
+    def _begin(self, dialect: Dialect, iteration: int, line: int) -> Step:
+        last = self._last.get(dialect.secondary)
+        if last is not None and iteration <= last:
+            self.segment += 1
+            self._last.clear()
+            self._first = None
+            self._seen.clear()
+        length = self._length(iteration, dialect.secondary)
+        step = Step(iteration, self.segment, length, line, dialect.secondary)
+        self._open.append(step)
+        self.iteration = iteration
+        self.count += 1
+        self._seen.add(iteration)
+        if len(self._open) > OPEN_STEPS:
+            self._store(self._open.popleft())
+        if self._waiting is not None and line - self._waiting[2] <= PARTS_WITHIN:
+            part, record, _ = self._waiting
+            self._waiting = None
+            self._say(step, part, record)
+        return step
+
+    def _length(self, iteration: int, secondary: bool) -> int | None:
+        last = self._last.get(secondary)
+        if last is None or iteration <= last:
+            return None
+        # A line for the first iteration alone (core 0.16+): the next one is a mean over it too.
+        again = not secondary and last == self._first and self.interval is not None
+        if again and self.interval == iteration - last + 1:
+            return self.interval
+        return iteration - last
+
+    def _say(self, step: Step, dialect: Dialect, record: Record) -> None:
+        if step.secondary and not dialect.secondary and step.by:
+            step.length = self._length(step.iteration, secondary=False)
+        if step.segment == self.segment:
+            self._last[dialect.secondary] = step.iteration
+            if not dialect.secondary and self._first is None:
+                self._first = step.iteration
+        secondary = dialect.secondary and bool(step.by)
+        step.merge(record.fields, secondary)
+        if not step.by:
+            step.secondary = dialect.secondary
+        step.by.add(dialect.name)
+
+    def _store(self, step: Step) -> None:
+        row: Fields = {
+            "run_id": self.run_id,
+            "segment": step.segment,
+            "interval_length": step.length,
+            "iteration": step.iteration,
+            "line": step.line,
+        }
+        row |= step.fields
+        if "loss" in row and "losses" not in row:
+            row["losses"] = {"loss": row["loss"]}
+        more = row.get("more")
+        if isinstance(more, dict):
+            row["more"] = {redact_text(key): redact(key, str(text)) for key, text in more.items()}
+        losses = row.get("losses")
+        if isinstance(losses, dict):
+            row["losses"] = {redact_text(key): value for key, value in losses.items()}
+        self.rows.by_table["iterations"].append(row)

@@ -1,0 +1,80 @@
+"""Lines that a page or a terminal has broken: the rest of a record stands on the next lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .dialect import Dialect
+from .record import Record
+from .segments import Segments
+
+MOST_LINES = 6
+LONGEST = 4000
+
+
+class Wrapped:
+    """The newest line that may go on below, and what it gave so far."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._line = 0
+        self._lines = 0
+        self._fields = -1  # fields read so far; -1: nothing yet
+
+    def begin(self, record: Record, line: int) -> None:
+        """A record of segments was read: its tail may follow."""
+        text = record.raw + record.after
+        whole = "number of nan iterations" in record.raw or "number_of_nan" in record.raw
+        if whole or len(text) > LONGEST or "|" not in text:
+            self._text = ""
+            return
+        self._text, self._line, self._lines, self._fields = text, line, 1, size(record)
+
+    def join(
+        self, text: str, line: int, dialects: Sequence[Dialect]
+    ) -> tuple[Dialect, Record, bool] | None:
+        """The record of the lines together, where the new line adds to it, and if it is new."""
+        if not self._text:
+            self._remember(text, line)
+            return None
+        if not text.strip() or line != self._line + self._lines or "|" not in text:
+            if text.strip():
+                self._text = ""
+                self._remember(text, line)
+            return None
+        best = self._best(text, dialects)
+        if best is None:
+            self._text = ""
+            self._remember(text, line)
+            return None
+        dialect, record, joined = best
+        first, self._fields = self._fields < 0, size(record)
+        self._lines += 1
+        self._text = joined if self._lines < MOST_LINES and len(joined) < LONGEST else ""
+        return dialect, record, first
+
+    def _best(self, text: str, dialects: Sequence[Dialect]) -> tuple[Dialect, Record, str] | None:
+        best = None
+        most = self._fields
+        for between in ("", " "):
+            joined = self._text.rstrip() + between + text.strip()
+            for dialect in dialects:
+                if dialect.reads != "iteration" or not isinstance(dialect.reader, Segments):
+                    continue
+                record = dialect.read(joined)
+                if record is not None and "iteration" in record.fields:
+                    if size(record) > most:
+                        best, most = (dialect, record, joined), size(record)
+                    break
+        return best
+
+    def _remember(self, text: str, line: int) -> None:
+        if "iteration" in text and "|" in text and len(text) < LONGEST:
+            self._text, self._line, self._lines, self._fields = text, line, 1, -1
+
+
+def size(record: Record) -> int:
+    """How much a record gave: what has a column of its own counts twice."""
+    fields = record.fields
+    inner = {name: len(f) for name, f in fields.items() if isinstance(f, dict)}
+    return 2 * (len(fields) - len(inner) + inner.get("losses", 0)) + inner.get("more", 0)

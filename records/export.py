@@ -1,0 +1,207 @@
+"""The warehouse -> records: one file a run, the same bytes for the same run."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ..schema.errors import BenchError
+from ..schema.warehouse import Warehouse
+from .layout import (
+    DIGITS,
+    KEY,
+    LISTS,
+    MARK,
+    NAME,
+    SOURCE,
+    TABLES,
+    VERSION,
+    columns,
+    content,
+    file_name,
+    finite,
+    marker_of,
+    marker_text,
+)
+from .scrub import Scrubber
+
+Row = dict[str, Any]
+_ORDER = {
+    "env_flags": "name, value, kind, line",
+    "measurements": "line, metric, raw, scope",
+    "statistics": "metric",
+    "cells": "column_number",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What an export did, in records."""
+
+    written: int
+    unchanged: int
+    removed: int
+    folders: int
+
+
+def export_records(warehouse: Warehouse, folder: Path, scrubber: Scrubber) -> Exported:
+    """Write a record of every run below `folder`; a known one is left as it is.
+
+    A record of an older state of a run is removed. Raises BenchError when there is no run, or the
+    folder cannot be written.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise BenchError(f"{folder} is a file", why="records are files in a folder",
+                         hint="bench export --records FOLDER")  # fmt: skip
+    written = unchanged = removed = 0
+    groups: dict[Path, dict[str, Row]] = defaultdict(dict)
+    try:
+        for record in records(warehouse):
+            made = scrubber.record(record)
+            data = content(made)
+            file = folder / _group(made["source"]) / file_name(data)
+            groups[file.parent][file.name] = made
+            if file.is_file() and file.read_bytes() == data:
+                unchanged += 1
+                continue
+            file.parent.mkdir(parents=True, exist_ok=True)
+            _write(file, data)
+            written += 1
+        for group, made_here in groups.items():
+            _write(marker_of(group), marker_text().encode())
+            removed += _remove_older(group, made_here)
+    except OSError as error:
+        raise BenchError(
+            "the records cannot be written", why=error.strerror or str(error),
+            where=str(error.filename or folder), hint="check the folder's permissions",
+        ) from error  # fmt: skip
+    if not groups:
+        raise BenchError("there is no run to write a record of", hint="bench ingest PATH...")
+    return Exported(written, unchanged, removed, len(groups))
+
+
+def records(warehouse: Warehouse) -> Iterator[Row]:
+    """Every run that shows, as a record, by source and line."""
+    parts = {name: _by_run(warehouse, name) for name in ("topology", *LISTS[:3])}
+    facts, marks = _facts(warehouse)
+    tables = {row["table_id"]: row for row in warehouse.dicts("SELECT * FROM tables")}
+    query = "SELECT table_id, value FROM facts WHERE field = ? AND table_id IS NOT NULL"
+    table_ids: dict[str, str] = dict(warehouse.rows(query, [KEY]))
+    plans: dict[str, list[Row]] = defaultdict(list)
+    query = "SELECT * FROM statements WHERE kind = 'plan' ORDER BY uri, line, raw"
+    for row in warehouse.dicts(query):
+        plans[row["uri"]].append(_filled("plans", row))
+    cells: dict[tuple[str, int], list[Row]] = defaultdict(list)
+    query = f"SELECT * FROM cells ORDER BY table_id, row_number, {_ORDER['cells']}"
+    for row in warehouse.dicts(query):
+        cells[row["table_id"], row["row_number"]].append(row)
+    sources = {row["uri"]: row for row in warehouse.dicts("SELECT * FROM sources")}
+    for run in warehouse.dicts("SELECT * FROM runs ORDER BY uri, line, run_id"):
+        run_id = run["run_id"]
+        mark = marks.get(run_id, {})
+        source = json.loads(mark["source"]) if mark else _source(sources[run["uri"]])
+        record: Row = {MARK: VERSION}
+        record["run"] = {"id": mark.get(KEY, run_id), **_filled("run", run)}
+        record["source"] = source
+        for name, rows in parts.items():
+            found = [_filled(name, row) for row in rows.get(run_id, ())]
+            if name == "topology" and found:
+                record[name] = found[0]
+            elif found:
+                record[name] = found
+        if facts.get(run_id):
+            record["facts"] = facts[run_id]
+        if run["table_id"] in tables:
+            table = tables[run["table_id"]]
+            known = table_ids.get(table["table_id"], table["table_id"])
+            record["table"] = {"id": known, **_filled("table", table)}
+            record["cells"] = [
+                _filled("cells", cell) for cell in cells[run["table_id"], run["row_number"]]
+            ]
+        if plans[run["uri"]] and source["kind"] != "log":
+            record["plans"] = plans[run["uri"]]
+        yield record
+
+
+def _by_run(warehouse: Warehouse, part: str) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = defaultdict(list)
+    order = _ORDER.get(part, "run_id")
+    for row in warehouse.dicts(f"SELECT * FROM {TABLES[part]} ORDER BY run_id, {order}"):
+        found[row["run_id"]].append(row)
+    return found
+
+
+def _facts(warehouse: Warehouse) -> tuple[dict[str, Row], dict[str, dict[str, str]]]:
+    """Facts by run and scope as [field, line, value, raw]; and what records say of themselves."""
+    facts: dict[str, Row] = defaultdict(dict)
+    marks: dict[str, dict[str, str]] = defaultdict(dict)
+    query = """SELECT run_id, scope, how, field, line, value, raw FROM facts
+               WHERE run_id IS NOT NULL ORDER BY run_id, scope, how, line, field, raw, value"""
+    for run_id, scope, how, name, line, value, raw in warehouse.rows(query):
+        if scope == "record":
+            marks[run_id][name] = raw if name == "source" else value
+            continue
+        key = scope if how == "stated" else f"{scope}/{how}"
+        short = [name, line, value] if raw == value else [name, line, value, raw]
+        facts[run_id].setdefault(key, []).append(short)
+    return facts, marks
+
+
+def _source(row: Mapping[str, Any]) -> Row:
+    return {name: row[name] for name in SOURCE if row[name] is not None}
+
+
+def _filled(part: str, row: Mapping[str, Any]) -> Row:
+    """The columns of a part that say something."""
+    found = {}
+    for name in columns(part):
+        value = finite(row[name])
+        if part == "statistics" and isinstance(value, float):
+            value = float(f"{value:.{DIGITS}g}")
+        if name == "pieces" and value is not None:
+            value = json.loads(value)
+        if value is not None and value != []:
+            found[name] = value
+    return found
+
+
+def _group(source: Mapping[str, Any]) -> PurePosixPath:
+    """A folder a document, and one for the logs of a folder: what is read and named as one."""
+    parts = [_safe(part) for part in PurePosixPath(source["uri"]).parts if part not in ("/", "..")]
+    if source["kind"] == "log":
+        parts = parts[:-1] or ["logs"]
+    return PurePosixPath(*parts)
+
+
+def _safe(part: str) -> str:
+    return re.sub(r"[^\w.@+-]+", "_", part)[:120].strip(".") or "_"
+
+
+def _remove_older(group: Path, made: Mapping[str, Row]) -> int:
+    """Remove records of the runs just written that tell another state of them."""
+    written = {(row["run"]["id"], row["source"]["uri"]) for row in made.values()}
+    removed = 0
+    for file in sorted(group.iterdir()):
+        if file.name in made or not NAME.fullmatch(file.name):
+            continue
+        try:
+            row = json.loads(file.read_bytes())
+            key = row["run"]["id"], row["source"]["uri"]
+        except (ValueError, TypeError, KeyError):
+            continue
+        if row.get(MARK) and key in written:
+            file.unlink()
+            removed += 1
+    return removed
+
+
+def _write(file: Path, data: bytes) -> None:
+    draft = file.with_name(f".{file.name}.{os.getpid()}")
+    draft.write_bytes(data)
+    os.replace(draft, file)

@@ -1,0 +1,128 @@
+"""What a record is made of: its parts, and the columns that each takes from the warehouse."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from ..schema.arrow import shapes
+
+VERSION = 1
+MARK = "bench_record"
+SUFFIX = ".records"  # of the file that says: the JSON files beside me are records
+NAME = re.compile(r"[0-9a-f]{16}\.json")
+KEY = "record_of"  # the fact that names the run of a record, and the digest of its source
+
+# What a part leaves out: what a reader makes anew, or what is said once for the whole record.
+_OWN = frozenset(("source_id", "run_id", "table_id"))
+SOURCE = ("uri", "sha256", "kind", "format", "title", "bytes", "lines")
+# Part -> raw table; `run`, `topology` and `table` are one object, the rest are lists.
+TABLES = {
+    "run": "runs",
+    "topology": "topology",
+    "env_flags": "env_flags",
+    "measurements": "measurements",
+    "statistics": "run_stats",
+    "table": "tables",
+    "cells": "cells",
+    "plans": "statements",
+}
+LISTS = ("env_flags", "measurements", "statistics", "cells")
+DIGITS = 12  # of a statistic: the last bits of a sum hang on the order of adding
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a part: its arrow type, whether it must be there, and what fits it."""
+
+    name: str
+    type: pa.DataType
+    required: bool
+    fits: Callable[[object], bool]
+
+
+@cache
+def columns(part: str) -> dict[str, Column]:
+    """The columns of a part, in the order of its table."""
+    shape = shapes()[TABLES[part]]
+    return {
+        field.name: Column(field.name, field.type, field.name in shape.required, _fits(field.type))
+        for field in shape.schema
+        if field.name not in _OWN and not (part == "cells" and field.name == "row_number")
+    }
+
+
+def content(record: Mapping[str, object]) -> bytes:
+    """The bytes of a record: one line for each item of a list, always alike."""
+    lines = [f"{_json(name)}: {_part(value)}" for name, value in record.items()]
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode("utf-8", "backslashreplace")
+
+
+def file_name(data: bytes) -> str:
+    """A record's name: by its content, so that two sites never write two things to one name."""
+    return f"{hashlib.sha256(data).hexdigest()[:16]}.json"
+
+
+def marker_of(folder: Path) -> Path:
+    """The file that makes a folder one of records."""
+    return folder / f"{folder.name}{SUFFIX}"
+
+
+def marker_text() -> str:
+    """What stands in that file: the same everywhere, so that merges never meet in it."""
+    about = "every JSON file beside this one is the record of one run, named by its content"
+    return _json({"bench_records": VERSION, "about": about}) + "\n"
+
+
+def finite(value: object) -> Any:  # Any: JSON
+    """A value as JSON has it: no nan, no infinity, maps and lists all the way down."""
+    if isinstance(value, float):
+        return value if value - value == 0 else None
+    if isinstance(value, Mapping):
+        return {str(key): finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return value if value is None or isinstance(value, str | bool | int) else str(value)
+
+
+def _part(value: object) -> str:
+    if isinstance(value, list) and value:
+        return "[\n " + ",\n ".join(map(_json, value)) + "\n]"
+    if isinstance(value, dict) and any(_is_grid(item) for item in value.values()):
+        inner = (f"{_json(name)}: {_part(item)}" for name, item in value.items())
+        return "{\n" + ",\n".join(inner) + "\n}"
+    return _json(value)
+
+
+def _is_grid(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], list)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _fits(kind: pa.DataType) -> Callable[[object], bool]:
+    if pa.types.is_list(kind):
+        inner = _fits(kind.value_type)
+        return lambda value: isinstance(value, list) and all(map(inner, value))
+    if pa.types.is_map(kind):
+        return lambda value: (
+            isinstance(value, dict) and all(isinstance(item, str | None) for item in value.values())
+        )
+    if pa.types.is_boolean(kind):
+        return lambda value: isinstance(value, bool)
+    if pa.types.is_integer(kind):
+        most = 2 ** (kind.bit_width - 1)
+        return lambda value: type(value) is int and -most <= value < most
+    if pa.types.is_floating(kind):
+        return lambda value: type(value) in (int, float)
+    return lambda value: isinstance(value, str)

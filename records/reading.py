@@ -1,0 +1,251 @@
+"""Records -> rows of the warehouse: one file, or a folder of them as one source."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..schema.rows import Row, Rows, content_id
+from .layout import (
+    KEY,
+    LISTS,
+    MARK,
+    NAME,
+    SOURCE,
+    SUFFIX,
+    TABLES,
+    VERSION,
+    Column,
+    columns,
+    marker_of,
+)
+
+FORMAT = "bench record"
+_HEAD = 200
+_KINDS: dict[str, type | tuple[type, ...]] = {"bytes": int, "lines": int}
+
+
+class Misfit(ValueError):
+    """A record that cannot be used; the message says why."""
+
+
+def is_read_with_folder(path: Path) -> bool:
+    """Whether a file is one of a folder of records, which is read as one source."""
+    return NAME.fullmatch(path.name) is not None and marker_of(path.parent).is_file()
+
+
+def looks_like_record(head: bytes) -> bool:
+    """Whether a JSON file is a record, by how it begins."""
+    return f'"{MARK}"'.encode() in head[:_HEAD]
+
+
+def is_marker(path: Path) -> bool:
+    """Whether a file stands for the folder of records that it lies in."""
+    return path.suffix == SUFFIX
+
+
+def fingerprint_of_folder(marker: Path) -> tuple[str, int]:
+    """SHA-256 and size of all records beside the marker; raises OSError when one is unreadable."""
+    digest, size = hashlib.sha256(), 0
+    for _, data in _files(marker):
+        size += len(data)
+        digest.update(hashlib.sha256(data).digest())
+    return digest.hexdigest(), size
+
+
+def read_records(path: Path, source_id: str) -> tuple[Rows, str]:
+    """The rows of a record, or of the folder that a marker stands for, and their SHA-256.
+
+    A record that cannot be used, or that says what another says, gives a warning and no row.
+    """
+    rows, digest, size = Rows(), hashlib.sha256(), 0
+    reader = _Reader(rows, source_id)
+    files = list(_files(path) if is_marker(path) else [(path.name, path.read_bytes())])
+    for name, data in files:
+        size += len(data)
+        digest.update(hashlib.sha256(data).digest() if is_marker(path) else data)
+        try:
+            reader.add(_parsed(data))
+        except Misfit as error:
+            rows.warn("record_misfit", f"{name}: {error}")
+    if reader.read:
+        rows.add(
+            "sources", source_id=source_id, kind="record", format=FORMAT, title=reader.title(),
+            bytes=size, lines=len(files), lines_read=reader.read, lines_known=reader.doubles,
+            lines_unread=len(files) - reader.read - reader.doubles, encoding_errors=0,
+        )  # fmt: skip
+    return rows, digest.hexdigest()
+
+
+def _files(marker: Path) -> Iterator[tuple[str, bytes]]:
+    for file in sorted(marker.parent.iterdir(), key=lambda file: file.name):
+        if NAME.fullmatch(file.name) and file.is_file():
+            yield file.name, file.read_bytes()
+
+
+def _parsed(data: bytes) -> Mapping[str, Any]:
+    try:
+        record = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise Misfit(f"not JSON: {error}") from error
+    if not isinstance(record, dict) or MARK not in record:
+        raise Misfit(f"no record: it has no {MARK!r}")
+    if record[MARK] != VERSION:
+        raise Misfit(f"written by another version of bench: {MARK} is {record[MARK]!r}")
+    return record
+
+
+class _Reader:
+    """Rows of records; ids are made anew within the source, so that two sources never share one."""
+
+    def __init__(self, rows: Rows, source_id: str) -> None:
+        self.rows, self.source_id = rows, source_id
+        self.read = self.doubles = 0
+        self._runs: set[tuple[str, str]] = set()
+        self._tables: set[str] = set()
+        self._plans: set[tuple[str, str]] = set()
+        self._titles: set[str | None] = set()
+
+    def title(self) -> str | None:
+        """The title of the documents, if they are one."""
+        return next(iter(self._titles)) if len(self._titles) == 1 else None
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """One record, whole or not at all."""
+        run, source = _object(record, "run"), _source(_object(record, "source"))
+        key = _text(run, "id"), str(source["sha256"])
+        if key in self._runs:
+            self.doubles += 1
+            return
+        made = Rows()
+        run_id = content_id("record", self.source_id, *key)
+        table_id, row_number = self._table(made, record, key[1], run)
+        made.add("runs", source_id=self.source_id, run_id=run_id, table_id=table_id,
+                 **_columns("run", run, {"id"}))  # fmt: skip
+        if "topology" in record:
+            made.add("topology", run_id=run_id, **_columns("topology", _object(record, "topology")))
+        for part in LISTS:
+            own: Row = {"run_id": run_id}
+            if part == "cells":
+                own = {"table_id": table_id, "row_number": row_number}
+            for item in _list(record, part) if part != "cells" or table_id else ():
+                made.by_table[TABLES[part]].append(own | _columns(part, item))
+        plans = {
+            (key[1], json.dumps(item, sort_keys=True)): item for item in _list(record, "plans")
+        }
+        for plan in plans.keys() - self._plans:
+            made.add("statements", **_columns("plans", plans[plan]))
+        self._facts(made, run_id, record)
+        self._mark(made, run_id, key, source)
+        self.rows.extend(made)
+        self._runs.add(key)
+        self._plans |= plans.keys()
+        self._titles.add(str(source["title"]) if "title" in source else None)
+        if table_id:
+            self._tables.add(table_id)
+        self.read += 1
+
+    def _table(
+        self, made: Rows, record: Mapping[str, Any], sha256: str, run: Mapping[str, Any]
+    ) -> tuple[str | None, object]:
+        if "table" not in record:
+            return None, None
+        table, row_number = _object(record, "table"), run.get("row_number")
+        if type(row_number) is not int:
+            raise Misfit("a row of a table without row_number")
+        known = _text(table, "id")
+        table_id = content_id("record", self.source_id, sha256, known)
+        if table_id not in self._tables:
+            made.add("tables", source_id=self.source_id, table_id=table_id,
+                     **_columns("table", table, {"id"}))  # fmt: skip
+            made.add("facts", table_id=table_id, field=KEY, value=known, raw=sha256,
+                     scope="record", how="stated")  # fmt: skip
+        return table_id, row_number
+
+    def _facts(self, made: Rows, run_id: str, record: Mapping[str, Any]) -> None:
+        facts = made.by_table["facts"]
+        for key, found in (_object(record, "facts") if "facts" in record else {}).items():
+            scope, _, how = str(key).partition("/")
+            for item in found if isinstance(found, list) else [None]:
+                if not isinstance(item, list) or len(item) not in (3, 4):
+                    raise Misfit(f"a fact of {key!r} is not [field, line, value] or [..., raw]")
+                name, line, value, raw = item if len(item) == 4 else (*item, item[2])
+                if not (
+                    type(name) is str
+                    and type(raw) is str
+                    and (value is None or type(value) is str)
+                    and (line is None or (type(line) is int and abs(line) < 2**63))
+                ):
+                    raise Misfit(f"a fact of {key!r} holds what is no text")
+                facts.append({"run_id": run_id, "field": name, "line": line, "value": value,
+                              "raw": raw, "scope": scope, "how": how or "stated"})  # fmt: skip
+
+    def _mark(self, made: Rows, run_id: str, key: tuple[str, str], source: Row) -> None:
+        """What the run was where it comes from: found again by an export, and by what is double."""
+        told = json.dumps(source, ensure_ascii=False)
+        for name, value, raw in ((KEY, *key), ("source", str(source["uri"]), told)):
+            made.add("facts", run_id=run_id, field=name, value=value, raw=raw, scope="record",
+                     how="stated")  # fmt: skip
+
+
+def _columns(part: str, item: Mapping[str, Any], besides: set[str] | None = None) -> Row:
+    """The columns of a part, each of its type; raises Misfit for anything else."""
+    known = columns(part)
+    row: Row = {}
+    for name, value in item.items():
+        column = known.get(name)
+        if column is None:
+            if besides and name in besides:
+                continue
+            raise Misfit(f"{part} has no column {name!r}: written by a newer bench?")
+        row[name] = _value(part, column, value)
+    for column in known.values():
+        if column.required and row.get(column.name) is None:
+            if str(column.type).startswith("list"):
+                row[column.name] = []
+            else:
+                raise Misfit(f"{part} has no {column.name!r}")
+    return row
+
+
+def _value(part: str, column: Column, value: object) -> object:
+    if column.name == "pieces":
+        if not isinstance(value, list):
+            raise Misfit("pieces of a cell are a list")
+        return json.dumps(value, ensure_ascii=False)
+    if value is not None and not column.fits(value):
+        raise Misfit(f"{column.name!r} of {part} is {str(value)[:40]!r}, not {column.type}")
+    return value
+
+
+def _source(source: Mapping[str, Any]) -> Row:
+    for name in ("uri", "sha256", "kind"):
+        _text(source, name)
+    for name, value in source.items():
+        if name not in SOURCE or not isinstance(value, _KINDS.get(name, str)):
+            raise Misfit(f"{name!r} of source is not understood")
+    return dict(source)
+
+
+def _object(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = record.get(name)
+    if not isinstance(found, dict):
+        raise Misfit(f"{name!r} is not an object")
+    return found
+
+
+def _list(record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    found = record.get(name, [])
+    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+        raise Misfit(f"{name!r} is not a list of objects")
+    return found
+
+
+def _text(item: Mapping[str, Any], name: str) -> str:
+    found = item.get(name)
+    if not isinstance(found, str) or not found:
+        raise Misfit(f"{name!r} is no text")
+    return found

@@ -1,0 +1,117 @@
+"""Names of hosts, users and paths taken out of records, the same name always by the same word."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from ..schema.errors import BenchError
+
+KINDS = ("hosts", "users", "paths")
+_HOST = re.compile(
+    r"""(?x)(?:(?<=://)|(?<![\w./-]))(?:
+      (?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\w)
+    | (?:[a-z][a-z0-9-]*\.)+(?:com|org|net|edu|gov|io|dev|local|lan|internal|cluster
+                              |de|fr|jp|ch|uk|eu|us|cn)
+      (?![\w.-]*\w)
+    | (?:node|host|gpu|cpu|compute|nid|worker|login|slurm|dgx|hgx)s?-?[a-z]{0,8}-?\d[\w-]*
+    )""",
+    re.I,
+)
+_HOST_FIELDS = re.compile(
+    r"host(?:name)?s?$|(?:^|_)(?:node_?list|master_addr|rdzv_endpoint)$", re.I
+)
+_USER_FIELDS = re.compile(r"(?:^|_)user(?:name)?$|^logname$|^(?:wandb|hf)_entity$", re.I)
+_USER = re.compile(
+    r"(?P<before>/(?:home|Users|users|scratch|gpfswork|work|lustre)/)(?P<name>[\w.-]+)"
+)
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_LOGIN = re.compile(r"(?<![\w.+-])(?P<name>[a-z][\w.-]*)@(?=[\w-])", re.I)
+_PATH = re.compile(r"(?<![\w.:/~$<-])(?:~[\w.-]*|[A-Za-z]:)?(?:/[\w.@+=%,-]+){2,}/?")
+# Texts that are names of ours, not of anybody's: never changed.
+_FIXED = frozenset(("id", "sha256", "kind", "origin", "status", "metric", "unit", "scope", "rule",
+                    "format", "column", "columns", "alignment", "form", "pieces"))  # fmt: skip
+
+
+class Scrubber:
+    """Replaces names of these kinds by words made of their digest: `host-1f2e3d`."""
+
+    def __init__(self, kinds: Iterable[str] = ()) -> None:
+        self.kinds = frozenset(kinds)
+
+    def record(self, record: dict[str, Any]) -> dict[str, Any]:
+        """The record without the names, in every text of it."""
+        if not self.kinds:
+            return record
+        made = {name: self._facts(part) if name == "facts" else self._any(part, name)
+                for name, part in record.items()}  # fmt: skip
+        uri = str(record["source"]["uri"])
+        if "paths" in self.kinds and uri.startswith(("..", "/")):
+            folder, _, file = uri.rpartition("/")
+            made["source"]["uri"] = f"{_word('path', folder)}/{self.text(file)}"
+        return made
+
+    def text(self, text: str) -> str:
+        """One text without the names."""
+        if "users" in self.kinds:
+            text = _EMAIL.sub(lambda found: _word("user", found[0]), text)
+            text = _LOGIN.sub(lambda found: f"{_word('user', found['name'])}@", text)
+            text = _USER.sub(lambda f: f"{f['before']}{_word('user', f['name'])}", text)
+        if "paths" in self.kinds:
+            text = _PATH.sub(lambda found: _word("path", found[0].rstrip("/")), text)
+        if "hosts" in self.kinds:
+            text = _HOST.sub(lambda found: _word("host", found[0]), text)
+        return text
+
+    def named(self, name: str, text: str) -> str:
+        """The value of a setting: all of it, where its name says that it is a host or a user."""
+        if "hosts" in self.kinds and _HOST_FIELDS.search(name):
+            return ",".join(_word("host", part) for part in text.split(","))
+        if "users" in self.kinds and _USER_FIELDS.search(name):
+            return _word("user", text)
+        return self.text(text)
+
+    def _any(self, value: Any, name: str) -> Any:  # Any: JSON
+        if isinstance(value, str):
+            return value if name in _FIXED else self.text(value)
+        if isinstance(value, list):
+            return value if name in _FIXED else [self._any(item, name) for item in value]
+        if isinstance(value, dict):
+            made = {key: self._any(item, key) for key, item in value.items()}
+            if isinstance(value.get("name"), str) and isinstance(value.get("value"), str):
+                made["name"] = value["name"]
+                made["value"] = self.named(value["name"], value["value"])
+            if "pieces" in made and made.get("raw") != value.get("raw"):
+                made["pieces"] = [["word", made["raw"]]]  # rebuilt from them, it would come back
+            return made
+        return value
+
+    def _facts(self, facts: dict[str, Any]) -> dict[str, Any]:
+        return {
+            scope: [
+                [name, line, *(text if text is None else self.named(name, text) for text in texts)]
+                for name, line, *texts in rows
+            ]
+            for scope, rows in facts.items()
+        }
+
+
+def parse_kinds(text: str | None) -> tuple[str, ...]:
+    """`hosts,users,paths` or some of them; raises BenchError for another word."""
+    kinds = tuple(part.strip() for part in (text or "").split(",") if part.strip())
+    for kind in kinds:
+        if kind not in KINDS:
+            raise BenchError(f"cannot scrub {kind!r}", hint=f"known: {', '.join(KINDS)}")
+    return kinds
+
+
+def _word(kind: str, name: str) -> str:
+    # A digest, so that the same name gives the same word on every machine and in every export;
+    # with a key of the site, nobody outside can try names until one fits.
+    key = os.environ.get("BENCH_SCRUB_KEY", "")
+    if name.startswith(f"{kind}-") and re.fullmatch(r"\w+-[0-9a-f]{8}", name):
+        return name
+    return f"{kind}-{hashlib.sha256(f'{key}{kind}:{name}'.encode()).hexdigest()[:8]}"

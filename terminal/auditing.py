@@ -1,0 +1,75 @@
+"""`bench audit`: open, audit, lay out, and the exit code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..schema.errors import FINE, FOUND
+from .messages import say
+from .opening import open_for_reading
+from .settings import find_db
+from .tables import Format, choose_format, emit, render
+
+if TYPE_CHECKING:
+    from ..audit.finding import Finding
+
+
+def audit(
+    db: Path | None,
+    paths: Sequence[Path],
+    model: str | None,
+    fail_on: str,
+    form: str | None,
+    output: Path | None,
+    lock_timeout: float,
+) -> int:
+    """Write the findings; the exit code says whether one of the grade asked for stands."""
+    from ..audit.places import placed
+    from ..audit.run import audit as find
+
+    root = Path.cwd() if paths else find_db(db).absolute().parent
+    with open_for_reading(db, paths, lock_timeout) as warehouse:
+        findings = placed(warehouse, find(warehouse, model=model), root)
+    emit(_text(findings, form or _default(output)), output, name="audit.md")
+    say(_summary(findings))
+    return FOUND if any(_fails(one, fail_on) for one in findings) else FINE
+
+
+def _default(output: Path | None) -> str:
+    """By the output file's suffix, else a table for a person, markdown for whatever else."""
+    suffix = output.suffix.lstrip(".").lower() if output else ""
+    return suffix if suffix in ("sarif", "github") else choose_format(None, output).value
+
+
+def _text(findings: Sequence[Finding], form: str) -> str:
+    from ..audit import output
+
+    if form == "json":
+        return output.as_json(findings)
+    if form == "github":
+        return output.as_github(findings)
+    if form == "sarif":
+        from importlib.metadata import version
+
+        return output.as_sarif(findings, version("bench-warehouse"))
+    return render(output.COLUMNS, output.rows(findings), Format(form))
+
+
+def _fails(finding: Finding, fail_on: str) -> bool:
+    grave = ("error",) if fail_on == "error" else ("error", "warning")
+    return fail_on != "never" and not finding.closed and finding.severity in grave
+
+
+def _summary(findings: Sequence[Finding]) -> str:
+    if not findings:
+        return "nothing found"
+    count = Counter(one.severity for one in findings if not one.closed)
+    parts = [
+        f"{count[name]} {name}{'' if count[name] == 1 else 's'}"
+        for name in ("error", "warning", "note")
+    ]
+    closed = sum(bool(one.closed) for one in findings)
+    return ", ".join(parts + ([f"{closed} closed"] if closed else []))

@@ -1,0 +1,74 @@
+"""`bench.toml`: every setting with its meaning; docs/bench.schema.json is made from this.
+
+Imported only when there is a `bench.toml`: pydantic takes as long to import as DuckDB.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
+Text = Annotated[str, Field(min_length=1, strict=True)]
+
+
+def _dashed(name: str) -> str:
+    return name.replace("_", "-")
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=_dashed)
+
+
+class GitHub(_Section):
+    """What `bench ci github` does in a pull request."""
+
+    comment: Literal["on-change", "always", "never"] = Field(
+        default="on-change",
+        description="When the comment is written: when rows or regions changed, always, never.",
+    )
+    comment_id: str = Field(
+        default="bench",
+        pattern=r"^[\w.-]{1,60}$",
+        description="Tells the comments of several bench jobs in one pull request apart.",
+    )
+    fail_on: list[Literal["stale", "changed"]] = Field(
+        default=["stale"],
+        description="What makes the job fail: stale regions, or any row changed or removed.",
+    )
+
+
+class Configuration(_Section):
+    """Settings of bench for one repository; paths are relative to this file."""
+
+    db: Text | None = Field(
+        default=None,
+        description="The warehouse; --db and BENCH_DB go before it. Default: ./bench.duckdb.",
+    )
+    templates: Text | None = Field(
+        default=None, description="A folder of templates that go before the built-in ones."
+    )
+    sources: list[Text] = Field(
+        default=[],
+        description="Logs, tables and folders of records that regions and diffs are made from, "
+        "read anew each time; without it they are made from the warehouse.",
+    )
+    pages: list[Text] = Field(
+        default=[],
+        description="Markdown files with regions, or patterns such as docs/**/*.md; "
+        "default: every markdown file that git tracks.",
+    )
+    github: GitHub = Field(default_factory=GitHub, description="What `bench ci github` does.")
+
+
+def json_schema() -> str:
+    """The JSON schema that is published as docs/bench.schema.json."""
+    import json
+
+    schema = Configuration.model_json_schema() | {"$schema": SCHEMA_ID, "title": "bench.toml"}
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    print(json_schema(), end="")

@@ -1,0 +1,129 @@
+"""The audit on lines of logs, and on tables that print rates instead of step times."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from bench.audit.finding import Finding
+from bench.audit.run import audit
+from bench.ingest.pipeline import ingest_into
+from bench.schema.warehouse import in_memory
+
+HEAD = (
+    "Model | SeqLen | # GPUs | GPU | MFU | HFU | Model TFLOP | MicroBatchSize | GradAccum "
+    "| GlobalBatchSize | Throughput (S/s) | Throughput (T/s) | Throughput (T/s/GPU) | Precision"
+)
+MODELS = {"7b": (6.66e9, 32, 4096), "13b": (12.85e9, 40, 5120), "70b": (64.9e9, 80, 8192)}
+PEAK = 989.4e12
+
+
+def found_in(folder: Path) -> list[Finding]:
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [folder], folder)
+        return audit(warehouse)
+
+
+def rates(rng: Random) -> list[list[str]]:
+    """Rows as llm-foundry prints them: rates rounded to whole numbers, MFU by 6N + 12LHT."""
+    rows = []
+    for label, (params, layers, hidden) in MODELS.items():
+        for gpus in (8, 16, 32, 64, 128):
+            seq, mbs, accumulated = 2048, rng.choice((1, 2, 4)), rng.choice((1, 2, 4))
+            flops = 6 * params + 12 * layers * hidden * seq
+            mfu = rng.uniform(0.35, 0.45)
+            per_device = mfu * PEAK / flops
+            rows.append([
+                label, str(seq), str(gpus), "h100_80gb", f"{100 * mfu:.2f}",
+                f"{100 * mfu * 4 / 3:.2f}",
+                f"{mfu * PEAK:.6E}", str(mbs), str(accumulated), str(mbs * accumulated * gpus),
+                f"{per_device * gpus / seq:.0f}", f"{per_device * gpus:.0f}", f"{per_device:.0f}",
+                "amp_bf16",
+            ])  # fmt: skip
+    return rows
+
+
+def write(file: Path, rows: list[list[str]]) -> None:
+    lines = ["# Rates", "", f"| {HEAD} |", "|" + " --- |" * (HEAD.count("|") + 1)]
+    file.write_text("\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n")
+
+
+def errors(findings: list[Finding]) -> set[int]:
+    return {line for one in findings if one.severity == "error" for _, line in one.rows()}
+
+
+def test_rates_that_agree(tmp_path: Path) -> None:
+    write(tmp_path / "rates.md", rates(Random(1)))
+    assert errors(found_in(tmp_path)) == set()
+
+
+# Column, and what is done to its number: each contradicts two columns or more.
+@pytest.mark.parametrize(
+    "column", ["MFU", "Model TFLOP", "Throughput (T/s)", "Throughput (T/s/GPU)"]
+)
+@pytest.mark.parametrize("scale", [0.7, 1.1, 3.0])
+def test_a_rate_that_does_not_agree(tmp_path: Path, column: str, scale: float) -> None:
+    rows = rates(Random(2))
+    place = [name.strip() for name in HEAD.split("|")].index(column)
+    old = rows[7][place]
+    new = float(old) * scale
+    rows[7][place] = f"{new:.6E}" if "E" in old else f"{new:.{len(old.partition('.')[2])}f}"
+    write(tmp_path / "rates.md", rows)
+    assert errors(found_in(tmp_path)) == {5 + 7}
+
+
+def test_a_batch_that_does_not_multiply_out(tmp_path: Path) -> None:
+    rows = rates(Random(3))
+    rows[4][9] = str(int(rows[4][9]) + 8)
+    write(tmp_path / "rates.md", rows)
+    [finding] = found_in(tmp_path)
+    assert (finding.rule, finding.line) == ("R2b", 5 + 4)
+
+
+def test_hfu_below_mfu(tmp_path: Path) -> None:
+    rows = rates(Random(4))
+    rows[2][5] = "20.00"
+    write(tmp_path / "rates.md", rows)
+    assert errors(found_in(tmp_path)) == {5 + 2}
+
+
+def log(root: Path) -> str:
+    return (root / "data" / "logs" / "fugaku_dp2.log").read_text("utf-8")
+
+
+def test_a_log_that_agrees(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "run.log").write_text(log(root))
+    assert found_in(tmp_path) == []
+
+
+def test_samples_per_second_of_one_line(root: Path, tmp_path: Path) -> None:
+    lines = log(root).splitlines(keepends=True)
+    at = [n for n, line in enumerate(lines) if "samples per second" in line][3]
+    lines[at] = re.sub(
+        r"(samples per second: )([\d.]+)", lambda m: f"{m[1]}{float(m[2]) * 1.2:.3f}", lines[at]
+    )
+    (tmp_path / "run.log").write_text("".join(lines))
+    found = [one for one in found_in(tmp_path) if one.severity == "error"]
+    assert [(one.rule, one.line) for one in found] == [("R1e", at + 1)]
+
+
+def test_times_in_another_unit(root: Path, tmp_path: Path) -> None:
+    text = re.sub(
+        r"(samples per second: )([\d.]+)", lambda m: f"{m[1]}{float(m[2]) / 1000:.5f}", log(root)
+    )
+    (tmp_path / "run.log").write_text(text)
+    [finding] = found_in(tmp_path)
+    assert (finding.rule, finding.severity) == ("R1e", "warning")
+    assert "milliseconds under seconds" in finding.evidence
+
+
+def test_consumed_samples_that_jump(root: Path, tmp_path: Path) -> None:
+    lines = log(root).splitlines(keepends=True)
+    at = [n for n, line in enumerate(lines) if "consumed samples" in line][-1]
+    lines[at] = re.sub(r"(consumed samples: +)(\d+)", lambda m: f"{m[1]}{int(m[2]) + 8}", lines[at])
+    (tmp_path / "run.log").write_text("".join(lines))
+    found = [one for one in found_in(tmp_path) if one.severity == "error"]
+    assert [one.line for one in found] == [at + 1]

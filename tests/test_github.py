@@ -1,0 +1,288 @@
+"""`bench ci github` against a small server that speaks the part of GitHub's API it needs."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.ci import api as api_module
+from bench.ci.comment import COMMENT_LIMIT, cut, marker
+from tests.making import table
+from tests.program import Outcome, quick
+from tests.test_rowdiff import ROWS, git
+
+TOKEN = "ghs_" + "x" * 36
+MARK = marker("bench")
+
+
+@dataclass
+class Hub:
+    """What the server holds and has been asked."""
+
+    url: str = ""
+    comments: list[dict[str, Any]] = field(default_factory=list)
+    head: str = "abc"
+    fail: list[int] = field(default_factory=list)  # the next answers
+    asked: list[str] = field(default_factory=list)
+    bodies: list[str] = field(default_factory=list)
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """GitHub on 127.0.0.1, for as long as a test runs."""
+    state = Hub()
+
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self, status: int, data: object) -> None:
+            body = json.dumps(data).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def work(self) -> None:
+            length = int(self.headers.get("Content-Length") or 0)
+            sent = json.loads(self.rfile.read(length)) if length else {}
+            state.asked.append(f"{self.command} {self.path}")
+            if self.headers["Authorization"] != f"Bearer {TOKEN}":
+                return self.answer(401, {"message": "Bad credentials"})
+            if state.fail:
+                return self.answer(state.fail.pop(0), {"message": "told so\n::error::x"})
+            if len(sent.get("body", "")) > 65_536:
+                return self.answer(422, {"message": "Body is too long"})
+            if found := re.fullmatch(r"/repos/o/r/pulls/7", self.path):
+                return self.answer(200, {"head": {"sha": state.head}})
+            listed = r"/repos/o/r/issues/7/comments(?:\?per_page=(\d+)&page=(\d+))?"
+            if found := re.fullmatch(listed, self.path):
+                if self.command == "GET":
+                    size, page = int(found[1]), int(found[2])
+                    return self.answer(200, state.comments[(page - 1) * size : page * size])
+                made = {"id": len(state.comments) + 1, "user": {"type": "Bot"}, **sent}
+                made["html_url"] = f"{state.url}/c/{made['id']}"
+                state.comments.append(made)
+                state.bodies.append(sent["body"])
+                return self.answer(201, made)
+            if found := re.fullmatch(r"/repos/o/r/issues/comments/(\d+)", self.path):
+                comment = state.comments[int(found[1]) - 1]
+                if comment["user"]["type"] != "Bot":
+                    return self.answer(403, {"message": "not yours"})
+                comment.update(sent)
+                state.bodies.append(sent["body"])
+                return self.answer(200, comment)
+            return self.answer(404, {"message": "Not Found"})
+
+        do_GET = do_POST = do_PATCH = work
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    state.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    monkeypatch.setattr(api_module, "WAIT_S", 0.0)
+    yield state
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A branch that changes a result, its README not yet written anew; the job's environment."""
+    git(tmp_path, "init", "-q", "-b", "main")
+    (tmp_path / "bench.toml").write_text('sources = ["sweep.md"]\n')
+    (tmp_path / "sweep.md").write_text(table(*ROWS))
+    (tmp_path / "README.md").write_text(
+        "# R\n\n<!-- bench:begin report=runs -->\n<!-- bench:end -->\n"
+    )
+    assert quick(tmp_path, "report", "--update", "README.md").code == 0
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "base")
+    git(tmp_path, "update-ref", "refs/remotes/origin/main", "HEAD")
+    git(tmp_path, "checkout", "-qb", "faster")
+    (tmp_path / "sweep.md").write_text(table(*ROWS).replace("51.0", "45.9"))
+    git(tmp_path, "commit", "-qam", "faster")
+    event = tmp_path.parent / f"{tmp_path.name}.event.json"
+    event.write_text(json.dumps({"pull_request": {"number": 7}}))
+    for name, value in {
+        "GITHUB_TOKEN": TOKEN, "GITHUB_REPOSITORY": "o/r", "GITHUB_API_URL": hub.url,
+        "GITHUB_BASE_REF": "main", "GITHUB_EVENT_PATH": str(event),
+        "GITHUB_STEP_SUMMARY": str(tmp_path.parent / f"{tmp_path.name}.summary.md"),
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    return tmp_path
+
+
+def run(folder: Path, *more: str) -> Outcome:
+    done = quick(folder, "ci", "github", *more)
+    assert TOKEN not in done.text and "Traceback" not in done.err
+    return done
+
+
+def test_the_first_comment(folder: Path, hub: Hub) -> None:
+    done = run(folder)
+    assert done.code == 1, "a region is stale"
+    [comment] = hub.comments
+    assert comment["body"].startswith(f"{MARK}\n### Benchmarks\n")
+    assert "**1 changed, 2 unchanged** (rows by configuration)" in comment["body"]
+    assert "51 → 45.9 (-10.0%)" in comment["body"]
+    assert "**1 of 1 regions are stale:**" in comment["body"] and "README.md:3" in comment["body"]
+    assert f"comment: written {hub.url}/c/1" in done.err
+    lines = done.out.splitlines()
+    assert lines == [
+        "::error file=README.md,line=3,title=runs is stale::try: bench report --update README.md",
+        "::notice file=sweep.md,line=6,title=row changed::" + lines[1].split("::")[2],
+    ]
+    assert "Sec/it: 51 → 45.9 (-10.0%25)" in lines[1]
+    summary = (folder.parent / f"{folder.name}.summary.md").read_text()
+    assert summary.strip() == comment["body"].strip()
+
+
+def test_it_is_updated_in_place_and_only_on_change(folder: Path, hub: Hub) -> None:
+    hub.comments += [
+        {"id": n, "body": "hi", "user": {"type": "User"}, "html_url": ""} for n in range(1, 131)
+    ]
+    run(folder)
+    assert len(hub.comments) == 131, "looked for on every page of comments"
+    hub.comments[-1]["body"] = hub.comments[-1]["body"].replace("\n", "\r\n")
+    assert "comment: unchanged" in run(folder).err and len(hub.bodies) == 1
+    assert quick(folder, "report", "--update").code == 0
+    done = run(folder)
+    assert done.code == 0 and "comment: updated" in done.err
+    assert len(hub.comments) == 131 and "1 region up to date" in hub.comments[-1]["body"]
+
+
+def test_without_news_there_is_no_comment(folder: Path, hub: Hub) -> None:
+    git(folder, "checkout", "-q", "main")
+    done = run(folder)
+    assert done.code == 0 and "comment: not needed" in done.err and not hub.comments
+    with (folder / "bench.toml").open("a") as stream:
+        stream.write('[github]\ncomment = "always"\ncomment-id = "speed"\n')
+    assert run(folder).code == 0
+    assert hub.comments[0]["body"].startswith(marker("speed"))
+    (folder / "bench.toml").write_text('sources=["sweep.md"]\n[github]\ncomment = "never"\n')
+    run(folder)
+    assert len(hub.bodies) == 1
+
+
+def test_a_marker_that_somebody_copied(folder: Path, hub: Hub) -> None:
+    hub.comments.append({"id": 1, "body": f"{MARK}\nevil", "user": {"type": "User"}})
+    run(folder)
+    assert hub.comments[0]["body"] == f"{MARK}\nevil" and len(hub.comments) == 2
+
+
+def test_what_makes_it_fail(folder: Path) -> None:
+    assert quick(folder, "report", "--update").code == 0
+    assert run(folder).code == 0, "a changed row alone is news, no failure"
+    with (folder / "bench.toml").open("a") as stream:
+        stream.write('[github]\nfail-on = ["changed"]\n')
+    assert run(folder).code == 1
+    (folder / "README.md").write_text("<!-- bench:begin report=runz -->\n<!-- bench:end -->\n")
+    done = run(folder)
+    assert done.code == 1
+    assert done.out.startswith("::error file=README.md,line=1,title=broken region::no report")
+
+
+def test_an_oversized_comment_is_cut_between_rows(folder: Path, hub: Hub) -> None:
+    rows = [f"{n} | 1.3B | {n} | 1 | 1 | 1 | 1024 | {n}.5 | 0.86" for n in range(1, 1500)]
+    (folder / "sweep.md").write_text(table(*rows))
+    assert quick(folder, "report", "--update").code == 0
+    assert run(folder).code == 0
+    body = hub.comments[0]["body"]
+    assert 50_000 < len(body) <= COMMENT_LIMIT and body.startswith(MARK)
+    *_, last, _, note, _ = body.split("\n")
+    assert last.startswith("| added") and last.endswith(" |") and "more lines" in note
+    summary = (folder.parent / f"{folder.name}.summary.md").read_text()
+    assert len(summary) > len(body) and "more lines" not in summary
+
+
+@pytest.mark.parametrize("limit", range(80, 400, 7))
+def test_no_table_is_torn(limit: int) -> None:
+    text = "head\n\n| a | b |\n| - | - |\n" + "| 1 | 2 |\n" * 40 + "\nend\n"
+    made = cut(text, limit, "rest")
+    assert len(made) <= limit
+    lines = [line for line in made.split("\n") if line.startswith("|")]
+    assert len(lines) != 1 and len(lines) != 2 and all(line.endswith("|") for line in lines)
+    assert cut(text, 10_000, "rest") == text
+
+
+@pytest.mark.parametrize(
+    ("status", "tries"), [(401, 1), (403, 1), (404, 1), (422, 1), (429, 3), (500, 3), (503, 3)]
+)
+def test_errors_of_the_api_never_fail_the_job(
+    folder: Path, hub: Hub, status: int, tries: int
+) -> None:
+    assert quick(folder, "report", "--update").code == 0
+    hub.fail = [status] * tries
+    done = run(folder)
+    assert done.code == 0 and len(hub.asked) == tries
+    warning = done.out.splitlines()[-1]
+    assert warning.startswith("::warning title=bench::comment not written: GET ")
+    assert f"{status} told so%0A::error::x" in warning, "its words start no line of their own"
+    assert ("forks" in warning) == (status == 403)
+
+
+def test_a_server_that_stumbles_once(folder: Path, hub: Hub) -> None:
+    hub.fail = [502, 503]
+    run(folder)
+    assert len(hub.comments) == 1
+
+
+def test_a_server_that_is_not_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_API_URL", "http://127.0.0.1:9")
+    assert "::warning title=bench::comment not written" in run(folder).out
+
+
+@pytest.mark.parametrize("missing", ["GITHUB_TOKEN", "GITHUB_REPOSITORY"])
+def test_a_missing_token(
+    folder: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    monkeypatch.delenv(missing)
+    done = run(folder)
+    assert done.code == 1 and f"{missing} is not set" in done.err and not hub.asked
+    assert "::error file=README.md" in done.out, "all else is told"
+
+
+def test_outside_of_a_pull_request(folder: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GITHUB_EVENT_PATH", "GITHUB_BASE_REF", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name)
+    done = run(folder)
+    assert done.code == 1 and "comment: no pull request" in done.err and not hub.asked
+    done = run(folder, "--base", "main", "README.md")
+    assert "::notice file=sweep.md,line=6" in done.out
+    done = run(folder, "--base", "gone")
+    assert done.code == 2 and "fetch-depth: 0" in done.err
+
+
+# Pull requests from forks: one job without rights saves, another posts.
+
+
+def test_save_and_post(folder: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GITHUB_TOKEN")
+    assert run(folder, "--save", "told.json").code == 1
+    saved = json.loads((folder / "told.json").read_text())
+    assert saved["pull_request"] == 7 and saved["body"].startswith(MARK)
+    monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
+    event = folder.parent / "run.json"
+    event.write_text(json.dumps({"workflow_run": {"head_sha": "abc"}}))
+    monkeypatch.setenv("GITHUB_EVENT_PATH", str(event))
+    (folder / "told.json").write_text(json.dumps(saved | {"body": saved["body"] + "@everyone"}))
+    assert run(folder, "--post", "told.json").code == 0
+    [comment] = hub.comments
+    assert "@everyone" not in comment["body"] and "@\u200beveryone" in comment["body"]
+    hub.head = "another"
+    done = run(folder, "--post", "told.json")
+    assert done.code == 2 and "is not of pull request 7" in done.err
+    for wrong in ({"pull_request": "7"}, {"body": "spam"}, {"body": 1}):
+        (folder / "told.json").write_text(json.dumps(saved | wrong))
+        assert run(folder, "--post", "told.json").code == 2
+    (folder / "told.json").write_text("[]")
+    assert run(folder, "--post", "told.json").code == 2

@@ -1,0 +1,243 @@
+"""Steps: lines that speak of one step are one row; copies, restarts, broken lines, packed files."""
+
+import bz2
+import gzip
+import io
+import lzma
+import time
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from bench.ingest.dialect import dialects
+from bench.ingest.lines import printed_at, read_lines
+from bench.ingest.log import LogReader
+from bench.ingest.logread import LogRead
+from bench.ingest.pipeline import ingest
+from bench.schema.rows import Row
+from bench.schema.warehouse import open_read
+
+ENGINE = "[Rank 0] step={n}, skipped=0, lr=[0.00015, 0.00015], mom=[(0.9, 0.95)]"
+SPEED = (
+    "epoch=0/micro_step={n}/global_step={n}, RunningAvgSamplesPerSec=99.5, "
+    "CurrSamplesPerSec=98.5, MemAllocated=1.5GB, MaxMemAllocated=2.5GB"
+)
+LINE = (
+    " iteration {n:8d}/    1000 | consumed samples: {samples:12d} | "
+    "elapsed time per iteration (ms): {ms:.1f} | learning rate: 1.500E-04 | "
+    "global batch size:     8 | lm loss: 5.760191E+00 | loss scale: 1.0 | "
+    "number of skipped iterations:   0 | number of nan iterations:   0 |"
+)
+
+
+def line(n: int, ms: float = 100.0) -> str:
+    return LINE.format(n=n, samples=8 * n, ms=ms)
+
+
+def read(*lines: str) -> LogRead:
+    reader = LogReader("source")
+    for one in read_lines(io.BytesIO("\n".join(lines).encode())):
+        reader.feed(one)
+    return reader.finish()
+
+
+def rows(log: LogRead, table: str = "iterations") -> list[Row]:
+    return log.rows.by_table.get(table, [])
+
+
+def numbers(log: LogRead) -> list[tuple[object, ...]]:
+    return [(r["iteration"], r["segment"], r["interval_length"]) for r in rows(log)]
+
+
+def test_engine_and_framework_speak_of_one_step() -> None:
+    log = read(ENGINE.format(n=10), SPEED.format(n=10), line(10))
+    (row,) = rows(log)
+    assert (row["iteration"], row["step_time_s"], row["lr"], row["samples_per_s"]) == (
+        10, 0.1, 0.00015, 98.5,
+    )  # fmt: skip
+    assert rows(log, "runs")[0]["framework"] == "Megatron-LM"
+    assert [(r["kind"], r["value"], r["unit"]) for r in rows(log, "memory")] == [
+        ("allocated", 1.5, "GiB"),
+        ("max_allocated", 2.5, "GiB"),
+    ]
+
+
+def test_lines_join_by_order_where_numbers_differ() -> None:
+    # After a restart the engine counts its global steps from 1 again.
+    log = read(SPEED.format(n=1), line(136005), SPEED.format(n=2), line(136006))
+    assert numbers(log) == [(136005, 1, None), (136006, 1, 1)]
+    assert [row["samples_per_s"] for row in rows(log)] == [98.5, 98.5]
+
+
+def test_the_engine_alone_makes_steps() -> None:
+    log = read(SPEED.format(n=8), SPEED.format(n=16))
+    assert numbers(log) == [(8, 1, None), (16, 1, 8)]
+
+
+def test_an_interval_is_of_the_lines_of_one_kind() -> None:
+    # The engine prints every step, the framework a mean over ten.
+    steps = [ENGINE.format(n=n) for n in range(1, 21)]
+    log = read(*steps[:10], line(10), *steps[10:], line(20))
+    assert len(rows(log)) == 20
+    assert [r["interval_length"] for r in rows(log) if "step_time_s" in r] == [None, 10]
+
+
+def test_a_line_for_step_0_is_an_event() -> None:
+    log = read(ENGINE.format(n=0), ENGINE.format(n=1))
+    assert numbers(log) == [(1, 1, None)]
+    assert [row["kind"] for row in rows(log, "events")] == ["before the first step"]
+
+
+def test_the_extra_first_line_is_not_counted_twice() -> None:
+    block = ["-" * 24 + " arguments " + "-" * 24, "  log_interval .................... 10"]
+    log = read(*block, line(1), line(10), line(20))
+    assert numbers(log) == [(1, 1, None), (10, 1, 10), (20, 1, 10)]
+
+
+def test_ranks_that_print_the_same_step_count_once() -> None:
+    text = "step: {n:2}  loss: {loss:7.4f}  memory:  8.44GiB(13.20%)  tps: 149  mfu: 0.47%"
+    log = read(*(text.format(n=n, loss=9 - r / 10) for n in (1, 2) for r in range(4)))
+    assert numbers(log) == [(1, 1, None), (2, 1, 1)]
+    assert [row["code"] for row in rows(log, "warnings")] == ["copied_lines"]
+
+
+def test_a_broken_line_is_joined() -> None:
+    whole = line(10)
+    for cut in (60, 100, 130, 200):
+        log = read(whole[:cut], whole[cut:])
+        assert rows(log) == rows(read(whole)) or rows(log)[0]["loss"] == 5.760191, cut
+        assert not rows(log, "warnings"), cut
+
+
+def test_a_line_cut_off_at_the_end_is_told() -> None:
+    log = read(line(10), line(20)[:150])
+    assert [row["code"] for row in rows(log, "warnings")] == ["truncated_line"]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "value"),
+    [
+        ("[2022-10-29 00:43:38,570] [INFO] [timer.py:198:stop]", "2022-10-29T00:43:38.570000"),
+        ("10/17/2025 16:31:56 [INFO|DP=0]:", "2025-10-17T16:31:56"),
+        ("[default0]:", None),
+    ],
+)  # fmt: skip
+def test_the_time_in_front_of_a_line(prefix: str, value: str | None) -> None:
+    found = printed_at((prefix,)).get("printed_at")
+    assert found == (datetime.fromisoformat(value) if value else None)
+
+
+def test_flags_hold_no_secret() -> None:
+    log = read(
+        "export NCCL_IB_HCA=mlx5_0",
+        "+ HF_TOKEN=hf_thisismysecretvalue",
+        "CUDA_API_KEY=thisismysecretvalue",
+        "#SBATCH --nodes=16",
+        "+ mpirun -x UCX_TLS=rc -x WANDB_API_KEY=thisismysecretvalue -np 4 python train.py",
+        line(1),
+    )
+    flags = {row["name"]: (row["value"], row["kind"]) for row in rows(log, "env_flags")}
+    assert flags == {
+        "NCCL_IB_HCA": ("mlx5_0", "env"),
+        "CUDA_API_KEY": ("[redacted]", "env"),
+        "--nodes": ("16", "scheduler"),
+        "UCX_TLS": ("rc", "env"),
+    }
+    assert "thisismysecret" not in repr(log)
+
+
+TRACEBACK = "Traceback (most recent call last):"
+OOM = "torch.OutOfMemoryError: CUDA out of memory."
+PREEMPTED = "Preemption detected, saving checkpoint and exiting"
+WATCHDOG = (
+    "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, Timeout(ms)=6) ran for "
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        (["Killing subprocess 7"], "fail"),
+        ([TRACEBACK, "KeyboardInterrupt"], "cancelled"),
+        ([TRACEBACK, "RuntimeError: no", "KeyboardInterrupt"], "fail"),
+        (["NCCL error in: x.cpp:825, unhandled", OOM], "oom"),
+        ([PREEMPTED, "Job a finished: SUCCEEDED"], "cancelled"),
+        (["failed (exitcode: -9) local_rank: 3 (pid: 9) of binary: python"], "oom"),
+        (["[WARN] PLE 0610 plexec The process terminated with the signal.(sig=11)"], "fail"),
+        (["Process 73593 exits successfully."], "ok"),
+        ([WATCHDOG + "60 milliseconds before timing out."], "hang"),
+    ],
+)  # fmt: skip
+def test_the_first_true_cause(lines: list[str], status: str) -> None:
+    (run,) = rows(read(line(1), *lines), "runs")
+    assert run["status"] == status
+
+
+@pytest.mark.parametrize(("suffix", "pack"), [
+    (".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress),
+])  # fmt: skip
+def test_packed_logs(tmp_path: Path, suffix: str, pack: object) -> None:
+    assert callable(pack)
+    text = "\n".join(line(n) for n in range(1, 6)).encode()
+    (tmp_path / f"run.log{suffix}").write_bytes(pack(text))
+    (tmp_path / f"cut.log{suffix}").write_bytes(pack(text)[:-20])
+    summary = ingest([tmp_path], tmp_path / "b.duckdb")
+    assert summary.new == 1
+    ((uri, why),) = summary.failed
+    assert uri == f"cut.log{suffix}" and "damaged" in why
+    with open_read(tmp_path / "b.duckdb") as warehouse:
+        assert list(warehouse.rows("SELECT count(*) FROM iterations")) == [(5,)]
+
+
+def test_a_unit_error_is_put_right_in_a_view(tmp_path: Path) -> None:
+    wrong = (
+        " iteration    16800/  159576 | consumed samples:      7594208 | consumed tokens: 15529 | "
+        "elapsed time per iteration (ms): 384505.8 | learning rate: 5.955E-05 | "
+        "global batch size:  2048 | lm loss: 2.682074E+00 | number of skipped iterations:   0 | "
+        "number of nan iterations:   0 | samples per second: 0.005 | TFLOPs: {tflops} |"
+    )
+    pipeline = "steps: 10 loss: 1.9161 iter time (s): 580.123 samples/sec: 0.441"
+    header = "[Rank 0] DeepSpeed info: version=0.6.2, git-hash=x, git-branch=y"
+    (tmp_path / "a.log").write_text(wrong.format(tflops="35240.10") + "\n")
+    (tmp_path / "b.log").write_text(wrong.format(tflops="35.24") + "\n")
+    (tmp_path / "c.log").write_text(f"{header}\n{pipeline}\n")
+    (tmp_path / "d.log").write_text(line(10) + "\n")
+    ingest([tmp_path], tmp_path / "b.duckdb")
+    query = """SELECT uri, round(step_time_s, 6), round(samples_per_s, 3), round(tflops, 3),
+            correction IS NOT NULL
+        FROM iterations_corrected JOIN runs USING (run_id) ORDER BY uri"""
+    with open_read(tmp_path / "b.duckdb") as warehouse:
+        assert list(warehouse.rows(query)) == [
+            ("a.log", 384.5058, 5.0, 35.24, True),
+            ("b.log", 384.5058, 5.0, 35.24, True),
+            ("c.log", 0.580123, 441.0, None, True),
+            ("d.log", 0.1, None, None, False),
+        ]
+        printed = list(warehouse.rows("SELECT max(tflops), max(step_time_s) FROM iterations"))
+        assert printed == [(35240.1, 580.123)]
+
+
+def test_steady_state_leaves_out_what_is_no_step(tmp_path: Path) -> None:
+    saved = "  successfully saved checkpoint at iteration      30 to /ckpt"
+    text = [line(10, 900.0), line(20, 100.0), line(30, 102.0), saved, line(40, 500.0)]
+    (tmp_path / "a.log").write_text("\n".join(text))
+    ingest([tmp_path], tmp_path / "b.duckdb")
+    query = "SELECT n, lines, median, first_iteration FROM run_stats WHERE metric = 'step_time_s'"
+    with open_read(tmp_path / "b.duckdb") as warehouse:
+        assert list(warehouse.rows(query)) == [(20, 2, 0.101, 11)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [dialect.name for dialect in dialects()])
+def test_a_hostile_line_takes_no_time(name: str) -> None:
+    """A line of 1 MB made of a format's own words, whole, in halves and without end."""
+    (dialect,) = (dialect for dialect in dialects() if dialect.name == name)
+    sample = dialect.samples[0].line
+    for unit in (dialect.hints[0], sample, sample[: max(3, len(sample) // 2)]):
+        times = []
+        for size in (250_000, 1_000_000):
+            begun = time.process_time()
+            read(unit * (size // len(unit)))
+            times.append(time.process_time() - begun)
+        assert times[1] < 9 * times[0] + 0.1  # linear: four times

@@ -1,0 +1,126 @@
+"""The hooks, run by pre-commit on a scratch repository; and the files that others' CI reads."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.terminal.configuration import json_schema
+from tests.making import table
+from tests.program import environment, quick
+from tests.test_rowdiff import GIT, ROWS, git
+
+ROOT = Path(__file__).resolve().parent.parent
+yaml = pytest.importorskip("yaml", reason="NOT TESTED: no PyYAML, which comes with pre-commit")
+
+
+def load(name: str) -> Any:  # Any: YAML
+    return yaml.safe_load((ROOT / name).read_text("utf-8"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A repository with a source, a page with a true region, and our hooks configured."""
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    shutil.copy(ROOT / ".pre-commit-hooks.yaml", hooks)
+    git(hooks, "init", "-q")
+    git(hooks, "add", ".")
+    git(hooks, "commit", "-qm", "hooks")
+    revision = git(hooks, "rev-parse", "HEAD").strip()
+    work = tmp_path / "work"
+    work.mkdir()
+    git(work, "init", "-q")
+    (work / "bench.toml").write_text('sources = ["sweep.md"]\n')
+    (work / "sweep.md").write_text(table(*ROWS))
+    (work / "README.md").write_text("<!-- bench:begin report=runs -->\n<!-- bench:end -->\n")
+    assert quick(work, "report", "--update", "README.md").code == 0
+    # `bench` of this environment: a wheel and its dependencies would be fetched otherwise.
+    (work / ".pre-commit-config.yaml").write_text(
+        f"repos:\n- repo: {hooks}\n  rev: {revision}\n  hooks:\n"
+        "  - {id: bench-report, language: system}\n"
+        "  - {id: bench-validate-config, language: system}\n"
+    )
+    git(work, "add", ".")
+    return work
+
+
+def pre_commit(folder: Path, *words: str) -> tuple[int, str]:
+    env = environment(GIT) | {"PRE_COMMIT_HOME": str(folder.parent / "cache")}
+    env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{env['PATH']}"
+    done = subprocess.run(
+        [sys.executable, "-m", "pre_commit", *words], cwd=folder, env=env, text=True,
+        capture_output=True, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_the_hooks_in_a_repository(folder: Path) -> None:
+    pytest.importorskip("pre_commit", reason="NOT TESTED: no pre-commit")
+    code, text = pre_commit(folder, "run", "--all-files")
+    assert code == 0 and text.count("Passed") == 2, text
+    (folder / "sweep.md").write_text(table(*ROWS).replace("51.0", "45.9"))
+    git(folder, "add", "sweep.md")
+    code, text = pre_commit(folder, "run")
+    assert code == 1 and "README.md:1: runs is stale" in text, text
+    assert quick(folder, "report", "--update").code == 0
+    git(folder, "add", "README.md")
+    assert pre_commit(folder, "run")[0] == 0
+    (folder / "bench.toml").write_text('source = ["sweep.md"]\n')
+    git(folder, "add", "bench.toml")
+    code, text = pre_commit(folder, "run", "bench-validate-config")
+    assert code == 1 and "did you mean 'sources'" in text and "bench.toml:1" in text, text
+
+
+def test_every_command_that_is_called_exists(folder: Path) -> None:
+    for hook in load(".pre-commit-hooks.yaml"):
+        done = quick(folder, *hook["entry"].split()[1:])
+        assert done.code == 0, f"{hook['entry']}\n{done.text}"
+    (folder / "bench.toml").write_text('sources = ["gone.md"]\n')
+    done = quick(folder, "ci", "config")
+    assert done.code == 2 and "gone.md does not exist" in done.err
+    (folder / "bench.toml").unlink()
+    assert quick(folder, "ci", "config").code == 2
+
+
+def test_the_action_passes_its_inputs_by_the_environment() -> None:
+    """An input within a script would be run as one: `${{ }}` stands in env only."""
+    action = load("action.yml")
+    assert action["runs"]["using"] == "composite"
+    used = set()
+    for step in action["runs"]["steps"]:
+        assert step["shell"] == "bash" and "${{" not in step["run"]
+        used |= set(re.findall(r"inputs\.([\w-]+)", f"{step.get('env')} {step.get('if')}"))
+    assert used == set(action["inputs"])
+    assert all(given["description"] for given in action["inputs"].values())
+    scripts = "\n".join(step["run"] for step in action["runs"]["steps"])
+    assert "bench ci github" in scripts and "bench report --update" in scripts
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "ci").glob("*.yml")), ids=lambda p: p.stem)
+def test_the_examples_of_workflows(path: Path) -> None:
+    text = path.read_text("utf-8")
+    found = yaml.safe_load(text)
+    assert "pull_request_target" not in text
+    if path.stem == "gitlab":
+        return
+    writes = found["permissions"].get("pull-requests") == "write"
+    runs_their_code = "actions/checkout" in text
+    assert path.stem == "pull_request" or not (writes and runs_their_code)
+    scripts = [s["run"] for job in found["jobs"].values() for s in job["steps"] if "run" in s]
+    assert not [script for script in scripts if "${{" in script]
+
+
+def test_the_published_schema_of_bench_toml() -> None:
+    published = (ROOT / "docs" / "bench.schema.json").read_text("utf-8")
+    assert published == json_schema(), (
+        "python -m bench.terminal.configuration > docs/bench.schema.json"
+    )

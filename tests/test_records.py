@@ -1,0 +1,335 @@
+"""Run records: the same bytes for the same run, a warehouse rebuilt from them, nothing doubled."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from bench.records.json_schema import schema
+from bench.records.layout import NAME, content, file_name
+from bench.records.scrub import Scrubber, parse_kinds
+from bench.schema.errors import BenchError
+from tests.making import count, log, table
+from tests.program import quick
+
+ROOT = Path(__file__).resolve().parent.parent
+RUNS = ("runs", "configurations", "measurements", "topology", "env_flags", "run_stats", "left_out")
+FACTS = "SELECT * FROM facts WHERE scope <> 'record'"
+
+
+@pytest.fixture(scope="module")
+def records(swept: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The records of data/; tests only read there."""
+    folder = tmp_path_factory.mktemp("records")
+    done = quick(swept, "export", "--records", str(folder / "records"))
+    assert done.code == 0, done.text
+    return folder / "records"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / ".git").mkdir()
+    return tmp_path
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def all_json(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(path.read_bytes()) for path in sorted(folder.rglob("*.json"))]
+
+
+# What a record is.
+
+
+def test_one_file_a_run_named_by_its_content(records: Path, swept: Path) -> None:
+    found = [path for path in records.rglob("*") if NAME.fullmatch(path.name)]
+    assert len(found) == count(swept / "bench.duckdb", "runs") == 210
+    assert all(path.name == file_name(path.read_bytes()) for path in found)
+    markers = {path.relative_to(records).as_posix() for path in records.rglob("*.records")}
+    assert "data/logs/logs.records" in markers and len(markers) == 6
+    assert max(path.stat().st_size for path in found) < 50_000
+    text = next(iter((records / "data/logs").glob("*.json"))).read_text()
+    assert '"iterations"' not in text and '"statistics": [' in text
+
+
+def test_records_fit_the_published_schema(records: Path) -> None:
+    published = json.loads((ROOT / "docs" / "record.schema.json").read_text("utf-8"))
+    assert published == schema(), "python -m bench.records.json_schema > docs/record.schema.json"
+    jsonschema.Draft202012Validator.check_schema(published)
+    validator = jsonschema.Draft202012Validator(published)
+    for record in all_json(records):
+        validator.validate(record)
+    broken = all_json(records)[0]
+    broken["run"]["line"] = "12"
+    assert not validator.is_valid(broken)
+
+
+def test_the_same_bytes_whatever_the_order(records: Path, data: Path, folder: Path) -> None:
+    shutil.copytree(data, folder / "data")
+    for path in sorted((folder / "data").rglob("*.*"), reverse=True):
+        assert quick(folder, "ingest", "-q", str(path)).code in (0, 3)
+    assert quick(folder, "export", "--records", "again").code == 0
+    assert files(folder / "again") == files(records)
+    done = quick(folder, "export", "--records", "again")
+    assert "0 written, 210 unchanged" in done.err
+
+
+def test_paths_need_no_warehouse(records: Path, data: Path, folder: Path) -> None:
+    shutil.copytree(data, folder / "data")
+    assert quick(folder, "export", "--records", "out", "data").code == 0
+    assert files(folder / "out") == files(records)
+
+
+# Reading them.
+
+
+def test_records_rebuild_the_warehouse(records: Path, swept: Path, folder: Path) -> None:
+    done = quick(folder, "ingest", str(records))
+    assert done.code == 0 and "6 new" in done.err, done.text
+    for view in RUNS:
+        assert count(folder / "bench.duckdb", view) == count(swept / "bench.duckdb", view), view
+    ours, theirs = (quick(at, "sql", f"SELECT count(*) FROM ({FACTS}) WHERE run_id IS NOT NULL").out
+                    for at in (folder, swept))  # fmt: skip
+    assert ours == theirs
+    assert quick(folder, "export", "--records", "again").code == 0
+    assert files(folder / "again") == files(records), "not a byte is lost"
+    done = quick(folder, "ingest", str(records))
+    assert "0 new, 6 known and unchanged" in done.err
+
+
+@pytest.mark.parametrize("name", ["model", "days", "sweep", "runs"])
+def test_pages_from_records_tell_the_same(
+    records: Path, swept: Path, folder: Path, name: str
+) -> None:
+    shutil.copytree(records, folder / "records")
+    ours = quick(folder, "report", name, "records", "--model", "1.3B")
+    theirs = quick(swept, "report", name, "--model", "1.3B").out
+    assert ours.code == 0, ours.text
+    ours_lines, theirs_lines = ours.out.splitlines(), theirs.splitlines()
+    other = [line for line in theirs_lines if line not in ours_lines]
+    # What a document says beside its runs, and where the files lie.
+    assert all(re.match(r"\| (days, printed|Sec/it, |:-|File|Name|00[014] )|Remarks|\| days, comp",
+                        line) for line in other), other  # fmt: skip
+    assert name == "model" or not other
+    assert quick(folder, "show", "001:29", "records").code == 0
+
+
+def test_a_table_comes_back_from_records(records: Path, swept: Path, folder: Path) -> None:
+    assert quick(folder, "ingest", "-q", str(records)).code == 0
+    ours = quick(folder, "report", "--table", "001:2").out
+    assert ours == quick(swept, "report", "--table", "001:2").out != ""
+
+
+# Merging.
+
+
+def test_a_run_and_its_record_are_one(records: Path, data: Path, folder: Path) -> None:
+    shutil.copytree(data, folder / "data")
+    shutil.copytree(records, folder / "records")
+    db = folder / "bench.duckdb"
+    for order in (["records", "data"], ["data", "records"]):
+        db.unlink(missing_ok=True)
+        for name in order:
+            assert quick(folder, "ingest", "-q", name).code == 0
+            assert {view: count(db, view) for view in ("runs", "configurations")} == {
+                "runs": 210, "configurations": 210
+            }  # fmt: skip
+        assert count(db, "iterations") == 26, "the log itself goes before its record"
+        assert count(db, "runs", "uri LIKE 'records%'") == 0
+    assert quick(folder, "forget", "data/logs/fugaku_dp2.log").code == 0
+    assert count(db, "runs") == 210, "the record stands in for what is hidden"
+
+
+def test_two_sites_merge(folder: Path) -> None:
+    """Two sites have a run in common; each exports, both land in one repository."""
+    for site, times in (("a", (100, 101, 102)), ("b", (102, 103))):
+        (folder / site / "logs").mkdir(parents=True)
+        (folder / site / ".git").mkdir()
+        for ms in times:
+            (folder / site / "logs" / f"run{ms}.log").write_text(log(3, ms))
+        assert quick(folder / site, "ingest", "-q", "logs").code == 0
+        assert quick(folder / site, "export", "--records", "../records").code == 0
+    assert len(list((folder / "records").rglob("*.json"))) == 4
+    assert quick(folder, "ingest", "records").code == 0
+    assert count(folder / "bench.duckdb", "runs") == 4
+    # Kept apart instead, the two folders overlap, and nothing shows twice.
+    for site in ("a", "b"):
+        assert quick(folder / site, "export", "--records", f"../apart/{site}").code == 0
+    done = quick(folder, "runs", "apart", "records", "--all", "--format", "json")
+    assert len(json.loads(done.out)) == 4, done.text
+
+
+def test_a_grown_log_replaces_its_record(folder: Path) -> None:
+    (folder / "x.log").write_text(log(3))
+    for lines in (3, 9):
+        (folder / "x.log").write_text(log(lines))
+        assert quick(folder, "ingest", "-q", "x.log").code == 0
+        done = quick(folder, "export", "--records", "records")
+        assert done.code == 0
+    assert "1 written, 1 of older states removed" in done.err
+    [record] = all_json(folder / "records")
+    assert {row["n"] for row in record["statistics"]} == {8}
+
+
+def test_another_run_is_another_record(folder: Path) -> None:
+    (folder / "x.md").write_text(table("4 | 1.3B | 1 | 4 | 1 | 1 | 1024 | 100.5 | 0.86"))
+    assert quick(folder, "export", "--records", "r", "x.md").code == 0
+    assert quick(folder, "forget", "x").code == 2
+    (folder / "none.md").write_text("# nothing\n")
+    assert quick(folder, "export", "--records", "r2", "none.md").code == 3
+    assert quick(folder, "export", "--records", "x.md", "x.md").code == 2
+
+
+# Records that somebody else wrote.
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"bench_record": 2}, "another version"),
+        ({"run": []}, "'run' is not an object"),
+        ({"run": {"id": ""}}, "'id' is no text"),
+        ({"source": {"uri": "x", "sha256": "y"}}, "'kind' is no text"),
+        ({"topology": {"tp": "4"}}, "'tp' of topology is '4', not int32"),
+        ({"topology": {"tp": 2**40}}, "'tp' of topology"),
+        ({"topology": {"color": 1}}, "no column 'color'"),
+        ({"measurements": {"a": 1}}, "not a list of objects"),
+        ({"measurements": [{"metric": "x"}]}, "measurements has no"),
+        ({"facts": {"line": [["a"]]}}, "is not [field, line, value]"),
+        ({"facts": {"line": [[1, 2, "x"]]}}, "no text"),
+        ({"table": {"id": "x"}}, "row_number"),
+    ],
+)
+def test_a_record_that_cannot_be_used_is_told(
+    folder: Path, change: dict[str, object], words: str
+) -> None:
+    for name, ms in (("x", 100), ("y", 101)):
+        (folder / f"{name}.log").write_text(log(3, ms))
+    assert quick(folder, "export", "--records", "r", "x.log", "y.log").code == 0
+    first, _ = sorted((folder / "r").rglob("*.json"))
+    first.write_bytes(content(json.loads(first.read_bytes()) | change))
+    done = quick(folder, "ingest", "r")
+    assert done.code == 0 and "record_misfit" not in done.err and words in done.err, done.text
+    assert first.name in done.err and count(folder / "bench.duckdb", "runs") == 1
+
+
+def test_files_that_are_no_records(folder: Path) -> None:
+    (folder / "r").mkdir()
+    (folder / "r" / "r.records").write_text("")
+    (folder / "r" / f"{'0' * 16}.json").write_text("{")
+    assert quick(folder, "ingest", "r").code == 3
+    (folder / "other.json").write_text('{"a": 1}')
+    assert quick(folder, "report", "other.json").code == 3
+    (folder / "x.log").write_text(log(3))
+    assert quick(folder, "export", "--records", "s", "x.log").code == 0
+    [one] = (folder / "s").rglob("*.json")
+    alone = shutil.copy(one, folder / "alone.json")
+    done = quick(folder, "runs", str(alone), "--all", "--format", "json")
+    assert done.code == 0 and len(json.loads(done.out)) == 1, "one record is a source as well"
+
+
+# Scrubbing.
+
+
+def test_scrub_replaces_alike_everywhere(folder: Path) -> None:
+    head = "using world size: 8, data-parallel-size: 8, tensor-model-parallel size: 1\n"
+    secret = (
+        "------------------------ arguments ------------------------\n"
+        "  save ............................................ /lustre/alice/run 7/ckpt\n"
+        "  data_path ....................................... ['/home/alice/data/pile']\n"
+        "  master_addr ..................................... node017.example.org\n"
+        "  wandb_user ...................................... alice\n"
+        "-------------------- end of arguments ---------------------\n"
+    )
+    (folder / "x.log").write_text(head + secret + log(3))
+    for name, kinds in (("plain", ""), ("a", "hosts,users,paths"), ("b", "paths,users,hosts")):
+        more = ["--scrub", kinds] if kinds else []
+        assert quick(folder, "export", "--records", name, "x.log", *more).code == 0
+    text = next((folder / "plain").rglob("*.json")).read_text()
+    assert "alice" in text and "node017.example.org" in text and "/home/alice/data" in text
+    assert files(folder / "a") == files(folder / "b"), "the same word for the same name"
+    text = next((folder / "a").rglob("*.json")).read_text()
+    for word in ("alice", "node017", "example.org", "/home", "/lustre", "pile"):
+        assert word not in text, word
+    assert re.search(r"host-[0-9a-f]{8}", text) and re.search(r"path-[0-9a-f]{8}", text)
+    done = quick(folder, "runs", "a", "plain", "--all", "--format", "json")
+    assert len(json.loads(done.out)) == 1, "scrubbed or not, it is the same run"
+    assert (
+        quick(folder, "export", "--records", "again", "a", "--scrub", "hosts,users,paths").code == 0
+    )
+    again, once = (set(files(folder / name).values()) for name in ("again", "a"))
+    assert again == once, "scrubbing twice is scrubbing once"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1/4/1",
+        "tokens/s/GPU",
+        "w/o x",
+        "GB/s",
+        "2.2.0",
+        "data/x/y.md",
+        "1.36^/^^",
+        "a - b",
+        "TP/PP/DP",
+    ],
+)
+def test_scrub_leaves_what_is_no_name(text: str) -> None:
+    assert Scrubber(("hosts", "users", "paths")).text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("ssh bob@login3", "users"), ("mail bob@example.com", "users"), ("/home/bob/x", "users"),
+        ("at /data/x/y", "paths"), ("~/runs/bob", "paths"), ("'/a/b'", "paths"),
+        ("10.0.0.12", "hosts"), ("https://wandb.corp.internal/x", "hosts"), ("node-17", "hosts"),
+        ("gpu012,gpu013", "hosts"), ("bob@nid00012", "hosts"),
+    ],
+)  # fmt: skip
+def test_scrub_finds_names(text: str, kind: str) -> None:
+    made = Scrubber((kind,)).text(text)
+    assert re.search(rf"{kind[:-1]}-[0-9a-f]{{8}}", made), made
+    assert Scrubber((kind,)).text(made) == made
+    others = {"hosts", "users", "paths"} - {kind}
+    assert not re.search(rf"{kind[:-1]}-[0-9a-f]{{8}}", Scrubber(others).text(text))
+
+
+def test_scrub_with_a_key_of_the_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = Scrubber(("users",)).text("/home/bob/x")
+    monkeypatch.setenv("BENCH_SCRUB_KEY", "site")
+    assert Scrubber(("users",)).text("/home/bob/x") != plain
+
+
+def test_scrub_knows_its_words(folder: Path) -> None:
+    assert parse_kinds(" hosts,users ") == ("hosts", "users")
+    with pytest.raises(BenchError, match="cannot scrub 'names'"):
+        parse_kinds("names")
+    assert quick(folder, "export", "--scrub", "hosts").code == 2
+
+
+@pytest.mark.slow
+def test_five_thousand_records(folder: Path) -> None:
+    """Each has rows in seven tables; benchmarks/records.py measures the time."""
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("records", ROOT / "benchmarks" / "records.py")
+    assert spec and spec.loader
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    at = made.make(folder / "scratch", ROOT / "data/tables/001_1.3b_benchmarking.md", 5000)
+    assert quick(folder, "ingest", "-q", str(at)).code == 0
+    assert count(folder / "bench.duckdb", "configurations") == 5000
