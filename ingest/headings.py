@@ -20,8 +20,12 @@ _TIME_UNITS = {
     "secs": "s",
     "seconds": "s",
     "min": "min",
+    "mins": "min",
+    "minutes": "min",
     "milliseconds": "ms",
 }
+# Said of a result, these change neither its unit nor what it is per.
+_HARMLESS = frozenset({"avg", "avg.", "average", "mean", "median", "measured", "achieved"})
 _SIZE_UNITS = {"b": "B", "billion": "B", "billions": "B", "m": "M", "million": "M", "millions": "M"}
 _MEMORY_UNITS = {"mb": "MB", "mib": "MiB", "gb": "GB", "gib": "GiB", "tb": "TB"}
 
@@ -66,7 +70,8 @@ def column_of(heading: str) -> Column | None:
     column = columns()[bare] if bare else None
     if column is None or (column.role == "batch" and _in_tokens(plain)):
         return None
-    return _with_unit(column, plain)
+    known = _with_unit(column, plain)
+    return None if known is column and _is_qualified(column, plain) else known
 
 
 def is_benchmark(headings: Sequence[str]) -> bool:
@@ -79,6 +84,16 @@ def _in_tokens(heading: str) -> bool:
     """`GlobalBatchSize (T)`: a batch in tokens is another quantity than one in sequences."""
     found = _UNIT.search(heading)
     return bool(found and re.fullmatch(r"(?:[kKmM]\s?)?(?:T|tok(?:en)?s?)", found[1].strip(), re.I))
+
+
+def _is_qualified(column: Column, heading: str) -> bool:
+    """`Step time (us)`, `TFLOPs (aggregate)`: not the quantity that the bare heading names."""
+    found = _UNIT.search(heading)
+    return bool(
+        found
+        and column.type in {"time", "throughput", "rate"}
+        and found[1].strip().lower() not in _HARMLESS
+    )
 
 
 def _with_unit(column: Column, heading: str) -> Column:

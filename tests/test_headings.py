@@ -165,3 +165,32 @@ def test_what_a_benchmark_table_is(row: list[str], answer: bool) -> None:
 def test_no_heading_raises(text: str) -> None:
     column_of(text)
     is_benchmark([text, "Nodes"])
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Step time (us)",
+        "Step time (total)",
+        "TFLOPs (aggregate)",
+        "Tokens/s (per node)",
+        "Throughput (requests/day)",
+    ],
+)
+def test_a_qualified_result_is_another_quantity(heading: str) -> None:
+    assert column_of(heading.split(" (")[0])
+    assert column_of(heading) is None
+
+
+@pytest.mark.parametrize(
+    ("heading", "name", "unit"),
+    [
+        ("Step time (minutes)", "step_time", "min"),
+        ("Time (avg)", "step_time", "s"),
+        ("TFLOPs (per GPU)", "tflops", "TFLOP/s"),
+        ("Tokens/s (per GPU)", "tokens_per_s_per_device", "tokens/s"),
+    ],
+)
+def test_a_qualifier_that_is_a_unit_or_a_scope_is_read(heading: str, name: str, unit: str) -> None:
+    column = column_of(heading)
+    assert column and (column.name, column.unit) == (name, unit)
