@@ -49,6 +49,11 @@ _FAILURE = re.compile(
 _RISK = re.compile(
     r"\b(?:may|might|could)\s+(?:hang|oom|fail)|borderline|close to oom|almost oom", re.I
 )
+_DENIED = re.compile(
+    r"\b(?:no|never|without|did(?: not|n't)|does(?: not|n't))\s+(?:an?\s+)?"
+    r"(?:ooms?|oomed|out of memory|hang(?:s|ing)?|fail(?:s|ed|ures?)?|time-?outs?|nans?)\b",
+    re.I,
+)
 _SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _TOO_MANY = 2**31
 # A batch of millions is one of tokens.
@@ -108,7 +113,7 @@ def failure_of(text: str) -> str | None:
     """oom, hang, fail, timeout or nan, when the words of a cell report that; not for mere risks."""
     if _RISK.search(text):
         return None
-    found = _FAILURE.search(text)
+    found = _FAILURE.search(_DENIED.sub(" ", text))
     if not found:
         return None
     word = found[0].lower()

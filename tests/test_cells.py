@@ -206,6 +206,20 @@ def test_mere_risks(text: str, risk: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("no OOM", None),
+        ("didn't fail", None),
+        ("ran without hanging", None),
+        ("no OOM, but a hang", "hang"),
+        ("no, OOM", "oom"),
+    ],
+)
+def test_a_denied_failure_is_none(text: str, kind: str | None) -> None:
+    assert failure_of(text) == kind
+
+
+@pytest.mark.parametrize(
     ("heading", "text", "why"),
     [
         ("Sec/it", "20033.7 MiB", "MiB"),
