@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import median
 
 from .book import Row
@@ -36,21 +35,20 @@ def predicted(row: Row) -> float | None:
         return None
     t, p, h, s, b = row.tp, row.pp or 1, row.hidden, row.seq_len, row.mbs
     v, a = row.vocab or row.vocab_fitted or 50304, row.heads or max(1, h // 128)
-    states = {0: 16.0, 2: 2 + 14 / dp, 3: 16 / dp}.get(row.zero_stage or 1, 4 + 12 / dp)
-    if row.zero_stage == 0:
-        states = 16.0
+    stage = 1 if row.zero_stage is None else row.zero_stage
+    states = {0: 16.0, 1: 4 + 12 / dp, 2: 2 + 14 / dp, 3: 16 / dp}.get(stage)
+    if states is None:
+        return None
     parameters = 12 * h * h * row.layers / (p * t) + v * h / t
     flying = min(p, max(1, (row.gbs or b * dp) // (b * dp)))
-    kept = 2 * s * b * h * row.layers / p * flying
     layer = s * b * h * (10 + 24 / t + 5 * a * s / (h * t))
-    if row.recompute == "none":
-        kept = s * b * h * (10 + 24 / t + 5 * a * s / (h * t)) * row.layers / p * flying
+    kept = (layer if row.recompute == "none" else 2 * s * b * h) * row.layers / p * flying
     return (parameters * states + kept + layer + 6 * s * b * v / t) / 1e9 + _BASE
 
 
-def ratio(row: Row, **changed: int) -> float | None:
+def ratio(row: Row) -> float | None:
     """Printed memory over predicted."""
-    need = predicted(replace(row, **changed) if changed else row)  # type: ignore[arg-type]
+    need = predicted(row)
     have = gigabytes(row)
     return have / need if have and need else None
 

@@ -114,7 +114,8 @@ def configuration(text: str, line: int) -> list[Fact]:
             facts += found
     if not any(fact.field != "size" for fact in facts):
         return []
-    only = find_size(size)[1] if size and find_size(size) else None  # type: ignore[index]
+    named = find_size(size) if size else None
+    only = named[1] if named else None
     return [replace(fact, only_size=only) if fact.field != "size" else fact for fact in facts]
 
 

@@ -80,8 +80,10 @@ def _inherit(file: Traversable, toml: Toml, folder: Traversable | None) -> Toml:
     merged: dict[str, object] = {word: base[word] for word in INHERITED if word in base}
     for word, value in toml.items():
         below = merged.get(word)
-        both = isinstance(value, Mapping) and isinstance(below, Mapping)
-        merged[word] = {**below, **value} if both else value  # type: ignore[dict-item]
+        if isinstance(value, Mapping) and isinstance(below, Mapping):
+            merged[word] = {**below, **value}
+        else:
+            merged[word] = value
     return merged
 
 

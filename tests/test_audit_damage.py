@@ -144,17 +144,24 @@ def changed(text: str, rng: Random) -> str:
     )
 
 
+def leading(text: str) -> str:
+    """The number that a cell begins with."""
+    found = re.match(r"[\d.]+", text)
+    assert found is not None, text
+    return found[0]
+
+
 def damaged(kind: str, target: Target, rng: Random) -> tuple[dict[str, str], bool]:
     """New texts of the cells, and whether physics can see it."""
     cells = {name: raw for name, (_, raw) in target.cells.items()}
     if kind in ("digit of time", "digit of TFLOPs"):
         name = "step_time" if kind.endswith("time") else "tflops"
         new = changed(cells[name], rng)
-        old, value = (float(re.match(r"[\d.]+", text)[0]) for text in (cells[name], new))  # type: ignore[index]
+        old, value = (float(leading(text)) for text in (cells[name], new))
         digits = min(len(re.sub(r"\D", "", cells[one])) for one in ("step_time", "tflops"))
         return {name: new}, target.stated and abs(value / old - 1) > 4 * 10.0 ** (1 - digits)
     if kind == "unit of time":
-        return {"step_time": f"{re.match(r'[0-9.]+', cells['step_time'])[0]}ms"}, target.stated  # type: ignore[index]
+        return {"step_time": f"{leading(cells['step_time'])}ms"}, target.stated
     if kind == "GBS":
         if "gbs" not in cells:
             return {}, False
@@ -167,7 +174,7 @@ def damaged(kind: str, target: Target, rng: Random) -> tuple[dict[str, str], boo
         if "dp" not in cells:
             return {}, False
         return {"tp": str(2 * int(cells["tp"]))}, True
-    rate = float(re.match(r"[\d.]+", cells["tflops"])[0])  # type: ignore[index]
+    rate = float(leading(cells["tflops"]))
     return {"tflops": f"{rate * 0.75:.{len(cells['tflops'].partition('.')[2])}f}"}, target.stated
 
 

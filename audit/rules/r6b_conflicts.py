@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ..alike import groups, model, same_digits
 from ..book import Book, Document, Row, Table
@@ -102,7 +103,7 @@ def _change(table: Table, row: Row) -> tuple[str, int] | None:
         dp = row.data_parallel
         if not value or taken or (row.gbs and dp and row.gbs % (value * dp)):
             continue
-        found = ratio(row, mbs=value)
+        found = ratio(replace(row, mbs=value))
         if found:
             scored.append((max(found / middle, middle / found), value))
     return ("mbs", min(scored)[1]) if scored and min(scored)[0] < 1.2 else None
