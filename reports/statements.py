@@ -1,4 +1,7 @@
-"""The queries of a report: named statements of `queries/NAME.sql`, run in order."""
+"""The queries of a report: named statements of `queries/NAME.sql`, run in order.
+
+A line `-- from OTHER: NAMES` takes statements of another report, so that both tell them alike.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 
 _NAME = re.compile(r"^-- name: (\w+)\n", re.M)
+_FROM = re.compile(r"^-- from (\w+): (.+)$", re.M)
 _PARAMETER = re.compile(r"\$(\w+)")
 
 
@@ -31,8 +35,13 @@ def statements(report: str) -> dict[str, str]:
             hint=f"for a file of that name write ./{report}",
         )
     text = (_folder() / f"{report}.sql").read_text("utf-8")
-    _, *parts = _NAME.split(text)
-    return dict(zip(parts[::2], (part.strip().rstrip(";") for part in parts[1::2]), strict=True))
+    head, *parts = _NAME.split(text)
+    taken: dict[str, str] = {}
+    for other, names in _FROM.findall(head):
+        theirs = statements(other)
+        taken |= {name: theirs[name] for name in names.split()}
+    own = (part.strip().rstrip(";") for part in parts[1::2])
+    return taken | dict(zip(parts[::2], own, strict=True))
 
 
 def run(
