@@ -15,7 +15,7 @@ from .rows import Rows
 from .sql import sql_file
 from .warehouse import Warehouse, transaction
 
-RUN_STATS_VERSION = 1
+RUN_STATS_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
