@@ -50,6 +50,13 @@ def swept(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An empty folder in which no bench.toml from above counts."""
+    (tmp_path / ".git").mkdir()
+    return tmp_path
+
+
 @pytest.fixture(scope="session")
 def shared(root: Path) -> Path:
     """The folder beside the repository that holds the whole logs and documents."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -14,6 +15,8 @@ from pathlib import Path
 from bench.cli import app
 from bench.terminal.messages import exit_code
 
+# A command line of each sort that reads the warehouse.
+READING = ("report", "runs", "show 001:29", "sql 'FROM sources'", "export -o {tmp}")
 # What a shell may set and a test must not depend on.
 QUIET = ("BENCH_DB", "NO_COLOR", "PYTHONHASHSEED", "COLUMNS", "SOURCE_DATE_EPOCH")
 
@@ -62,3 +65,19 @@ def quick(folder: Path, *args: str) -> Outcome:
     data = out.buffer
     assert isinstance(data, io.BytesIO)
     return Outcome(code, data.getvalue().decode(), err.getvalue())
+
+
+def words(text: str) -> list[str]:
+    """A command line as a shell would split it."""
+    return shlex.split(text)
+
+
+def told(outcome: Outcome, code: int, *parts: str) -> None:
+    """An error in words: the code, nothing on stdout, no traceback, every part said."""
+    assert outcome.code == code, outcome.text
+    assert outcome.out == "", outcome.text
+    assert "Traceback" not in outcome.err and 'File "' not in outcome.err
+    for part in parts:
+        assert part in outcome.err, f"{part!r} is not in:\n{outcome.err}"
+    if outcome.err.startswith("error:"):  # ours, not typer's usage
+        assert "\n  try: " in outcome.err or "\n  why: " in outcome.err, outcome.err

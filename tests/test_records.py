@@ -32,12 +32,6 @@ def records(swept: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "records"
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / ".git").mkdir()
-    return tmp_path
-
-
 def files(folder: Path) -> dict[str, bytes]:
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()

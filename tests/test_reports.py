@@ -1,87 +1,23 @@
-"""Pages: gold, facts computed here by other means, the same bytes, and harmless text.
+"""Pages: gold, facts computed here by other means, and the same bytes.
 
 `pytest tests/test_reports.py --accept-gold` writes tests/gold/ anew: look at the pages' diff.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import re
 import shutil
-from functools import cache
-from html.parser import HTMLParser
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
 from bench.reports import selection
 from bench.reports.statements import report_names, statements
+from tests.pages import MARKDOWN, PAGES, bare, page, split, table, tables, value
 from tests.program import bench, environment, quick
 
 GOLD = Path(__file__).parent / "gold"
-PAGES = {
-    "1.3B": "report --model 1.3B",
-    "124M": "report --model 124M",
-    "181B": "report --model 181B",
-    "log": "report --document fugaku_dp2.log",
-}
 TOKENS = 362_000 * 1024 * 1024
-MARKDOWN = MarkdownIt("commonmark").enable("table")
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """An empty folder in which no bench.toml from above counts."""
-    (tmp_path / ".git").mkdir()
-    return tmp_path
-
-
-@cache
-def page(swept: Path, *args: str) -> str:
-    """A report on data/ as markdown, made once for all tests that look at it."""
-    done = quick(swept, "report", *args)
-    assert done.code == 0, done.text
-    return bare(done.out)
-
-
-def bare(text: str) -> str:
-    """A page without the comments that say where it begins and ends in a README."""
-    return re.sub(r"^<!-- bench:(begin|end)[\w .=:/-]* -->\n", "", text, flags=re.M)
-
-
-# Reading a page back.
-
-
-def split(line: str) -> list[str]:
-    """The cells of a table line, by hand: `\\|` is a pipe that belongs to its cell."""
-    inner = line.strip().removeprefix("|").removesuffix("|")
-    return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", inner)]
-
-
-def tables(text: str) -> list[list[dict[str, str]]]:
-    """Every pipe table of a text as rows of heading -> cell."""
-    found = []
-    for block in re.split(r"\n(?!\|)", text):
-        lines = [line for line in block.splitlines() if line.startswith("|")]
-        if len(lines) > 1 and re.fullmatch(r"[|:\- ]+", lines[1]):
-            head = split(lines[0])
-            found.append([dict(zip(head, split(line), strict=True)) for line in lines[2:]])
-    return found
-
-
-def table(text: str, heading: str) -> list[dict[str, str]]:
-    """The first table that has this heading."""
-    return next(rows for rows in tables(text) if rows and heading in rows[0])
-
-
-def value(cell: str) -> float:
-    """The number in a cell, without italics, commas and marks."""
-    return float(cell.strip("*^ ⚠").replace(",", ""))
 
 
 # Gold pages, and what a page is.
@@ -385,194 +321,6 @@ def test_a_users_template_goes_before_ours(swept: Path, folder: Path) -> None:
     assert page.__wrapped__(folder, *line).startswith("# 1.3B: what was measured"), (
         "ours where theirs is none"
     )
-
-
-# Hostile text.
-
-EVIL = (
-    "<script>alert(1)</script> [x](http://evil) ![i](x) `code` ``{{ 7*7 }} {% x %} \x1b[31mred"
-    "\x1b[0m \u202edlrow\u202c =cmd() <img src=x onerror=y> www.evil.example &lt; <!-- c -->"
-)
-ALLOWED = {"text", "text_special", "code_inline", "softbreak", "em_open", "em_close",
-           "strong_open", "strong_close"}  # fmt: skip
-
-
-@pytest.fixture
-def hostile(folder: Path) -> Path:
-    """A folder with a document whose every text is an attack."""
-    name = "=cmd() [x](evil) <b> `q @.md"
-    head = EVIL.replace("|", "")
-    (folder / name).write_text(
-        f"# Title {EVIL} a|b\n\n## 1.3B {head}, Sequence Length=1024, PyTorch {head}\n\n"
-        f"| Nodes | Size | DP | TP | PP | MBS | GBS | Sec/it | TFLOPs | Notes {head} | Env |\n"
-        f"|{'---|' * 11}\n"
-        f"| 4 ({head}) | 1.3B | 1 | 4 | 1 | 1 | 1024 | 100.5 | 0.86 | {head} \\| pipe | =cmd() |\n"
-        f"| 8 | 1.3B | 2 | 4 | 1 | 1 | 1024 | 50.5 | 0.86 | OOM {head} | @SUM(1) |\n"
-        f"| 8 ({head}) | 1.3B | 2 | 4 | 1 | 1 | 1024 | - | - | hang {head} | -2+3 |\n"
-        f"| 16 | 1.3B | 4 | 4 | 1 | 1 | 1024 | 30.5 MiB | 0.9 | =cmd() | {head} |\n\n"
-        f"### Comments\n- ^ {head}\n- {head}\n"
-    )
-    return folder
-
-
-def inline(text: str) -> list[Token]:
-    return [child for token in MARKDOWN.parse(text) for child in token.children or []]
-
-
-def test_hostile_text_in_markdown(hostile: Path) -> None:
-    for args in (["report", "."], ["runs", ".", "--all"], ["report", "--table", "=cmd"]):
-        if "--table" in args:
-            assert quick(hostile, "ingest", ".").code == 0
-        done = quick(hostile, *args, "--format", "md")
-        assert done.code == 0, done.text
-        kinds = {token.type for token in inline(bare(done.out))}
-        assert kinds <= ALLOWED, kinds - ALLOWED
-        assert not [t for t in MARKDOWN.parse(bare(done.out)) if t.type in ("html_block", "fence")]
-        assert "{{ 7*7 }}" in done.out and "49" not in re.findall(r"\b\d+\b", done.out)
-        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", done.out)
-        for block in MARKDOWN.parse(done.out):
-            if block.type == "table_open" and block.map:
-                rows = done.out.splitlines()[block.map[0] : block.map[1]]
-                assert len({len(split(row)) for row in rows}) == 1
-
-
-class Page(HTMLParser):
-    """The elements and attributes of an HTML text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.attributes: set[str] = set()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.attributes |= {name for name, _ in attrs}
-
-    def handle_comment(self, data: str) -> None:
-        self.tags.add("comment")
-
-
-def test_hostile_text_in_html(hostile: Path) -> None:
-    for args in (["report", "."], ["runs", ".", "--all"], ["show", "=cmd:8", "."]):
-        done = quick(hostile, *args, "--format", "html")
-        assert done.code == 0, done.text
-        found = Page()
-        found.feed(done.out)
-        assert found.tags <= {"meta", "h1", "h2", "p", "ul", "li", "strong", "em", "code", "table",
-                              "thead", "tbody", "tr", "th", "td"}  # fmt: skip
-        assert found.attributes <= {"charset", "style"}
-        assert "\x1b" not in done.out
-
-
-def test_hostile_text_in_spreadsheets(hostile: Path) -> None:
-    formula = re.compile(r"^\s*(=|\+|@|-(?![\d.]|$| ))")
-    for form in ("csv", "tsv"):
-        for line in (f"report . --format {form}", f"report --table =cmd:1 --format {form}"):
-            if "--table" in line and form == "csv":
-                assert quick(hostile, "ingest", ".").code == 0
-            done = quick(hostile, *line.split())
-            assert done.code == 0, done.text
-            text = io.StringIO(done.out, newline="")
-            rows = list(csv.reader(text, delimiter="\t" if form == "tsv" else ","))
-            assert len({len(row) for row in rows}) == 1 and len(rows) == 5
-            assert not [cell for row in rows for cell in row if formula.match(cell)]
-    done = quick(hostile, "export", "-o", "out", "--format", "csv")
-    assert done.code == 0, done.text
-    for file in (hostile / "out").iterdir():
-        for row in csv.reader(io.StringIO(file.read_text(), newline="")):
-            assert not [cell for cell in row if formula.match(cell)], file.name
-
-
-def test_negative_numbers_stay_numbers(folder: Path) -> None:
-    done = quick(folder, "sql", "SELECT -1 AS a, '-' AS b, '-1.5' AS c, -2.5e-3 AS d", "--format",
-                 "csv", "--db", "x.duckdb")  # fmt: skip
-    assert done.code == 2, "no warehouse yet"
-    (folder / "x.md").write_text("| TP | MBS | Sec/it | Notes |\n|-|-|-|-|\n| 1 | 1 | - | -5 |\n")
-    assert quick(folder, "report", "x.md", "--table", "x.md:1", "--format", "csv").out == (
-        "TP,MBS,Sec/it,Notes\n1,1,-,-5\n"
-    )
-
-
-def test_hostile_text_on_a_terminal_and_in_json(hostile: Path) -> None:
-    for line in ("runs . --all --format table", "show =cmd:8 . --format table"):
-        done = quick(hostile, *line.split())
-        assert done.code == 0, done.text
-        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", done.out + done.err)
-    notes = json.loads(quick(hostile, "runs", ".", "--all", "--format", "json").out)
-    assert len(notes) == 4 and isinstance(notes[0], dict)
-    assert json.loads(quick(hostile, "report", ".", "--format", "json").out)["name"] == "1.3B"
-
-
-def test_hostile_text_in_charts(hostile: Path) -> None:
-    assert quick(hostile, "report", ".", "-o", "out").code == 0
-    names = sorted(path.name for path in (hostile / "out").iterdir())
-    assert len(names) >= 5 and all(re.fullmatch(r"[\w.-]+", name) for name in names)
-    for svg in (hostile / "out").glob("*.svg"):
-        tree = ElementTree.fromstring(svg.read_bytes())
-        tags = {element.tag.rpartition("}")[2] for element in tree.iter()}
-        assert not tags & {"script", "image", "a", "foreignObject", "text"}
-        assert not [a for e in tree.iter() for a in e.attrib if a.lower().startswith("on")]
-    for link in re.findall(r"^!\[.*\]\((.*)\)$", (hostile / "out/1.3B.md").read_text(), re.M):
-        assert (hostile / "out" / link).is_file()
-
-
-def test_hostile_names_of_models(folder: Path) -> None:
-    (folder / "x.md").write_text(
-        "# ../../../etc/<b>x\n\n| Model | TP | DP | PP | MBS | GBS | Sec/it |\n|-|-|-|-|-|-|-|\n"
-        "| ../../evil <b>7B | 1 | 8 | 1 | 1 | 64 | 3.5 |\n"
-    )
-    before = {path for path in folder.parent.rglob("*") if folder not in path.parents}
-    assert quick(folder, "report", "x.md", "-o", "out").code == 0
-    assert quick(folder, "report", "x.md", "--model", "7B", "-o", "out").code in (0, 2)
-    assert {path for path in folder.parent.rglob("*") if folder not in path.parents} == before
-
-
-# Regeneration.
-
-
-def recognised(data: Path) -> list[tuple[str, int, list[str]]]:
-    """Every benchmark table of data/tables by file and number: the lines between its rules."""
-    golden = json.loads((data / "golden/golden.json").read_text())
-    found = []
-    for document in golden["documents"]:
-        file = next((data / "tables").glob(f"{document['file'][:3]}*.md"))
-        lines = file.read_text("utf-8").splitlines()
-        numbers = sorted(table["header_line"] for table in document["tables"])
-        for number, header in enumerate(numbers, 1):
-            end = header
-            while end < len(lines) and lines[end].lstrip().startswith("|"):
-                end += 1
-            found.append((file.name, number, lines[header - 1 : end]))
-    return found
-
-
-def test_every_table_comes_back_from_its_typed_values(swept: Path, data: Path) -> None:
-    all_tables = recognised(data)
-    assert len(all_tables) == 40
-    for name, number, lines in all_tables:
-        done = quick(swept, "report", "--table", f"{name}:{number}")
-        assert (done.code, done.err) == (0, ""), done.text
-        made = [split(line) for line in done.out.splitlines()]
-        wanted = [split(line) for line in lines]
-        wanted = [row for row in wanted if any(row)] if len(made) < len(wanted) else wanted
-        width = len(made[0])
-        assert len(made) == len(wanted), (name, number)
-        for place, (row, original) in enumerate(zip(made, wanted, strict=True)):
-            if place == 1:
-                assert all(re.fullmatch(r":?-+:?", cell) for cell in row)
-            else:
-                assert row == original + [""] * (width - len(original)), (name, number, place)
-
-
-def test_a_table_by_path_and_by_name(swept: Path, folder: Path, data: Path) -> None:
-    file = data / "tables/001_1.3b_benchmarking.md"
-    by_path = quick(folder, "report", "--table", f"{file}:2")
-    assert by_path.code == 0, by_path.text
-    assert by_path == quick(swept, "report", "--table", "001:2")
-    assert by_path == quick(swept, "report", "--table", "data/tables/001_1.3b_benchmarking.md:2")
-    whole = quick(swept, "report", "--table", "001").out
-    assert whole.count("\n| ---") == 3 and by_path.out in whole
-    assert len(tables(whole)) == 3
 
 
 def test_the_environment_of_children_is_clean() -> None:

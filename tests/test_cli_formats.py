@@ -1,0 +1,146 @@
+"""Every listing and page in every format, on a pipe and on a terminal."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+from tests.program import environment, quick, words
+
+
+class Cells(HTMLParser):
+    """The tables of an HTML text as rows of cells."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.open = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+            self.open = True
+
+    def handle_endtag(self, tag: str) -> None:
+        self.open = self.open and tag not in ("td", "th")
+
+    def handle_data(self, data: str) -> None:
+        if self.open:
+            self.rows[-1][-1] += data
+
+
+def parsed(form: str, text: str) -> list[list[str]]:
+    """The rows of a listing, headings first."""
+    if form == "json":
+        rows = json.loads(text)
+        assert isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
+        return [list(rows[0]), *([str(value) for value in row.values()] for row in rows)]
+    if form == "csv":
+        return list(csv.reader(io.StringIO(text, newline="")))
+    if form == "tsv":
+        return [line.split("\t") for line in text.splitlines()]
+    if form == "html":
+        page = Cells()
+        page.feed(text)
+        return page.rows
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    rows = []
+    for at, token in enumerate(tokens):
+        if token.type == "tr_open":
+            rows.append([])
+        if token.type in ("td_open", "th_open"):
+            rows[-1].append(tokens[at + 1].content)
+    return rows
+
+
+LISTINGS = ["runs", "runs --all", "show 001:29", "sql 'FROM runs'", "report --table 001:2"]
+
+
+@pytest.mark.parametrize("form", ["md", "csv", "tsv", "json", "html"])
+@pytest.mark.parametrize("line", LISTINGS)
+def test_every_listing_in_every_format(swept: Path, folder: Path, line: str, form: str) -> None:
+    done = quick(swept, *words(line), "--format", form)
+    assert done.code == 0, done.text
+    rows = parsed(form, done.out)
+    assert len(rows) > 5 and len({len(row) for row in rows}) == 1
+    assert done.out.endswith("\n") and not done.out.endswith("\n\n")
+    file = folder / f"out.{form}"
+    assert quick(swept, *words(line), "-o", str(file)).code == 0
+    assert file.read_bytes() == done.out.encode()
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "json"])
+def test_a_carriage_return_is_no_new_row(swept: Path, form: str) -> None:
+    done = quick(swept, "sql", "SELECT 'a' || chr(13) || 'b' AS x, 1 AS y", "--format", form)
+    assert len(parsed(form, done.out)) == 2
+
+
+@pytest.mark.parametrize("form", ["md", "csv", "tsv", "json", "html"])
+def test_a_page_in_every_format(swept: Path, form: str) -> None:
+    done = quick(swept, "report", "--model", "1.3B", "--format", form)
+    assert done.code == 0, done.text
+    if form in ("csv", "tsv"):
+        rows = parsed(form, done.out)
+        assert len(rows) == 60 and len({len(row) for row in rows}) == 1
+    elif form == "json":
+        page = json.loads(done.out)
+        assert page["name"] == "1.3B" and len(page["ranked"]) > 10
+    elif form == "html":
+        assert len(parsed(form, done.out)) > 50 and done.out.startswith("<!doctype html>")
+    else:
+        assert "# 1.3B: what was measured" in done.out
+
+
+def test_a_terminal_gets_a_table_and_a_pipe_markdown(swept: Path) -> None:
+    assert quick(swept, "runs").out.startswith("| runs |")
+    for columns in (40, 80, 200):
+        shown = on_a_terminal(swept, columns, "runs", "--model", "1.3B")
+        lines = [x for x in shown.splitlines() if x and not x.startswith("also:")][:-1]
+        assert lines[0].startswith("runs  size")
+        assert all(len(line) <= columns for line in lines), (columns, lines)
+    assert "also: " in on_a_terminal(swept, 40, "runs", "--model", "1.3B")
+
+
+def on_a_terminal(folder: Path, columns: int, *args: str) -> str:
+    leader, follower = pty.openpty()
+    done = subprocess.Popen(
+        [sys.executable, "-m", "bench", *args], cwd=folder, stdout=follower, stderr=follower,
+        env=environment({"COLUMNS": str(columns), "TERM": "dumb"}),
+    )  # fmt: skip
+    os.close(follower)
+    parts = []
+    while True:
+        try:
+            part = os.read(leader, 65536)
+        except OSError:  # Linux says so where the other end is closed
+            break
+        if not part:
+            break
+        parts.append(part)
+    os.close(leader)
+    assert done.wait(60) == 0
+    return b"".join(parts).decode()
+
+
+def test_a_page_on_a_terminal_cannot_move_its_cursor(folder: Path) -> None:
+    (folder / "x.md").write_text(
+        "# \x1b]0;title\x07 \x9b2J\n\n"
+        "| Nodes | TP | MBS | Sec/it | Notes |\n|---|---|---|---|---|\n"
+        "| 4 | 1 | 1 | 10.5 | \x1b[2J\u202egone |\n"
+    )
+    for args in ("report x.md", "runs x.md --all --columns notes,tp --format csv", "runs x.md"):
+        shown = on_a_terminal(folder, 80, *args.split())
+        assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202e]", shown), args
