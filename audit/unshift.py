@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..ingest.cells import Cell, parse_cell
-from ..ingest.headings import Column, column_of
+from ..ingest.headings import Column
 from ..ingest.results import results
 from .interval import Printed
 
@@ -38,11 +38,6 @@ class Move:
             r.metric: Printed(r.value, (r.high - r.low) / 2, r.unit, r.scope, r.raw)
             for r in results(self.cells, columns, False)
         }
-
-
-def columns_of(headings: Sequence[str]) -> list[Column | None]:
-    """The columns of a table by its headings."""
-    return [column_of(heading) for heading in headings]
 
 
 def moves(raws: Sequence[str], columns: Sequence[Column | None]) -> Iterator[Move]:

@@ -60,6 +60,13 @@ def bigint(text: str) -> int | None:
     return _whole(text, LIMITS["bigint"])
 
 
+def largest(text: str) -> int | None:
+    """A whole number, or the largest of a list of them: [64, 64, 128]."""
+    found = [integer(part.strip()) for part in text.strip("[]()").split(",")]
+    known = [number for number in found if number is not None]
+    return max(known) if len(known) == len(found) else None
+
+
 def human(text: str) -> float | None:
     """A number with a suffix for a power of a thousand: 11.5K, 85.8G, 1.2B."""
     power = SUFFIXES.get(text[-1:])
@@ -139,6 +146,7 @@ CASTS: dict[str, Callable[[str], object]] = {
     cast.__name__: cast
     for cast in (
         integer,
+        largest,
         bigint,
         double,
         human,

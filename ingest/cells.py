@@ -13,13 +13,14 @@ from .settings import Setting, setting_pieces, settings_of
 from .sizes import count_of, parse_size
 
 _UNITS = {
-    "time": r"(?:ms|msec|milliseconds?|secs?|seconds?|s|mins?|minutes?|hours?|h)"
+    "time": r"(?:[uµμ]s|ms|msec|milliseconds?|secs?|seconds?|s|mins?|minutes?|hours?|h)"
     r"(?:/(?:it|iter|iteration|step)s?)?",
     "memory": r"[KMGT]i?B|bytes",
     "clock": r"[MG]?Hz",
     "percent": r"%",
     "rate": r"[TPG]FLOP(?:s|/s|S)?(?:/GPU)?|samples?/s(?:ec)?|tok(?:en)?s?/s(?:ec)?(?:/GPU)?|it/s",
 }
+_UNITS["throughput"] = f"{_UNITS['time']}|{_UNITS['rate']}"
 _TIME_WORDS = {"m": "min", "h": "h", "s": "s"}
 _ANY_UNIT = "|".join(_UNITS.values())
 _MISSING = re.compile(
@@ -323,14 +324,9 @@ def _quantity(text: str) -> str | None:
     return found[0].lower() if found else None
 
 
-def _throughput(raw: str, column: Column) -> Cell:
-    return _measure(raw, replace(column, type="number"))
-
-
 _GRAMMARS: dict[str, Callable[[str, Column], Cell]] = {
     "label": _label,
     "flag": _flag,
     "notes": _notes,
     "text": lambda raw, column: _text(raw),
-    "throughput": _throughput,
 }

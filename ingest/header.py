@@ -14,7 +14,7 @@ from .secrets import redact
 
 RUN_COLUMNS = frozenset({
     "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "seq_len", "vocab", "swiglu", "dtype",
-    "recompute", "train_iters", "params_stated", "device",
+    "recompute", "train_iters", "params_stated", "device", "experts",
 })  # fmt: skip
 TOPOLOGY_COLUMNS = frozenset({
     "ranks", "dp", "tp", "pp", "cp", "ep", "vpp", "mbs", "gbs", "grad_accum", "zero_stage",

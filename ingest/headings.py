@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -14,7 +14,12 @@ from typing import Any
 _COUNT_OF = re.compile(r"^(?:#+\s*(?:of\b)?|(?:no\.|num|number)[\s_-]*of)[\s_-]*")
 _UNIT = re.compile(r"[\(\[]\s*(?:in\s+)?([^)\]]+?)\s*[\)\]]\s*$")
 _TIME_UNITS = {
+    "us": "us",
+    "µs": "us",
+    "μs": "us",
+    "microseconds": "us",
     "ms": "ms",
+    "msec": "ms",
     "s": "s",
     "sec": "s",
     "secs": "s",
@@ -24,8 +29,8 @@ _TIME_UNITS = {
     "minutes": "min",
     "milliseconds": "ms",
 }
-# Said of a result, these change neither its unit nor what it is per.
-_HARMLESS = frozenset({"avg", "avg.", "average", "mean", "median", "measured", "achieved"})
+_RESULTS = frozenset({"time", "throughput", "rate"})
+_TABLES = frozenset({"sample", "qualifier"})  # of headings.toml, besides its columns
 _SIZE_UNITS = {"b": "B", "billion": "B", "billions": "B", "m": "M", "million": "M", "millions": "M"}
 _MEMORY_UNITS = {"mb": "MB", "mib": "MiB", "gb": "GB", "gib": "GiB", "tb": "TB"}
 
@@ -41,17 +46,18 @@ class Column:
     metric: str | None = None
     unit: str | None = None  # of cells that print none
     scope: str | None = None
+    alone: str | None = None  # the column that it stands for in a table that lacks that one
 
 
 @cache
 def columns() -> dict[str, Column]:
     """Every known column by name."""
+    keys = [field.name for field in fields(Column)]
     return {
         name: Column(
-            name, *(entry.get(key) for key in ("title", "type", "role", "metric", "unit", "scope"))
+            **{key: value for key, value in {"name": name, **entry}.items() if key in keys}
         )
-        for name, entry in _file().items()
-        if name != "sample"
+        for name, entry in _columns()
     }
 
 
@@ -62,38 +68,80 @@ def samples() -> list[dict[str, Any]]:
 
 def column_of(heading: str) -> Column | None:
     """The column that a heading as written stands for; None when it is unknown."""
+    return columns_of([heading])[0]
+
+
+def columns_of(headings: Sequence[str]) -> list[Column | None]:
+    """The columns of a table; of two headings that mean the same the first has the name.
+
+    `HW TFLOPs` is the table's TFLOPs where no other heading says TFLOPs, `Speed` its step time
+    where no other heading is one.
+    """
+    found = [_read(heading) for heading in headings]
+    named = {column.name for column in found if column}
+    kept: list[Column | None] = []
+    for column in found:
+        if column and column.alone and column.alone not in named:
+            column = _standing_for(column)
+        again = column and any(other and other.name == column.name for other in kept)
+        kept.append(None if again else column)
+    return kept
+
+
+def _standing_for(column: Column) -> Column:
+    meant = columns()[str(column.alone)]
+    return replace(meant, unit=column.unit or meant.unit, type=column.type)
+
+
+def _read(heading: str) -> Column | None:
     plain = re.sub(r"<br\s*/?>|[*`†‡]|__", " ", heading)
     whole = _by_heading().get(_key(plain))
     if whole:
         return _with_unit(columns()[whole], plain)
-    bare = _by_heading().get(_key(_UNIT.sub("", plain)))
-    column = columns()[bare] if bare else None
-    if column is None or (column.role == "batch" and _in_tokens(plain)):
+    name = _by_heading().get(_key(_UNIT.sub("", plain)))
+    if name is None:
+        return _aggregate(plain)
+    column = columns()[name]
+    if column.role == "batch" and _in_tokens(plain):
         return None
     known = _with_unit(column, plain)
-    return None if known is column and _is_qualified(column, plain) else known
+    return _qualified(column, plain) if known is column else known
+
+
+def _aggregate(heading: str) -> Column | None:
+    """`Total TFLOPs`: the rate of the whole job."""
+    first, _, rest = heading.strip().partition(" ")
+    column = _read(rest) if rest and _scopes().get(first.casefold()) == "job" else None
+    return _per(column, "job") if column and column.type == "rate" else None
+
+
+def _qualified(column: Column, heading: str) -> Column | None:
+    """`TFLOPs (aggregate)`, `Step time (mean)`; None where the word makes it another quantity."""
+    found = _UNIT.search(heading)
+    if not found or column.type not in _RESULTS:
+        return column
+    scope = _scopes().get(found[1].strip().casefold())
+    return _per(column, scope) if scope is not None else None
+
+
+def _per(column: Column, scope: str) -> Column | None:
+    """The column of the same rate per device or job; None where we have no such column."""
+    if scope in ("", column.scope):
+        return column
+    other = _file()[column.name].get("per", {}).get(scope)
+    return replace(columns()[other], unit=column.unit) if other else None
 
 
 def is_benchmark(headings: Sequence[str]) -> bool:
     """At least two known headings, of which one is topology or batch."""
-    known = {column.name: column.role for column in map(column_of, headings) if column}
-    return len(known) >= 2 and bool({"topology", "batch"} & set(known.values()))
+    roles = [column.role for column in columns_of(headings) if column]
+    return len(roles) >= 2 and bool({"topology", "batch"} & set(roles))
 
 
 def _in_tokens(heading: str) -> bool:
     """`GlobalBatchSize (T)`: a batch in tokens is another quantity than one in sequences."""
     found = _UNIT.search(heading)
     return bool(found and re.fullmatch(r"(?:[kKmM]\s?)?(?:T|tok(?:en)?s?)", found[1].strip(), re.I))
-
-
-def _is_qualified(column: Column, heading: str) -> bool:
-    """`Step time (us)`, `TFLOPs (aggregate)`: not the quantity that the bare heading names."""
-    found = _UNIT.search(heading)
-    return bool(
-        found
-        and column.type in {"time", "throughput", "rate"}
-        and found[1].strip().lower() not in _HARMLESS
-    )
 
 
 def _with_unit(column: Column, heading: str) -> Column:
@@ -107,11 +155,7 @@ def _with_unit(column: Column, heading: str) -> Column:
         "label": _SIZE_UNITS,
     }
     printed = table.get(column.type, {}).get(unit)
-    if printed is None:
-        return column
-    return Column(
-        column.name, column.title, column.type, column.role, column.metric, printed, column.scope
-    )
+    return column if printed is None else replace(column, unit=printed)
 
 
 def _key(heading: str) -> str:
@@ -123,14 +167,22 @@ def _key(heading: str) -> str:
 @cache
 def _by_heading() -> dict[str, str]:
     known: dict[str, str] = {}
-    for name, entry in _file().items():
-        if name != "sample":
-            for heading in entry["headings"]:
-                if known.setdefault(_key(heading), name) != name:
-                    raise ValueError(
-                        f"headings.toml: {heading!r} stands for {known[_key(heading)]} and {name}"
-                    )
+    for name, entry in _columns():
+        for heading in entry["headings"]:
+            other = known.setdefault(_key(heading), name)
+            if other != name:
+                raise ValueError(f"headings.toml: {heading!r} stands for {other} and {name}")
     return known
+
+
+@cache
+def _scopes() -> dict[str, str]:
+    """What a word in parentheses says a rate is per; "" for a word that changes nothing."""
+    return {word: entry["scope"] for entry in _file()["qualifier"] for word in entry["words"]}
+
+
+def _columns() -> list[tuple[str, dict[str, Any]]]:
+    return [(name, entry) for name, entry in _file().items() if name not in _TABLES]
 
 
 @cache

@@ -12,10 +12,10 @@ from .cells import Cell, parse_cell
 from .context import Fact
 from .document import FoundTable, stated
 from .footnotes import Footnotes
-from .headings import Column, column_of
+from .headings import Column, columns_of
 from .markdown import Table, TableRow
 from .results import Result, in_seconds, results
-from .row import AROUND, MODEL, TOPOLOGY, PublishedRow, columns_once
+from .row import AROUND, MODEL, TOPOLOGY, PublishedRow
 from .secrets import REDACTED, is_secret_name, redact
 from .status import flags_of, status_of
 
@@ -34,8 +34,7 @@ class RowReader:
         """Add one table and, when it is a benchmark table, its cells and runs."""
         table = _without_secrets(found.table)
         found = replace(found, table=table)
-        known = [column_of(heading) for heading in table.header.cells]
-        columns = columns_once(known if found.number is not None else [None] * len(known))
+        columns = _columns(found)
         table_id = self._id("table", table.header.cells)
         self._add_table(found, table_id, columns, form)
         if found.number is None:
@@ -142,6 +141,7 @@ class RowReader:
             last_line=row.line,
             model=read.model(),
             params_b=read.params_b(),
+            params_stated=read.params_stated(),
             **{name: read.integer(name) for name in MODEL},
             framework=read.word("framework"),
             device=read.word("device"),
@@ -187,6 +187,11 @@ def add_facts(rows: Rows, run_id: str, facts: Mapping[str, Fact]) -> None:
             scope=fact.scope,
             how="stated",
         )
+
+
+def _columns(found: FoundTable) -> list[Column | None]:
+    headings = found.table.header.cells
+    return [None] * len(headings) if found.number is None else columns_of(headings)
 
 
 def _without_secrets(table: Table) -> Table:

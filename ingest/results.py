@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from .cells import Cell, failure_of
 from .headings import Column
 
-_SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-_SPELLED = {"msec": "ms", "mil": "ms", "sec": "s", "hou": "h"}
+_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+_SPELLED = {"µs": "us", "μs": "us", "msec": "ms", "mil": "ms", "sec": "s", "hou": "h"}
 _FLOPS = {"G": 1e-3, "T": 1.0, "P": 1e3}
+_FLOPS_OF = {"tflops": "TFLOP/s", "hardware_tflops": "TFLOP/s", "aggregate_pflops": "PFLOP/s"}
+_RATES = (("sample", "samples_per_s", "1/s"), ("tok", "tokens_per_s", "tokens/s"))
 _MEMORY = re.compile(r"^\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[KMGT]i?B)\b")
 _NO_RATE_IN_TFLOPS = 1e9  # a device doing 1e9 TFLOP/s is one whose cell counts FLOP/s
 
@@ -77,8 +79,9 @@ def _meaning(cell: Cell, column: Column, bare_seconds: bool) -> tuple[str, str, 
         return column.metric, "1", 0.01 if unit == "%" or (cell.value or 0.0) > 1 else 1.0
     if column.type == "memory":
         return column.metric, unit, 1.0
-    if column.metric in ("tflops", "aggregate_pflops"):
-        return column.metric, column.unit or "", _flops_scale(cell, column)
+    if column.metric in _FLOPS_OF:
+        unit = _FLOPS_OF[column.metric]
+        return column.metric, unit, _flops_scale(cell, column, unit)
     return column.metric, column.unit or "", 1.0
 
 
@@ -87,17 +90,19 @@ def _throughput(unit: str, bare_seconds: bool) -> tuple[str, str, float] | None:
     if scale:
         return "step_time_s", "s", scale
     device = "_per_device" if "gpu" in unit.lower() else ""
-    for stem, metric in (("sample", "samples_per_s"), ("token", "tokens_per_s")):
+    if "flop" in unit.lower():
+        return "tflops", "TFLOP/s", _FLOPS[unit[0].upper()]
+    for stem, metric, per_s in _RATES:
         if unit.lower().startswith(stem):
-            return f"{metric}{device}", "1/s", 1.0
+            return f"{metric}{device}", per_s, 1.0
     return None
 
 
-def _flops_scale(cell: Cell, column: Column) -> float:
-    if cell.unit:
-        own, printed = (_FLOPS[(text or "T")[0].upper()] for text in (column.unit, cell.unit))
-        return printed / own
-    in_flops = column.metric == "tflops" and (cell.value or 0.0) >= _NO_RATE_IN_TFLOPS
+def _flops_scale(cell: Cell, column: Column, unit: str) -> float:
+    printed = cell.unit or column.unit or unit
+    if printed[0].upper() != unit[0]:
+        return _FLOPS[printed[0].upper()] / _FLOPS[unit[0]]
+    in_flops = unit == "TFLOP/s" and (cell.value or 0.0) >= _NO_RATE_IN_TFLOPS
     return 1e-12 if in_flops else 1.0
 
 

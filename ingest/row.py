@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from .cells import Cell
 from .context import INTEGERS, Fact, dtype_of
-from .headings import Column
 from .settings import Setting, clock_ghz, env_kind
 
 MODEL = ("layers", "hidden", "heads", "ffn_hidden", "seq_len", "vocab")
@@ -70,6 +69,11 @@ class PublishedRow:
         stated = self._around("params_b")
         return None if stated is None else float(str(stated))
 
+    def params_stated(self) -> int | None:
+        """Parameters as a column beside the model's label counts them."""
+        cell = self.by_name.get("params")
+        return None if cell is None or cell.value is None else round(cell.value * 1e9)
+
     def recompute(self) -> str | None:
         """none, selective or full."""
         cell = self.by_name.get("recompute")
@@ -122,13 +126,3 @@ class PublishedRow:
         if fact is None:
             return None
         return int(fact.value) if name in INTEGERS and fact.value else fact.value
-
-
-def columns_once(columns: Sequence[Column | None]) -> list[Column | None]:
-    """The columns of a table; the first of two headings that mean the same keeps the name."""
-    seen: set[str] = set()
-    kept: list[Column | None] = []
-    for column in columns:
-        kept.append(column if column and column.name not in seen else None)
-        seen |= {column.name} if column else set()
-    return kept

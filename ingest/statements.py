@@ -22,6 +22,11 @@ _LONGEST = 2000  # characters; what is longer was not written to be read
 _SETTING = re.compile(r"\b([A-Z]{2,})\s*=\s*0*(\d+)")
 _CONSTRAINT = re.compile(r"[A-Za-z(][\w()/*+ ]{0,80}?\s%\s\d+\s*=\s*0")
 _TOKENS = re.compile(r"\b(?P<number>\d+(?:\.\d+)?)\s?(?P<scale>[BT])\s+tokens\b", re.I)
+# What makes tokens a plan: a data set has tokens too, and other models were trained on some.
+_PLANNED = re.compile(
+    r"\b(?:budget|goal|target|plan\w*|to (?:pre-?)?train|(?:pre-?)?train(?:ing|ed) for)\b", re.I
+)
+_OF_DATA = re.compile(r"\b(?:was|were|been|data ?sets?|corpus|corpora)\b", re.I)
 _LEGEND = re.compile(rf"^\s*(?:[-*]\s+)?(?P<mark>{MARK})\s*(?:[:=]\s*)?(?P<text>[^\s*^†‡§¶|/].*)$")
 _NOTATION = re.compile(r"^\s*[-*]?\s*(?P<name>[A-Za-z#][\w ./()%-]*?)\s+={1,2}\s+(?P<text>[^=].*)$")
 
@@ -90,6 +95,8 @@ def _plan(raw: str, line: int, facts: list[Fact]) -> Iterator[Statement]:
     stated = {fact.field: fact.value or "" for fact in facts}
     if "steps" in stated:
         yield Statement(line, "plan", raw, "steps", float(stated["steps"]), "steps", stated)
+        return
+    if not _PLANNED.search(raw) or _OF_DATA.search(raw):
         return
     tokens = {(found["number"], found["scale"].upper()) for found in _TOKENS.finditer(raw)}
     if len(tokens) == 1:

@@ -11,7 +11,7 @@ from .cells import parse_cell
 from .coverage import Coverage
 from .document import Document, FoundTable, read_document
 from .footnotes import Footnotes
-from .headings import column_of
+from .headings import columns_of
 from .published import RowReader
 from .quotes import add_quote
 from .secrets import redact_lines
@@ -36,7 +36,7 @@ def read_markdown(text: str, source_id: str) -> tuple[Rows, Coverage]:
 
 
 def _marks(found: FoundTable) -> Iterator[str]:
-    columns = [column_of(heading) for heading in found.table.header.cells]
+    columns = columns_of(found.table.header.cells)
     for row in found.table.rows:
         for raw, column in zip(row.cells, columns, strict=False):
             yield from parse_cell(raw, column).marks

@@ -15,7 +15,10 @@ SECONDS_A_DAY = 86_400
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A training budget; `uri` and `line` say where a document states it."""
+    """A training budget; `uri` and `line` say where a document states it.
+
+    `others`: the budgets that the sources state, where they do not agree on one.
+    """
 
     tokens: int
     steps: int
@@ -23,6 +26,7 @@ class Budget:
     origin: str  # --tokens, --steps, stated, default
     uri: str | None = None
     line: int | None = None
+    others: tuple[Budget, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +43,19 @@ class Reference:
 def budget(
     plans: Sequence[Mapping[str, Any]], sizes: set[float], tokens: int | None, steps: int | None
 ) -> Budget:
-    """The budget by --tokens, else --steps, else what a source states, else the documents' plan."""
-    stated = next((found for plan in plans if (found := _stated(plan, sizes))), None)
+    """The budget by --tokens, else --steps, else what sources agree on, else 362k steps."""
+    found = [budget for plan in plans if (budget := _stated(plan, sizes))]
+    differ = {budget.tokens: budget for budget in reversed(found)}
+    stated = found[0] if len(differ) == 1 else None
     per_step = stated.tokens_per_step if stated else TOKENS_PER_STEP
     if tokens is not None:
         return Budget(tokens, round(tokens / per_step), per_step, "--tokens")
     if steps is not None:
         return Budget(steps * per_step, steps, per_step, "--steps")
-    return stated or Budget(STEPS * TOKENS_PER_STEP, STEPS, TOKENS_PER_STEP, "default")
+    if stated:
+        return stated
+    others = tuple(differ[tokens] for tokens in sorted(differ))
+    return Budget(STEPS * TOKENS_PER_STEP, STEPS, TOKENS_PER_STEP, "default", others=others)
 
 
 def references(plan: Budget, printed: Sequence[Mapping[str, Any]]) -> list[Reference]:

@@ -15,7 +15,7 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
-from . import tables
+from . import tables, words
 from .budget import Budget, budget
 from .escape import FILTERS as ESCAPES
 from .escape import markdown_text, visible
@@ -157,17 +157,17 @@ def _environment(folder: Path | None, names: Names) -> jinja2.Environment:
         tables.log_table,
         tables.left_out_table,
         tables.source_table,
-        tables.budget_words,
-        tables.device_note,
+        words.budget_words,
+        words.device_note,
     )
     environment.filters |= {function.__name__: partial(function, names) for function in named}
     environment.filters |= {
         "reference_table": tables.reference_table,
-        "no_results": tables.no_results,
-        "speed_words": tables.speed_words,
-        "step_time": lambda row: Markdown(tables.step_time(row)),
-        "topology": tables.topology_words,
-        "recompute_words": tables.recompute_words,
+        "no_results": words.no_results,
+        "speed_words": words.speed_words,
+        "step_time": lambda row: Markdown(words.step_time(row)),
+        "topology": words.topology_words,
+        "recompute_words": words.recompute_words,
         "arranged": sweeps,
         "short": names.short,
         "system": names.system,

@@ -66,7 +66,7 @@ def _sweep(table: Row, rows: Sequence[Row], context: Sequence[Row]) -> Sweep:
     header = [markdown_cell(table["headings"][place]) for place in places]
     alignment = ["left" if table["columns"][place] in _LEFT else "right" for place in places]
     computed = any(row["model_tflops"] is not None and not row["left_out"] for row in shown)
-    body = [_body_row(row, places, table["columns"], computed) for row in shown]
+    body = [_body_row(row, places, table, computed) for row in shown]
     if computed:
         header.append("Model TFLOP/s/process")
         alignment.append("right")
@@ -122,8 +122,9 @@ def _raw(row: Row, place: int) -> str:
     return str(row["cells"][place]["raw"]) if place < len(row["cells"]) else ""
 
 
-def _body_row(row: Row, places: Sequence[int], columns: Sequence[str], computed: bool) -> list[str]:
-    cells = [_cell(row, place, columns) for place in places]
+def _body_row(row: Row, places: Sequence[int], table: Row, computed: bool) -> list[str]:
+    columns, headings = table["columns"], table["headings"]
+    cells = [_cell(row, place, columns[place], headings[place]) for place in places]
     surplus = [markdown_cell(cell["raw"]) for cell in row["cells"][len(columns) :]]
     if surplus:
         cells[-1] = " ".join([cells[-1], *surplus])
@@ -132,10 +133,11 @@ def _body_row(row: Row, places: Sequence[int], columns: Sequence[str], computed:
     return [*cells, f"{row['line']}{_WARN if row['left_out'] else ''}"]
 
 
-def _cell(row: Row, place: int, columns: Sequence[str]) -> str:
+def _cell(row: Row, place: int, name: str, heading: str) -> str:
     if place >= len(row["cells"]):
         return ""
     cell = row["cells"][place]
-    if columns[place] == "agg_pflops" and cell["kind"] == "missing" and not row["left_out"]:
+    in_pflops = name == "agg_pflops" and "p" in heading.lower().partition("flop")[0]
+    if in_pflops and cell["kind"] == "missing" and not row["left_out"]:
         return italic(significant(row["documented_aggregate"], 3)) or markdown_cell(cell["raw"])
     return markdown_cell(cell["raw"]) + (_WARN if cell["misfit"] else "")

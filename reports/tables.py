@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .budget import Budget, references
-from .escape import markdown_cell, markdown_text
+from .escape import markdown_cell
 from .format import days, number, params, range_text, significant
 from .layout import Markdown, italic, pipe_table
 from .short import Names
+from .words import step_time, text_of, topology_short
 
 Row = Mapping[str, Any]
 
@@ -25,8 +25,8 @@ def days_table(names: Names, rows: Sequence[Row]) -> Markdown:
         ("System", "left", lambda r: markdown_cell(names.system(r["system"]))),
         ("Nodes (devices)", "right", _nodes),
         ("DP/TP/PP", "center", topology_short),
-        ("MBS", "right", lambda r: _text(r["mbs"])),
-        ("GBS", "right", lambda r: _text(r["gbs"])),
+        ("MBS", "right", lambda r: text_of(r["mbs"])),
+        ("GBS", "right", lambda r: text_of(r["gbs"])),
         ("Recompute", "left", lambda r: r["recompute"] or "not stated"),
         ("Settings", "left", lambda r: markdown_cell(r["settings"])),
         ("Sec/it", "right", lambda r: _marked(step_time(r), r)),
@@ -64,7 +64,7 @@ def shape_table(names: Names, rows: Sequence[Row], lines: Sequence[Row]) -> Mark
         if row["layers"] is None and row["hidden"] is None:
             return "not stated"
         heads = ", ".join(map(str, row["heads"] or ["?"]))
-        text = f"{_text(row['layers']) or '?'} / {_text(row['hidden']) or '?'} / {heads}"
+        text = f"{text_of(row['layers']) or '?'} / {text_of(row['hidden']) or '?'} / {heads}"
         return text + of(row, "layers", "hidden", "heads")
 
     def parameters(row: Row) -> str:
@@ -129,8 +129,8 @@ def log_table(names: Names, rows: Sequence[Row]) -> Markdown:
             ("Format", "left", lambda r: markdown_cell(r["framework"]) or "-"),
             ("Nodes (devices)", "right", _nodes),
             ("DP/TP/PP", "center", topology_short),
-            ("MBS", "right", lambda r: _text(r["mbs"])),
-            ("GBS", "right", lambda r: _text(r["gbs"])),
+            ("MBS", "right", lambda r: text_of(r["mbs"])),
+            ("GBS", "right", lambda r: text_of(r["gbs"])),
             ("Status", "left", lambda r: r["status"]),
             ("Sec/it, median", "right", lambda r: significant(r["step_time_s"], 4)),
             (
@@ -182,82 +182,6 @@ def source_table(names: Names, rows: Sequence[Row]) -> Markdown:
     )
 
 
-def budget_words(names: Names, plan: Budget) -> Markdown:
-    """Who said what the budget is."""
-    if plan.origin == "stated" and plan.uri:
-        return Markdown(f"stated in {markdown_text(names.short(plan.uri))} l.{plan.line}")
-    if plan.origin == "default":
-        return Markdown(
-            "no source here states one: the plan of 362k steps; `--steps` or `--tokens` change it"
-        )
-    return Markdown(f"`{plan.origin}`")
-
-
-def device_note(names: Names, rows: Sequence[Row]) -> Markdown:
-    """What a device is in these rows."""
-    processes = sorted({names.short(row["uri"]) for row in rows if row["devices"] is None})
-    if not processes:
-        return Markdown("Device = GPU or accelerator, as the source counts them.")
-    listed = ", ".join(markdown_text(name) for name in processes)
-    return Markdown(
-        f"Device = one process in {listed}, which state no devices; GPU or accelerator elsewhere."
-    )
-
-
-def no_results(rows: Sequence[Row]) -> Markdown:
-    """Rows without a result, by reason: first cell, topology and line of each."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
-        reason = "" if row["status"] == "not_run" else row["status_reason"] or ""
-        groups.setdefault((row["status"], reason), []).append(_empty_row(row))
-    parts = []
-    for (status, reason), listed in groups.items():
-        told = (
-            status if reason.casefold() in ("", status) else f"{status} ({markdown_text(reason)})"
-        )
-        parts.append(f"{'not measured' if status == 'not_run' else told}: {'; '.join(listed)}")
-    return Markdown(". ".join(parts))
-
-
-def _empty_row(row: Row) -> str:
-    first = markdown_text(row["cells"][0]["raw"]) if row["cells"] else ""
-    split = topology_short(row)
-    batch = f" MBS {row['mbs']}" if row["mbs"] is not None else ""
-    warn = " ⚠" if row["left_out"] else ""
-    return f"{first}{f', {split}' if split else ''}{batch} l.{row['line']}{warn}"
-
-
-def step_time(row: Row) -> str:
-    """A step time with the digits that were printed; of a log four digits."""
-    low, high = row["step_time_low"], row["step_time_high"]
-    if row["basis"] != "cell" or low is None or not high > low:
-        return significant(row["step_time_s"], 4)
-    return number(row["step_time_s"], max(0, round(-math.log10(high - low))))
-
-
-def topology_words(row: Row) -> Markdown:
-    """DP8 x TP4 x PP12, micro batch 2."""
-    parts = [
-        f"{name.upper()}{row[name]}"
-        for name in ("dp", "tp", "pp", "cp")
-        if row.get(name) is not None
-    ]
-    batch = f", MBS {row['mbs']}" if row.get("mbs") is not None else ""
-    return Markdown((" x ".join(parts) or "topology not stated") + batch)
-
-
-def recompute_words(row: Row) -> Markdown:
-    """How the run recomputes activations."""
-    words = {"none": "no recompute", "selective": "selective recompute", "full": "full recompute"}
-    return Markdown(words.get(row["recompute"] or "", "recompute not stated"))
-
-
-def topology_short(row: Row) -> str:
-    """8/4/12, with what is not stated as a dash; context parallelism behind it."""
-    parts = [_text(row[name]) or "-" for name in ("dp", "tp", "pp")]
-    return "/".join(parts) if set(parts) != {"-"} else ""
-
-
 def _several(rows: Sequence[Row]) -> bool:
     """Whether the rows are of more than one model."""
     return len({row["size"] for row in rows}) > 1
@@ -299,19 +223,8 @@ def _days_range(row: Row) -> str:
     return range_text(low, high, lambda x: number(x, 0))
 
 
-def speed_words(row: Row) -> Markdown:
-    """A step time with its unit; the tokens a second where only a rate is stated."""
-    if row["step_time_s"] is None:
-        return Markdown(f"{significant(row['tokens_per_s'], 4)} tokens/s")
-    return Markdown(f"{step_time(row)} s/it{' ^' if row['time_is_marked'] else ''}")
-
-
 def _marked(text: str, row: Row) -> str:
     return f"{text}^" if row["time_is_marked"] and text else text
-
-
-def _text(value: object) -> str:
-    return "" if value is None else str(value)
 
 
 def _line_number(text: str) -> int:

@@ -13,6 +13,7 @@ _MACRO = re.compile(r"MACRO (\w+)\(([^)]*)\) AS\s+(.*?);\s*\Z", re.S)
 _VIEW = re.compile(r"VIEW (\w+) AS")
 _TABLE = re.compile(r"^CREATE TABLE raw\.(\w+) \((.*?)^\);", re.M | re.S)
 _COLUMN = re.compile(r"^ +(\w+) [^\n]*?-- (.+)$", re.M)
+_ADDED = re.compile(r"^ALTER TABLE raw\.(\w+) ADD COLUMN (\w+) [^\n]*?-- (.+)$", re.M)
 _VIEW_NOTE = re.compile(r"^-- (\w+): (.+)$", re.M)
 _COLUMN_NOTE = re.compile(r"^-- (\w+)\.(\w+): (.+)$", re.M)
 _OF_METRICS = {
@@ -98,6 +99,8 @@ def _column_notes() -> dict[tuple[str, str], str]:
         for table, body in _TABLE.findall(text)
         for column, note in _COLUMN.findall(body)
     }
+    for _, text in sql_files("tables"):
+        notes |= {(table, column): note for table, column, note in _ADDED.findall(text)}
     for _, text in sql_files("views"):
         notes |= {(of, column): note for of, column, note in _COLUMN_NOTE.findall(text)}
     return notes

@@ -305,6 +305,11 @@ def test_statements() -> None:
     assert of("* DP=4, PP=12, MBS=4: 123 secs/it | 130 TFLOPS") == [("summary", None)]
     assert of("- MBS = micro batch size") == [("notation", None)]
     assert of("trained for 300B tokens") == [("plan", 3e11)]
+    assert of("Token budget: 1.5T tokens") == [("plan", 1.5e12)]
+    assert of("days to train 300B tokens") == [("plan", 3e11)]
+    assert of("GPT-3 was trained for 300B tokens") == []
+    assert of("the training corpus has 300B tokens") == []
+    assert of("the plan is 300B tokens, then 1T tokens") == []
     assert of("nothing to see") == []
 
 

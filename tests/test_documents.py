@@ -57,6 +57,7 @@ FOUNDRY = """\
 
 def test_llm_foundry(tmp_path: Path) -> None:
     (large, small), summary = read(FOUNDRY, tmp_path)
+    check(large, params_b=70.0, params_stated=64862437376)
     check(
         large,
         size="70B",
@@ -96,6 +97,33 @@ BRIDGE = """\
 | LLAMA3.1_405B | 1024 | BF16 | 512 | 1 | 8192 | 1 | 8 | 8 | 2 | 8 | 1 | 64 | 292 | 737 |
 | Qwen3_235B_a22B | 256 | FP8-CS | 1 | 4096 | 0 | 2 | 8 | 1 | 4 | 32 | 1575 | 1575 | 233 |
 """
+
+
+def test_speed_in_the_unit_of_its_cells(tmp_path: Path) -> None:
+    text = """\
+| Nodes | TP | Speed | HW TFLOPs | TFLOPs (aggregate) |
+|--|--|--|--|--|
+| 1 | 8 | 12.5 | 150 | 1200 |
+| 2 | 8 | 3400 tok/s | 150 | 2400 |
+| 4 | 8 | 850ms | 150 | 4800 |
+| 8 | 8 | 20 MiB | 150 | 9600 |
+"""
+    (bare, rate, time, wrong), _ = read(text, tmp_path)
+    check(bare, step_time_s=12.5, tokens_per_s=None, tflops=150.0, aggregate_pflops=1.2)
+    check(rate, step_time_s=None, tokens_per_s=3400.0)
+    check(time, step_time_s=0.85)
+    check(wrong, step_time_s=None, flags=["misfit"])
+
+
+def test_two_columns_of_nearly_one_meaning(tmp_path: Path) -> None:
+    text = """\
+| GPUs | Model | Params (B) | HW TFLOPs | Model TFLOPs | Peak reserved (GB) | Max memory (GB) |
+|--|--|--|--|--|--|--|
+| 8 | 7b | 6.74 | 200 | 150 | 70 | 60 |
+"""
+    (run,), _ = read(text, tmp_path)
+    check(run, params_b=7.0, params_stated=6740000000, hardware_tflops=200.0, tflops=150.0)
+    check(run, memory=60.0, memory_reserved=70.0)
 
 
 def test_megatron_bridge(tmp_path: Path) -> None:

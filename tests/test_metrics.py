@@ -154,6 +154,58 @@ def test_shapes_that_the_formulas_do_not_fit_have_no_f7() -> None:
     assert {flops for _, formula, flops in made if formula == "F5"} == {6 * 7e9 * 128 * 2048}
 
 
+def of_markdown(folder: Path, text: str, query: str) -> list[tuple[object, ...]]:
+    (folder / "a.md").write_text(text, "utf-8")
+    with in_memory() as made:
+        ingest_into(made, [folder], folder)
+        return [tuple(row) for row in made.rows(query)]
+
+
+@pytest.mark.parametrize(
+    ("model", "ep", "formula"),
+    [
+        ("7B", 1, "F5"),
+        ("7B", 8, None),
+        ("8x7B", 1, None),
+        ("30B-A3B", 1, None),
+        ("7B-MoE", 1, None),
+    ],
+)
+def test_dense_formulas_are_for_dense_models(
+    tmp_path: Path, model: str, ep: int, formula: str | None
+) -> None:
+    text = f"""| Model | Nodes | EP | GBS | Seq len | Sec/it |
+|--|--|--|--|--|--|
+| {model} | 4 | {ep} | 128 | 2048 | 3.5 |
+"""
+    found = of_markdown(tmp_path, text, "SELECT formula FROM metric_model_tflops")
+    assert found == ([(formula,)] if formula else [])
+
+
+def test_a_copy_agrees_in_all_that_is_stated(tmp_path: Path) -> None:
+    text = """| Nodes | TP | MBS | VPP | Dtype | Sec/it | Notes |
+|--|--|--|--|--|--|--|
+| 4 | 8 | 1 | 2 | bf16 | 3.5 | job 123456 |
+| 4 | 8 | 1 | 2 | bf16 | 3.5 | job 123456 |
+| 4 | 8 | 1 | 4 | bf16 | 3.5 | job 123456 |
+| 4 | 8 | 1 | 2 | fp16 | 3.5 | job 123456 |
+| 4 | 8 | 1 | 2 | bf16 | 3.5 | job 123457 |
+"""
+    query = "SELECT line FROM left_out JOIN runs USING (run_id) WHERE reason = 'copy'"
+    assert of_markdown(tmp_path, text, query) == [(4,)]
+
+
+def test_a_copy_has_no_other_shape(tmp_path: Path) -> None:
+    table = "| Nodes | TP | Sec/it |\n|--|--|--|\n| 4 | 8 | 3.5 |\n"
+    text = "".join(
+        f"# {name}\n\n{shape}\n\n{table}\n"
+        for name, shape in (("A", "NLAYERS=24"), ("B", "NLAYERS=48"), ("C", "none"))
+    )
+    query = """SELECT layers FROM left_out JOIN configurations USING (run_id)
+               WHERE reason = 'copy' ORDER BY line"""
+    assert of_markdown(tmp_path, text, query) == [(None,)]
+
+
 def test_a_finding_of_the_audit_leaves_a_run_out(warehouse: Warehouse) -> None:
     with in_memory() as audited:
         rows = strange()

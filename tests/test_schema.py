@@ -263,3 +263,23 @@ def tables_of(warehouse: Warehouse) -> list[str]:
 
 def rows_of(warehouse: Warehouse, table: str) -> list[tuple[object, ...]]:
     return warehouse.rows(f"SELECT * FROM raw.{table}")
+
+
+def test_the_revision_is_of_the_present_views() -> None:
+    """Fails after a change of the views: `python -m bench.schema.migrate` prints the new line."""
+    number, text = migrate.REVISION.split()
+    assert int(number) > 0 and text == migrate.views_digest()
+
+
+@pytest.mark.parametrize(("revision", "kept"), [("999 0123456789abcdef", True), ("0 0", False)])
+def test_an_older_program_leaves_newer_views_be(db: Path, revision: str, kept: bool) -> None:
+    open_write(db).close()
+    change(
+        db,
+        "CREATE VIEW of_the_future AS SELECT 1 AS n",
+        f"""UPDATE raw.applied SET sha256 = '{revision}', name = name || ',VIEW of_the_future'
+            WHERE number = {migrate.VIEWS}""",
+    )
+    with open_write(db) as warehouse:
+        names = {name for (name,) in warehouse.rows("SELECT view_name FROM duckdb_views()")}
+    assert ("of_the_future" in names) is kept

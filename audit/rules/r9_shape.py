@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from ...ingest.headings import columns_of
 from ..book import Book, Row, Table
 from ..finding import Finding, Place
 from ..rule import Rule
-from ..unshift import RESULTS, Move, columns_of, moves
+from ..unshift import RESULTS, Move, moves
 
 _FAR = 20.0  # times the median of a column: no such row is a neighbour of the others
 

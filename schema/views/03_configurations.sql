@@ -35,6 +35,7 @@ CREATE OR REPLACE MACRO per(a, b) AS
 -- configurations.procs_per_node: as stated, else devices per node, else what most rows of the table multiply out to, else 1 where TP x PP divides the nodes
 -- configurations.vocab_used: vocabulary in tokens, as stated, else GPT-2's 50257 padded (V1)
 -- configurations.vocab_assumed: whether the source states no vocabulary
+-- configurations.dense: whether nothing says that the model is a mixture of experts (F5 holds for dense models alone)
 -- configurations.plain_mlp: whether formulas for an MLP of 4h without gate hold (F1 to F7, P1)
 -- configurations.world_size: processes: ranks, else devices, else nodes x processes a node, else the product
 -- configurations.tokens_per_step: global batch size (stated, logged, or MBS x GA x DP) x sequence length, in tokens
@@ -71,7 +72,10 @@ WITH stated AS (
                       THEN 1 END) AS procs_per_node,
         coalesce(s.vocab, v1(50257, coalesce(s.tp, 1))) AS vocab_used,
         s.vocab IS NULL AS vocab_assumed,
-        NOT coalesce(s.swiglu, false) AND coalesce(s.ffn_hidden = 4 * s.hidden::BIGINT, true) AS plain_mlp
+        -- `Mixtral-8x7B`, `Qwen3-30B-A3B` and `2.7B-MoE` are labels of mixtures of experts.
+        coalesce(s.experts, 1) <= 1 AND coalesce(s.ep, 1) <= 1
+            AND NOT coalesce(regexp_matches(s.model, '(?i)moe|mixtral|\d\s?x\s?\d+(\.\d+)?[BM]|-A\d+(\.\d+)?[BM]'), false) AS dense,
+        NOT coalesce(s.swiglu, false) AND coalesce(s.ffn_hidden = 4 * s.hidden::BIGINT, true) AND dense AS plain_mlp
     FROM stated s LEFT JOIN implied i ON i.table_id = s.table_id
 ), sized AS (
     SELECT f.*,
