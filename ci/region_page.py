@@ -152,8 +152,7 @@ def _with_template(made: Page, template: Path) -> Page:
             why="" if template.is_file() else f"there is no file {template}",
             hint="template=FOLDER/NAME.md.j2, from the folder of this file",
         )
-    request = replace(made.request, report=name, templates=template.parent)
-    return replace(made, request=request)
+    return made.by_template(name, template.parent)
 
 
 def _bare(text: str) -> str:

@@ -2,32 +2,26 @@
 -- left_out.reason: misfit, ragged, topology, copy, finding
 -- left_out.detail: what does not fit
 CREATE OR REPLACE VIEW left_out AS
-WITH numbers AS (
-    SELECT run_id,
-        max(value) FILTER (metric = 'step_time_s') AS step_time_s,
-        max(value) FILTER (metric = 'tflops') AS tflops,
-        max(value) FILTER (metric = 'memory') AS memory
-    FROM measurements GROUP BY run_id
-), rows_of_tables AS (
-    SELECT * FROM configurations WHERE origin = 'row'
+WITH rows_of_tables AS (
+    SELECT run_id, uri, line, table_id, row_number, layers, hidden, size, device, framework, recompute, seq_len,
+        nodes_stated, devices_stated, dp, tp, pp, cp, ep, vpp, mbs, gbs, grad_accum, zero_stage, dtype, date, job_ids,
+        flags, product, world_size, dp_replicate, dp_shard
+    FROM configurations WHERE origin = 'row'
 ), copies AS (
     -- The same configuration with the same digits is one measurement; the best described row stays.
-    SELECT c.run_id,
-        first_value(c.uri || ':' || c.line) OVER same AS original,
-        row_number() OVER same AS copy,
-        -- A shape that one of the two does not state is no other shape.
-        coalesce(c.layers <> first_value(c.layers) OVER same, false)
-            OR coalesce(c.hidden <> first_value(c.hidden) OVER same, false) AS other_shape
-    FROM rows_of_tables c JOIN numbers n USING (run_id)
-    LEFT JOIN (SELECT run_id, list(name || '=' || coalesce(value, '') ORDER BY name, value) AS env
-               FROM env_flags GROUP BY run_id) e USING (run_id)
-    WHERE coalesce(n.step_time_s, n.tflops) IS NOT NULL
-    WINDOW same AS (
-        PARTITION BY c.size, c.device, c.framework, c.recompute, c.seq_len, c.nodes_stated, c.devices_stated,
-            c.dp, c.tp, c.pp, c.cp, c.ep, c.vpp, c.mbs, c.gbs, c.grad_accum, c.zero_stage, c.dtype,
-            c.date, c.job_ids, e.env,
-            n.step_time_s, n.tflops, n.memory
-        ORDER BY c.layers IS NULL, c.uri, c.line, c.run_id)
+    SELECT same[1] AS original, unnest(same[2:]) AS copy
+    FROM (
+        SELECT list({run_id: c.run_id, uri: uri, line: line, layers: layers, hidden: hidden}
+                    ORDER BY layers IS NULL, uri, line, c.run_id) AS same
+        FROM rows_of_tables c
+        JOIN (SELECT run_id, list(metric || ' ' || value ORDER BY metric, value) AS digits FROM measurements
+              WHERE metric IN ('step_time_s', 'tflops', 'memory') GROUP BY run_id
+              HAVING bool_or(metric <> 'memory')) n ON n.run_id = c.run_id
+        LEFT JOIN (SELECT run_id, list(name || '=' || coalesce(value, '') ORDER BY name, value) AS env
+                   FROM env_flags GROUP BY run_id) e ON e.run_id = c.run_id
+        GROUP BY size, device, framework, recompute, seq_len, nodes_stated, devices_stated, dp, tp, pp, cp, ep, vpp,
+            mbs, gbs, grad_accum, zero_stage, dtype, date, job_ids, env, digits
+        HAVING count(*) > 1)
 )
 SELECT r.run_id, 'misfit' AS reason, string_agg(c.raw || ': ' || c.misfit, '; ' ORDER BY c.column_number) AS detail
 FROM rows_of_tables r JOIN cells c ON c.table_id = r.table_id AND c.row_number = r.row_number
@@ -44,7 +38,10 @@ SELECT run_id, 'topology', 'TP x PP = ' || per_replica || ' does not divide ' ||
 FROM (SELECT *, tp::HUGEINT * pp * coalesce(cp, 1) AS per_replica FROM rows_of_tables)
 WHERE product IS NULL AND per_replica > 0 AND world_size % nullif(per_replica, 0) <> 0
 UNION ALL
-SELECT run_id, 'copy', 'same configuration and digits as ' || original FROM copies WHERE copy > 1 AND NOT other_shape
+-- A shape that one of the two does not state is no other shape.
+SELECT copy.run_id, 'copy', 'same configuration and digits as ' || original.uri || ':' || original.line
+FROM copies
+WHERE coalesce(copy.layers = original.layers, true) AND coalesce(copy.hidden = original.hidden, true)
 UNION ALL
 SELECT run_id, 'finding', string_agg(title, '; ' ORDER BY rule, title)
 FROM findings WHERE severity = 'error' AND run_id IS NOT NULL
