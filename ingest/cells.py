@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import isfinite
 
+from .endings import failure_of, risk_of
 from .headings import Column
 from .pieces import MARK, NUMBER, Piece, format_pieces, half_digit, number_piece
 from .settings import Setting, setting_pieces, settings_of
@@ -42,19 +43,6 @@ _SYMBOLIC = re.compile(
 _MOST_LAYERS = 3  # of emphasis around a cell: ***`1.5`***
 _PLAIN_WORDS = re.compile(r"^\s*[x×]?\s*[^\W\d_][^\d,;:]*\d{0,3}[A-Za-z]*$")  # 8 GPUs, 4x A100
 _WRAP = re.compile(r"^(\*\*|__|~~|`|\*|_)(?=\S)(.+?)(?<=\S)\1$", re.S)
-_FAILURE = re.compile(
-    r"\bOOMs?\b|out of memory|\bfail(?:s|ed|ure)?\b|\bhangs?\b|\bhung\b|\bcrash(?:es|ed)?\b"
-    r"|\btimeout\b|\bNaN\b",
-    re.I,
-)
-_RISK = re.compile(
-    r"\b(?:may|might|could)\s+(?:hang|oom|fail)|borderline|close to oom|almost oom", re.I
-)
-_DENIED = re.compile(
-    r"\b(?:no|never|without|did(?: not|n't)|does(?: not|n't))\s+(?:an?\s+)?"
-    r"(?:ooms?|oomed|out of memory|hang(?:s|ing)?|fail(?:s|ed|ures?)?|time-?outs?|nans?)\b",
-    re.I,
-)
 _SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _TOO_MANY = 2**31
 # A batch of millions is one of tokens.
@@ -108,34 +96,6 @@ def _parse(raw: str, column: Column) -> Cell:
     if missing and column.type not in ("text", "label", "flag"):
         return _missing(raw, missing)
     return _GRAMMARS.get(column.type, _measure)(raw, column)
-
-
-def failure_of(text: str) -> str | None:
-    """oom, hang, fail, timeout or nan, when the words of a cell report that; not for mere risks."""
-    if _RISK.search(text):
-        return None
-    found = _FAILURE.search(_DENIED.sub(" ", text))
-    if not found:
-        return None
-    word = found[0].lower()
-    kinds = {
-        "oom": "oom",
-        "out": "oom",
-        "han": "hang",
-        "hun": "hang",
-        "tim": "timeout",
-        "nan": "nan",
-    }
-    return kinds.get(word[:3], "fail")
-
-
-def risk_of(text: str) -> str | None:
-    """oom_risk, hang_risk or fail_risk, when the words of a cell say that it may happen."""
-    found = _RISK.search(text)
-    if not found:
-        return None
-    words = found[0].lower()
-    return "hang_risk" if "hang" in words else "fail_risk" if "fail" in words else "oom_risk"
 
 
 def _missing(raw: str, found: re.Match[str]) -> Cell:

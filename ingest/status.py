@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .cells import Cell, failure_of, risk_of
+from .cells import Cell
+from .endings import failure_of, risk_of
 from .footnotes import Footnotes
 from .headings import Column
 from .results import Result

@@ -31,7 +31,10 @@ def connect() -> duckdb.DuckDBPyConnection:
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
             "python_enable_replacements": False,
-            "temp_directory": os.path.join(tempfile.gettempdir(), f"bench-spill-{os.getpid()}"),
+            "temp_directory": os.path.join(
+                tempfile.gettempdir(),
+                f"bench-spill-{os.urandom(8).hex()}",  # nobody guesses it
+            ),
         }
     )
     con.execute("SET enable_progress_bar = false")

@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from . import tables
+from .lazy import LazyCommands
 from .light import lighten
 from .messages import volume
 
@@ -69,6 +70,16 @@ UNITS = {"": 0, "K": 3, "M": 6, "G": 9, "B": 9, "T": 12}
 
 class Commands(TyperGroup):
     """A group of commands that takes shared options in front of the command word too."""
+
+    files: tuple[str, ...] = ()  # the commands that have a file
+
+    def __init__(self, **given: Any) -> None:  # Any: typer's own options of a group
+        super().__init__(**given)
+        self.commands = LazyCommands(self.commands, self.files, given["context_settings"])
+
+    def list_commands(self, ctx: Context) -> list[str]:
+        """The names of the commands, without importing them."""
+        return list(self.commands)
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """Move leading shared options behind the command word, where the command reads them."""
@@ -128,10 +139,10 @@ def _size(word: str) -> int:
     return 1
 
 
-def application(help: str) -> typer.Typer:
-    """An empty program with the shared options understood; plain help, quick to start."""
+def application(help: str, group: type[Commands] = Commands) -> typer.Typer:
+    """A program with the shared options understood; plain help, quick to start."""
     return typer.Typer(
-        cls=Commands,
+        cls=group,
         help=help,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
@@ -187,6 +198,10 @@ def _parsed(name: str, parser: Callable[[str], object]) -> Any:  # Any: as above
 
 DATES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"]
 
+Paths = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="PATH", help="Logs, tables or folders; none: the warehouse."),
+]
 Db = Annotated[Path | None, _option("db", show_default=False)]
 Model = Annotated[str | None, _option("model")]
 Table = Annotated[TableRef | None, _parsed("table", parse_table)]

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bench.ingest.cells import Cell, failure_of, parse_cell, risk_of
+from bench.ingest.cells import Cell, parse_cell
+from bench.ingest.endings import failure_of, risk_of
 from bench.ingest.headings import Column, column_of, columns
 from bench.ingest.pieces import format_pieces
 from bench.ingest.settings import Setting

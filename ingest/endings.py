@@ -1,0 +1,47 @@
+"""How a run ended, in the words of its cells: failures, and risks that are none."""
+
+from __future__ import annotations
+
+import re
+
+_FAILURE = re.compile(
+    r"\bOOMs?\b|out of memory|\bfail(?:s|ed|ure)?\b|\bhangs?\b|\bhung\b|\bcrash(?:es|ed)?\b"
+    r"|\btimeout\b|\bNaN\b",
+    re.I,
+)
+_RISK = re.compile(
+    r"\b(?:may|might|could)\s+(?:hang|oom|fail)|borderline|close to oom|almost oom", re.I
+)
+_DENIED = re.compile(
+    r"\b(?:no|never|without|did(?: not|n't)|does(?: not|n't))\s+(?:an?\s+)?"
+    r"(?:ooms?|oomed|out of memory|hang(?:s|ing)?|fail(?:s|ed|ures?)?|time-?outs?|nans?)\b",
+    re.I,
+)
+
+
+def failure_of(text: str) -> str | None:
+    """oom, hang, fail, timeout or nan, when the words of a cell report that; not for mere risks."""
+    if _RISK.search(text):
+        return None
+    found = _FAILURE.search(_DENIED.sub(" ", text))
+    if not found:
+        return None
+    word = found[0].lower()
+    kinds = {
+        "oom": "oom",
+        "out": "oom",
+        "han": "hang",
+        "hun": "hang",
+        "tim": "timeout",
+        "nan": "nan",
+    }
+    return kinds.get(word[:3], "fail")
+
+
+def risk_of(text: str) -> str | None:
+    """oom_risk, hang_risk or fail_risk, when the words of a cell say that it may happen."""
+    found = _RISK.search(text)
+    if not found:
+        return None
+    words = found[0].lower()
+    return "hang_risk" if "hang" in words else "fail_risk" if "fail" in words else "oom_risk"

@@ -1,0 +1,54 @@
+"""`bench audit`: check every number against physics."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from .. import options as o
+
+
+class AuditFormat(StrEnum):
+    """The formats of `bench audit`."""
+
+    TABLE = "table"
+    MD = "md"
+    CSV = "csv"
+    TSV = "tsv"
+    JSON = "json"
+    HTML = "html"
+    SARIF = "sarif"
+    GITHUB = "github"
+
+
+class Grade(StrEnum):
+    """What makes `bench audit` fail."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NEVER = "never"
+
+
+def audit(
+    paths: o.Paths = None,
+    db: o.Db = None,
+    model: o.Model = None,
+    fail_on: Annotated[
+        Grade,
+        typer.Option("--fail-on", help="Exit 1 when a finding of this grade or worse stands."),
+    ] = Grade.ERROR,
+    format: Annotated[
+        AuditFormat | None,
+        typer.Option("--format", help="Default: table, md in a pipe.", show_default=False),
+    ] = None,
+    output: o.Output = None,
+    quiet: o.Quiet = False,
+    verbose: o.Verbose = False,
+    lock_timeout: o.LockTimeout = o.LOCK_TIMEOUT,
+) -> None:
+    """Check every printed number against physics: what contradicts itself, by which equation."""
+    from ..auditing import audit as find
+
+    raise typer.Exit(find(db, paths or [], model, fail_on, format, output, lock_timeout))

@@ -1,0 +1,52 @@
+"""`bench ci`: the work of a job in a pull request."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .. import options as o
+
+
+class Task(StrEnum):
+    """What `bench ci` does."""
+
+    GITHUB = "github"
+    CONFIG = "config"
+
+
+def ci(
+    task: Annotated[
+        Task,
+        typer.Argument(metavar="github|config", help="A job's work, or a look at bench.toml."),
+    ],
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE", help="Markdown files, or bench.toml; none: the usual."),
+    ] = None,
+    base: Annotated[
+        str | None,
+        typer.Option("--base", metavar="REV", help="Compare with where HEAD left this branch."),
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option("--save", metavar="FILE", help="Keep the comment for --post.")
+    ] = None,
+    post: Annotated[
+        Path | None, typer.Option("--post", metavar="FILE", help="Write only a saved comment.")
+    ] = None,
+    quiet: o.Quiet = False,
+    verbose: o.Verbose = False,
+    lock_timeout: o.LockTimeout = o.LOCK_TIMEOUT,
+) -> None:
+    """In a pull request: check regions, compare rows, annotate lines, keep one comment."""
+    if task is Task.CONFIG:
+        from ...ci.config import validate
+
+        validate(files or [])
+        return
+    from ...ci.github import github
+
+    raise typer.Exit(github(files or [], base, save, post, lock_timeout))

@@ -1,0 +1,39 @@
+"""`bench ingest`: read logs and tables into the warehouse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .. import options as o
+
+
+def ingest(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH", help="Files or folders of logs and tables.")
+    ],
+    db: o.Db = None,
+    format: o.Format = None,
+    quiet: o.Quiet = False,
+    verbose: o.Verbose = False,
+    lock_timeout: o.LockTimeout = o.LOCK_TIMEOUT,
+) -> None:
+    """Read logs and tables into the warehouse; known, unchanged files add nothing."""
+    from ...ingest.pipeline import ingest as read_in
+    from ..messages import Progress
+    from ..settings import find_db
+    from ..summary import COLUMNS, rows_of, tell
+    from ..tables import choose_format, emit, render
+
+    with Progress("reading") as progress:
+        summary = read_in(
+            paths,
+            find_db(db),
+            lock_timeout=lock_timeout,
+            progress=lambda uri: progress.advance(label=uri),
+        )
+    if summary.formats and not quiet:
+        emit(render(COLUMNS, rows_of(summary), choose_format(format)))
+    raise typer.Exit(tell(summary))
