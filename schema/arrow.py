@@ -71,20 +71,26 @@ def _schema(con: duckdb.DuckDBPyConnection, table: str) -> pa.Schema:
 
 def _table(name: str, rows: list[Row], misfits: Rows) -> pa.Table:
     shape = shapes()[name]
-    unknown = set().union(*(row.keys() for row in rows)) - set(shape.schema.names)
+    given = set[str]().union(*rows)
+    unknown = given - set(shape.schema.names)
     if unknown:
         raise ValueError(f"raw.{name} has no column {sorted(unknown)}")
     columns: list[pa.Array] = []
     left_out: set[int] = set()
     for field in shape.schema:
+        if field.name not in given:
+            columns.append(pa.nulls(len(rows), field.type))
+            continue
         values = _prepared([row.get(field.name) for row in rows], field.type)
         try:
             columns.append(pa.array(values, field.type))
         except _NO_FIT:
+            values = [_clean(value) if isinstance(value, str) else value for value in values]
             bad = _misfits(values, field.type)
             for place in bad:
                 values[place] = None
-            _tell(misfits, name, field.name, [rows[place] for place in bad])
+            if bad:
+                _tell(misfits, name, field.name, [rows[place] for place in bad])
             left_out.update(bad if field.name in shape.required else ())
             columns.append(pa.array(values, field.type))
     table = pa.table(columns, schema=shape.schema)
@@ -96,14 +102,12 @@ def _table(name: str, rows: list[Row], misfits: Rows) -> pa.Table:
 def _prepared(values: list[object], kind: pa.DataType) -> list[object]:
     if pa.types.is_map(kind):
         return [list(value.items()) if isinstance(value, Mapping) else value for value in values]
-    if pa.types.is_string(kind):
-        return [_clean(value) if isinstance(value, str) else value for value in values]
     return values
 
 
 def _clean(text: str) -> str:
     """Without lone surrogates, which no database takes."""
-    return text if text.isprintable() else text.encode("utf-8", "replace").decode("utf-8")
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _misfits(values: Sequence[object], kind: pa.DataType) -> list[int]:

@@ -119,6 +119,37 @@ def test_the_examples_of_workflows(path: Path) -> None:
     assert not [script for script in scripts if "${{" in script]
 
 
+SCHEMAS = {
+    "action.yml": ["vendor.github-actions"],
+    "docs/ci/pull_request.yml": ["vendor.github-workflows"],
+    "docs/ci/fork_check.yml": ["vendor.github-workflows"],
+    "docs/ci/fork_comment.yml": ["vendor.github-workflows"],
+    "docs/ci/gitlab.yml": ["vendor.gitlab-ci", "--data-transform", "gitlab-ci"],
+}
+
+
+def against_schema(path: Path, schema: list[str]) -> subprocess.CompletedProcess[str]:
+    """A file against the schema that its site publishes, as check-jsonschema carries it."""
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", *schema, str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_what_their_schema_says(tmp_path: Path, name: str) -> None:
+    done = against_schema(ROOT / name, SCHEMAS[name])
+    assert done.returncode == 0, done.stdout
+    wrong = tmp_path / Path(name).name
+    text = (ROOT / name).read_text("utf-8")
+    wrong.write_text(re.sub(r"^(\s*)(steps|script):", r"\1stepz:", text, count=1, flags=re.M))
+    assert wrong.read_text() != text
+    assert against_schema(wrong, SCHEMAS[name]).returncode == 1
+
+
+def test_every_example_has_a_schema() -> None:
+    examples = {f"docs/ci/{path.name}" for path in (ROOT / "docs" / "ci").glob("*.yml")}
+    assert {"action.yml", *examples} == set(SCHEMAS)
+
+
 def test_the_published_schema_of_bench_toml() -> None:
     published = (ROOT / "docs" / "bench.schema.json").read_text("utf-8")
     assert published == json_schema(), (
