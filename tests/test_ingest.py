@@ -1,6 +1,8 @@
 """Files get in whole, once, under one name, whatever happens to them."""
 
+import hashlib
 import itertools
+import json
 import shutil
 import threading
 from collections.abc import Iterator
@@ -286,3 +288,15 @@ def test_paths_into_memory(tmp_path: Path) -> None:
 def stored(warehouse: Warehouse) -> int:
     [(runs,)] = warehouse.rows("SELECT count(*) FROM runs")
     return int(runs)
+
+
+def test_another_reading_has_another_version(root: Path) -> None:
+    """Known files are read again only by a new PARSER_VERSION: raise it when this fails."""
+    digest = hashlib.sha256()
+    for path in sorted((root / "data").rglob("*.*")):
+        sha256, size = source.fingerprint(path)
+        read = source.read_file(path, sha256, size, path.stem)
+        tables = {name: rows for name, rows in sorted(read.rows.by_table.items()) if rows}
+        digest.update(json.dumps(tables, sort_keys=True, default=str).encode())
+    recorded = (root / "tests" / "gold" / "reading.txt").read_text("utf-8").split()
+    assert recorded == [str(source.PARSER_VERSION), digest.hexdigest()[:16]]
