@@ -32,8 +32,10 @@ def open(path: str | PathLike[str] = "bench.duckdb", *, lock_timeout: float = 5.
     return Bench(Path(path), lock_timeout=lock_timeout)
 
 
-def read(*paths: str | PathLike[str]) -> Bench:
+def read(*paths: str | PathLike[str], formats: str | PathLike[str] | None = None) -> Bench:
     """Logs and benchmark tables, files or folders, read into memory.
+
+    `formats` is a folder of log formats beside the built-in ones.
 
     Raises BenchError when a path does not exist or cannot be read, NothingRecognised when none
     holds a log or a table.
@@ -47,7 +49,12 @@ def read(*paths: str | PathLike[str]) -> Bench:
 
     warehouse = in_memory()
     try:
-        summary = ingest_into(warehouse, [Path(path) for path in paths], Path.cwd())
+        summary = ingest_into(
+            warehouse,
+            [Path(path) for path in paths],
+            Path.cwd(),
+            Path(formats) if formats else None,
+        )
         for uri, reason in summary.failed:
             raise BenchError(f"cannot read {uri}", why=reason)
         if not summary.new:

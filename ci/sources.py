@@ -72,7 +72,7 @@ def read(paths: Sequence[Path], home: Path) -> Warehouse:
 
     warehouse = in_memory()
     try:
-        summary = ingest_into(warehouse, paths, home)
+        summary = ingest_into(warehouse, paths, home, read_settings(home).formats)
         for uri, reason in summary.failed:
             raise BenchError(f"cannot read {uri}", why=reason, hint="check the file")
         if not summary.new:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.resources.abc import Traversable
 
@@ -48,12 +48,12 @@ SAMPLE_WORDS = frozenset({
 Toml = Mapping[str, object]
 
 
-def parse(file: Traversable, folder: Traversable | None = None) -> Toml:
+def parse(file: Traversable, *folders: Traversable) -> Toml:
     """The declaration in a file; an unknown, missing or misused word is an error."""
     toml = _loads(file)
     only(file, "the file", toml, WORDS)
     if "like" in toml:
-        toml = _inherit(file, toml, folder)
+        toml = _inherit(file, toml, folders)
     for word in NEEDED:
         if not toml.get(word):
             raise broken(file, f"`{word}` is missing")
@@ -71,11 +71,13 @@ def _loads(file: Traversable) -> Toml:
         raise broken(file, "it is no TOML", str(error)) from error
 
 
-def _inherit(file: Traversable, toml: Toml, folder: Traversable | None) -> Toml:
-    """The declaration on top of the one of the same folder that it names with `like`."""
-    other = folder.joinpath(f"{toml['like']}.toml") if folder is not None else None
-    if other is None or other.name == file.name or not other.is_file():
-        raise broken(file, f"`like` names no format beside it: {toml['like']}")
+def _inherit(file: Traversable, toml: Toml, folders: Sequence[Traversable]) -> Toml:
+    """The declaration on top of the one that it names with `like`."""
+    name = f"{toml['like']}.toml"
+    found = [folder.joinpath(name) for folder in folders if name != file.name]
+    other = next((one for one in found if one.is_file()), None)
+    if other is None:
+        raise broken(file, f"`like` names no other format: {toml['like']}")
     base = _loads(other)
     merged: dict[str, object] = {word: base[word] for word in INHERITED if word in base}
     for word, value in toml.items():
@@ -87,9 +89,10 @@ def _inherit(file: Traversable, toml: Toml, folder: Traversable | None) -> Toml:
     return merged
 
 
-def broken(file: Traversable, what: str, why: str = "") -> BenchError:
+def broken(
+    file: Traversable, what: str, why: str = "", hint: str = "compare with docs/formats.md"
+) -> BenchError:
     """The error of a format file."""
-    hint = "compare with another file of ingest/dialects"
     return BenchError(f"format file {file.name}: {what}", why=why, where=str(file), hint=hint)
 
 

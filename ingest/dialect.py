@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from importlib.resources.abc import Traversable
+from pathlib import Path
 
 from ..schema.errors import BenchError
 from .declaration import SAMPLE_WORDS, Reader, Toml, broken, only, parse, reader, texts
@@ -59,17 +61,20 @@ class Dialect:
         return record
 
 
-def load(file: Traversable, folder: Traversable | None = None) -> Dialect:
-    """One format from its file; a sample that gives another row than it says is an error."""
-    dialect = declared(file, folder)
+def load(file: Traversable, *folders: Traversable) -> Dialect:
+    """One format from its file; a sample that gives another row than it says is an error.
+
+    `folders` are those in which a format that it is `like` may lie.
+    """
+    dialect = declared(file, *folders)
     for number, sample in enumerate(dialect.samples, 1):
         _prove(file, dialect, number, sample)
     return dialect
 
 
-def declared(file: Traversable, folder: Traversable | None = None) -> Dialect:
+def declared(file: Traversable, *folders: Traversable) -> Dialect:
     """One format as its file says, unproved."""
-    toml = parse(file, folder)
+    toml = parse(file, *folders)
     words = ("framework", "opens", "closes", "within", "refines")
     optional = {word: str(toml[word]) if word in toml else None for word in words}
     return Dialect(
@@ -119,10 +124,14 @@ def _prove(file: Traversable, dialect: Dialect, number: int, sample: Sample) -> 
         raise broken(file, f"sample {number} gives another row", f"read {ours}, missing {lost}")
 
 
-def load_folder(folder: Traversable) -> tuple[Dialect, ...]:
-    """Every format of a folder, in the order of trying."""
-    files = sorted((f for f in folder.iterdir() if f.name.endswith(".toml")), key=lambda f: f.name)
-    ordered = in_order([load(file, folder) for file in files])
+def load_folder(*folders: Traversable) -> tuple[Dialect, ...]:
+    """Every format of these folders, in the order of trying; no two have the same name."""
+    files = {file.name: file for folder in folders for file in _files(folder)}
+    for file in (file for folder in folders for file in _files(folder)):
+        if files[file.name] != file:
+            taken = "bench has a format of this name"
+            raise broken(files[file.name], taken, hint="choose another name")
+    ordered = in_order([load(file, *folders) for _, file in sorted(files.items())])
     for dialect in ordered:
         for sample in dialect.samples:
             winner = claimant(ordered, dialect, sample)
@@ -130,6 +139,10 @@ def load_folder(folder: Traversable) -> tuple[Dialect, ...]:
                 what = f"format {dialect.name}: its sample is read as {winner}"
                 raise BenchError(what, why=sample.line, hint="make the pattern of one of them tell")
     return ordered
+
+
+def _files(folder: Traversable) -> list[Traversable]:
+    return [file for file in folder.iterdir() if file.name.endswith(".toml")]
 
 
 def claimant(ordered: Iterable[Dialect], own: Dialect, sample: Sample) -> str | None:
@@ -163,6 +176,23 @@ def _reads_any(dialect: Dialect, other: Dialect) -> int:
 
 
 @functools.cache
-def dialects() -> tuple[Dialect, ...]:
-    """The formats that come with the package, in the order of trying."""
-    return load_folder(resources.files(__package__).joinpath("dialects"))
+def dialects(own: Path | None = None) -> tuple[Dialect, ...]:
+    """The formats that come with the package, and those of a user's own folder, as they are tried.
+
+    Raises BenchError for a folder that is not there and a format that its samples do not prove.
+    """
+    ours = resources.files(__package__).joinpath("dialects")
+    if own is None:
+        return load_folder(ours)
+    if not own.is_dir():
+        hint = "check `formats` in bench.toml"
+        raise BenchError("no such folder of formats", where=str(own), hint=hint)
+    return load_folder(ours, own)
+
+
+def version_of(own: Path | None) -> int:
+    """A number of 32 bits for the formats of a user's own folder, 0 for none: others read anew."""
+    if own is None or not own.is_dir():
+        return 0
+    files = sorted(_files(own), key=lambda file: file.name)
+    return zlib.crc32(b"".join(file.read_bytes() for file in files)) % 2**21 + 1

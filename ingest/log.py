@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ..schema.rows import Rows, content_id
 from .before import STATED, Before
 from .candidates import Candidates
-from .dialect import Dialect, dialects
+from .dialect import Dialect
 from .environment import Environment
 from .header import Header
 from .lines import Line, printed_at
@@ -31,12 +31,14 @@ class LogReader:
     A run comes when it is over, its facts at once, its steps when no line can speak of them more.
     """
 
-    def __init__(self, source_id: str, *, first_segment: int = 1) -> None:
+    def __init__(
+        self, source_id: str, formats: Sequence[Dialect], *, first_segment: int = 1
+    ) -> None:
         self._source_id = source_id
         self._first_segment = first_segment
         self._rows = Rows()
         self._read = LogRead(self._rows, Counter())
-        self._dialects = dialects()
+        self._dialects = formats
         self._candidates = Candidates(self._dialects)
         self._run: Run | None = None
         self._block: Dialect | None = None

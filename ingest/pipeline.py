@@ -13,7 +13,7 @@ from ..schema.rows import Rows
 from ..schema.store import Load, store
 from ..schema.warehouse import LOCK_TIMEOUT_S, Warehouse, open_read, open_write, require_folder
 from .folders import files_below, uri_of
-from .source import PARSER_VERSION, Changed, fingerprint, read_file
+from .source import Changed, fingerprint, parser_version, read_file
 
 _BATCH_ROWS = 200_000
 _BATCH_BYTES = 64 << 20
@@ -69,29 +69,33 @@ def ingest(
     *,
     lock_timeout: float = LOCK_TIMEOUT_S,
     progress: Progress | None = None,
+    formats: Path | None = None,
 ) -> Summary:
     """Read logs and tables below `paths` into the warehouse file `db`, made with its first row.
 
     Known, unchanged files are left alone. Files are committed whole, several in one transaction;
-    the warehouse is locked only while a batch is committed. Raises Locked, Incompatible,
+    the warehouse is locked only while a batch is committed. `formats` is a folder of log formats
+    beside the built-in ones. Raises Locked, Incompatible,
     BenchError; what was committed before stays, and the same call goes on from there.
     """
     summary = Summary()
-    stale = _ingest_once(paths, db, lock_timeout, summary, progress)
+    stale = _ingest_once(paths, db, lock_timeout, summary, progress, formats)
     for _ in range(_ATTEMPTS):
         if not stale:
             return summary
         # Another process changed what these files are copies of: plan them afresh.
         again = Summary()
-        stale = _ingest_once(stale, db, lock_timeout, again, progress)
+        stale = _ingest_once(stale, db, lock_timeout, again, progress, formats)
         summary.failed += again.failed
     summary.failed += [(str(path), "another process keeps storing it: try again") for path in stale]
     return summary
 
 
-def ingest_into(warehouse: Warehouse, paths: Iterable[Path], root: Path) -> Summary:
+def ingest_into(
+    warehouse: Warehouse, paths: Iterable[Path], root: Path, formats: Path | None = None
+) -> Summary:
     """The same into a warehouse in memory; uris are relative to `root`."""
-    reading = _Reading(root, read_ledger(warehouse), Summary())
+    reading = _Reading(root, read_ledger(warehouse), Summary(), formats=formats)
     for batch in _batches(reading.loads(paths)):
         store(warehouse, batch)
     return reading.summary
@@ -103,9 +107,11 @@ def _ingest_once(
     lock_timeout: float,
     summary: Summary,
     progress: Progress | None,
+    formats: Path | None,
 ) -> list[Path]:
     """One pass; gives the files whose plan another process has overtaken."""
-    reading = _Reading(db.absolute().parent, _known(db, lock_timeout), summary, progress)
+    known = _known(db, lock_timeout)
+    reading = _Reading(db.absolute().parent, known, summary, progress, formats)
     stale: list[Path] = []
     for batch in _batches(reading.loads(paths)):
         with open_write(db, lock_timeout) as warehouse:
@@ -129,6 +135,7 @@ class _Reading:
     ledger: Ledger
     summary: Summary
     progress: Progress | None = None
+    formats: Path | None = None
     paths: dict[str, Path] = field(default_factory=dict)
 
     def loads(self, paths: Iterable[Path]) -> Iterator[Load]:
@@ -159,7 +166,7 @@ class _Reading:
 
     def _load_once(self, path: Path, uri: str) -> Load | None:
         sha256, size = fingerprint(path)
-        plan = self.ledger.plan(uri, sha256, PARSER_VERSION)
+        plan = self.ledger.plan(uri, sha256, parser_version(self.formats))
         if plan is None:
             self.summary.known += 1
             return None
@@ -167,7 +174,7 @@ class _Reading:
             self.summary.copies += 1
             self.ledger.note(plan)
             return Load(plan, size, None)
-        read = read_file(path, sha256, size, plan.source_id)
+        read = read_file(path, sha256, size, plan.source_id, self.formats)
         if read.kind is None:
             self.summary.skipped.append(uri)
             return None

@@ -6,6 +6,7 @@ import hashlib
 import io
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -13,6 +14,7 @@ from typing import BinaryIO, cast
 from ..records import reading as records
 from ..schema.rows import Rows
 from .coverage import Coverage
+from .dialect import Dialect, dialects, version_of
 from .lines import read_lines
 from .log import LogReader
 from .packed import is_packed_log, packing, unpacked
@@ -96,6 +98,11 @@ class _Bounded(io.RawIOBase):
         return len(chunk)
 
 
+def parser_version(formats: Path | None) -> int:
+    """The version of the reading code and of a user's own formats."""
+    return PARSER_VERSION + 1000 * version_of(formats)
+
+
 def is_candidate(path: Path) -> bool:
     """Whether a file of a folder is worth opening, by its name."""
     if path.name.startswith("."):
@@ -122,8 +129,10 @@ def fingerprint(path: Path) -> tuple[str, int]:
         return bounded.digest.hexdigest(), size
 
 
-def read_file(path: Path, sha256: str, size: int, source_id: str) -> ReadFile:
-    """The rows of the first `size` bytes of a file, whatever it is.
+def read_file(
+    path: Path, sha256: str, size: int, source_id: str, formats: Path | None = None
+) -> ReadFile:
+    """The rows of the first `size` bytes of a file, whatever it is; `formats`: a user's own folder.
 
     Raises OSError when it cannot be read, Changed when the bytes are not those of `sha256`.
     """
@@ -132,7 +141,7 @@ def read_file(path: Path, sha256: str, size: int, source_id: str) -> ReadFile:
     if records.is_marker(path) or records.looks_like_record(head):
         return _records(file, source_id)
     if how := packing(head):
-        return _log(file, source_id, how)
+        return _log(file, source_id, formats, how)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return ReadFile(None, Rows())  # UTF-16: no log or table is written so
     if b"\x00" in head[:8192] and not _looks_like_text(head):
@@ -144,7 +153,7 @@ def read_file(path: Path, sha256: str, size: int, source_id: str) -> ReadFile:
         document = _document(file, source_id)
         if document.kind or suffix in _MARKDOWN:
             return document
-    return _log(file, source_id)
+    return _log(file, source_id, formats)
 
 
 def _looks_like_text(head: bytes) -> bool:
@@ -172,8 +181,8 @@ def _separated(file: _Bytes, source_id: str, form: str) -> ReadFile:
     return _read(form if coverage.tables else None, rows, coverage, file.size, errors, source_id)
 
 
-def _log(file: _Bytes, source_id: str, how: str | None = None) -> ReadFile:
-    reader = LogReader(source_id)
+def _log(file: _Bytes, source_id: str, formats: Path | None, how: str | None = None) -> ReadFile:
+    reader = LogReader(source_id, dialects(formats))
     with file.path.open("rb") as stream:
         bounded = _Bounded(stream, file.size)
         whole = cast(BinaryIO, io.BufferedReader(bounded, 1 << 20))
@@ -183,7 +192,7 @@ def _log(file: _Bytes, source_id: str, how: str | None = None) -> ReadFile:
             pass
     file.check(bounded.digest.hexdigest())
     read = reader.finish()
-    name = _most(read.formats)
+    name = _most(read.formats, dialects(formats))
     coverage = Coverage(
         "log", name, None, read.lines, read.lines_read, read.lines_known, read.lines_unread
     )
@@ -191,11 +200,9 @@ def _log(file: _Bytes, source_id: str, how: str | None = None) -> ReadFile:
     return _read(kind, read.rows, coverage, file.size, read.encoding_errors, source_id)
 
 
-def _most(formats: dict[str, int]) -> str | None:
+def _most(formats: dict[str, int], known: Sequence[Dialect]) -> str | None:
     """The format of most lines: of a framework's steps, else of an engine's, else of any record."""
-    from .dialect import dialects
-
-    declared = {dialect.name: dialect for dialect in dialects() if dialect.name in formats}
+    declared = {dialect.name: dialect for dialect in known if dialect.name in formats}
     steps = [n for n, d in declared.items() if d.reads in ("iteration", "part")]
     own = [name for name in steps if not declared[name].secondary]
     told = [n for n, d in declared.items() if d.reads not in ("noise", "env", "command")]

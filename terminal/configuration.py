@@ -49,6 +49,10 @@ class Configuration(_Section):
     templates: Text | None = Field(
         default=None, description="A folder of templates that go before the built-in ones."
     )
+    formats: Text | None = Field(
+        default=None,
+        description="A folder of log formats, one TOML each, beside the built-in ones.",
+    )
     sources: list[Text] = Field(
         default=[],
         description="Logs, tables and folders of records that regions and diffs are made from, "

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .messages import warn
-from .settings import find_db
+from .settings import find_db, read_settings
 
 if TYPE_CHECKING:
     from ..schema.warehouse import Warehouse
@@ -25,7 +25,7 @@ def open_for_reading(db: Path | None, paths: Sequence[Path], lock_timeout: float
     from ..ingest.pipeline import ingest_into
 
     warehouse = in_memory()
-    summary = ingest_into(warehouse, paths, Path.cwd())
+    summary = ingest_into(warehouse, paths, Path.cwd(), read_settings().formats)
     for uri, reason in summary.failed:
         warn(f"{uri}: {reason}")
     if not summary.new:

@@ -28,6 +28,7 @@ class Settings:
     file: Path | None = None
     db: Path | None = None
     templates: Path | None = None
+    formats: Path | None = None
     sources: tuple[Path, ...] = ()
     pages: tuple[str, ...] = ()
     comment: str = "on-change"
@@ -105,6 +106,7 @@ def _checked(file: Path, text: str, values: Mapping[str, Any]) -> Settings:
         file=file,
         db=_path(file, found.db),
         templates=_path(file, found.templates),
+        formats=_path(file, found.formats),
         sources=tuple(file.parent / Path(source).expanduser() for source in found.sources),
         pages=tuple(found.pages),
         comment=found.github.comment,

@@ -211,7 +211,7 @@ def test_a_format_may_be_like_another(tmp_path: Path) -> None:
     )
     write(tmp_path, like, "more.toml")
     assert [dialect.name for dialect in load_folder(tmp_path)] == ["more", "base"]
-    with pytest.raises(BenchError, match="names no format beside it"):
+    with pytest.raises(BenchError, match="names no other format"):
         load(write(tmp_path, like.replace('"base"', '"none"'), "none.toml"), tmp_path)
 
 

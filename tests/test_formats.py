@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.ingest.dialect import dialects
 from bench.ingest.lines import read_lines
 from bench.ingest.log import LogReader
 from bench.ingest.logread import LogRead
@@ -95,7 +96,7 @@ LOGS: dict[str, tuple[bytes, int, list[str]]] = {
 
 
 def read_log(data: bytes) -> LogRead:
-    reader = LogReader("source")
+    reader = LogReader("source", dialects())
     for line in read_lines(io.BytesIO(data)):
         reader.feed(line)
     return reader.finish()

@@ -133,7 +133,7 @@ def test_new_code_reads_known_files_again(
     (tmp_path / "c.log").write_text(log(4))
     ingest([tmp_path], db)
     before = everything(db)
-    monkeypatch.setattr(pipeline, "PARSER_VERSION", source.PARSER_VERSION + 1)
+    monkeypatch.setattr(source, "PARSER_VERSION", source.PARSER_VERSION + 1)
     summary = ingest([tmp_path / "a.log"], db)
     assert (summary.new, summary.copies) == (1, 0)
     summary = ingest([tmp_path], db)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.ingest.dialect import dialects
 from bench.ingest.lines import read_lines
 from bench.ingest.log import LogReader
 from bench.ingest.logread import LogRead
@@ -43,7 +44,7 @@ def iteration(number: int, step: float = 100.0, of: int = 4, tail: str = "") -> 
 
 
 def read(data: bytes | str, source: str = "source") -> LogRead:
-    reader = LogReader(source)
+    reader = LogReader(source, dialects())
     raw = data if isinstance(data, bytes) else data.encode()
     for line in read_lines(io.BytesIO(raw)):
         reader.feed(line)
@@ -350,7 +351,7 @@ def test_a_damaged_value_is_kept_and_counted() -> None:
 
 def test_rows_may_be_taken_early() -> None:
     text = "\n".join([header(), *(iteration(n, of=9) for n in range(1, 9))])
-    reader, taken = LogReader("source"), []
+    reader, taken = LogReader("source", dialects()), []
     for line in read_lines(io.BytesIO(text.encode())):
         reader.feed(line)
         taken += reader.take_rows().by_table.get("iterations", [])

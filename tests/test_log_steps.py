@@ -36,7 +36,7 @@ def line(n: int, ms: float = 100.0) -> str:
 
 
 def read(*lines: str) -> LogRead:
-    reader = LogReader("source")
+    reader = LogReader("source", dialects())
     for one in read_lines(io.BytesIO("\n".join(lines).encode())):
         reader.feed(one)
     return reader.finish()

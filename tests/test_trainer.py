@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.ingest.dialect import dialects
 from bench.ingest.lines import read_lines
 from bench.ingest.log import LogRead, LogReader
 from bench.trainer import environment, flops, log, spawn
@@ -151,7 +152,7 @@ def printed(options: Options, steps: list[log.Step]) -> str:
 
 
 def read(text: str) -> LogRead:
-    reader = LogReader("trainer")
+    reader = LogReader("trainer", dialects())
     for line in read_lines(io.BytesIO(text.encode())):
         reader.feed(line)
     return reader.finish()

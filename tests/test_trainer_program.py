@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.ingest.dialect import dialects
 from bench.ingest.lines import read_lines
 from bench.ingest.log import LogRead, LogReader
 from bench.trainer import environment, log
@@ -44,7 +45,7 @@ def run(*words: str, code: int = 0, **env: str) -> str:
 
 
 def read(text: str) -> LogRead:
-    reader = LogReader("trainer")
+    reader = LogReader("trainer", dialects())
     for line in read_lines(io.BytesIO(text.encode())):
         reader.feed(line)
     return reader.finish()

@@ -23,7 +23,7 @@ def ingest(
     """Read logs and tables into the warehouse; known, unchanged files add nothing."""
     from ...ingest.pipeline import ingest as read_in
     from ..messages import Progress
-    from ..settings import find_db
+    from ..settings import find_db, read_settings
     from ..summary import COLUMNS, rows_of, tell
     from ..tables import choose_format, emit, render
 
@@ -32,6 +32,7 @@ def ingest(
             paths,
             find_db(db),
             lock_timeout=lock_timeout,
+            formats=read_settings().formats,
             progress=lambda uri: progress.advance(label=uri),
         )
     if summary.formats and not quiet:

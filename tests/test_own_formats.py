@@ -1,0 +1,89 @@
+"""A user's own log formats: a folder that `bench.toml` names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.ingest.dialect import dialects
+from bench.ingest.pipeline import ingest
+from bench.schema.errors import BenchError
+from bench.schema.warehouse import open_read
+from tests.program import quick
+
+MINE = """
+title = "step lines of our own trainer"
+url = "https://example.org/trainer"
+reads = "iteration"
+hint = "took"
+pattern = '''st=(?P<iteration>\\d+)\\ took\\ (?P<step_time_s>[\\d.]+)ms'''
+
+[groups]
+iteration = { type = "bigint" }
+step_time_s = { type = "double", shift = -3, unit = "ms" }
+
+[[sample]]
+line = "st=1 took 250.0ms"
+source = "our trainer"
+row = { iteration = 1, step_time_s = 0.25 }
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "ours.toml").write_text(MINE)
+    (tmp_path / "run.log").write_text("".join(f"st={n} took {240 + n}.5ms\n" for n in range(1, 9)))
+    return tmp_path
+
+
+def test_bench_toml_names_the_folder(folder: Path) -> None:
+    (folder / "bench.toml").write_text('formats = "mine"\n')
+    done = quick(folder, "ingest", "run.log")
+    assert done.code == 0 and "ours" in done.text
+    done = quick(folder, "sql", "SELECT median(step_time_s) AS s FROM iterations", "--format=csv")
+    assert done.out == "s\n0.245\n"
+    done = quick(folder, "runs", "run.log", "--format", "csv", "--columns", "step_time_s")
+    assert done.out.splitlines()[1:] == ["0.2455"], "paths are read with them too"
+
+
+def test_without_them_the_log_is_none(folder: Path) -> None:
+    assert quick(folder, "ingest", "run.log").code == 3
+
+
+def test_a_changed_format_reads_known_files_again(folder: Path) -> None:
+    db, mine = folder / "bench.duckdb", folder / "mine"
+    assert ingest([folder / "run.log"], db, formats=mine).new == 1
+    assert ingest([folder / "run.log"], db, formats=mine).known == 1
+    wrong, right = "shift = -3, ", "shift = -6, "
+    text = (mine / "ours.toml").read_text().replace(wrong, right).replace("0.25 }", "0.00025 }")
+    (mine / "ours.toml").write_text(text)
+    dialects.cache_clear()  # another process would read the file anew
+    assert ingest([folder / "run.log"], db, formats=mine).new == 1
+    with open_read(db) as warehouse:
+        [(slowest, rows)] = warehouse.rows("SELECT max(step_time_s), count(*) FROM iterations")
+    assert (slowest, rows) == (0.0002485, 8)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("broken.toml", MINE.replace("0.25 }", "0.5 }"), "sample 1 gives another row"),
+        ("megatron_lm.toml", MINE, "bench has a format of this name"),
+        ("twin.toml", MINE, "read each other's samples"),
+    ],
+)
+def test_a_format_that_its_samples_do_not_prove(
+    folder: Path, name: str, text: str, message: str
+) -> None:
+    (folder / "mine" / name).write_text(text)
+    (folder / "bench.toml").write_text('formats = "mine"\n')
+    done = quick(folder, "ingest", "run.log")
+    assert done.code not in (0, 3) and message in done.err and "Traceback" not in done.err
+    assert not (folder / "bench.duckdb").exists()
+
+
+def test_a_folder_that_is_not_there(folder: Path) -> None:
+    with pytest.raises(BenchError, match="no such folder of formats"):
+        ingest([folder / "run.log"], folder / "bench.duckdb", formats=folder / "gone")
