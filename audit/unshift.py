@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..ingest.cells import Cell, parse_cell
 from ..ingest.headings import Column
-from ..ingest.results import results
+from ..ingest.results import habits_of, results
 from .interval import Printed
 
 RESULTS = (
@@ -36,7 +36,7 @@ class Move:
         """The measurements of the row as moved."""
         return {
             r.metric: Printed(r.value, (r.high - r.low) / 2, r.unit, r.scope, r.raw)
-            for r in results(self.cells, columns, False)
+            for r in results(self.cells, columns, habits_of([self.cells], columns))
         }
 
 

@@ -19,10 +19,10 @@ _UNITS = {
     "memory": r"[KMGT]i?B|bytes",
     "clock": r"[MG]?Hz",
     "percent": r"%",
-    "rate": r"[TPG]FLOP(?:s|/s|S)?(?:/GPU)?|samples?/s(?:ec)?|tok(?:en)?s?/s(?:ec)?(?:/GPU)?|it/s",
+    "rate": r"[TPG]FLOP(?:s|/s|S)?(?:/GPU)?|samples?/s(?:ec)?|tok(?:en)?s?/s(?:ec)?(?:/GPU)?"
+    r"|(?:it|iter|iteration|step)s?/s(?:ec)?",
 }
 _UNITS["throughput"] = f"{_UNITS['time']}|{_UNITS['rate']}"
-_TIME_WORDS = {"m": "min", "h": "h", "s": "s"}
 _ANY_UNIT = "|".join(_UNITS.values())
 _MISSING = re.compile(
     rf"^(?:(-+|–|—|x+|n/?a|none|null|nil|tbd|todo|\?+|\.{{2,3}}|…)(\s*))?({_ANY_UNIT})?$", re.I
@@ -38,8 +38,14 @@ _SPREAD = re.compile(rf"^\s*(?:±|\+/-|\+-)\s*({NUMBER})$")
 _PAIR = re.compile(rf"^\s*\(({NUMBER})\s*(%?)\)$")
 _RANGE = re.compile(rf"^\s*(?:-|–|—|\.\.|to)\s*({NUMBER})$")
 _SYMBOLIC = re.compile(
-    r"^[A-Za-z_][\w.]*(?:\s*\\?[*/+-]\s*[\w.]+)+$|^\d+\s*\\?[*/]\s*[A-Za-z_]\w*$"
+    r"^(?=[^-]*[*/+]|.*\d)[A-Za-z_][\w.]*(?:\s*\\?[*/+-]\s*[\w.]+)+$|^\d+\s*\\?[*/]\s*[A-Za-z_]\w*$"
 )
+_DATE = (
+    r"\b\d{4}-\d\d-\d\d\b|(?<![\d/-])(?:0?[1-9]|1[0-2])[-/](?:0?[1-9]|[12]\d|3[01])"
+    r"(?![\d/-]|\s+(?i:gpu|node|rank|layer|device|core)s?\b)"
+)
+# Six to nine digits behind a word for a job, or alone between commas.
+_JOB = r"(?:(?<=job )|(?<=id )|(?<=#))\d{6,9}\b|(?:(?<=,)|(?<=, )|^)\d{6,9}(?=\s*(?:[,;)]|$))"
 _MOST_LAYERS = 3  # of emphasis around a cell: ***`1.5`***
 _PLAIN_WORDS = re.compile(r"^\s*[x×]?\s*[^\W\d_][^\d,;:]*\d{0,3}[A-Za-z]*$")  # 8 GPUs, 4x A100
 _WRAP = re.compile(r"^(\*\*|__|~~|`|\*|_)(?=\S)(.+?)(?<=\S)\1$", re.S)
@@ -140,8 +146,7 @@ def _notes(raw: str, column: Column) -> Cell:
     pieces: list[Piece] = []
     end = 0
     for found in re.finditer(
-        r"(?P<date>\b\d{4}-\d\d-\d\d\b|\b\d{1,2}[-/]\d{1,2}\b)|(?P<job>\b\d{6,9}\b)"
-        r"|^(?P<memory>\d+(?:\.\d+)?)(?P<gap>\s*)(?P<unit>[KMGT]i?B)\b",
+        rf"(?P<date>{_DATE})|(?P<job>{_JOB})|^(?P<memory>\d+(?:\.\d+)?)(?P<gap>\s*)(?P<unit>[KMGT]i?B)\b",
         raw,
     ):
         if found.start() > end:
@@ -270,6 +275,8 @@ def _fit(cell: Cell, column: Column) -> Cell:
             misfit = f"zero under {column.title}"
     elif cell.value is not None and cell.value < 0 and column.role == "result":
         misfit = f"negative under {column.title}"
+    elif cell.value == 0 and column.metric == "step_time_s":
+        misfit = f"zero under {column.title}"
     return replace(cell, kind="misfit", misfit=misfit) if misfit else cell
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -11,6 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from ..schema.hardware import device_of, device_pattern
+from .cast import integer
 from .sizes import find_size
 
 INTEGERS = frozenset(
@@ -27,18 +29,28 @@ _KEY_VALUE = re.compile(
 _ARGUMENT = re.compile(r"^--(?P<key>[a-z][a-z-]*)(?:\s+|=)(?P<value>\S+)$")
 _COUNT_OF = re.compile(r"^(?:(?P<nodes>\d+)\s+nodes?|(?P<dp>\d+)\s+replicas?)$", re.I)
 _STEPS = re.compile(
-    r"^(?P<number>\d[\d,]*(?:\.\d+)?)\s*(?P<scale>[kKmM])?\s*(?:steps|iterations|iters)$", re.I
+    r"^(?P<number>\d[\d,]{0,15}(?:\.\d{1,9})?)\s*(?P<scale>[kKmM])?\s*(?:steps|iterations|iters)$",
+    re.I,
 )
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+")
 _PER_NODE = re.compile(
-    r"(?P<n>\d+)\s*(?:x\s*)?gpus?(?:\s*(?:per|/|a)\s*node|\s+(?:[a-z]+\d+\w*\s+)(?:\d+\s?g[ib]*b?\s+)?nodes?\b)"
-    r"|\bnodes?\s+(?:of|with)\s+(?P<of>\d+)\s*(?:x\s*)?gpus?\b|--gres=gpu(?::[a-z]\w*)?:(?P<gres>\d+)",
+    r"(?<!\d)(?P<n>\d{1,4})\s*(?:x\s*)?gpus?(?:\s*(?:per|/|a)\s*node|\s+(?:[a-z]+\d+\w*\s+)(?:\d+\s?g[ib]*b?\s+)?nodes?\b)"
+    r"|\bnodes?\s+(?:of|with)\s+(?P<of>\d{1,4})\s*(?:x\s*)?gpus?\b|--gres=gpu(?::[a-z]\w*)?:(?P<gres>\d{1,4})",
     re.I,
 )
 _LAUNCH = re.compile(r"^\s*(?:\$\s*)?(?:salloc|sbatch|srun|#SBATCH)\b")
-_ONE_LINER = re.compile(r"\$(\w+)\s*=\s*([\d.]+)\s*;")
-_FACTOR = re.compile(r"\$\w+\s*\*\s*([34])\s*\*\s*2\s*\*\s*\$seq")
-_VARIABLES = {"ms": "params_b", "gbs": "gbs", "bs": "gbs", "seqlen": "seq_len", "seq": "seq_len"}
+_ASSIGNED = re.compile(
+    r"(?<![\w.])\$?([A-Za-z_]\w{0,30})\s{0,3}=\s{0,3}(\d[\d._]{0,15})(?![\w.*/(])"
+)
+_PRODUCT = re.compile(r"\$?[\w.]{1,30}(?:\s{0,3}\*\s{0,3}\$?[\w.]{1,30}){3,12}")
+_VARIABLES = {
+    "ms": "params_b", "model_size": "params_b", "params_b": "params_b", "size_b": "params_b",
+    "gbs": "gbs", "bs": "gbs", "global_batch_size": "gbs", "batch_size": "gbs",
+    "seqlen": "seq_len", "seq": "seq_len", "seq_len": "seq_len", "seq_length": "seq_len",
+    "sequence_length": "seq_len",
+}  # fmt: skip
+# Two FLOPs times forward, backward and, where activations are recomputed, forward again.
+_FACTORS = {6.0: "none", 8.0: "full"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +68,9 @@ class Fact:
 def phrases_in(text: str, line: int, scope: str) -> list[Fact]:
     """Facts that a heading or lead-in line states in passing, but no field stated two ways."""
     facts: list[Fact] = []
-    for phrase in _phrases():
-        values = {_phrase_value(phrase, found) for found in phrase["regex"].finditer(text)}
-        if len(values) == 1:
-            facts += _phrase_facts(phrase["field"], values.pop(), text, line, scope)
+    for name, found in _stated_by_phrases(text).items():
+        if len(found) == 1:
+            facts += _phrase_facts(name, found.pop(), text, line, scope)
     sizes = {found[1] for found in _sizes_in(text)}
     if len(sizes) == 1:
         label = next(_sizes_in(text))[0]
@@ -98,6 +109,7 @@ def configuration(text: str, line: int) -> list[Fact]:
     """Facts of a line that consists of nothing but settings (`20B model: TP=8, PP=1, GBS=2048`)."""
     body = _BULLET.sub("", text)
     body = re.sub(r"\s+#.*$|[`*]", "", body).strip().rstrip(":,\\").strip()
+    body = re.sub(r"\s+", " ", body)  # runs of blanks make patterns slow
     if len(body) > 400:
         return []
     facts: list[Fact] = []
@@ -133,16 +145,29 @@ def is_launch(text: str) -> bool:
 
 def one_liner(text: str, line: int) -> list[Fact]:
     """What a one-line TFLOPs formula states: parameters, batch, sequence length, recompute."""
-    factor = _FACTOR.search(text)
-    if not factor:
+    product = next((p for p in map(_factors, _PRODUCT.finditer(text)) if p), None)
+    if not product:
         return []
-    facts = [
-        Fact(_VARIABLES[name], value, text.strip(), line, "formula")
-        for name, value in _ONE_LINER.findall(text)
-        if name in _VARIABLES
-    ]
-    recompute = "full" if factor[1] == "4" else "none"
-    return [*facts, Fact("recompute", recompute, text.strip(), line, "formula")]
+    numbers, names = product
+    recompute = _FACTORS.get(math.prod(numbers))
+    if recompute is None or not {"gbs", "seq_len"} <= names:
+        return []
+    facts = {
+        _VARIABLES[name.lower()]: Fact(
+            _VARIABLES[name.lower()], value.replace("_", ""), text.strip(), line, "formula"
+        )
+        for name, value in _ASSIGNED.findall(text)
+        if name.lower() in _VARIABLES
+    }
+    return [*facts.values(), Fact("recompute", recompute, text.strip(), line, "formula")]
+
+
+def _factors(found: re.Match[str]) -> tuple[list[float], set[str]] | None:
+    """The plain numbers of a product, and what its variables stand for."""
+    parts = [part.strip().lstrip("$") for part in found[0].split("*")]
+    numbers = [float(part) for part in parts if re.fullmatch(r"\d{1,4}(?:\.0)?", part)]
+    names = {_VARIABLES[part.lower()] for part in parts if part.lower() in _VARIABLES}
+    return (numbers, names) if numbers and names else None
 
 
 def same_device(name: str, other: str) -> bool:
@@ -156,12 +181,42 @@ def phrase_samples() -> list[tuple[str, str, str]]:
     return [(p["field"], text, value) for p in _file()["phrase"] for text, value in p["samples"]]
 
 
+def _stated_by_phrases(text: str) -> dict[str, set[str]]:
+    """The values of each field; of two phrases that overlap, the one declared first counts less.
+
+    `with activation checkpointing disabled` holds `with activation checkpointing`.
+    """
+    found = [
+        (phrase["field"], match.span(), _phrase_value(phrase, match))
+        for phrase in _phrases()
+        for match in phrase["regex"].finditer(text)
+    ]
+    values: dict[str, set[str]] = {}
+    for place, (name, span, value) in enumerate(found):
+        rivals = [(s, v) for other, (n, s, v) in enumerate(found) if n == name and other != place]
+        covered = any(
+            s[0] < span[1] and span[0] < s[1] and v != value and _denies(v, value)
+            for s, v in rivals
+        )
+        if not covered:
+            values.setdefault(name, set()).add(value)
+    return values
+
+
+def _denies(value: str, other: str) -> bool:
+    """Whether of two readings of the same words the first is the right one."""
+    rank = ("unclear", "none", "selective", "full")
+    return value in rank and (other not in rank or rank.index(value) < rank.index(other))
+
+
 def _phrase_facts(field: str, value: str, text: str, line: int, scope: str) -> list[Fact]:
     if field in ("env_on", "env_off"):
         name, _, setting = value.partition("=")
         return [
             Fact(f"env:{name}", setting if field == "env_on" else None, text.strip(), line, scope)
         ]
+    if value == "unclear":
+        return [Fact(field, None, text.strip(), line, scope)]
     if field == "dtype":
         value = _DTYPES.get(value.lower(), value.lower())
     return [
@@ -230,7 +285,7 @@ def _token_facts(token: str, text: str, line: int) -> list[Fact] | None:
 
 def _typed(field: str, value: str, text: str, line: int) -> list[Fact] | None:
     plain = value.replace(",", "").replace("_", "")
-    if field in INTEGERS and not plain.isdigit():
+    if field in INTEGERS and integer(plain) is None:
         # `VOCAB_LENGTH=250k` is a rounded label, not a size.
         rounded = re.fullmatch(r"\d+(?:\.\d+)?[kKmM]", plain)
         return [Fact(f"{field}_label", value, text.strip(), line, "line")] if rounded else None

@@ -25,7 +25,9 @@ _GENERAL = re.compile(
     r"\b(?:overview|set-?up|hyper-?parameters?|configurations?|config|common|environment|model|notations?|settings?)\b",
     re.I,
 )
+_LONGEST = 2000  # characters of a line or heading; what is longer was not written to be read
 _REMARKS = re.compile(r"^(?:comments?|notes?|remarks?|caveats?)\b", re.I)
+_LEAD = 12  # lines of the paragraph above a table that speak of it
 _EVERYWHERE = (
     "device",
     "devices_per_node",
@@ -115,7 +117,8 @@ class _Reader:
     def _heading(self, heading: Heading) -> None:
         self.lead = []
         self.formula_first = False
-        facts = phrases_in(heading.text, heading.line, "heading")
+        text = heading.text if len(heading.text) <= _LONGEST else ""
+        facts = phrases_in(text, heading.line, "heading")
         self.mentions += facts
         if self.document.title is None and not self.document.tables:
             self.document.title = heading.text
@@ -137,6 +140,10 @@ class _Reader:
 
     def _line(self, line: TextLine) -> None:
         self.document.text_lines += 1
+        if len(line.text) > _LONGEST:
+            self.document.quotes.append(Quote(line, tuple(self._facts())))
+            self.lead = []
+            return
         facts = configuration(line.text, line.line)
         formula = [] if facts else one_liner(line.text, line.line)
         machine = [] if facts else machine_facts(line.text, line.line, "line")
@@ -199,7 +206,7 @@ class _Reader:
 
     def _near(self) -> list[Fact]:
         """What the text right above a table says of it."""
-        lead = " ".join(line.text.strip() for line in self.lead if not line.code)
+        lead = " ".join(line.text.strip() for line in self.lead[-_LEAD:] if not line.code)
         return (
             phrases_in(lead, self.lead[-1].line, "line")
             if lead and not configuration(lead, 1)
@@ -252,8 +259,9 @@ def _with_memory(found: dict[str, Fact], memory: Fact | None) -> None:
 def _unanimous(mentions: Sequence[Fact]) -> Iterator[Fact]:
     """Facts that a document states somewhere and contradicts nowhere."""
     for name in _EVERYWHERE:
-        stated = [fact for fact in mentions if fact.field == name and fact.value]
-        if not stated:
+        stated = [fact for fact in mentions if fact.field == name]
+        # What a heading says holds below it alone; it can only contradict.
+        if all(fact.scope == "heading" for fact in stated) or any(not f.value for f in stated):
             continue
         longest = max(stated, key=lambda fact: len(fact.value or ""))
         if all(_agree(name, fact.value or "", longest.value or "") for fact in stated):

@@ -6,7 +6,8 @@ import re
 
 _FAILURE = re.compile(
     r"\bOOMs?\b|out of memory|\bfail(?:s|ed|ure)?\b|\bhangs?\b|\bhung\b|\bcrash(?:es|ed)?\b"
-    r"|\btimeout\b|\bNaN\b",
+    r"|\btime-?out\b|\btimed out\b|\bNaN\b|\bDNF\b|\bdid not finish\b|\bkilled\b|\baborted\b"
+    r"|\berror(?:ed)?\b|\bcancel+ed\b",
     re.I,
 )
 _RISK = re.compile(
@@ -34,6 +35,7 @@ def failure_of(text: str) -> str | None:
         "hun": "hang",
         "tim": "timeout",
         "nan": "nan",
+        "can": "cancelled",
     }
     return kinds.get(word[:3], "fail")
 

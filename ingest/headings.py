@@ -28,7 +28,15 @@ _TIME_UNITS = {
     "mins": "min",
     "minutes": "min",
     "milliseconds": "ms",
+    "h": "h",
+    "hours": "h",
 }
+_PER_STEP = re.compile(r"\s*(?:/|per)\s*(?:it|iter|iteration|step)s?$")  # of `s/it`
+_WORDS = {
+    "per": "", "sec": "s", "secs": "s", "second": "s", "seconds": "s", "iter": "it", "iters": "it",
+    "iteration": "it", "iterations": "it", "token": "tokens", "sample": "samples",
+}  # fmt: skip
+_SNAKE = re.compile(r"(?<=[a-z])_(ms|us|s|sec|secs|seconds|[kmgt]i?b|tflops|pct)$", re.I)
 _RESULTS = frozenset({"time", "throughput", "rate"})
 _TABLES = frozenset({"sample", "qualifier"})  # of headings.toml, besides its columns
 _SIZE_UNITS = {"b": "B", "billion": "B", "billions": "B", "m": "M", "million": "M", "millions": "M"}
@@ -93,14 +101,16 @@ def _standing_for(column: Column) -> Column:
     return replace(meant, unit=column.unit or meant.unit, type=column.type)
 
 
-def _read(heading: str) -> Column | None:
-    plain = re.sub(r"<br\s*/?>|[*`†‡]|__", " ", heading)
-    whole = _by_heading().get(_key(plain))
+def _read(heading: str, whole_too: bool = True) -> Column | None:
+    plain = re.sub(r"<br\s*/?>|[*`†‡]|__|\[\^[\w-]{1,20}\]", " ", heading)
+    whole = _named(plain)
     if whole:
         return _with_unit(columns()[whole], plain)
-    name = _by_heading().get(_key(_UNIT.sub("", plain)))
+    name = _named(_UNIT.sub("", plain))
+    if name is None and _SNAKE.search(plain):
+        return _read(_SNAKE.sub(r" (\1)", plain), whole_too)
     if name is None:
-        return _aggregate(plain)
+        return _aggregate(plain) if whole_too else None
     column = columns()[name]
     if column.role == "batch" and _in_tokens(plain):
         return None
@@ -111,7 +121,7 @@ def _read(heading: str) -> Column | None:
 def _aggregate(heading: str) -> Column | None:
     """`Total TFLOPs`: the rate of the whole job."""
     first, _, rest = heading.strip().partition(" ")
-    column = _read(rest) if rest and _scopes().get(first.casefold()) == "job" else None
+    column = _read(rest, False) if rest and _scopes().get(first.casefold()) == "job" else None
     return _per(column, "job") if column and column.type == "rate" else None
 
 
@@ -147,6 +157,8 @@ def _in_tokens(heading: str) -> bool:
 def _with_unit(column: Column, heading: str) -> Column:
     found = _UNIT.search(heading)
     unit = found[1].strip().lower() if found else ""
+    if column.type == "time":
+        unit = _PER_STEP.sub("", unit)
     table = {
         "time": _TIME_UNITS,
         "throughput": _TIME_UNITS,
@@ -158,10 +170,19 @@ def _with_unit(column: Column, heading: str) -> Column:
     return column if printed is None else replace(column, unit=printed)
 
 
-def _key(heading: str) -> str:
+def _keys(heading: str) -> tuple[str, str]:
+    """What a heading says, however it is written: `tokens_per_sec` is `Tokens / second`."""
     plain = re.sub(r"[µμ]\s*-?", "micro", heading.casefold())
     plain = _COUNT_OF.sub("", plain.strip()) or plain
-    return re.sub(r"[^0-9a-z%#]+", "", plain).lstrip("#") or heading.strip().casefold()
+    words = re.split(r"[^0-9a-z%#]+", plain)
+    keys = ("".join(parts).lstrip("#") for parts in ([_WORDS.get(w, w) for w in words], words))
+    by_words, letters = (key or heading.strip().casefold() for key in keys)
+    return by_words, letters
+
+
+def _named(heading: str) -> str | None:
+    """The name of the column with this heading."""
+    return next((name for key in _keys(heading) if (name := _by_heading().get(key))), None)
 
 
 @cache
@@ -169,9 +190,10 @@ def _by_heading() -> dict[str, str]:
     known: dict[str, str] = {}
     for name, entry in _columns():
         for heading in entry["headings"]:
-            other = known.setdefault(_key(heading), name)
-            if other != name:
-                raise ValueError(f"headings.toml: {heading!r} stands for {other} and {name}")
+            for key in _keys(heading):
+                other = known.setdefault(key, name)
+                if other != name:
+                    raise ValueError(f"headings.toml: {heading!r} stands for {other} and {name}")
     return known
 
 

@@ -15,7 +15,7 @@ from typing import Any
 Piece = list[Any]
 
 NUMBER = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?|[-+]?\.\d+"
-MARK = r"\^+|\*+|†+|‡+|§+|¶+|\?+"
+MARK = r"\[\^[\w-]{1,20}\]|\^+|\*+|†+|‡+|§+|¶+|\?+"
 _NUMBER = re.compile(NUMBER)
 
 

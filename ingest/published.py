@@ -14,7 +14,7 @@ from .document import FoundTable, stated
 from .footnotes import Footnotes
 from .headings import Column, columns_of
 from .markdown import Table, TableRow
-from .results import Result, in_seconds, results
+from .results import Habits, Result, habits_of, results
 from .row import AROUND, MODEL, TOPOLOGY, PublishedRow
 from .secrets import REDACTED, is_secret_name, redact
 from .status import flags_of, status_of
@@ -41,10 +41,10 @@ class RowReader:
             return
         self._warn_of_shape(table)
         read = [(row, _parse(row, columns)) for row in table.rows if any(row.cells)]
-        bare_seconds = _has_seconds([cells for _, cells in read], columns)
+        habits = habits_of([cells for _, cells in read], columns)
         for number, (row, cells) in enumerate(read, 1):
             self._add_cells(table_id, number, row, cells, columns)
-            self._add_run(table_id, number, row, cells, columns, found.facts, bare_seconds)
+            self._add_run(table_id, number, row, cells, columns, found.facts, habits)
 
     def _id(self, kind: str, cells: Sequence[str]) -> str:
         """An identity that outlives changes elsewhere: the text, and which of its kind it is."""
@@ -121,13 +121,13 @@ class RowReader:
         cells: Sequence[Cell],
         columns: Sequence[Column | None],
         facts: Sequence[Fact],
-        bare_seconds: bool,
+        habits: Habits,
     ) -> None:
         by_name = {c.name: cell for cell, c in zip(cells, columns, strict=False) if c}
         own_size = by_name["size"].value if "size" in by_name else None
         around = stated(facts, self.everywhere, AROUND - set(by_name), own_size)
         read = PublishedRow(row.line, cells, by_name, around)
-        measured = list(results(cells, columns, bare_seconds))
+        measured = list(results(cells, columns, habits))
         status = status_of(by_name, columns, measured, self.footnotes)
         run_id = self._id("row", row.cells)
         self.rows.add(
@@ -214,13 +214,3 @@ def _parse(row: TableRow, columns: Sequence[Column | None]) -> list[Cell]:
         parse_cell(raw, columns[place] if place < len(columns) else None)
         for place, raw in enumerate(row.cells)
     ]
-
-
-def _has_seconds(rows: Sequence[Sequence[Cell]], columns: Sequence[Column | None]) -> bool:
-    """Whether a throughput column prints seconds somewhere: then its bare numbers are seconds."""
-    return any(
-        cell.unit and in_seconds(cell.unit)
-        for cells in rows
-        for cell, column in zip(cells, columns, strict=False)
-        if column and column.type == "throughput"
-    )

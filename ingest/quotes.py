@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..schema.rows import Rows, content_id
+from .cast import integer
 from .context import INTEGERS, Fact
 from .document import Quote, resolve, stated
 from .published import add_facts
@@ -62,4 +63,4 @@ def _around(facts: Sequence[Fact], everywhere: Sequence[Fact]) -> dict[str, Fact
 
 
 def _typed(fact: Fact) -> object:
-    return int(fact.value) if fact.field in INTEGERS and fact.value else fact.value
+    return integer(fact.value) if fact.field in INTEGERS and fact.value else fact.value

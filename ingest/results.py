@@ -16,6 +16,7 @@ _FLOPS = {"G": 1e-3, "T": 1.0, "P": 1e3}
 _FLOPS_OF = {"tflops": "TFLOP/s", "hardware_tflops": "TFLOP/s", "aggregate_pflops": "PFLOP/s"}
 _RATES = (("sample", "samples_per_s", "1/s"), ("tok", "tokens_per_s", "tokens/s"))
 _MEMORY = re.compile(r"^\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[KMGT]i?B)\b")
+_STEPS_A_SECOND = re.compile(r"(?:it|iter|iteration|step)s?/s(?:ec)?\Z", re.I)
 _NO_RATE_IN_TFLOPS = 1e9  # a device doing 1e9 TFLOP/s is one whose cell counts FLOP/s
 
 
@@ -34,10 +35,37 @@ class Result:
     marks: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """What the cells of a whole table say of its bare numbers, by column names.
+
+    `seconds`: a throughput without a unit is a step time; `percent`: shares are percentages.
+    """
+
+    seconds: bool = False
+    percent: frozenset[str] = frozenset()
+
+
+def habits_of(rows: Sequence[Sequence[Cell]], columns: Sequence[Column | None]) -> Habits:
+    """The habits of a table: seconds or a share above one somewhere speak for the column."""
+    read = [
+        (cell, column)
+        for cells in rows
+        for cell, column in zip(cells, columns, strict=False)
+        if column
+    ]
+    return Habits(
+        any(c.unit and in_seconds(c.unit) for c, column in read if column.type == "throughput"),
+        frozenset(
+            column.name for c, column in read if column.type == "percent" and (c.value or 0) > 1
+        ),
+    )
+
+
 def results(
-    cells: Sequence[Cell], columns: Sequence[Column | None], bare_seconds: bool
+    cells: Sequence[Cell], columns: Sequence[Column | None], habits: Habits
 ) -> Iterator[Result]:
-    """The measurements of a row; `bare_seconds`: a throughput without a unit is a step time."""
+    """The measurements of a row."""
     named = {column.name for column in columns if column}
     for cell, column in zip(cells, columns, strict=False):
         if column is None:
@@ -45,7 +73,7 @@ def results(
         if column.name == "notes" and "mem" not in named:
             yield from _memory_in_notes(cell)
         elif column.role == "result" and cell.kind in ("number", "pair"):
-            yield from _result(cell, column, bare_seconds)
+            yield from _result(cell, column, habits)
 
 
 def in_seconds(unit: str) -> float | None:
@@ -55,29 +83,39 @@ def in_seconds(unit: str) -> float | None:
     return next((_SECONDS[name] for name in known if name in _SECONDS), None)
 
 
-def _result(cell: Cell, column: Column, bare_seconds: bool) -> Iterator[Result]:
-    meaning = _meaning(cell, column, bare_seconds)
+def _result(cell: Cell, column: Column, habits: Habits) -> Iterator[Result]:
+    meaning = _meaning(cell, column, habits)
     if meaning is None or cell.value is None or cell.half is None:
         return
     metric, unit, scale = meaning
-    low, high = (cell.value - cell.half) * scale, (cell.value + cell.half) * scale
+    ends = (cell.value, cell.value - cell.half, cell.value + cell.half)
+    value, low, high = (number * scale for number in ends)
+    if scale < 0:  # steps a second
+        if not high < low < 0:
+            return
+        value, low, high = -1 / value, -1 / high, -1 / low
     yield Result(
-        metric, unit, cell.value * scale, low, high, cell.raw, cell.unit or column.unit,
+        metric, unit, value, low, high, cell.raw, cell.unit or column.unit,
         column.scope, cell.marks,
     )  # fmt: skip
 
 
-def _meaning(cell: Cell, column: Column, bare_seconds: bool) -> tuple[str, str, float] | None:
-    """Metric, unit and the factor from the printed unit; None when the cell says too little."""
+def _meaning(cell: Cell, column: Column, habits: Habits) -> tuple[str, str, float] | None:
+    """Metric, unit and the factor from the printed unit; None when the cell says too little.
+
+    A factor of -1 stands for one over the number.
+    """
     unit = cell.unit or column.unit or ""
+    if _STEPS_A_SECOND.match(unit) and column.type in ("throughput", "rate"):
+        return "step_time_s", "s", -1.0
     if column.type == "throughput":
-        return _throughput(unit, bare_seconds)
+        return _throughput(unit, habits.seconds)
     if column.metric is None:
         return None
     if column.type == "time":
         return column.metric, "s", in_seconds(unit) or 1.0
     if column.type == "percent":
-        return column.metric, "1", 0.01 if unit == "%" or (cell.value or 0.0) > 1 else 1.0
+        return column.metric, "1", 0.01 if unit == "%" or column.name in habits.percent else 1.0
     if column.type == "memory":
         return column.metric, unit, 1.0
     if column.metric in _FLOPS_OF:
@@ -88,6 +126,8 @@ def _meaning(cell: Cell, column: Column, bare_seconds: bool) -> tuple[str, str, 
 
 def _throughput(unit: str, bare_seconds: bool) -> tuple[str, str, float] | None:
     scale = in_seconds(unit) or (1.0 if bare_seconds and not unit else None)
+    if scale and scale >= 60:  # `Time | 12h` is no step
+        return None
     if scale:
         return "step_time_s", "s", scale
     device = "_per_device" if "gpu" in unit.lower() else ""

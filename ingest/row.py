@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from .cast import LIMITS, integer
 from .cells import Cell
 from .context import INTEGERS, Fact, dtype_of
 from .settings import Setting, clock_ghz, env_kind
@@ -72,7 +73,9 @@ class PublishedRow:
     def params_stated(self) -> int | None:
         """Parameters as a column beside the model's label counts them."""
         cell = self.by_name.get("params")
-        return None if cell is None or cell.value is None else round(cell.value * 1e9)
+        if cell is None or cell.value is None or cell.value * 1e9 >= LIMITS["bigint"]:
+            return None
+        return round(cell.value * 1e9)
 
     def recompute(self) -> str | None:
         """none, selective or full."""
@@ -125,4 +128,4 @@ class PublishedRow:
         fact = self.around.get(name)
         if fact is None:
             return None
-        return int(fact.value) if name in INTEGERS and fact.value else fact.value
+        return integer(fact.value) if name in INTEGERS and fact.value else fact.value

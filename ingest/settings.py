@@ -63,7 +63,8 @@ def _setting(item: str) -> Setting:
         if name.replace("_", "-") in ("max-proc-per-node", "proc-per-node", "procs-per-node"):
             return Setting("procs_per_node", value, "topology")
         if name == "freq":
-            return Setting("clock_ghz", clock_ghz(value + "MHz") or value, "clock")
+            plain = value if value.lower().endswith("hz") else f"{value}Hz"
+            return Setting("clock_ghz", clock_ghz(plain) or value, "clock")
         return Setting(name, value, env_kind(name))
     stated = _WITH.match(item)
     if stated:

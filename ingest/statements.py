@@ -18,16 +18,18 @@ _SUMMARY = re.compile(
     r"(?<![\d.])(?P<time>\d{1,9}(?:\.\d{1,9})?)\s*(?:s|secs?|seconds)\s*/\s*it\w*\s*\|\s*(?P<tflops>\d+(?:\.\d+)?)\s*TFLOP",
     re.I,
 )
-_LONGEST = 2000  # characters; what is longer was not written to be read
 _SETTING = re.compile(r"\b([A-Z]{2,})\s*=\s*0*(\d+)")
 _CONSTRAINT = re.compile(r"[A-Za-z(][\w()/*+ ]{0,80}?\s%\s\d+\s*=\s*0")
 _TOKENS = re.compile(r"\b(?P<number>\d+(?:\.\d+)?)\s?(?P<scale>[BT])\s+tokens\b", re.I)
 # What makes tokens a plan: a data set has tokens too, and other models were trained on some.
 _PLANNED = re.compile(
-    r"\b(?:budget|goal|target|plan\w*|to (?:pre-?)?train|(?:pre-?)?train(?:ing|ed) for)\b", re.I
+    r"\b(?:budget|goal|target|plan\w*|to (?:pre-?)?train|"
+    r"(?:pre-?)?train(?:s|ing|ed)?(?:\s+\w+){0,3}?\s+for)\b",
+    re.I,
 )
 _OF_DATA = re.compile(r"\b(?:was|were|been|data ?sets?|corpus|corpora)\b", re.I)
 _LEGEND = re.compile(rf"^\s*(?:[-*]\s+)?(?P<mark>{MARK})\s*(?:[:=]\s*)?(?P<text>[^\s*^†‡§¶|/].*)$")
+_BULLET = re.compile(r"^\s*\*\s+(?![:=])")  # of a list, unless what follows explains the mark
 _NOTATION = re.compile(r"^\s*[-*]?\s*(?P<name>[A-Za-z#][\w ./()%-]*?)\s+={1,2}\s+(?P<text>[^=].*)$")
 
 
@@ -47,8 +49,6 @@ class Statement:
 def statements_in(text: str, line: int, facts: list[Fact]) -> Iterator[Statement]:
     """The statements of one line outside tables; `facts` are its configuration, if it is one."""
     raw = text.strip()
-    if len(raw) > _LONGEST:
-        return
     yield from _plan(raw, line, facts)
     for found in _DAYS.finditer(raw):
         yield Statement(
@@ -84,7 +84,8 @@ def formula_statement(text: str, line: int, facts: list[Fact]) -> Statement | No
 def legend_in(text: str, line: int) -> Statement | None:
     """A footnote: mark and meaning; whether a table uses the mark is for the caller to know."""
     found = _LEGEND.match(text)
-    if not found or found["text"].strip().startswith("="):
+    bullet = _BULLET.match(text)
+    if not found or found["text"].strip().startswith("=") or (bullet and found["mark"] == "*"):
         return None
     return Statement(
         line, "legend", text.strip(), found["mark"], detail={"text": found["text"].strip()}

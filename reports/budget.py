@@ -80,6 +80,8 @@ def _stated(plan: Mapping[str, Any], sizes: set[float]) -> Budget | None:
     size = parse_size(detail["size"]) if detail.get("size") else None
     if size is not None and sizes and size not in sizes:
         return None
+    if not 0 < plan["value"] < 1e18:
+        return None
     if plan["unit"] == "tokens":
         tokens = round(plan["value"])
         return Budget(
@@ -93,4 +95,6 @@ def _stated(plan: Mapping[str, Any], sizes: set[float]) -> Budget | None:
     if not (detail.get("gbs") and detail.get("seq_len")):
         return None
     per_step, steps = int(detail["gbs"]) * int(detail["seq_len"]), round(plan["value"])
+    if not per_step:
+        return None
     return Budget(steps * per_step, steps, per_step, "stated", plan["uri"], plan["line"])

@@ -12,6 +12,7 @@ from .charts.data import Bar, Point, Series, checked_bars, checked_series
 from .charts.lines import Plan, draw
 from .charts.style import DPI, styled
 from .format import days_words
+from .whole import write_whole
 
 __all__ = [
     "Bar",
@@ -95,6 +96,6 @@ def save(figure: Figure, folder: Path | str, stem: str) -> list[Path]:
         with styled():
             figure.savefig(image, format=kind, dpi=DPI, metadata=metadata)
         path = folder / f"{stem}.{kind}"
-        path.write_bytes(image.getvalue())
+        write_whole(path, image.getvalue())
         paths.append(path)
     return paths

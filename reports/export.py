@@ -12,6 +12,7 @@ from ..schema.connect import explained
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from .escape import csv_cell, csv_line
+from .plain import plain
 
 TABLES = (
     "sources",
@@ -79,7 +80,7 @@ def _write_json(warehouse: Warehouse, query: str, stream: TextIO) -> None:
         for row in chunk:
             stream.write("\n" if first else ",\n")
             stream.write(
-                json.dumps(dict(zip(names, map(_plain, row), strict=True)), ensure_ascii=False)
+                json.dumps(dict(zip(names, map(plain, row), strict=True)), ensure_ascii=False)
             )
             first = False
     stream.write("\n]\n")
@@ -92,17 +93,9 @@ def _chunks(warehouse: Warehouse, query: str) -> tuple[list[str], Iterator[list[
 
 
 def _field(value: object) -> str:
-    plain = _plain(value)
-    if plain is None or isinstance(plain, bool | int | float):
-        return "" if plain is None else str(plain)
-    return csv_cell(plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False))
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, float):
-        return value if value - value == 0 else None
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value if value is None or isinstance(value, str | bool | int) else str(value)
+    made = plain(value)
+    if isinstance(made, bool):
+        return str(made).lower()
+    if made is None or isinstance(made, int | float):
+        return "" if made is None else str(made)
+    return csv_cell(made if isinstance(made, str) else json.dumps(made, ensure_ascii=False))

@@ -12,6 +12,7 @@ from ..schema.warehouse import Warehouse, open_write
 from .selection import source_named
 from .show import find_run
 
+_SHORTEST_ID = 6  # of a run that is hidden by the start of its id
 _HIDDEN = """SELECT scope, id FROM raw.hidden
              QUALIFY row_number() OVER (PARTITION BY scope, id ORDER BY hidden_at DESC) = 1
                  AND hidden
@@ -41,8 +42,10 @@ def hidden_uris(warehouse: Warehouse) -> set[str]:
 
 def _named(warehouse: Warehouse, name: str) -> tuple[str, str]:
     try:
-        return "uri", source_named(warehouse, name)
+        return "uri", source_named(warehouse, name, whole=True)
     except BenchError as no_source:
+        if ":" not in name and len(name) < _SHORTEST_ID:
+            raise
         try:
             return "run", find_run(warehouse, name)
         except BenchError:

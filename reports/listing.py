@@ -75,7 +75,7 @@ GROUPED = (
     "left_out",
     "where",
 )
-_RUNS = """SELECT * EXCLUDE (table_id, source_id, segment, product), run_id AS run,
+_RUNS = """SELECT * EXCLUDE (table_id, source_id, segment, product, usable), run_id AS run,
                uri || ':' || line AS "where"
            FROM selected"""
 
@@ -120,10 +120,11 @@ def grouped(
         )
         if name not in keys
     }
-    parts["device"] = "any_value(device) AS device"
+    parts["device"] = "string_agg(DISTINCT device, ', ' ORDER BY device) AS device"
     parts["runs"] = "count(*) AS runs"
     parts["where"] = """min("where") AS "where" """
-    parts["left_out"] = "any_value(left_out) AS left_out"
+    parts["left_out"] = """CASE WHEN count(left_out) > 0 THEN count(left_out) || ': '
+        || string_agg(DISTINCT left_out, ', ' ORDER BY left_out) END AS left_out"""
     unknown = [name for name in names if name not in parts]
     if unknown:
         raise BenchError(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 MOST_SERIES, MOST_BARS = 9, 12
+MOST_POINTS = 400  # of a chart; more make it a smear, and a file of megabytes
 # What tells one setting from another; a chart with too many series falls back on the coarser ones.
 _FINE = (
     "size", "system", "framework", "procs_per_node", "layers", "hidden", "heads", "tp", "pp", "cp",
@@ -64,7 +65,10 @@ def draw(
     axis = "Nodes" if all(row["nodes"] for row in rows) else "Devices"
     rows = [{**row, "system": names.system(row["system"])} for row in rows]
     count = "nodes" if axis == "Nodes" else "world_size"
-    groups = _grouped(rows, _FINE)
+    rows = [row for row in rows if row[count]]
+    shown = _thinned(rows, count)
+    remarks = _remarks(rows, shown, names)
+    groups = _grouped(shown, _FINE)
     scaling = {
         key: found for key, found in groups.items() if len({row[count] for row in found}) > 1
     }
@@ -81,7 +85,7 @@ def draw(
             folder,
             f"{stem}-aggregate-pflops",
         )
-        drawn.append(_entry(title, f"{stem}-aggregate-pflops.svg", _formula_words(rows)))
+        drawn.append(_entry(title, f"{stem}-aggregate-pflops.svg", _formula_words(shown) + remarks))
     if efficiency:
         title = f"{name}: scaling efficiency"
         chart.save(
@@ -89,8 +93,8 @@ def draw(
             folder,
             f"{stem}-scaling",
         )
-        caption = "Model PFLOP/s per node against the fewest nodes of the same setting."
-        drawn.append(_entry(title, f"{stem}-scaling.svg", caption))
+        caption = f"Model PFLOP/s per {axis[:-1].lower()} against the fewest of the same setting."
+        drawn.append(_entry(title, f"{stem}-scaling.svg", caption + remarks))
     bars = _bars(ranked, names)
     if bars:
         title = f"{name}: days to train"
@@ -107,10 +111,39 @@ def _entry(title: str, file: str, caption: str) -> dict[str, str]:
     return {"title": title, "file": file, "caption": caption}
 
 
+def _thinned(rows: Sequence[Row], count: str) -> list[Row]:
+    """All runs, or of too many the best of each setting and count, then of each coarser one."""
+    kept = list(rows)
+    for keys in _KEYS:
+        if len(kept) <= MOST_POINTS:
+            break
+        best: dict[tuple[Any, ...], Row] = {}
+        for row in kept:
+            key = (row[count], *(row[name] for name in keys))
+            if key not in best or row["aggregate_pflops"] > best[key]["aggregate_pflops"]:
+                best[key] = row
+        kept = list(best.values())
+    return kept
+
+
+def _remarks(rows: Sequence[Row], shown: Sequence[Row], names: Names) -> str:
+    """What a reader has to know of some points: those left out, and those the authors mark."""
+    told = ""
+    if len(shown) < len(rows):
+        told += f" Of {len(rows):,} runs the best {len(shown):,} of their settings are drawn."
+    marked = [
+        f"{names.short(row['uri'])} l.{row['line']}" for row in shown if row["time_is_marked"]
+    ]
+    if marked:
+        more = f" and {len(marked) - 5} more" if len(marked) > 5 else ""
+        told += f" Marked by the authors (^): {', '.join(marked[:5])}{more}."
+    return told
+
+
 def _formula_words(rows: Sequence[Row]) -> str:
     formulas = sorted({row["model_formula"] for row in rows})
     words = {"F7": "F7, from the shape", "F5": "F5, from the size label"}
-    counted = " and ".join(words[formula] for formula in formulas)
+    counted = " and ".join(words.get(formula, formula) for formula in formulas)
     return (
         f"Model FLOPs ({counted}), 1 PFLOP/s = 1000 TFLOP/s. One marker a run; a line joins the "
         "best of each node count, dashed: ideal scaling from its fewest nodes. Markers that would "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -18,7 +18,7 @@ from ..schema.warehouse import Warehouse
 SMALL = 200_000  # rows, of all tables together
 # Each after those that it reads.
 _VIEWS = ("current_uris", "current_loads", "hidden_runs", "run_stats", "configurations", "measured",
-          "left_out", "model_flops")  # fmt: skip
+          "left_out", "model_flops", "token_rates")  # fmt: skip
 _CLOSE = 0.03  # a computed size within 3 % of a label may bear it
 
 
@@ -83,9 +83,12 @@ def known_models(warehouse: Warehouse) -> list[tuple[str, int]]:
     ]
 
 
-def source_named(warehouse: Warehouse, name: str) -> str:
-    """The uri of the source that a user means: its path, file name, stem or a unique part."""
-    return _document(warehouse, name)
+def source_named(warehouse: Warehouse, name: str, *, whole: bool = False) -> str:
+    """The uri of the source that a user means: its path, file name, stem or what begins it.
+
+    Unless it has to be `whole`, any part that one source alone has will do.
+    """
+    return _document(warehouse, name, whole)
 
 
 def _materialise(warehouse: Warehouse) -> None:
@@ -131,9 +134,9 @@ def _model(warehouse: Warehouse, asked: str) -> tuple[str, str, list[object]]:
     return str(label), condition, values
 
 
-def _document(warehouse: Warehouse, asked: str) -> str:
+def _document(warehouse: Warehouse, asked: str, whole: bool = False) -> str:
     uris = [str(uri) for (uri,) in warehouse.rows("SELECT uri FROM sources ORDER BY uri")]
-    found = _matching(uris, asked.removeprefix("./"))
+    found = _matching(uris, asked.removeprefix("./"), whole)
     if len(found) != 1 and os.path.exists(asked):  # a path from here: uris are from the warehouse's
         root = os.path.abspath(warehouse.path.parent if warehouse.path else os.curdir)
         path = Path(os.path.relpath(os.path.abspath(asked), root)).as_posix()
@@ -148,8 +151,8 @@ def _document(warehouse: Warehouse, asked: str) -> str:
     )
 
 
-def _matching(uris: Sequence[str], asked: str) -> list[str]:
-    tests = (
+def _matching(uris: Sequence[str], asked: str, whole: bool) -> list[str]:
+    tests: Sequence[Callable[[str], bool]] = (
         lambda uri: uri == asked,
         lambda uri: uri.rsplit("/", 1)[-1] == asked,
         lambda uri: uri.rsplit("/", 1)[-1].rsplit(".", 1)[0] == asked,
@@ -157,6 +160,8 @@ def _matching(uris: Sequence[str], asked: str) -> list[str]:
         lambda uri: uri.rsplit("/", 1)[-1].startswith(asked),
         lambda uri: asked in uri,
     )
+    if whole:
+        tests = tests[:5]
     return next((found for test in tests if (found := [uri for uri in uris if test(uri)])), [])
 
 

@@ -26,19 +26,22 @@ WITH chosen AS (
 )
 SELECT c.*, s.value AS step_time_s, s.low AS step_time_low, s.high AS step_time_high, s.n, s.basis,
     k.value AS tokens_per_s, k.low AS tokens_per_s_low, k.high AS tokens_per_s_high,
-    k.value / c.world_size AS tokens_per_s_per_device,
+    d.value AS tokens_per_s_per_device,
     m.value AS model_tflops, m.formula AS model_formula,
     a.value AS aggregate_pflops, a.low AS aggregate_low, a.high AS aggregate_high,
-    d.value AS documented_aggregate,
+    o.value AS documented_aggregate,
     p.tflops, p.memory, p.memory_unit, coalesce(p.time_is_marked, false) AS time_is_marked,
+    -- What a log measured before it broke off stands; a cell beside a failure does not.
+    c.status = 'ok' OR (c.origin = 'log' AND s.value IS NOT NULL AND c.status <> 'nan') AS usable,
     e.settings, r.left_out, r.left_out_detail,
     coalesce(c.device, c.uri) AS system
 FROM chosen c
 LEFT JOIN metric_step_time s ON s.run_id = c.run_id
 LEFT JOIN metric_tokens_per_s k ON k.run_id = c.run_id
+LEFT JOIN metric_tokens_per_s_per_device d ON d.run_id = c.run_id
 LEFT JOIN metric_model_tflops m ON m.run_id = c.run_id
 LEFT JOIN metric_aggregate_pflops a ON a.run_id = c.run_id
-LEFT JOIN metric_documented_aggregate d ON d.run_id = c.run_id
+LEFT JOIN metric_documented_aggregate o ON o.run_id = c.run_id
 LEFT JOIN printed p ON p.run_id = c.run_id
 LEFT JOIN env e ON e.run_id = c.run_id
 LEFT JOIN reasons r ON r.run_id = c.run_id;

@@ -37,7 +37,7 @@ class Names:
 
 
 def _number(uri: str) -> str:
-    found = re.match(r"(\d{2,4})[_-]", _file(uri))
+    found = re.match(r"(0\d{1,3})[_-]", _file(uri))
     return found[1] if found else ""
 
 

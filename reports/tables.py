@@ -68,6 +68,8 @@ def shape_table(names: Names, rows: Sequence[Row], lines: Sequence[Row]) -> Mark
         return text + of(row, "layers", "hidden", "heads")
 
     def parameters(row: Row) -> str:
+        if row["params_computed"] is None and row["params_stated"] is not None:
+            return f"{params(row['params_stated'])} stated"
         if row["params_computed"] is None:
             return f"label {markdown_cell(row['label'])}" if row["label"] else "not stated"
         assumed = f"; V = {number(int(row['vocab_used']))} assumed" if row["vocab_assumed"] else ""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from .page import Page
 from .pictures import draw
+from .plain import plain
+from .whole import write_whole
 
 
 def page_text(page: Page, form: str) -> str:
@@ -19,7 +19,7 @@ def page_text(page: Page, form: str) -> str:
     if form == "json":
         import json
 
-        return json.dumps(_plain(page.context), ensure_ascii=False, indent=1) + "\n"
+        return json.dumps(plain(page.context), ensure_ascii=False, indent=1) + "\n"
     return page.markdown()
 
 
@@ -42,7 +42,7 @@ def _written(warehouse: Warehouse, page: Page, folder: Path) -> list[Path]:
         warehouse, page.context["name"], page.context.get("ranked", []), page.names, folder
     )
     file = folder / f"{charts_stem(page)}.md"
-    file.write_text(page.markdown(charts), encoding="utf-8", newline="\n")
+    write_whole(file, page.markdown(charts).encode())
     pictures = [folder / chart["file"] for chart in charts]
     return [file, *(p.with_suffix(end) for p in pictures for end in (".svg", ".png"))]
 
@@ -61,17 +61,3 @@ def _html(markdown: str) -> str:
     shown = "\n".join(line for line in markdown.split("\n") if not line.startswith("<!-- bench:"))
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(shown)
     return f'<!doctype html>\n<meta charset="utf-8">\n{body}'
-
-
-def _plain(value: Any) -> Any:  # Any: JSON of whatever the queries gave
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float):
-        return value if value - value == 0 else None
-    if value is None or isinstance(value, str | bool | int):
-        return value
-    if hasattr(value, "__dataclass_fields__"):
-        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
-    return str(value)

@@ -35,6 +35,7 @@ _TAKEN_FROM = {
     "measured": ("measurements",),
     "model_flops": ("runs",),
     "sources": ("loads",),
+    "token_rates": ("runs",),
 }
 
 

@@ -6,11 +6,11 @@ import json as _json
 import math
 import unicodedata
 from collections.abc import Mapping, Sequence
-from datetime import date, time
 from decimal import Decimal
 
 from ..reports import escape
 from ..reports.format import number, significant
+from ..reports.plain import plain
 
 Rows = Sequence[Sequence[object]]
 GAP, NARROWEST, CUT = 2, 8, "…"
@@ -105,25 +105,6 @@ def human(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(map(human, value))
     return str(plain(value))
-
-
-def plain(value: object) -> object:
-    """A value for JSON: dates as ISO text, NaN and infinity as null."""
-    if isinstance(value, Decimal):
-        value = int(value) if value.is_finite() and value == int(value) else float(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, (bool, int)):
-        return value
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
-    if isinstance(value, (date, time)):
-        return value.isoformat()
-    if isinstance(value, Mapping):
-        return {str(plain(key)): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    return value.hex() if isinstance(value, bytes) else plain(str(value))
 
 
 def _human_float(value: float) -> str:

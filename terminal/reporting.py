@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from ..schema.warehouse import Warehouse
 
 
+_SUFFIXES = (".md", ".markdown", ".txt", ".csv", ".tsv", ".json", ".html", ".htm")  # of files
+
+
 @dataclass(frozen=True, slots=True)
 class Words:
     """The words behind `bench report`: the name of a report, and paths to read."""
@@ -150,7 +153,7 @@ def _is_folder(output: Path | None) -> bool:
     """Whether a page goes into a folder, made if it is not there: a name without a suffix."""
     if output is None or str(output) == "-":
         return False
-    return output.is_dir() or not (output.suffix or output.exists())
+    return output.is_dir() or not (output.suffix.lower() in _SUFFIXES or output.exists())
 
 
 def _rows(warehouse: Warehouse, form: Format) -> str:

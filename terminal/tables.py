@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import stat
 import sys
-import tempfile
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TextIO
 
+from ..reports.whole import write_whole
 from ..schema.errors import BenchError
 
 
@@ -78,7 +76,7 @@ def emit(text: str, output: Path | None = None, *, name: str = "") -> None:
         return
     file = _target(output, name)
     try:
-        _replace(file, data)
+        write_whole(file, data)
     except OSError as error:
         why = error.strerror or str(error)
         raise BenchError("the output cannot be written", why=why, where=str(file)) from error
@@ -116,24 +114,3 @@ def _target(output: Path, name: str) -> Path:
             hint=f"mkdir -p {output.parent}",
         )
     return output.resolve() if output.is_symlink() else output
-
-
-def _replace(file: Path, data: bytes) -> None:
-    if file.exists() and not file.is_file():  # /dev/null, a pipe: nothing there to be replaced
-        file.write_bytes(data)
-        return
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name[:100]}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        os.chmod(name, stat.S_IMODE(file.stat().st_mode) if file.exists() else 0o666 & ~_umask())
-        os.replace(name, file)
-    except BaseException:  # an interrupt too must leave no half-written file behind
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

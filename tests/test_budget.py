@@ -43,3 +43,10 @@ def test_the_user_has_the_last_word() -> None:
     plans = [said("a.md", 1e12), said("b.md", 3e11)]
     assert budget(plans, set(), 5 * 10**9, 7).tokens == 5 * 10**9
     assert budget(plans, set(), None, 7).tokens == 7 * TOKENS_PER_STEP
+
+
+def test_a_plan_of_nothing_is_none() -> None:
+    nothing = {**said("a.md", 100), "unit": "steps", "detail": {"gbs": "0", "seq_len": "2048"}}
+    for plan in (nothing, said("a.md", 0)):
+        assert budget([plan], set(), 10**9, None).tokens_per_step == TOKENS_PER_STEP
+        assert budget([plan], set(), None, None).origin == "default"

@@ -152,6 +152,16 @@ def test_a_damaged_warehouse(swept: Path, folder: Path) -> None:
         told(quick(folder, *words(line)), 4, "damaged or cut short", "try: ")
 
 
+@pytest.mark.parametrize("first", [20_000, 300_000])
+def test_a_warehouse_with_damaged_blocks(swept: Path, folder: Path, first: int) -> None:
+    whole = bytearray((swept / "bench.duckdb").read_bytes())
+    for place in range(first, len(whole), 1 << 18):
+        whole[place : place + 4000] = bytes(byte ^ 0xA5 for byte in whole[place : place + 4000])
+    (folder / "bench.duckdb").write_bytes(whole)
+    for line in ("runs", "report", "export -o out"):
+        told(quick(folder, *words(line)), 4, "damaged or cut short", "try: ")
+
+
 def test_a_warehouse_of_a_newer_version(swept: Path, folder: Path) -> None:
     shutil.copy(swept / "bench.duckdb", folder)
     con = duckdb.connect(str(folder / "bench.duckdb"))

@@ -7,24 +7,24 @@ SELECT count(*) AS rows,
     count(DISTINCT table_id) AS tables,
     count(*) FILTER (origin = 'log') AS logs,
     count(*) FILTER (origin = 'quote') AS quotes,
-    count(*) FILTER (coalesce(step_time_s, tokens_per_s) IS NOT NULL AND left_out IS NULL AND status = 'ok') AS timed,
-    count(*) FILTER (step_time_s IS NULL AND tokens_per_s IS NULL AND tflops IS NOT NULL AND left_out IS NULL AND status = 'ok') AS tflops_only,
+    count(*) FILTER (coalesce(step_time_s, tokens_per_s) IS NOT NULL AND left_out IS NULL AND usable) AS timed,
+    count(*) FILTER (step_time_s IS NULL AND tokens_per_s IS NULL AND tflops IS NOT NULL AND left_out IS NULL AND usable) AS tflops_only,
     count(*) FILTER (left_out = 'copy') AS copies,
     count(*) FILTER (left_out IS NOT NULL AND left_out <> 'copy' AND status IN ('ok', 'not_run')) AS damaged,
-    count(*) FILTER (status NOT IN ('ok', 'not_run')) AS failed,
+    count(*) FILTER (status NOT IN ('ok', 'not_run', 'running') AND NOT usable) AS failed,
     count(*) FILTER (status = 'not_run' AND kind = 'measured' AND left_out IS NULL) AS without_result,
     count(*) FILTER (kind = 'planned') AS plans,
     max(n) AS most_n
 FROM selected;
 
 -- name: failures
-SELECT status, count(*) AS runs FROM selected WHERE status NOT IN ('ok', 'not_run') GROUP BY status ORDER BY status;
+SELECT status, count(*) AS runs FROM selected WHERE status NOT IN ('ok', 'not_run', 'running') AND NOT usable GROUP BY status ORDER BY status;
 
 -- name: shapes
 SELECT uri, size, list_sort(list_distinct(list(system))) AS systems, layers, hidden, list_sort(list_distinct(list(heads))) AS heads, seq_len,
     list_sort(list_distinct(list(gbs))) AS gbs,
     list_sort(list_distinct(list(tokens_per_step))) AS tokens_per_step,
-    arg_min(params_computed, vocab_used) AS params_computed,
+    arg_min(params_computed, vocab_used) AS params_computed, max(params_stated) AS params_stated,
     min(params_without_embedding) AS params_without_embedding,
     min(vocab_used) AS vocab_used, bool_and(vocab_assumed) AS vocab_assumed,
     arg_min(coalesce(model, size), line) AS label, count(*) AS rows, min(line) AS line
@@ -45,15 +45,15 @@ WHERE kind = 'days' AND uri IN (SELECT uri FROM selected) ORDER BY uri, line;
 
 -- name: ranked
 -- Best first: a step of other batch sizes counts by the tokens it trains.
-SELECT run_id, size, system, nodes, devices, world_size, dp, tp, pp, cp, mbs, gbs, seq_len, recompute, framework, settings,
+SELECT run_id, size, model, system, nodes, devices, world_size, dp, tp, pp, cp, mbs, gbs, seq_len, recompute, framework, settings,
     step_time_s, step_time_low, step_time_high, n, basis, tokens_per_s, tokens_per_s_per_device,
     d1($tokens, tokens_per_s) AS days, d1($tokens, tokens_per_s_high) AS days_low,
-    d1($tokens, tokens_per_s_low) AS days_high, d1($tokens, tokens_per_s) * world_size AS device_days,
+    d1($tokens, tokens_per_s_low) AS days_high, d1($tokens, tokens_per_s) * coalesce(devices, world_size) AS device_days,
     time_is_marked, uri, line,
     row_number() OVER (PARTITION BY size, system ORDER BY tokens_per_s DESC, uri, line) AS place,
     count(*) OVER () AS timed
 FROM selected
-WHERE tokens_per_s IS NOT NULL AND left_out IS NULL AND status = 'ok' AND kind = 'measured' AND origin <> 'quote'
+WHERE tokens_per_s IS NOT NULL AND left_out IS NULL AND usable AND kind = 'measured' AND origin <> 'quote'
 QUALIFY place <= $most OR $most = 0
 ORDER BY tokens_per_s DESC, uri, line;
 
@@ -62,7 +62,7 @@ ORDER BY tokens_per_s DESC, uri, line;
 SELECT uri, line, d1($tokens, tokens_per_s) AS days, left_out_detail FROM selected
 WHERE left_out IS NOT NULL AND left_out <> 'copy' AND tokens_per_s > (
     SELECT max(tokens_per_s) FROM selected
-    WHERE left_out IS NULL AND status = 'ok' AND kind = 'measured' AND origin <> 'quote')
+    WHERE left_out IS NULL AND usable AND kind = 'measured' AND origin <> 'quote')
 ORDER BY tokens_per_s DESC, uri, line;
 
 -- name: recompute
@@ -87,11 +87,12 @@ GROUP BY ALL ORDER BY s.table_id, s.line;
 
 -- name: sweep_context
 -- What text around a table states for all of its rows, and its heading does not say.
-SELECT s.table_id, f.field, any_value(f.value) AS value, min(f.line) AS line
-FROM selected s JOIN facts f ON f.run_id = s.run_id
-WHERE s.kind = 'measured' AND f.scope <> 'heading'
+SELECT s.table_id, f.field, min(f.value) AS value, min(f.line) AS line
+FROM (SELECT *, count(*) OVER (PARTITION BY table_id) AS rows FROM selected WHERE kind = 'measured') s
+JOIN facts f ON f.run_id = s.run_id
+WHERE f.scope <> 'heading'
     AND f.field IN ('device', 'recompute', 'seq_len', 'gbs', 'mbs', 'dtype', 'framework', 'layers', 'hidden', 'heads')
-GROUP BY s.table_id, f.field HAVING count(DISTINCT f.value) = 1
+GROUP BY s.table_id, f.field, s.rows HAVING count(DISTINCT f.value) = 1 AND count(DISTINCT f.run_id) = s.rows
 ORDER BY s.table_id, f.field;
 
 -- name: logs

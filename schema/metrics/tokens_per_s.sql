@@ -2,19 +2,4 @@
 -- unit: tokens/s
 -- source: GBS x sequence length / step time; else the printed rate
 CREATE OR REPLACE VIEW metric_tokens_per_s AS
-WITH rates AS (
-    SELECT c.run_id, m.metric,
-        CASE m.metric WHEN 'tokens_per_s' THEN 1 WHEN 'tokens_per_s_per_device' THEN c.world_size
-                      WHEN 'samples_per_s' THEN c.seq_len
-                      WHEN 'samples_per_s_per_device' THEN c.seq_len * c.world_size END AS factor,
-        CASE m.metric WHEN 'step_time_s' THEN per(c.tokens_per_step, m.value) ELSE m.value * factor END AS value,
-        CASE m.metric WHEN 'step_time_s' THEN per(c.tokens_per_step, m.high) ELSE m.low * factor END AS low,
-        CASE m.metric WHEN 'step_time_s' THEN per(c.tokens_per_step, m.low) ELSE m.high * factor END AS high
-    FROM configurations c JOIN measured m ON m.run_id = c.run_id
-    WHERE m.metric IN ('step_time_s', 'tokens_per_s', 'tokens_per_s_per_device', 'samples_per_s',
-                       'samples_per_s_per_device')
-)
-SELECT run_id, value, low, high, metric AS from_metric FROM rates WHERE isfinite(value)
-QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY
-    list_position(['step_time_s', 'tokens_per_s', 'tokens_per_s_per_device', 'samples_per_s',
-                   'samples_per_s_per_device'], metric)) = 1;
+SELECT run_id, value, low, high, from_metric FROM token_rates;

@@ -32,7 +32,7 @@ CREATE OR REPLACE MACRO per(a, b) AS
 -- configurations.procs_per_node_stated: processes a node as stated
 -- configurations.nodes: nodes as stated, else devices / devices per node
 -- configurations.devices: devices as stated, else nodes x devices per node
--- configurations.procs_per_node: as stated, else devices per node, else what most rows of the table multiply out to, else 1 where TP x PP divides the nodes
+-- configurations.procs_per_node: as stated, else devices per node (stated or divided), else what most rows of the table multiply out to, else 1 where TP x PP divides the nodes
 -- configurations.vocab_used: vocabulary in tokens, as stated, else GPT-2's 50257 padded (V1)
 -- configurations.vocab_assumed: whether the source states no vocabulary
 -- configurations.dense: whether nothing says that the model is a mixture of experts (F5 holds for dense models alone)
@@ -67,7 +67,8 @@ WITH stated AS (
         coalesce(s.nodes, CASE WHEN s.devices % nullif(s.devices_per_node, 0) = 0
                                THEN s.devices // nullif(s.devices_per_node, 0) END)::BIGINT AS nodes,
         coalesce(s.devices, s.nodes::BIGINT * s.devices_per_node) AS devices,
-        coalesce(s.procs_per_node, s.devices_per_node, i.implied_per_node,
+        coalesce(s.procs_per_node, s.devices_per_node,
+                 CASE WHEN s.devices % nullif(s.nodes, 0) = 0 THEN s.devices // nullif(s.nodes, 0) END, i.implied_per_node,
                  CASE WHEN coalesce(s.nodes % nullif(s.tp::HUGEINT * s.pp * coalesce(s.cp, 1), 0) = 0, s.nodes IS NOT NULL)
                       THEN 1 END) AS procs_per_node,
         coalesce(s.vocab, v1(50257, coalesce(s.tp, 1))) AS vocab_used,

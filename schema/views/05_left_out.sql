@@ -19,8 +19,12 @@ WITH rows_of_tables AS (
               HAVING bool_or(metric <> 'memory')) n ON n.run_id = c.run_id
         LEFT JOIN (SELECT run_id, list(name || '=' || coalesce(value, '') ORDER BY name, value) AS env
                    FROM env_flags GROUP BY run_id) e ON e.run_id = c.run_id
+        LEFT JOIN (SELECT table_id, row_number, list(c.raw ORDER BY c.raw) AS others FROM cells c
+                   WHERE c.name IS NULL AND c.kind <> 'missing' GROUP BY ALL) o
+            ON o.table_id = c.table_id AND o.row_number = c.row_number
         GROUP BY size, device, framework, recompute, seq_len, nodes_stated, devices_stated, dp, tp, pp, cp, ep, vpp,
-            mbs, gbs, grad_accum, zero_stage, dtype, date, job_ids, env, digits
+            mbs, gbs, grad_accum, zero_stage, dtype, date, job_ids, env, digits,
+            others
         HAVING count(*) > 1)
 )
 SELECT r.run_id, 'misfit' AS reason, string_agg(c.raw || ': ' || c.misfit, '; ' ORDER BY c.column_number) AS detail
