@@ -26,16 +26,13 @@ RULE = frozenset("-=*_#~+ \t")
 
 
 class LogReader:
-    """Reads lines as they come; `take_rows` hands over what is finished, so that memory stays flat.
+    """Reads lines as they come; `take_rows` hands over what is finished to who stores it early.
 
     A run comes when it is over, its facts at once, its steps when no line can speak of them more.
     """
 
-    def __init__(
-        self, source_id: str, formats: Sequence[Dialect], *, first_segment: int = 1
-    ) -> None:
+    def __init__(self, source_id: str, formats: Sequence[Dialect]) -> None:
         self._source_id = source_id
-        self._first_segment = first_segment
         self._rows = Rows()
         self._read = LogRead(self._rows, Counter())
         self._dialects = formats
@@ -278,9 +275,8 @@ class LogReader:
             run_id = content_id(self._source_id, "log", text, self._starts[text])
             number = self._number
             header = Header(run_id, self._rows)
-            steps = Steps(run_id, self._rows, self._first_segment, derive=header.step_of)
+            steps = Steps(run_id, self._rows, derive=header.step_of)
             self._run = Run(run_id, self._source_id, self._rows, number, number, header, steps)
-            self._first_segment = 1
             self._catch_up(self._run)
         return self._run
 

@@ -47,6 +47,7 @@ class Summary:
 
     formats: dict[tuple[str, str], FormatCount] = field(default_factory=dict)
     known: int = 0
+    changed: int = 0  # of the new ones, those that were there with other bytes
     copies: int = 0
     skipped: list[str] = field(default_factory=list)
     failed: list[tuple[str, str]] = field(default_factory=list)
@@ -180,6 +181,7 @@ class _Reading:
             return None
         tables = to_arrow(read.rows)
         self.ledger.note(plan)
+        self.summary.changed += plan.generation > 1
         _count(self.summary, uri, read.rows)
         self.summary.tables_other += read.coverage.tables_other if read.coverage else 0
         return Load(plan, size, tables)

@@ -158,7 +158,8 @@ def parse_count(text: str) -> int:
     found = re.fullmatch(r"(\d{1,30}(?:\.\d{1,30})?(?:e\+?\d{1,2})?)\s*([KMGBT]?)", bare, re.I)
     value = Decimal(found[1]).scaleb(UNITS[found[2].upper()]) if found else Decimal(0)
     if value <= 0 or value != int(value):
-        raise typer.BadParameter(f"{text!r} is no whole number; write 380B, 1.3e12 or 362,000.")
+        what = f"{text!r} is no whole number above zero"
+        raise typer.BadParameter(f"{what}; write 380B, 1.3e12 or 362,000.")
     return int(value)
 
 
