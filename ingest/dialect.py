@@ -10,9 +10,10 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from ..schema.arrow import shapes
 from ..schema.errors import BenchError
 from .declaration import SAMPLE_WORDS, Reader, Toml, broken, only, parse, reader, texts
-from .record import Fields, Record
+from .record import NO_COLUMNS, Fields, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +188,23 @@ def dialects(own: Path | None = None) -> tuple[Dialect, ...]:
     if not own.is_dir():
         hint = "check `formats` in bench.toml"
         raise BenchError("no such folder of formats", where=str(own), hint=hint)
-    return load_folder(ours, own)
+    made = load_folder(ours, own)
+    names = {file.name.removesuffix(".toml"): file for file in _files(own)}
+    for dialect in made:
+        if dialect.name in names:
+            _check_columns(names[dialect.name], dialect)
+    return made
+
+
+def _check_columns(file: Traversable, dialect: Dialect) -> None:
+    """A step's values go into columns of the iterations, or beside them as they were printed."""
+    if dialect.reads not in ("iteration", "part"):
+        return
+    known = {*shapes()["iterations"].schema.names, *NO_COLUMNS}
+    for sample in dialect.samples:
+        for column in sample.row.keys() - known:
+            hint = 'columns: docs/warehouse.md; or keep it as printed: column = "more.NAME"'
+            raise broken(file, f"`{column}` is no column of iterations", hint=hint)
 
 
 def version_of(own: Path | None) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from ..schema.rows import Rows, content_id
@@ -22,6 +22,7 @@ from .wrapped import Wrapped
 # Lines of many processes may be glued together; a line with more records than this is garbage.
 MOST_RECORDS = 64
 MOST_LETTERS = 1 << 20  # looked at in all pieces of a line
+Unread = Callable[[int, str], None]
 RULE = frozenset("-=*_#~+ \t")
 
 
@@ -31,11 +32,16 @@ class LogReader:
     A run comes when it is over, its facts at once, its steps when no line can speak of them more.
     """
 
-    def __init__(self, source_id: str, formats: Sequence[Dialect]) -> None:
+    def __init__(
+        self, source_id: str, formats: Sequence[Dialect], *, unread: Unread | None = None
+    ) -> None:
         self._source_id = source_id
         self._rows = Rows()
         self._read = LogRead(self._rows, Counter())
         self._dialects = formats
+        self._unread = unread  # is told number and text of each line that no format reads
+        self._text = ""
+        self._waits = False  # a format has the line, and no run to give it to yet
         self._candidates = Candidates(self._dialects)
         self._run: Run | None = None
         self._block: Dialect | None = None
@@ -54,7 +60,7 @@ class LogReader:
         """One line, or one piece of it between carriage returns."""
         if line.number != self._number:
             self._count_line()
-            self._number = line.number
+            self._number, self._text = line.number, line.text
         self._read.encoding_errors += line.errors
         if line.cut:
             self._rows.warn("cut_line", "the line is longer than a log line can be", line.number)
@@ -97,7 +103,9 @@ class LogReader:
             self._read.lines_known += 1
         else:
             self._read.lines_unread += 1
-        self._read_by, self._known = set(), True
+            if self._unread is not None and not self._waits:
+                self._unread(self._number, self._text)
+        self._read_by, self._known, self._waits = set(), True, False
 
     def _read_text(self, text: str) -> bool:
         records = 0
@@ -197,6 +205,7 @@ class LogReader:
             return self._run is not None and closed
         if self._run is None and not dialect.starts_run:
             self._before.keep(dialect, record, self._number)
+            self._waits = True
             return False
         run = self._current(record)
         run.started_by.add(dialect.name)
@@ -222,6 +231,7 @@ class LogReader:
         run = self._run
         if run is None:
             self._before.keep(dialect, record, self._number)
+            self._waits = True
             return False
         line = self._number
         match dialect.reads:

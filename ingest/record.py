@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from .cast import CASTS, is_absent, shifted
 
 Fields = dict[str, object]
+# Of a step: its number, and what has no column of its own in the iterations.
+NO_COLUMNS = frozenset(("iteration", "train_iters", "memory", "losses", "more", "epoch"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,13 @@ from dataclasses import dataclass, field
 
 from ..schema.rows import Rows
 from .dialect import Dialect
-from .record import Fields, Record
+from .record import NO_COLUMNS, Fields, Record
 from .secrets import redact, redact_text
 
 # Several ranks print the same line at about the same time: a copy comes within so many lines.
 COPIES_WITHIN = 64
 OPEN_STEPS = 3  # steps that a line may still speak of
 PARTS_WITHIN = 400  # lines between a step and a line that belongs to it
-NO_COLUMNS = frozenset(("iteration", "train_iters", "memory", "losses", "more", "epoch"))
 
 
 @dataclass(slots=True)

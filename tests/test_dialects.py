@@ -10,8 +10,8 @@ from bench.ingest.cast import CASTS
 from bench.ingest.dialect import Dialect, Sample, claimant, dialects, in_order, load, load_folder
 from bench.ingest.header import RUN_COLUMNS, TOPOLOGY_COLUMNS, declared_arguments
 from bench.ingest.quoted import read_quoted
+from bench.ingest.record import NO_COLUMNS
 from bench.ingest.segments import Segments
-from bench.ingest.steps import NO_COLUMNS
 from bench.schema.arrow import shapes
 from bench.schema.errors import BenchError
 

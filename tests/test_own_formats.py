@@ -72,6 +72,11 @@ def test_a_changed_format_reads_known_files_again(folder: Path) -> None:
         ("broken.toml", MINE.replace("0.25 }", "0.5 }"), "sample 1 gives another row"),
         ("megatron_lm.toml", MINE, "bench has a format of this name"),
         ("twin.toml", MINE, "read each other's samples"),
+        (
+            "odd.toml",
+            MINE.replace("st=", "xt=").replace("step_time_s", "stepp_time"),
+            "`stepp_time` is no column of iterations",
+        ),
     ],
 )
 def test_a_format_that_its_samples_do_not_prove(

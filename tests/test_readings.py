@@ -151,9 +151,8 @@ SCRAPS = [
     "| 8 | 1 | 64 | 2.0^ | 1e400 | 02-15, 21103755 |", "| ² | 9999999999999999999999 | - | OOM |",
     "| 512 (freq=2e9, A=b) | GPUs*4 | 1-2 | 3 (4) | ± | 67GB |", "| a | b |", "|", "||||||||",
 ]  # fmt: skip
-SCRAP = (
-    st.sampled_from(SCRAPS) | st.text(max_size=30) | st.text("0123456789.|-^*() kM%", max_size=60)
-)
+SIGNS = "0123456789.|-^*() kM%"
+SCRAP = st.sampled_from(SCRAPS) | st.text(max_size=30) | st.text(SIGNS, max_size=60)
 
 
 @settings(deadline=None, max_examples=300)

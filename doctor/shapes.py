@@ -1,0 +1,112 @@
+"""Lines of one shape: the same words, other numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..ingest.dialect import Dialect
+from ..ingest.folders import files_below, uri_of
+from ..ingest.lines import read_lines
+from ..ingest.log import LogReader
+from ..ingest.packed import packing, unpacked
+from ..ingest.secrets import redact_text
+
+NUMBER = re.compile(
+    r"(?<![\w.])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?(?![\w.]*[A-Za-z_]\d)"
+    r"|(?<![\w.])[-+]?(?:nan|inf)(?!\w)",
+    re.I,
+)
+# Words that name what a training program measures.
+METRIC = re.compile(
+    r"(?i)\b(?:iter\w*|step\w*|loss\w*|lr|learning.rate|grad\w*|tokens?\w*|tok/s|samples?\w*|"
+    r"t?flops?\w*|throughput|mfu|hfu|mem\w*|elapsed|time|epoch\w*|batch\w*|ppl|perplexity)\b"
+)
+LONGEST = 2000  # characters of a line that are looked at
+EXAMPLES = 200  # lines of a shape that are kept
+MOST_SHAPES = 20_000
+_TABLES = frozenset((".md", ".markdown", ".csv", ".tsv", ".json", ".toml", ".yaml", ".yml"))
+_OTHER = "(more shapes than are kept)"
+
+
+@dataclass(slots=True)
+class Shape:
+    """Lines that differ in their numbers alone; `text` has `#` where they stand."""
+
+    text: str
+    first: str  # FILE:LINE
+    count: int = 0
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def measures(self) -> bool:
+        """Whether the lines look as if they told of a measurement: numbers, and a word for one."""
+        return "#" in self.text and bool(METRIC.search(self.text))
+
+
+@dataclass(slots=True)
+class Diagnosis:
+    """What was read of logs, and the shapes of what was not, the most telling first."""
+
+    lines: int
+    lines_read: int
+    lines_known: int
+    shapes: list[Shape]
+
+
+def shape_of(line: str) -> str:
+    """A line with every number as `#` and runs of blanks as one."""
+    return re.sub(r"\s+", " ", NUMBER.sub("#", line[:LONGEST])).strip()
+
+
+def diagnose(
+    paths: Iterable[Path], root: Path, formats: Sequence[Dialect], tell: Callable[[str], None]
+) -> Diagnosis:
+    """Read logs and sort what no format reads; `tell` hears of files that cannot be read.
+
+    Of folders, documents and other files with tables are passed by. Raises BenchError for a path
+    that does not exist.
+    """
+    found = Diagnosis(0, 0, 0, [])
+    shapes: dict[str, Shape] = {}
+    named = set(paths)
+    for path in files_below(named, lambda at, error: tell(f"{at}: {error.strerror or error}")):
+        if path not in named and path.suffix.lower() in _TABLES:
+            continue
+        try:
+            _read(path, uri_of(path, root), formats, found, shapes)
+        except OSError as error:
+            tell(f"{path}: not read: {error.strerror or error}")
+    order = sorted(shapes.values(), key=lambda one: (not one.measures, -one.count, one.text))
+    found.shapes = order
+    return found
+
+
+def _read(
+    path: Path, uri: str, formats: Sequence[Dialect], found: Diagnosis, shapes: dict[str, Shape]
+) -> None:
+    reader = LogReader("doctor", formats, unread=lambda n, text: _add(shapes, f"{uri}:{n}", text))
+    with path.open("rb") as stream:
+        how = packing(stream.peek(1 << 16))
+        whole = unpacked(stream, how, path.stat().st_size) if how else stream
+        for line in read_lines(whole):
+            reader.feed(line)
+            reader.take_rows()
+    read = reader.finish()
+    found.lines += read.lines
+    found.lines_read += read.lines_read
+    found.lines_known += read.lines_known
+
+
+def _add(shapes: dict[str, Shape], place: str, text: str) -> None:
+    name = shape_of(redact_text(text))
+    if not name:
+        return
+    if name not in shapes and len(shapes) >= MOST_SHAPES:
+        name = _OTHER
+    shape = shapes.setdefault(name, Shape(name, place))
+    shape.count += 1
+    if len(shape.lines) < EXAMPLES and len(text) <= LONGEST:
+        shape.lines.append(redact_text(text))

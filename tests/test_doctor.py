@@ -1,0 +1,154 @@
+"""What no format reads, by shape; and formats drafted for it, used to read the log."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.doctor.draft import draft
+from bench.doctor.shapes import Shape, diagnose, shape_of
+from bench.ingest.dialect import Dialect, dialects, load
+from bench.ingest.lines import read_lines
+from bench.ingest.log import LogReader
+from bench.schema.errors import BenchError
+from tests.making import log
+from tests.program import quick
+
+LINE = "step {n}/500 | loss: {loss:.2f} | dt: {ms:.1f}ms | tok/sec: {rate:,}, mfu 0.41 | lr 3.0e-04"
+
+
+def own_log(folder: Path) -> Path:
+    lines = [
+        LINE.format(n=n, loss=3 - n / 100, ms=500 + n, rate=32_000 + n) for n in range(10, 90, 10)
+    ]
+    lines[4:4] = ["saving to /ckpt", "hello world", "AWS_SECRET_ACCESS_KEY=hunter2hunter2 is 7"]
+    path = folder / "own.log"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("line", "shape"),
+    [
+        ("loss: 2.31 | lr 3.0e-04", "loss: # | lr #"),
+        ("took 1,234.5 ms,  nan  -inf", "took # ms, # #"),
+        ("layer3.bias v1.2 sm_80", "layer3.bias v1.2 sm_80"),
+        ("512.4ms", "#ms"),
+        ("", ""),
+    ],
+)
+def test_a_shape_is_the_line_without_its_numbers(line: str, shape: str) -> None:
+    assert shape_of(line) == shape
+
+
+def test_the_telling_shapes_come_first(tmp_path: Path) -> None:
+    own_log(tmp_path)
+    done = quick(tmp_path, "doctor", "own.log", "--format", "csv")
+    rows = done.out.splitlines()
+    assert rows[0] == "shape,lines,looks like,first,text"
+    assert rows[1].startswith("1,8,a measurement,own.log:1,")
+    assert len(rows) == 5 and "hunter2" not in done.text, "secrets are taken out"
+    assert "11 lines: 0 read" in done.err and "--draft 1" in done.err
+
+
+def test_a_draft_reads_the_log(tmp_path: Path) -> None:
+    own_log(tmp_path)
+    assert quick(tmp_path, "ingest", "own.log").code == 3, "nothing reads it yet"
+    done = quick(tmp_path, "doctor", "own.log", "--draft", "1", "-o", "formats/mine.toml")
+    assert done.code == 0, done.err
+    (tmp_path / "bench.toml").write_text('formats = "formats"\n')
+    assert quick(tmp_path, "ingest", "own.log").code == 0
+    query = """SELECT iteration, step_time_s, loss, tokens_per_s, lr, more['mfu'] AS mfu
+               FROM iterations ORDER BY iteration LIMIT 1"""
+    done = quick(tmp_path, "sql", query, "--format", "csv")
+    assert done.out.splitlines()[1] == "10,0.51,2.9,32010.0,0.0003,0.41"
+    done = quick(tmp_path, "doctor", "own.log")
+    assert "11 lines: 8 read" in done.err and "loss" not in done.out
+
+
+def test_lines_without_numbers_are_no_format(tmp_path: Path) -> None:
+    own_log(tmp_path)
+    done = quick(tmp_path, "doctor", "own.log", "--draft", "4")
+    assert done.code != 0 and "nothing to draft from" in done.err
+    done = quick(tmp_path, "doctor", "own.log", "--draft", "9")
+    assert done.code == 2 and "there is no shape 9" in done.err and "4 shapes" in done.err
+
+
+def test_a_log_that_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text(log(5))
+    done = quick(tmp_path, "doctor", "a.log")
+    assert done.code == 0 and done.out == "" and "0 not read" in done.err
+    assert quick(tmp_path, "doctor", "gone.log").code == 2
+    (tmp_path / "empty.log").write_text("")
+    assert "0 lines" in quick(tmp_path, "doctor", "empty.log").err
+
+
+def without(name: str) -> tuple[Dialect, ...]:
+    return tuple(one for one in dialects() if one.name != name)
+
+
+STEPS = [
+    (one, sample.line)
+    for one in dialects()
+    if one.reads == "iteration" and not one.secondary
+    for sample in one.samples[:1]
+]
+
+
+@pytest.mark.parametrize(("own", "line"), STEPS, ids=[one.name for one, _ in STEPS])
+def test_what_is_drafted_for_known_formats(tmp_path: Path, own: Dialect, line: str) -> None:
+    """The draft for a line agrees with our own format wherever it names the same column."""
+    log = tmp_path / "a.log"
+    log.write_text(f"{line}\n{line}\n")
+    found = diagnose([log], tmp_path, without(own.name), pytest.fail).shapes
+    if not found:
+        return  # another format reads it too
+    try:
+        text = draft(found[0], found[0].first, without(own.name))
+    except BenchError as error:
+        assert "read as" in str(error) or "no number" in str(error)
+        return
+    (tmp_path / "drafted.toml").write_text(text)
+    made = load(tmp_path / "drafted.toml")
+    peeled = next(read_lines(io.BytesIO(log.read_bytes()))).text
+    ours, theirs = own.read(peeled), made.read(peeled)
+    assert ours and theirs
+    # Only we can know that a count begins at zero.
+    for column, off in {
+        "iteration": 1,
+        "train_iters": 1,
+        "loss": 0,
+        "lr": 0,
+        "grad_norm": 0,
+    }.items():
+        if column in theirs.fields and column in ours.fields:
+            assert theirs.fields[column] == pytest.approx(
+                ours.fields[column], abs=off.get(column, 0)
+            )
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.text("step los:=|/,. 0123456789naif-e'\"\\", max_size=60), max_size=6))
+def test_no_line_breaks_the_doctor(lines: list[str]) -> None:
+    known = without("none")[:5]
+    shapes: dict[str, Shape] = {}
+
+    def add(number: int, text: str) -> None:
+        shape = shapes.setdefault(shape_of(text), Shape(shape_of(text), f"a:{number}"))
+        shape.count += 1
+        shape.lines.append(text)
+
+    reader = LogReader("x", known, unread=add)
+    for line in read_lines(io.BytesIO("\n".join(lines).encode())):
+        reader.feed(line)
+    reader.finish()
+    for shape in shapes.values():
+        try:
+            assert re.search("^reads = ", draft(shape, "a:1", known), re.M)
+        except BenchError:
+            assert not shape.measures or shape.text
