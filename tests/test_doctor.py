@@ -119,17 +119,10 @@ def test_what_is_drafted_for_known_formats(tmp_path: Path, own: Dialect, line: s
     ours, theirs = own.read(peeled), made.read(peeled)
     assert ours and theirs
     # Only we can know that a count begins at zero.
-    for column, off in {
-        "iteration": 1,
-        "train_iters": 1,
-        "loss": 0,
-        "lr": 0,
-        "grad_norm": 0,
-    }.items():
-        if column in theirs.fields and column in ours.fields:
-            assert theirs.fields[column] == pytest.approx(
-                ours.fields[column], abs=off.get(column, 0)
-            )
+    off = {"iteration": 1, "train_iters": 1, "loss": 0, "lr": 0, "grad_norm": 0}
+    for column in off.keys() & theirs.fields.keys() & ours.fields.keys():
+        wanted = pytest.approx(ours.fields[column], abs=off[column])
+        assert theirs.fields[column] == wanted, column
 
 
 @settings(max_examples=150, deadline=None)
