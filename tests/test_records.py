@@ -17,6 +17,7 @@ from bench.records.scrub import Scrubber, parse_kinds
 from bench.schema.errors import BenchError
 from tests.making import count, log, table
 from tests.program import quick
+from tests.test_rowdiff import ROWS
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = ("runs", "configurations", "measurements", "topology", "env_flags", "run_stats", "left_out")
@@ -327,3 +328,17 @@ def test_five_thousand_records(folder: Path) -> None:
     at = made.make(folder / "scratch", ROOT / "data/tables/001_1.3b_benchmarking.md", 5000)
     assert quick(folder, "ingest", "-q", str(at)).code == 0
     assert count(folder / "bench.duckdb", "configurations") == 5000
+
+
+def test_a_changed_document_replaces_its_records(folder: Path) -> None:
+    """Records of the older version lie beside it; those of another document of the name stay."""
+    (folder / "sweep.md").write_text(table(*ROWS))
+    assert quick(folder, "export", "sweep.md", "--records", "records").code == 0
+    count = "SELECT count(*) AS n FROM runs"
+    before = quick(folder, "sql", count, "sweep.md", "records", "--format", "csv").out
+    (folder / "sweep.md").write_text(table(*ROWS).replace("100.5", "77.7"))
+    assert quick(folder, "sql", count, "sweep.md", "--format", "csv").out == before
+    assert quick(folder, "sql", count, "sweep.md", "records", "--format", "csv").out == before
+    (folder / "sweep.md").write_text("| Nodes | TP | Sec/it |\n|--|--|--|\n| 99 | 1 | 5.5 |\n")
+    done = quick(folder, "sql", count, "sweep.md", "records", "--format", "csv")
+    assert int(done.out.split()[1]) == int(before.split()[1]) + 1
