@@ -19,6 +19,9 @@ NUMBER = re.compile(
     r"|(?<![\w.])[-+]?(?:nan|inf)(?!\w)",
     re.I,
 )
+RANKED_DIGITS = re.compile(
+    r"(?<=\brank)\d+\b|(?<=\bgpu)\d+\b|(?<=\bnode)\d+\b|(?<=\bworker)\d+\b", re.I
+)
 # Words that name what a training program measures.
 METRIC = re.compile(
     r"(?i)\b(?:iter\w*|step\w*|loss\w*|lr|learning.rate|grad\w*|tokens?\w*|tok/s|samples?\w*|"
@@ -58,7 +61,8 @@ class Diagnosis:
 
 def shape_of(line: str) -> str:
     """A line with every number as `#` and runs of blanks as one."""
-    return re.sub(r"\s+", " ", NUMBER.sub("#", line[:LONGEST])).strip()
+    masked = RANKED_DIGITS.sub("#", NUMBER.sub("#", line[:LONGEST]))
+    return re.sub(r"\s+", " ", masked).strip()
 
 
 def diagnose(

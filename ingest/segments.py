@@ -209,6 +209,8 @@ def group_fields(found: re.Match[str], groups: dict[str, Field]) -> tuple[Fields
         value = spec.cast(text.strip())
         if value is None:
             misfits += (name,) if misfit(text.strip()) else ()
+            if text.strip().lower().lstrip("+-") in ("nan", "inf"):
+                more[name] = text.strip()
         elif spec.memory:
             readings[spec.memory] = [value, spec.unit]
         else:

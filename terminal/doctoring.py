@@ -51,8 +51,10 @@ def propose(paths: Sequence[Path], number: int, output: Path | None) -> None:
     if number > len(shapes):
         why = f"{len(shapes)} shapes are not read" if shapes else "every line is read"
         raise BenchError(f"there is no shape {number}", why=why, hint="bench doctor LOG lists them")
+    if output is not None and output.is_file():
+        raise BenchError(f"{output} is there", hint="another -o, or remove it first")
     shape = shapes[number - 1]
-    text = draft(shape, shape.first, dialects(read_settings().formats))
+    text = draft(shape, shape.first, dialects(_own_formats()))
     if output is not None and output.suffix == ".toml":
         output.parent.mkdir(parents=True, exist_ok=True)
     emit(text, output, name="mine.toml")
@@ -63,4 +65,10 @@ def _read(paths: Sequence[Path]) -> Diagnosis:
     from ..doctor.shapes import diagnose as read
     from ..ingest.dialect import dialects
 
-    return read(paths, Path.cwd(), dialects(read_settings().formats), warn)
+    return read(paths, Path.cwd(), dialects(_own_formats()), warn)
+
+
+def _own_formats() -> Path | None:
+    """The folder that `bench.toml` names, unless the first draft has yet to make it."""
+    own = read_settings().formats
+    return own if own and own.is_dir() else None

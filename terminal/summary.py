@@ -46,7 +46,8 @@ def nothing_recognised(skipped: int) -> NothingRecognised:
     return NothingRecognised(
         "nothing recognised",
         why=f"neither a training log nor a benchmark table in {_files(skipped)}",
-        hint="a benchmark table has at least two known headings, one of them topology or batch",
+        hint="a benchmark table has at least two known headings, one of them topology or batch; "
+        "bench doctor LOG shows what is not read of a log",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.doctor.draft import draft
+from bench.doctor.names import numbers_of
 from bench.doctor.shapes import Shape, diagnose, shape_of
 from bench.ingest.dialect import Dialect, dialects, load
 from bench.ingest.lines import read_lines
@@ -69,6 +71,51 @@ def test_a_draft_reads_the_log(tmp_path: Path) -> None:
     assert done.out.splitlines()[1] == "10,0.51,2.9,32010.0,0.0003,0.41"
     done = quick(tmp_path, "doctor", "own.log")
     assert "11 lines: 8 read" in done.err and "loss" not in done.out
+
+
+NAMES = {
+    "step 1 took 0.24 min loss 1.5": {"time_1": "more.time", "loss": "loss"},
+    "step 1 dt 1.5 ms loss 2": {"step_time_s": "step_time_s", "loss": "loss"},
+    "step 1 1.5 s/step 1.9 steps/s": {"step_time_s": "step_time_s"},
+    "step 1 elapsed 1s loss 1.5": {"elapsed": "more.elapsed", "loss": "loss"},
+    "it 1 throughput: 81,813 tokens/sec | 113.0 TFLOP/s/GPU": {
+        "tokens_per_s": "tokens_per_s", "tflops": "tflops",
+    },
+    "step 1 tps 55": {"tps": "more.tps"},
+    "step 1 wall 0:01:07": {},
+    "step 1 step_ms=974.0": {"step_time_s": "step_time_s"},
+    "step 1 seen_tokens 1.5M": {"seen_tokens": "more.seen_tokens"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", NAMES)
+def test_what_numbers_are_called(line: str) -> None:
+    found = {n.group: n.column for n in numbers_of([line]) if n.column != "iteration"}
+    assert found == NAMES[line]
+
+
+def test_lines_together_tell_a_clock_and_the_step_that_counts() -> None:
+    lines = [f"step {n % 3} gs {n} time {n * 3}s" for n in range(1, 7)]
+    found = {n.column for n in numbers_of(lines)}
+    assert found == {"more.step", "iteration", "more.time"}
+    (step,) = (n for n in numbers_of(lines) if n.column == "iteration")
+    assert step.place == 1
+
+
+def test_every_line_of_the_shape_is_read(tmp_path: Path) -> None:
+    losses = ("NaN", "1.5", "-inf", "1e-3")
+    lines = [f"rank{n % 2} Step {n}: Loss={loss}" for n, loss in enumerate(losses, 1)]
+    (tmp_path / "a.log").write_text("\n".join(lines) + "\n")
+    done = quick(tmp_path, "doctor", "a.log", "--draft", "1", "-o", "formats/a.toml")
+    assert done.code == 0, done.err
+    (tmp_path / "bench.toml").write_text('formats = "formats"\n')
+    query = "SELECT iteration, loss, more FROM iterations ORDER BY iteration"
+    done = quick(tmp_path, "sql", query, "a.log", "--format", "json")
+    rows = json.loads(done.out)
+    assert [row["loss"] for row in rows] == [None, 1.5, None, 0.001]
+    assert rows[0]["more"] == {"loss": "NaN"}
+    done = quick(tmp_path, "doctor", "a.log", "--draft", "1", "-o", "formats/a.toml")
+    assert (done.code == 2 and "every line is read" in done.err) or "is there" in done.err
 
 
 def test_lines_without_numbers_are_no_format(tmp_path: Path) -> None:

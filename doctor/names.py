@@ -1,0 +1,168 @@
+"""What the numbers of a line are called, and which column each is, as far as names can tell."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+
+from .shapes import NUMBER
+
+_NAME = re.compile(r"([A-Za-z][\w/ .()-]*?)\s*(?:[:=(\[]|\bwas\b|\bis\b)?\s*$")
+_RANK = re.compile(r"^(?:rank|gpu|node|worker)\d+\s+", re.I)
+_FILLERS = re.compile(r"^(?:(?:at|after|in|the|is|of|and)\s+)+")
+_UNIT = re.compile(r"\s?([A-Za-zµ%]+(?:/[A-Za-z]+){0,2})(?![\w/])")
+_SUFFIX = re.compile(r"[KMGBT](?![A-Za-z])")
+_SHIFTS = {"ms": -3, "msec": -3, "us": -6, "µs": -6}
+_SECONDS = frozenset(("", "s", "sec", "secs", "second", "seconds"))
+_LONG = ("min", "mins", "h", "hours")
+_PLAIN_UNITS = frozenset((*_SHIFTS, *_SECONDS, *_LONG, "gb", "gib", "mb", "mib", "%"))
+_SHORTENED = {"bigint": "count", "integer": "count", "double": "human"}
+_RISING = 4  # lines that it takes to tell a clock from a duration
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One number of a line: where it stands, the group it becomes, and what it is to us."""
+
+    place: int  # among the numbers of the line
+    start: int
+    end: int
+    group: str
+    column: str
+    type: str = "varchar"
+    shift: int = 0
+
+
+def numbers_of(lines: Sequence[str]) -> list[Number]:
+    """The numbers of the first line that have a name, each name once; the others show them grow.
+
+    A time that only grows is a clock; of several steps the one that never starts again counts.
+    """
+    line = lines[0]
+    found: list[Number] = []
+    end = 0
+    for place, match in enumerate(NUMBER.finditer(line)):
+        number = _number(line, end, place, match, found)
+        end = match.end()
+        if number:
+            found.append(number)
+    values = _columns(lines)
+    found = [_kept(n) if n.column == "step_time_s" and _rises(values, n, 2) else n for n in found]
+    steps = [n for n in found if n.column == "iteration"]
+    step = next((n for n in steps if _rises(values, n)), steps[0] if steps else None)
+    found = [_kept(n) if n.column == "iteration" and n is not step else n for n in found]
+    return list({n.group: n for n in reversed(found)}.values())[::-1]
+
+
+def _number(
+    line: str, end: int, place: int, match: re.Match[str], earlier: Sequence[Number]
+) -> Number | None:
+    before, start, stop = line[end : match.start()], match.start(), match.end()
+    if before.strip() == "/" and earlier and earlier[-1].column == "iteration":
+        return Number(place, start, stop, "train_iters", "train_iters", "bigint")
+    if re.match(r"[:,]\d", line[stop:]) or re.search(r"\d:$", line[:start]):
+        return None  # a clock, or a decimal comma
+    suffix = _SUFFIX.match(line, stop)
+    stop = suffix.end() if suffix else stop
+    behind = _UNIT.match(line, stop)
+    unit = behind[1].casefold() if behind and not suffix else ""
+    own = _units().get(unit)
+    name = name_before(before, bool(end))
+    word = own or _words().get(plain(name))
+    if word is None:
+        group = re.sub(r"\W+", "_", name.casefold()).strip("_")[:40]
+        return Number(place, start, stop, group, f"more.{group}") if group else None
+    column, kind, assumed = word
+    kind = _SHORTENED.get(kind, kind) if suffix else kind
+    number = Number(place, start, stop, column, column, kind)
+    if not assumed:
+        return number
+    shift = _shift(name, unit.partition("/")[0])
+    return _kept(number) if shift is None else replace(number, shift=shift)
+
+
+def name_before(before: str, after_number: bool) -> str:
+    """The words right in front of a number, without the unit of the number before them."""
+    unit = _UNIT.match(before) if after_number else None
+    known = unit and (unit[1].casefold() in _PLAIN_UNITS or unit[1].casefold() in _units())
+    text = before[unit.end() :] if unit and known else before
+    named = _NAME.search(re.split(r"[|;,]", text)[-1])
+    return _RANK.sub("", _FILLERS.sub("", named[1].strip())) if named else ""
+
+
+def plain(name: str) -> str:
+    """A name in small letters, and nothing else of it."""
+    return re.sub(r"[^a-z]", "", name.casefold())
+
+
+def _shift(name: str, unit: str) -> int | None:
+    """Powers of ten to seconds, by the unit behind the number or in its name; None: no power."""
+    if unit in _SHIFTS:
+        return _SHIFTS[unit]
+    inside = re.search(r"(?:\(|_|\b)(ms|msec|us|µs)(?:\)|_per_\w+|\b)", name.casefold())
+    if inside:
+        return _SHIFTS[inside[1]]
+    return None if unit in _LONG else 0
+
+
+def _kept(number: Number) -> Number:
+    """The number as it is printed, beside the columns."""
+    name = {"step_time_s": "time", "iteration": "step"}.get(number.column, number.column)
+    group = f"{name}_{number.place}"
+    return replace(number, group=group, column=f"more.{name}", type="varchar", shift=0)
+
+
+def _columns(lines: Sequence[str]) -> list[list[float]]:
+    """The numbers of all lines by their place; lines of one shape have as many."""
+    rows = [[m[0].replace(",", "") for m in NUMBER.finditer(line)] for line in lines]
+    width = min(map(len, rows))
+    return [[_float(row[place]) for row in rows] for place in range(width)]
+
+
+def _float(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
+def _rises(values: Sequence[Sequence[float]], number: Number, times: float = 1) -> bool:
+    """Whether a number only grows, and to so many times its first value."""
+    own = values[number.place] if number.place < len(values) else []
+    grows = len(own) >= _RISING and all(a < b for a, b in pairwise(own))
+    return grows and own[-1] >= times * own[0]
+
+
+@cache
+def _file() -> Sequence[Mapping[str, object]]:
+    text = (files(__package__ or "bench.doctor") / "words.toml").read_text("utf-8")
+    words: list[dict[str, object]] = tomllib.loads(text)["word"]
+    return words
+
+
+Word = tuple[str, str, bool]  # column, type, whether it is a time
+
+
+def _by(key: str) -> dict[str, Word]:
+    made: dict[str, Word] = {}
+    for word in _file():
+        listed = word.get(key, [])
+        assert isinstance(listed, list)
+        for name in listed:
+            made[name] = str(word["column"]), str(word["type"]), "unit" in word
+    return made
+
+
+@cache
+def _words() -> dict[str, Word]:
+    return _by("names")
+
+
+@cache
+def _units() -> dict[str, Word]:
+    return _by("units")
