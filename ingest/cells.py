@@ -92,6 +92,8 @@ def parse_cell(raw: str, column: Column | None) -> Cell:
         fences.append(["gap", wrapped[1]])
         inner = wrapped[2]
     cell = _parse(inner, column)
+    if ["gap", "~~"] in fences:
+        cell = replace(cell, kind="misfit", misfit="struck out")
     if not fences:
         return cell
     return replace(cell, raw=raw, pieces=(*fences, *cell.pieces, *reversed(fences)))

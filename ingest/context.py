@@ -27,6 +27,7 @@ _KEY_VALUE = re.compile(
     r"^(?:--)?(?P<key>[A-Za-z_][A-Za-z_ .-]*?)\s*(?:=|:|\s)\s*(?P<value>[^\s=]+)$"
 )
 _ARGUMENT = re.compile(r"^--(?P<key>[a-z][a-z-]*)(?:\s+|=)(?P<value>\S+)$")
+_PAIR = re.compile(r"(?<![\w-])(?P<key>[A-Za-z_]{2,30})=(?P<value>[\w.]{1,20})(?![\w=])")
 _COUNT_OF = re.compile(r"^(?:(?P<nodes>\d+)\s+nodes?|(?P<dp>\d+)\s+replicas?)$", re.I)
 _STEPS = re.compile(
     r"^(?P<number>\d[\d,]{0,15}(?:\.\d{1,9})?)\s*(?P<scale>[kKmM])?\s*(?:steps|iterations|iters)$",
@@ -35,7 +36,7 @@ _STEPS = re.compile(
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+")
 _PER_NODE = re.compile(
     r"(?<!\d)(?P<n>\d{1,4})\s*(?:x\s*)?gpus?(?:\s*(?:per|/|a)\s*node|\s+(?:[a-z]+\d+\w*\s+)(?:\d+\s?g[ib]*b?\s+)?nodes?\b)"
-    r"|\bnodes?\s+(?:of|with)\s+(?P<of>\d{1,4})\s*(?:x\s*)?gpus?\b|--gres=gpu(?::[a-z]\w*)?:(?P<gres>\d{1,4})",
+    r"|\bnodes?\s+(?:of|with|has|have|contains?)\s+(?P<of>\d{1,4})\s*(?:x\s*)?(?:[a-z]+\d+\w*\s+)?(?:\d+\s?g[ib]*b?\s+)?gpus?\b|--gres=gpu(?::[a-z]\w*)?:(?P<gres>\d{1,4})",
     re.I,
 )
 _LAUNCH = re.compile(r"^\s*(?:\$\s*)?(?:salloc|sbatch|srun|#SBATCH)\b")
@@ -71,6 +72,9 @@ def phrases_in(text: str, line: int, scope: str) -> list[Fact]:
     for name, found in _stated_by_phrases(text).items():
         if len(found) == 1:
             facts += _phrase_facts(name, found.pop(), text, line, scope)
+    named = {fact.field for fact in facts}
+    if scope == "heading":
+        facts += [fact for fact in _assigned(text, line, scope) if fact.field not in named]
     sizes = {found[1] for found in _sizes_in(text)}
     if len(sizes) == 1:
         label = next(_sizes_in(text))[0]
@@ -201,6 +205,16 @@ def _stated_by_phrases(text: str) -> dict[str, set[str]]:
         if not covered:
             values.setdefault(name, set()).add(value)
     return values
+
+
+def _assigned(text: str, line: int, scope: str) -> list[Fact]:
+    """Settings such as `GBS=512` within a heading."""
+    facts: list[Fact] = []
+    for found in _PAIR.finditer(text):
+        field = _file()["keys"].get(re.sub(r"[^a-z]", "", found["key"].lower()))
+        typed = _typed(field, found["value"], text, line) if field else None
+        facts += [replace(fact, scope=scope) for fact in typed or []]
+    return facts
 
 
 def _denies(value: str, other: str) -> bool:

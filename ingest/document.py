@@ -225,12 +225,15 @@ class _Reader:
 
 def resolve(facts: Sequence[Fact], name: str, size: float | None) -> Fact | None:
     """The strongest fact of a field that holds for rows of `size` (1e9 parameters; None: any)."""
-    for fact in reversed(facts):
-        if fact.field == name and (
-            fact.only_size is None or size is None or fact.only_size == size
-        ):
-            return fact
-    return None
+    holding = [
+        fact
+        for fact in reversed(facts)
+        if fact.field == name and (fact.only_size is None or size is None or fact.only_size == size)
+    ]
+    if name == "recompute" and holding and holding[0].scope == "formula":
+        # Words say what a formula only implies.
+        return next((fact for fact in holding if fact.scope != "formula"), holding[0])
+    return holding[0] if holding else None
 
 
 def stated(

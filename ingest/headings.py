@@ -142,6 +142,21 @@ def _per(column: Column, scope: str) -> Column | None:
     return replace(columns()[other], unit=column.unit) if other else None
 
 
+def unread_results(headings: Sequence[str]) -> list[str]:
+    """Headings of results that say something of their own: `Sec/it (fp16)`, `TFLOP/s/node`."""
+    pairs = zip(headings, columns_of(headings), strict=True)
+    return [heading for heading, column in pairs if column is None and _is_result(heading)]
+
+
+def _is_result(heading: str) -> bool:
+    parts = (_UNIT.sub("", heading), re.split(r"[,(\[]", heading)[0], heading.rpartition("/")[0])
+    for text in parts:
+        name = _named(text) if text.strip() else None
+        if name and columns()[name].role == "result":
+            return True
+    return False
+
+
 def is_benchmark(headings: Sequence[str]) -> bool:
     """At least two known headings, of which one is topology or batch."""
     roles = [column.role for column in columns_of(headings) if column]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..schema.arrow import to_arrow
-from ..schema.ledger import Ledger, read_ledger
+from ..schema.ledger import Known, Ledger, read_ledger
 from ..schema.rows import Rows
 from ..schema.store import Load, store
 from ..schema.warehouse import LOCK_TIMEOUT_S, Warehouse, open_read, open_write, require_folder
@@ -178,13 +178,23 @@ class _Reading:
         read = read_file(path, sha256, size, plan.source_id, self.formats)
         if read.kind is None:
             self.summary.skipped.append(uri)
-            return None
+            return self._withdrawn(plan, size)
         tables = to_arrow(read.rows)
         self.ledger.note(plan)
         self.summary.changed += plan.generation > 1
         _count(self.summary, uri, read.rows)
         self.summary.tables_other += read.coverage.tables_other if read.coverage else 0
         return Load(plan, size, tables)
+
+    def _withdrawn(self, plan: Known, size: int) -> Load | None:
+        """An empty generation for a file that held something before; None for any other."""
+        present = self.ledger.newest(plan.uri)
+        if present is None or present.source_id != plan.source_id:
+            return None
+        message = "it holds no log or benchmark table any more: what it held is no longer shown"
+        self.summary.warnings.append(Warning(plan.uri, None, "withdrawn", message))
+        self.ledger.note(plan)
+        return Load(plan, size, {})
 
 
 def _count(summary: Summary, uri: str, rows: Rows) -> None:

@@ -12,12 +12,12 @@ from .cells import Cell, parse_cell
 from .context import Fact
 from .document import FoundTable, stated
 from .footnotes import Footnotes
-from .headings import Column, columns_of
+from .headings import Column, columns_of, unread_results
 from .markdown import Table, TableRow
 from .results import Habits, Result, habits_of, results
 from .row import AROUND, MODEL, TOPOLOGY, PublishedRow
 from .secrets import REDACTED, is_secret_name, redact
-from .status import flags_of, status_of
+from .status import flags_of, rough, status_of
 
 
 @dataclass(slots=True)
@@ -35,6 +35,10 @@ class RowReader:
         table = _without_secrets(found.table)
         found = replace(found, table=table)
         columns = _columns(found)
+        unread = unread_results(table.header.cells) if found.number is not None else []
+        for heading in unread:
+            message = f"the column {heading!r} is kept, and read as no measurement we know"
+            self.rows.warn("unread_column", message, table.header.line)
         table_id = self._id("table", table.header.cells)
         self._add_table(found, table_id, columns, form)
         if found.number is None:
@@ -44,7 +48,7 @@ class RowReader:
         habits = habits_of([cells for _, cells in read], columns)
         for number, (row, cells) in enumerate(read, 1):
             self._add_cells(table_id, number, row, cells, columns)
-            self._add_run(table_id, number, row, cells, columns, found.facts, habits)
+            self._add_run(table_id, number, row, cells, columns, found.facts, habits, bool(unread))
 
     def _id(self, kind: str, cells: Sequence[str]) -> str:
         """An identity that outlives changes elsewhere: the text, and which of its kind it is."""
@@ -122,13 +126,16 @@ class RowReader:
         columns: Sequence[Column | None],
         facts: Sequence[Fact],
         habits: Habits,
+        unread: bool,
     ) -> None:
         by_name = {c.name: cell for cell, c in zip(cells, columns, strict=False) if c}
         own_size = by_name["size"].value if "size" in by_name else None
-        around = stated(facts, self.everywhere, AROUND - set(by_name), own_size)
+        counted = {"nodes", "devices", "ranks"} & set(by_name)
+        names = AROUND if counted else AROUND | {"nodes", "dp"}
+        around = stated(facts, self.everywhere, names - set(by_name), own_size)
         read = PublishedRow(row.line, cells, by_name, around)
         measured = list(results(cells, columns, habits))
-        status = status_of(by_name, columns, measured, self.footnotes)
+        status = status_of(by_name, columns, measured, self.footnotes, unread)
         run_id = self._id("row", row.cells)
         self.rows.add(
             "runs",
@@ -142,6 +149,7 @@ class RowReader:
             model=read.model(),
             params_b=read.params_b(),
             params_stated=read.params_stated(),
+            vocab_label=read.word("vocab_label"),
             **{name: read.integer(name) for name in MODEL},
             framework=read.word("framework"),
             device=read.word("device"),
@@ -165,7 +173,7 @@ class RowReader:
         self, run_id: str, read: PublishedRow, measured: Sequence[Result], facts: Sequence[Fact]
     ) -> None:
         for result in measured:
-            flags = sorted(self.footnotes.flags(result.marks))
+            flags = sorted(self.footnotes.flags(result.marks) | rough(result.raw))
             fields = asdict(result) | {"marks": list(result.marks)}
             self.rows.add("measurements", run_id=run_id, line=read.line, flags=flags, **fields)
         for name, (value, kind, line) in read.env(facts).items():

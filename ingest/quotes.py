@@ -14,7 +14,7 @@ from .quoted import read_quoted
 from .row import MODEL
 from .sizes import parse_size
 
-_WORDS = ("device", "dtype", "framework", "recompute")
+_WORDS = ("device", "dtype", "framework", "recompute", "vocab_label")
 _TOPOLOGY = ("nodes", "dp", "tp", "pp", "cp", "ep", "mbs", "zero_stage", "devices_per_node")
 _OF_THE_RUN = ("train_iters",)
 

@@ -18,7 +18,7 @@ TOPOLOGY = (
 # Text around a table may speak of these; nodes, devices and DP are the table's own matter.
 AROUND = frozenset((
     *MODEL, "tp", "pp", "cp", "ep", "mbs", "gbs", "zero_stage", "devices_per_node", "size",
-    "params_b", "device", "dtype", "framework", "recompute",
+    "params_b", "device", "dtype", "framework", "recompute", "vocab_label",
 ))  # fmt: skip
 _YES_OR_NO = (0.0, 1.0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,8 @@ from .endings import failure_of, risk_of
 from .footnotes import Footnotes
 from .headings import Column
 from .results import Result
+
+_ROUGH = re.compile(r"^\s*[~≈]|\best(?:\.|imated?\b)", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +30,12 @@ def status_of(
     columns: Sequence[Column | None],
     results: Sequence[Result],
     footnotes: Footnotes,
+    unread: bool = False,
 ) -> Status:
-    """The status of a row; a failure in the notes does not undo a measured speed."""
+    """The status of a row; a failure in the notes does not undo a measured speed.
+
+    `unread`: the table has a result that its heading does not name well enough.
+    """
     told = [(name, cell, kind) for name, cell in by_name.items() if (kind := _told(name, cell))]
     cells = [item for item in told if item[0] != "notes"]
     speed = any(result.metric != "memory" for result in results)
@@ -41,6 +48,8 @@ def status_of(
         if failed := footnotes.failure(mark):
             kind, legend = failed
             return Status(kind, f"{mark} {legend.detail['text']}", legend.line)
+    if unread:
+        return Status("not_run", "its result column is not read")
     if any(column and column.role in ("result", "remark") for column in columns):
         return Status("not_run", "no measured cell")
     return Status("not_run", "a plan: the table has no result column", kind="planned")
@@ -53,6 +62,7 @@ def flags_of(
     marks = [mark for cell in cells for mark in cell.marks]
     flags = footnotes.flags(marks)
     flags |= {f"{failed[0]}_noted" for mark in marks if (failed := footnotes.failure(mark))}
+    flags |= {flag for cell in cells if cell.kind == "number" for flag in rough(cell.raw)}
     flags |= {risk for cell in cells if cell.kind == "text" and (risk := risk_of(cell.raw))}
     missing = [column for column in columns[len(cells) :] if column and column.role != "remark"]
     if missing or len(cells) > len(columns):
@@ -60,6 +70,11 @@ def flags_of(
     if any(cell.misfit for cell in cells):
         flags.add("misfit")
     return sorted(flags)
+
+
+def rough(raw: str) -> set[str]:
+    """`estimated`, where a cell itself says that its number is one."""
+    return {"estimated"} if _ROUGH.search(raw) else set()
 
 
 def _told(name: str, cell: Cell) -> str | None:

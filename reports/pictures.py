@@ -76,6 +76,11 @@ def draw(
     scaled = _series(_FINE, dict(list(scaling.items())[:MOST_SERIES]), count, systems)
     alone = [row for key, found in groups.items() if key not in scaling for row in found]
     loose = _series(*_groups(alone, max(3, MOST_SERIES - len(scaled))), count, systems)
+    taken = {one.name for one in scaled}
+    loose = [
+        replace(one, name=f"{one.name}, other settings") if one.name in taken else one
+        for one in loose
+    ]
     many = scaled + [replace(one, joined=False) for one in loose]
     efficiency = [chart.relative_to_smallest(one) for one in scaled]
     if many:

@@ -76,8 +76,10 @@ def tsv(columns: Sequence[str], rows: Rows) -> str:
 
 
 def json(columns: Sequence[str], rows: Rows) -> str:
-    """A list with one object a row; what is not a number or not known is null."""
-    objects = [dict(zip(columns, map(plain, row), strict=True)) for row in rows]
+    """A list with one object a row; not a number or not known is null, a second `a` is `a_1`."""
+    names = [f"{name}_{columns[:at].count(name)}" if name in columns[:at] else name
+             for at, name in enumerate(columns)]  # fmt: skip
+    objects = [dict(zip(names, map(plain, row), strict=True)) for row in rows]
     lines = (_json.dumps(each, ensure_ascii=False, allow_nan=False) for each in objects)
     return "[\n" + ",\n".join(f"  {line}" for line in lines) + "\n]\n" if objects else "[]\n"
 

@@ -262,12 +262,17 @@ def test_a_remark_in_japanese() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["**132.71**", "*132.71*", "`132.71`", "__132.71__", "_132.71_", "~~132.71~~", "**`132.71`**"],
+    ["**132.71**", "*132.71*", "`132.71`", "__132.71__", "_132.71_", "**`132.71`**"],
 )
 def test_dressed_numbers(text: str) -> None:
     cell = read("TFLOPs", text)
     assert (cell.kind, cell.value, cell.raw) == ("number", 132.71, text)
     assert cell.rebuilt() == text
+
+
+def test_a_number_that_is_struck_out_is_none() -> None:
+    cell = read("TFLOPs", "~~132.71~~")
+    assert (cell.kind, cell.misfit, cell.rebuilt()) == ("misfit", "struck out", "~~132.71~~")
 
 
 def test_line_breaks_in_a_cell() -> None:

@@ -300,3 +300,16 @@ def test_another_reading_has_another_version(root: Path) -> None:
         digest.update(json.dumps(tables, sort_keys=True, default=str).encode())
     recorded = (root / "tests" / "gold" / "reading.txt").read_text("utf-8").split()
     assert recorded == [str(source.PARSER_VERSION), digest.hexdigest()[:16]]
+
+
+def test_what_a_document_no_longer_holds_is_not_shown(tmp_path: Path, db: Path) -> None:
+    page = tmp_path / "a.md"
+    page.write_text(table("4 | 1.3B | 1 | 4 | 1 | 1 | 1024 | 100.5 | 0.86"))
+    ingest([page], db)
+    page.write_text("# 1.3B\n\nWithdrawn: the numbers were wrong.\n")
+    assert [warning.code for warning in ingest([page], db).warnings] == ["withdrawn"]
+    assert runs_by_file(db) == {}
+    assert ingest([page], db).known == 1, "once is enough"
+    page.write_text(table("4 | 1.3B | 1 | 4 | 1 | 1 | 1024 | 99.5 | 0.87"))
+    ingest([page], db)
+    assert runs_by_file(db) == {"a.md": 1}

@@ -123,6 +123,59 @@ def test_clocks_in_settings(tmp_path: Path, cell: str, ghz: str) -> None:
     check(run, settings={"clock_ghz": ghz})
 
 
+def test_a_result_that_no_column_is_for_is_told(tmp_path: Path) -> None:
+    text = """\
+| GPUs | TP | MBS | Sec/it (fp16) | Sec/it (bf16) |
+|--|--|--|--|--|
+| 64 | 8 | 4 | 12.5 | 11.5 |
+"""
+    ((run,), summary) = read(text, tmp_path)
+    check(run, kind="measured", status="not_run", step_time_s=None)
+    assert [warning.code for warning in summary.warnings] == ["unread_column"] * 2
+
+
+@pytest.mark.parametrize(
+    ("before", "heading", "cell"),
+    [
+        ("", "GPUs per node", "8"),
+        ("Each node has 8 A100 GPUs.\n\n", "MBS", "1"),
+    ],
+)
+def test_devices_of_a_node(tmp_path: Path, before: str, heading: str, cell: str) -> None:
+    head = f"| Nodes | {heading} | TP | GBS | Sec/it |\n|--|--|--|--|--|\n"
+    text = f"{before}{head}| 8 | {cell} | 8 | 512 | 10.0 |\n"
+    ((run,), _) = read(text, tmp_path)
+    check(run, devices_per_node=8, devices=64, world_size=64)
+
+
+def test_settings_in_a_heading(tmp_path: Path) -> None:
+    table = "| GPUs | TP | Sec/it |\n|--|--|--|\n| 8 | 8 | 10.0 |\n"
+    heading = "# GPT 13B, GBS=512, NLAYERS=40, NHIDDEN=5120, VOCAB=250k, Sequence Length=2048"
+    ((run,), _) = read(f"{heading}\n\n{table}", tmp_path)
+    check(run, params_b=13.0, gbs=512, layers=40, hidden=5120, seq_len=2048)
+
+
+def test_words_say_more_than_a_formula(tmp_path: Path) -> None:
+    table = "| GPUs | TP | Sec/it |\n|--|--|--|\n| 8 | 8 | 10.0 |\n"
+    formula = "`perl -le '$gbs=512; $seqlen=2048; print $ms*4*2*$seqlen*$gbs / $sp'`"
+    heading = "# 13B without activation checkpointing"
+    ((run,), _) = read(f"{heading}\n\n{table}\n{formula}\n", tmp_path)
+    check(run, recompute="none", gbs=512)
+
+
+def test_replicas_above_a_table_that_counts_nothing(tmp_path: Path) -> None:
+    table = "| MBS | TP | Sec/it |\n|--|--|--|\n| 8 | 8 | 10.0 |\n"
+    text = f"# 13B\n\n- 20 nodes, 2 replicas\n\n{table}"
+    ((run,), _) = read(text, tmp_path)
+    check(run, nodes=20, dp=2)
+
+
+@pytest.mark.parametrize("cell", ["~10", "11.5 (est.)"])
+def test_cells_that_estimate(tmp_path: Path, cell: str) -> None:
+    ((run,), _) = read(f"| GPUs | TP | Sec/it |\n|--|--|--|\n| 8 | 8 | {cell} |\n", tmp_path)
+    check(run, flags=["estimated"])
+
+
 HOSTILE = {
     "superscript": "NHIDDEN=²\n\n",
     "long number": f"Sequence length {'9' * 5000}\n\n",

@@ -18,6 +18,11 @@ CREATE OR REPLACE MACRO label_params_b(t) AS (
                                 ['whole', 'unit', 'rest']) AS d)
 );
 
+-- A count as people round it: 250k -> 250000.
+CREATE OR REPLACE MACRO rounded_count(t) AS
+    CAST(try_cast(regexp_extract(t, '^(\d+(?:\.\d+)?)[kKmM]$', 1) AS DOUBLE)
+        * CASE lower(right(t, 1)) WHEN 'k' THEN 1e3 ELSE 1e6 END AS BIGINT);
+
 -- A quotient by a positive number; else NULL, never inf or nan.
 CREATE OR REPLACE MACRO per(a, b) AS
     CASE WHEN b > 0 AND isfinite(b) AND isfinite(a / b) THEN a / b END;
@@ -33,7 +38,7 @@ CREATE OR REPLACE MACRO per(a, b) AS
 -- configurations.nodes: nodes as stated, else devices / devices per node
 -- configurations.devices: devices as stated, else nodes x devices per node
 -- configurations.procs_per_node: as stated, else devices per node (stated or divided), else what most rows of the table multiply out to, else 1 where TP x PP divides the nodes
--- configurations.vocab_used: vocabulary in tokens, as stated, else GPT-2's 50257 padded (V1)
+-- configurations.vocab_used: vocabulary in tokens, as stated, also if rounded, else GPT-2's 50257 padded (V1)
 -- configurations.vocab_assumed: whether the source states no vocabulary
 -- configurations.dense: whether nothing says that the model is a mixture of experts (F5 holds for dense models alone)
 -- configurations.plain_mlp: whether formulas for an MLP of 4h without gate hold (F1 to F7, P1)
@@ -71,8 +76,8 @@ WITH stated AS (
                  CASE WHEN s.devices % nullif(s.nodes, 0) = 0 THEN s.devices // nullif(s.nodes, 0) END, i.implied_per_node,
                  CASE WHEN coalesce(s.nodes % nullif(s.tp::HUGEINT * s.pp * coalesce(s.cp, 1), 0) = 0, s.nodes IS NOT NULL)
                       THEN 1 END) AS procs_per_node,
-        coalesce(s.vocab, v1(50257, coalesce(s.tp, 1))) AS vocab_used,
-        s.vocab IS NULL AS vocab_assumed,
+        coalesce(s.vocab, rounded_count(s.vocab_label), v1(50257, coalesce(s.tp, 1))) AS vocab_used,
+        s.vocab IS NULL AND rounded_count(s.vocab_label) IS NULL AS vocab_assumed,
         -- `Mixtral-8x7B`, `Qwen3-30B-A3B` and `2.7B-MoE` are labels of mixtures of experts.
         coalesce(s.experts, 1) <= 1 AND coalesce(s.ep, 1) <= 1
             AND NOT coalesce(regexp_matches(s.model, '(?i)moe|mixtral|\d\s?x\s?\d+(\.\d+)?[BM]|-A\d+(\.\d+)?[BM]'), false) AS dense,
