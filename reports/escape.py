@@ -12,10 +12,12 @@ UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 
 # What CommonMark and GitHub would read as HTML, an entity, a link or an image. Each pattern
 # matches the one character that a backslash makes plain.
-HTML = r"<(?=[A-Za-z/!?]|[^\s<>]*@)|&(?=#\d+;|#[xX][\da-fA-F]+;|[A-Za-z][A-Za-z\d]*;)"
+TAG = r"<(?=[A-Za-z/!?]|[^\s<>]*@)"
+HTML = rf"{TAG}|&(?=#\d+;|#[xX][\da-fA-F]+;|[A-Za-z][A-Za-z\d]*;)"
 LINK = r"\](?=[(\[])|(?i:(?<=http)|(?<=https)|(?<=ftp)):(?=//)|(?i:(?<=\bwww))\.(?=\S)"
 PUNCTUATION = r"[!-/:-@\[-`{-~]"
 INLINE = re.compile(rf"(?P<kept>\\{PUNCTUATION})|(?P<ticks>`+)|(?:{HTML}|{LINK})")
+STOOD = re.compile(rf"(?P<kept>\\{PUNCTUATION})|(?P<ticks>`+)|(?:{TAG}|{LINK})")
 PIPE = re.compile(r"(?P<kept>\\[\\|])|\|")
 LAST_BACKSLASHES = re.compile(r"\\+$")
 LINE_END_BACKSLASH = re.compile(r"(?<!\\)((?:\\\\)*)\\$", re.MULTILINE)
@@ -45,6 +47,15 @@ def markdown_cell(text: str | None) -> str:
     cell = PIPE.sub(lambda found: found["kept"] or r"\|", _inline(line))
     # A last backslash could escape the pipe that closes the cell; two of them show as one.
     return LAST_BACKSLASHES.sub(lambda found: "&#92;" * ((len(found[0]) + 1) // 2), cell)
+
+
+def stood_cell(text: str | None) -> str:
+    """The text of a cell of a markdown table, as it stood: entities too, and a last backslash.
+
+    For tables whose cells are padded with a blank, which no backslash escapes.
+    """
+    line = LINE_BREAK.sub(" ", _writable(text))
+    return PIPE.sub(lambda found: found["kept"] or r"\|", _inline(line, STOOD))
 
 
 def markdown_text(text: str | None) -> str:
@@ -89,10 +100,10 @@ def _writable(text: str | None) -> str:
     return OTHER_BREAK.sub(" ", UNWRITABLE.sub("\ufffd", text or ""))
 
 
-def _inline(text: str) -> str:
+def _inline(text: str, pattern: re.Pattern[str] = INLINE) -> str:
     """The text without HTML, links and images; code spans stay as they are."""
     parts, at = [], 0
-    while found := INLINE.search(text, at):
+    while found := pattern.search(text, at):
         parts.append(text[at : found.start()])
         at = found.end()
         if found["ticks"]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..ingest.pieces import format_pieces
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
-from .escape import markdown_cell, visible
+from .escape import stood_cell, visible
 from .layout import pipe_table
 from .selection import source_named
 
@@ -66,6 +66,6 @@ def _table(
     header = [*headings, *[""] * (width - len(headings))]
     full = [[*cells, *[""] * (width - len(cells))] for cells in rows.values()]
     sides = [*alignment, *["none"] * (width - len(alignment))][:width]
-    body = [[markdown_cell(cell) for cell in cells] for cells in full]
-    markdown = visible(pipe_table([markdown_cell(name) for name in header], body, sides)) + "\n"
+    body = [[stood_cell(cell) for cell in cells] for cells in full]
+    markdown = visible(pipe_table([stood_cell(name) for name in header], body, sides)) + "\n"
     return Regenerated(markdown, tuple(missed), tuple(header), tuple(map(tuple, full)))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .escape import markdown_cell
+from .escape import stood_cell
 from .format import significant
 from .layout import Markdown, italic, pipe_table
 
@@ -63,7 +63,7 @@ def _sweep(table: Row, rows: Sequence[Row], context: Sequence[Row]) -> Sweep:
     empty = tuple(row for row in rows if not _has_result(row))
     lifted = _common(table["columns"], shown)
     places = [place for place in range(len(table["headings"])) if place not in lifted]
-    header = [markdown_cell(table["headings"][place]) for place in places]
+    header = [stood_cell(table["headings"][place]) for place in places]
     alignment = ["left" if table["columns"][place] in _LEFT else "right" for place in places]
     computed = any(row["model_tflops"] is not None and not row["left_out"] for row in shown)
     body = [_body_row(row, places, table, computed) for row in shown]
@@ -125,7 +125,7 @@ def _raw(row: Row, place: int) -> str:
 def _body_row(row: Row, places: Sequence[int], table: Row, computed: bool) -> list[str]:
     columns, headings = table["columns"], table["headings"]
     cells = [_cell(row, place, columns[place], headings[place]) for place in places]
-    surplus = [markdown_cell(cell["raw"]) for cell in row["cells"][len(columns) :]]
+    surplus = [stood_cell(cell["raw"]) for cell in row["cells"][len(columns) :]]
     if surplus:
         cells[-1] = " ".join([cells[-1], *surplus])
     if computed:
@@ -139,5 +139,5 @@ def _cell(row: Row, place: int, name: str, heading: str) -> str:
     cell = row["cells"][place]
     in_pflops = name == "agg_pflops" and "p" in heading.lower().partition("flop")[0]
     if in_pflops and cell["kind"] == "missing" and not row["left_out"]:
-        return italic(significant(row["documented_aggregate"], 3)) or markdown_cell(cell["raw"])
-    return markdown_cell(cell["raw"]) + (_WARN if cell["misfit"] else "")
+        return italic(significant(row["documented_aggregate"], 3)) or stood_cell(cell["raw"])
+    return stood_cell(cell["raw"]) + (_WARN if cell["misfit"] else "")

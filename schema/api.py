@@ -157,7 +157,18 @@ class Bench:
             values.append([run] if isinstance(run, str) else list(run))
         # On a line of its own: a comment at the end of the condition ends there.
         given = f"AND (\n{where}\n)" if where else ""
-        return self.sql(f"SELECT * FROM {view} WHERE {condition} {given} ORDER BY {order}", values)
+        import duckdb  # `import bench` alone does not load it
+
+        query = f"SELECT * FROM {view} WHERE {condition} {given} ORDER BY {order}"
+        try:
+            return self.sql(query, values)
+        except duckdb.Error as error:
+            if where is None:
+                raise
+            hint = f"columns of {view}: docs/warehouse.md"
+            raise BenchError(
+                f"the condition {where!r} cannot be used", why=str(error).splitlines()[0], hint=hint
+            ) from error
 
 
 def _frame(warehouse: Warehouse, query: str, parameters: object) -> pd.DataFrame:

@@ -110,3 +110,9 @@ def test_every_call_is_in_the_documentation(root: Path) -> None:
     calls = [name for name in vars(Bench) if name[0] != "_" and name != "close"]
     assert all(f"w.{name}(" in text for name in calls)
     assert all(f"bench.{name}(" in text for name in bench.__all__)
+
+
+def test_a_condition_that_cannot_be_used(db: Path) -> None:
+    with pytest.raises(BenchError, match="cannot be used") as error:
+        bench.open(db).runs("no_such_column = 1")
+    assert "no_such_column" in str(error.value)

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from bench.reports.escape import FILTERS, csv_cell, html, markdown_cell, markdown_text, terminal
+from bench.reports.escape import (
+    FILTERS,
+    csv_cell,
+    html,
+    markdown_cell,
+    markdown_text,
+    stood_cell,
+    terminal,
+)
 
 MARKDOWN = MarkdownIt("commonmark").enable("table").enable("strikethrough")
 PIECES = st.sampled_from(
@@ -80,6 +88,22 @@ def test_a_cell_renders_as_its_text(text: str) -> None:
     assert [token.type for token in tokens].count("td_open") == 2
     assert {token.type for token in inline_tokens(tokens)} <= HARMLESS
     assert shown(tokens) == f"hk{plain(text)}end"
+
+
+@given(TEXTS)
+@example("2&times;4, a&nbsp;b")
+@example("C:\\tmp\\")
+@example("&#60;b&#62;")
+def test_a_cell_that_stood_is_as_harmless(text: str) -> None:
+    """Also where entities stand: they show a character, and make no tag, link or image."""
+    tokens = MARKDOWN.parse(f"|h|k|\n|---|---|\n| {stood_cell(text)} | end |\n")
+    assert [token.type for token in tokens].count("td_open") == 2
+    assert {token.type for token in inline_tokens(tokens)} <= HARMLESS
+
+
+@pytest.mark.parametrize("text", ["2&times;4, a&nbsp;b", "C:\\tmp\\", "a \\| b", "47.0 *"])
+def test_a_cell_stands_as_it_stood(text: str) -> None:
+    assert stood_cell(text) == text
 
 
 @given(TEXTS)
