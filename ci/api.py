@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import time
 import urllib.error
@@ -32,7 +33,11 @@ class GitHubApi:
 
     def head_of(self, number: int) -> str:
         """The commit that a pull request ends with."""
-        return str(self._call("GET", f"pulls/{number}")["head"]["sha"])
+        head = self._object("GET", f"pulls/{number}").get("head")
+        sha = head.get("sha") if isinstance(head, dict) else None
+        if not isinstance(sha, str):
+            raise ApiError(0, f"GET pulls/{number}: the answer names no commit")
+        return sha
 
     def upsert(self, number: int, marker: str, body: str, *, create: bool) -> tuple[str, str]:
         """Write the comment that begins with the marker: what was done, and where it is.
@@ -47,23 +52,34 @@ class GitHubApi:
             if text.replace("\r\n", "\n").strip() == body.strip():
                 return "unchanged", url
             try:
-                made = self._call("PATCH", f"issues/comments/{int(comment['id'])}", {"body": body})
+                made = self._object("PATCH", f"issues/comments/{comment.get('id')}", {"body": body})
             except ApiError as error:
-                if error.status in (403, 404) and comment.get("user", {}).get("type") != "Bot":
+                user = comment.get("user")
+                ours = isinstance(user, dict) and user.get("type") == "Bot"
+                if error.status in (403, 404) and not ours:
                     continue  # somebody else has copied our marker
                 raise
             return "updated", str(made.get("html_url") or url)
         if not create:
             return "not needed", ""
-        made = self._call("POST", f"issues/{number}/comments", {"body": body})
+        made = self._object("POST", f"issues/{number}/comments", {"body": body})
         return "written", str(made.get("html_url") or "")
 
     def _comments(self, number: int) -> Iterator[dict[str, Any]]:
         for page in range(1, MOST_PAGES + 1):
-            found = self._call("GET", f"issues/{number}/comments?per_page={PAGE}&page={page}")
+            path = f"issues/{number}/comments?per_page={PAGE}&page={page}"
+            found = self._call("GET", path)
+            if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+                raise ApiError(0, f"GET {path}: the answer is no list of comments")
             yield from found
             if len(found) < PAGE:
                 return
+
+    def _object(self, method: str, path: str, data: object = None) -> dict[str, Any]:
+        made = self._call(method, path, data)
+        if not isinstance(made, dict):
+            raise ApiError(0, f"{method} {path}: the answer is no object")
+        return made
 
     def _call(self, method: str, path: str, data: object = None) -> Any:  # Any: JSON
         for attempt in range(1, ATTEMPTS + 1):
@@ -93,8 +109,8 @@ class GitHubApi:
                 return json.loads(answer.read() or b"{}")
         except urllib.error.HTTPError as error:
             raise ApiError(error.code, f"{method} {path}: {error.code} {_said(error)}") from error
-        except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
-            reason = getattr(error, "reason", error)
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", None) or repr(error)
             raise ApiError(0, f"{method} {path}: {reason}") from error
         except ValueError as error:
             raise ApiError(0, f"{method} {path}: the answer is not JSON") from error

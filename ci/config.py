@@ -8,6 +8,7 @@ from pathlib import Path
 from ..schema.errors import BenchError
 from ..terminal.messages import say
 from ..terminal.settings import find_file, read_file
+from .pages import matching
 
 
 def validate(files: Sequence[Path]) -> None:
@@ -17,10 +18,12 @@ def validate(files: Sequence[Path]) -> None:
         raise BenchError("there is no bench.toml here", hint="bench works without one as well")
     for file in found:
         settings = read_file(file)
-        for path in (*settings.sources, *filter(None, [settings.templates])):
+        for path in (*settings.sources, *filter(None, [settings.templates, settings.formats])):
             if not path.exists():
                 raise BenchError(
                     f"{path} does not exist", why="bench.toml names it", where=str(file),
                     hint="paths are relative to bench.toml",
                 )  # fmt: skip
+        for pattern in settings.pages:
+            matching(file.parent, pattern)
         say(f"{file}: fine")

@@ -39,7 +39,8 @@ class Job:
 
     @property
     def pull_request(self) -> int | None:
-        number = (self.event.get("pull_request") or {}).get("number")
+        asked = self.event.get("pull_request")
+        number = asked.get("number") if isinstance(asked, dict) else None
         return number if isinstance(number, int) else None
 
 
@@ -51,6 +52,9 @@ def read_job(environment: Mapping[str, str]) -> Job:
     except (OSError, ValueError) as error:
         raise BenchError("the event cannot be read", why=str(error), where=str(path),
                          hint="GITHUB_EVENT_PATH names a JSON file") from error  # fmt: skip
+    if not isinstance(event, dict):
+        raise BenchError("the event cannot be read", why="it is no JSON object", where=str(path),
+                         hint="GITHUB_EVENT_PATH names a JSON file")  # fmt: skip
     summary = environment.get("GITHUB_STEP_SUMMARY")
     ref = environment.get("GITHUB_BASE_REF")
     return Job(
@@ -185,7 +189,8 @@ def _post(job: Job, settings: Settings, saved: Path) -> int:
     if type(number) is not int or type(body) is not str or not body.startswith(mark):
         raise BenchError("the saved comment is not one of ours", where=str(saved),
                          hint="bench ci github --save FILE writes one")  # fmt: skip
-    ran_for = (job.event.get("workflow_run") or {}).get("head_sha")
+    run = job.event.get("workflow_run")
+    ran_for = run.get("head_sha") if isinstance(run, dict) else None
     try:
         head = GitHubApi(job.api, job.repository, job.token).head_of(number)
     except ApiError as error:

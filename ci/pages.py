@@ -72,7 +72,7 @@ def find_pages(named: Sequence[Path]) -> list[Path]:
     settings = read_settings()
     if settings.pages and settings.file:
         folder = settings.file.parent
-        found = {path for pattern in settings.pages for path in folder.glob(pattern)}
+        found = {path for pattern in settings.pages for path in matching(folder, pattern)}
         return [_near(path) for path in sorted(found) if path.is_file()]
     tracked = _git("ls-files", "-z", "--", "*.md", "*.markdown")
     names = tracked.split("\0") if tracked is not None else map(str, Path().glob("*.md"))
@@ -242,3 +242,15 @@ def _git(*words: str) -> str | None:
 
 __all__ = ["Page", "difference", "examine", "find_pages", "refuse_errors",
            "require_regions", "write"]  # fmt: skip
+
+
+def matching(folder: Path, pattern: str) -> list[Path]:
+    """The files of one entry of `pages` in bench.toml; raises BenchError when it can name none."""
+    if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
+        raise BenchError(f"pages: {pattern!r} leads out of the folder of bench.toml",
+                         hint="patterns are relative to bench.toml: docs/**/*.md")  # fmt: skip
+    found = sorted(folder.glob(pattern))
+    if not found and not set("*?[") & set(pattern):
+        raise BenchError(f"pages: {pattern!r} does not exist", where=str(folder / pattern),
+                         hint="paths are relative to bench.toml")  # fmt: skip
+    return found

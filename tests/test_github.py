@@ -31,6 +31,7 @@ class Hub:
     comments: list[dict[str, Any]] = field(default_factory=list)
     head: str = "abc"
     fail: list[int] = field(default_factory=list)  # the next answers
+    raw: bytes = b""  # sent instead of any answer
     asked: list[str] = field(default_factory=list)
     bodies: list[str] = field(default_factory=list)
 
@@ -52,6 +53,9 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
             length = int(self.headers.get("Content-Length") or 0)
             sent = json.loads(self.rfile.read(length)) if length else {}
             state.asked.append(f"{self.command} {self.path}")
+            if state.raw:
+                self.wfile.write(state.raw)
+                return None
             if self.headers["Authorization"] != f"Bearer {TOKEN}":
                 return self.answer(401, {"message": "Bad credentials"})
             if state.fail:
@@ -234,6 +238,39 @@ def test_a_server_that_stumbles_once(folder: Path, hub: Hub) -> None:
     hub.fail = [502, 503]
     run(folder)
     assert len(hub.comments) == 1
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nConnection: close\r\n"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        HEAD + b"\r\nnull",
+        HEAD + b'\r\n{"message": "x"}',
+        HEAD + b"\r\n[7]",
+        HEAD + b"Content-Length: 99\r\n\r\n[",
+        b"what is this\r\n\r\n",
+    ],
+)
+def test_answers_that_make_no_sense_never_fail_the_job(folder: Path, hub: Hub, raw: bytes) -> None:
+    assert quick(folder, "report", "--update").code == 0
+    hub.raw = raw
+    done = run(folder)
+    assert done.code == 0, done.text
+    assert done.out.splitlines()[-1].startswith("::warning title=bench::comment not written: GET ")
+
+
+@pytest.mark.parametrize("event", ["null", "[]", '{"pull_request": "a"}'])
+def test_an_event_that_makes_no_sense(
+    folder: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch, event: str
+) -> None:
+    path = folder / "event.json"
+    path.write_text(event)
+    monkeypatch.setenv("GITHUB_EVENT_PATH", str(path))
+    done = run(folder)
+    assert "Traceback" not in done.err and not hub.asked
+    assert "the event cannot be read" in done.err or "no pull request" in done.err
 
 
 def test_a_server_that_is_not_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -360,3 +360,18 @@ def test_the_same_bytes_from_another_process(folder: Path) -> None:
     (folder / "README.md").write_text(DAYS + DAYS.replace("days", "sweep"))
     done = bench(folder, "report", "--update", "README.md", "--from", "sweep.md")
     assert done.code == 0 and (folder / "README.md").read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("pattern", "told"),
+    [
+        ("/etc/*.md", "leads out"),
+        ("../*.md", "leads out"),
+        ("READMEE.md", "does not exist"),
+    ],
+)
+def test_pages_that_bench_toml_cannot_mean(folder: Path, pattern: str, told: str) -> None:
+    (folder / "bench.toml").write_text(f'pages = ["{pattern}"]\n')
+    for command in (["report", "--check"], ["ci", "config"]):
+        done = quick(folder, *command)
+        assert done.code == 2 and told in done.err and "Traceback" not in done.err
