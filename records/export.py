@@ -184,21 +184,33 @@ def _safe(part: str) -> str:
 
 
 def _remove_older(group: Path, made: Mapping[str, Row]) -> int:
-    """Remove records of the runs just written that tell another state of them."""
+    """Remove records of the runs just written that tell another state of them.
+
+    A row of a table that has changed is another run: it goes with the version of its document.
+    """
     written = {(row["run"]["id"], row["source"]["uri"]) for row in made.values()}
-    removed = 0
+    others: dict[Path, tuple[str, str, str]] = {}
     for file in sorted(group.iterdir()):
         if file.name in made or not NAME.fullmatch(file.name):
             continue
         try:
             row = json.loads(file.read_bytes())
-            key = row["run"]["id"], row["source"]["uri"]
+            found = row["run"]["id"], row["source"]["uri"], row["source"]["sha256"]
         except (ValueError, TypeError, KeyError):
             continue
-        if row.get(MARK) and key in written:
-            file.unlink()
-            removed += 1
-    return removed
+        if row.get(MARK):
+            others[file] = found
+    older = {run: (uri, sha256) for run, uri, sha256 in others.values() if (run, uri) in written}
+    documents = {row["source"]["uri"] for row in made.values() if row["source"]["kind"] != "log"}
+    versions = {version for version in older.values() if version[0] in documents}
+    gone = [
+        file
+        for file, (run, uri, sha256) in others.items()
+        if (run, uri) in written or (uri, sha256) in versions
+    ]
+    for file in gone:
+        file.unlink()
+    return len(gone)
 
 
 def _write(file: Path, data: bytes) -> None:

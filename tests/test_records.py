@@ -342,3 +342,12 @@ def test_a_changed_document_replaces_its_records(folder: Path) -> None:
     (folder / "sweep.md").write_text("| Nodes | TP | Sec/it |\n|--|--|--|\n| 99 | 1 | 5.5 |\n")
     done = quick(folder, "sql", count, "sweep.md", "records", "--format", "csv")
     assert int(done.out.split()[1]) == int(before.split()[1]) + 1
+
+
+def test_a_changed_row_leaves_no_record_behind(folder: Path) -> None:
+    for time in ("100.5", "77.7"):
+        (folder / "sweep.md").write_text(table(*ROWS).replace("100.5", time))
+        assert quick(folder, "export", "sweep.md", "--records", "records").code == 0
+    times = {m["value"] for r in all_json(folder / "records") for m in r["measurements"]}
+    assert 77.7 in times and 100.5 not in times
+    assert len(all_json(folder / "records")) == len(ROWS)
