@@ -213,7 +213,7 @@ class _Numbers:
         self.known: dict[tuple[str, str], str] = {}
         self.per_node = "8" if document.name.startswith("002") else "4"
         self.new_per_node = rng.choice(("2", "4") if self.per_node == "8" else ("2", "6", "8"))
-        self.library = rng.choice(("libjemalloc.so", "libmimalloc.so.2"))
+        self.allocator = rng.choice(("libjemalloc.so", "libmimalloc.so.2"))
 
     def of(self, kind: str, old: str, choices: Iterable[str] | None = None) -> str:
         """The new value of an old one, another for each."""
@@ -240,7 +240,7 @@ class _Numbers:
         text = re.sub(r"^(### )(fp16|bf16)$", lambda m: m[1] + _SWAP[m[2]], text)
         text = re.sub(r"(?i)[av](?=100)", lambda m: _DEVICE[m[0]], text)
         text = re.sub(_SIZE, lambda m: self.size(m[0]), text)
-        return text.replace("libtcmalloc.so", self.library)
+        return text.replace("libtcmalloc.so", self.allocator)
 
     def stated(self, kind: str, found: re.Match[str]) -> str:
         """A name and its new value."""
@@ -335,7 +335,7 @@ class _Numbers:
         if "retention_state=0" in text:
             text = text.replace("retention_state=0", "retention_state=1")
             values["env"] = {**values["env"], "retention_state": "1"}
-        return text.replace("libtcmalloc.so", self.library)
+        return text.replace("libtcmalloc.so", self.allocator)
 
     def around(self, grid: Grid, row: Row) -> None:
         """What the row has from headings and lines around it, and what follows from its cells."""
@@ -355,7 +355,7 @@ class _Numbers:
         if values["device"]:
             values["device"] = _DEVICE[values["device"][0]] + values["device"][1:]
         if values["env"].get("LD_PRELOAD"):
-            values["env"] = {**values["env"], "LD_PRELOAD": self.library}
+            values["env"] = {**values["env"], "LD_PRELOAD": self.allocator}
         _count(values, row.classes, int(self.new_per_node))
 
 
