@@ -9,7 +9,8 @@ import pytest
 from bench.ingest.pieces import format_pieces
 from bench.ingest.pipeline import ingest_into
 from bench.schema.warehouse import in_memory
-from tests.perturb import KINDS, Document, load, perturbed
+from tests.perturb import KINDS, perturbed
+from tests.published import Document, load
 from tests.scoring import (
     REQUIRED,
     Expected,
