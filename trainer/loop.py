@@ -108,7 +108,7 @@ def _print_start(options: Options, where: torch.device) -> None:
     versions: dict[str, str | None] = {"torch": torch.__version__, "cuda": torch.version.cuda}
     gpus = []
     if where.type == "cuda":
-        versions["nccl"] = ".".join(map(str, nccl.version()))  # type: ignore[no-untyped-call]
+        versions["nccl"] = ".".join(map(str, nccl.version()))  # type: ignore[no-untyped-call]  # untyped there
         for index in range(torch.cuda.device_count()):
             card = torch.cuda.get_device_properties(index)
             gpus.append(f"{card.name}, {card.total_memory // MB} MB")

@@ -25,7 +25,7 @@ def clean(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _renderer() -> RendererAgg:
-    return RendererAgg(WIDTH, 100, DPI)  # type: ignore[no-untyped-call]
+    return RendererAgg(WIDTH, 100, DPI)  # type: ignore[no-untyped-call]  # untyped there
 
 
 @lru_cache(maxsize=4096)
@@ -33,7 +33,7 @@ def text_width(text: str, size: float) -> float:
     """Pixels that one line of text takes."""
     font = FontProperties(family="DejaVu Sans", size=points(size))
     measure = _renderer().get_text_width_height_descent
-    return float(measure(text, font, ismath=False)[0])  # type: ignore[no-untyped-call]
+    return float(measure(text, font, ismath=False)[0])  # type: ignore[no-untyped-call]  # untyped there
 
 
 def wrapped(text: str, size: float, width: float, lines: int) -> list[str]:
