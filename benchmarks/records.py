@@ -3,7 +3,7 @@
     python benchmarks/records.py [RECORDS]
 
 Once with rows of a published table, once with runs of logs (whose headers are longer): records are
-exported from one of each, and copied under other ids. The limit is 10 s for 5,000.
+exported from one of each, and copied under other ids and lines. The limit is 10 s for 5,000.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def make(scratch: Path, source: Path, count: int) -> Path:
         path.unlink()
     for number in range(count):
         record = known[number % len(known)]
-        record["run"]["id"] = f"{number:012x}"
+        record["run"] |= {"id": f"{number:012x}", "line": number + 1}
         data = content(record)
         (folder / file_name(data)).write_bytes(data)
     return scratch / "records"

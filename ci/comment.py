@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..reports import rowdiff
+from ..reports import rowdiff, rowtable
 from ..reports.escape import markdown_text, visible
 from .pages import Page
 
@@ -23,7 +23,7 @@ def body(pages: Sequence[Page], diff: rowdiff.Diff | None, base: str, comment_id
     if diff is None:
         lines += ["No base to compare with.", ""]
     else:
-        lines += [rowdiff.markdown(diff).rstrip("\n"), "", f"Compared with {markdown_text(base)}."]
+        lines += [rowtable.markdown(diff).rstrip("\n"), "", f"Compared with {markdown_text(base)}."]
     regions = sum(len(page.document.regions) for page in pages)
     stale = [(page, region) for page in pages for region in page.stale]
     errors = [error for page in pages for error in page.errors]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
+import os
 import subprocess
-import tarfile
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ..reports import listing, rowdiff
+from ..reports import listing, rowdiff, rowtable
 from ..reports.selection import Selection, select
 from ..schema.errors import FINE, FOUND, NOTHING_TO_COMPARE, BenchError, NothingRecognised
 from ..schema.warehouse import Warehouse, open_read
@@ -34,14 +33,14 @@ def diff(
     found = against(base, paths, where) if base else between(paths, where)
     form = choose_format(form, output)
     if form is Format.MD:
-        text = rowdiff.markdown(found)
+        text = rowtable.markdown(found)
     elif form is Format.JSON:
         import json
 
-        text = json.dumps(rowdiff.plain(found), ensure_ascii=False, indent=1) + "\n"
+        text = json.dumps(rowtable.plain(found), ensure_ascii=False, indent=1) + "\n"
     else:
-        text = render(rowdiff.columns(found), rowdiff.cells(found), form) if found.changes else ""
-        if form is Format.TABLE and (common := rowdiff.common_words(found)):
+        text = render(rowtable.columns(found), rowtable.cells(found), form) if found.changes else ""
+        if form is Format.TABLE and (common := rowtable.common_words(found)):
             text += f"all: {common}\n"
     emit(text, output, name=f"diff.{form}")
     if form is not Format.MD or output:
@@ -75,17 +74,24 @@ def against(base: str, paths: Sequence[Path], where: str | None = None) -> rowdi
     asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{base}^{{commit}}")
     commit = git(*at, *asked, failed=f"git knows no {base!r} here").strip()
     with tempfile.TemporaryDirectory() as scratch:
-        listed = {name: git(*at, "ls-tree", "--name-only", commit, "--", name) for name in relative}
-        there = [name for name in relative if listed[name] or name == "."]
-        if there:
-            data = git_bytes(*at, "archive", "--format=tar", commit, "--", *there)
-            with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-                archive.extractall(scratch, filter="data")
-        root = Path(scratch)
-        old = [root / name for name in there if (root / name).exists()]
+        root = Path(scratch, "tree")
+        _check_out(top, commit, relative, root)
+        old = [root / name for name in relative if (root / name).exists()]
         before = _rows(old, root / home.resolve().relative_to(top), where) if old else []
         after = _rows([path for path in named if path.exists()], home.resolve(), where)
         return _compared(before, after)
+
+
+def _check_out(top: Path, commit: str, names: Sequence[str], root: Path) -> None:
+    """Write these files of a commit below `root`, as a checkout has them; the index stays as it is.
+
+    `git archive` would leave out what `export-ignore` names.
+    """
+    index = {"GIT_INDEX_FILE": str(root.with_name("index"))}
+    at = ("-C", str(top), "--literal-pathspecs")
+    git_bytes(*at, "read-tree", commit, env=index)
+    listed = git_bytes(*at, "ls-files", "-z", "--cached", "--", *names, env=index)
+    git_bytes(*at, "checkout-index", "-z", "--stdin", f"--prefix={root}/", env=index, given=listed)
 
 
 def _compared(old: list[rowdiff.Row], new: list[rowdiff.Row]) -> rowdiff.Diff:
@@ -131,10 +137,18 @@ def git(*words: str, failed: str = "git failed") -> str:
     return git_bytes(*words, failed=failed).decode("utf-8", "surrogateescape")
 
 
-def git_bytes(*words: str, failed: str = "git failed") -> bytes:
-    """The same as bytes."""
+def git_bytes(
+    *words: str,
+    failed: str = "git failed",
+    env: Mapping[str, str] | None = None,
+    given: bytes = b"",
+) -> bytes:
+    """The same as bytes; `env` is added to the environment, `given` is its standard input."""
     try:
-        return subprocess.run(["git", *words], capture_output=True, check=True).stdout
+        return subprocess.run(
+            ["git", *words], input=given, env=os.environ | (env or {}), capture_output=True,
+            check=True,
+        ).stdout  # fmt: skip
     except FileNotFoundError as error:
         raise BenchError("there is no git", hint="bench diff OLD NEW needs none") from error
     except subprocess.CalledProcessError as error:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..reports import rowdiff
+from ..reports import rowdiff, rowtable
 from ..schema.errors import FINE, FOUND, BenchError
 from ..terminal.messages import say
 from ..terminal.settings import Settings, read_settings
@@ -123,13 +123,14 @@ def _annotations(pages: Sequence[Page], diff: rowdiff.Diff | None) -> Iterator[s
                               f"try: bench report --update {page.name}")  # fmt: skip
         for chart in page.stale_charts:
             yield _annotation("error", page.name, "1", "stale chart", str(chart.file))
-    heads = rowdiff.columns(diff)[2:] if diff else []
-    rows = rowdiff.cells(diff) if diff else []
+    heads = rowtable.columns(diff)[2:] if diff else []
+    rows = rowtable.cells(diff) if diff else []
     for change, cells in zip(diff.changes if diff else (), rows, strict=True):
         if change.kind != "removed":
             told = "; ".join(f"{h}: {c}" for h, c in zip(heads, cells[2:], strict=True) if c)
             row = change.row
-            yield _annotation("notice", row["uri"], str(row["line"]), f"row {change.kind}", told)
+            title = f"row {change.kind}"
+            yield _annotation("notice", row["file"], str(row["file_line"]), title, told)
 
 
 def _annotation(level: str, file: str, line: str, title: str, message: str) -> str:

@@ -20,6 +20,7 @@ MARK = "bench_record"
 SUFFIX = ".records"  # of the file that says: the JSON files beside me are records
 NAME = re.compile(r"[0-9a-f]{16}\.json")
 KEY = "record_of"  # the fact that names the run of a record, and the digest of its source
+FILE = "record_file"  # the fact that names the file of a record
 
 # What a part leaves out: what a reader makes anew, or what is said once for the whole record.
 _OWN = frozenset(("source_id", "run_id", "table_id"))

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..schema.rows import Row, Rows, content_id
 from .layout import (
+    FILE,
     KEY,
     LISTS,
     MARK,
@@ -68,7 +69,7 @@ def read_records(path: Path, source_id: str) -> tuple[Rows, str]:
         size += len(data)
         digest.update(hashlib.sha256(data).digest() if is_marker(path) else data)
         try:
-            reader.add(_parsed(data))
+            reader.add(_parsed(data), name)
         except Misfit as error:
             rows.warn("record_misfit", f"{name}: {error}")
     if reader.read:
@@ -113,8 +114,8 @@ class _Reader:
         """The title of the documents, if they are one."""
         return next(iter(self._titles)) if len(self._titles) == 1 else None
 
-    def add(self, record: Mapping[str, Any]) -> None:
-        """One record, whole or not at all."""
+    def add(self, record: Mapping[str, Any], file: str) -> None:
+        """One record, whole or not at all; `file` is the name of its file."""
         run, source = _object(record, "run"), _source(_object(record, "source"))
         key = _text(run, "id"), str(source["sha256"])
         if key in self._runs:
@@ -139,7 +140,7 @@ class _Reader:
         for plan in plans.keys() - self._plans:
             made.add("statements", **_columns("plans", plans[plan]))
         self._facts(made, run_id, record)
-        self._mark(made, run_id, key, source)
+        self._mark(made, run_id, key, source, file)
         self.rows.extend(made)
         self._runs.add(key)
         self._plans |= plans.keys()
@@ -183,10 +184,13 @@ class _Reader:
                 facts.append({"run_id": run_id, "field": name, "line": line, "value": value,
                               "raw": raw, "scope": scope, "how": how or "stated"})  # fmt: skip
 
-    def _mark(self, made: Rows, run_id: str, key: tuple[str, str], source: Row) -> None:
+    def _mark(
+        self, made: Rows, run_id: str, key: tuple[str, str], source: Row, file: str
+    ) -> None:
         """What the run was where it comes from: found again by an export, and by what is double."""
         told = json.dumps(source, ensure_ascii=False)
-        for name, value, raw in ((KEY, *key), ("source", str(source["uri"]), told)):
+        marks = (KEY, *key), ("source", str(source["uri"]), told), (FILE, file, file)
+        for name, value, raw in marks:
             made.add("facts", run_id=run_id, field=name, value=value, raw=raw, scope="record",
                      how="stated")  # fmt: skip
 

@@ -166,6 +166,31 @@ def test_two_sites_merge(folder: Path) -> None:
     assert len(json.loads(done.out)) == 4, done.text
 
 
+def test_a_source_at_another_path_is_the_same_source(folder: Path) -> None:
+    """Ids hang on the path; its bytes and the line tell a run all the same."""
+    for site in ("a", "b"):
+        (folder / site / f"in-{site}").mkdir(parents=True)
+        (folder / site / ".git").mkdir()
+        (folder / site / f"in-{site}" / "x.log").write_text(log(3))
+        (folder / site / f"in-{site}" / "sweep.md").write_text(table(*ROWS))
+        assert quick(folder / site, "export", "--records", "../records", f"in-{site}").code == 0
+    assert len(all_json(folder / "records")) == 2 * (1 + len(ROWS))
+    count = "SELECT count(*) FROM runs"
+    for paths in (["records"], ["a/in-a", "records"], ["records", "b"], ["a/in-a", "records", "b"]):
+        done = quick(folder, "sql", count, *paths, "--format", "csv")
+        assert done.out.split()[-1] == str(1 + len(ROWS)), (paths, done.text)
+
+
+def test_a_record_of_a_state_read_before_gives_way(folder: Path) -> None:
+    (folder / "x.log").write_text(log(3))
+    assert quick(folder, "ingest", "-q", "x.log").code == 0
+    assert quick(folder, "export", "--records", "records").code == 0
+    (folder / "x.log").write_text(log(9))
+    assert quick(folder, "ingest", "-q", "x.log", "records").code == 0
+    assert count(folder / "bench.duckdb", "runs") == 1
+    assert count(folder / "bench.duckdb", "iterations") == 9
+
+
 def test_a_grown_log_replaces_its_record(folder: Path) -> None:
     (folder / "x.log").write_text(log(3))
     for lines in (3, 9):

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.reports.rowdiff import KEY, Row, columns, compare, markdown, plain
+from bench.reports.rowdiff import KEY, Row, compare
+from bench.reports.rowtable import columns, markdown, plain
 from tests.making import log, table
 from tests.program import quick
 
@@ -140,6 +141,7 @@ def row(key: int, time: float | None, line: int) -> Row:
     return values | {
         "nodes": key, "step_time_s": time, "tflops": None, "memory": None, "memory_unit": None,
         "status": "ok", "left_out": "", "uri": "x.md", "line": line, "basis": "cell",
+        "file": "x.md", "file_line": line, "others": {},
     }  # fmt: skip
 
 
@@ -170,3 +172,36 @@ def test_the_last_bits_of_a_mean_are_no_change() -> None:
     assert compare([row(1, 0.1 + 0.2, 1)], [row(1, 0.3, 1)]).unchanged == 1
     [change] = compare([row(1, 0.0, 1)], [row(1, 0.3, 1)]).changes
     assert change.kind == "changed" and plain(compare([row(1, 0.0, 1)], [row(1, 1, 1)]))["changed"]
+
+
+def test_every_other_number_counts(folder: Path) -> None:
+    """Whatever a row states is compared, not only its time, TFLOPs and memory."""
+    text = "| Nodes | TP | Sec/it | samples/s |\n|--|--|--|--|\n| 4 | 2 | 10.5 | {} |\n"
+    for name, rate in (("a", "97.5"), ("b", "99.45")):
+        (folder / f"{name}.md").write_text(text.format(rate))
+    done = quick(folder, "diff", "a.md", "b.md", "--check")
+    assert done.code == 1 and "97.5 → 99.45 (+2.0%)" in done.out, done.text
+    [row] = json.loads(quick(folder, "diff", "a.md", "b.md", "--format", "json").out)["rows"]
+    assert list(row["old"]["others"].values()) == [97.5]
+
+
+def test_the_base_has_what_archives_leave_out(folder: Path) -> None:
+    """`export-ignore` is about releases: the base of a diff is what a checkout has."""
+    (folder / ".gitattributes").write_text("*.md export-ignore\n")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "attributes")
+    before = git(folder, "status", "--porcelain")
+    done = quick(folder, "diff", "--base", "HEAD", "sweep.md")
+    assert done.out.startswith("**3 unchanged**"), done.text
+    assert git(folder, "status", "--porcelain") == before, "the index is left as it is"
+
+
+def test_a_record_goes_by_the_place_in_its_source(folder: Path) -> None:
+    """And names its own file, which is what a pull request can show."""
+    assert quick(folder, "export", "--records", "r/old", "old.md").code == 0
+    assert quick(folder, "export", "--records", "r/new", "sweep.md").code == 0
+    done = quick(folder, "diff", "r/old", "r/new", "--format", "json")
+    [changed] = [row for row in json.loads(done.out)["rows"] if row["change"] == "changed"]
+    assert (changed["old"]["where"], changed["new"]["where"]) == ("old.md:6", "sweep.md:6")
+    record = json.loads((folder / changed["new"]["file"]).read_bytes())
+    assert record["run"]["line"] == 6 and 45.9 in [m["value"] for m in record["measurements"]]
