@@ -44,11 +44,12 @@ class Page:
     @property
     def stale(self) -> list[Region]:
         """The regions that do not hold what they should."""
-        return [
-            region
-            for region, body in self.bodies.items()
-            if self.document.replaced({region: body}) != self.text
-        ]
+        return [r for r, body in self.bodies.items() if self.document.is_stale(r, body)]
+
+    @property
+    def unsealed(self) -> list[Region]:
+        """The regions that hold what they should, and have no digest yet."""
+        return [r for r in self.bodies if r.digest is None and r not in self.stale]
 
     @property
     def stale_charts(self) -> list[Chart]:
@@ -114,7 +115,7 @@ def write(pages: Sequence[Page], sources: Sources) -> None:
     A page that is a source itself is made again until it says what it holds.
     """
     for page in pages:
-        if not page.is_stale:
+        if not (page.is_stale or page.unsealed):
             continue
         _write(page)
         for _ in range(ROUNDS if _is_source(page, sources) else 0):
@@ -177,7 +178,29 @@ def _examine(path: Path, sources: Sources, charts: dict[Path, tuple[str, str]]) 
         page = replace(
             page, bodies={**page.bodies, region: made.body}, charts=(*page.charts, *made.charts)
         )
-    return page
+    return page if page.errors else _found_again(page)
+
+
+def _found_again(page: Page) -> Page:
+    """The page, with an error when a region would not be one any more once it is written."""
+    try:
+        found = read_document(page.wanted, page.name).regions
+    except BenchError:
+        found = ()
+    regions = page.document.regions
+    same = zip(regions, found, strict=False)
+    kept = next((at for at, (old, new) in enumerate(same) if old.options != new.options),
+                min(len(regions), len(found)))  # fmt: skip
+    if kept == len(regions) == len(found):
+        return page
+    error = BenchError(
+        "a region would not be found again once it is written",
+        why="what would stand in it makes its end marker, or what follows, read as code",
+        where=f"{page.name}:{regions[min(kept, len(regions) - 1)].begin}",
+        hint="close the code fence of the template; indent the markers by three blanks at most, or"
+        " as the list item that they stand in",
+    )
+    return replace(page, errors=(error,))
 
 
 def _text(path: Path) -> str:

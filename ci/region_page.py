@@ -21,6 +21,7 @@ from ..reports.page import Page, Request, page
 from ..reports.pictures import draw
 from ..reports.regenerate import regenerate
 from ..reports.regions import Region
+from ..reports.sections import section
 from ..reports.selection import Selection, select
 from ..reports.statements import report_names
 from ..schema.errors import BenchError
@@ -83,7 +84,11 @@ def make(region: Region, file: Path, sources: Sources) -> Made:
     if "template" in options:
         made = _with_template(made, inside(file, options["template"]))
     charts, links = _charts(warehouse, made, file, options.get("charts"))
-    return Made(_bare(made.markdown(links)), charts)
+    body = _bare(made.markdown(links))
+    if "section" in options:
+        body = section(body, options["section"])
+        charts = tuple(chart for chart in charts if quote(chart.file.name) in body)
+    return Made(body, charts)
 
 
 def inside(file: Path, named: str) -> Path:

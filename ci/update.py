@@ -56,6 +56,8 @@ def _done(page: p.Page) -> Iterator[str]:
         if page.document.edited(region):
             warn(f"{page.name}:{region.begin}: what was changed by hand in it is replaced")
         yield f"{page.name}:{region.begin}: {region.title} written anew"
+    for region in page.unsealed:
+        yield f"{page.name}:{region.end}: digest written"
     yield from (f"wrote {chart.file}" for chart in page.stale_charts)
 
 

@@ -16,9 +16,13 @@ from ..schema.errors import BenchError
 FLAGS = frozenset(("all",))
 VALUES = frozenset((
     "report", "table", "model", "where", "document", "tokens", "steps", "from", "charts",
-    "template",
+    "template", "section",
 ))  # fmt: skip
 _MARKER = re.compile(r"^\ufeff?(?P<indent>[ \t]*)<!--\s*bench:(?P<word>[\w-]*)(?P<rest>.*)$", re.S)
+_ANY = re.compile(r"<!--\s*bench", re.I)
+# What somebody may have meant as a marker: another case, another sign, behind a quote or text.
+_NEARLY = re.compile(r"(?<!\\)<!--\s*bench[\s:_.-]*(?:begin|end)\b", re.I)
+_SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 _CLOSED = re.compile(r"^(?P<options>(?:\s.*?)?)\s*-->\s*$", re.S)
 _OPTION = re.compile(r"""\s*(?P<name>[A-Za-z][\w-]*)(?:=(?P<value>"[^"]*"|'[^']*'|[^\s"']+))?""")
 _DIGEST = re.compile(r"[0-9a-f]{12}")
@@ -62,13 +66,22 @@ class Document:
         """Whether somebody has changed what bench wrote there, as the digest tells."""
         return region.digest is not None and region.digest != digest(self.body(region))
 
+    def is_stale(self, region: Region, body: str) -> bool:
+        """Whether it does not hold this text, or its digest is not that of what it holds."""
+        return _plain(body, region.indent) != self.body(region) or self.edited(region)
+
     def replaced(self, bodies: Mapping[Region, str]) -> str:
-        """The text with these bodies, laid out as the file is; alike ones change no byte."""
+        """The text with these bodies, laid out as the file is, and a digest at every end marker.
+
+        Where a region holds its body and its digest no byte changes.
+        """
         lines = list(self.lines)
         for region in sorted(bodies, key=lambda one: one.begin, reverse=True):
             body = _plain(bodies[region], region.indent)
-            if body != self.body(region) or self.edited(region):
+            if self.is_stale(region, body):
                 lines[region.begin - 1 : region.end] = self._written(region, body)
+            elif region.digest is None:
+                lines[region.end - 1] = _with_digest(lines[region.end - 1], digest(body))
         return "".join(lines)
 
     def _written(self, region: Region, body: str) -> list[str]:
@@ -92,16 +105,20 @@ def read_document(text: str, name: str) -> Document:
     Raises BenchError, with the line, for a marker that is broken, unknown or without its other.
     """
     lines = tuple(re.findall(r"[^\n]*\n|[^\n]+", text))
-    if "bench:" not in text:
+    if not _ANY.search(text):
         return Document(name, lines, ())
     code = _code(text)
     regions: list[Region] = []
     begin: tuple[int, dict[str, str], str] | None = None
     for number, line in enumerate(lines, 1):
-        found = None if number in code else _MARKER.match(line.rstrip("\r\n"))
-        if found is None:
+        if number in code:
             continue
         place = f"{name}:{number}"
+        found = _MARKER.match(line.rstrip("\r\n"))
+        if found is None:
+            if begin is None:  # what stands in a region is generated
+                _refuse_nearly(line, place)
+            continue
         word, options = found["word"], _options(found["rest"], place)
         if word == "begin" and begin:
             raise BenchError(
@@ -129,6 +146,17 @@ def read_document(text: str, name: str) -> Document:
             hint="end it with <!-- bench:end --> on a line of its own",
         )  # fmt: skip
     return Document(name, lines, tuple(regions))
+
+
+def _refuse_nearly(line: str, place: str) -> None:
+    """Raises BenchError for a line that is meant as a marker and is none."""
+    if "<!--" in line and _NEARLY.search(_SPAN.sub("", line)):
+        raise BenchError(
+            "a marker that is not written as one",
+            why=f"{line.strip()!r} is passed by", where=place,
+            hint="<!-- bench:begin report=NAME --> in small letters, alone on its line, not in a"
+            " quote; as an example, in `code`",
+        )  # fmt: skip
 
 
 def _options(rest: str, place: str) -> dict[str, str]:

@@ -115,7 +115,9 @@ def test_a_region_without_a_digest_is_accepted(folder: Path) -> None:
     bare = re.sub(r" digest=\w+", "", text)
     (folder / "README.md").write_text(bare)
     assert check(folder).code == 0
-    assert update(folder, bare)[0] == bare, "nothing changed, so nothing is written"
+    sealed, done = update(folder, bare)
+    assert sealed == text and "README.md:8: digest written" in done.err
+    assert update(folder, text)[0] == text, "nothing changed, so nothing is written"
 
 
 def test_the_digest_tells_an_edit_by_hand(folder: Path) -> None:
@@ -302,6 +304,49 @@ def test_hostile_text_stays_within_its_region(folder: Path) -> None:
         assert check(folder).code == 0
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "<!-- Bench:begin report=days -->", "<!-- BENCH:END -->", "<!-- bench begin report=days -->",
+        "> <!-- bench:begin report=days -->", "- <!-- bench:end -->", "see <!-- bench-begin -->",
+    ],
+)  # fmt: skip
+def test_what_is_nearly_a_marker_is_told(folder: Path, line: str) -> None:
+    (folder / "README.md").write_text(f"# x\n\n{line}\n")
+    done = check(folder)
+    assert done.code == 2 and "not written as one" in done.err and "README.md:3" in done.err
+    (folder / "README.md").write_text(f"# x\n\nwrite `{line}`\n\n```\n{line}\n```\n")
+    assert check(folder).code == 3, "an example is none"
+
+
+@pytest.mark.parametrize("indent", ["      ", "\t"])
+def test_a_region_that_would_be_lost_is_refused(folder: Path, indent: str) -> None:
+    """Written, its end would be a line of code, and the next update would not find it."""
+    text = f"text\n{indent}<!-- bench:begin report=days -->\n{indent}<!-- bench:end -->\n"
+    after, done = update(folder, text)
+    assert done.code == 2 and after == text and "README.md:2" in done.err, done.text
+    assert "not be found again" in done.err
+
+
+def test_a_template_may_not_swallow_the_end(folder: Path) -> None:
+    (folder / "open.md.j2").write_text("```\nan open fence\n")
+    text = DAYS.replace("report=days", "report=days template=open.md.j2")
+    after, done = update(folder, text)
+    assert done.code == 2 and after == text and "close the code fence" in done.err, done.text
+
+
+def test_a_section_by_name(folder: Path) -> None:
+    whole, _ = update(folder, DAYS.replace("days", "model"))
+    for name, words in (("answers", "Shortest measured"), ("'model and'", "Budget:"),
+                        ("'Days to train'", "   Days | Range"), ("sources", "sweep.md")):  # fmt: skip
+        text, done = update(folder, DAYS.replace("report=days", f"report=model section={name}"))
+        assert done.code == 0, done.text
+        body = text.split("-->\n", 1)[1].rsplit("<!--", 1)[0].strip()
+        assert words in body and body in whole and body.count("\n## ") == 0
+    text, done = update(folder, DAYS.replace("report=days", "report=model section=nope"))
+    assert done.code == 2 and "'Sources'" in done.err and "README.md" in done.err
+
+
 # The file format itself.
 
 
@@ -335,7 +380,10 @@ def test_nothing_outside_is_touched(
         again.regions[0]
     ) == body.strip("\n")
     assert again.replaced({again.regions[0]: body}) == made, "the second time nothing changes"
-    assert document.replaced({region: document.body(region)}) == text
+    kept = document.replaced({region: document.body(region)})
+    assert re.sub(r" digest=\w+", "", kept) == text and not document.is_stale(
+        region, document.body(region)
+    )
     assert len(digest(body)) == 12
 
 
