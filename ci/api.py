@@ -1,4 +1,4 @@
-"""The part of GitHub's API that one sticky comment needs."""
+"""HTTP to a code host: JSON out, JSON back, a few tries."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import json
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-PAGE = 100
-ATTEMPTS, WAIT_S, MOST_PAGES = 3, 1.0, 50
+ATTEMPTS, WAIT_S = 3, 1.0
 
 
 class ApiError(Exception):
-    """GitHub did not do what was asked; `status` is 0 when it was not reached."""
+    """The host did not do what was asked; `status` is 0 when it was not reached."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -24,58 +23,21 @@ class ApiError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class GitHubApi:
-    """The API of one repository; the token is sent and never shown."""
+class Api:
+    """An API below a URL; its headers hold the token, and are sent and never shown."""
 
     url: str
-    repository: str
-    token: str
+    headers: Mapping[str, str] = field(repr=False)
 
-    def head_of(self, number: int) -> str:
-        """The commit that a pull request ends with."""
-        head = self._object("GET", f"pulls/{number}").get("head")
-        sha = head.get("sha") if isinstance(head, dict) else None
-        if not isinstance(sha, str):
-            raise ApiError(0, f"GET pulls/{number}: the answer names no commit")
-        return sha
+    def many(self, path: str) -> list[dict[str, Any]]:
+        """The objects that a GET answers with; raises ApiError for anything else."""
+        found = self._call("GET", path)
+        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+            raise ApiError(0, f"GET {path}: the answer is no list of objects")
+        return found
 
-    def upsert(self, number: int, marker: str, body: str, *, create: bool) -> tuple[str, str]:
-        """Write the comment that begins with the marker: what was done, and where it is.
-
-        Of comments that begin so, only one that the token may change is ours.
-        """
-        for comment in self._comments(number):
-            text = str(comment.get("body") or "")
-            if not text.startswith(marker):
-                continue
-            url = str(comment.get("html_url") or "")
-            if text.replace("\r\n", "\n").strip() == body.strip():
-                return "unchanged", url
-            try:
-                made = self._object("PATCH", f"issues/comments/{comment.get('id')}", {"body": body})
-            except ApiError as error:
-                user = comment.get("user")
-                ours = isinstance(user, dict) and user.get("type") == "Bot"
-                if error.status in (403, 404) and not ours:
-                    continue  # somebody else has copied our marker
-                raise
-            return "updated", str(made.get("html_url") or url)
-        if not create:
-            return "not needed", ""
-        made = self._object("POST", f"issues/{number}/comments", {"body": body})
-        return "written", str(made.get("html_url") or "")
-
-    def _comments(self, number: int) -> Iterator[dict[str, Any]]:
-        for page in range(1, MOST_PAGES + 1):
-            path = f"issues/{number}/comments?per_page={PAGE}&page={page}"
-            found = self._call("GET", path)
-            if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-                raise ApiError(0, f"GET {path}: the answer is no list of comments")
-            yield from found
-            if len(found) < PAGE:
-                return
-
-    def _object(self, method: str, path: str, data: object = None) -> dict[str, Any]:
+    def one(self, method: str, path: str, data: object = None) -> dict[str, Any]:
+        """The object that a call answers with; raises ApiError for anything else."""
         made = self._call(method, path, data)
         if not isinstance(made, dict):
             raise ApiError(0, f"{method} {path}: the answer is no object")
@@ -93,15 +55,13 @@ class GitHubApi:
 
     def _once(self, method: str, path: str, data: object) -> Any:  # Any: JSON
         request = urllib.request.Request(
-            f"{self.url.rstrip('/')}/repos/{self.repository}/{path}",
+            f"{self.url.rstrip('/')}/{path}",
             data=None if data is None else json.dumps(data).encode(),
             method=method,
             headers={
-                "Authorization": f"Bearer {self.token}",
-                "Accept": "application/vnd.github+json",
                 "Content-Type": "application/json",
-                "X-GitHub-Api-Version": "2022-11-28",
                 "User-Agent": "bench-warehouse",
+                **self.headers,
             },
         )
         try:
@@ -118,6 +78,7 @@ class GitHubApi:
 
 def _said(error: urllib.error.HTTPError) -> str:
     try:
-        return str(json.loads(error.read())["message"])[:200]
-    except (ValueError, KeyError, TypeError, OSError):
+        told = json.loads(error.read())
+        return str(told.get("message") or told["error"])[:200]
+    except (ValueError, KeyError, TypeError, AttributeError, OSError):
         return str(error.reason)

@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..reports import rowdiff, rowtable
 from ..schema.errors import FINE, FOUND, BenchError
 from ..terminal.messages import say
-from ..terminal.settings import Settings, read_settings
+from ..terminal.settings import Review, read_settings
 from ..terminal.tables import emit
 from . import comment as text_of
-from .api import ApiError, GitHubApi
-from .diffing import against, git
-from .pages import Page, examine, find_pages
-from .sources import Sources
+from .api import ApiError
+from .review import Mark, keep_comment, marks, review
+from .sticky import GitHub
 
 _COMMAND = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
@@ -36,6 +34,10 @@ class Job:
     base: str
     event: Mapping[str, Any]
     summary: Path | None
+
+    @property
+    def host(self) -> GitHub:
+        return GitHub.of(self.api, self.repository, self.token)
 
     @property
     def pull_request(self) -> int | None:
@@ -69,73 +71,24 @@ def github(
 ) -> int:
     """Do all of it, or with `post` only write the comment that another job has saved."""
     job = read_job(os.environ)
-    settings = read_settings()
+    settings = read_settings().github
     if post:
         return _post(job, settings, post)
-    with Sources(lock_timeout=timeout) as sources:
-        pages = examine(find_pages(named), sources)
-    compared = base or job.base
-    diff, commit = _diff(compared)
-    body = text_of.body(pages, diff, f"{compared} ({commit[:12]})", settings.comment_id)
-    emit("".join(f"{line}\n" for line in _annotations(pages, diff)))
-    _summarise(job, body)
+    history = "actions/checkout with fetch-depth: 0 brings the history"
+    found = review(named, base or job.base, settings, timeout, history)
+    emit("".join(f"{_annotation(mark)}\n" for mark in marks(found)))
+    _summarise(job, found.body)
     if save:
-        told = {"pull_request": job.pull_request, "body": body}
+        told = {"pull_request": job.pull_request, "body": found.body}
         emit(json.dumps(told, ensure_ascii=False) + "\n", save)
-    is_news = _is_news(pages, diff)
-    _comment(job, settings, body, job.pull_request, is_news or settings.comment == "always")
-    failed = [page for page in pages if page.errors]
-    if failed or ("stale" in settings.fail_on and any(page.is_stale for page in pages)):
-        return FOUND
-    changed = diff is not None and (diff.counts["changed"] or diff.counts["removed"])
-    return FOUND if changed and "changed" in settings.fail_on else FINE
+    _comment(job, settings, found.body, job.pull_request, found.is_news)
+    return found.code(settings)
 
 
-def _is_news(pages: Sequence[Page], diff: rowdiff.Diff | None) -> bool:
-    return bool(diff and diff.changes) or any(page.is_stale or page.errors for page in pages)
-
-
-def _diff(base: str) -> tuple[rowdiff.Diff | None, str]:
-    """What changed since the branch left its base."""
-    if not base or not read_settings().sources:
-        say("no base, or no sources in bench.toml: rows are not compared")
-        return None, ""
-    hint = "actions/checkout with fetch-depth: 0 brings the history"
-    try:
-        commit = git(
-            "merge-base", "--", base, "HEAD", failed=f"no merge base with {base!r}"
-        ).strip()
-    except BenchError as error:
-        error.hint = hint
-        raise
-    return against(commit, ()), commit
-
-
-def _annotations(pages: Sequence[Page], diff: rowdiff.Diff | None) -> Iterator[str]:
-    for page in pages:
-        for error in page.errors:
-            line = re.search(r":(\d+)", error.where)
-            yield _annotation("error", page.name, line[1] if line else "1", "broken region",
-                              f"{error.what}. {error.why} {error.hint}")  # fmt: skip
-        for region in page.stale:
-            by_hand = "was changed by hand" if page.document.edited(region) else "is stale"
-            yield _annotation("error", page.name, str(region.begin), f"{region.title} {by_hand}",
-                              f"try: bench report --update {page.name}")  # fmt: skip
-        for chart in page.stale_charts:
-            yield _annotation("error", page.name, "1", "stale chart", str(chart.file))
-    heads = rowtable.columns(diff)[2:] if diff else []
-    rows = rowtable.cells(diff) if diff else []
-    for change, cells in zip(diff.changes if diff else (), rows, strict=True):
-        if change.kind != "removed":
-            told = "; ".join(f"{h}: {c}" for h, c in zip(heads, cells[2:], strict=True) if c)
-            row = change.row
-            title = f"row {change.kind}"
-            yield _annotation("notice", row["file"], str(row["file_line"]), title, told)
-
-
-def _annotation(level: str, file: str, line: str, title: str, message: str) -> str:
-    file, title = file.translate(_PROPERTY), title.translate(_PROPERTY)
-    return f"::{level} file={file},line={line},title={title}::{message.strip().translate(_COMMAND)}"
+def _annotation(mark: Mark) -> str:
+    file, title = mark.file.translate(_PROPERTY), mark.title.translate(_PROPERTY)
+    told = mark.message.strip().translate(_COMMAND)
+    return f"::{mark.level} file={file},line={mark.line},title={title}::{told}"
 
 
 def _summarise(job: Job, body: str) -> None:
@@ -152,7 +105,7 @@ def _summarise(job: Job, body: str) -> None:
         ) from error  # fmt: skip
 
 
-def _comment(job: Job, settings: Settings, body: str, number: int | None, create: bool) -> bool:
+def _comment(job: Job, settings: Review, body: str, number: int | None, is_news: bool) -> bool:
     """Write the comment if there is where and with what; tells why not, and never fails the job."""
     if settings.comment == "never" or number is None:
         say("comment: none (bench.toml says never)" if number else "comment: no pull request")
@@ -161,20 +114,18 @@ def _comment(job: Job, settings: Settings, body: str, number: int | None, create
         missing = "GITHUB_TOKEN" if not job.token else "GITHUB_REPOSITORY"
         say(f"comment: not written, {missing} is not set (pull requests from forks: docs/ci)")
         return False
-    text = text_of.cut(body, text_of.COMMENT_LIMIT, "The job summary has them.")
-    api = GitHubApi(job.api, job.repository, job.token)
+    rest = "The job summary has them."
     try:
-        done, url = api.upsert(number, text_of.marker(settings.comment_id), text, create=create)
+        keep_comment(job.host, settings, body, number, is_news=is_news, rest=rest)
     except ApiError as error:
         fork = " (the token may only read: pull requests from forks, docs/ci)"
         emit(f"::warning title=bench::comment not written: {str(error).translate(_COMMAND)}"
              f"{fork if error.status == 403 else ''}\n")  # fmt: skip
         return False
-    say(f"comment: {done} {url}".rstrip())
     return True
 
 
-def _post(job: Job, settings: Settings, saved: Path) -> int:
+def _post(job: Job, settings: Review, saved: Path) -> int:
     """Post what a job without rights has saved, to the pull request that it ran for.
 
     The file comes from whoever opened the pull request: so its commit must be the one that the
@@ -193,7 +144,7 @@ def _post(job: Job, settings: Settings, saved: Path) -> int:
     run = job.event.get("workflow_run")
     ran_for = run.get("head_sha") if isinstance(run, dict) else None
     try:
-        head = GitHubApi(job.api, job.repository, job.token).head_of(number)
+        head = job.host.head_of(number)
     except ApiError as error:
         raise BenchError("the pull request cannot be looked up", why=str(error),
                          hint="pull-requests: write, and GITHUB_TOKEN") from error  # fmt: skip
@@ -203,5 +154,5 @@ def _post(job: Job, settings: Settings, saved: Path) -> int:
             why="its last commit is not the one that the job ran for", where=str(saved),
             hint="a newer push has its own job",
         )  # fmt: skip
-    written = _comment(job, settings, _MENTION.sub("@\u200b", body), number, create=True)
+    written = _comment(job, settings, _MENTION.sub("@\u200b", body), number, True)
     return FINE if written else FOUND

@@ -268,12 +268,13 @@ __all__ = ["Page", "difference", "examine", "find_pages", "refuse_errors",
 
 
 def matching(folder: Path, pattern: str) -> list[Path]:
-    """The files of one entry of `pages` in bench.toml; raises BenchError when it can name none."""
+    """The files of one entry of `pages` in bench.toml; raises BenchError when it names none."""
     if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
         raise BenchError(f"pages: {pattern!r} leads out of the folder of bench.toml",
                          hint="patterns are relative to bench.toml: docs/**/*.md")  # fmt: skip
     found = sorted(folder.glob(pattern))
-    if not found and not set("*?[") & set(pattern):
-        raise BenchError(f"pages: {pattern!r} does not exist", where=str(folder / pattern),
+    if not found:
+        what = "matches no file" if set("*?[") & set(pattern) else "does not exist"
+        raise BenchError(f"pages: {pattern!r} {what}", where=str(folder / pattern),
                          hint="paths are relative to bench.toml")  # fmt: skip
     return found

@@ -185,15 +185,19 @@ def dialects(own: Path | None = None) -> tuple[Dialect, ...]:
     ours = resources.files(__package__).joinpath("dialects")
     if own is None:
         return load_folder(ours)
-    if not own.is_dir():
-        hint = "check `formats` in bench.toml"
-        raise BenchError("no such folder of formats", where=str(own), hint=hint)
+    _check_folder(own)
     made = load_folder(ours, own)
     names = {file.name.removesuffix(".toml"): file for file in _files(own)}
     for dialect in made:
         if dialect.name in names:
             _check_columns(names[dialect.name], dialect)
     return made
+
+
+def _check_folder(own: Path) -> None:
+    if not own.is_dir():
+        raise BenchError("no such folder of formats", where=str(own),
+                         hint="check `formats` in bench.toml")  # fmt: skip
 
 
 def _check_columns(file: Traversable, dialect: Dialect) -> None:
@@ -208,8 +212,12 @@ def _check_columns(file: Traversable, dialect: Dialect) -> None:
 
 
 def version_of(own: Path | None) -> int:
-    """A number of 32 bits for the formats of a user's own folder, 0 for none: others read anew."""
-    if own is None or not own.is_dir():
+    """A number of 32 bits for the formats of a user's own folder, 0 for none: others read anew.
+
+    Raises BenchError for a folder that is not there.
+    """
+    if own is None:
         return 0
+    _check_folder(own)
     files = sorted(_files(own), key=lambda file: file.name)
     return zlib.crc32(b"".join(file.read_bytes() for file in files)) % 2**21 + 1

@@ -184,9 +184,7 @@ class _Reader:
                 facts.append({"run_id": run_id, "field": name, "line": line, "value": value,
                               "raw": raw, "scope": scope, "how": how or "stated"})  # fmt: skip
 
-    def _mark(
-        self, made: Rows, run_id: str, key: tuple[str, str], source: Row, file: str
-    ) -> None:
+    def _mark(self, made: Rows, run_id: str, key: tuple[str, str], source: Row, file: str) -> None:
         """What the run was where it comes from: found again by an export, and by what is double."""
         told = json.dumps(source, ensure_ascii=False)
         marks = (KEY, *key), ("source", str(source["uri"]), told), (FILE, file, file)

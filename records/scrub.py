@@ -17,7 +17,8 @@ _HOST = re.compile(
     | (?:[a-z][a-z0-9-]*\.)+(?:com|org|net|edu|gov|io|dev|local|lan|internal|cluster
                               |de|fr|jp|ch|uk|eu|us|cn)
       (?![\w.-]*\w)
-    | (?:node|host|gpu|cpu|compute|nid|worker|login|slurm|dgx|hgx)s?-?[a-z]{0,8}-?\d[\w-]*
+    | (?!slurm-\d+(?![\w-]))
+      (?:node|host|gpu|cpu|compute|nid|worker|login|slurm|dgx|hgx)s?-?[a-z]{0,8}-?\d[\w-]*
     )""",
     re.I,
 )
@@ -30,7 +31,12 @@ _USER = re.compile(
 )
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _LOGIN = re.compile(r"(?<![\w.+-])(?P<name>[a-z][\w.-]*)@(?=[\w-])", re.I)
-_PATH = re.compile(r"(?<![\w.:/~$<-])(?:~[\w.-]*|[A-Za-z]:)?(?:/[\w.@+=%,-]+){2,}/?")
+_PATH = re.compile(
+    r"""(?x)(?<![\w.:/~$<-])(?:~[\w.-]*|[A-Za-z]:)?(?:/[\w.@+=%,-]+){2,}/?
+    | (?:(?<=[='"])|^)(?:~[\w.-]*)?/[\w.@+%-]*[A-Za-z][\w.@+%-]*/?(?=['"]|$)  # one level: a value
+    """
+)
+_PARTS = re.compile(r"([/_=]+)")  # of a uri: names stand between these
 # Texts that are names of ours, not of anybody's: never changed.
 _FIXED = frozenset(("id", "sha256", "kind", "origin", "status", "metric", "unit", "scope", "rule",
                     "format", "column", "columns", "alignment", "form", "pieces"))  # fmt: skip
@@ -48,11 +54,19 @@ class Scrubber:
             return record
         made = {name: self._facts(part) if name == "facts" else self._any(part, name)
                 for name, part in record.items()}  # fmt: skip
-        uri = str(record["source"]["uri"])
+        made["source"]["uri"] = self.uri(str(record["source"]["uri"]))
+        return made
+
+    def uri(self, uri: str) -> str:
+        """The path of a source without names, and without its folder if outside of the root."""
+        if "users" in self.kinds:
+            uri = _USER.sub(lambda f: f"{f['before']}{_word('user', f['name'])}", f"/{uri}")[1:]
+        if "hosts" in self.kinds:
+            uri = "".join(_HOST.sub(lambda f: _word("host", f[0]), p) for p in _PARTS.split(uri))
         if "paths" in self.kinds and uri.startswith(("..", "/")):
             folder, _, file = uri.rpartition("/")
-            made["source"]["uri"] = f"{_word('path', folder)}/{self.text(file)}"
-        return made
+            uri = f"{_word('path', folder)}/{file}"
+        return uri
 
     def text(self, text: str) -> str:
         """One text without the names."""

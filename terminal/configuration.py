@@ -21,8 +21,8 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=_dashed)
 
 
-class GitHub(_Section):
-    """What `bench ci github` does in a pull request."""
+class Review(_Section):
+    """What a job of `bench ci` does in a pull or merge request."""
 
     comment: Literal["on-change", "always", "never"] = Field(
         default="on-change",
@@ -31,7 +31,7 @@ class GitHub(_Section):
     comment_id: str = Field(
         default="bench",
         pattern=r"^[\w.-]{1,60}$",
-        description="Tells the comments of several bench jobs in one pull request apart.",
+        description="Tells the comments of several bench jobs in one request apart.",
     )
     fail_on: list[Literal["stale", "changed"]] = Field(
         default=["stale"],
@@ -63,7 +63,8 @@ class Configuration(_Section):
         description="Markdown files with regions, or patterns such as docs/**/*.md; "
         "default: every markdown file that git tracks.",
     )
-    github: GitHub = Field(default_factory=GitHub, description="What `bench ci github` does.")
+    github: Review = Field(default_factory=Review, description="What `bench ci github` does.")
+    gitlab: Review = Field(default_factory=Review, description="What `bench ci gitlab` does.")
 
 
 def json_schema() -> str:

@@ -17,8 +17,19 @@ if TYPE_CHECKING:
 
     from pydantic_core import ErrorDetails
 
+    from . import configuration
+
 FILE = "bench.toml"
 DEFAULT_DB = "bench.duckdb"
+
+
+@dataclass(frozen=True)
+class Review:
+    """What a job in a pull or merge request does."""
+
+    comment: str = "on-change"
+    comment_id: str = "bench"
+    fail_on: tuple[str, ...] = ("stale",)
 
 
 @dataclass(frozen=True)
@@ -31,9 +42,8 @@ class Settings:
     formats: Path | None = None
     sources: tuple[Path, ...] = ()
     pages: tuple[str, ...] = ()
-    comment: str = "on-change"
-    comment_id: str = "bench"
-    fail_on: tuple[str, ...] = ("stale",)
+    github: Review = Review()
+    gitlab: Review = Review()
 
 
 def find_db(flag: Path | None, cwd: Path | None = None) -> Path:
@@ -109,19 +119,23 @@ def _checked(file: Path, text: str, values: Mapping[str, Any]) -> Settings:
         formats=_path(file, found.formats),
         sources=tuple(file.parent / Path(source).expanduser() for source in found.sources),
         pages=tuple(found.pages),
-        comment=found.github.comment,
-        comment_id=found.github.comment_id,
-        fail_on=tuple(found.github.fail_on),
+        github=_review(found.github),
+        gitlab=_review(found.gitlab),
     )
 
 
+def _review(found: configuration.Review) -> Review:
+    return Review(found.comment, found.comment_id, tuple(found.fail_on))
+
+
 def _refused(file: Path, text: str, error: ErrorDetails) -> BenchError:
-    from .configuration import Configuration, GitHub
+    from .configuration import Configuration
+    from .configuration import Review as Section
 
     place = error["loc"]
     key = ".".join(str(part) for part in place if not isinstance(part, int))
     where = f"{file}:{_line(text, place)}"
-    section = GitHub if len(place) > 1 and place[0] == "github" else Configuration
+    section = Section if len(place) > 1 and place[0] in ("github", "gitlab") else Configuration
     known = [field.alias or name for name, field in section.model_fields.items()]
     if error["type"] == "extra_forbidden":
         hint = did_you_mean(str(place[-1]), known)

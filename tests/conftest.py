@@ -3,10 +3,14 @@
 import os
 import shutil
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from bench.ci import api
+from tests.hub import Hub, serve
 
 # A job in the background ignores Ctrl-C, and so would the programs that tests interrupt.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -64,3 +68,11 @@ def shared(root: Path) -> Path:
     if not (path / "golden").is_dir():
         pytest.skip("NOT TESTED: no folder `shared` beside the repository, with logs/ and golden/")
     return path
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """GitHub and GitLab, for as long as a test runs."""
+    monkeypatch.setattr(api, "WAIT_S", 0.0)
+    with serve() as state:
+        yield state

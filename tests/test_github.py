@@ -3,117 +3,40 @@
 from __future__ import annotations
 
 import json
-import re
-import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from bench.ci import api as api_module
 from bench.ci.comment import COMMENT_LIMIT, cut, marker
+from tests.hub import TOKEN, Hub
 from tests.making import table
 from tests.program import Outcome, quick
 from tests.test_rowdiff import ROWS, git
 
-TOKEN = "ghs_" + "x" * 36
 MARK = marker("bench")
 
 
-@dataclass
-class Hub:
-    """What the server holds and has been asked."""
-
-    url: str = ""
-    comments: list[dict[str, Any]] = field(default_factory=list)
-    head: str = "abc"
-    fail: list[int] = field(default_factory=list)  # the next answers
-    raw: bytes = b""  # sent instead of any answer
-    asked: list[str] = field(default_factory=list)
-    bodies: list[str] = field(default_factory=list)
-
-
-@pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    """GitHub on 127.0.0.1, for as long as a test runs."""
-    state = Hub()
-
-    class Handler(BaseHTTPRequestHandler):
-        def answer(self, status: int, data: object) -> None:
-            body = json.dumps(data).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def work(self) -> None:
-            length = int(self.headers.get("Content-Length") or 0)
-            sent = json.loads(self.rfile.read(length)) if length else {}
-            state.asked.append(f"{self.command} {self.path}")
-            if state.raw:
-                self.wfile.write(state.raw)
-                return None
-            if self.headers["Authorization"] != f"Bearer {TOKEN}":
-                return self.answer(401, {"message": "Bad credentials"})
-            if state.fail:
-                return self.answer(state.fail.pop(0), {"message": "told so\n::error::x"})
-            if len(sent.get("body", "")) > 65_536:
-                return self.answer(422, {"message": "Body is too long"})
-            if found := re.fullmatch(r"/repos/o/r/pulls/7", self.path):
-                return self.answer(200, {"head": {"sha": state.head}})
-            listed = r"/repos/o/r/issues/7/comments(?:\?per_page=(\d+)&page=(\d+))?"
-            if found := re.fullmatch(listed, self.path):
-                if self.command == "GET":
-                    size, page = int(found[1]), int(found[2])
-                    return self.answer(200, state.comments[(page - 1) * size : page * size])
-                made = {"id": len(state.comments) + 1, "user": {"type": "Bot"}, **sent}
-                made["html_url"] = f"{state.url}/c/{made['id']}"
-                state.comments.append(made)
-                state.bodies.append(sent["body"])
-                return self.answer(201, made)
-            if found := re.fullmatch(r"/repos/o/r/issues/comments/(\d+)", self.path):
-                comment = state.comments[int(found[1]) - 1]
-                if comment["user"]["type"] != "Bot":
-                    return self.answer(403, {"message": "not yours"})
-                comment.update(sent)
-                state.bodies.append(sent["body"])
-                return self.answer(200, comment)
-            return self.answer(404, {"message": "Not Found"})
-
-        do_GET = do_POST = do_PATCH = work
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    state.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    monkeypatch.setattr(api_module, "WAIT_S", 0.0)
-    yield state
-    server.shutdown()
-    server.server_close()
+def a_branch(folder: Path) -> None:
+    """A checkout whose branch changes a row of sweep.md; README.md shows the old one."""
+    git(folder, "init", "-q", "-b", "main")
+    (folder / "bench.toml").write_text('sources = ["sweep.md"]\n')
+    (folder / "sweep.md").write_text(table(*ROWS))
+    (folder / "README.md").write_text(
+        "# R\n\n<!-- bench:begin report=runs -->\n<!-- bench:end -->\n"
+    )
+    assert quick(folder, "report", "--update", "README.md").code == 0
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "base")
+    git(folder, "update-ref", "refs/remotes/origin/main", "HEAD")
+    git(folder, "checkout", "-qb", "faster")
+    (folder / "sweep.md").write_text(table(*ROWS).replace("51.0", "45.9"))
+    git(folder, "commit", "-qam", "faster")
 
 
 @pytest.fixture
 def folder(tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A branch that changes a result, its README not yet written anew; the job's environment."""
-    git(tmp_path, "init", "-q", "-b", "main")
-    (tmp_path / "bench.toml").write_text('sources = ["sweep.md"]\n')
-    (tmp_path / "sweep.md").write_text(table(*ROWS))
-    (tmp_path / "README.md").write_text(
-        "# R\n\n<!-- bench:begin report=runs -->\n<!-- bench:end -->\n"
-    )
-    assert quick(tmp_path, "report", "--update", "README.md").code == 0
-    git(tmp_path, "add", ".")
-    git(tmp_path, "commit", "-qm", "base")
-    git(tmp_path, "update-ref", "refs/remotes/origin/main", "HEAD")
-    git(tmp_path, "checkout", "-qb", "faster")
-    (tmp_path / "sweep.md").write_text(table(*ROWS).replace("51.0", "45.9"))
-    git(tmp_path, "commit", "-qam", "faster")
+    a_branch(tmp_path)
     event = tmp_path.parent / f"{tmp_path.name}.event.json"
     event.write_text(json.dumps({"pull_request": {"number": 7}}))
     for name, value in {

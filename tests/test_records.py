@@ -305,6 +305,9 @@ def test_scrub_replaces_alike_everywhere(folder: Path) -> None:
         "1.36^/^^",
         "a - b",
         "TP/PP/DP",
+        "/ GPU",
+        "/24",
+        "TFLOPs /GPU",
     ],
 )
 def test_scrub_leaves_what_is_no_name(text: str) -> None:
@@ -317,7 +320,8 @@ def test_scrub_leaves_what_is_no_name(text: str) -> None:
         ("ssh bob@login3", "users"), ("mail bob@example.com", "users"), ("/home/bob/x", "users"),
         ("at /data/x/y", "paths"), ("~/runs/bob", "paths"), ("'/a/b'", "paths"),
         ("10.0.0.12", "hosts"), ("https://wandb.corp.internal/x", "hosts"), ("node-17", "hosts"),
-        ("gpu012,gpu013", "hosts"), ("bob@nid00012", "hosts"),
+        ("gpu012,gpu013", "hosts"), ("bob@nid00012", "hosts"), ("/scratch", "paths"),
+        ("DATA=/pile", "paths"), ("'~/x'", "paths"),
     ],
 )  # fmt: skip
 def test_scrub_finds_names(text: str, kind: str) -> None:
@@ -326,6 +330,22 @@ def test_scrub_finds_names(text: str, kind: str) -> None:
     assert Scrubber((kind,)).text(made) == made
     others = {"hosts", "users", "paths"} - {kind}
     assert not re.search(rf"{kind[:-1]}-[0-9a-f]{{8}}", Scrubber(others).text(text))
+
+
+@pytest.mark.parametrize(
+    ("uri", "left"),
+    [
+        ("logs/node012.log", "logs/host-*.log"), ("run_node012_x.log", "run_host-*_x.log"),
+        ("10.0.0.7/x.log", "host-*/x.log"), ("home/bob/x.log", "home/user-*/x.log"),
+        ("../bob/logs/gpu01.log", "path-*/host-*.log"), ("data/tables/001_1.3b.md", None),
+        ("logs/slurm-4711.out", None), ("logs/2024-02-15/rank0.log", None),
+    ],
+)  # fmt: skip
+def test_scrub_of_the_path_of_a_source(uri: str, left: str | None) -> None:
+    scrubber = Scrubber(("hosts", "users", "paths"))
+    made = scrubber.uri(uri)
+    assert re.sub(r"-[0-9a-f]{8}", "-*", made) == (left or uri)
+    assert scrubber.uri(made) == made
 
 
 def test_scrub_with_a_key_of_the_site(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -307,7 +307,7 @@ def test_hostile_text_stays_within_its_region(folder: Path) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "<!-- Bench:begin report=days -->", "<!-- BENCH:END -->", "<!-- bench begin report=days -->",
+        "<!-- Bench:begin report=days -->", "<!-- BENCH:END -->", "<!-- bench begin report=x -->",
         "> <!-- bench:begin report=days -->", "- <!-- bench:end -->", "see <!-- bench-begin -->",
     ],
 )  # fmt: skip
@@ -338,7 +338,7 @@ def test_a_template_may_not_swallow_the_end(folder: Path) -> None:
 def test_a_section_by_name(folder: Path) -> None:
     whole, _ = update(folder, DAYS.replace("days", "model"))
     for name, words in (("answers", "Shortest measured"), ("'model and'", "Budget:"),
-                        ("'Days to train'", "   Days | Range"), ("sources", "sweep.md")):  # fmt: skip
+                        ("'Days to'", "   Days | Range"), ("sources", "sweep.md")):  # fmt: skip
         text, done = update(folder, DAYS.replace("report=days", f"report=model section={name}"))
         assert done.code == 0, done.text
         body = text.split("-->\n", 1)[1].rsplit("<!--", 1)[0].strip()

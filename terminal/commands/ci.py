@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ...schema.errors import BenchError
 from .. import options as o
 
 
@@ -15,13 +17,16 @@ class Task(StrEnum):
     """What `bench ci` does."""
 
     GITHUB = "github"
+    GITLAB = "gitlab"
     CONFIG = "config"
 
 
 def ci(
     task: Annotated[
         Task,
-        typer.Argument(metavar="github|config", help="A job's work, or a look at bench.toml."),
+        typer.Argument(
+            metavar="github|gitlab|config", help="A job's work, or a look at bench.toml."
+        ),
     ],
     files: Annotated[
         list[Path] | None,
@@ -37,6 +42,10 @@ def ci(
     post: Annotated[
         Path | None, typer.Option("--post", metavar="FILE", help="Write only a saved comment.")
     ] = None,
+    quality: Annotated[
+        Path | None,
+        typer.Option("--code-quality", metavar="FILE", help="GitLab's report, which marks lines."),
+    ] = None,
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
     lock_timeout: o.LockTimeout = o.LOCK_TIMEOUT,
@@ -47,6 +56,19 @@ def ci(
 
         validate(files or [])
         return
+    _refuse_others(task, {"--save": save, "--post": post}, {"--code-quality": quality})
+    if task is Task.GITLAB:
+        from ...ci.gitlab import gitlab
+
+        raise typer.Exit(gitlab(files or [], base, quality, lock_timeout))
     from ...ci.github import github
 
     raise typer.Exit(github(files or [], base, save, post, lock_timeout))
+
+
+def _refuse_others(
+    task: Task, of_github: Mapping[str, object], of_gitlab: Mapping[str, object]
+) -> None:
+    others = of_gitlab if task is Task.GITHUB else of_github
+    if wrong := [name for name, value in others.items() if value]:
+        raise BenchError(f"{wrong[0]} has no meaning for {task}", hint="bench ci --help")

@@ -1,0 +1,91 @@
+"""`bench ci gitlab`: check, compare, mark lines, keep one note in a merge request."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..terminal.messages import say, warn
+from ..terminal.settings import Review, read_settings
+from ..terminal.tables import emit
+from .api import ApiError
+from .review import Mark, keep_comment, marks, review
+from .sticky import GitLab
+
+TOKEN = "BENCH_GITLAB_TOKEN"  # the job's own token may not write notes
+# https://docs.gitlab.com/ci/testing/code_quality/: info, minor, major, critical, blocker
+_SEVERITY = {"error": "major", "notice": "info"}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What GitLab tells a job by its environment."""
+
+    api: str
+    project: str
+    request: int | None
+    base: str
+    page: str
+    token: str = field(repr=False)
+
+
+def read_job(environment: Mapping[str, str]) -> Job:
+    """The job as its environment tells it."""
+    number = environment.get("CI_MERGE_REQUEST_IID", "")
+    return Job(
+        environment.get("CI_API_V4_URL", ""),
+        environment.get("CI_PROJECT_ID", ""),
+        int(number) if number.isdecimal() else None,
+        environment.get("CI_MERGE_REQUEST_DIFF_BASE_SHA", ""),
+        environment.get("CI_PROJECT_URL", ""),
+        environment.get(TOKEN, ""),
+    )
+
+
+def gitlab(named: Sequence[Path], base: str | None, quality: Path | None, timeout: float) -> int:
+    """Do all of it; `quality` is where the report of code quality goes, which marks lines."""
+    job = read_job(os.environ)
+    settings = read_settings().gitlab
+    history = 'variables: GIT_DEPTH: "0" brings the history'
+    found = review(named, base or job.base, settings, timeout, history)
+    told = list(marks(found))
+    for mark in told:
+        say(f"{mark.file}:{mark.line}: {mark.title}: {mark.message}")
+    if quality:
+        report = [_entry(mark) for mark in told]
+        emit(json.dumps(report, ensure_ascii=False, indent=1) + "\n", quality)
+    _note(job, settings, found.body, found.is_news)
+    return found.code(settings)
+
+
+def _entry(mark: Mark) -> dict[str, Any]:
+    same = f"{mark.file}\0{mark.line}\0{mark.title}\0{mark.message}"
+    return {
+        "description": f"{mark.title}: {mark.message}",
+        "check_name": f"bench {mark.title}",
+        "fingerprint": hashlib.sha256(same.encode("utf-8", "surrogateescape")).hexdigest()[:32],
+        "severity": _SEVERITY[mark.level],
+        "location": {"path": mark.file, "lines": {"begin": mark.line}},
+    }
+
+
+def _note(job: Job, settings: Review, body: str, is_news: bool) -> None:
+    """Write the note if there is where and with what; tells why not, and never fails the job."""
+    if settings.comment == "never" or job.request is None:
+        say("comment: none (bench.toml says never)" if job.request else "comment: no merge request")
+        return
+    missing = {TOKEN: job.token, "CI_API_V4_URL": job.api, "CI_PROJECT_ID": job.project}
+    if names := [name for name, value in missing.items() if not value]:
+        say(f"comment: not written, {', '.join(names)} is not set (docs/pull_requests.md)")
+        return
+    host = GitLab.of(job.api, job.project, job.token, job.page)
+    rest = "`bench diff` tells all."
+    try:
+        keep_comment(host, settings, body, job.request, is_news=is_news, rest=rest)
+    except ApiError as error:
+        warn(f"comment not written: {' '.join(str(error).split())}")
