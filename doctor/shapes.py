@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..ingest.dialect import Dialect
-from ..ingest.folders import files_below, uri_of
+from ..ingest.inputs import inputs
 from ..ingest.lines import read_lines
 from ..ingest.log import LogReader
 from ..ingest.packed import packing, unpacked
@@ -76,13 +76,14 @@ def diagnose(
     found = Diagnosis(0, 0, 0, [])
     shapes: dict[str, Shape] = {}
     named = set(paths)
-    for path in files_below(named, lambda at, error: tell(f"{at}: {error.strerror or error}")):
-        if path not in named and path.suffix.lower() in _TABLES:
+    unreadable = lambda at, error: tell(f"{at}: {error.strerror or error}")  # noqa: E731
+    for item in inputs(named, root, unreadable):
+        if item.given not in named and item.path.suffix.lower() in _TABLES:
             continue
         try:
-            _read(path, uri_of(path, root), formats, found, shapes)
+            _read(item.path, item.uri, formats, found, shapes)
         except OSError as error:
-            tell(f"{path}: not read: {error.strerror or error}")
+            tell(f"{item.uri}: not read: {error.strerror or error}")
     order = sorted(shapes.values(), key=lambda one: (not one.measures, -one.count, one.text))
     found.shapes = order
     return found

@@ -11,7 +11,7 @@ from ..schema.errors import BenchError
 from .source import is_candidate
 
 _SKIPPED = frozenset(("venv", "node_modules", "__pycache__"))
-Unreadable = Callable[[Path, OSError], None]
+Unreadable = Callable[[Path | str, OSError], None]
 
 
 def files_below(paths: Iterable[Path], unreadable: Unreadable) -> list[Path]:

@@ -19,9 +19,9 @@ from .run import Run
 from .steps import Steps
 from .wrapped import Wrapped
 
-# Lines of many processes may be glued together; a line with more records than this is garbage.
-MOST_RECORDS = 64
-MOST_LETTERS = 1 << 20  # looked at in all pieces of a line
+# Lines of many processes may be glued together; the rest of a line with more is told, not read.
+MOST_RECORDS = 1024
+MOST_LETTERS = 16 << 20  # looked at in all pieces of a line
 Unread = Callable[[int, str], None]
 RULE = frozenset("-=*_#~+ \t")
 
@@ -126,6 +126,9 @@ class LogReader:
                 self._check_tail(dialect, record)
             # Another process, or a print without line end: text in front and behind.
             waiting += [rest for rest in (record.after, record.before) if rest.strip()]
+        if waiting and records:
+            message = f"the line holds more records than can be told apart: {records} are read"
+            self._rows.warn("crowded_line", message, self._number)
         return bool(self._read_by)
 
     def _first_record(self, text: str, candidates: Iterable[int]) -> tuple[Dialect, Record] | None:

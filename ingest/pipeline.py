@@ -12,7 +12,8 @@ from ..schema.ledger import Known, Ledger, read_ledger
 from ..schema.rows import Rows
 from ..schema.store import Load, store
 from ..schema.warehouse import LOCK_TIMEOUT_S, Warehouse, open_read, open_write, require_folder
-from .folders import files_below, uri_of
+from .folders import uri_of
+from .inputs import Input, inputs
 from .source import Changed, fingerprint, parser_version, read_file
 
 _BATCH_ROWS = 200_000
@@ -71,22 +72,23 @@ def ingest(
     lock_timeout: float = LOCK_TIMEOUT_S,
     progress: Progress | None = None,
     formats: Path | None = None,
+    stdin_name: str | None = None,
 ) -> Summary:
     """Read logs and tables below `paths` into the warehouse file `db`, made with its first row.
 
     Known, unchanged files are left alone. Files are committed whole, several in one transaction;
     the warehouse is locked only while a batch is committed. `formats` is a folder of log formats
-    beside the built-in ones. Raises Locked, Incompatible,
+    beside the built-in ones, `stdin_name` what the path `-` is called. Raises Locked, Incompatible,
     BenchError; what was committed before stays, and the same call goes on from there.
     """
     summary = Summary()
-    stale = _ingest_once(paths, db, lock_timeout, summary, progress, formats)
+    stale = _ingest_once(paths, db, lock_timeout, summary, progress, formats, stdin_name)
     for _ in range(_ATTEMPTS):
         if not stale:
             return summary
         # Another process changed what these files are copies of: plan them afresh.
         again = Summary()
-        stale = _ingest_once(stale, db, lock_timeout, again, progress, formats)
+        stale = _ingest_once(stale, db, lock_timeout, again, progress, formats, stdin_name)
         summary.failed += again.failed
     summary.failed += [(str(path), "another process keeps storing it: try again") for path in stale]
     return summary
@@ -109,10 +111,11 @@ def _ingest_once(
     summary: Summary,
     progress: Progress | None,
     formats: Path | None,
+    stdin_name: str | None,
 ) -> list[Path]:
     """One pass; gives the files whose plan another process has overtaken."""
     known = _known(db, lock_timeout)
-    reading = _Reading(db.absolute().parent, known, summary, progress, formats)
+    reading = _Reading(db.absolute().parent, known, summary, progress, formats, stdin_name)
     stale: list[Path] = []
     for batch in _batches(reading.loads(paths)):
         with open_write(db, lock_timeout) as warehouse:
@@ -130,37 +133,38 @@ def _known(db: Path, lock_timeout: float) -> Ledger:
 
 @dataclass(slots=True)
 class _Reading:
-    """Files on their way to loads; `paths` says where each uri was read."""
+    """Files on their way to loads; `paths` says by which path of the user each uri was read."""
 
     root: Path
     ledger: Ledger
     summary: Summary
     progress: Progress | None = None
     formats: Path | None = None
+    stdin_name: str | None = None
     paths: dict[str, Path] = field(default_factory=dict)
 
     def loads(self, paths: Iterable[Path]) -> Iterator[Load]:
         """What there is to store, file by file; the rest is counted in the summary."""
-        for path in files_below(paths, self._fail):
-            uri = uri_of(path, self.root)
-            self.paths[uri] = path
+        for item in inputs(paths, self.root, self._fail, self.stdin_name):
+            self.paths[item.uri] = item.given
             if self.progress:
-                self.progress(uri)
+                self.progress(item.uri)
             try:
-                load = self._load(path, uri)
+                load = self._load(item)
             except OSError as error:
-                self._fail(path, error)
+                self._fail(item.uri, error)
                 continue
             if load:
                 yield load
 
-    def _fail(self, path: Path, error: OSError) -> None:
-        self.summary.failed.append((uri_of(path, self.root), error.strerror or str(error)))
+    def _fail(self, what: Path | str, error: OSError) -> None:
+        name = what if isinstance(what, str) else uri_of(what, self.root)
+        self.summary.failed.append((name, error.strerror or str(error)))
 
-    def _load(self, path: Path, uri: str) -> Load | None:
+    def _load(self, item: Input) -> Load | None:
         for _ in range(_ATTEMPTS):
             try:
-                return self._load_once(path, uri)
+                return self._load_once(item.path, item.uri)
             except Changed:
                 continue
         raise OSError("it changes while it is read: try again when it is complete")

@@ -22,6 +22,7 @@ from .separated import read_separated
 from .tables import read_markdown
 
 PARSER_VERSION = 6  # a new one reads known files again
+_LOGS = frozenset((".log", ".out", ".err", ".stdout", ".stderr"))
 _MARKDOWN = frozenset((".md", ".markdown", ".mdx", ".rst"))
 _SEPARATED = {".csv": "csv", ".tsv": "tsv"}
 _NEVER = frozenset(
@@ -149,11 +150,15 @@ def read_file(
     suffix = path.suffix.lower()
     if suffix in _SEPARATED:
         return _separated(file, source_id, _SEPARATED[suffix])
+    if suffix in _LOGS:  # programs print tables with pipes into their logs
+        log = _log(file, source_id, formats)
+        if log.kind:
+            return log
     if size <= _DOCUMENT_LIMIT and (suffix in _MARKDOWN or _SEPARATOR_ROW.search(head)):
         document = _document(file, source_id)
         if document.kind or suffix in _MARKDOWN:
             return document
-    return _log(file, source_id, formats)
+    return log if suffix in _LOGS else _log(file, source_id, formats)
 
 
 def _looks_like_text(head: bytes) -> bool:

@@ -51,11 +51,12 @@ class Asked:
 
 def split(arguments: Sequence[str]) -> Words:
     """The report's name, if the first word is one, and the paths; `./model` is always a path."""
+    from ..ingest.inputs import is_named_input
     from ..reports.statements import report_names
 
     if arguments and arguments[0] in report_names():
         return Words(arguments[0], tuple(map(Path, arguments[1:])))
-    missing = [word for word in arguments if not Path(word).exists()]
+    missing = [word for word in arguments if not is_named_input(word)]
     if missing:
         known = ", ".join(report_names())
         raise BenchError(

@@ -241,3 +241,12 @@ def test_a_hostile_line_takes_no_time(name: str) -> None:
             read(unit * (size // len(unit)))
             times.append(time.process_time() - begun)
         assert times[1] < 9 * times[0] + 0.1  # linear: four times
+
+
+def test_glued_lines_are_read_or_told() -> None:
+    """Many processes without line ends between them: what is too much to tell apart is said."""
+    for count, told in ((200, False), (2000, True)):
+        found = read("".join(line(number).strip("\n") for number in range(1, count + 1)))
+        codes = [row["code"] for row in found.rows.by_table.get("warnings", [])]
+        assert ("crowded_line" in codes) == told
+        assert told or [n for n, *_ in numbers(found)] == list(range(1, count + 1))

@@ -12,9 +12,13 @@ from .. import options as o
 
 def ingest(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH", help="Files or folders of logs and tables.")
+        list[Path],
+        typer.Argument(metavar="PATH", help="Files, folders, patterns, tar archives, URLs, or -."),
     ],
     db: o.Db = None,
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="What standard input is called.")
+    ] = None,
     format: o.Format = None,
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
@@ -33,6 +37,7 @@ def ingest(
             find_db(db),
             lock_timeout=lock_timeout,
             formats=read_settings().formats,
+            stdin_name=name,
             progress=lambda uri: progress.advance(label=uri),
         )
     if summary.formats and not quiet:
