@@ -105,6 +105,9 @@ class Segments:
         body, closing, rest = text[found.end() :], "", ""
         if self.ends:
             body, closing, rest = body.partition(self.ends)
+        elif self.bare and (glued := self.anchor.search(body)):
+            # Without a mark between key and number, what begins the next record reads as one.
+            body, rest = body[: glued.start()], body[glued.start() :]
         pieces = body.split(self.separator, MOST_KEYS)
         used = 0
         for piece in pieces if self.open_end else pieces[:-1]:
