@@ -48,22 +48,21 @@ class Api:
             try:
                 return self._once(method, path, data)
             except ApiError as error:
-                if attempt == ATTEMPTS or not (error.status == 429 or error.status >= 500):
+                # A POST that failed so may have been done: again would be a second comment.
+                is_safe = error.status == 429 or (error.status >= 500 and method != "POST")
+                if attempt == ATTEMPTS or not is_safe:
                     raise
                 time.sleep(WAIT_S * attempt)
         raise AssertionError("the last attempt returns or raises")
 
     def _once(self, method: str, path: str, data: object) -> Any:  # Any: JSON
-        request = urllib.request.Request(
-            f"{self.url.rstrip('/')}/{path}",
-            data=None if data is None else json.dumps(data).encode(),
-            method=method,
-            headers={
-                "Content-Type": "application/json",
-                "User-Agent": "bench-warehouse",
-                **self.headers,
-            },
-        )
+        url = f"{self.url.rstrip('/')}/{path}"
+        content = None if data is None else json.dumps(data).encode()
+        fixed = {"Content-Type": "application/json", "User-Agent": "bench-warehouse"}
+        try:
+            request = urllib.request.Request(url, content, {**fixed, **self.headers}, method=method)
+        except ValueError as error:
+            raise ApiError(0, f"{method} {path}: {self.url!r} is no URL") from error
         try:
             with urllib.request.urlopen(request, timeout=30) as answer:
                 return json.loads(answer.read() or b"{}")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Sequence
 
 from ..reports import rowdiff, rowtable
-from ..reports.escape import markdown_text, visible
+from ..reports.escape import markdown_cell, visible
 from .pages import Page
 
+_MENTION = re.compile(r"@(?=\w)")
+_AT = re.compile(r"&(?=(?:#0*64|#[xX]0*40|commat);)")
 COMMENT_LIMIT = 60_000  # characters; GitHub takes 65,536
 SUMMARY_LIMIT = 900_000  # GitHub takes 1 MiB
 
@@ -17,33 +21,52 @@ def marker(comment_id: str) -> str:
     return f"<!-- bench:comment id={comment_id} -->"
 
 
-def body(pages: Sequence[Page], diff: rowdiff.Diff | None, base: str, comment_id: str) -> str:
-    """The whole text, the marker first."""
+def body(pages: Sequence[Page], diff: rowdiff.Diff | str, base: str, comment_id: str) -> str:
+    """The whole text, the marker first; `diff` may be why there is none."""
     lines = [marker(comment_id), "### Benchmarks", ""]
-    if diff is None:
-        lines += ["No base to compare with.", ""]
+    if isinstance(diff, str):
+        lines += [f"Rows are not compared: {_line(diff)}."]
     else:
-        lines += [rowtable.markdown(diff).rstrip("\n"), "", f"Compared with {markdown_text(base)}."]
+        lines += [rowtable.markdown(diff).rstrip("\n"), "", f"Compared with {_line(base)}."]
     regions = sum(len(page.document.regions) for page in pages)
-    stale = [(page, region) for page in pages for region in page.stale]
-    errors = [error for page in pages for error in page.errors]
-    if errors:
-        lines += ["", f"**{len(errors)} regions are broken:**", ""]
-        lines += [f"- {markdown_text(f'{error.where}: {error.what}')}" for error in errors]
-    if stale:
-        files = " ".join(sorted({page.name for page, _ in stale}))
-        lines += ["", f"**{len(stale)} of {regions} regions are stale:**", ""]
-        lines += [
-            f"- {markdown_text(f'{page.name}:{region.begin} {region.title}')}"
-            for page, region in stale
-        ]
-        lines += [
-            "",
-            f"`bench report --update {markdown_text(files).replace('`', '')}` writes them anew.",
-        ]
+    errors = [f"{error.where}: {error.what}" for page in pages for error in page.errors]
+    stale = [f"{page.name}:{one.begin} {one.title}" for page in pages for one in page.stale]
+    charts = [f"{chart.file}" for page in pages for chart in page.stale_charts]
+    for what, found in (("broken", errors), ("stale", stale)):
+        if found:
+            lines += ["", f"**{_count(len(found), 'region')} {_are(found)} {what}:**", ""]
+            lines += [f"- {_line(one)}" for one in found]
+    if charts:
+        lines += ["", f"**{_count(len(charts), 'chart')} {_are(charts)} stale:**", ""]
+        lines += [f"- {_line(one)}" for one in charts]
+    if stale or charts:
+        names = sorted({page.name for page in pages if page.is_stale})
+        lines += ["", f"{_code(f'bench report --update {shlex.join(names)}')} writes them anew."]
     elif regions and not errors:
-        lines += ["", f"{regions} {'region' if regions == 1 else 'regions'} up to date."]
-    return visible("\n".join(lines)) + "\n"
+        lines += ["", f"{_count(regions, 'region')} up to date."]
+    return harmless(visible("\n".join(lines))) + "\n"
+
+
+def harmless(text: str) -> str:
+    """The text without mentions: nobody is called by what stands in a log or a table."""
+    return _AT.sub("&amp;", _MENTION.sub("@\u200b", text))
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _are(found: Sequence[str]) -> str:
+    return "is" if len(found) == 1 else "are"
+
+
+def _line(text: str) -> str:
+    """Text of one line, whatever it held: a line of its own could be a command to the host."""
+    return markdown_cell(" ".join(text.split()))
+
+
+def _code(text: str) -> str:
+    return f"`{' '.join(text.split()).replace('`', '')}`"
 
 
 def cut(text: str, limit: int, rest: str) -> str:

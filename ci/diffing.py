@@ -13,7 +13,7 @@ from ..reports.selection import Selection, select
 from ..schema.errors import FINE, FOUND, NOTHING_TO_COMPARE, BenchError, NothingRecognised
 from ..schema.warehouse import Warehouse, open_read
 from ..terminal.messages import say
-from ..terminal.settings import find_home, read_settings
+from ..terminal.settings import FILE, find_home, read_file, read_settings
 from ..terminal.tables import Format, choose_format, emit, render
 from ..terminal.where import compile_where
 from .sources import read
@@ -61,25 +61,50 @@ def between(paths: Sequence[Path], where: str | None) -> rowdiff.Diff:
 
 def against(base: str, paths: Sequence[Path], where: str | None = None) -> rowdiff.Diff:
     """What lies here with what git has of it at `base`; no paths: the sources of bench.toml."""
-    home = find_home(Path.cwd())
+    home = find_home(Path.cwd()).resolve()
     named = [path.resolve() for path in paths or read_settings().sources]
-    if not named:
-        raise BenchError(
-            "nothing is named to compare", why="and bench.toml names no sources",
-            hint="bench diff --base main logs/ README.md",
-        )  # fmt: skip
     top = Path(git("rev-parse", "--show-toplevel").strip()).resolve()
-    relative = [_below(path, top) for path in named]
+    now = [_below(path, top) for path in named]
     at = ("-C", str(top))
     asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{base}^{{commit}}")
     commit = git(*at, *asked, failed=f"git knows no {base!r} here").strip()
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch, "tree")
-        _check_out(top, commit, relative, root)
-        old = [root / name for name in relative if (root / name).exists()]
-        before = _rows(old, root / home.resolve().relative_to(top), where) if old else []
-        after = _rows([path for path in named if path.exists()], home.resolve(), where)
+        then = _earlier(top, commit, now) if paths else _sources_then(top, commit, home, root)
+        if not (now or then):
+            raise BenchError(
+                "nothing is named to compare", why="and bench.toml names no sources",
+                hint="bench diff --base main logs/ README.md",
+            )  # fmt: skip
+        _check_out(top, commit, then, root)
+        old = [root / name for name in then if (root / name).exists()]
+        before = _rows(old, root / home.relative_to(top), where) if old else []
+        after = _rows([path for path in named if path.exists()], home, where)
         return _compared(before, after)
+
+
+def _sources_then(top: Path, commit: str, home: Path, root: Path) -> list[str]:
+    """The sources that bench.toml named at a commit; without one those that it names now."""
+    name = (home / FILE).relative_to(top).as_posix()
+    _check_out(top, commit, [name], root)
+    file = root / name
+    found = read_file(file).sources if file.is_file() else read_settings().sources
+    base = root if file.is_file() else top
+    return [Path(os.path.relpath(source, base)).as_posix() for source in found]
+
+
+def _earlier(top: Path, commit: str, names: Sequence[str]) -> list[str]:
+    """What these paths were called at a commit: a file that was renamed is the same file."""
+    told = git("-C", str(top), "diff", "--name-status", "--find-renames", "-z", commit)
+    words = iter(told.split("\0"))
+    renamed = {}
+    for status in words:
+        if status.startswith(("R", "C")):
+            old, new = next(words), next(words)
+            renamed[new] = old
+        elif status:
+            next(words)
+    return [renamed.get(name, name) for name in names]
 
 
 def _check_out(top: Path, commit: str, names: Sequence[str], root: Path) -> None:
@@ -110,7 +135,7 @@ def _rows(paths: Sequence[Path], root: Path, where: str | None) -> list[rowdiff.
         with open_read(paths[0]) as warehouse:
             return rowdiff.rows(warehouse, _condition(warehouse, where))
     try:
-        warehouse = read(paths, root)
+        warehouse = read(paths, root, read_settings().formats)
     except NothingRecognised:
         return []  # a side without a run is all added or all removed
     with warehouse:

@@ -6,13 +6,13 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..schema.errors import FINE, FOUND, BenchError
 from ..terminal.messages import say
-from ..terminal.settings import Review, read_settings
+from ..terminal.settings import JobSettings, read_settings
 from ..terminal.tables import emit
 from . import comment as text_of
 from .api import ApiError
@@ -21,7 +21,6 @@ from .sticky import GitHub
 
 _COMMAND = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
-_MENTION = re.compile(r"@(?=\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,7 @@ class Job:
     """What GitHub tells a job by its environment."""
 
     repository: str
-    token: str
+    token: str = field(repr=False)
     api: str
     base: str
     event: Mapping[str, Any]
@@ -60,7 +59,7 @@ def read_job(environment: Mapping[str, str]) -> Job:
     summary = environment.get("GITHUB_STEP_SUMMARY")
     ref = environment.get("GITHUB_BASE_REF")
     return Job(
-        environment.get("GITHUB_REPOSITORY", ""), environment.get("GITHUB_TOKEN", ""),
+        environment.get("GITHUB_REPOSITORY", ""), environment.get("GITHUB_TOKEN", "").strip(),
         environment.get("GITHUB_API_URL") or "https://api.github.com",
         f"origin/{ref}" if ref else "", event, Path(summary) if summary else None,
     )  # fmt: skip
@@ -73,13 +72,14 @@ def github(
     job = read_job(os.environ)
     settings = read_settings().github
     if post:
-        return _post(job, settings, post)
+        return _post(job, post)
     history = "actions/checkout with fetch-depth: 0 brings the history"
     found = review(named, base or job.base, settings, timeout, history)
     emit("".join(f"{_annotation(mark)}\n" for mark in marks(found)))
     _summarise(job, found.body)
     if save:
-        told = {"pull_request": job.pull_request, "body": found.body}
+        told = {"pull_request": job.pull_request, "body": found.body, "is_news": found.is_news,
+                "comment": settings.comment, "comment_id": settings.comment_id}  # fmt: skip
         emit(json.dumps(told, ensure_ascii=False) + "\n", save)
     _comment(job, settings, found.body, job.pull_request, found.is_news)
     return found.code(settings)
@@ -105,7 +105,7 @@ def _summarise(job: Job, body: str) -> None:
         ) from error  # fmt: skip
 
 
-def _comment(job: Job, settings: Review, body: str, number: int | None, is_news: bool) -> bool:
+def _comment(job: Job, settings: JobSettings, body: str, number: int | None, is_news: bool) -> bool:
     """Write the comment if there is where and with what; tells why not, and never fails the job."""
     if settings.comment == "never" or number is None:
         say("comment: none (bench.toml says never)" if number else "comment: no pull request")
@@ -125,22 +125,13 @@ def _comment(job: Job, settings: Review, body: str, number: int | None, is_news:
     return True
 
 
-def _post(job: Job, settings: Review, saved: Path) -> int:
+def _post(job: Job, saved: Path) -> int:
     """Post what a job without rights has saved, to the pull request that it ran for.
 
-    The file comes from whoever opened the pull request: so its commit must be the one that the
-    event names, its text must be a comment of ours, and it mentions nobody.
+    The file comes from whoever opened the pull request, and may say anything as text: it is posted
+    only to that pull request, under our marker, and mentions nobody.
     """
-    try:
-        told = json.loads(saved.read_text("utf-8"))
-        number, body = told["pull_request"], told["body"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BenchError("the saved comment cannot be read", why=str(error), where=str(saved),
-                         hint="bench ci github --save FILE writes one") from error  # fmt: skip
-    mark = text_of.marker(settings.comment_id)
-    if type(number) is not int or type(body) is not str or not body.startswith(mark):
-        raise BenchError("the saved comment is not one of ours", where=str(saved),
-                         hint="bench ci github --save FILE writes one")  # fmt: skip
+    number, body, settings, is_news = _saved(saved)
     run = job.event.get("workflow_run")
     ran_for = run.get("head_sha") if isinstance(run, dict) else None
     try:
@@ -154,5 +145,28 @@ def _post(job: Job, settings: Review, saved: Path) -> int:
             why="its last commit is not the one that the job ran for", where=str(saved),
             hint="a newer push has its own job",
         )  # fmt: skip
-    written = _comment(job, settings, _MENTION.sub("@\u200b", body), number, True)
+    written = _comment(job, settings, text_of.harmless(body), number, is_news)
     return FINE if written else FOUND
+
+
+def _saved(file: Path) -> tuple[int, str, JobSettings, bool]:
+    """Number, text, settings and whether it is news; raises BenchError for what is not ours."""
+    hint = "bench ci github --save FILE writes one"
+    try:
+        told = json.loads(file.read_text("utf-8"))
+        number, body, is_news = told["pull_request"], told["body"], told["is_news"]
+        settings = JobSettings(told["comment"], told["comment_id"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise BenchError("the saved comment cannot be read", why=str(error), where=str(file),
+                         hint=hint) from error  # fmt: skip
+    is_ours = (
+        type(number) is int
+        and type(body) is str
+        and type(is_news) is bool
+        and settings.comment in ("on-change", "always", "never")
+        and re.fullmatch(r"[\w.-]{1,60}", str(settings.comment_id)) is not None
+        and body.startswith(text_of.marker(settings.comment_id))
+    )
+    if not is_ours:
+        raise BenchError("the saved comment is not one of ours", where=str(file), hint=hint)
+    return number, body, settings, is_news

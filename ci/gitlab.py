@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..terminal.messages import say, warn
-from ..terminal.settings import Review, read_settings
+from ..terminal.settings import JobSettings, read_settings
 from ..terminal.tables import emit
 from .api import ApiError
 from .review import Mark, keep_comment, marks, review
@@ -43,7 +43,7 @@ def read_job(environment: Mapping[str, str]) -> Job:
         int(number) if number.isdecimal() else None,
         environment.get("CI_MERGE_REQUEST_DIFF_BASE_SHA", ""),
         environment.get("CI_PROJECT_URL", ""),
-        environment.get(TOKEN, ""),
+        environment.get(TOKEN, "").strip(),
     )
 
 
@@ -74,7 +74,7 @@ def _entry(mark: Mark) -> dict[str, Any]:
     }
 
 
-def _note(job: Job, settings: Review, body: str, is_news: bool) -> None:
+def _note(job: Job, settings: JobSettings, body: str, is_news: bool) -> None:
     """Write the note if there is where and with what; tells why not, and never fails the job."""
     if settings.comment == "never" or job.request is None:
         say("comment: none (bench.toml says never)" if job.request else "comment: no merge request")

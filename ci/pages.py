@@ -5,16 +5,17 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..ingest.folders import uri_of
 from ..reports.regions import Document, Region, read_document
+from ..reports.whole import write_whole
 from ..schema.errors import NOTHING_RECOGNISED, BenchError
 from ..terminal.settings import read_settings
-from .region_page import Chart, make
+from .diffing import git
+from .region_page import Chart, inside, make
 from .sources import Sources
 
 ROUNDS = 4  # a file that states its own lines settles in two
@@ -49,7 +50,8 @@ class Page:
     @property
     def unsealed(self) -> list[Region]:
         """The regions that hold what they should, and have no digest yet."""
-        return [r for r in self.bodies if r.digest is None and r not in self.stale]
+        stale = set(self.stale)
+        return [r for r in self.bodies if r.digest is None and r not in stale]
 
     @property
     def stale_charts(self) -> list[Chart]:
@@ -75,9 +77,12 @@ def find_pages(named: Sequence[Path]) -> list[Path]:
         folder = settings.file.parent
         found = {path for pattern in settings.pages for path in matching(folder, pattern)}
         return [_near(path) for path in sorted(found) if path.is_file()]
-    tracked = _git("ls-files", "-z", "--", "*.md", "*.markdown")
-    names = tracked.split("\0") if tracked is not None else map(str, Path().glob("*.md"))
-    return [Path(name) for name in sorted(set(names)) if name and Path(name).is_file()]
+    if not _in_checkout():
+        return sorted(path for path in Path().glob("*.md") if path.is_file())
+    top = git("rev-parse", "--show-toplevel").rstrip("\n")
+    tracked = git("-C", top, "ls-files", "-z", "--", "*.md", "*.markdown")
+    found = {Path(top, name) for name in tracked.split("\0") if name}
+    return [_near(path) for path in sorted(found) if path.is_file()]
 
 
 def examine(paths: Iterable[Path], sources: Sources) -> list[Page]:
@@ -112,26 +117,28 @@ def require_regions(pages: Sequence[Page], named: Sequence[Path]) -> None:
 def write(pages: Sequence[Page], sources: Sources) -> None:
     """Write what is stale, charts first.
 
-    A page that is a source itself is made again until it says what it holds.
+    Pages that are sources of each other or themselves are made again until they say what they
+    hold. Raises BenchError, with every page as it was, when they never do.
     """
-    for page in pages:
-        if not (page.is_stale or page.unsealed):
-            continue
-        _write(page)
-        for _ in range(ROUNDS if _is_source(page, sources) else 0):
-            sources.forget()
-            [page] = examine([page.path], sources)
-            refuse_errors([page])
-            if not page.is_stale:
-                break
+    before = {page.path: page.text for page in pages}
+    for _ in range(ROUNDS):
+        for page in pages:
             _write(page)
-        else:
-            if _is_source(page, sources):
-                raise BenchError(
-                    f"{page.name} never comes to rest: it is made from itself",
-                    why="a region in it tells its own digest, as the model page does",
-                    hint="report=days, sweep or runs, or leave the file out of the sources",
-                )
+        if not any(_is_source(page, sources) for page in pages):
+            return
+        sources.forget()
+        pages = examine([page.path for page in pages], sources)
+        refuse_errors(pages)
+        if not any(page.is_stale for page in pages):
+            return
+    for page in pages:
+        _put(before[page.path].encode("utf-8", "surrogateescape"), page.path)
+    raise BenchError(
+        f"{', '.join(page.name for page in pages if page.is_stale)} never comes to rest: it is made"
+        " from itself",
+        why="a region in it tells its own digest, as the model page does",
+        hint="report=days, sweep or runs, or leave the file out of the sources",
+    )
 
 
 def difference(page: Page) -> str:
@@ -160,6 +167,11 @@ def _examine(path: Path, sources: Sources, charts: dict[Path, tuple[str, str]]) 
     except BenchError as error:
         return Page(path, Document(name, (), ()), text, errors=(error,))
     page = Page(path, document, text)
+    if document.regions:
+        try:
+            inside(path, path.name)
+        except BenchError as error:
+            return replace(page, errors=(error,))
     for region in document.regions:
         place = f"{name}:{region.begin}"
         try:
@@ -214,25 +226,19 @@ def _text(path: Path) -> str:
 
 def _write(page: Page) -> None:
     for chart in page.stale_charts:
-        chart.file.parent.mkdir(parents=True, exist_ok=True)
-        chart.file.write_bytes(chart.svg)
+        _put(chart.svg, chart.file)
     if page.wanted != page.text:
-        data = page.wanted.encode("utf-8", "surrogateescape")
-        replace_file(data, page.path)
+        _put(page.wanted.encode("utf-8", "surrogateescape"), page.path)
 
 
-def replace_file(data: bytes, path: Path) -> None:
-    """Write a file whole or not at all, links followed, its permissions kept."""
-    target = path.resolve() if path.is_symlink() else path
-    draft = target.with_name(f".{target.name}.{os.getpid()}.bench")
+def _put(data: bytes, path: Path) -> None:
+    """Write a file whole or not at all, links within the repository followed."""
     try:
-        draft.write_bytes(data)
-        draft.chmod(target.stat().st_mode & 0o7777)
-        os.replace(draft, target)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path.resolve(), data)
     except OSError as error:
-        draft.unlink(missing_ok=True)
         why = error.strerror or str(error)
-        raise BenchError("a page cannot be written", why=why, where=str(path)) from error
+        raise BenchError("a file cannot be written", why=why, where=str(path)) from error
 
 
 def _is_source(page: Page, sources: Sources) -> bool:
@@ -255,16 +261,9 @@ def _near(path: Path) -> Path:
     return path if relative.parts[:2] == ("..", "..") else relative
 
 
-def _git(*words: str) -> str | None:
-    try:
-        done = subprocess.run(["git", *words], capture_output=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return done.stdout.decode("utf-8", "surrogateescape")
-
-
-__all__ = ["Page", "difference", "examine", "find_pages", "refuse_errors",
-           "require_regions", "write"]  # fmt: skip
+def _in_checkout() -> bool:
+    """Whether a checkout begins here or above; whether git will open it is for git to say."""
+    return any((folder / ".git").exists() for folder in (Path.cwd(), *Path.cwd().parents))
 
 
 def matching(folder: Path, pattern: str) -> list[Path]:
@@ -278,3 +277,7 @@ def matching(folder: Path, pattern: str) -> list[Path]:
         raise BenchError(f"pages: {pattern!r} {what}", where=str(folder / pattern),
                          hint="paths are relative to bench.toml")  # fmt: skip
     return found
+
+
+__all__ = ["Page", "difference", "examine", "find_pages", "matching", "refuse_errors",
+           "require_regions", "write"]  # fmt: skip

@@ -8,7 +8,6 @@ import re
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
@@ -33,15 +32,17 @@ from ..terminal.where import compile_where
 from .sources import Sources
 
 T = TypeVar("T")
+DRAWING = 1  # raised when the same numbers are drawn otherwise: then every chart is stale
 _MARKER = re.compile(r"^<!-- bench:(?:begin|end)\b.*-->$")
 _DATA = re.compile(rb"<!-- bench:data ([0-9a-f]{12}) -->\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart as it should lie in a file; `data` tells what it shows, whoever drew it."""
+    """A chart as it should lie in a file; `data` tells what it shows, `line` who asks for it."""
 
     file: Path
+    line: int
     data: str
     svg: bytes
 
@@ -83,7 +84,7 @@ def make(region: Region, file: Path, sources: Sources) -> Made:
     made = page(warehouse, request)
     if "template" in options:
         made = _with_template(made, inside(file, options["template"]))
-    charts, links = _charts(warehouse, made, file, options.get("charts"))
+    charts, links = _charts(warehouse, made, file, region)
     body = _bare(made.markdown(links))
     if "section" in options:
         body = section(body, options["section"])
@@ -170,23 +171,24 @@ def _bare(text: str) -> str:
 
 
 def _charts(
-    warehouse: Warehouse, made: Page, file: Path, named: str | None
+    warehouse: Warehouse, made: Page, file: Path, region: Region
 ) -> tuple[tuple[Chart, ...], list[dict[str, str]]]:
+    named, line = region.options.get("charts"), region.begin
     if named is None:
         return (), []
-    folder = inside(file, named)
+    if (folder := inside(file, named)).exists() and not folder.is_dir():
+        raise BenchError(f"charts={named} is a file", hint="charts=FOLDER")
     ranked = made.context.get("ranked", [])
     shown = warehouse.dicts((files("bench.reports") / "pictures.sql").read_text("utf-8"))
-    told = json.dumps(
-        [version("bench-warehouse"), made.context["name"], shown, ranked], default=str
-    )
+    told = json.dumps([DRAWING, made.context["name"], shown, ranked], default=str)
     data = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:12]
     with tempfile.TemporaryDirectory() as scratch:
         drawn = draw(warehouse, made.context["name"], ranked, made.names, Path(scratch))
         charts = tuple(
-            Chart(folder / one["file"], data, _marked(Path(scratch, one["file"]), data))
+            Chart(inside(file, f"{named}/{one['file']}"), line, data,
+                  _marked(Path(scratch, one["file"]), data))
             for one in drawn
-        )
+        )  # fmt: skip
     prefix = Path(named).as_posix().rstrip("/")
     links = [{**one, "file": quote(f"{prefix}/{one['file']}".removeprefix("./"))} for one in drawn]
     return charts, links

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from ..reports import rowdiff, rowtable
-from ..schema.errors import FINE, FOUND, BenchError
+from ..schema.errors import FINE, FOUND, NOTHING_TO_COMPARE, BenchError
 from ..terminal.messages import say
-from ..terminal.settings import Review as Settings
-from ..terminal.settings import read_settings
+from ..terminal.settings import JobSettings, find_home, read_settings
 from . import comment as text_of
 from .diffing import against, git
 from .pages import Page, examine, find_pages
@@ -33,89 +34,115 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """The pages, the rows that changed since the base, and the text that tells of both."""
+    """The pages, the rows that changed since the base or why none are known, and the text."""
 
     pages: tuple[Page, ...]
-    diff: rowdiff.Diff | None
+    diff: rowdiff.Diff | str
     body: str
+    error: BenchError | None = None  # why rows could not be compared: raised when all else is told
 
     @property
     def is_news(self) -> bool:
         """Whether anybody has to hear of it."""
         is_wrong = any(page.is_stale or page.errors for page in self.pages)
-        return is_wrong or bool(self.diff and self.diff.changes)
+        return is_wrong or (not isinstance(self.diff, str) and bool(self.diff.changes))
 
-    def code(self, settings: Settings) -> int:
-        """The exit code, by what shall make a job fail."""
-        is_stale = "stale" in settings.fail_on and any(page.is_stale for page in self.pages)
+    def code(self, job: JobSettings) -> int:
+        """The exit code, by what shall make a job fail; raises BenchError without a merge base."""
+        if self.error:
+            raise self.error
+        is_stale = "stale" in job.fail_on and any(page.is_stale for page in self.pages)
         if is_stale or any(page.errors for page in self.pages):
             return FOUND
-        counts = self.diff.counts if self.diff else {"changed": 0, "removed": 0}
-        has_changed = "changed" in settings.fail_on and counts["changed"] + counts["removed"]
-        return FOUND if has_changed else FINE
+        if isinstance(self.diff, str) or "changed" not in job.fail_on:
+            return FINE
+        return FOUND if self.diff.counts["changed"] + self.diff.counts["removed"] else FINE
 
 
 def review(
-    named: Sequence[Path], base: str, settings: Settings, timeout: float, history: str
+    named: Sequence[Path], base: str, job: JobSettings, timeout: float, history: str
 ) -> Reviewed:
     """Check the pages named, or the usual ones, and compare with where HEAD left `base`.
 
-    Raises BenchError without a merge base; `history` is what to try then.
+    Without a merge base the result holds the error; `history` is what to try then.
     """
     with Sources(lock_timeout=timeout) as sources:
         pages = examine(find_pages(named), sources)
-    diff, commit = _diff(base, history)
-    body = text_of.body(pages, diff, f"{base} ({commit[:12]})", settings.comment_id)
-    return Reviewed(tuple(pages), diff, body)
+    commit, missing = "", None
+    diff: rowdiff.Diff | str
+    try:
+        diff, commit = _diff(base, history)
+    except BenchError as error:
+        diff, missing = error.what, error
+    if isinstance(diff, str):
+        say(f"rows are not compared: {diff}")
+    body = text_of.body(pages, diff, f"{base} ({commit[:12]})", job.comment_id)
+    return Reviewed(tuple(pages), diff, body, missing)
 
 
 def marks(found: Reviewed) -> Iterator[Mark]:
-    """What is to be said beside lines: regions that are wrong or stale, then rows."""
+    """What is to be said beside lines: regions that are wrong or stale, then rows.
+
+    Files are named from the top of the checkout, as hosts want them.
+    """
+    home, here = find_home(Path.cwd()), Path.cwd()
     for page in found.pages:
+        file = _from_top(here / page.path)
+        update = f"try: bench report --update {shlex.quote(page.name)}"
         for error in page.errors:
             line = re.search(r":(\d+)", error.where)
             told = f"{error.what}. {error.why} {error.hint}"
-            yield Mark("error", page.name, int(line[1]) if line else 1, "broken region", told)
+            yield Mark("error", file, int(line[1]) if line else 1, "broken region", told)
         for region in page.stale:
             how = "was changed by hand" if page.document.edited(region) else "is stale"
-            yield Mark("error", page.name, region.begin, f"{region.title} {how}",
-                       f"try: bench report --update {page.name}")  # fmt: skip
+            yield Mark("error", file, region.begin, f"{region.title} {how}", update)
         for chart in page.stale_charts:
-            yield Mark("error", page.name, 1, "stale chart", str(chart.file))
-    yield from _rows(found.diff) if found.diff else ()
+            yield Mark("error", file, chart.line, "stale chart", f"{chart.file}; {update}")
+    if isinstance(found.diff, str):
+        return
+    heads = rowtable.columns(found.diff)[2:]
+    for change, cells in zip(found.diff.changes, rowtable.cells(found.diff), strict=True):
+        if change.kind != "removed":
+            told = "; ".join(f"{h}: {c}" for h, c in zip(heads, cells[2:], strict=True) if c)
+            file = _from_top(home / change.row["file"])
+            yield Mark("notice", file, change.row["file_line"], f"row {change.kind}", told)
 
 
 def keep_comment(
-    host: Host, settings: Settings, body: str, number: int, *, is_news: bool, rest: str
+    host: Host, job: JobSettings, body: str, number: int, *, is_news: bool, rest: str
 ) -> None:
     """Bring the one comment up to date, cut to its size; `rest` says where all is.
 
     Raises ApiError.
     """
     text = text_of.cut(body, text_of.COMMENT_LIMIT, rest)
-    create = is_news or settings.comment == "always"
-    done, url = upsert(host, number, text_of.marker(settings.comment_id), text, create=create)
+    create = is_news or job.comment == "always"
+    done, url = upsert(host, number, text_of.marker(job.comment_id), text, create=create)
     say(f"comment: {done} {url}".rstrip())
 
 
-def _rows(diff: rowdiff.Diff) -> Iterator[Mark]:
-    heads = rowtable.columns(diff)[2:]
-    for change, cells in zip(diff.changes, rowtable.cells(diff), strict=True):
-        if change.kind != "removed":
-            told = "; ".join(f"{h}: {c}" for h, c in zip(heads, cells[2:], strict=True) if c)
-            row = change.row
-            yield Mark("notice", row["file"], row["file_line"], f"row {change.kind}", told)
+def _from_top(file: Path) -> str:
+    """A file's path in its checkout; outside of one as it is."""
+    path = Path(os.path.abspath(file))
+    top = next((folder for folder in path.parents if (folder / ".git").exists()), Path.cwd())
+    return Path(os.path.relpath(path, top)).as_posix()
 
 
-def _diff(base: str, history: str) -> tuple[rowdiff.Diff | None, str]:
-    """What changed since the branch left its base."""
-    if not base or not read_settings().sources:
-        say("no base, or no sources in bench.toml: rows are not compared")
-        return None, ""
+def _diff(base: str, history: str) -> tuple[rowdiff.Diff | str, str]:
+    """What changed since the branch left its base, or why that is not known."""
+    if not base:
+        return "there is no base", ""
+    if not read_settings().sources:
+        return "bench.toml names no sources", ""
     try:
         failed = f"no merge base with {base!r}"
         commit = git("merge-base", "--", base, "HEAD", failed=failed).strip()
     except BenchError as error:
         error.hint = history
         raise
-    return against(commit, ()), commit
+    try:
+        return against(commit, ()), commit
+    except BenchError as error:
+        if error.exit_code != NOTHING_TO_COMPARE:
+            raise
+        return error.why, commit

@@ -42,7 +42,9 @@ class Sources:
         key = tuple(paths)
         if key not in self._open:
             self._open[key] = (
-                read(key, self.home) if key else open_read(find_db(self.db), self.lock_timeout)
+                read(key, self.home, read_settings(self.home).formats)
+                if key
+                else open_read(find_db(self.db), self.lock_timeout)
             )
         return self._open[key]
 
@@ -63,8 +65,8 @@ class Sources:
         self.forget()
 
 
-def read(paths: Sequence[Path], home: Path) -> Warehouse:
-    """Logs, tables and records in memory, named from `home`.
+def read(paths: Sequence[Path], home: Path, formats: Path | None) -> Warehouse:
+    """Logs, tables and records in memory, named from `home`; `formats` is a user's own folder.
 
     Raises BenchError when one cannot be read, NothingRecognised when none holds a run.
     """
@@ -72,7 +74,7 @@ def read(paths: Sequence[Path], home: Path) -> Warehouse:
 
     warehouse = in_memory()
     try:
-        summary = ingest_into(warehouse, paths, home, read_settings(home).formats)
+        summary = ingest_into(warehouse, paths, home, formats)
         for uri, reason in summary.failed:
             raise BenchError(f"cannot read {uri}", why=reason, hint="check the file")
         if not summary.new:

@@ -13,16 +13,20 @@ PAGE, MOST_PAGES = 100, 50
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment as it stands; `is_bot`: written by a token such as ours."""
+    """A comment as it stands; `author` is the name of an account."""
 
     id: object
     body: str
     url: str
+    author: str
     is_bot: bool
 
 
 class Host(Protocol):
-    """What a code host lets us do with the comments of a request."""
+    """What a code host lets us do with the comments of a request; each call may raise ApiError."""
+
+    def me(self) -> str | None:
+        """The account that the token stands for; None: an app, which may not ask."""
 
     def comments(self, number: int) -> Iterator[Comment]:
         """Every comment, the oldest first."""
@@ -35,22 +39,19 @@ class Host(Protocol):
 
 
 def upsert(host: Host, number: int, marker: str, body: str, *, create: bool) -> tuple[str, str]:
-    """Write the comment that begins with the marker: what was done, and where it is.
+    """Write our comment that begins with the marker: what was done, and where it is.
 
-    Of comments that begin so, only one that the token may change is ours. Raises ApiError.
+    A marker that somebody else has copied is none of ours, even if the token may change it. Raises
+    ApiError.
     """
+    me = host.me()
     for comment in host.comments(number):
-        if not comment.body.startswith(marker):
+        is_ours = comment.author == me if me else comment.is_bot
+        if not (is_ours and comment.body.startswith(marker)):
             continue
         if comment.body.replace("\r\n", "\n").strip() == body.strip():
             return "unchanged", comment.url
-        try:
-            made = host.change(number, comment, body)
-        except ApiError as error:
-            if error.status in (403, 404) and not comment.is_bot:
-                continue  # somebody else has copied our marker
-            raise
-        return "updated", made.url or comment.url
+        return "updated", host.change(number, comment, body).url or comment.url
     if not create:
         return "not needed", ""
     return "written", host.write(number, body).url
@@ -61,6 +62,7 @@ class GitHub:
     """The comments of a repository's pull requests, by GitHub's REST API."""
 
     api: Api
+    path: str
 
     @classmethod
     def of(cls, url: str, repository: str, token: str) -> GitHub:
@@ -70,33 +72,42 @@ class GitHub:
             "Accept": "application/vnd.github+json",
             "X-GitHub-Api-Version": "2022-11-28",
         }
-        return cls(Api(f"{url.rstrip('/')}/repos/{repository}", headers))
+        return cls(Api(url, headers), f"repos/{repository}")
+
+    def me(self) -> str | None:
+        try:
+            return str(self.api.one("GET", "user").get("login") or "") or None
+        except ApiError as error:
+            if error.status in (401, 403):  # the token of a job stands for an app
+                return None
+            raise
 
     def head_of(self, number: int) -> str:
         """The commit that a pull request ends with; raises ApiError."""
-        head = self.api.one("GET", f"pulls/{number}").get("head")
+        head = self.api.one("GET", f"{self.path}/pulls/{number}").get("head")
         sha = head.get("sha") if isinstance(head, dict) else None
         if not isinstance(sha, str):
             raise ApiError(0, f"GET pulls/{number}: the answer names no commit")
         return sha
 
     def comments(self, number: int) -> Iterator[Comment]:
-        return map(self._comment, _pages(self.api, f"issues/{number}/comments?"))
+        return map(self._comment, _pages(self.api, f"{self.path}/issues/{number}/comments?"))
 
     def write(self, number: int, body: str) -> Comment:
-        made = self.api.one("POST", f"issues/{number}/comments", {"body": body})
+        made = self.api.one("POST", f"{self.path}/issues/{number}/comments", {"body": body})
         return self._comment(made)
 
     def change(self, number: int, comment: Comment, body: str) -> Comment:
-        made = self.api.one("PATCH", f"issues/comments/{comment.id}", {"body": body})
+        made = self.api.one("PATCH", f"{self.path}/issues/comments/{comment.id}", {"body": body})
         return self._comment(made)
 
     @staticmethod
     def _comment(found: dict[str, Any]) -> Comment:
         user = found.get("user")
-        is_bot = isinstance(user, dict) and user.get("type") == "Bot"
-        url = str(found.get("html_url") or "")
-        return Comment(found.get("id"), str(found.get("body") or ""), url, is_bot)
+        user = user if isinstance(user, dict) else {}
+        url, text = str(found.get("html_url") or ""), str(found.get("body") or "")
+        author = str(user.get("login") or "")
+        return Comment(found.get("id"), text, url, author, user.get("type") == "Bot")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,30 +115,35 @@ class GitLab:
     """The notes of a project's merge requests, by GitLab's REST API, version 4."""
 
     api: Api
+    path: str
     page: str
 
     @classmethod
     def of(cls, url: str, project: str, token: str, page: str) -> GitLab:
         """GitLab at its API's URL, for a project's number; `page` is where people see it."""
-        return cls(Api(f"{url.rstrip('/')}/projects/{project}", {"PRIVATE-TOKEN": token}), page)
+        return cls(Api(url, {"PRIVATE-TOKEN": token}), f"projects/{project}", page)
+
+    def me(self) -> str | None:
+        return str(self.api.one("GET", "user").get("username") or "") or None
 
     def comments(self, number: int) -> Iterator[Comment]:
-        path = f"merge_requests/{number}/notes?sort=asc&order_by=created_at&"
+        path = f"{self.path}/merge_requests/{number}/notes?sort=asc&order_by=created_at&"
         notes = (note for note in _pages(self.api, path) if not note.get("system"))
         return (self._comment(number, note) for note in notes)
 
     def write(self, number: int, body: str) -> Comment:
-        made = self.api.one("POST", f"merge_requests/{number}/notes", {"body": body})
+        made = self.api.one("POST", f"{self.path}/merge_requests/{number}/notes", {"body": body})
         return self._comment(number, made)
 
     def change(self, number: int, comment: Comment, body: str) -> Comment:
-        path = f"merge_requests/{number}/notes/{comment.id}"
+        path = f"{self.path}/merge_requests/{number}/notes/{comment.id}"
         return self._comment(number, self.api.one("PUT", path, {"body": body}))
 
     def _comment(self, number: int, found: dict[str, Any]) -> Comment:
         where = f"{self.page}/-/merge_requests/{number}#note_{found.get('id')}"
-        # Whether a token or a person wrote a note is not told.
-        return Comment(found.get("id"), str(found.get("body") or ""), where, is_bot=False)
+        author = found.get("author")
+        name = str(author.get("username") or "") if isinstance(author, dict) else ""
+        return Comment(found.get("id"), str(found.get("body") or ""), where, name, is_bot=False)
 
 
 def _pages(api: Api, path: str) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..schema.rows import Rows
+from ..schema.rows import Rows, content_id
 from .dialect import Dialect
 from .environment import Flags
 from .header import RUN_COLUMNS, TOPOLOGY_COLUMNS, Header
@@ -38,6 +38,7 @@ class Run:
     job_ids: dict[str, None] = field(default_factory=dict)
     misfits: Counter[str] = field(default_factory=Counter)
     said: set[tuple[str, str]] = field(default_factory=set)
+    has_begun: bool = False  # its first step is told as a fact, which outlives growth and moves
     timer: str | None = None  # the name that lines of ranks belong to
 
     @property
@@ -65,6 +66,11 @@ class Run:
             new = self.steps.part(dialect, record, line)
         else:
             new = self.steps.add(dialect, record, line)
+        if new and not self.has_begun:
+            self.has_begun = True
+            raw = redact_text(record.raw.strip())
+            self.rows.add("facts", run_id=self.run_id, field="first_step", value=content_id(raw),
+                          raw=raw, line=line, scope="step", how="stated")  # fmt: skip
         if new:
             self._keep_from(dialect, record, line)
 

@@ -29,6 +29,7 @@ from .layout import (
     marker_of,
     marker_text,
 )
+from .reading import Misfit, identity
 from .scrub import Scrubber
 
 Row = dict[str, Any]
@@ -172,10 +173,10 @@ def _filled(part: str, row: Mapping[str, Any]) -> Row:
 
 
 def _group(source: Mapping[str, Any]) -> PurePosixPath:
-    """A folder a document, and one for the logs of a folder: what is read and named as one."""
+    """A folder a document, and one for all logs below a folder: what is read and named as one."""
     parts = [_safe(part) for part in PurePosixPath(source["uri"]).parts if part not in ("/", "..")]
-    if source["kind"] == "log":
-        parts = parts[:-1] or ["logs"]
+    if source["kind"] == "log":  # jobs have folders of their own: each a source would be slow
+        parts = parts[:1] if len(parts) > 1 else ["logs"]
     return PurePosixPath(*parts)
 
 
@@ -194,12 +195,9 @@ def _remove_older(group: Path, made: Mapping[str, Row]) -> int:
         if file.name in made or not NAME.fullmatch(file.name):
             continue
         try:
-            row = json.loads(file.read_bytes())
-            found = row["run"]["id"], row["source"]["uri"], row["source"]["sha256"]
-        except (ValueError, TypeError, KeyError):
+            others[file] = identity(file.read_bytes())
+        except Misfit:
             continue
-        if row.get(MARK):
-            others[file] = found
     older = {run: (uri, sha256) for run, uri, sha256 in others.values() if (run, uri) in written}
     documents = {row["source"]["uri"] for row in made.values() if row["source"]["kind"] != "log"}
     versions = {version for version in older.values() if version[0] in documents}

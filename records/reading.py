@@ -81,6 +81,13 @@ def read_records(path: Path, source_id: str) -> tuple[Rows, str]:
     return rows, digest.hexdigest()
 
 
+def identity(data: bytes) -> tuple[str, str, str]:
+    """Run, path and SHA-256 of the source that a record tells of; raises Misfit."""
+    record = _parsed(data)
+    source = _object(record, "source")
+    return _text(_object(record, "run"), "id"), _text(source, "uri"), _text(source, "sha256")
+
+
 def _files(marker: Path) -> Iterator[tuple[str, bytes]]:
     for file in sorted(marker.parent.iterdir(), key=lambda file: file.name):
         if NAME.fullmatch(file.name) and file.is_file():

@@ -11,6 +11,9 @@ from typing import Any
 from ..schema.errors import BenchError
 
 KINDS = ("hosts", "users", "paths")
+MOST_NODES = 4096  # of one range in a list of hosts
+_COMMON = frozenset(("root", "localhost", "user", "host", "none", "true", "false"))
+SHORTEST = 4  # letters of a name that is looked for in every text of a record
 _HOST = re.compile(
     r"""(?x)(?:(?<=://)|(?<![\w./-]))(?:
       (?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\w)
@@ -23,17 +26,20 @@ _HOST = re.compile(
     re.I,
 )
 _HOST_FIELDS = re.compile(
-    r"host(?:name)?s?$|(?:^|_)(?:node_?list|master_addr|rdzv_endpoint)$", re.I
+    r"host(?:name|file)?s?$|(?:^|_)(?:node_?list|master_addr|rdzv_endpoint|include|exclude)$", re.I
 )
 _USER_FIELDS = re.compile(r"(?:^|_)user(?:name)?$|^logname$|^(?:wandb|hf)_entity$", re.I)
 _USER = re.compile(
     r"(?P<before>/(?:home|Users|users|scratch|gpfswork|work|lustre)/)(?P<name>[\w.-]+)"
 )
+_WINDOWS = re.compile(r"(?<![\w\\])[A-Za-z]:(?:\\+[\w.@+=%, -]+)+")
+_OUTSIDE = re.compile(r"(?<![\w./-])(?:\.\./)+(?:[\w.@+=%,-]+/)*[\w.@+=%,-]+")
+_LISTED = re.compile(r"(?P<stem>[\w.-]*)\[(?P<numbers>[\d,-]+)\](?P<end>[\w.-]*)")
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _LOGIN = re.compile(r"(?<![\w.+-])(?P<name>[a-z][\w.-]*)@(?=[\w-])", re.I)
 _PATH = re.compile(
     r"""(?x)(?<![\w.:/~$<-])(?:~[\w.-]*|[A-Za-z]:)?(?:/[\w.@+=%,-]+){2,}/?
-    | (?:(?<=[='"])|^)(?:~[\w.-]*)?/[\w.@+%-]*[A-Za-z][\w.@+%-]*/?(?=['"]|$)  # one level: a value
+    | (?:(?<=[='"])|^)(?:~[\w.-]*)?/(?=[\d.@+%-]*+[A-Za-z_])[\w.@+%-]++/?(?=['"]|$)
     """
 )
 _PARTS = re.compile(r"([/_=]+)")  # of a uri: names stand between these
@@ -47,22 +53,29 @@ class Scrubber:
 
     def __init__(self, kinds: Iterable[str] = ()) -> None:
         self.kinds = frozenset(kinds)
+        self._known: dict[str, str] = {}  # names of the record at hand, and their words
 
     def record(self, record: dict[str, Any]) -> dict[str, Any]:
         """The record without the names, in every text of it."""
         if not self.kinds:
             return record
-        made = {name: self._facts(part) if name == "facts" else self._any(part, name)
-                for name, part in record.items()}  # fmt: skip
-        made["source"]["uri"] = self.uri(str(record["source"]["uri"]))
+        self._known.clear()
+        for _ in range(2):  # what the first pass finds as a name is one wherever it stands
+            made = {name: self._facts(part) if name == "facts" else self._any(part, name)
+                    for name, part in record.items()}  # fmt: skip
+            made["source"]["uri"] = self.uri(str(record["source"]["uri"]))
+        for part in ("run", "table"):
+            if part in made:
+                made[part]["id"] = _keyed_id(str(record[part]["id"]))
         return made
 
     def uri(self, uri: str) -> str:
         """The path of a source without names, and without its folder if outside of the root."""
         if "users" in self.kinds:
-            uri = _USER.sub(lambda f: f"{f['before']}{_word('user', f['name'])}", f"/{uri}")[1:]
+            uri = _USER.sub(self._user, f"/{uri}")[1:]
         if "hosts" in self.kinds:
-            uri = "".join(_HOST.sub(lambda f: _word("host", f[0]), p) for p in _PARTS.split(uri))
+            uri = "".join(_HOST.sub(self._host, part) for part in _PARTS.split(uri))
+        uri = self._without_known(uri)
         if "paths" in self.kinds and uri.startswith(("..", "/")):
             folder, _, file = uri.rpartition("/")
             uri = f"{_word('path', folder)}/{file}"
@@ -72,21 +85,47 @@ class Scrubber:
         """One text without the names."""
         if "users" in self.kinds:
             text = _EMAIL.sub(lambda found: _word("user", found[0]), text)
-            text = _LOGIN.sub(lambda found: f"{_word('user', found['name'])}@", text)
-            text = _USER.sub(lambda f: f"{f['before']}{_word('user', f['name'])}", text)
+            text = _LOGIN.sub(lambda found: f"{self._name('user', found['name'])}@", text)
+            text = _USER.sub(self._user, text)
         if "paths" in self.kinds:
-            text = _PATH.sub(lambda found: _word("path", found[0].rstrip("/")), text)
+            for pattern in (_PATH, _WINDOWS, _OUTSIDE):
+                text = pattern.sub(lambda found: _word("path", found[0].rstrip("/")), text)
         if "hosts" in self.kinds:
-            text = _HOST.sub(lambda found: _word("host", found[0]), text)
-        return text
+            text = _HOST.sub(self._host, text)
+        return self._without_known(text)
 
     def named(self, name: str, text: str) -> str:
         """The value of a setting: all of it, where its name says that it is a host or a user."""
         if "hosts" in self.kinds and _HOST_FIELDS.search(name):
-            return ",".join(_word("host", part) for part in text.split(","))
+            return ",".join(self._endpoint(part) for part in _nodes(text))
         if "users" in self.kinds and _USER_FIELDS.search(name):
-            return _word("user", text)
+            return self._name("user", text)
         return self.text(text)
+
+    def _name(self, kind: str, name: str) -> str:
+        """The word for a name, which is kept to be found elsewhere in the record."""
+        word = _word(kind, name)
+        if len(name) >= SHORTEST and name.lower() not in _COMMON and word != name:
+            self._known[name] = word
+        return word
+
+    def _user(self, found: re.Match[str]) -> str:
+        return f"{found['before']}{self._name('user', found['name'])}"
+
+    def _host(self, found: re.Match[str]) -> str:
+        return self._name("host", found[0])
+
+    def _endpoint(self, text: str) -> str:
+        """A host by its word; a port or the slots behind it stay."""
+        name, colon, rest = text.partition(":")
+        return f"{self._name('host', name)}{colon}{rest}"
+
+    def _without_known(self, text: str) -> str:
+        for name, word in self._known.items():
+            if name in text:
+                whole = rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])"
+                text = re.sub(whole, word, text)
+        return text
 
     def _any(self, value: Any, name: str) -> Any:  # Any: JSON
         if isinstance(value, str):
@@ -111,6 +150,35 @@ class Scrubber:
             ]
             for scope, rows in facts.items()
         }
+
+
+def _keyed_id(name: str) -> str:
+    """An id that nobody can rebuild from a guessed path; one that is so already stays."""
+    if name.startswith("k"):
+        return name
+    key = os.environ.get("BENCH_SCRUB_KEY", "")
+    return f"k{hashlib.sha256(f'{key}id:{name}'.encode()).hexdigest()[:11]}"
+
+
+def _nodes(text: str) -> list[str]:
+    """The names of a list of hosts; Slurm's n[07-08,11] as its nodes, while they are few."""
+    parts: list[str] = []
+    for part in re.split(r",(?![^\[]*\])|\s+", text):
+        found = _LISTED.fullmatch(part)
+        parts += _expanded(**found.groupdict()) if found else [part]
+    return [part for part in parts if part]
+
+
+def _expanded(stem: str, numbers: str, end: str) -> list[str]:
+    names: list[str] = []
+    for piece in numbers.split(","):
+        first, _, last = piece.partition("-")
+        last = last or first
+        if not (first.isdecimal() and last.isdecimal()) or int(last) - int(first) > MOST_NODES:
+            return [f"{stem}[{numbers}]{end}"]
+        width = len(first)
+        names += [f"{stem}{n:0{width}d}{end}" for n in range(int(first), int(last) + 1)]
+    return names
 
 
 def parse_kinds(text: str | None) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ class Region:
     options: Mapping[str, str] = field(default_factory=dict)
     digest: str | None = None
     indent: str = ""
+    within_html: bool = False  # where a table needs a blank line before it to be one
 
     @property
     def title(self) -> str:
@@ -89,6 +90,8 @@ class Document:
         newline = "\r\n" if begin.endswith("\r\n") else "\n"
         before = _blank(old)
         after = _blank(old[::-1]) if len(before) < len(old) else []
+        if region.within_html:
+            before, after = before or [newline], after or [newline]
         lines = [f"{region.indent}{line}" if line else "" for line in body.split("\n")]
         written = [f"{line}{newline}" for line in lines] if body else []
         return [begin, *before, *written, *after[::-1], _with_digest(end, digest(body))]
@@ -107,7 +110,7 @@ def read_document(text: str, name: str) -> Document:
     lines = tuple(re.findall(r"[^\n]*\n|[^\n]+", text))
     if not _ANY.search(text):
         return Document(name, lines, ())
-    code = _code(text)
+    code, html = _blocks(text)
     regions: list[Region] = []
     begin: tuple[int, dict[str, str], str] | None = None
     for number, line in enumerate(lines, 1):
@@ -129,7 +132,8 @@ def read_document(text: str, name: str) -> Document:
         if word == "begin":
             begin = number, _known(options, place), found["indent"]
         elif word == "end" and begin:
-            regions.append(Region(begin[0], number, begin[1], _digest(options, place), begin[2]))
+            sealed, first = _digest(options, place), begin[0]
+            regions.append(Region(first, number, begin[1], sealed, begin[2], first in html))
             begin = None
         elif word == "end":
             raise BenchError(
@@ -249,13 +253,21 @@ def _with_digest(line: str, written: str) -> str:
     return f"{head}bench:end digest={written} -->{rest[len(rest.rstrip(chr(13) + chr(10))) :]}"
 
 
-def _code(text: str) -> set[int]:
-    """The lines that markdown shows as code, where a marker is an example of one."""
+def _blocks(text: str) -> tuple[set[int], set[int]]:
+    """The lines that markdown shows as code, where a marker is an example of one, and those of HTML
+    that another line has opened."""
     from markdown_it import MarkdownIt
 
-    tokens = MarkdownIt("commonmark").parse(text)
-    spans = [token.map for token in tokens if token.type in ("fence", "code_block") and token.map]
-    return {number for first, last in spans for number in range(first + 1, last + 1)}
+    # A carriage return alone ends a line there, and none here.
+    tokens = MarkdownIt("commonmark").parse(re.sub(r"\r(?!\n)", " ", text))
+    code: set[int] = set()
+    html: set[int] = set()
+    for token in tokens:
+        if token.map and token.type in ("fence", "code_block"):
+            code.update(range(token.map[0] + 1, token.map[1] + 1))
+        elif token.map and token.type == "html_block":
+            html.update(range(token.map[0] + 2, token.map[1] + 1))
+    return code, html
 
 
 __all__ = ["Document", "Region", "digest", "read_document"]

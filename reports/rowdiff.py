@@ -91,6 +91,7 @@ def compare(old: Sequence[Row], new: Sequence[Row]) -> Diff:
     unchanged = 0
     for key in dict.fromkeys([*after, *before]):
         left, right = list(before.get(key, ())), list(after.get(key, ()))
+        unchanged += _take_same(left, right)
         for row in list(right):
             same = next((one for one in left if _equal(one, row)), None)
             if same is not None:
@@ -122,6 +123,26 @@ def _by_key(found: Sequence[Row]) -> dict[tuple[Any, ...], list[Row]]:
     for row in found:
         groups[tuple(row[name] for name in KEY)].append(row)
     return groups
+
+
+def _take_same(left: list[Row], right: list[Row]) -> int:
+    """Take out of both what is alike to the last digit, without comparing each with each."""
+    known: dict[str, list[Row]] = defaultdict(list)
+    for row in left:
+        known[_digits(row)].append(row)
+    taken: list[Row] = []
+    kept: list[Row] = []
+    for row in right:
+        same = known[_digits(row)]
+        (taken if same else kept).append(same.pop(0) if same else row)
+    gone = set(map(id, taken))
+    left[:] = [row for row in left if id(row) not in gone]
+    right[:] = kept
+    return len(taken)
+
+
+def _digits(row: Row) -> str:
+    return repr([row[name] for name in (*MEASURED, "memory_unit", OTHERS, *TOLD)])
 
 
 def _equal(old: Row, new: Row) -> bool:

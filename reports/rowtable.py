@@ -88,6 +88,8 @@ def _share(change: Change, name: str) -> float | None:
     """By how much a measurement changed, as a share of the old one."""
     if change.old is None or change.new is None:
         return None
+    if name == "memory" and change.old["memory_unit"] != change.new["memory_unit"]:
+        return None
     return _ratio(change.old[name], change.new[name])
 
 

@@ -33,7 +33,7 @@ def section(page: str, name: str) -> str:
 
 
 def sections(page: str) -> list[Section]:
-    """Every section: a heading below the title, or a line that is nothing but bold."""
+    """Every section: a heading below the title, or a paragraph that begins with bold."""
     from markdown_it import MarkdownIt
 
     tokens = MarkdownIt("commonmark").parse(page)
@@ -43,8 +43,9 @@ def sections(page: str) -> list[Section]:
         rank = int(opening.tag[1]) if opening.type == "heading_open" else 0
         children = inline.children or []
         if opening.type == "paragraph_open" and opening.level == 0:
-            kinds = [child.type for child in children if child.type != "text" or child.content]
-            rank = 7 if kinds == ["strong_open", "text", "strong_close"] else 0
+            shown = [child for child in children if child.type != "text" or child.content]
+            rank = 7 if shown and shown[0].type == "strong_open" else 0
+            children = shown[:2] if rank else children
         if rank and opening.map:
             title = "".join(child.content for child in children)
             heads.append((opening.map[0], rank, title))

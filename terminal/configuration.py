@@ -21,7 +21,7 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=_dashed)
 
 
-class Review(_Section):
+class Job(_Section):
     """What a job of `bench ci` does in a pull or merge request."""
 
     comment: Literal["on-change", "always", "never"] = Field(
@@ -63,8 +63,8 @@ class Configuration(_Section):
         description="Markdown files with regions, or patterns such as docs/**/*.md; "
         "default: every markdown file that git tracks.",
     )
-    github: Review = Field(default_factory=Review, description="What `bench ci github` does.")
-    gitlab: Review = Field(default_factory=Review, description="What `bench ci gitlab` does.")
+    github: Job = Field(default_factory=Job, description="What `bench ci github` does.")
+    gitlab: Job = Field(default_factory=Job, description="What `bench ci gitlab` does.")
 
 
 def json_schema() -> str:

@@ -24,7 +24,7 @@ DEFAULT_DB = "bench.duckdb"
 
 
 @dataclass(frozen=True)
-class Review:
+class JobSettings:
     """What a job in a pull or merge request does."""
 
     comment: str = "on-change"
@@ -42,8 +42,8 @@ class Settings:
     formats: Path | None = None
     sources: tuple[Path, ...] = ()
     pages: tuple[str, ...] = ()
-    github: Review = Review()
-    gitlab: Review = Review()
+    github: JobSettings = JobSettings()
+    gitlab: JobSettings = JobSettings()
 
 
 def find_db(flag: Path | None, cwd: Path | None = None) -> Path:
@@ -119,28 +119,27 @@ def _checked(file: Path, text: str, values: Mapping[str, Any]) -> Settings:
         formats=_path(file, found.formats),
         sources=tuple(file.parent / Path(source).expanduser() for source in found.sources),
         pages=tuple(found.pages),
-        github=_review(found.github),
-        gitlab=_review(found.gitlab),
+        github=_job(found.github),
+        gitlab=_job(found.gitlab),
     )
 
 
-def _review(found: configuration.Review) -> Review:
-    return Review(found.comment, found.comment_id, tuple(found.fail_on))
+def _job(found: configuration.Job) -> JobSettings:
+    return JobSettings(found.comment, found.comment_id, tuple(found.fail_on))
 
 
 def _refused(file: Path, text: str, error: ErrorDetails) -> BenchError:
-    from .configuration import Configuration
-    from .configuration import Review as Section
+    from .configuration import Configuration, Job
 
     place = error["loc"]
     key = ".".join(str(part) for part in place if not isinstance(part, int))
     where = f"{file}:{_line(text, place)}"
-    section = Section if len(place) > 1 and place[0] in ("github", "gitlab") else Configuration
+    section = Job if len(place) > 1 and place[0] in ("github", "gitlab") else Configuration
     known = [field.alias or name for name, field in section.model_fields.items()]
     if error["type"] == "extra_forbidden":
         hint = did_you_mean(str(place[-1]), known)
         return BenchError(f"unknown setting {key!r} in {FILE}", where=where, hint=hint)
-    is_path = key in ("db", "templates")
+    is_path = key in ("db", "templates", "formats")
     return BenchError(
         f"setting {key!r} in {FILE} is {'not a path' if is_path else 'wrong'}",
         why=f"it is {error['input']!r}" + ("" if is_path else f": {error['msg']}"),

@@ -58,7 +58,8 @@ def test_the_note_and_the_marks(folder: Path, hub: Hub) -> None:
 
 def test_updated_in_place_and_only_on_change(folder: Path, hub: Hub) -> None:
     hub.comments += [
-        {"id": n, "body": "hi", "system": n % 2 == 0, "author": "x"} for n in range(1, 231)
+        {"id": n, "body": "hi", "system": n % 2 == 0, "author": {"username": "x"}}
+        for n in range(1, 231)
     ]
     hub.comments[4]["body"] = f"{MARK}\nevil"
     run(folder)
@@ -100,7 +101,7 @@ def test_errors_of_the_api_never_fail_the_job(
     hub.fail = [status] * tries
     done = run(folder)
     assert done.code == 0 and len(hub.asked) == tries
-    assert "warning: comment not written: GET merge_requests/7/notes" in done.err
+    assert "warning: comment not written: GET projects/12/merge_requests/7/notes" in done.err
     assert f"{status} told so" in done.err and "\n::error" not in done.text
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +54,9 @@ def test_one_file_a_run_named_by_its_content(records: Path, swept: Path) -> None
     assert len(found) == count(swept / "bench.duckdb", "runs") == 210
     assert all(path.name == file_name(path.read_bytes()) for path in found)
     markers = {path.relative_to(records).as_posix() for path in records.rglob("*.records")}
-    assert "data/logs/logs.records" in markers and len(markers) == 6
+    assert "data/data.records" in markers and len(markers) == 6
     assert max(path.stat().st_size for path in found) < 50_000
-    text = next(iter((records / "data/logs").glob("*.json"))).read_text()
+    text = next(iter((records / "data").glob("*.json"))).read_text()
     assert '"iterations"' not in text and '"statistics": [' in text
 
 
@@ -179,6 +180,30 @@ def test_a_source_at_another_path_is_the_same_source(folder: Path) -> None:
     for paths in (["records"], ["a/in-a", "records"], ["records", "b"], ["a/in-a", "records", "b"]):
         done = quick(folder, "sql", count, *paths, "--format", "csv")
         assert done.out.split()[-1] == str(1 + len(ROWS)), (paths, done.text)
+
+
+def test_two_states_of_a_log_are_one_run(folder: Path) -> None:
+    """Each branch exports the log as it was there; merged, the longer state shows."""
+    for name, lines in (("a", 3), ("b", 9)):
+        (folder / "x.log").write_text(log(lines))
+        assert quick(folder, "export", "--records", name, "x.log").code == 0
+    (folder / "x.log").write_text(log(5, 222))
+    assert quick(folder, "export", "--records", "other", "x.log").code == 0
+    show = "SELECT max(n) AS n FROM runs JOIN run_stats USING (run_id) GROUP BY run_id ORDER BY 1"
+    done = quick(folder, "sql", show, "a", "b", "other", "--format", "csv")
+    assert done.out.split() == ["n", "4", "8"], "of another run at that place nothing is lost"
+    (folder / "x.log").write_text(log(7))
+    done = quick(folder, "sql", show, "a", "b", "x.log", "--format", "csv")
+    assert done.out.split() == ["n", "6"], "the log itself goes before every record of it"
+
+
+def test_jobs_with_folders_of_their_own(folder: Path) -> None:
+    for number in range(4):
+        (folder / "runs" / str(number)).mkdir(parents=True)
+        (folder / "runs" / str(number) / "train.log").write_text(log(3, 100 + number))
+    assert quick(folder, "export", "--records", "records", "runs").code == 0
+    assert len(list((folder / "records").rglob("*.records"))) == 1
+    assert len(list((folder / "records").rglob("*.json"))) == 4
 
 
 def test_a_record_of_a_state_read_before_gives_way(folder: Path) -> None:
@@ -327,6 +352,9 @@ def test_scrub_leaves_what_is_no_name(text: str) -> None:
 def test_scrub_finds_names(text: str, kind: str) -> None:
     made = Scrubber((kind,)).text(text)
     assert re.search(rf"{kind[:-1]}-[0-9a-f]{{8}}", made), made
+    for name in ("bob", "/data", "/a", "~", "0.0.12", "wandb", "node-17", "gpu01", "nid0", "pile"):
+        is_of_it = name in text and not (name == "bob" and kind != "users")
+        assert not is_of_it or name not in made, (name, made)
     assert Scrubber((kind,)).text(made) == made
     others = {"hosts", "users", "paths"} - {kind}
     assert not re.search(rf"{kind[:-1]}-[0-9a-f]{{8}}", Scrubber(others).text(text))
@@ -346,6 +374,78 @@ def test_scrub_of_the_path_of_a_source(uri: str, left: str | None) -> None:
     made = scrubber.uri(uri)
     assert re.sub(r"-[0-9a-f]{8}", "-*", made) == (left or uri)
     assert scrubber.uri(made) == made
+
+
+def test_a_name_is_one_wherever_it_stands(folder: Path) -> None:
+    head = (
+        "using world size: 8, data-parallel-size: 8, tensor-model-parallel size: 1\n"
+        "------------------------ arguments ------------------------\n"
+        "  hostfile ........................................ r31n07:8,r31n08:8\n"
+        "  save ............................................ /home/alicia/ckpt\n"
+        "  log_dir ......................................... C:\\Users\\alicia\\logs\n"
+        "  vocab_file ...................................... ../../alicia/vocab.json\n"
+        "  wandb_exp_name .................................. alicia-r31n07-nightly\n"
+        "-------------------- end of arguments ---------------------\n"
+    )
+    (folder / "alicia_r31n07.log").write_text(head + log(3))
+    kinds = ("--scrub", "hosts,users,paths")
+    assert quick(folder, "export", "--records", "r", "alicia_r31n07.log", *kinds).code == 0
+    [record] = all_json(folder / "r")
+    text = json.dumps(record)
+    for word in ("alicia", "r31n07", "r31n08", "Users", "vocab"):
+        assert word not in text.replace("vocab_file", ""), word
+    [hosts] = [row[2] for row in record["facts"]["arguments"] if row[0] == "hostfile"]
+    first, second = hosts.split(",")
+    assert first.endswith(":8") and first.split(":")[0] in record["source"]["uri"]
+    assert second != first
+
+
+def test_lists_of_nodes_are_their_nodes() -> None:
+    scrubber = Scrubber(("hosts",))
+    nodes = scrubber.named("SLURM_JOB_NODELIST", "r31n[07-08,11]").split(",")
+    assert nodes == [scrubber.named("host", f"r31n{n}") for n in ("07", "08", "11")]
+    assert len(scrubber.named("SLURM_NODELIST", "n[0-999999999]").split(",")) == 1
+
+
+def test_scrub_takes_its_time() -> None:
+    """Hostile text costs no more than it is long."""
+    began = time.perf_counter()
+    for text in ("=/" + "a" * 200_000 + "!", "=/" + "1." * 100_000 + "!", "/a" * 100_000):
+        Scrubber(("hosts", "users", "paths")).text(text)
+    assert time.perf_counter() - began < 20
+
+
+def test_ids_of_scrubbed_records_cannot_be_tested(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An id is a digest of the path and the first line: with a key of the site nobody can guess."""
+    (folder / "x.md").write_text(table(*ROWS))
+    assert quick(folder, "export", "--records", "plain", "x.md").code == 0
+    monkeypatch.setenv("BENCH_SCRUB_KEY", "site")
+    for name in ("a", "b"):
+        assert quick(folder, "export", "--records", name, "x.md", "--scrub", "paths").code == 0
+    plain, made = (
+        {(record["run"]["id"], record["table"]["id"]) for record in all_json(folder / name)}
+        for name in ("plain", "a")
+    )
+    assert files(folder / "a") == files(folder / "b") and len(made) == len(ROWS)
+    assert not {one for pair in plain for one in pair} & {one for pair in made for one in pair}
+    done = quick(folder, "sql", "SELECT count(*) FROM runs", "a", "plain", "--format", "csv")
+    assert done.out.split()[-1] == str(len(ROWS)), "they are the same runs all the same"
+    assert quick(folder, "export", "--records", "c", "a", "--scrub", "paths").code == 0
+    assert files(folder / "c") == files(folder / "a"), "scrubbing twice is scrubbing once"
+
+
+def test_a_neighbour_that_is_no_record_is_left_alone(folder: Path) -> None:
+    (folder / "x.md").write_text(table(*ROWS))
+    assert quick(folder, "export", "--records", "r", "x.md").code == 0
+    [group] = {path.parent for path in (folder / "r").rglob("*.json")}
+    odd = {"0": '{"bench_record": 1, "run": {"id": []}}', "1": "[" * 100_000, "2": "7"}
+    for name, text in odd.items():
+        (group / f"{name * 16}.json").write_text(text)
+    done = quick(folder, "export", "--records", "r", "x.md")
+    assert done.code == 0 and "3 unchanged" in done.err, done.text
+    assert all((group / f"{name * 16}.json").exists() for name in odd)
 
 
 def test_scrub_with_a_key_of_the_site(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -390,8 +490,8 @@ def test_a_changed_document_replaces_its_records(folder: Path) -> None:
 
 
 def test_a_changed_row_leaves_no_record_behind(folder: Path) -> None:
-    for time in ("100.5", "77.7"):
-        (folder / "sweep.md").write_text(table(*ROWS).replace("100.5", time))
+    for seconds in ("100.5", "77.7"):
+        (folder / "sweep.md").write_text(table(*ROWS).replace("100.5", seconds))
         assert quick(folder, "export", "sweep.md", "--records", "records").code == 0
     times = {m["value"] for r in all_json(folder / "records") for m in r["measurements"]}
     assert 77.7 in times and 100.5 not in times

@@ -16,6 +16,7 @@ from bench.reports.rowdiff import KEY, Row, compare
 from bench.reports.rowtable import columns, markdown, plain
 from tests.making import log, table
 from tests.program import quick
+from tests.test_own_formats import MINE
 
 ROWS = (
     "4 | 1.3B | 1 | 4 | 1 | 1 | 1024 | 100.5 | 0.86",
@@ -205,3 +206,23 @@ def test_a_record_goes_by_the_place_in_its_source(folder: Path) -> None:
     assert (changed["old"]["where"], changed["new"]["where"]) == ("old.md:6", "sweep.md:6")
     record = json.loads((folder / changed["new"]["file"]).read_bytes())
     assert record["run"]["line"] == 6 and 45.9 in [m["value"] for m in record["measurements"]]
+
+
+def test_memory_in_another_unit_has_no_percent(folder: Path) -> None:
+    text = "| Nodes | TP | Sec/it | Memory ({}) |\n|--|--|--|--|\n| 4 | 2 | 10.5 | {} |\n"
+    (folder / "a.md").write_text(text.format("GB", "40"))
+    (folder / "b.md").write_text(text.format("MB", "40000"))
+    done = quick(folder, "diff", "a.md", "b.md")
+    assert "40 GB → 40,000 MB" in done.out and "%" not in done.out, done.text
+
+
+def test_formats_of_a_user_read_both_sides(folder: Path) -> None:
+    """What is compared is the results, read in one way."""
+    (folder / "own").mkdir()
+    (folder / "own" / "ours.toml").write_text(MINE)
+    (folder / "x.log").write_text("".join(f"st={n} took {240 + n}.5ms\n" for n in range(1, 9)))
+    (folder / "bench.toml").write_text('formats = "own"\nsources = ["x.log"]\n')
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "own format")
+    done = quick(folder, "diff", "--base", "HEAD")
+    assert done.out.startswith("**1 unchanged**"), done.text

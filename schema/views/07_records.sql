@@ -2,17 +2,20 @@
 -- two records of one run the first by name of its file shows. A run is told by the digest of its
 -- source, which the fact `record_of` of a record holds, and by its id or, as ids hang on the path of
 -- the source, by its line. An older state of a source gives way too: one that was read here before,
--- and rows of a document that lies at the same place and still holds some of them.
+-- rows of a document that lies at the same place and still holds some of them, and a log of which a
+-- longer state is here, told by its path and its first step.
 CREATE OR REPLACE VIEW hidden_runs AS
 WITH records AS (
     SELECT f.run_id, f.value AS original, f.raw AS sha256, l.uri, s.value AS source,
-        {'origin': r.origin, 'line': r.line, 'row_number': r.row_number} AS place
+        {'origin': r.origin, 'line': r.line, 'row_number': r.row_number} AS place,
+        b.value AS first_step, CAST(regexp_extract(s.raw, '"bytes": (\d+)', 1) AS BIGINT) AS bytes
     FROM raw.facts f JOIN current_loads l USING (load_id)
     JOIN raw.runs r ON r.load_id = f.load_id AND r.run_id = f.run_id
     LEFT JOIN raw.facts s ON s.load_id = f.load_id AND s.run_id = f.run_id AND s.scope = 'record' AND s.field = 'source'
+    LEFT JOIN raw.facts b ON b.load_id = f.load_id AND b.run_id = f.run_id AND b.scope = 'step'
     WHERE f.scope = 'record' AND f.field = 'record_of' AND f.run_id IS NOT NULL
 ), stored AS (
-    SELECT r.run_id, r.origin, u.uri, u.sha256,
+    SELECT r.load_id, r.run_id, r.origin, u.uri, u.sha256,
         {'origin': r.origin, 'line': r.line, 'row_number': r.row_number} AS place
     FROM raw.runs r JOIN current_uris u USING (load_id)
     WHERE r.run_id NOT IN (SELECT run_id FROM records)
@@ -33,6 +36,14 @@ SEMI JOIN (
 UNION ALL
 SELECT run_id FROM records SEMI JOIN older USING (source, sha256)
 UNION ALL
+SELECT k.run_id FROM records k
+SEMI JOIN (
+    SELECT r.uri AS source, b.value AS first_step FROM stored r
+    JOIN raw.facts b ON b.load_id = r.load_id AND b.run_id = r.run_id AND b.scope = 'step'
+) longer USING (source, first_step)
+UNION ALL
 SELECT run_id FROM records
 QUALIFY row_number() OVER (PARTITION BY original, sha256 ORDER BY uri, run_id) > 1
-    OR row_number() OVER (PARTITION BY sha256, place ORDER BY uri, run_id) > 1;
+    OR row_number() OVER (PARTITION BY sha256, place ORDER BY uri, run_id) > 1
+    OR (first_step IS NOT NULL
+        AND row_number() OVER (PARTITION BY source, first_step ORDER BY bytes DESC, uri, run_id) > 1);

@@ -21,6 +21,14 @@ class Task(StrEnum):
     CONFIG = "config"
 
 
+_TASKS = {
+    "--base": (Task.GITHUB, Task.GITLAB),
+    "--save": (Task.GITHUB,),
+    "--post": (Task.GITHUB,),
+    "--code-quality": (Task.GITLAB,),
+}
+
+
 def ci(
     task: Annotated[
         Task,
@@ -51,12 +59,13 @@ def ci(
     lock_timeout: o.LockTimeout = o.LOCK_TIMEOUT,
 ) -> None:
     """In a pull request: check regions, compare rows, annotate lines, keep one comment."""
+    _refuse_others(task, {"--base": base, "--save": save, "--post": post,
+                          "--code-quality": quality})  # fmt: skip
     if task is Task.CONFIG:
         from ...ci.config import validate
 
         validate(files or [])
         return
-    _refuse_others(task, {"--save": save, "--post": post}, {"--code-quality": quality})
     if task is Task.GITLAB:
         from ...ci.gitlab import gitlab
 
@@ -66,9 +75,8 @@ def ci(
     raise typer.Exit(github(files or [], base, save, post, lock_timeout))
 
 
-def _refuse_others(
-    task: Task, of_github: Mapping[str, object], of_gitlab: Mapping[str, object]
-) -> None:
-    others = of_gitlab if task is Task.GITHUB else of_github
-    if wrong := [name for name, value in others.items() if value]:
-        raise BenchError(f"{wrong[0]} has no meaning for {task}", hint="bench ci --help")
+def _refuse_others(task: Task, given: Mapping[str, object]) -> None:
+    """Raises BenchError for an option that the task has no use for."""
+    for name, value in given.items():
+        if value is not None and task not in _TASKS[name]:
+            raise BenchError(f"{name} has no meaning for {task}", hint="bench ci --help")
