@@ -170,7 +170,8 @@ class Reader:
 
     def wrong(self, node: exp.Expr, what: str, hint: str = "") -> BenchError:
         part = node.sql(dialect="duckdb", comments=False)
-        return BenchError(f"the condition is wrong: {part} {what}", where=self.expr, hint=hint or HINT)
+        told = f"the condition is wrong: {part} {what}"
+        return BenchError(told, where=self.expr, hint=hint or HINT)
 
 
 # What a node may be, and the parts that it may have: anything else is refused.

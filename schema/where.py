@@ -64,7 +64,8 @@ def _tokens(expr: str, columns: Mapping[str, str]) -> list[Token]:
     except TokenError as error:
         raise _refused(expr, "a quote or a comment is not closed", len(expr) - 1) from error
     if len(tokens) > MAX_WORDS:
-        raise BenchError(f"the condition has more than {MAX_WORDS} words", hint="say less, or use sql")
+        what = f"the condition has more than {MAX_WORDS} words"
+        raise BenchError(what, hint="say less, or use sql")
     known = {name.casefold(): name for name in columns}
     checked = [_token(expr, token, known, columns) for token in tokens]
     _check_gaps(expr, checked)
