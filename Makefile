@@ -20,7 +20,7 @@ unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-fast test-all test-services test-duckdb15 lint format clean python
+.PHONY: help demo test test-fast test-all test-services test-duckdb15 tcmalloc lint format clean python
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,13 @@ test-services: $(VENV)/.developing
 test-duckdb15: $(OLD)/.developing
 	@echo '*** the same tests on duckdb $(OLD_DUCKDB) ***'
 	$(OLD)/bin/python -m pytest -m "not services" --ignore-glob='*test_trainer*' $(PYTEST_ARGS)
+
+tcmalloc: $(VENV)/.developing ## with or without tcmalloc, beside the published table: five minutes on two cores
+	tests/services/packages.sh libtcmalloc-minimal4
+	@mkdir -p out
+	$(VENV)/bin/bench launch examples/tcmalloc.toml --db out/tcmalloc.duckdb -o out/tcmalloc
+	$(VENV)/bin/bench ingest -q --db out/tcmalloc.duckdb data/tables/003_check_tcmalloc.md
+	$(VENV)/bin/bench report settings --db out/tcmalloc.duckdb
 
 lint: $(VENV)/.developing ## ruff, its format and mypy; changes nothing
 	$(VENV)/bin/ruff check .

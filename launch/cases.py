@@ -23,6 +23,7 @@ class Case:
     settings: Mapping[str, object]
     env: Mapping[str, str]  # an empty value: not set, whatever the shell says
     values: Mapping[str, object]
+    job: Mapping[str, object]
     id: str
     label: str = ""  # what tells it from the others of its plan
     facts: Mapping[str, object] = field(default_factory=dict)  # columns of the warehouse
@@ -92,19 +93,23 @@ def _combinations(plan: Plan) -> Iterator[Case]:
     base = plan.settings.model_dump(exclude_none=True)
     seen: set[str] = set()
     for matrix in plan.matrix or [Matrix()]:
-        own = matrix.model_dump(exclude_none=True, exclude={"env", "values"})
+        own = matrix.model_dump(exclude_none=True, exclude={"env", "values", "job"})
         axes = [("settings", name, value) for name, value in (base | own).items()]
         axes += [("env", name, value) for name, value in (plan.env | matrix.env).items()]
         axes += [("values", name, value) for name, value in (plan.values | matrix.values).items()]
+        axes += [("job", name, value) for name, value in (plan.job | matrix.job).items()]
         for chosen in itertools.product(*(_list(value) for _, _, value in axes)):
-            parts: dict[str, dict[str, object]] = {"settings": {}, "env": {}, "values": {}}
+            parts: dict[str, dict[str, object]] = {
+                "settings": {}, "env": {}, "values": {}, "job": {},
+            }  # fmt: skip
             for (part, name, _), value in zip(axes, chosen, strict=True):
                 parts[part][name] = value
             env = {name: str(value) for name, value in parts["env"].items()}
-            case_id = _id(plan, parts["settings"], env, parts["values"])
+            settings, values, job = parts["settings"], parts["values"], parts["job"]
+            case_id = _id(plan, settings, env, values, job)
             if case_id not in seen:
                 seen.add(case_id)
-                yield Case(parts["settings"], env, parts["values"], case_id)
+                yield Case(settings, env, values, job, case_id)
             if len(seen) > MOST:
                 raise BenchError(f"the plan has more than {MOST:,} combinations", hint="say less")
 
@@ -121,7 +126,7 @@ def _id(plan: Plan, *parts: Mapping[str, object]) -> str:
 
 def _labelled(cases: Sequence[Case]) -> list[Case]:
     """What differs among the cases names them; a plan of one is named by what people look at."""
-    flat = [{**case.settings, **case.values, **case.env} for case in cases]
+    flat = [{**case.settings, **case.values, **case.env, **case.job} for case in cases]
     names = list(dict.fromkeys(name for one in flat for name in one))
     vary = [name for name in names if len({repr(one.get(name)) for one in flat}) > 1]
     told = ("model", "dp", "tp", "pp", "mbs", *(name for case in cases for name in case.values))

@@ -30,11 +30,11 @@ class Estimate:
         return self.seconds * self.runs / self.known if self.known else None
 
 
-def estimate(db: Path, cases: Sequence[Case], repeats: int, lock_timeout: float) -> Estimate:
+def estimate(db: Path, cases: Sequence[Case], lock_timeout: float) -> Estimate:
     """From the time that the same case took before; a warehouse that is not there knows nothing."""
     walls: dict[str, float] = {}
     if db.exists():
         with open_read(db, lock_timeout) as warehouse:
             walls = {case: wall for case, wall in warehouse.rows(_WALLS) if wall is not None}
     known = [walls[case.id] for case in cases if case.id in walls]
-    return Estimate(sum(known) * repeats, len(known) * repeats, len(cases) * repeats)
+    return Estimate(sum(known), len(known), len(cases))

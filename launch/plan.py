@@ -39,6 +39,7 @@ class Settings(_Section):
     heads: Many[Count] = Field(default=None, description="Attention heads.")
     seq_len: Many[Count] = Field(default=None, description="Sequence length in tokens.")
     vocab: Many[Count] = Field(default=None, description="Vocabulary in tokens, before padding.")
+    nodes: Many[Count] = Field(default=None, description="Nodes of the job.")
     dp: Many[Count] = Field(default=None, description="Data-parallel size.")
     tp: Many[Count] = Field(default=None, description="Tensor-parallel size.")
     pp: Many[Count] = Field(default=None, description="Pipeline-parallel size.")
@@ -68,11 +69,18 @@ Values = dict[
 ]
 
 
+Job = dict[
+    Annotated[str, Field(pattern=r"^[A-Za-z][\w-]*$")],
+    Value | Annotated[list[Value], Field(min_length=1)],
+]
+
+
 class Matrix(Settings):
     """One product of settings, on top of those that all have."""
 
     env: Environment = Field(default={}, description="Variables of the environment.")
     values: Values = Field(default={}, description="Further words of a command's template.")
+    job: Job = Field(default={}, description="Options of the scheduler, by its own names.")
 
 
 class Limits(_Section):
@@ -96,7 +104,9 @@ class Plan(_Section):
     trainer: Literal["reference", "command"] = Field(
         default="reference", description="What trains: our reference trainer, or a command."
     )
-    launcher: Literal["local"] = Field(default="local", description="What starts the processes.")
+    launcher: Literal["local", "torchrun"] = Field(
+        default="local", description="What starts the processes."
+    )
     command: Text | None = Field(
         default=None,
         description="Of trainer = 'command': the command line, with {dp}, {mbs}, ... in it.",
@@ -111,6 +121,7 @@ class Plan(_Section):
         default={}, description="Variables of the environment; an empty value: not set."
     )
     values: Values = Field(default={}, description="Further words of a command's template.")
+    job: Job = Field(default={}, description="Options of the scheduler, by its own names.")
     matrix: list[Matrix] = Field(
         default=[], description="Several products: each on top of settings, env and values."
     )

@@ -23,7 +23,8 @@ _SECTIONS: Mapping[str, type[BaseModel]] = {
     "matrix": Matrix,
     "limits": Limits,
 }
-_TABLES = frozenset((*_SECTIONS, "env", "values"))
+_WORDS = ("env", "values", "job")  # tables of names that are free
+_TABLES = frozenset((*_SECTIONS, *_WORDS))
 
 
 def read_plan(file: Path) -> Plan:
@@ -79,9 +80,8 @@ def _refused(error: ErrorDetails, where: str, text: str) -> BenchError:
 def _path(place: Sequence[int | str]) -> list[int | str]:
     """The keys of an error's place that stand in the file: pydantic adds names of types."""
     names = [part for part in place if isinstance(part, str)]
-    depth = (
-        1 + (names[0] in _TABLES) + (names[0] == "matrix" and names[1:2] in (["env"], ["values"]))
-    )
+    nested = names[0] == "matrix" and names[1:2] in [[word] for word in _WORDS]
+    depth = 1 + (names[0] in _TABLES) + nested
     number = [part for part in place[1:2] if isinstance(part, int) and names[0] == "matrix"]
     return [*names[:1], *number, *names[1:depth]]
 

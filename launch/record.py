@@ -32,9 +32,9 @@ def command(words: Sequence[str], env: Mapping[str, str]) -> str:
     return f"{MARK} command {' '.join([*set_, redact_text(shlex.join(words))])}"
 
 
-def sets(values: Mapping[str, object]) -> str:
-    """The words of a template, which no other line tells; one line each."""
-    return "".join(f"{MARK} sets {name}={value}\n" for name, value in values.items())
+def sets(values: Mapping[str, object], word: str = "sets") -> str:
+    """The words of a template, or of a job, which no other line tells; one line each."""
+    return "".join(f"{MARK} {word} {name}={value}\n" for name, value in values.items())
 
 
 def measured(facts: Mapping[str, object]) -> str:

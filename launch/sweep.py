@@ -1,211 +1,129 @@
-"""The runs of a plan, in turns: started, watched, judged, ingested, one after the other."""
+"""The runs of a plan on this machine, in turns: started, watched and judged one after the other."""
 
 from __future__ import annotations
 
 import fcntl
-import os
 import signal
-import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from ..ingest.pipeline import ingest
-from ..schema.errors import Locked
-from . import record
-from .cases import Case, Expansion
-from .environment import belied, chosen, require, whole
-from .folder import RUNNING, RunFolder, State, run_folder
-from .outcome import CANCELLED, OK, Outcome, judge, kernel_kills, read_log
-from .plan import Plan
+from ..schema.errors import BenchError, Locked
+from .cases import Case
+from .environment import cores, require, whole
+from .folder import RUNNING, State
+from .keeping import Keeper, Turn
+from .outcome import kernel_kills
 from .processes import Processes
-from .trainers import Trainer
 from .watch import Watch, Watched
 
-Told = Callable[["Turn", State], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One run to make: a case, which of its repeats, where."""
-
-    case: Case
-    repeat: int
-    folder: RunFolder
-
-
-@dataclass(frozen=True, slots=True)
-class Where:
-    """Where a plan's runs lie, where they run, and the warehouse that they go into (None: none)."""
-
-    root: Path
-    cwd: Path
-    db: Path | None
-    lock_timeout: float
-    formats: Path | None = None
-
-
-def turns(plan: Plan, cases: Sequence[Case], root: Path) -> list[Turn]:
-    """Every run, repeats in turns and each round in the other direction: drift hits all alike."""
-    made = []
-    for repeat in range(1, plan.repeats + 1):
-        for case in cases if repeat % 2 else reversed(cases):
-            made.append(Turn(case, repeat, run_folder(root, case, repeat)))
-    return made
-
-
-def left_to_do(every: Sequence[Turn], retry: bool) -> list[Turn]:
-    """The runs that are missing: never begun, broken off, cancelled; with `retry` failed ones."""
-
-    def done(turn: Turn) -> bool:
-        state = turn.folder.state()
-        if state is None or state.status in (RUNNING, CANCELLED):
-            return False
-        return state.status == OK or not retry
-
-    return [turn for turn in every if not done(turn)]
+MOST_PER_CORE = 8  # processes
+Told = Callable[[Turn, State], None]
 
 
 @dataclass(slots=True)
+class Stop:
+    """Whether somebody has asked us to stop, and how."""
+
+    number: int | None = None
+
+    def told(self) -> str | None:
+        """`stopped by SIGINT`; None: go on."""
+        return None if self.number is None else f"stopped by {signal.Signals(self.number).name}"
+
+
+@contextmanager
+def listening(stop: Stop) -> Iterator[None]:
+    """Ctrl-C and SIGTERM ask to stop, instead of ending this process at once."""
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        stop.number = number
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def alone(root: Path) -> Iterator[None]:
+    """Two launches of one plan would run everything twice. Raises Locked while another one runs."""
+    root.mkdir(parents=True, exist_ok=True)
+    with (root / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise Locked(
+                "this plan is being launched already",
+                where=str(root),
+                hint="wait for it, or choose another folder with -o",
+            ) from error
+        yield
+
+
+@dataclass(frozen=True, slots=True)
 class Sweep:
     """A plan under way; `begun` and `ended` are told of every run, `tick` lets a display move."""
 
-    plan: Plan
-    expansion: Expansion
-    trainer: Trainer
-    where: Where
+    keeper: Keeper
+    stop: Stop
     begun: Told = lambda turn, state: None
     ended: Told = lambda turn, state: None
     tick: Callable[[], None] = lambda: None
-    stopped_by: int | None = None  # the signal that asked us to stop
-    _inherited: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
-    def check(self) -> None:
-        """Raises BenchError when what the plan needs is not here."""
-        for preload in {case.env.get("LD_PRELOAD"): case for case in self.expansion.cases}.values():
-            require(preload)
+    def check(self, todo: Sequence[Turn]) -> None:
+        """Raises BenchError for what this machine cannot run: libraries, nodes, processes."""
+        for turn in todo:
+            _require_room(turn.case)
+        for case in {turn.case.env.get("LD_PRELOAD"): turn.case for turn in todo}.values():
+            require(case)
 
-    def run(self, todo: Sequence[Turn]) -> list[State]:
+    def run(self, todo: Sequence[Turn]) -> None:
         """Make the runs; a signal ends the one under way, and no other is begun."""
-        states = []
-        self.where.root.mkdir(parents=True, exist_ok=True)
-        with self._alone(), self._signals():
+        with alone(self.keeper.where.root), listening(self.stop):
             for turn in todo:
-                if self.stopped_by is None:
-                    states.append(self._one(turn))
-        return states
+                if self.stop.number is None:
+                    self._one(turn)
 
-    def _one(self, turn: Turn) -> State:
-        words = self.trainer.command(turn.case.asked, turn.case.facts)
-        env = chosen(turn.case, self._inherited)
+    def _one(self, turn: Turn) -> None:
         broken_off = turn.folder.state()
         if broken_off is not None and broken_off.status == RUNNING:
             Processes(broken_off.token).end()  # what a launcher that was killed left behind
-        turn.folder.begin(words, env, self.where.cwd)
-        state = State(
-            plan=str(self.plan.name), case=turn.case.id, label=turn.case.label, repeat=turn.repeat,
-            status=RUNNING, token=uuid.uuid4().hex, settings=turn.case.settings, env=env,
-            command=words,
-        )  # fmt: skip
-        turn.folder.save(state)
+        state = self.keeper.begin(turn)
         self.begun(turn, state)
-        state = self._watched(turn, state)
-        turn.folder.save(state)
-        if self.where.db is not None:
-            ingest(
-                [turn.folder.log],
-                self.where.db,
-                lock_timeout=self.where.lock_timeout,
-                formats=self.where.formats,
-            )
-        self.ended(turn, state)
-        return state
+        kills = kernel_kills()
+        seen = self._watched(turn, state)
+        self.ended(turn, self.keeper.end(turn, state, seen, kernel_kills() - kills))
 
-    def _watched(self, turn: Turn, state: State) -> State:
-        log, kills = turn.folder.log, kernel_kills()
+    def _watched(self, turn: Turn, state: State) -> Watched:
+        keeper, log = self.keeper, turn.folder.log
         processes = Processes(state.token)
-        with log.open("ab", buffering=0) as output:
-            output.write(self._head(turn, state).encode("utf-8", "backslashreplace"))
-            try:
-                processes.start(
-                    state.command, whole(turn.case, self._inherited), self.where.cwd, output
-                )
-                seen = self._watch(processes, log).wait()
-            except OSError as error:
-                why = f"it cannot be started: {error.strerror or error}"
-                seen = Watched(None, 0.0, 0, 0, ("fail", why))
-            finally:
-                processes.end()
-            if log.read_bytes()[-1:] != b"\n":
-                output.write(b"\n")
-            outcome = self._outcome(turn.case, log, seen, kernel_kills() - kills)
-            output.write(_tail(seen, outcome).encode("utf-8", "backslashreplace"))
-        return replace(
-            state,
-            status=outcome.status,
-            evidence=outcome.evidence,
-            exit_code=seen.exit_code,
-            wall_s=round(seen.wall_s, 3),
-            peak_memory_mb=seen.peak_memory >> 20,
-            step_time_s=outcome.step_time_s,
-        )
-
-    def _watch(self, processes: Processes, log: Path) -> Watch:
-        return Watch(processes, self.plan.limits, log, self._stop, self.tick)
-
-    def _head(self, turn: Turn, state: State) -> str:
-        plan, device = self.plan, self.expansion.device
-        told = record.begins(state.plan, turn.case, plan.trainer, turn.repeat, plan.repeats, device)
-        command = record.command(state.command, state.env)
-        return f"{told}\n{command}\n{record.sets(turn.case.values)}"
-
-    def _outcome(self, case: Case, log: Path, seen: Watched, kills: int) -> Outcome:
-        told = read_log(log, self.where.formats)
-        if seen.ended is not None:
-            return Outcome(*seen.ended, told.step_time_s)
-        outcome = judge(log, told, seen.exit_code, kills)
-        wrong = belied(case, log) if outcome.status == OK else None
-        return replace(outcome, status="fail", evidence=wrong) if wrong else outcome
-
-    def _stop(self) -> str | None:
-        if self.stopped_by is None:
-            return None
-        return f"stopped by {signal.Signals(self.stopped_by).name}"
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Two launches of one plan would run everything twice, side by side."""
-        with (self.where.root / ".lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise Locked(
-                    "this plan is being launched already",
-                    where=str(self.where.root),
-                    hint="wait for it, or choose another folder with -o",
-                ) from error
-            yield
-
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        def ask(number: int, frame: FrameType | None) -> None:
-            self.stopped_by = number
-
-        before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+        env = whole(turn.case, keeper.inherited)
         try:
-            yield
+            with log.open("ab", buffering=0) as output:
+                processes.start(state.command, env, keeper.where.cwd, output)
+            return Watch(processes, keeper.plan.limits, log, self.stop.told, self.tick).wait()
+        except OSError as error:
+            why = f"it cannot be started: {error.strerror or error}"
+            return Watched(None, 0.0, 0, 0, ("fail", why))
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            processes.end()
 
 
-def _tail(seen: Watched, outcome: Outcome) -> str:
-    facts = {
-        "wall_s": round(seen.wall_s, 3),
-        "exit_code": seen.exit_code,
-        "peak_memory_mb": seen.peak_memory >> 20,
-        "left_behind": seen.left_behind or None,
-    }
-    return f"{record.measured(facts)}\n{record.ends(outcome.status, outcome.evidence)}\n"
+def _require_room(case: Case) -> None:
+    """A plan made for a large machine must not be let loose on a small one."""
+    nodes, most = case.settings.get("nodes"), MOST_PER_CORE * cores()
+    if isinstance(nodes, int) and nodes > 1:
+        why = f"it asks for {nodes} nodes, and this is one"
+    elif case.ranks > most:
+        why = (
+            f"it has {case.ranks} processes, and {cores()} cores here: more than {most} are refused"
+        )
+    else:
+        return
+    hint = "launcher = 'slurm', 'pbs' or 'pjm', or smaller sizes"
+    raise BenchError("a run of the plan does not fit here", why=why, where=case.label, hint=hint)

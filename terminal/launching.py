@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,15 +12,16 @@ from typing import TYPE_CHECKING
 from ..schema.errors import FINE, FOUND, BenchError
 from .live import Board, clock
 from .messages import say
+from .options import TableRef
 from .settings import find_db, read_settings
 from .tables import emit
 
 if TYPE_CHECKING:
     from ..launch.cases import Expansion
     from ..launch.estimate import Estimate
+    from ..launch.keeping import Turn, Where
     from ..launch.plan import Plan
-    from ..launch.sweep import Turn, Where
-    from ..launch.trainers import Trainer
+    from ..launch.program import Program
 
 FOLDER = Path("launches")
 
@@ -41,26 +43,51 @@ class Asked:
     lock_timeout: float
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A plan with everything that running it needs."""
+
+    plan: Plan
+    expansion: Expansion
+    program: Program
+    where: Where
+    every: Sequence[Turn]
+    todo: Sequence[Turn]
+    past: Estimate
+
+
 def launch(asked: Asked) -> int:
     """Run what is missing of a plan, or say what would be run; the exit code."""
     from ..launch.cases import expand
     from ..launch.estimate import estimate
-    from ..launch.sweep import Where, left_to_do, turns
-    from ..launch.trainers import trainer
+    from ..launch.keeping import Where, left_to_do, turns
+    from ..launch.program import program
 
     plan = read(asked)
-    trains = trainer(plan)
-    expansion = expand(plan, trains)
+    runs = program(plan)
+    expansion = expand(plan, runs.trainer)
     root = (asked.output or FOLDER / str(plan.name)).absolute()
     db = find_db(asked.db)
     where = Where(root, Path.cwd(), db, asked.lock_timeout, read_settings().formats)
     every = turns(plan, expansion.cases, root)
     todo = left_to_do(every, asked.retry)
-    past = estimate(db, [turn.case for turn in todo], 1, asked.lock_timeout)
+    past = estimate(db, [turn.case for turn in todo], asked.lock_timeout)
+    prepared = Prepared(plan, expansion, runs, where, every, todo, past)
     if asked.dry_run:
-        show(plan, expansion, trains, todo, every, past)
+        show(prepared)
         return FINE
-    return run(plan, expansion, trains, where, todo, every, past)
+    return run(prepared)
+
+
+def missing(table: TableRef, output: Path | None, db: Path | None, lock_timeout: float) -> None:
+    """Write a plan for the rows without a result, of a file or of a source of the warehouse."""
+    from ..launch.missing import plan_of_missing
+    from .opening import open_for_reading
+
+    paths = [Path(table.file)] if Path(table.file).exists() else []
+    with open_for_reading(db, paths, lock_timeout) as warehouse:
+        emit(plan_of_missing(warehouse, table.file, table.number), output, name="plan.toml")
+    say("next: look it over, then bench launch PLAN --dry-run")
 
 
 def read(asked: Asked) -> Plan:
@@ -106,32 +133,30 @@ def _value(text: str) -> object:
         return text
 
 
-def show(
-    plan: Plan, expansion: Expansion, trains: Trainer, todo: Sequence[Turn],
-    every: Sequence[Turn], past: Estimate,
-) -> None:  # fmt: skip
+def show(prepared: Prepared) -> None:
     """What would be run: every command to stdout; count, what is dropped and time to stderr."""
-    import os
-
     from ..launch.environment import chosen
 
     lines = []
-    for turn in todo:
+    for turn in prepared.todo:
         env = chosen(turn.case, os.environ)
         given = [f"{name}={shlex.quote(value)}" for name, value in env.items() if value]
-        lines.append(
-            " ".join([*given, shlex.join(trains.command(turn.case.asked, turn.case.facts))])
-        )
+        lines.append(" ".join([*given, shlex.join(prepared.program.command(turn.case))]))
     emit("".join(f"{line}\n" for line in lines))
-    for one in expansion.dropped:
-        say(f"dropped {one.case.label}: {one.why}")
-    done = len(every) - len(todo)
+    _tell_dropped(prepared)
+    settings, dropped = len(prepared.expansion.cases), len(prepared.expansion.dropped)
+    done = len(prepared.every) - len(prepared.todo)
     say(
-        f"{_runs(len(todo))} of {len(expansion.cases)} settings x {plan.repeats}"
+        f"{_runs(len(prepared.todo))} of {settings} settings x {prepared.plan.repeats}"
         f"{f', {done} done before' if done else ''}"
-        f"{f', {len(expansion.dropped)} settings dropped' if expansion.dropped else ''}"
+        f"{f', {dropped} settings dropped' if dropped else ''}"
     )
-    say(_estimated(past))
+    say(_estimated(prepared.past))
+
+
+def _tell_dropped(prepared: Prepared) -> None:
+    for one in prepared.expansion.dropped:
+        say(f"dropped {one.case.label}: {one.why}")
 
 
 def _estimated(past: Estimate) -> str:
@@ -146,26 +171,27 @@ def _runs(count: int) -> str:
     return f"{count} run{'' if count == 1 else 's'}"
 
 
-def run(
-    plan: Plan, expansion: Expansion, trains: Trainer, where: Where, todo: Sequence[Turn],
-    every: Sequence[Turn], past: Estimate,
-) -> int:  # fmt: skip
-    """Run them; 0 when every run of the plan is ok."""
-    from ..launch.sweep import Sweep
+def run(prepared: Prepared) -> int:
+    """Run what is left to do; 0 when every run of the plan is ok."""
+    from ..launch.keeping import Keeper
+    from ..launch.sweep import Stop, Sweep
 
-    if todo and (missing := trains.missing()):
+    todo = prepared.todo
+    if todo and (missing := prepared.program.trainer.missing()):
         raise BenchError("the trainer of the plan cannot run", why=missing)
-    for one in expansion.dropped:
-        say(f"dropped {one.case.label}: {one.why}")
-    board = Board(todo, past.whole)
-    sweep = Sweep(plan, expansion, trains, where, board.begun, board.ended, board.tick)
-    sweep.check()
+    _tell_dropped(prepared)
+    keeper = Keeper(prepared.plan, prepared.expansion, prepared.program, prepared.where)
+    board, stop = Board(todo, prepared.past.whole), Stop()
+    sweep = Sweep(keeper, stop, board.begun, board.ended, board.tick)
+    sweep.check(todo)
     with board:
         sweep.run(todo)
-    return _told(every, where, sweep.stopped_by)
+    keeper.store(prepared.every)
+    return _told(prepared, stop.number)
 
 
-def _told(every: Sequence[Turn], where: Where, stopped_by: int | None) -> int:
+def _told(prepared: Prepared, stopped_by: int | None) -> int:
+    every = prepared.every
     states = [turn.folder.state() for turn in every]
     ok = sum(1 for state in states if state is not None and state.status == "ok")
     failed = [state for state in states if state is not None and state.status != "ok"]
@@ -173,7 +199,7 @@ def _told(every: Sequence[Turn], where: Where, stopped_by: int | None) -> int:
     say(
         f"{ok} of {_runs(len(every))} ok"
         f"{f', {len(failed)} not' if failed else ''}{f', {missing} not begun' if missing else ''}"
-        f" (in {where.root})"
+        f" (in {prepared.where.root})"
     )
     again = "bench launch PLAN --retry runs what failed again; " if failed else ""
     say(f"next: {again}bench runs; bench report")

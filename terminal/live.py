@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ..launch.folder import State
-    from ..launch.sweep import Turn
+    from ..launch.keeping import Turn
 
 _COLOURS = {"ok": "green", "running": "cyan", "": "dim"}
 _ROWS = 12  # of the table: those around the run under way

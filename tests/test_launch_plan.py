@@ -9,11 +9,13 @@ import pytest
 from bench.launch.cases import Expansion, expand, slug
 from bench.launch.constraints import Constraint, unmet
 from bench.launch.environment import chosen, require, whole
+from bench.launch.keeping import turns
 from bench.launch.plan import json_schema
+from bench.launch.program import program
 from bench.launch.reading import check_plan, read_plan
-from bench.launch.sweep import turns
 from bench.launch.trainers import trainer
 from bench.schema.errors import BenchError
+from tests.program import quick
 
 PLAN = """
 repeats = 2
@@ -228,3 +230,36 @@ def test_a_label_is_part_of_a_file_name() -> None:
     )
     assert slug("../../etc, x=;rm -rf /") == "etc-x-rm-rf"
     assert slug("") == "run"
+
+
+def test_rows_without_a_result_become_a_plan(root: Path, tmp_path: Path) -> None:
+    table = root / "data" / "tables" / "000_fugaku_sweep.md"
+    done = quick(tmp_path, "launch", "--missing", f"{table}:1")
+    assert done.code == 0, done.text
+    plan = read_plan(write(tmp_path, done.out, "missing.toml"))
+    cases = expand(plan, trainer(plan)).cases
+    wanted = [(case.settings["nodes"], case.settings["dp"], case.settings["tp"]) for case in cases]
+    assert wanted == [(1, 1, 4), (256, 1024, 1), (512, 512, 4), (512, 512, 1)]
+    assert cases[3].env == {"LD_PRELOAD": "libtcmalloc.so"}
+    assert all(case.settings["model"] == "124m" and case.settings["gbs"] == 1024 for case in cases)
+    refused = quick(tmp_path, "launch", "missing.toml")
+    assert refused.code == 2 and "it asks for 256 nodes, and this is one" in refused.err
+
+
+def test_a_table_that_is_complete_gives_no_plan(root: Path, tmp_path: Path) -> None:
+    table = root / "data" / "tables" / "003_check_tcmalloc.md"
+    done = quick(tmp_path, "launch", "--missing", str(table))
+    assert done.code == 2 and "no row is without a result" in done.err
+
+
+def test_torchrun_starts_what_python_is_told_to_run(tmp_path: Path) -> None:
+    text = 'launcher = "torchrun"\n[settings]\nmodel = "nano"\ndp = 2\n'
+    plan = read_plan(write(tmp_path, text))
+    [case] = expand(plan, trainer(plan)).cases
+    _, *words = program(plan).command(case)
+    assert words == [
+        "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
+        "-m", "bench.trainer.train", "--preset", "nano", "--dp", "2",
+    ]  # fmt: skip
+    with pytest.raises(BenchError, match="does not go with"):
+        program(plan.model_copy(update={"trainer": "command"}))

@@ -59,7 +59,7 @@ def alive(word: str) -> list[psutil.Process]:
     for process in psutil.process_iter():
         try:
             words = process.cmdline()
-            ours = str(ACTING) in words or word == "escaped"
+            ours = {str(ACTING), "escaped", str(10**6)} & set(words)
             if ours and word in words and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)
         except (psutil.NoSuchProcess, psutil.AccessDenied):
@@ -236,3 +236,15 @@ def test_a_single_run_of_the_reference_trainer(folder: Path) -> None:
     assert facts["plan"] == "single" and facts["allocator"] == "libc" and facts["repeat"] == "1"
     warnings = rows(folder, "SELECT code, message FROM warnings")
     assert warnings == []
+
+
+@pytest.mark.slow
+def test_torchrun_runs_and_its_workers_are_ended_too(folder: Path) -> None:
+    text = 'launcher = "torchrun"\n[settings]\nmodel = "nano"\ndp = 2\niterations = {}\n'
+    (folder / "short.toml").write_text(text.format(3))
+    assert bench(folder, "launch", "short.toml").code == 0
+    (folder / "long.toml").write_text(text.format(10**6) + "[limits]\ntime_s = 15\n")
+    assert bench(folder, "launch", "long.toml").code == 1
+    assert alive("--iters") == []
+    told = rows(folder, "SELECT status, count(*) FROM runs GROUP BY ALL ORDER BY ALL")
+    assert told == [("ok", 1), ("timeout", 1)]

@@ -45,6 +45,16 @@ def launch(
         bool, typer.Option("--dry-run", help="Print the commands, and run nothing.")
     ] = False,
     retry: Annotated[bool, typer.Option("--retry", help="Run again what failed.")] = False,
+    missing: Annotated[
+        o.TableRef | None,
+        typer.Option(
+            "--missing",
+            metavar="FILE[:N]",
+            parser=o.parse_table,
+            show_default=False,
+            help="Write a plan for the rows of a table without a result.",
+        ),
+    ] = None,
     output: o.Output = None,
     db: o.Db = None,
     quiet: o.Quiet = False,
@@ -54,6 +64,9 @@ def launch(
     """Run what a plan says and is not done yet; exit 1 when a run of it is not ok."""
     from .. import launching
 
+    if missing is not None:
+        launching.missing(missing, output, db, lock_timeout)
+        return
     flags = {
         "model": model, "layers": layers, "dp": dp, "tp": tp, "pp": pp, "mbs": mbs, "gbs": gbs,
         "zero_stage": zero_stage, "recompute": recompute, "dtype": dtype, "iterations": iterations,
