@@ -42,6 +42,7 @@ def answer(words: Sequence[str]) -> dict[str, object]:
         return known | {"refused": str(misfit)}
     return known | {
         "vocab": run.vocab,
+        "vocab_unpadded": run.shape.vocab,
         "ranks": run.grid.world,
         "gbs": run.gbs,
         "grad_accum": run.micro_batches,
