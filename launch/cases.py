@@ -39,6 +39,12 @@ class Case:
         return {**self.facts, **self.asked}
 
     @property
+    def nodes(self) -> int:
+        """Nodes of the run."""
+        nodes = self.settings.get("nodes")
+        return nodes if isinstance(nodes, int) else 1
+
+    @property
     def ranks(self) -> int:
         """Processes of the run."""
         ranks = self.facts.get("ranks")

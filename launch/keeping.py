@@ -84,7 +84,8 @@ class Keeper:
         )  # fmt: skip
         told = record.begins(
             state.plan, turn.case, self.plan.trainer, turn.repeat, self.plan.repeats,
-            self.expansion.device if self.program.launcher.here else None,
+            framework=self.program.trainer.framework,
+            device=self.expansion.device if self.program.launcher.here else None,
         )  # fmt: skip
         head = f"{told}\n{record.command(words, env)}\n{record.sets(turn.case.values)}"
         head += record.sets(turn.case.job, "job")
@@ -98,8 +99,9 @@ class Keeper:
         """The tail of the log, the outcome, and the run into the warehouse."""
         log = turn.folder.log
         outcome = self._outcome(turn.case, log, seen, kills)
+        wall_s = None if seen.wall_s is None else round(seen.wall_s, 3)
         facts = {
-            "wall_s": round(seen.wall_s, 3),
+            "wall_s": wall_s,
             "exit_code": seen.exit_code,
             "peak_memory_mb": seen.peak_memory >> 20 or None,
             "left_behind": seen.left_behind or None,
@@ -112,8 +114,8 @@ class Keeper:
             status=outcome.status,
             evidence=outcome.evidence,
             exit_code=seen.exit_code,
-            wall_s=round(seen.wall_s, 3),
-            peak_memory_mb=seen.peak_memory >> 20,
+            wall_s=wall_s,
+            peak_memory_mb=seen.peak_memory >> 20 or None,
             step_time_s=outcome.step_time_s,
         )
         turn.folder.save(state)

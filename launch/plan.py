@@ -101,15 +101,25 @@ class Plan(_Section):
     name: str | None = Field(
         default=None, pattern=NAME, description="Name of the plan. Default: that of its file."
     )
-    trainer: Literal["reference", "command"] = Field(
-        default="reference", description="What trains: our reference trainer, or a command."
+    trainer: Literal["reference", "deepspeed", "megatron", "command"] = Field(
+        default="reference",
+        description="What trains: our reference trainer, its model through DeepSpeed's engine, "
+        "a checkout of Megatron, or a command.",
     )
-    launcher: Literal["local", "torchrun"] = Field(
+    launcher: Literal["local", "torchrun", "slurm", "pbs", "pjm"] = Field(
         default="local", description="What starts the processes."
     )
     command: Text | None = Field(
         default=None,
         description="Of trainer = 'command': the command line, with {dp}, {mbs}, ... in it.",
+    )
+    path: Text | None = Field(
+        default=None,
+        description="Of trainer = 'megatron': a checkout of Megatron-LM, Megatron-DeepSpeed or "
+        "DeepSpeedFugaku.",
+    )
+    arguments: list[Text] = Field(
+        default=[], description="Of trainer = 'megatron': further words, such as --data-path X."
     )
     repeats: Count = Field(default=1, description="Runs of each setting, taken in turns.")
     constraints: list[Text] = Field(

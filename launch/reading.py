@@ -58,6 +58,12 @@ def check_plan(values: Mapping[str, object], where: str, text: str = "") -> Plan
             where=_place(where, text, ("command",) if plan.command else ("trainer",)),
             hint='trainer = "command" and command = "python train.py --dp {dp}"',
         )
+    if (plan.trainer == "megatron") != (plan.path is not None):
+        raise BenchError(
+            "`path` and trainer = 'megatron' belong together",
+            where=_place(where, text, ("path",) if plan.path else ("trainer",)),
+            hint='trainer = "megatron" and path = "/work/Megatron-LM"',
+        )
     return plan
 
 

@@ -16,12 +16,9 @@ from .cases import Case
 MARK = "bench launch"
 
 
-def begins(
-    plan: str, case: Case, trainer: str, repeat: int, repeats: int, device: str | None
-) -> str:
+def begins(plan: str, case: Case, trainer: str, repeat: int, repeats: int, **known: object) -> str:
     """Plan and settings: they tell the run also if its program never says a word."""
-    known = {"device": device, **case.facts}
-    told = {name: value for name, value in known.items() if value is not None}
+    told = {name: value for name, value in {**known, **case.facts}.items() if value is not None}
     head = {"plan": plan, "case": case.id, "label": case.label, "trainer": trainer}
     return _line("begins", head | {"repeat": repeat, "repeats": repeats} | told)
 

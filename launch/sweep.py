@@ -116,9 +116,9 @@ class Sweep:
 
 def _require_room(case: Case) -> None:
     """A plan made for a large machine must not be let loose on a small one."""
-    nodes, most = case.settings.get("nodes"), MOST_PER_CORE * cores()
-    if isinstance(nodes, int) and nodes > 1:
-        why = f"it asks for {nodes} nodes, and this is one"
+    most = MOST_PER_CORE * cores()
+    if case.nodes > 1:
+        why = f"it asks for {case.nodes} nodes, and this is one"
     elif case.ranks > most:
         why = (
             f"it has {case.ranks} processes, and {cores()} cores here: more than {most} are refused"

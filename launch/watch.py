@@ -21,7 +21,7 @@ class Watched:
     """What was seen of a run; `ended` says why we ended it, None: it ended itself."""
 
     exit_code: int | None
-    wall_s: float
+    wall_s: float | None
     peak_memory: int  # bytes
     left_behind: int  # processes that were still there when the command had ended
     ended: tuple[str, str] | None

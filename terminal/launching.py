@@ -174,6 +174,7 @@ def _runs(count: int) -> str:
 def run(prepared: Prepared) -> int:
     """Run what is left to do; 0 when every run of the plan is ok."""
     from ..launch.keeping import Keeper
+    from ..launch.queue import Queue
     from ..launch.sweep import Stop, Sweep
 
     todo = prepared.todo
@@ -182,10 +183,15 @@ def run(prepared: Prepared) -> int:
     _tell_dropped(prepared)
     keeper = Keeper(prepared.plan, prepared.expansion, prepared.program, prepared.where)
     board, stop = Board(todo, prepared.past.whole), Stop()
-    sweep = Sweep(keeper, stop, board.begun, board.ended, board.tick)
-    sweep.check(todo)
-    with board:
-        sweep.run(todo)
+    told = (board.begun, board.ended, board.tick)
+    if (scheduler := prepared.program.scheduler) is not None:
+        with board:
+            Queue(keeper, scheduler, stop, *told).run(todo)
+    else:
+        sweep = Sweep(keeper, stop, *told)
+        sweep.check(todo)
+        with board:
+            sweep.run(todo)
     keeper.store(prepared.every)
     return _told(prepared, stop.number)
 

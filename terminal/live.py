@@ -114,7 +114,8 @@ def told(state: State) -> str:
     """How a run ended, in words."""
     step = f", {state.step_time_s:.4g} s/it" if state.step_time_s else ""
     why = f": {state.evidence}" if state.evidence else ""
-    return f"{state.status} after {clock(state.wall_s)}{step}{why}"
+    after = "" if state.wall_s is None else f" after {clock(state.wall_s)}"
+    return f"{state.status}{after}{step}{why}"
 
 
 def clock(seconds: float | None) -> str:

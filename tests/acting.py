@@ -26,6 +26,8 @@ def act(part: str) -> None:
     match part:
         case "hang":
             time.sleep(300)
+        case "pause":
+            time.sleep(10)
         case "stubborn":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             time.sleep(300)

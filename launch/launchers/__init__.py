@@ -7,6 +7,7 @@ from typing import Protocol
 
 from ...schema.errors import BenchError
 from ..plan import Plan
+from .scheduler import Scheduler
 
 
 class Launcher(Protocol):
@@ -14,8 +15,8 @@ class Launcher(Protocol):
 
     here: bool  # whether it runs on this machine
 
-    def command(self, words: Sequence[str], ranks: int) -> list[str]:
-        """The words that start this trainer's command with so many processes."""
+    def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
+        """The words that start this trainer's command with so many processes on so many nodes."""
 
 
 def launcher(plan: Plan) -> Launcher:
@@ -23,6 +24,8 @@ def launcher(plan: Plan) -> Launcher:
     from .local import Local
     from .torchrun import Torchrun
 
+    if (waiting := scheduler(plan)) is not None:
+        return waiting
     if plan.launcher == "torchrun":
         if plan.trainer == "command":
             raise BenchError(
@@ -30,4 +33,21 @@ def launcher(plan: Plan) -> Launcher:
                 hint='write it into the command: "torchrun --nproc-per-node {ranks} train.py"',
             )
         return Torchrun()
-    return Local()
+    # Megatron's ranks have to be started by somebody.
+    return Torchrun() if plan.trainer == "megatron" else Local()
+
+
+def scheduler(plan: Plan) -> Scheduler | None:
+    """The scheduler of a plan; None where it runs on this machine."""
+    from .pbs import Pbs
+    from .pjm import Pjm
+    from .slurm import Slurm
+
+    match plan.launcher:
+        case "slurm":
+            return Slurm()
+        case "pbs":
+            return Pbs()
+        case "pjm":
+            return Pjm()
+    return None

@@ -10,6 +10,6 @@ class Local:
 
     here = True
 
-    def command(self, words: Sequence[str], ranks: int) -> list[str]:
+    def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
         """The words of the trainer."""
         return list(words)

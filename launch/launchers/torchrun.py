@@ -10,7 +10,7 @@ class Torchrun:
 
     here = True
 
-    def command(self, words: Sequence[str], ranks: int) -> list[str]:
+    def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
         """The trainer's Python runs torchrun, which runs the rest of its words in every rank."""
         python, *rest = words
         run = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)]

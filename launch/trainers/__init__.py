@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from ..plan import Plan
@@ -30,6 +31,8 @@ class Examined:
 class Trainer(Protocol):
     """One kind of program."""
 
+    framework: str | None  # as the warehouse names it; None: as its log says
+
     def missing(self) -> str | None:
         """What has to be installed before anything can run; None: nothing."""
 
@@ -43,8 +46,15 @@ class Trainer(Protocol):
 def trainer(plan: Plan) -> Trainer:
     """The trainer of a plan."""
     from .command import Command
+    from .deepspeed import DeepSpeed
+    from .megatron import Megatron
     from .reference import Reference
 
-    if plan.trainer == "command":
-        return Command(plan.command or "")
+    match plan.trainer:
+        case "command":
+            return Command(plan.command or "")
+        case "deepspeed":
+            return DeepSpeed()
+        case "megatron":
+            return Megatron(Path(plan.path or "").expanduser().absolute(), plan.arguments)
     return Reference()

@@ -21,6 +21,8 @@ COLUMNS = frozenset({
 class Command:
     """A template such as `python train.py --dp {dp}`; it starts its own processes."""
 
+    framework: str | None = None
+
     def __init__(self, template: str) -> None:
         self.template = template
 

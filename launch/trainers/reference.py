@@ -20,8 +20,8 @@ FLAGS = {
 }  # fmt: skip
 SIZES = frozenset({
     "ranks", "dp", "tp", "pp", "mbs", "gbs", "grad_accum", "zero_stage", "sequence_parallel",
-    "layers", "hidden", "heads", "seq_len", "vocab", "params_stated", "dtype", "recompute",
-    "train_iters",
+    "layers", "hidden", "heads", "seq_len", "vocab", "vocab_unpadded", "params_stated", "dtype",
+    "recompute", "train_iters",
 })  # fmt: skip
 
 
@@ -29,6 +29,7 @@ class Reference:
     """`python -m bench.trainer.train`, which starts its own ranks."""
 
     program = "bench.trainer.train"
+    framework: str | None = "bench.trainer"
 
     def missing(self) -> str | None:
         """torch comes with the extra."""
