@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ..ingest.secrets import redact
 from ..schema.errors import BenchError
 from ..schema.rows import content_id
 from .constraints import Constraint, unmet
@@ -138,9 +139,13 @@ def _labelled(cases: Sequence[Case]) -> list[Case]:
     told = ("model", "dp", "tp", "pp", "mbs", *(name for case in cases for name in case.values))
     vary = vary or [name for name in dict.fromkeys(told) if name in names]
     return [
-        replace(case, label=", ".join(f"{name}={one[name]}" for name in vary if name in one))
+        replace(case, label=", ".join(_told(name, one[name]) for name in vary if name in one))
         for case, one in zip(cases, flat, strict=True)
     ]
+
+
+def _told(name: str, value: object) -> str:
+    return f"{name}={redact(name, ' '.join(str(value).split()))}"
 
 
 def slug(label: str) -> str:

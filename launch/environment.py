@@ -27,15 +27,17 @@ _PACKAGES = {
 }
 
 
-def chosen(case: Case, inherited: Mapping[str, str]) -> dict[str, str]:
+def chosen(case: Case, inherited: Mapping[str, str], here: bool = True) -> dict[str, str]:
     """The variables that a run is given on top of ours; threads are shared out unless chosen.
 
-    Two threads for each of two ranks on two cores were 8 times slower than one each.
+    Two threads for each of two ranks on two cores were 8 times slower than one each. Of another
+    machine (`here` is false) we know no cores: the trainer shares them out there.
     """
     env = dict(case.env)
     if THREADS not in env:
-        asked = case.settings.get("threads") or inherited.get(THREADS)
-        env[THREADS] = str(asked or max(1, cores() // max(case.ranks, 1)))
+        asked = case.settings.get("threads") or (inherited.get(THREADS) if here else None)
+        if asked or here:
+            env[THREADS] = str(asked or max(1, cores() // max(case.ranks, 1)))
     return env
 
 

@@ -73,7 +73,7 @@ class RunFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         script = self.path / COMMAND
         script.write_text(as_script(command, env, cwd), encoding="utf-8")
-        script.chmod(0o755)
+        script.chmod(0o700)  # it holds values that the log does not tell
 
 
 def as_script(command: Sequence[str], env: Mapping[str, str], cwd: Path) -> str:

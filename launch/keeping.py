@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..ingest.pipeline import ingest
+from ..ingest.secrets import redact
 from ..schema.errors import Locked
 from . import record
 from .cases import Case, Expansion
@@ -75,12 +76,12 @@ class Keeper:
     def begin(self, turn: Turn) -> State:
         """The folder, the head of the log, the state `running`."""
         words = self.program.command(turn.case)
-        env = chosen(turn.case, self.inherited)
+        env = chosen(turn.case, self.inherited, self.program.launcher.here)
         turn.folder.begin(words, env, self.where.cwd)
         state = State(
             plan=str(self.plan.name), case=turn.case.id, label=turn.case.label, repeat=turn.repeat,
-            status=RUNNING, token=uuid.uuid4().hex, settings=turn.case.settings, env=env,
-            command=words,
+            status=RUNNING, token=uuid.uuid4().hex, settings=turn.case.settings,
+            env={name: redact(name, value) for name, value in env.items()}, command=words,
         )  # fmt: skip
         told = record.begins(
             state.plan, turn.case, self.plan.trainer, turn.repeat, self.plan.repeats,

@@ -22,6 +22,7 @@ import psutil
 
 TOKEN = "BENCH_LAUNCH_RUN"
 GRACE_S = 5.0
+_KILLING_S = 60.0
 _POLL_S = 0.05
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _LIBC = ctypes.CDLL(None)  # before any fork: a child may not load libraries
@@ -71,15 +72,17 @@ class Processes:
         return sum(_bytes(process) for process in self.alive())
 
     def end(self, grace_s: float = GRACE_S) -> int:
-        """TERM to every group and process, after `grace_s` KILL until none is left; how many."""
+        """TERM to every group and process, after `grace_s` KILL until none is left; how many.
+
+        Only one that hangs within the kernel can outlive that: it is given up after a minute.
+        """
         found = self._all()
         _signal(found, signal.SIGTERM)
         self._wait(time.monotonic() + grace_s)
-        stubborn = self._all()
-        while stubborn:
+        given_up = time.monotonic() + _KILLING_S
+        while (stubborn := self._all()) and time.monotonic() < given_up:
             _signal(stubborn, signal.SIGKILL)
             self._wait(time.monotonic() + 1.0)
-            stubborn = self._all()
         self._bury()
         return len(found)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..schema.errors import BenchError
+from .cases import Case
 from .environment import THREADS
 from .folder import COMMAND, RUNNING, State
 from .keeping import Keeper, Turn
@@ -95,10 +96,11 @@ class Queue:
         for place, turn in enumerate(group):
             (folder / f"{place}.log").symlink_to(turn.folder.log)
         name = re.sub(r"\W+", "-", str(self.keeper.plan.name))
+        threads = states[0].env.get(THREADS)
         return Job(
             f"{name}-{number}", folder / "job.sh", [turn.folder.path / COMMAND for turn in group],
             [turn.folder.log for turn in group], case.nodes, case.ranks,
-            int(states[0].env.get(THREADS) or 1), limits.time_s, limits.memory_gb, case.job,
+            int(threads) if threads else None, limits.time_s, limits.memory_gb, case.job,
         )  # fmt: skip
 
     def _wait(self) -> None:
@@ -170,9 +172,13 @@ def _alike(turns: Sequence[Turn]) -> list[list[Turn]]:
     groups: dict[str, list[Turn]] = {}
     for turn in turns:
         case = turn.case
-        key = repr((case.nodes, case.ranks, case.settings.get("threads"), sorted(case.job.items())))
+        key = repr((case.nodes, case.ranks, _threads(case), sorted(case.job.items())))
         groups.setdefault(key, []).append(turn)
     return list(groups.values())
+
+
+def _threads(case: Case) -> object:
+    return case.env.get(THREADS, case.settings.get("threads"))
 
 
 def _run(words: Sequence[str]) -> str:

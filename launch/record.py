@@ -26,12 +26,13 @@ def begins(plan: str, case: Case, trainer: str, repeat: int, repeats: int, **kno
 def command(words: Sequence[str], env: Mapping[str, str]) -> str:
     """What is run, as a shell would be told; values of names that look secret are not kept."""
     set_ = [f"{name}={shlex.quote(redact(name, value))}" for name, value in env.items() if value]
-    return f"{MARK} command {' '.join([*set_, redact_text(shlex.join(words))])}"
+    return _whole(f"{MARK} command {' '.join([*set_, redact_text(shlex.join(words))])}")
 
 
 def sets(values: Mapping[str, object], word: str = "sets") -> str:
     """The words of a template, or of a job, which no other line tells; one line each."""
-    return "".join(f"{MARK} {word} {name}={value}\n" for name, value in values.items())
+    told = {name: redact(name, str(value)) for name, value in values.items()}
+    return "".join(_whole(f"{MARK} {word} {name}={value}") + "\n" for name, value in told.items())
 
 
 def measured(facts: Mapping[str, object]) -> str:
@@ -47,3 +48,8 @@ def ends(status: str, evidence: str) -> str:
 
 def _line(word: str, facts: Mapping[str, object]) -> str:
     return f"{MARK} {word} {json.dumps(facts, ensure_ascii=False)}"
+
+
+def _whole(line: str) -> str:
+    """One line, whatever stands in it."""
+    return " ".join(line.splitlines())

@@ -139,7 +139,7 @@ def show(prepared: Prepared) -> None:
 
     lines = []
     for turn in prepared.todo:
-        env = chosen(turn.case, os.environ)
+        env = chosen(turn.case, os.environ, prepared.program.launcher.here)
         given = [f"{name}={shlex.quote(value)}" for name, value in env.items() if value]
         lines.append(" ".join([*given, shlex.join(prepared.program.command(turn.case))]))
     emit("".join(f"{line}\n" for line in lines))
@@ -152,6 +152,11 @@ def show(prepared: Prepared) -> None:
         f"{f', {dropped} settings dropped' if dropped else ''}"
     )
     say(_estimated(prepared.past))
+
+
+def _near(path: Path) -> Path:
+    """The path as seen from here, where it lies below."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def _tell_dropped(prepared: Prepared) -> None:
@@ -205,7 +210,7 @@ def _told(prepared: Prepared, stopped_by: int | None) -> int:
     say(
         f"{ok} of {_runs(len(every))} ok"
         f"{f', {len(failed)} not' if failed else ''}{f', {missing} not begun' if missing else ''}"
-        f" (in {prepared.where.root})"
+        f" (in {_near(prepared.where.root)})"
     )
     again = "bench launch PLAN --retry runs what failed again; " if failed else ""
     say(f"next: {again}bench runs; bench report")

@@ -15,24 +15,25 @@ from bench.launch.launchers.slurm import Slurm
 WORDS = ["python3", "-m", "bench.trainer.train", "--dp", "8"]
 
 
-def job(tasks: int = 1, nodes: int = 1, ranks: int = 4, **options: object) -> Job:
+def job(
+    tasks: int = 1, nodes: int = 1, ranks: int = 4, threads: int | None = 12, **options: object
+) -> Job:
     runs = [Path(f"/work/r{number}") for number in range(tasks)]
     return Job(
         "sweep-1", Path("/work/jobs/1/job.sh"), [run / "command.sh" for run in runs],
-        [run / "r.log" for run in runs], nodes, ranks, 12, 5400.0, 28.0, options,
+        [run / "r.log" for run in runs], nodes, ranks, threads, 5400.0, 28.0, options,
     )  # fmt: skip
 
 
 GOLD = [
     (
         Slurm(),
-        job(account="proj", partition="gpu"),
+        job(threads=None, account="proj", partition="gpu"),
         """\
         #!/bin/sh
         #SBATCH --job-name=sweep-1
         #SBATCH --nodes=1
         #SBATCH --ntasks-per-node=1
-        #SBATCH --cpus-per-task=48
         #SBATCH --time=1:30:00
         #SBATCH --mem=28672M
         #SBATCH --exclusive

@@ -177,6 +177,18 @@ def test_a_launcher_that_is_killed_takes_its_run_along_and_is_gone_on_from(folde
     assert states(folder)["slow"].status == "timeout"
 
 
+@pytest.mark.slow
+def test_secrets_stay_in_the_script_that_needs_them(folder: Path) -> None:
+    more = 'env = { HF_TOKEN = ["hf_' + "a" * 30 + '", "hf_' + "b" * 30 + '"] }'
+    assert quick(folder, "launch", str(plan(folder, "well", more=more))).code == 0
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    told = [file.name for file in files if b"aaaaaaaa" in file.read_bytes()]
+    assert sorted(told) == ["acts.toml", "command.sh"]
+    assert not [file for file in files if "aaaaaaaa" in str(file)]
+    scripts = [file for file in files if file.name == "command.sh"]
+    assert all(script.stat().st_mode & 0o077 == 0 for script in scripts)
+
+
 def test_a_dry_run_tells_commands_count_drops_and_time(folder: Path) -> None:
     file = plan(folder, "well", "raise", more="repeats = 2\nconstraints = [\"act != 'raise'\"]")
     told = quick(folder, "launch", str(file), "--dry-run")

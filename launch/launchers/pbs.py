@@ -22,7 +22,8 @@ class Pbs:
     def script(self, job: Job) -> str:
         """The lines that qsub reads, then the task; one chunk of resources a node."""
         each = job.ranks_per_node
-        chunk = f"select={job.nodes}:ncpus={each * job.threads}:mpiprocs={each}"
+        cores = "" if job.threads is None else f":ncpus={each * job.threads}"
+        chunk = f"select={job.nodes}{cores}:mpiprocs={each}"
         if job.memory_gb is not None:
             chunk += f":mem={round(job.memory_gb * 1024)}mb"
         lines = ["#!/bin/sh", f"#PBS -N {job.name[:15]}", f"#PBS -l {chunk}"]

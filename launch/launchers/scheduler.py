@@ -19,7 +19,7 @@ class Job:
     logs: Sequence[Path]  # where each task prints
     nodes: int
     ranks: int
-    threads: int  # of one process
+    threads: int | None  # of one process; None: not known, the nodes have their own
     time_s: float | None
     memory_gb: float | None  # of one node
     options: Mapping[str, object]  # of the scheduler, by its own names

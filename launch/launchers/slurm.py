@@ -36,7 +36,8 @@ class Slurm:
         lines = ["#!/bin/sh", f"#SBATCH --job-name={job.name}", f"#SBATCH --nodes={job.nodes}"]
         lines += ["#SBATCH --ntasks-per-node=1"]
         options = {"exclusive": True, **job.options}
-        lines.append(f"#SBATCH --cpus-per-task={job.ranks_per_node * job.threads}")
+        if job.threads is not None:
+            lines.append(f"#SBATCH --cpus-per-task={job.ranks_per_node * job.threads}")
         if job.time_s is not None:
             lines.append(f"#SBATCH --time={clock(job.time_s)}")
         if job.memory_gb is not None:
