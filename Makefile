@@ -7,12 +7,14 @@ OLD := .venv-duckdb15
 OLD_DUCKDB := 1.5.5
 # The build that the trainer is tested with; who trains brings the one for their devices.
 TORCH := torch==2.13.0
+# Its own extensions are not compiled: gloo and torch do what the tests need.
+DEEPSPEED := deepspeed==0.19.8
 PYTEST := $(VENV)/bin/python -m pytest
 PYTEST_ARGS ?= -n 2 --dist loadfile
 
 # An environment does not survive a move of its folder: forget the stamps of one made elsewhere.
 $(foreach env,$(VENV) $(OLD),$(shell [ "$$(cat $(env)/.made 2>/dev/null)" = "$(CURDIR)" ] || \
-  rm -f $(env)/.made $(env)/.installed $(env)/.developing))
+  rm -f $(env)/.made $(env)/.installed $(env)/.developing $(env)/.deepspeed))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONPATH PYTHONHOME
@@ -20,7 +22,7 @@ unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-fast test-all test-services test-duckdb15 lint format clean python
+.PHONY: help demo test test-fast test-all test-services test-deepspeed test-duckdb15 tcmalloc lint format clean python
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,21 +38,30 @@ test: $(VENV)/.developing ## every test that needs no service
 test-fast: $(VENV)/.developing ## without the slow tests, stops at the first failure
 	$(PYTEST) -m "not services and not slow" -x -q $(PYTEST_ARGS)
 
-test-all: test test-services test-duckdb15 ## every test, on both lines of DuckDB
+test-all: test test-deepspeed test-services test-duckdb15 ## every test, on both lines of DuckDB
 
-# No test needs a service yet: the day one does, this is where Debian's packages are installed.
+test-deepspeed: $(VENV)/.deepspeed
+	$(PYTEST) tests/test_trainer_deepspeed.py -n0
+
+# Slurm and what its accounting needs, installed as root; the tests start their own, on loopback.
+SERVICES := slurm-wlm slurmdbd munge mariadb-server-core mariadb-client-core
 test-services: $(VENV)/.developing
-	@if ! grep -rlE 'mark\.services' tests --include='*.py' >/dev/null; then \
-	  echo '*** services: no test needs a Debian service, nothing was installed, nothing left out ***'; \
-	elif [ "$$(id -u)" != 0 ]; then \
+	@if [ "$$(id -u)" != 0 ]; then \
 	  echo '*** services: SKIPPED, their Debian packages cannot be installed without root ***' >&2; \
 	else \
-	  $(PYTEST) -m services $(PYTEST_ARGS); \
+	  tests/services/packages.sh $(SERVICES) && $(PYTEST) -m services -n0; \
 	fi
 
 test-duckdb15: $(OLD)/.developing
 	@echo '*** the same tests on duckdb $(OLD_DUCKDB) ***'
 	$(OLD)/bin/python -m pytest -m "not services" --ignore-glob='*test_trainer*' $(PYTEST_ARGS)
+
+tcmalloc: $(VENV)/.developing ## with or without tcmalloc, beside the published table: five minutes on two cores
+	tests/services/packages.sh libtcmalloc-minimal4
+	@mkdir -p out
+	$(VENV)/bin/bench launch examples/tcmalloc.toml --db out/tcmalloc.duckdb -o out/tcmalloc
+	$(VENV)/bin/bench ingest -q --db out/tcmalloc.duckdb data/tables/003_check_tcmalloc.md
+	$(VENV)/bin/bench report settings --db out/tcmalloc.duckdb
 
 lint: $(VENV)/.developing ## ruff, its format and mypy; changes nothing
 	$(VENV)/bin/ruff check .
@@ -87,6 +98,10 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/.made
 $(VENV)/.developing: pyproject.toml | $(VENV)/.made
 	$(VENV)/bin/python -m pip install --quiet -e '.[dev]' $(TORCH)
 	@touch $(VENV)/.installed $@
+
+$(VENV)/.deepspeed: $(VENV)/.developing
+	DS_BUILD_OPS=0 DS_ACCELERATOR=cpu $(VENV)/bin/python -m pip install --quiet --no-build-isolation $(DEEPSPEED)
+	@touch $@
 
 $(OLD)/.developing: pyproject.toml | $(OLD)/.made
 	$(OLD)/bin/python -m pip install --quiet -e '.[dev]' 'duckdb==$(OLD_DUCKDB)'

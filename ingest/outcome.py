@@ -36,13 +36,14 @@ class Ending:
     ended: Outcome | None = None
     failure: Outcome | None = None
     lost: Outcome | None = None  # first line of a stretch without loss, with nan
+    verdict: Outcome | None = None  # who started the run says how it ended
     stopped: Outcome | None = None  # the launcher stops the processes, whatever the cause
     failures: set[str] = field(default_factory=set)
 
     @property
     def over(self) -> bool:
         """Whether the run has ended, one way or the other."""
-        return bool(self.failure or self.ended or self.stopped)
+        return bool(self.failure or self.ended or self.stopped or self.verdict)
 
     def went_on(self, fields: Fields, line: int, reached: bool) -> None:
         """A step after all: whatever was seen before was not the end."""
@@ -57,6 +58,10 @@ class Ending:
     def fail(self, record: Record, line: int, refines: str | None) -> str | None:
         """A failure; the first one counts, unless this line tells it better. Its text, if new."""
         status, text = str(record.fields["status"]), redact_text(record.raw.strip())
+        if record.fields.get("final") is True:
+            evidence = redact_text(str(record.fields.get("evidence", status)))
+            self.verdict = Outcome(line, status, evidence[:REASON_LENGTH])
+            return status
         if self.failure is None or (self.failure.vague and refines == self.failure.status):
             generic, weak = (record.fields.get(word) is True for word in ("generic", "weak"))
             self.failure = Outcome(line, status, text[:REASON_LENGTH], generic, weak)
@@ -86,7 +91,9 @@ class Ending:
             self.ended = Outcome(line, "ok")
 
     def outcome(self, last_line: int, next_line: int | None) -> Outcome:
-        """The earliest of what was seen; else the run goes on, or was broken off."""
+        """The verdict, else the earliest of what was seen; else it goes on, or was broken off."""
+        if self.verdict:
+            return self.verdict
         seen = [outcome for outcome in (self.failure, self.ended, self.lost) if outcome]
         if seen:
             return min(seen, key=lambda outcome: outcome.line)

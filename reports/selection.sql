@@ -10,7 +10,7 @@ WITH chosen AS (
     SELECT run_id,
         string_agg(CASE WHEN kind = 'clock' THEN value || ' GHz'
                         WHEN value IS NULL THEN 'no ' || name
-                        WHEN kind = 'launcher' THEN name
+                        WHEN kind = 'launcher' AND value = 'yes' THEN name
                         ELSE name || '=' || value END, ', ' ORDER BY name) AS settings
     FROM env_flags GROUP BY run_id
 ), printed AS (

@@ -12,7 +12,7 @@ from jinja2.runtime import Context
 from jinja2.sandbox import SandboxedEnvironment
 
 from ..schema.errors import BenchError
-from . import tables, words
+from . import pairs, tables, words
 from .escape import FILTERS as ESCAPES
 from .escape import markdown_text, visible
 from .format import FILTERS as FORMATS
@@ -101,6 +101,7 @@ def _environment(folder: Path | None) -> jinja2.Environment:
         tables.log_table,
         tables.left_out_table,
         tables.source_table,
+        pairs.pairs_table,
         words.budget_words,
         words.device_note,
     )

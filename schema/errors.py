@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 # Exit codes of the command line.
 FINE, FOUND, USAGE, NOTHING_RECOGNISED, LOCKED, NOTHING_TO_COMPARE, INTERRUPTED = (
     0,
@@ -47,3 +49,13 @@ class NothingRecognised(BenchError):
     """None of the inputs is a log or a benchmark table."""
 
     exit_code = NOTHING_RECOGNISED
+
+
+def did_you_mean(word: str, known: Collection[str]) -> str:
+    """A hint with the nearest known word, else all of them."""
+    import difflib  # errors are rare, start-up is not
+
+    by_fold = {name.casefold(): name for name in known}
+    near = difflib.get_close_matches(word.casefold(), by_fold, n=1)
+    listed = ", ".join(known)
+    return f"did you mean {by_fold[near[0]]!r}? known: {listed}" if near else f"known: {listed}"

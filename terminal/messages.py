@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import io
 import os
 import sys
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn, TextIO
 
@@ -15,6 +14,7 @@ import typer
 from typer.main import get_command
 
 from ..schema.errors import FOUND, INTERRUPTED, BenchError
+from ..schema.errors import did_you_mean as did_you_mean
 
 PIPE_CLOSED = 128 + 13  # what a shell shows for a program that SIGPIPE ended
 RED, YELLOW, PLAIN = "\x1b[31m", "\x1b[33m", "\x1b[0m"
@@ -113,14 +113,6 @@ def detail(text: str) -> None:
     """Tell what only `-v` wants to know."""
     if volume.verbose and not volume.quiet:
         _write(_safe(text))
-
-
-def did_you_mean(word: str, known: Collection[str]) -> str:
-    """A hint with the nearest known word, else all of them."""
-    by_fold = {name.casefold(): name for name in known}
-    near = difflib.get_close_matches(word.casefold(), by_fold, n=1)
-    listed = ", ".join(known)
-    return f"did you mean {by_fold[near[0]]!r}? known: {listed}" if near else f"known: {listed}"
 
 
 class Progress:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 MODULES = {"__init__.py", "__main__.py", "cli.py"}
-NOT_SHIPPED = {"benchmarks", "build", "data", "dist", "docs", "out", "tests", "typings"}
+NOT_SHIPPED = {"benchmarks", "build", "data", "dist", "docs", "examples", "out", "tests", "typings"}
 LEFT_BEHIND = (".*", "build", "dist", "out", "typings", "*.egg-info", "*.duckdb*", "__pycache__")
 
 

@@ -333,3 +333,18 @@ def alive(pid: int) -> bool:
         return " Z " not in Path(f"/proc/{pid}/stat").read_text()
     except (ProcessLookupError, FileNotFoundError):
         return False
+
+
+def test_the_check_answers_without_starting_anything() -> None:
+    asked = [["--preset", "nano", "--dp", "2", "--gbs", "8"], ["--tp", "3"], ["--preset", "mega"]]
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.trainer.check"],
+        input="".join(f"{json.dumps(words)}\n" for words in asked),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    _, fits, refused, unknown = map(json.loads, done.stdout.splitlines())
+    assert (fits["ranks"], fits["grad_accum"], fits["params_stated"]) == (2, 4, 118528)
+    assert refused["refused"].startswith("4 heads do not divide among TP 3") and "vocab" in refused
+    assert "invalid choice: 'mega'" in unknown["refused"]

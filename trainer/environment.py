@@ -52,11 +52,11 @@ def line(versions: Mapping[str, str | None], threads: int, gpus: Iterable[str] =
             "libc": " ".join(platform.libc_ver()),
             **versions,
         },
-        "cpu": lscpu(_output("lscpu")),
+        "cpu": lscpu(output("lscpu")),
         "clock_mhz": clock(text("/proc/cpuinfo")),
         "memory_mb": memory(text("/proc/meminfo")),
         "gpus": list(gpus),
-        "gpu_driver": _output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
+        "gpu_driver": output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
         .partition("\n")[0]
         .strip()
         or None,
@@ -115,7 +115,7 @@ def text(path: str) -> str:
     return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
 
 
-def _output(*command: str) -> str:
+def output(*command: str) -> str:
     """What a tool prints; nothing where it is missing, fails or hangs."""
     if shutil.which(command[0]) is None:
         return ""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import os
 import resource
-import sys
 import time
+from collections.abc import Mapping
 from datetime import datetime
+from types import MappingProxyType
 
 import torch
 import torch.distributed as dist
@@ -29,36 +30,40 @@ MB = 1024 * 1024
 
 def train(options: Options) -> list[log.Step]:
     """All steps of a run, printed as they come. The world is initialised here if it is not yet."""
+    where = prepare(options)
+    if not dist.is_initialized():
+        dist.init_process_group("nccl" if where.type == "cuda" else "gloo")
+    groups = connect(options.grid)
+    if groups.world.rank == 0:
+        print_start(options, where)
+    stage = Stage(options, groups).to(where)
+    print_model(options, stage)
+    timers = Timers(where)
+    held, work = replicas(stage, timers), passes(stage, where)
+    steps = []
+    for iteration in range(1, options.iters + 1):
+        steps.append(_step(options, groups, held, work, timers, iteration, where))
+        print_step(options, groups, steps[-1], timers, where)
+    finish(groups, where)
+    return steps
+
+
+def prepare(options: Options) -> torch.device:
+    """Device and threads of this rank."""
     local, locals_ = int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"])
     where = device(options.device, local, locals_)
     if options.threads is not None:
         torch.set_num_threads(options.threads)
     elif "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(max(1, cores() // locals_))
-    if not dist.is_initialized():
-        dist.init_process_group("nccl" if where.type == "cuda" else "gloo")
-    groups = connect(options.grid)
-    if groups.world.rank == 0:
-        _print_start(options, where)
-    stage = Stage(options, groups).to(where)
-    _print_model(options, stage)
-    timers = Timers(where)
-    held, work = replicas(stage, timers), passes(stage, where)
-    steps = []
-    for iteration in range(1, options.iters + 1):
-        steps.append(_step(options, groups, held, work, timers, iteration, where))
-        _print_step(options, groups, steps[-1], timers, where)
-    groups.world.sum(torch.zeros(1, device=where))  # nobody is behind
+    return where
+
+
+def finish(groups: Groups, where: torch.device) -> None:
+    """Wait until nobody is behind, and say that it is done."""
+    groups.world.sum(torch.zeros(1, device=where))
     if groups.world.rank == 0:
         print(log.phase_line(log.DONE, datetime.now()), flush=True)
-    return steps
-
-
-def leave() -> None:
-    """End this process without taking down the interpreter: gloo's threads may abort that."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)
 
 
 def _step(
@@ -103,7 +108,10 @@ def _agree(mine: Tensor, held: Replicas, groups: Groups) -> tuple[float, float]:
     return loss, math.sqrt(total) if total >= 0 else math.nan
 
 
-def _print_start(options: Options, where: torch.device) -> None:
+def print_start(
+    options: Options, where: torch.device, more: Mapping[str, object] = MappingProxyType({})
+) -> None:
+    """World size, arguments (with `more` of them), environment: rank 0 prints them."""
     threads = torch.get_num_threads()
     versions: dict[str, str | None] = {"torch": torch.__version__, "cuda": torch.version.cuda}
     gpus = []
@@ -114,12 +122,12 @@ def _print_start(options: Options, where: torch.device) -> None:
             gpus.append(f"{card.name}, {card.total_memory // MB} MB")
     print(log.world_line(options))
     print("using torch.float32 for parameters ...")
-    values = log.arguments(options, torch.__version__, where.type, threads)
+    values = {**log.arguments(options, torch.__version__, where.type, threads), **more}
     print(log.arguments_block(values))
     print(environment.line(versions, threads, gpus), flush=True)
 
 
-def _print_model(options: Options, stage: Stage) -> None:
+def print_model(options: Options, stage: Stage) -> None:
     """Parameters by model-parallel rank, told by the first replica."""
     place = stage.groups.place
     mine = (place.data, (place.tensor, place.pipeline), sum(p.numel() for p in stage.parameters()))
@@ -131,7 +139,7 @@ def _print_model(options: Options, stage: Stage) -> None:
         print(log.phase_line(log.STARTED, datetime.now()), flush=True)
 
 
-def _print_step(
+def print_step(
     options: Options, groups: Groups, step: log.Step, timers: Timers, where: torch.device
 ) -> None:
     """The iteration, its timers, and after the first and the last one the memory of all ranks."""

@@ -40,9 +40,11 @@ class Options:
         return self.shape.padded_vocab(self.grid.tp)
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(
+    kind: type[argparse.ArgumentParser] = argparse.ArgumentParser,
+) -> argparse.ArgumentParser:
     """The flags and their words."""
-    flags = argparse.ArgumentParser(
+    flags = kind(
         prog="python -m bench.trainer.train",
         description="Train a GPT on synthetic tokens and print a Megatron-DeepSpeed log. Starts "
         "its own processes on this machine; under torchrun (RANK is set) it is one of them.",

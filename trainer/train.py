@@ -4,35 +4,43 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 
 from . import spawn
 from .grid import GridError
-from .options import parse
+from .options import Options, parse
 
 TOLD = ("WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Check what is asked for, then train; nothing is started for a run that cannot fit."""
+def main(
+    words: Sequence[str] | None = None,
+    program: str = __spec__.name,
+    loop: str = "loop",
+    fits: Callable[[Options], None] = lambda options: None,
+) -> int:
+    """Check what is asked for, then train; nothing is started for a run that cannot fit.
+
+    `loop` is the module whose `train` a rank runs, and `fits` what it refuses beside the grid.
+    """
     words = sys.argv[1:] if words is None else words
     options = parse(words)
-    if "RANK" not in os.environ:
-        command = [sys.executable, "-m", __spec__.name, *words]
-        return spawn.run(command, options.grid.world)
-    spawn.die_with_parent()
     try:
+        fits(options)
+        if "RANK" not in os.environ:
+            return spawn.run([sys.executable, "-m", program, *words], options.grid.world)
+        spawn.die_with_parent()
         missing = [name for name in TOLD if name not in os.environ]
         if missing:
             raise GridError(f"RANK is set, but not {', '.join(missing)}: torchrun sets them all")
         options.grid.fill(int(os.environ["WORLD_SIZE"]))
-        from .loop import leave, train  # torch takes a second to import
-
-        train(options)
+        module = import_module(f".{loop}", __package__)  # torch takes a second to import
+        module.train(options)
     except GridError as misfit:
         print(f"error: {misfit}", file=sys.stderr)
         return 2
-    leave()
+    spawn.leave()
     return 0
 
 

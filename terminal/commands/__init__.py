@@ -5,5 +5,5 @@ from __future__ import annotations
 # As help lists them: what one does first comes first.
 COMMANDS = (
     "ingest", "forget", "report", "runs", "show", "audit", "sql", "export", "diff", "ci",
-    "doctor",
+    "doctor", "launch",
 )  # fmt: skip

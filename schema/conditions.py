@@ -14,7 +14,7 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from ..schema.errors import BenchError
+from .errors import BenchError
 
 MAX_DEPTH = 60
 HINT = (
@@ -170,7 +170,8 @@ class Reader:
 
     def wrong(self, node: exp.Expr, what: str, hint: str = "") -> BenchError:
         part = node.sql(dialect="duckdb", comments=False)
-        return BenchError(f"--where: {part} {what}", where=self.expr, hint=hint or HINT)
+        told = f"the condition is wrong: {part} {what}"
+        return BenchError(told, where=self.expr, hint=hint or HINT)
 
 
 # What a node may be, and the parts that it may have: anything else is refused.
@@ -198,7 +199,7 @@ _BUILD: dict[str, tuple[Callable[[Reader, exp.Expr, int], _Typed], set[str]]] = 
 def too_deep(expr: str) -> BenchError:
     """The error for a condition nested beyond reason."""
     why = f"parentheses and signs nest more than {MAX_DEPTH} deep"
-    return BenchError("--where cannot be read", why=why, where=expr, hint="say it flatter")
+    return BenchError("the condition cannot be read", why=why, where=expr, hint="say it flatter")
 
 
 def _kind(duckdb_type: str) -> str:

@@ -1,0 +1,153 @@
+"""The runs that a plan means: every combination, those that cannot be or may not be told apart."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..ingest.secrets import redact
+from ..schema.errors import BenchError
+from ..schema.rows import content_id
+from .constraints import Constraint, unmet
+from .plan import Matrix, Plan
+from .trainers import Trainer
+
+MOST = 10_000  # combinations: more than this is a slip of the pen
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One combination: what is asked for, and the sizes that follow from it."""
+
+    settings: Mapping[str, object]
+    env: Mapping[str, str]  # an empty value: not set, whatever the shell says
+    values: Mapping[str, object]
+    job: Mapping[str, object]
+    id: str
+    label: str = ""  # what tells it from the others of its plan
+    facts: Mapping[str, object] = field(default_factory=dict)  # columns of the warehouse
+
+    @property
+    def asked(self) -> dict[str, object]:
+        """The settings and the words of a template."""
+        return {**self.settings, **self.values}
+
+    @property
+    def words(self) -> dict[str, object]:
+        """Everything that a constraint may speak of."""
+        return {**self.facts, **self.asked}
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of the run."""
+        nodes = self.settings.get("nodes")
+        return nodes if isinstance(nodes, int) else 1
+
+    @property
+    def ranks(self) -> int:
+        """Processes of the run."""
+        ranks = self.facts.get("ranks")
+        return ranks if isinstance(ranks, int) else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A combination that will not run, and why."""
+
+    case: Case
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """What a plan comes to."""
+
+    cases: tuple[Case, ...]
+    dropped: tuple[Dropped, ...]
+    device: str | None
+
+
+def expand(plan: Plan, trainer: Trainer) -> Expansion:
+    """Every combination of the plan, checked by its trainer and by its constraints.
+
+    Raises BenchError when there are more than `MOST`, or when a constraint cannot be read.
+    """
+    combined = _labelled(list(_combinations(plan)))
+    examined = trainer.examine([case.asked for case in combined])
+    cases = [
+        replace(case, facts=found.facts)
+        for case, found in zip(combined, examined.sizes, strict=True)
+    ]
+    constraints = [Constraint(number, text) for number, text in enumerate(plan.constraints, 1)]
+    why = unmet(constraints, [case.words for case in cases])
+    for place, found in enumerate(examined.sizes):
+        if found.refused and place not in why:
+            why[place] = found.refused
+    kept = tuple(case for place, case in enumerate(cases) if place not in why)
+    dropped = tuple(Dropped(cases[place], reason) for place, reason in sorted(why.items()))
+    if not kept:
+        reasons = dict.fromkeys(f"{one.case.label}: {one.why}" for one in dropped)
+        shown = "\n       ".join(list(reasons)[:10])
+        raise BenchError(
+            "nothing is left to run", why=shown, hint="bench launch PLAN --dry-run after a change"
+        )
+    return Expansion(kept, dropped, examined.device)
+
+
+def _combinations(plan: Plan) -> Iterator[Case]:
+    base = plan.settings.model_dump(exclude_none=True)
+    seen: set[str] = set()
+    for matrix in plan.matrix or [Matrix()]:
+        own = matrix.model_dump(exclude_none=True, exclude={"env", "values", "job"})
+        axes = [("settings", name, value) for name, value in (base | own).items()]
+        axes += [("env", name, value) for name, value in (plan.env | matrix.env).items()]
+        axes += [("values", name, value) for name, value in (plan.values | matrix.values).items()]
+        axes += [("job", name, value) for name, value in (plan.job | matrix.job).items()]
+        for chosen in itertools.product(*(_list(value) for _, _, value in axes)):
+            parts: dict[str, dict[str, object]] = {
+                "settings": {}, "env": {}, "values": {}, "job": {},
+            }  # fmt: skip
+            for (part, name, _), value in zip(axes, chosen, strict=True):
+                parts[part][name] = value
+            env = {name: str(value) for name, value in parts["env"].items()}
+            settings, values, job = parts["settings"], parts["values"], parts["job"]
+            case_id = _id(plan, settings, env, values, job)
+            if case_id not in seen:
+                seen.add(case_id)
+                yield Case(settings, env, values, job, case_id)
+            if len(seen) > MOST:
+                raise BenchError(f"the plan has more than {MOST:,} combinations", hint="say less")
+
+
+def _list(value: object) -> Sequence[object]:
+    return value if isinstance(value, list) else [value]
+
+
+def _id(plan: Plan, *parts: Mapping[str, object]) -> str:
+    """The same for the same run, wherever it stands in which plan."""
+    told = [f"{name}={value!r}" for part in parts for name, value in sorted(part.items())]
+    return content_id("case", plan.trainer, plan.launcher, plan.command or "", *told)[:8]
+
+
+def _labelled(cases: Sequence[Case]) -> list[Case]:
+    """What differs among the cases names them; a plan of one is named by what people look at."""
+    flat = [{**case.settings, **case.values, **case.env, **case.job} for case in cases]
+    names = list(dict.fromkeys(name for one in flat for name in one))
+    vary = [name for name in names if len({repr(one.get(name)) for one in flat}) > 1]
+    told = ("model", "dp", "tp", "pp", "mbs", *(name for case in cases for name in case.values))
+    vary = vary or [name for name in dict.fromkeys(told) if name in names]
+    return [
+        replace(case, label=", ".join(_told(name, one[name]) for name in vary if name in one))
+        for case, one in zip(cases, flat, strict=True)
+    ]
+
+
+def _told(name: str, value: object) -> str:
+    return f"{name}={redact(name, ' '.join(str(value).split()))}"
+
+
+def slug(label: str) -> str:
+    """A label as part of a file's name."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", label).strip("-.")[:60].rstrip("-.") or "run"

@@ -1,0 +1,92 @@
+"""Constraints of a plan: conditions as `--where` reads them, over the words of each combination."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from ..schema.errors import BenchError
+from ..schema.where import compile_where
+
+Words = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """One condition of a plan, as written, and its place in the list from 1."""
+
+    number: int
+    text: str
+
+
+def unmet(constraints: Sequence[Constraint], rows: Sequence[Words]) -> dict[int, str]:
+    """The rows, by their place, that do not fulfil every constraint, each with the first it fails.
+
+    Raises BenchError for a constraint that is no condition over the words of the rows.
+    """
+    kinds = _kinds(rows)
+    why: dict[int, str] = {}
+    if not constraints:
+        return why
+    with duckdb.connect(":memory:") as con:
+        columns = ", ".join(f'"{name}" {kind}' for name, kind in kinds.items())
+        con.execute(f"CREATE TABLE combinations (place INTEGER{columns and ', '}{columns})")
+        marks = ", ".join("?" * (len(kinds) + 1))
+        values = [[place, *(row.get(name) for name in kinds)] for place, row in enumerate(rows)]
+        con.executemany(f"INSERT INTO combinations VALUES ({marks})", values)
+        for constraint in constraints:
+            condition = _compiled(constraint, kinds)
+            query = f"SELECT place, ({condition}) FROM combinations WHERE ({condition}) IS NOT TRUE"
+            for place, held in con.execute(query).fetchall():
+                why.setdefault(place, _told(constraint, rows[place], held))
+    return why
+
+
+def _kinds(rows: Sequence[Words]) -> dict[str, str]:
+    """DuckDB's type of every word; a word of several kinds is text."""
+    kinds: dict[str, str] = {}
+    for row in rows:
+        for name, value in row.items():
+            if value is not None:
+                kind = _kind(value)
+                both = {kinds.get(name, kind), kind}
+                kinds[name] = kind if len(both) == 1 else _wider(both)
+    return kinds
+
+
+def _kind(value: object) -> str:
+    match value:
+        case bool():
+            return "BOOLEAN"
+        case int():
+            return "BIGINT"
+        case float():
+            return "DOUBLE"
+    return "VARCHAR"
+
+
+def _wider(kinds: set[str]) -> str:
+    return "DOUBLE" if kinds <= {"BIGINT", "DOUBLE"} else "VARCHAR"
+
+
+def _compiled(constraint: Constraint, kinds: Mapping[str, str]) -> str:
+    try:
+        return compile_where(constraint.text, kinds)
+    except BenchError as error:
+        raise BenchError(
+            f"constraint {constraint.number} of the plan: {error.what}",
+            why=error.why,
+            where=error.where or constraint.text,
+            hint=error.hint,
+        ) from error
+
+
+def _told(constraint: Constraint, row: Words, held: bool | None) -> str:
+    named = dict.fromkeys(word for word in re.findall(r"[A-Za-z_]\w*", constraint.text))
+    values = ", ".join(f"{name} {row[name]}" for name in named if row.get(name) is not None)
+    missing = [name for name in named if name in row and row[name] is None]
+    unknown = f"; not known: {', '.join(missing)}" if held is None and missing else ""
+    return f"{constraint.text} does not hold ({values}{unknown})"

@@ -1,0 +1,106 @@
+"""The environment of a run: what is set, whether it can be, whether it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..schema.errors import BenchError
+from .cases import Case
+
+THREADS = "OMP_NUM_THREADS"
+PRELOAD = "LD_PRELOAD"
+_LABEL = "environment: "
+_REFUSED = re.compile(
+    r"ERROR: ld\.so: object '([^']*)' from LD_PRELOAD cannot be preloaded \(([^)]*)"
+)
+_PACKAGES = {
+    "tcmalloc_minimal": "libtcmalloc-minimal4",
+    "tcmalloc": "google-perftools",
+    "jemalloc": "libjemalloc2",
+    "mimalloc": "libmimalloc2.0",
+}
+
+
+def chosen(case: Case, inherited: Mapping[str, str], here: bool = True) -> dict[str, str]:
+    """The variables that a run is given on top of ours; threads are shared out unless chosen.
+
+    Two threads for each of two ranks on two cores were 8 times slower than one each. Of another
+    machine (`here` is false) we know no cores: the trainer shares them out there.
+    """
+    env = dict(case.env)
+    if THREADS not in env:
+        asked = case.settings.get("threads") or (inherited.get(THREADS) if here else None)
+        if asked or here:
+            env[THREADS] = str(asked or max(1, cores() // max(case.ranks, 1)))
+    return env
+
+
+def whole(case: Case, inherited: Mapping[str, str]) -> dict[str, str]:
+    """All variables of a run; one that the plan sets to nothing is not there."""
+    env = {**inherited, "PYTHONUNBUFFERED": "1", **chosen(case, inherited)}
+    return {name: value for name, value in env.items() if value or name not in case.env}
+
+
+def cores() -> int:
+    """Processors that we may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def require(case: Case) -> None:
+    """Raises BenchError when a library that the run is named after cannot be loaded."""
+    preload = case.env.get(PRELOAD)
+    probe = shutil.which("true")
+    if not preload or probe is None:
+        return
+    done = subprocess.run(
+        [probe], env={**os.environ, PRELOAD: preload}, capture_output=True, text=True, check=False
+    )
+    refused = _REFUSED.search(done.stderr)
+    if refused:
+        package = next((p for part, p in _PACKAGES.items() if part in refused[1]), None)
+        install = f"apt-get install {package}, or " if package else ""
+        raise BenchError(
+            f"{PRELOAD} names a library that cannot be loaded: {refused[1]}",
+            why=f"the loader says: {refused[2]}; the run would go on without it",
+            where=case.label,
+            hint=f"{install}give the whole path of the library",
+        )
+
+
+def belied(case: Case, log: Path) -> str | None:
+    """What of the plan the run's own environment line contradicts; None: nothing."""
+    told = _told(log)
+    if told is None:
+        return None
+    loaded, flags = str(told.get("allocator", "")), told.get("flags")
+    for library in filter(None, re.split(r"[:\s]+", case.env.get(PRELOAD, ""))):
+        stem = re.split(r"\.so", Path(library).name)[0]
+        known = any(part in stem for part in _PACKAGES)
+        if known and stem not in loaded:
+            return f"{PRELOAD} asks for {Path(library).name}, but /proc/self/maps shows {loaded}"
+    threads = case.settings.get("threads")
+    if threads is not None and told.get("threads") != threads:
+        return f"threads = {threads}, but the process has {told.get('threads')}"
+    if isinstance(flags, dict):
+        for name, value in case.env.items():
+            if name in flags and flags[name] != value:
+                return f"{name} = {value}, but the process has {flags[name]}"
+    return None
+
+
+def _told(log: Path) -> dict[str, object] | None:
+    with log.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if line.startswith(_LABEL):
+                try:
+                    told = json.loads(line.removeprefix(_LABEL))
+                except ValueError:
+                    return None
+                return told if isinstance(told, dict) else None
+    return None

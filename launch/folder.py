@@ -1,0 +1,91 @@
+"""The folder of a run: its log, its exact command, its state; found again by what was run."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from ..reports.whole import write_whole
+from .cases import Case, slug
+
+STATE = "run.json"
+COMMAND = "command.sh"
+RUNNING = "running"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How a run stands; `status` is `running` until it has ended."""
+
+    plan: str
+    case: str
+    label: str
+    repeat: int
+    status: str
+    evidence: str = ""
+    exit_code: int | None = None
+    wall_s: float | None = None
+    peak_memory_mb: int | None = None
+    step_time_s: float | None = None
+    token: str = ""
+    job_id: str | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    command: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """One run of one case: `NAME/NAME.log` and beside it command and state."""
+
+    path: Path
+
+    @property
+    def log(self) -> Path:
+        """What the run printed, between what the launcher says."""
+        return self.path / f"{self.path.name}.log"
+
+    def state(self) -> State | None:
+        """How it stands; None when nothing was begun, or what was begun cannot be read."""
+        try:
+            found = json.loads((self.path / STATE).read_text(encoding="utf-8"))
+            return State(**found)
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def save(self, state: State) -> None:
+        """Write the state, whole or not at all."""
+        text = json.dumps(asdict(state), indent=1, ensure_ascii=False) + "\n"
+        write_whole(self.path / STATE, text.encode("utf-8", "backslashreplace"))
+
+    def begin(self, command: Sequence[str], env: Mapping[str, str], cwd: Path) -> None:
+        """Make the folder, with the command as a script; an earlier attempt is kept within it."""
+        if self.log.exists():
+            number = sum(1 for _ in self.path.glob("attempt-*")) + 1
+            earlier = self.path / f"attempt-{number}"
+            earlier.mkdir()
+            for file in (self.log, self.path / STATE, self.path / COMMAND):
+                if file.exists():
+                    file.rename(earlier / file.name)
+        self.path.mkdir(parents=True, exist_ok=True)
+        script = self.path / COMMAND
+        script.write_text(as_script(command, env, cwd), encoding="utf-8")
+        script.chmod(0o700)  # it holds values that the log does not tell
+
+
+def as_script(command: Sequence[str], env: Mapping[str, str], cwd: Path) -> str:
+    """The run as a shell would be told: exactly what was started."""
+    lines = ["#!/bin/sh", f"cd {shlex.quote(str(cwd))} || exit 1"]
+    for name, value in sorted(env.items()):
+        lines.append(f"export {name}={shlex.quote(value)}" if value else f"unset {name}")
+    return "\n".join([*lines, f"exec {shlex.join(command)}", ""])
+
+
+def run_folder(root: Path, case: Case, repeat: int) -> RunFolder:
+    """The folder of a run below that of its plan: the one that there is, else a new name."""
+    end = f"{case.id}-r{repeat}"
+    found = sorted(root.glob(f"*-{end}"))
+    return RunFolder(found[0] if found else root / f"{slug(case.label)}-{end}")

@@ -1,0 +1,149 @@
+"""The books of a plan: each run's folder, log, state and place in the warehouse."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ..ingest.pipeline import ingest
+from ..ingest.secrets import redact
+from ..schema.errors import Locked
+from . import record
+from .cases import Case, Expansion
+from .environment import belied, chosen
+from .folder import RUNNING, RunFolder, State, run_folder
+from .outcome import CANCELLED, OK, Outcome, judge, read_log
+from .plan import Plan
+from .program import Program
+from .watch import Watched
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One run to make: a case, which of its repeats, where."""
+
+    case: Case
+    repeat: int
+    folder: RunFolder
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where a plan's runs lie, where they run, and the warehouse that they go into."""
+
+    root: Path
+    cwd: Path
+    db: Path
+    lock_timeout: float
+    formats: Path | None = None
+
+
+def turns(plan: Plan, cases: Sequence[Case], root: Path) -> list[Turn]:
+    """Every run, repeats in turns and each round in the other direction: drift hits all alike."""
+    made = []
+    for repeat in range(1, plan.repeats + 1):
+        for case in cases if repeat % 2 else reversed(cases):
+            made.append(Turn(case, repeat, run_folder(root, case, repeat)))
+    return made
+
+
+def left_to_do(every: Sequence[Turn], retry: bool) -> list[Turn]:
+    """The runs that are missing: never begun, broken off, cancelled; with `retry` failed ones."""
+
+    def done(turn: Turn) -> bool:
+        state = turn.folder.state()
+        if state is None or state.status in (RUNNING, CANCELLED):
+            return False
+        return state.status == OK or not retry
+
+    return [turn for turn in every if not done(turn)]
+
+
+@dataclass(frozen=True, slots=True)
+class Keeper:
+    """Begins a run's log and state, and ends them."""
+
+    plan: Plan
+    expansion: Expansion
+    program: Program
+    where: Where
+    inherited: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+
+    def begin(self, turn: Turn) -> State:
+        """The folder, the head of the log, the state `running`."""
+        words = self.program.command(turn.case)
+        env = chosen(turn.case, self.inherited, self.program.launcher.here)
+        turn.folder.begin(words, env, self.where.cwd)
+        state = State(
+            plan=str(self.plan.name), case=turn.case.id, label=turn.case.label, repeat=turn.repeat,
+            status=RUNNING, token=uuid.uuid4().hex, settings=turn.case.settings,
+            env={name: redact(name, value) for name, value in env.items()}, command=words,
+        )  # fmt: skip
+        told = record.begins(
+            state.plan, turn.case, self.plan.trainer, turn.repeat, self.plan.repeats,
+            framework=self.program.trainer.framework,
+            device=self.expansion.device if self.program.launcher.here else None,
+        )  # fmt: skip
+        head = f"{told}\n{record.command(words, env)}\n{record.sets(turn.case.values)}"
+        head += record.sets(turn.case.job, "job")
+        _append(turn.folder.log, head)
+        turn.folder.save(state)
+        return state
+
+    def end(
+        self, turn: Turn, state: State, seen: Watched, kills: int = 0, job: str | None = None
+    ) -> State:
+        """The tail of the log, the outcome, and the run into the warehouse."""
+        log = turn.folder.log
+        outcome = self._outcome(turn.case, log, seen, kills)
+        wall_s = None if seen.wall_s is None else round(seen.wall_s, 3)
+        facts = {
+            "wall_s": wall_s,
+            "exit_code": seen.exit_code,
+            "peak_memory_mb": seen.peak_memory >> 20 or None,
+            "left_behind": seen.left_behind or None,
+            "job_id": state.job_id,
+            "state": job,
+        }
+        _append(log, f"{record.measured(facts)}\n{record.ends(outcome.status, outcome.evidence)}\n")
+        state = replace(
+            state,
+            status=outcome.status,
+            evidence=outcome.evidence,
+            exit_code=seen.exit_code,
+            wall_s=wall_s,
+            peak_memory_mb=seen.peak_memory >> 20 or None,
+            step_time_s=outcome.step_time_s,
+        )
+        turn.folder.save(state)
+        with suppress(Locked):  # `store` at the end of it all says so
+            self.store([turn])
+        return state
+
+    def store(self, every: Sequence[Turn]) -> None:
+        """The logs into the warehouse; those that are known add nothing. Raises Locked."""
+        logs = [turn.folder.log for turn in every if turn.folder.log.exists()]
+        where = self.where
+        ingest(logs, where.db, lock_timeout=where.lock_timeout, formats=where.formats)
+
+    def _outcome(self, case: Case, log: Path, seen: Watched, kills: int) -> Outcome:
+        told = read_log(log, self.where.formats)
+        if seen.ended is not None:
+            return Outcome(*seen.ended, told.step_time_s)
+        outcome = judge(log, told, seen.exit_code, kills)
+        wrong = belied(case, log) if outcome.status == OK else None
+        return replace(outcome, status="fail", evidence=wrong) if wrong else outcome
+
+
+def _append(log: Path, text: str) -> None:
+    """Whole lines behind what is there, which may end without a line end."""
+    with log.open("a+b") as stream:
+        if stream.tell():
+            stream.seek(-1, os.SEEK_END)
+            if stream.read(1) != b"\n":
+                stream.write(b"\n")
+        stream.write(text.encode("utf-8", "backslashreplace"))

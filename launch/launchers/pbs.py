@@ -1,0 +1,98 @@
+"""PBS Professional and OpenPBS: qsub, job arrays, qstat."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .scheduler import Job, JobState, choose, clock, meet, seconds, torchrun
+
+
+class Pbs:
+    """A task is a subjob; the exit code tells what PBS did to it."""
+
+    here = False
+
+    def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
+        """The trainer's own words; on several nodes a torchrun on each, started by mpiexec."""
+        if nodes == 1:
+            return list(words)
+        return ["mpiexec", "-n", str(nodes), "-ppn", "1", *torchrun(words, ranks, nodes)]
+
+    def script(self, job: Job) -> str:
+        """The lines that qsub reads, then the task; one chunk of resources a node."""
+        each = job.ranks_per_node
+        cores = "" if job.threads is None else f":ncpus={each * job.threads}"
+        chunk = f"select={job.nodes}{cores}:mpiprocs={each}"
+        if job.memory_gb is not None:
+            chunk += f":mem={round(job.memory_gb * 1024)}mb"
+        lines = ["#!/bin/sh", f"#PBS -N {job.name[:15]}", f"#PBS -l {chunk}"]
+        if job.time_s is not None:
+            lines.append(f"#PBS -l walltime={clock(job.time_s)}")
+        for name, value in job.options.items():
+            letter = {"queue": "q", "account": "A", "project": "P"}.get(name)
+            lines.append(f"#PBS -{letter} {value}" if letter else f"#PBS -l {name}={value}")
+        lines.append("#PBS -j oe")
+        if "place" not in job.options:
+            lines.append("#PBS -l place=scatter:excl")
+        if len(job.tasks) > 1:
+            lines.append(f"#PBS -J 0-{len(job.tasks) - 1}")
+        # PBS writes its own output where the job ends; the task prints into the log as it goes.
+        lines += ["", _into(job)]
+        if job.nodes > 1:
+            lines.append(meet('cat "$PBS_NODEFILE"'))
+        return "\n".join([*lines, choose(job.tasks, "PBS_ARRAY_INDEX")])
+
+    def submit(self, job: Job) -> list[str]:
+        """qsub prints the id."""
+        return ["qsub", str(job.script)]
+
+    def job_ids(self, answer: str, tasks: int) -> list[str]:
+        """`12.server`, of an array `12[].server`; a subjob is `12[0].server`."""
+        found = re.match(r"(\d+)(\[\])?(\S*)", answer.strip())
+        if found is None:
+            return []
+        if tasks == 1:
+            return [answer.strip()]
+        return [f"{found[1]}[{number}]{found[3]}" for number in range(tasks)]
+
+    def ask(self, job_id: str) -> list[list[str]]:
+        """-x tells finished jobs too."""
+        return [["qstat", "-x", "-f", job_id]]
+
+    def state(self, answer: str) -> JobState | None:
+        """`job_state = F` and `Exit_status = 271`: above 256 a signal; 265 is KILL, 271 TERM.
+
+        PBS's own endings are below zero: -29 a walltime that ran out (PBS Pro reference guide,
+        "job exit codes").
+        """
+        letter = re.search(r"job_state = (\w)", answer)
+        if letter is None:
+            return None
+        if letter[1] not in "FX":
+            return JobState(letter[1])
+        found = re.search(r"Exit_status = (-?\d+)", answer)
+        code = int(found[1]) if found else None
+        spent = re.search(r"resources_used.walltime = ([\d:]+)", answer)
+        elapsed = seconds(spent[1]) if spent else None
+        if code == -29 or "walltime" in _comment(answer):
+            return JobState("F", "timeout", code, elapsed)
+        if code is None or "deleted" in _comment(answer):
+            return JobState("F", "cancelled", code, elapsed)
+        code = -(code - 256) if code > 256 else code
+        return JobState("F", "ok" if code == 0 else "fail", code, elapsed)
+
+    def cancel(self, job_ids: Sequence[str]) -> list[str]:
+        """qdel takes them all at once."""
+        return ["qdel", *job_ids]
+
+
+def _comment(answer: str) -> str:
+    found = re.search(r"comment = (.*(?:\n\t.*)*)", answer)
+    return found[1].lower() if found else ""
+
+
+def _into(job: Job) -> str:
+    if len(job.logs) == 1:
+        return f"exec >>'{job.logs[0]}' 2>&1"
+    return f'exec >>"{job.script.parent}/$PBS_ARRAY_INDEX.log" 2>&1'

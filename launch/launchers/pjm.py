@@ -1,0 +1,98 @@
+"""Fujitsu's PJM, the scheduler of Fugaku: pjsub, bulk jobs, pjstat."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .scheduler import Job, JobState, choose, clock, seconds
+
+# Codes of the job statistics: 11 elapse limit, 12 memory limit, 23 killed for want of memory.
+CODES = {0: "ok", 1: "cancelled", 11: "timeout", 12: "oom", 23: "oom"}
+RESOURCES = (
+    "freq",
+    "eco_state",
+    "retention_state",
+    "throttling_state",
+    "rscgrp",
+    "rscunit",
+    "node",
+)
+
+
+class Pjm:
+    """Clock and power states are resources of the job: `freq = 2200`, `retention_state = 0`."""
+
+    here = False
+
+    def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
+        """mpiexec starts every rank; each learns its place from the variables of Fujitsu MPI."""
+        if ranks == 1:
+            return list(words)
+        each = -(-ranks // nodes)
+        told = (
+            f"export RANK=$PMIX_RANK WORLD_SIZE={ranks} LOCAL_WORLD_SIZE={each} "
+            f'LOCAL_RANK=$((PMIX_RANK % {each})) MASTER_ADDR=$(head -n 1 "$PJM_O_NODEINF") '
+            'MASTER_PORT=29500; exec "$@"'
+        )
+        return ["mpiexec", "-n", str(ranks), "sh", "-c", told, "sh", *words]
+
+    def script(self, job: Job) -> str:
+        """The lines that pjsub reads, then the task."""
+        lines = ["#!/bin/sh", f"#PJM -N {job.name}"]
+        options = dict(job.options)
+        options.setdefault("node", job.nodes)
+        lines += [f'#PJM -L "{n}={options.pop(n)}"' for n in RESOURCES if n in options]
+        if job.time_s is not None:
+            lines.append(f'#PJM -L "elapse={clock(job.time_s)}"')
+        each = options.pop("max-proc-per-node", job.ranks_per_node)
+        lines.append(f'#PJM --mpi "max-proc-per-node={each}"')
+        if (group := options.pop("group", None)) is not None:
+            lines.append(f"#PJM -g {group}")
+        lines += [f"#PJM --{name} {value}" for name, value in options.items()]
+        lines += ["#PJM -j", "#PJM -S"]
+        if len(job.tasks) > 1:
+            lines.append(f"#PJM --bulk --sparam 0-{len(job.tasks) - 1}")
+            into = f'exec >>"{job.script.parent}/$PJM_BULKNUM.log" 2>&1'
+        else:
+            into = f"exec >>'{job.logs[0]}' 2>&1"
+        return "\n".join([*lines, "", into, choose(job.tasks, "PJM_BULKNUM")])
+
+    def submit(self, job: Job) -> list[str]:
+        """pjsub prints a sentence with the id in it."""
+        return ["pjsub", str(job.script)]
+
+    def job_ids(self, answer: str, tasks: int) -> list[str]:
+        """`[INFO] PJM 0000 pjsub Job 21107476 submitted.`; a task of a bulk job is `ID[0]`."""
+        found = re.search(r"Job (\d+) submitted", answer)
+        if found is None:
+            return []
+        return [found[1]] if tasks == 1 else [f"{found[1]}[{number}]" for number in range(tasks)]
+
+    def ask(self, job_id: str) -> list[list[str]]:
+        """Jobs that wait or run, then those that have ended."""
+        choose_ = ["--choose", "st,ec,pc,elp", "--filter", f"jid={job_id}"]
+        return [["pjstat", *choose_], ["pjstat", "-H", *choose_]]
+
+    def state(self, answer: str) -> JobState | None:
+        """The row below the headings ST, EC (exit code), PC (code of PJM), ELAPSE."""
+        rows = [line.split() for line in answer.splitlines()]
+        row = next((row for row in rows if row and row[0] in _ENDED | _GOING), None)
+        if row is None:
+            return None
+        if row[0] in _GOING:
+            return JobState(row[0])
+        exit_code, code = (int(word) if word.lstrip("-").isdigit() else 0 for word in row[1:3])
+        elapsed = seconds(row[3]) if len(row) > 3 and re.fullmatch(r"[\d:-]*\d", row[3]) else None
+        status = "cancelled" if row[0] == "CCL" else CODES.get(code, "fail")
+        if status == "ok" and exit_code:
+            status = "fail"
+        return JobState(row[0], status, exit_code, elapsed)
+
+    def cancel(self, job_ids: Sequence[str]) -> list[str]:
+        """pjdel takes them all at once."""
+        return ["pjdel", *job_ids]
+
+
+_GOING = {"ACC", "QUE", "RNA", "RNP", "RUN", "RNE", "RNO", "SPP", "SPD", "RSM", "HLD"}
+_ENDED = {"EXT", "CCL", "RJT", "ERR"}

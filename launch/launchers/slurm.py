@@ -1,0 +1,99 @@
+"""Slurm: sbatch, arrays; states from sacct, and without accounting from scontrol."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .scheduler import Job, JobState, choose, clock, meet, seconds, torchrun
+
+# https://slurm.schedmd.com/sacct.html, "job state codes"; what is not here still goes on.
+STATES = {
+    "COMPLETED": "ok", "FAILED": "fail", "TIMEOUT": "timeout", "DEADLINE": "timeout",
+    "CANCELLED": "cancelled", "OUT_OF_MEMORY": "oom", "NODE_FAIL": "fail", "BOOT_FAIL": "fail",
+    "PREEMPTED": "cancelled", "REVOKED": "cancelled",
+}  # fmt: skip
+
+
+class Slurm:
+    """A task is a batch step; nodes are not shared unless `exclusive = false` is said."""
+
+    here = False
+
+    def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
+        """The trainer's own words; on several nodes a torchrun on each, started by srun."""
+        if nodes == 1:
+            return list(words)
+        return [
+            "srun",
+            "--ntasks-per-node=1",
+            "--kill-on-bad-exit=1",
+            *torchrun(words, ranks, nodes),
+        ]
+
+    def script(self, job: Job) -> str:
+        """The lines that sbatch reads, then the task."""
+        lines = ["#!/bin/sh", f"#SBATCH --job-name={job.name}", f"#SBATCH --nodes={job.nodes}"]
+        lines += ["#SBATCH --ntasks-per-node=1"]
+        options = {"exclusive": True, **job.options}
+        if job.threads is not None:
+            lines.append(f"#SBATCH --cpus-per-task={job.ranks_per_node * job.threads}")
+        if job.time_s is not None:
+            lines.append(f"#SBATCH --time={clock(job.time_s)}")
+        if job.memory_gb is not None:
+            lines.append(f"#SBATCH --mem={round(job.memory_gb * 1024)}M")
+        lines += [
+            f"#SBATCH --{_option(name, value)}"
+            for name, value in options.items()
+            if value is not False
+        ]
+        lines.append(f"#SBATCH --output={self._output(job)}")
+        lines.append("#SBATCH --open-mode=append")
+        if len(job.tasks) > 1:
+            lines.append(f"#SBATCH --array=0-{len(job.tasks) - 1}")
+        lines.append("")
+        if job.nodes > 1:
+            lines.append(meet('scontrol show hostnames "$SLURM_JOB_NODELIST"'))
+        return "\n".join([*lines, choose(job.tasks, "SLURM_ARRAY_TASK_ID")])
+
+    def _output(self, job: Job) -> str:
+        """The log of the task; of an array a link of the task's number beside the script."""
+        return str(job.logs[0]) if len(job.logs) == 1 else str(job.script.parent / "%a.log")
+
+    def submit(self, job: Job) -> list[str]:
+        """sbatch that prints the id alone."""
+        return ["sbatch", "--parsable", str(job.script)]
+
+    def job_ids(self, answer: str, tasks: int) -> list[str]:
+        """`12` or `12;cluster`; a task of an array is `12_0`."""
+        found = re.match(r"(\d+)", answer.strip())
+        if found is None:
+            return []
+        return [found[1]] if tasks == 1 else [f"{found[1]}_{number}" for number in range(tasks)]
+
+    def ask(self, job_id: str) -> list[list[str]]:
+        """Accounting first: it still knows jobs that are long over."""
+        return [
+            ["sacct", "-X", "-n", "-P", "-j", job_id, "-o", "State,ExitCode,ElapsedRaw"],
+            ["scontrol", "show", "job", "-o", job_id],
+        ]
+
+    def state(self, answer: str) -> JobState | None:
+        """`FAILED|3:0|12` of sacct, `JobState=FAILED ... ExitCode=3:0` of scontrol."""
+        told = re.search(
+            r"JobState=(\w+).*?\bExitCode=(\d+):(\d+)(?:.*?\bRunTime=([\d:-]+))?", answer
+        )
+        found = told or re.match(r"\s*(\w+)[^|\n]*\|(\d+):(\d+)\|(\d+)", answer)
+        if found is None:
+            return None
+        word, code, number = found[1], int(found[2]), int(found[3])
+        elapsed = seconds(found[4]) if found[4] else None
+        return JobState(word, STATES.get(word), -number if number else code, elapsed)
+
+    def cancel(self, job_ids: Sequence[str]) -> list[str]:
+        """scancel takes them all at once."""
+        return ["scancel", *job_ids]
+
+
+def _option(name: str, value: object) -> str:
+    return name if value is True else f"{name}={value}"

@@ -1,0 +1,101 @@
+"""How a run ended, and the evidence: what we did to it, else what its log and exit code say."""
+
+from __future__ import annotations
+
+import signal
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..ingest.source import fingerprint, read_file
+from ..schema.rows import Row
+
+OK, RUNNING = "ok", "running"
+CANCELLED = "cancelled"
+_LAST = 100  # letters of the last line that are shown
+_VMSTAT = Path("/proc/vmstat")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Status (ok, oom, hang, timeout, fail, nan, cancelled), why we say so, time of a step in s."""
+
+    status: str
+    evidence: str = ""
+    step_time_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the reader makes of a log: the status, its reason, the steps."""
+
+    status: str
+    reason: str
+    iterations: int
+    step_time_s: float | None
+
+
+def read_log(log: Path, formats: Path | None = None) -> Told:
+    """The last run of a log, as `bench ingest` would read it; `formats`: a user's own folder."""
+    rows = read_file(log, *fingerprint(log), "launch", formats).rows.by_table
+    runs, steps = rows.get("runs", []), rows.get("iterations", [])
+    if not runs:
+        return Told(RUNNING, "", 0, None)
+    run = runs[-1]
+    own = [step for step in steps if step["run_id"] == run["run_id"]]
+    return Told(str(run["status"]), str(run["status_reason"] or ""), len(own), _median(own))
+
+
+def judge(log: Path, told: Told, exit_code: int | None, kernel_kills: int = 0) -> Outcome:
+    """The outcome of a run that nobody ended.
+
+    An abort while the interpreter goes down, after the end of the training, is none of its own.
+    """
+    step = told.step_time_s
+    if told.status not in (OK, RUNNING):
+        return Outcome(told.status, told.reason, step)
+    if exit_code == 0 or (told.status == OK and exit_code in (-signal.SIGABRT, 134)):
+        if told.iterations:
+            after = "" if exit_code == 0 else "aborted at exit, after the end of the training"
+            return Outcome(OK, after, step)
+        return Outcome("fail", f"no step that a format reads; {last_line(log)}", step)
+    code = told_code(exit_code)
+    if exit_code in (-signal.SIGKILL, 137) and kernel_kills > 0:
+        evidence = f"{code}; the kernel has killed {kernel_kills} process for want of memory"
+        return Outcome("oom", evidence, step)
+    return Outcome("fail", f"{code}; {last_line(log)}", step)
+
+
+def told_code(code: int | None) -> str:
+    """An exit code in words."""
+    number = -code if code is not None and code < 0 else (code or 0) - 128
+    try:
+        return f"exit code {code} ({signal.Signals(number).name})"
+    except ValueError:
+        return f"exit code {code}"
+
+
+def last_line(log: Path) -> str:
+    """The last line that says something."""
+    with log.open("rb") as stream:
+        stream.seek(max(0, log.stat().st_size - 8192))
+        lines = stream.read().decode("utf-8", "replace").splitlines()
+    said = [line.strip() for line in lines if line.strip() and not line.startswith("bench launch ")]
+    if not said:
+        return "it printed nothing"
+    line = " ".join(said[-1].split())
+    return f"last line: {line if len(line) <= _LAST else line[:_LAST] + '...'}"
+
+
+def kernel_kills() -> int:
+    """How many processes the kernel has killed for want of memory since it was started."""
+    if not _VMSTAT.exists():
+        return 0
+    rows = dict(line.split() for line in _VMSTAT.read_text().splitlines())
+    return int(rows.get("oom_kill", 0))
+
+
+def _median(steps: list[Row]) -> float | None:
+    """Median of the steps but the first, which warms up."""
+    times = [time for step in steps[1:] or steps if isinstance(time := step["step_time_s"], float)]
+    return statistics.median(times) if times else None

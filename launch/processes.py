@@ -1,0 +1,164 @@
+"""The processes of one run: started in a session of their own, and ended for certain.
+
+A process may leave its group, its session and its parent. So a run's processes are those below
+the one that was started, those that were seen below it before, those that fell to us when their
+parents ended (we are their subreaper), and those that carry the run's token in their environment.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+import psutil
+
+TOKEN = "BENCH_LAUNCH_RUN"
+GRACE_S = 5.0
+_KILLING_S = 60.0
+_POLL_S = 0.05
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_LIBC = ctypes.CDLL(None)  # before any fork: a child may not load libraries
+_GONE = (psutil.NoSuchProcess, psutil.ZombieProcess, psutil.AccessDenied)
+
+
+class Processes:
+    """Everything that one command starts."""
+
+    def __init__(self, token: str) -> None:
+        self.token = token
+        self._seen: dict[int, psutil.Process] = {}
+        self._before = set(psutil.Process().children())
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def start(
+        self, command: Sequence[str], env: Mapping[str, str], folder: Path, output: BinaryIO
+    ) -> None:
+        """Start the command; all that it prints goes to `output`. Raises OSError if it cannot."""
+        if sys.platform == "linux":
+            _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+        self._child = subprocess.Popen(
+            command,
+            env={**env, TOKEN: self.token},
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+        )
+
+    def poll(self) -> int | None:
+        """The exit code of the command, negative for a signal; None while it runs."""
+        return None if self._child is None else self._child.poll()
+
+    def alive(self) -> list[psutil.Process]:
+        """Those below the command and those that have fallen to us; they are remembered."""
+        with suppress(*_GONE):
+            for process in psutil.Process().children(recursive=True):
+                if not self._is_older(process):
+                    self._seen[process.pid] = process
+        return [process for process in self._seen.values() if _runs(process)]
+
+    def memory(self) -> int:
+        """Bytes of memory that all of them hold together; pages that they share count once each."""
+        return sum(_bytes(process) for process in self.alive())
+
+    def end(self, grace_s: float = GRACE_S) -> int:
+        """TERM to every group and process, after `grace_s` KILL until none is left; how many.
+
+        Only one that hangs within the kernel can outlive that: it is given up after a minute.
+        """
+        found = self._all()
+        _signal(found, signal.SIGTERM)
+        self._wait(time.monotonic() + grace_s)
+        given_up = time.monotonic() + _KILLING_S
+        while (stubborn := self._all()) and time.monotonic() < given_up:
+            _signal(stubborn, signal.SIGKILL)
+            self._wait(time.monotonic() + 1.0)
+        self._bury()
+        return len(found)
+
+    def _bury(self) -> None:
+        """Take the ended ones that fell to us off the table; the command's own code is polled."""
+        for process in psutil.Process().children():
+            own = self._child is not None and process.pid == self._child.pid
+            if process.pid in self._seen and not own and not _runs(process):
+                with suppress(ChildProcessError):
+                    os.waitpid(process.pid, os.WNOHANG)
+
+    def _all(self) -> list[psutil.Process]:
+        """All of them, those that only their environment tells included."""
+        found = {process.pid: process for process in self.alive()}
+        for process in psutil.process_iter():
+            if process.pid not in found and process.pid != os.getpid() and self._carries(process):
+                found[process.pid] = self._seen[process.pid] = process
+        return list(found.values())
+
+    def _carries(self, process: psutil.Process) -> bool:
+        try:
+            return process.environ().get(TOKEN) == self.token and _runs(process)
+        except (*_GONE, OSError):
+            return False
+
+    def _is_older(self, process: psutil.Process) -> bool:
+        """Whether it was there, or comes from one that was there, before the command."""
+        if not self._before:
+            return False
+        return process in self._before or not self._before.isdisjoint(process.parents())
+
+    def _wait(self, until: float) -> None:
+        while time.monotonic() < until:
+            if self._child is not None:
+                self._child.poll()
+            if not any(_runs(process) for process in self._seen.values()):
+                return
+            time.sleep(_POLL_S)
+
+
+def _runs(process: psutil.Process) -> bool:
+    """Whether it is still there, and no zombie."""
+    try:
+        if process.status() != psutil.STATUS_ZOMBIE:
+            return process.is_running()
+    except _GONE:
+        return False
+    return False
+
+
+def _bytes(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_info().rss)
+    except _GONE:
+        return 0
+
+
+def _groups(processes: Iterable[psutil.Process]) -> Iterator[int]:
+    for process in processes:
+        with suppress(ProcessLookupError):
+            yield os.getpgid(process.pid)
+
+
+def _signal(processes: Sequence[psutil.Process], number: int) -> None:
+    for group in set(_groups(processes)) - {os.getpgrp()}:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, number)
+    for process in processes:  # one that is in our own group
+        with suppress(*_GONE):
+            process.send_signal(number)
+
+
+def _prctl(option: int, value: int) -> None:
+    _LIBC.prctl(option, value)
+
+
+def _die_with_parent() -> None:
+    """In the child: a launcher that is killed without a chance to clean up takes it along."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

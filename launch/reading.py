@@ -1,0 +1,124 @@
+"""A plan's file, or flags, into a checked plan; an error says the line."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ValidationError
+
+from ..schema.errors import BenchError, did_you_mean
+from .plan import Limits, Matrix, Plan, Settings
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+_AT_LINE = re.compile(r"at line (\d+)")
+_TABLE = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]")
+_SECTIONS: Mapping[str, type[BaseModel]] = {
+    "settings": Settings,
+    "matrix": Matrix,
+    "limits": Limits,
+}
+_WORDS = ("env", "values", "job")  # tables of names that are free
+_TABLES = frozenset((*_SECTIONS, *_WORDS))
+
+
+def read_plan(file: Path) -> Plan:
+    """The plan of a file, named after it unless it says a name. Raises BenchError with the line."""
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BenchError("the plan is not UTF-8", why=str(error), where=str(file)) from error
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise BenchError("the plan cannot be read", why=why, where=str(file)) from error
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        hint = 'a setting is a line such as dp = [1, 2]; text stands in quotes: "10m"'
+        where = f"{file}:{found[1]}" if (found := _AT_LINE.search(str(error))) else str(file)
+        raise BenchError("the plan is no TOML", why=str(error), where=where, hint=hint) from error
+    return check_plan({"name": file.stem, **values}, str(file), text)
+
+
+def check_plan(values: Mapping[str, object], where: str, text: str = "") -> Plan:
+    """The plan of such values; `where` names their source, and `text` is it, for line numbers."""
+    try:
+        plan = Plan.model_validate(values)
+    except ValidationError as error:
+        first = min(error.errors(), key=lambda one: _relevance(text, one))
+        raise _refused(first, where, text) from error
+    if (plan.trainer == "command") != (plan.command is not None):
+        raise BenchError(
+            "`command` and trainer = 'command' belong together",
+            where=_place(where, text, ("command",) if plan.command else ("trainer",)),
+            hint='trainer = "command" and command = "python train.py --dp {dp}"',
+        )
+    if (plan.trainer == "megatron") != (plan.path is not None):
+        raise BenchError(
+            "`path` and trainer = 'megatron' belong together",
+            where=_place(where, text, ("path",) if plan.path else ("trainer",)),
+            hint='trainer = "megatron" and path = "/work/Megatron-LM"',
+        )
+    return plan
+
+
+def _refused(error: ErrorDetails, where: str, text: str) -> BenchError:
+    place = _path(error["loc"])
+    names = [str(part) for part in place if isinstance(part, str)]
+    at = _place(where, text, place)
+    if error["type"] == "extra_forbidden":
+        section = _SECTIONS.get(names[0], Plan) if len(names) > 1 else Plan
+        hint = did_you_mean(names[-1], list(section.model_fields))
+        return BenchError(f"unknown word {'.'.join(names)!r} in the plan", where=at, hint=hint)
+    return BenchError(
+        f"{'.'.join(names)!r} in the plan is wrong",
+        why=f"it is {error['input']!r}: {error['msg']}",
+        where=at,
+        hint="docs/launch.md has every word of a plan",
+    )
+
+
+def _path(place: Sequence[int | str]) -> list[int | str]:
+    """The keys of an error's place that stand in the file: pydantic adds names of types."""
+    names = [part for part in place if isinstance(part, str)]
+    nested = names[0] == "matrix" and names[1:2] in [[word] for word in _WORDS]
+    depth = 1 + (names[0] in _TABLES) + nested
+    number = [part for part in place[1:2] if isinstance(part, int) and names[0] == "matrix"]
+    return [*names[:1], *number, *names[1:depth]]
+
+
+def _relevance(text: str, error: ErrorDetails) -> tuple[int, bool]:
+    """First by line; of a list, what is wrong with a list and not that it is no single value."""
+    single = isinstance(error["input"], list) and error["type"].endswith("_type")
+    return line_of(text, _path(error["loc"])), single
+
+
+def _place(where: str, text: str, place: Sequence[int | str]) -> str:
+    return f"{where}:{line_of(text, place)}" if text else where
+
+
+def line_of(text: str, place: Sequence[int | str]) -> int:
+    """The line of a key, or of its table where the key is not found; tables of lists count."""
+    wanted = [part for part in place if isinstance(part, str)]
+    number = next((part for part in place[1:2] if isinstance(part, int)), 0)
+    at, table, seen = 1, "", -1
+    for line_number, line in enumerate(text.splitlines(), 1):
+        found = _TABLE.match(line)
+        if found:
+            table = found[2].strip()
+            seen += found[1] == "[[" and wanted[:1] == [table]
+            if [table] == wanted[:1] and (found[1] == "[" or seen == number):
+                at = line_number
+            continue
+        key = re.match(r"""\s*["']?([\w.-]+)["']?\s*=""", line)
+        if key is None:
+            continue
+        path = [*filter(None, table.split(".")), *key[1].split(".")]
+        if path == wanted[: len(path)] and (not table or seen in (-1, number)):
+            at = line_number
+    return at

@@ -1,0 +1,129 @@
+"""The runs of a plan on this machine, in turns: started, watched and judged one after the other."""
+
+from __future__ import annotations
+
+import fcntl
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from ..schema.errors import BenchError, Locked
+from .cases import Case
+from .environment import cores, require, whole
+from .folder import RUNNING, State
+from .keeping import Keeper, Turn
+from .outcome import kernel_kills
+from .processes import Processes
+from .watch import Watch, Watched
+
+MOST_PER_CORE = 8  # processes
+Told = Callable[[Turn, State], None]
+
+
+@dataclass(slots=True)
+class Stop:
+    """Whether somebody has asked us to stop, and how."""
+
+    number: int | None = None
+
+    def told(self) -> str | None:
+        """`stopped by SIGINT`; None: go on."""
+        return None if self.number is None else f"stopped by {signal.Signals(self.number).name}"
+
+
+@contextmanager
+def listening(stop: Stop) -> Iterator[None]:
+    """Ctrl-C and SIGTERM ask to stop, instead of ending this process at once."""
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        stop.number = number
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def alone(root: Path) -> Iterator[None]:
+    """Two launches of one plan would run everything twice. Raises Locked while another one runs."""
+    root.mkdir(parents=True, exist_ok=True)
+    with (root / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise Locked(
+                "this plan is being launched already",
+                where=str(root),
+                hint="wait for it, or choose another folder with -o",
+            ) from error
+        yield
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """A plan under way; `begun` and `ended` are told of every run, `tick` lets a display move."""
+
+    keeper: Keeper
+    stop: Stop
+    begun: Told = lambda turn, state: None
+    ended: Told = lambda turn, state: None
+    tick: Callable[[], None] = lambda: None
+
+    def check(self, todo: Sequence[Turn]) -> None:
+        """Raises BenchError for what this machine cannot run: libraries, nodes, processes."""
+        for turn in todo:
+            _require_room(turn.case)
+        for case in {turn.case.env.get("LD_PRELOAD"): turn.case for turn in todo}.values():
+            require(case)
+
+    def run(self, todo: Sequence[Turn]) -> None:
+        """Make the runs; a signal ends the one under way, and no other is begun."""
+        with alone(self.keeper.where.root), listening(self.stop):
+            for turn in todo:
+                if self.stop.number is None:
+                    self._one(turn)
+
+    def _one(self, turn: Turn) -> None:
+        broken_off = turn.folder.state()
+        if broken_off is not None and broken_off.status == RUNNING:
+            Processes(broken_off.token).end()  # what a launcher that was killed left behind
+        state = self.keeper.begin(turn)
+        self.begun(turn, state)
+        kills = kernel_kills()
+        seen = self._watched(turn, state)
+        self.ended(turn, self.keeper.end(turn, state, seen, kernel_kills() - kills))
+
+    def _watched(self, turn: Turn, state: State) -> Watched:
+        keeper, log = self.keeper, turn.folder.log
+        processes = Processes(state.token)
+        env = whole(turn.case, keeper.inherited)
+        try:
+            with log.open("ab", buffering=0) as output:
+                processes.start(state.command, env, keeper.where.cwd, output)
+            return Watch(processes, keeper.plan.limits, log, self.stop.told, self.tick).wait()
+        except OSError as error:
+            why = f"it cannot be started: {error.strerror or error}"
+            return Watched(None, 0.0, 0, 0, ("fail", why))
+        finally:
+            processes.end()
+
+
+def _require_room(case: Case) -> None:
+    """A plan made for a large machine must not be let loose on a small one."""
+    most = MOST_PER_CORE * cores()
+    if case.nodes > 1:
+        why = f"it asks for {case.nodes} nodes, and this is one"
+    elif case.ranks > most:
+        why = (
+            f"it has {case.ranks} processes, and {cores()} cores here: more than {most} are refused"
+        )
+    else:
+        return
+    hint = "launcher = 'slurm', 'pbs' or 'pjm', or smaller sizes"
+    raise BenchError("a run of the plan does not fit here", why=why, where=case.label, hint=hint)

@@ -1,0 +1,37 @@
+"""The reference model through DeepSpeed's engine: ZeRO 0 to 3, data-parallel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+
+from . import Examined, Sizes, Words
+from .reference import Reference
+
+
+class DeepSpeed(Reference):
+    """`python -m bench.trainer.deepspeed`, which takes the flags of the reference trainer."""
+
+    program = "bench.trainer.deepspeed"
+    framework: str | None = "DeepSpeed"
+
+    def missing(self) -> str | None:
+        """DeepSpeed comes with an extra of its own."""
+        if find_spec("deepspeed") is None:
+            install = "DS_BUILD_OPS=0 pip install --no-build-isolation 'bench-warehouse[deepspeed]'"
+            return super().missing() or f"deepspeed is not installed: {install}"
+        return super().missing()
+
+    def examine(self, asked: Sequence[Words]) -> Examined:
+        """As the reference trainer says, less what the engine does not share here."""
+        found = super().examine(asked)
+        return replace(found, sizes=[_alone(sizes) for sizes in found.sizes])
+
+
+def _alone(sizes: Sizes) -> Sizes:
+    tp, pp = sizes.facts.get("tp", 1), sizes.facts.get("pp", 1)
+    if sizes.refused is None and (tp, pp) != (1, 1):
+        why = f"DeepSpeed's engine shares data alone here, not TP {tp} or PP {pp}"
+        return replace(sizes, refused=why)
+    return sizes

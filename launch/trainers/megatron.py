@@ -1,0 +1,141 @@
+"""Megatron-LM, Megatron-DeepSpeed or DeepSpeedFugaku: `pretrain_gpt.py` of a checkout.
+
+Which flags there are is read from the checkout itself: forks and years name them differently.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from ...schema.errors import BenchError
+from . import Examined, Sizes, Words
+from .checker import ask
+from .reference import SIZES, Reference
+
+# Where the versions keep their arguments: core, then the forks of before.
+ARGUMENTS = ("megatron/training/arguments.py", "megatron/arguments.py")
+# Our word -> Megatron's flag, alike in all versions.
+FLAGS = {
+    "layers": "num-layers", "hidden": "hidden-size", "heads": "num-attention-heads",
+    "seq_len": "seq-length", "mbs": "micro-batch-size", "gbs": "global-batch-size",
+    "tp": "tensor-model-parallel-size", "pp": "pipeline-model-parallel-size",
+    "train_iters": "train-iters",
+}  # fmt: skip
+
+
+class Megatron:
+    """The same plan for a real Megatron; `more` are words of the user: data, tokenizer."""
+
+    framework: str | None = None
+
+    def __init__(self, path: Path, more: Sequence[str]) -> None:
+        self.path, self.more = path, more
+
+    @cached_property
+    def arguments(self) -> str:
+        """The text of its `arguments.py`."""
+        found = [self.path / name for name in ARGUMENTS if (self.path / name).is_file()]
+        if not found or not (self.path / "pretrain_gpt.py").is_file():
+            raise BenchError(
+                "no checkout of Megatron is there",
+                why=f"pretrain_gpt.py and one of {', '.join(ARGUMENTS)} are looked for",
+                where=str(self.path),
+                hint='path = "/work/Megatron-LM" in the plan',
+            )
+        return found[0].read_text(encoding="utf-8", errors="replace")
+
+    def has(self, flag: str) -> bool:
+        """Whether this version knows a flag."""
+        return f"'--{flag}'" in self.arguments or f'"--{flag}"' in self.arguments
+
+    def missing(self) -> str | None:
+        """Nothing that we know of: the checkout has needs of its own."""
+        return None
+
+    def examine(self, asked: Sequence[Words]) -> Examined:
+        """Shapes and sizes as for the reference trainer, less what this version cannot do."""
+        if not self.arguments:
+            raise BenchError("arguments.py of the checkout is empty", where=str(self.path))
+        plain = Reference()
+        without = ("zero_stage", "threads", "schedule")  # Megatron's own rules count for these
+        flags = [
+            plain.flags({name: value for name, value in words.items() if name not in without})
+            for words in asked
+        ]
+        answers = ask(flags)
+        sizes = [self._sizes(*both) for both in zip(asked, answers.sizes, strict=True)]
+        return Examined(sizes, answers.device)
+
+    def _sizes(self, words: Words, answer: Mapping[str, object]) -> Sizes:
+        facts = {name: value for name, value in answer.items() if name in SIZES}
+        facts["zero_stage"] = words.get("zero_stage", 0)
+        refused = answer.get("refused") or self._refused(words)
+        return Sizes(facts, None if refused is None else str(refused))
+
+    def _refused(self, words: Words) -> str | None:
+        stage = words.get("zero_stage", 0)
+        if isinstance(stage, int) and stage > 0:
+            if self.has("zero-stage"):
+                if "--deepspeed_config" not in self.more:
+                    return f"ZeRO-{stage} needs --deepspeed_config FILE in `arguments`"
+            elif stage > 1 or not self.has("use-distributed-optimizer"):
+                return f"this Megatron has no ZeRO-{stage}"
+        if words.get("device") == "cpu" and not self.has("no-cuda"):
+            return "this Megatron has no --no-cuda"
+        if words.get("sequence_parallel") and not self.has("sequence-parallel"):
+            return "this Megatron has no --sequence-parallel"
+        return None
+
+    def command(self, asked: Words, facts: Words) -> list[str]:
+        """pretrain_gpt.py and its flags; torchrun comes in front."""
+        script = str(self.path / "pretrain_gpt.py")
+        return [sys.executable, script, *self._flags(asked, facts), *self.more]
+
+    def _flags(self, asked: Words, facts: Words) -> Iterator[str]:
+        for name, flag in FLAGS.items():
+            yield from (f"--{flag}", str(facts[name]))
+        yield from ("--max-position-embeddings", str(facts["seq_len"]))
+        yield from ("--lr", str(asked.get("lr", 1e-3)), "--lr-decay-style", "constant")
+        yield from ("--weight-decay", str(asked.get("weight_decay", 0.1)))
+        yield from ("--clip-grad", str(asked.get("clip_grad", 1.0)))
+        yield from ("--adam-beta1", "0.9", "--adam-beta2", "0.95")
+        yield from ("--seed", str(asked.get("seed", 1234)))
+        yield from ("--log-interval", "1", "--eval-iters", "0")
+        if facts.get("dtype") != "fp32":
+            yield f"--{facts.get('dtype')}"
+        if asked.get("sequence_parallel"):
+            yield "--sequence-parallel"
+        yield from self._recompute(facts)
+        yield from self._zero(asked)
+        yield from self._place(asked, facts)
+
+    def _recompute(self, facts: Words) -> Iterator[str]:
+        if facts.get("recompute") == "full":
+            if self.has("recompute-granularity"):
+                yield from ("--recompute-granularity", "full", "--recompute-method", "uniform")
+                yield from ("--recompute-num-layers", "1")
+            else:
+                yield "--checkpoint-activations"
+
+    def _zero(self, asked: Words) -> Iterator[str]:
+        stage = asked.get("zero_stage", 0)
+        if stage:
+            if self.has("zero-stage"):
+                yield from ("--deepspeed", "--zero-stage", str(stage))
+            else:
+                yield "--use-distributed-optimizer"
+
+    def _place(self, asked: Words, facts: Words) -> Iterator[str]:
+        if asked.get("device") == "cpu":
+            # Torch's own data parallelism does not go with a pipeline there.
+            pipeline = facts.get("pp", 1) != 1
+            yield from ("--no-cuda", "--distributed-backend", "gloo")
+            yield from ("--DDP-impl", "local" if pipeline else "torch")
+        if self.has("log-throughput"):
+            yield "--log-throughput"
+        if self.has("mock-data") and "--data-path" not in self.more:
+            yield from ("--mock-data", "--tokenizer-type", "NullTokenizer")
+            yield from ("--vocab-size", str(facts["vocab_unpadded"]))

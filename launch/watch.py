@@ -1,0 +1,80 @@
+"""A run under its limits: waited for, or ended and said why."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .outcome import CANCELLED, last_line
+from .plan import Limits
+from .processes import Processes
+
+_POLL_S = 0.1
+_LOOK_S = 0.5  # between looks at the processes and their memory
+_GB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What was seen of a run; `ended` says why we ended it, None: it ended itself."""
+
+    exit_code: int | None
+    wall_s: float | None
+    peak_memory: int  # bytes
+    left_behind: int  # processes that were still there when the command had ended
+    ended: tuple[str, str] | None
+
+
+@dataclass(slots=True)
+class Watch:
+    """Waits for processes, looking at their output, memory and time."""
+
+    processes: Processes
+    limits: Limits
+    log: Path
+    asked_to_stop: Callable[[], str | None]
+    tick: Callable[[], None]
+    _began: float = field(default_factory=time.monotonic)
+    _peak: int = 0
+    _looked: float = 0.0
+    _size: int = -1
+    _spoke: float = field(default_factory=time.monotonic)
+
+    def wait(self) -> Watched:
+        """Until the command has ended or a limit is reached; nothing of it is left then."""
+        ended = None
+        while ended is None and self.processes.poll() is None:
+            time.sleep(_POLL_S)
+            self.tick()
+            ended = self._beyond()
+        wall_s = time.monotonic() - self._began
+        code = self.processes.poll()
+        left = self.processes.end()
+        code = self.processes.poll() if code is None else code
+        return Watched(code, wall_s, self._peak, 0 if ended else left, ended)
+
+    def _beyond(self) -> tuple[str, str] | None:
+        """The status and evidence of the limit that is passed."""
+        now, limits = time.monotonic(), self.limits
+        if stop := self.asked_to_stop():
+            return CANCELLED, stop
+        size = self.log.stat().st_size
+        if size != self._size:
+            self._size, self._spoke = size, now
+        if limits.time_s is not None and now - self._began > limits.time_s:
+            return "timeout", f"not done after {limits.time_s:g} s; {last_line(self.log)}"
+        if limits.idle_s is not None and now - self._spoke > limits.idle_s:
+            return "hang", f"no output for {limits.idle_s:g} s; {last_line(self.log)}"
+        return self._memory(now)
+
+    def _memory(self, now: float) -> tuple[str, str] | None:
+        if now - self._looked < _LOOK_S:
+            return None
+        self._looked, limit = now, self.limits.memory_gb
+        held = self.processes.memory()
+        self._peak = max(self._peak, held)
+        if limit is None or held <= limit * _GB:
+            return None
+        return "oom", f"{held / _GB:.2f} GiB held, {limit:g} GiB allowed; {last_line(self.log)}"

@@ -1,0 +1,39 @@
+-- What one setting changes: configurations that differ in nothing else, beside each other.
+-- Reads the temporary table `selected`. A setting is an environment variable, an option of the
+-- scheduler, a clock; the unit of replication is the run.
+
+-- name: pairs
+WITH good AS (
+    SELECT s.*, coalesce(s.memory, m.mib) AS memory_used
+    FROM selected s
+    LEFT JOIN (SELECT run_id, max(value) AS mib FROM memory WHERE kind = 'max rss' GROUP BY run_id) m
+        ON m.run_id = s.run_id
+    WHERE s.step_time_s IS NOT NULL AND s.left_out IS NULL AND s.status = 'ok' AND s.kind = 'measured'
+        AND s.origin <> 'quote'
+), flags AS (
+    SELECT DISTINCT name AS flag FROM env_flags SEMI JOIN good USING (run_id)
+), told AS (
+    SELECT g.run_id, f.flag,
+        max(regexp_replace(e.value, '^.*/', '')) FILTER (e.name = f.flag) AS value,
+        coalesce(string_agg(e.name || '=' || e.value, ', ' ORDER BY e.name) FILTER (e.name <> f.flag), '') AS others
+    FROM good g CROSS JOIN flags f LEFT JOIN env_flags e ON e.run_id = g.run_id
+    GROUP BY ALL
+), configured AS (
+    SELECT flag, value, others, origin, system, framework, size, layers, hidden, heads, seq_len, nodes, world_size, dp, tp,
+        pp, cp, vpp, mbs, gbs, zero_stage, recompute, dtype,
+        count(*) AS n, median(step_time_s) AS step_time_s, min(step_time_s) AS fastest, max(step_time_s) AS slowest,
+        median(tflops) AS tflops, median(memory_used) AS memory, min(uri) AS uri, min(line) AS line
+    FROM good JOIN told USING (run_id) GROUP BY ALL
+), ranked AS (
+    SELECT *, row_number() OVER same AS place, first_value(struct_pack(value, n, step_time_s, fastest, slowest, tflops, memory,
+        uri, line)) OVER same AS base
+    FROM configured
+    WINDOW same AS (PARTITION BY flag, others, origin, system, framework, size, layers, hidden, heads, seq_len, nodes, world_size,
+        dp, tp, pp, cp, vpp, mbs, gbs, zero_stage, recompute, dtype ORDER BY value NULLS FIRST)
+)
+SELECT *, step_time_s / base.step_time_s - 1 AS change,
+    fastest > base.slowest OR slowest < base.fastest AS apart,
+    -- Of all ways to deal these times to the two settings, those as far apart as this, either way.
+    factorial((n + base.n)::INTEGER) / (2 * factorial(n::INTEGER) * factorial(base.n::INTEGER)) AS one_in
+FROM ranked WHERE place > 1
+ORDER BY flag, origin = 'log', system, size, nodes NULLS LAST, world_size, dp, tp, pp, mbs, gbs, others, value;

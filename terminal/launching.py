@@ -1,0 +1,219 @@
+"""`bench launch`: a plan from a file or from flags, shown or run."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..schema.errors import FINE, FOUND, BenchError
+from .live import Board, clock
+from .messages import say
+from .options import TableRef
+from .settings import find_db, read_settings
+from .tables import emit
+
+if TYPE_CHECKING:
+    from ..launch.cases import Expansion
+    from ..launch.estimate import Estimate
+    from ..launch.keeping import Turn, Where
+    from ..launch.plan import Plan
+    from ..launch.program import Program
+
+FOLDER = Path("launches")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The options of the command, as given; `flags` are settings of a single run by their names."""
+
+    plan: Path | None
+    flags: Mapping[str, object]
+    env: Sequence[str]
+    more: Sequence[str]
+    repeats: int | None
+    limits: Mapping[str, float | None]
+    dry_run: bool
+    retry: bool
+    output: Path | None
+    db: Path | None
+    lock_timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A plan with everything that running it needs."""
+
+    plan: Plan
+    expansion: Expansion
+    program: Program
+    where: Where
+    every: Sequence[Turn]
+    todo: Sequence[Turn]
+    past: Estimate
+
+
+def launch(asked: Asked) -> int:
+    """Run what is missing of a plan, or say what would be run; the exit code."""
+    from ..launch.cases import expand
+    from ..launch.estimate import estimate
+    from ..launch.keeping import Where, left_to_do, turns
+    from ..launch.program import program
+
+    plan = read(asked)
+    runs = program(plan)
+    expansion = expand(plan, runs.trainer)
+    root = (asked.output or FOLDER / str(plan.name)).absolute()
+    db = find_db(asked.db)
+    where = Where(root, Path.cwd(), db, asked.lock_timeout, read_settings().formats)
+    every = turns(plan, expansion.cases, root)
+    todo = left_to_do(every, asked.retry)
+    past = estimate(db, [turn.case for turn in todo], asked.lock_timeout)
+    prepared = Prepared(plan, expansion, runs, where, every, todo, past)
+    if asked.dry_run:
+        show(prepared)
+        return FINE
+    return run(prepared)
+
+
+def missing(table: TableRef, output: Path | None, db: Path | None, lock_timeout: float) -> None:
+    """Write a plan for the rows without a result, of a file or of a source of the warehouse."""
+    from ..launch.missing import plan_of_missing
+    from .opening import open_for_reading
+
+    paths = [Path(table.file)] if Path(table.file).exists() else []
+    with open_for_reading(db, paths, lock_timeout) as warehouse:
+        emit(plan_of_missing(warehouse, table.file, table.number), output, name="plan.toml")
+    say("next: look it over, then bench launch PLAN --dry-run")
+
+
+def read(asked: Asked) -> Plan:
+    """The plan of the file, or that of the flags. Raises BenchError for both, or for neither."""
+    from ..launch.reading import check_plan, read_plan
+
+    flags = {name: value for name, value in asked.flags.items() if value is not None}
+    limits = {name: value for name, value in asked.limits.items() if value is not None}
+    if asked.plan is not None:
+        if flags or asked.env or asked.more or asked.repeats or limits:
+            raise BenchError(
+                "a plan and settings of a single run do not go together",
+                where=str(asked.plan),
+                hint="write them into the plan",
+            )
+        return read_plan(asked.plan)
+    if not flags and not asked.more:
+        raise BenchError(
+            "nothing to run is named", hint="bench launch PLAN.toml, or --model nano --dp 2"
+        )
+    env = dict(_pair(text) for text in asked.env)
+    more = {name: _value(value) for name, value in map(_pair, asked.more)}
+    values = {
+        "name": "single", "repeats": asked.repeats or 1, "settings": {**more, **flags}, "env": env,
+        "limits": limits,
+    }  # fmt: skip
+    return check_plan(values, "the command line")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise BenchError(f"{text!r} is not NAME=VALUE", hint="--env LD_PRELOAD=libjemalloc.so.2")
+    return name, value
+
+
+def _value(text: str) -> object:
+    import tomllib
+
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def show(prepared: Prepared) -> None:
+    """What would be run: every command to stdout; count, what is dropped and time to stderr."""
+    from ..launch.environment import chosen
+
+    lines = []
+    for turn in prepared.todo:
+        env = chosen(turn.case, os.environ, prepared.program.launcher.here)
+        given = [f"{name}={shlex.quote(value)}" for name, value in env.items() if value]
+        lines.append(" ".join([*given, shlex.join(prepared.program.command(turn.case))]))
+    emit("".join(f"{line}\n" for line in lines))
+    _tell_dropped(prepared)
+    settings, dropped = len(prepared.expansion.cases), len(prepared.expansion.dropped)
+    done = len(prepared.every) - len(prepared.todo)
+    say(
+        f"{_runs(len(prepared.todo))} of {settings} settings x {prepared.plan.repeats}"
+        f"{f', {done} done before' if done else ''}"
+        f"{f', {dropped} settings dropped' if dropped else ''}"
+    )
+    say(_estimated(prepared.past))
+
+
+def _near(path: Path) -> Path:
+    """The path as seen from here, where it lies below."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def _tell_dropped(prepared: Prepared) -> None:
+    for one in prepared.expansion.dropped:
+        say(f"dropped {one.case.label}: {one.why}")
+
+
+def _estimated(past: Estimate) -> str:
+    if past.whole is None:
+        return "no past run tells how long that takes" if past.runs else "nothing is left to do"
+    if past.known == past.runs:
+        return f"about {clock(past.whole)}, as past runs took"
+    return f"about {clock(past.whole)}, if all take what {past.known} of {past.runs} took before"
+
+
+def _runs(count: int) -> str:
+    return f"{count} run{'' if count == 1 else 's'}"
+
+
+def run(prepared: Prepared) -> int:
+    """Run what is left to do; 0 when every run of the plan is ok."""
+    from ..launch.keeping import Keeper
+    from ..launch.queue import Queue
+    from ..launch.sweep import Stop, Sweep
+
+    todo = prepared.todo
+    if todo and (missing := prepared.program.trainer.missing()):
+        raise BenchError("the trainer of the plan cannot run", why=missing)
+    _tell_dropped(prepared)
+    keeper = Keeper(prepared.plan, prepared.expansion, prepared.program, prepared.where)
+    board, stop = Board(todo, prepared.past.whole), Stop()
+    told = (board.begun, board.ended, board.tick)
+    if (scheduler := prepared.program.scheduler) is not None:
+        with board:
+            Queue(keeper, scheduler, stop, *told).run(todo)
+    else:
+        sweep = Sweep(keeper, stop, *told)
+        sweep.check(todo)
+        with board:
+            sweep.run(todo)
+    keeper.store(prepared.every)
+    return _told(prepared, stop.number)
+
+
+def _told(prepared: Prepared, stopped_by: int | None) -> int:
+    every = prepared.every
+    states = [turn.folder.state() for turn in every]
+    ok = sum(1 for state in states if state is not None and state.status == "ok")
+    failed = [state for state in states if state is not None and state.status != "ok"]
+    missing = states.count(None)
+    say(
+        f"{ok} of {_runs(len(every))} ok"
+        f"{f', {len(failed)} not' if failed else ''}{f', {missing} not begun' if missing else ''}"
+        f" (in {_near(prepared.where.root)})"
+    )
+    again = "bench launch PLAN --retry runs what failed again; " if failed else ""
+    say(f"next: {again}bench runs; bench report")
+    if stopped_by is not None:
+        return 128 + stopped_by
+    return FINE if ok == len(every) else FOUND

@@ -1,0 +1,130 @@
+"""A sweep as it goes on: a table that moves on a terminal, else a line a run."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from ..reports.escape import terminal
+from .messages import say, volume
+
+if TYPE_CHECKING:
+    from rich.live import Live
+    from rich.table import Table
+
+    from ..launch.folder import State
+    from ..launch.keeping import Turn
+
+_COLOURS = {"ok": "green", "running": "cyan", "": "dim"}
+_ROWS = 12  # of the table: those around the run under way
+
+
+class Board:
+    """What is done, what runs, how long the rest may take."""
+
+    def __init__(self, todo: Sequence[Turn], seconds: float | None) -> None:
+        self.todo = list(todo)
+        self._states: dict[str, State] = {}
+        self._spent: list[float] = []
+        self._guess = seconds / len(todo) if seconds and todo else None
+        self._began = self._drawn = time.monotonic()
+        self._live: Live | None = None
+
+    def __enter__(self) -> Board:
+        if sys.stderr.isatty() and not volume.quiet:
+            from rich.console import Console
+            from rich.live import Live
+
+            console = Console(stderr=True)
+            self._live = Live(self._table(), console=console, auto_refresh=False)
+            self._live.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live is not None:
+            self._live.update(self._table(), refresh=True)
+            self._live.__exit__(kind, error, trace)
+
+    def begun(self, turn: Turn, state: State) -> None:
+        """A run has been started."""
+        self._began = time.monotonic()
+        self._states[turn.folder.path.name] = state
+        self.tick(now=True)
+
+    def ended(self, turn: Turn, state: State) -> None:
+        """A run has ended."""
+        self._states[turn.folder.path.name] = state
+        self._spent.append(state.wall_s or 0.0)
+        if self._live is None:
+            say(f"[{len(self._spent)}/{len(self.todo)}] {_named(turn)}: {told(state)}{self._eta()}")
+        self.tick(now=True)
+
+    def tick(self, now: bool = False) -> None:
+        """Move the clock of the table, twice a second."""
+        if self._live is not None and (now or time.monotonic() - self._drawn > 0.5):
+            self._drawn = time.monotonic()
+            self._live.update(self._table(), refresh=True)
+
+    def _left_s(self) -> float | None:
+        each = sum(self._spent) / len(self._spent) if self._spent else self._guess
+        return None if each is None else each * (len(self.todo) - len(self._spent))
+
+    def _eta(self) -> str:
+        left = self._left_s()
+        return f", about {clock(left)} left" if left else ""
+
+    def _table(self) -> Table:
+        from rich.table import Table
+        from rich.text import Text
+
+        counts = Counter(state.status for state in self._states.values())
+        words = ", ".join(f"{count} {status}" for status, count in counts.items())
+        title = f"{len(self._spent)} of {len(self.todo)} runs done{': ' if words else ''}{words}"
+        table = Table("run", "repeat", "status", "time", "s/it", "", title=title + self._eta())
+        first = max(0, min(len(self._spent) - _ROWS // 2, len(self.todo) - _ROWS))
+        for turn in self.todo[first : first + _ROWS]:
+            state = self._states.get(turn.folder.path.name)
+            status = state.status if state else ""
+            spent = state.wall_s if state else None
+            if status == "running":
+                spent = time.monotonic() - self._began
+            step = f"{state.step_time_s:.4g}" if state and state.step_time_s else ""
+            why = terminal(state.evidence)[:60] if state else ""
+            cells = (turn.case.label, str(turn.repeat), status, clock(spent), step, why)
+            table.add_row(
+                *(Text(terminal(cell)) for cell in cells), style=_COLOURS.get(status, "red")
+            )
+        return table
+
+
+def _named(turn: Turn) -> str:
+    return f"{turn.case.label or 'run'}, repeat {turn.repeat}"
+
+
+def told(state: State) -> str:
+    """How a run ended, in words."""
+    step = f", {state.step_time_s:.4g} s/it" if state.step_time_s else ""
+    why = f": {state.evidence}" if state.evidence else ""
+    after = "" if state.wall_s is None else f" after {clock(state.wall_s)}"
+    return f"{state.status}{after}{step}{why}"
+
+
+def clock(seconds: float | None) -> str:
+    """12.3 s, 4 min 05 s, 2 h 10 min."""
+    if seconds is None:
+        return ""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

@@ -1,0 +1,180 @@
+"""Job scripts word for word, and the answers of schedulers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from bench.launch.launchers.pbs import Pbs
+from bench.launch.launchers.pjm import Pjm
+from bench.launch.launchers.scheduler import Job, JobState, Scheduler, clock, seconds
+from bench.launch.launchers.slurm import Slurm
+
+WORDS = ["python3", "-m", "bench.trainer.train", "--dp", "8"]
+
+
+def job(
+    tasks: int = 1, nodes: int = 1, ranks: int = 4, threads: int | None = 12, **options: object
+) -> Job:
+    runs = [Path(f"/work/r{number}") for number in range(tasks)]
+    return Job(
+        "sweep-1", Path("/work/jobs/1/job.sh"), [run / "command.sh" for run in runs],
+        [run / "r.log" for run in runs], nodes, ranks, threads, 5400.0, 28.0, options,
+    )  # fmt: skip
+
+
+GOLD = [
+    (
+        Slurm(),
+        job(threads=None, account="proj", partition="gpu"),
+        """\
+        #!/bin/sh
+        #SBATCH --job-name=sweep-1
+        #SBATCH --nodes=1
+        #SBATCH --ntasks-per-node=1
+        #SBATCH --time=1:30:00
+        #SBATCH --mem=28672M
+        #SBATCH --exclusive
+        #SBATCH --account=proj
+        #SBATCH --partition=gpu
+        #SBATCH --output=/work/r0/r.log
+        #SBATCH --open-mode=append
+
+        exec sh /work/r0/command.sh
+        """,
+    ),
+    (
+        Slurm(),
+        job(tasks=2, nodes=2, ranks=8, exclusive=False),
+        """\
+        #!/bin/sh
+        #SBATCH --job-name=sweep-1
+        #SBATCH --nodes=2
+        #SBATCH --ntasks-per-node=1
+        #SBATCH --cpus-per-task=48
+        #SBATCH --time=1:30:00
+        #SBATCH --mem=28672M
+        #SBATCH --output=/work/jobs/1/%a.log
+        #SBATCH --open-mode=append
+        #SBATCH --array=0-1
+
+        export PET_RDZV_ENDPOINT="$(HOSTS | head -n 1):29500"
+        case "$SLURM_ARRAY_TASK_ID" in
+          0) exec sh /work/r0/command.sh ;;
+          1) exec sh /work/r1/command.sh ;;
+        esac
+        """,
+    ),
+    (
+        Pbs(),
+        job(tasks=2, queue="regular", project="proj"),
+        """\
+        #!/bin/sh
+        #PBS -N sweep-1
+        #PBS -l select=1:ncpus=48:mpiprocs=4:mem=28672mb
+        #PBS -l walltime=1:30:00
+        #PBS -q regular
+        #PBS -P proj
+        #PBS -j oe
+        #PBS -l place=scatter:excl
+        #PBS -J 0-1
+
+        exec >>"/work/jobs/1/$PBS_ARRAY_INDEX.log" 2>&1
+        case "$PBS_ARRAY_INDEX" in
+          0) exec sh /work/r0/command.sh ;;
+          1) exec sh /work/r1/command.sh ;;
+        esac
+        """,
+    ),
+    (
+        Pjm(),
+        job(nodes=512, ranks=2048, freq=2200, retention_state=0, rscgrp="large", group="hp1"),
+        """\
+        #!/bin/sh
+        #PJM -N sweep-1
+        #PJM -L "freq=2200"
+        #PJM -L "retention_state=0"
+        #PJM -L "rscgrp=large"
+        #PJM -L "node=512"
+        #PJM -L "elapse=1:30:00"
+        #PJM --mpi "max-proc-per-node=4"
+        #PJM -g hp1
+        #PJM -j
+        #PJM -S
+
+        exec >>'/work/r0/r.log' 2>&1
+        exec sh /work/r0/command.sh
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("scheduler", "asked", "script"), GOLD)
+def test_a_script_is_as_it_should_be(scheduler: Scheduler, asked: Job, script: str) -> None:
+    hosts = 'scontrol show hostnames "$SLURM_JOB_NODELIST"'
+    assert scheduler.script(asked) == dedent(script).replace("HOSTS", hosts)
+
+
+def test_several_nodes_are_reached_as_each_scheduler_does() -> None:
+    run = ["python3", "-m", "torch.distributed.run", "--nnodes", "2", "--nproc-per-node", "4"]
+    run += ["--rdzv-backend", "c10d", *WORDS[1:]]
+    assert Slurm().command(WORDS, 8, 2) == [
+        "srun", "--ntasks-per-node=1", "--kill-on-bad-exit=1", *run,
+    ]  # fmt: skip
+    assert Pbs().command(WORDS, 8, 2) == ["mpiexec", "-n", "2", "-ppn", "1", *run]
+    started = Pjm().command(WORDS, 8, 2)
+    assert started[:5] == ["mpiexec", "-n", "8", "sh", "-c"] and started[-5:] == WORDS
+    assert "WORLD_SIZE=8 LOCAL_WORLD_SIZE=4 LOCAL_RANK=$((PMIX_RANK % 4))" in started[5]
+    assert all(one.command(WORDS, 1, 1) == WORDS for one in (Slurm(), Pbs(), Pjm()))
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "answer", "state"),
+    [
+        (Slurm(), "COMPLETED|0:0|12\n", JobState("COMPLETED", "ok", 0, 12.0)),
+        (Slurm(), "FAILED|3:0|1\n", JobState("FAILED", "fail", 3, 1.0)),
+        (Slurm(), "CANCELLED by 0|0:15|7\n", JobState("CANCELLED", "cancelled", -15, 7.0)),
+        (Slurm(), "TIMEOUT|0:0|61\n", JobState("TIMEOUT", "timeout", 0, 61.0)),
+        (Slurm(), "PENDING|0:0|0\n", JobState("PENDING", None, 0, 0.0)),
+        (Slurm(), "", None),
+        (
+            Slurm(),
+            "JobId=9 JobState=TIMEOUT Reason=TimeLimit ExitCode=0:15 RunTime=00:01:02 X=1",
+            JobState("TIMEOUT", "timeout", -15, 62.0),
+        ),
+        (
+            Pbs(),
+            "Job Id: 7.s\n    resources_used.walltime = 00:00:07\n    job_state = F\n"
+            "    Exit_status = 271\n",
+            JobState("F", "fail", -15, 7.0),
+        ),
+        (Pbs(), "    job_state = F\n    Exit_status = -29\n", JobState("F", "timeout", -29)),
+        (Pbs(), "    job_state = R\n", JobState("R")),
+        (
+            Pjm(),
+            "  ST  EC PC ELAPSE\n EXT   0 11 01:30:02\n",
+            JobState("EXT", "timeout", 0, 5402.0),
+        ),
+        (Pjm(), "ST EC PC ELAPSE\nEXT 1 0 00:00:05\n", JobState("EXT", "fail", 1, 5.0)),
+        (Pjm(), "ST EC PC ELAPSE\nEXT 137 23 00:00:05\n", JobState("EXT", "oom", 137, 5.0)),
+        (Pjm(), "ST EC PC ELAPSE\nQUE - - -\n", JobState("QUE")),
+        (Pjm(), "ST EC PC ELAPSE\n", None),
+    ],
+)
+def test_an_answer_is_understood(scheduler: Scheduler, answer: str, state: JobState | None) -> None:
+    assert scheduler.state(answer) == state
+
+
+def test_the_ids_of_tasks() -> None:
+    assert Slurm().job_ids("12;cluster\n", 1) == ["12"]
+    assert Slurm().job_ids("12\n", 2) == ["12_0", "12_1"]
+    assert Pbs().job_ids("7[].server\n", 2) == ["7[0].server", "7[1].server"]
+    assert Pjm().job_ids("[INFO] PJM 0000 pjsub Job 21107476 submitted.\n", 1) == ["21107476"]
+    assert Slurm().job_ids("error\n", 1) == []
+
+
+def test_times_as_schedulers_write_them() -> None:
+    assert [clock(value) for value in (1, 61, 7200)] == ["0:01:00", "0:02:00", "2:00:00"]
+    assert [seconds(text) for text in ("1-02:03:04", "2:03:04", "03:04")] == [93784, 7384, 184]

@@ -1,0 +1,107 @@
+"""The command of a real Megatron, word for word, for the flags that its version has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.launch.cases import Expansion, expand
+from bench.launch.plan import Plan
+from bench.launch.program import program
+from bench.launch.reading import check_plan
+from bench.schema.errors import BenchError
+
+# What the versions define in their arguments.py, as far as plans speak of it.
+CORE = ("recompute-granularity", "use-distributed-optimizer", "sequence-parallel", "mock-data",
+        "log-throughput")  # fmt: skip
+MICROSOFT = ("recompute-granularity", "sequence-parallel", "zero-stage")
+FUGAKU = ("checkpoint-activations", "no-cuda", "zero-stage")
+SAME = [
+    "--num-layers", "12", "--hidden-size", "768", "--num-attention-heads", "12",
+    "--seq-length", "1024", "--micro-batch-size", "2", "--global-batch-size", "16",
+    "--tensor-model-parallel-size", "2", "--pipeline-model-parallel-size", "1",
+    "--train-iters", "10", "--max-position-embeddings", "1024", "--lr", "0.001",
+    "--lr-decay-style", "constant", "--weight-decay", "0.1", "--clip-grad", "1.0",
+    "--adam-beta1", "0.9", "--adam-beta2", "0.95", "--seed", "1234", "--log-interval", "1",
+    "--eval-iters", "0",
+]  # fmt: skip
+SETTINGS = {"model": "124m", "dp": 2, "tp": 2, "mbs": 2, "gbs": 16, "iterations": 10}
+
+
+def checkout(folder: Path, place: str, flags: tuple[str, ...]) -> Path:
+    """The two files of a checkout that a plan looks at."""
+    arguments = folder / place / "arguments.py"
+    arguments.parent.mkdir(parents=True)
+    lines = [f"    group.add_argument('--{flag}', action='store_true')" for flag in flags]
+    arguments.write_text("\n".join(lines))
+    (folder / "pretrain_gpt.py").touch()
+    return folder
+
+
+def planned(path: Path, arguments: list[str], **more: object) -> tuple[Plan, Expansion]:
+    values = {
+        "trainer": "megatron", "path": str(path), "arguments": arguments,
+        "settings": {**SETTINGS, **more},
+    }  # fmt: skip
+    plan = check_plan(values, "here")
+    return plan, expand(plan, program(plan).trainer)
+
+
+def words(path: Path, arguments: list[str], **more: object) -> list[str]:
+    """The flags behind torchrun and the script."""
+    plan, found = planned(path, arguments, **more)
+    [case] = found.cases
+    _, *run = program(plan).command(case)
+    started = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "4"]
+    assert run[: len(started) + 1] == [*started, str(path / "pretrain_gpt.py")]
+    return run[len(started) + 1 :]
+
+
+def test_megatron_lm(tmp_path: Path) -> None:
+    path = checkout(tmp_path, "megatron/training", CORE)
+    assert words(path, [], dtype="bf16", zero_stage=1, recompute="full") == [
+        *SAME, "--bf16", "--recompute-granularity", "full", "--recompute-method", "uniform",
+        "--recompute-num-layers", "1", "--use-distributed-optimizer", "--log-throughput",
+        "--mock-data", "--tokenizer-type", "NullTokenizer", "--vocab-size", "50257",
+    ]  # fmt: skip
+
+
+def test_megatron_deepspeed(tmp_path: Path) -> None:
+    path = checkout(tmp_path, "megatron", MICROSOFT)
+    data = ["--data-path", "x", "--deepspeed_config", "ds.json"]
+    assert words(path, data, zero_stage=2, sequence_parallel=True) == [
+        *SAME, "--sequence-parallel", "--deepspeed", "--zero-stage", "2", *data,
+    ]  # fmt: skip
+
+
+def test_deepspeedfugaku_on_processors(tmp_path: Path) -> None:
+    path = checkout(tmp_path, "megatron", FUGAKU)
+    data = ["--data-path", "x", "--vocab-file", "vocab.json", "--merge-file", "merges.txt"]
+    assert words(path, data, device="cpu", recompute="full") == [
+        *SAME, "--checkpoint-activations", "--no-cuda", "--distributed-backend", "gloo",
+        "--DDP-impl", "torch", *data,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("flags", "settings", "why"),
+    [
+        (CORE, {"zero_stage": 3}, "this Megatron has no ZeRO-3"),
+        (CORE, {"device": "cpu"}, "this Megatron has no --no-cuda"),
+        (FUGAKU, {"zero_stage": 1}, "ZeRO-1 needs --deepspeed_config FILE in `arguments`"),
+        (FUGAKU, {"sequence_parallel": True}, "this Megatron has no --sequence-parallel"),
+    ],
+)
+def test_what_a_version_cannot_do_is_dropped(
+    tmp_path: Path, flags: tuple[str, ...], settings: dict[str, object], why: str
+) -> None:
+    path = checkout(tmp_path, "megatron", flags)
+    with pytest.raises(BenchError) as caught:
+        planned(path, [], **settings)
+    assert why in caught.value.why
+
+
+def test_a_folder_that_is_no_checkout_is_told(tmp_path: Path) -> None:
+    with pytest.raises(BenchError, match="no checkout of Megatron"):
+        planned(tmp_path, [])

@@ -1,0 +1,265 @@
+"""Plans: what is read, what is refused and where, what combinations they come to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.launch.cases import Expansion, expand, slug
+from bench.launch.constraints import Constraint, unmet
+from bench.launch.environment import chosen, require, whole
+from bench.launch.keeping import turns
+from bench.launch.plan import json_schema
+from bench.launch.program import program
+from bench.launch.reading import check_plan, read_plan
+from bench.launch.trainers import trainer
+from bench.schema.errors import BenchError
+from tests.program import quick
+
+PLAN = """
+repeats = 2
+constraints = ["dp * tp <= 4", "(heads / tp) * mbs % 4 = 0"]
+
+[settings]
+model = "nano"
+dp = [1, 2]
+tp = [1, 2, 3]
+mbs = [1, 2]
+gbs = 8
+
+[env]
+LD_PRELOAD = ["", "libjemalloc.so.2"]
+
+[limits]
+time_s = 60
+"""
+
+
+def write(folder: Path, text: str, name: str = "sweep.toml") -> Path:
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def expanded(folder: Path, text: str) -> Expansion:
+    plan = read_plan(write(folder, text))
+    return expand(plan, trainer(plan))
+
+
+def test_the_schema_is_published(root: Path) -> None:
+    published = (root / "docs" / "plan.schema.json").read_text("utf-8")
+    assert published == json_schema(), "python -m bench.launch.plan > docs/plan.schema.json"
+
+
+def test_a_plan_is_named_after_its_file(tmp_path: Path) -> None:
+    plan = read_plan(write(tmp_path, PLAN))
+    assert (plan.name, plan.repeats, plan.limits.time_s, plan.limits.idle_s) == (
+        "sweep", 2, 60.0, 600.0,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "told"),
+    [
+        ("dp = [1, 2]", "dpp = [1, 2]", 7, "did you mean"),
+        ("dp = [1, 2]", 'dp = "2"', 7, "it is '2'"),
+        ("dp = [1, 2]", "dp = [1, 0]", 7, "greater than or equal to 1"),
+        ("dp = [1, 2]", "dp = []", 7, "at least 1 item"),
+        ("repeats = 2", "repeats = 0", 2, "greater than or equal to 1"),
+        ("time_s = 60", "times = 60", 16, "did you mean 'time_s'"),
+        ("repeats = 2", "repeats = ", 2, "no TOML"),
+        ("repeats = 2", 'trainer = "command"', 2, "belong together"),
+        ("repeats = 2", 'trainer = "torch"', 2, "trainer"),
+        ("[env]", "[enw]", 12, "did you mean 'env'"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(
+    tmp_path: Path, old: str, new: str, line: int, told: str
+) -> None:
+    with pytest.raises(BenchError) as caught:
+        read_plan(write(tmp_path, PLAN.replace(old, new)))
+    assert caught.value.where.endswith(f"sweep.toml:{line}"), caught.value
+    assert told in str(caught.value)
+
+
+def test_the_line_is_that_of_the_right_matrix(tmp_path: Path) -> None:
+    text = "[settings]\ndp = 1\n[[matrix]]\ndp = 1\n[[matrix]]\ntp = 2\ndp = 0\n"
+    with pytest.raises(BenchError) as caught:
+        read_plan(write(tmp_path, text))
+    assert caught.value.where.endswith(":7")
+
+
+def test_every_combination_runs_or_is_dropped_for_a_reason(tmp_path: Path) -> None:
+    found = expanded(tmp_path, PLAN)
+    assert len(found.cases) + len(found.dropped) == 2 * 3 * 2 * 2
+    why = {one.case.label: one.why for one in found.dropped}
+    assert why["dp=2, tp=3, mbs=1, LD_PRELOAD="].startswith(
+        "dp * tp <= 4 does not hold (dp 2, tp 3"
+    )
+    assert "(heads 4, tp 2, mbs 1)" in why["dp=1, tp=2, mbs=1, LD_PRELOAD="]
+    assert {case.settings["tp"] for case in found.cases} == {1, 2}
+    assert all(case.facts["heads"] == 4 for case in found.cases)
+
+
+def test_what_the_trainer_refuses_is_dropped_in_its_words(tmp_path: Path) -> None:
+    found = expanded(tmp_path, '[settings]\nmodel = "nano"\ntp = [1, 3]\n')
+    [dropped] = found.dropped
+    assert dropped.why == "4 heads do not divide among TP 3: 4 % 3 = 1"
+
+
+def test_a_plan_of_nothing_is_an_error_with_the_reasons(tmp_path: Path) -> None:
+    with pytest.raises(BenchError, match="nothing is left to run") as caught:
+        expanded(tmp_path, '[settings]\nmodel = "nanno"\n')
+    assert "invalid choice: 'nanno'" in caught.value.why
+
+
+def test_several_products_stand_on_common_settings(tmp_path: Path) -> None:
+    text = """
+    [settings]
+    model = "nano"
+    [[matrix]]
+    dp = [1, 2]
+    [[matrix]]
+    tp = 2
+    dp = 1
+    [[matrix]]
+    dp = 2
+    """
+    cases = expanded(tmp_path, text).cases
+    assert [(c.settings["dp"], c.settings.get("tp")) for c in cases] == [
+        (1, None), (2, None), (1, 2),
+    ]  # fmt: skip
+
+
+def test_a_run_is_known_by_what_it_is_not_by_its_plan(tmp_path: Path) -> None:
+    one = expanded(tmp_path, '[settings]\nmodel = "nano"\ndp = 2\ntp = 1\n').cases
+    other = expanded(
+        tmp_path, 'repeats = 3\n[settings]\ntp = 1\ndp = [1, 2]\nmodel = "nano"\n'
+    ).cases
+    assert {case.id for case in one} < {case.id for case in other}
+
+
+def test_repeats_take_turns_and_each_round_turns_round(tmp_path: Path) -> None:
+    plan = read_plan(write(tmp_path, 'repeats = 3\n[settings]\nmodel = "nano"\ndp = [1, 2]\n'))
+    found = expand(plan, trainer(plan))
+    order = [(t.repeat, t.case.settings["dp"]) for t in turns(plan, found.cases, tmp_path)]
+    assert order == [(1, 1), (1, 2), (2, 2), (2, 1), (3, 1), (3, 2)]
+
+
+def test_a_template_takes_the_words_of_the_plan(tmp_path: Path) -> None:
+    text = """
+    trainer = "command"
+    command = "mpirun -np {ranks} python 'my train.py' --clock={clock} --tp {tp}"
+    [settings]
+    dp = 2
+    tp = 2
+    [values]
+    clock = "2 GHz"
+    """
+    plan = read_plan(write(tmp_path, text))
+    [case] = expand(plan, trainer(plan)).cases
+    assert trainer(plan).command(case.asked, case.facts) == [
+        "mpirun", "-np", "4", "python", "my train.py", "--clock=2 GHz", "--tp", "2",
+    ]  # fmt: skip
+
+
+def test_a_template_that_names_something_else_is_refused(tmp_path: Path) -> None:
+    text = 'trainer = "command"\ncommand = "run {clokc}"\nvalues = { clock = 1 }\n'
+    with pytest.raises(BenchError, match="clokc") as caught:
+        expanded(tmp_path, text)
+    assert "did you mean 'clock'" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("dp % 4 = ", "constraint 2 of the plan"),
+        ("cores > 1", "unknown column 'cores'"),
+        ("model", "not a condition"),
+    ],
+)
+def test_a_wrong_constraint_is_told_with_its_number(text: str, told: str) -> None:
+    constraints = [Constraint(1, "dp > 0"), Constraint(2, text)]
+    with pytest.raises(BenchError) as caught:
+        unmet(constraints, [{"dp": 1, "model": "nano"}])
+    assert told in str(caught.value) and "constraint 2" in str(caught.value)
+
+
+def test_what_is_not_known_holds_no_constraint() -> None:
+    why = unmet([Constraint(1, "vpp = 1 or dp = 2")], [{"dp": 1, "vpp": None}, {"dp": 2, "vpp": 3}])
+    assert why == {0: "vpp = 1 or dp = 2 does not hold (dp 1; not known: vpp)"}
+
+
+def test_threads_are_shared_out_unless_somebody_chose(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.launch.environment.cores", lambda: 8)
+    [case] = expanded(tmp_path, '[settings]\nmodel = "nano"\ndp = 2\ntp = 2\n').cases
+    assert chosen(case, {})["OMP_NUM_THREADS"] == "2"
+    assert chosen(case, {"OMP_NUM_THREADS": "3"})["OMP_NUM_THREADS"] == "3"
+    [case] = expanded(tmp_path, '[settings]\nmodel = "nano"\n[env]\nOMP_NUM_THREADS = "7"\n').cases
+    assert chosen(case, {"OMP_NUM_THREADS": "3"})["OMP_NUM_THREADS"] == "7"
+
+
+def test_what_a_plan_sets_to_nothing_is_taken_from_the_shell(tmp_path: Path) -> None:
+    text = '[settings]\nmodel = "nano"\n[env]\nLD_PRELOAD = ""\n'
+    [case] = expanded(tmp_path, text).cases
+    assert "LD_PRELOAD" not in whole(case, {"LD_PRELOAD": "x.so", "HOME": "/root"})
+
+
+def test_a_library_that_is_not_there_is_an_error_before(tmp_path: Path) -> None:
+    text = '[settings]\nmodel = "nano"\n[env]\nLD_PRELOAD = "libtcmalloc_minimal.so.99"\n'
+    [case] = expanded(tmp_path, text).cases
+    with pytest.raises(BenchError, match=r"libtcmalloc_minimal\.so\.99") as caught:
+        require(case)
+    assert "apt-get install libtcmalloc-minimal4" in caught.value.hint
+
+
+def test_flags_are_a_plan_too() -> None:
+    plan = check_plan({"settings": {"model": "nano", "dp": 2}}, "the command line")
+    assert plan.settings.dp == 2
+    with pytest.raises(BenchError) as caught:
+        check_plan({"settings": {"dp": 0}}, "the command line")
+    assert caught.value.where == "the command line"
+
+
+def test_a_label_is_part_of_a_file_name() -> None:
+    assert (
+        slug("dp=2, LD_PRELOAD=/usr/lib/libjemalloc.so.2")
+        == "dp-2-LD-PRELOAD-usr-lib-libjemalloc.so.2"
+    )
+    assert slug("../../etc, x=;rm -rf /") == "etc-x-rm-rf"
+    assert slug("") == "run"
+
+
+def test_rows_without_a_result_become_a_plan(root: Path, tmp_path: Path) -> None:
+    table = root / "data" / "tables" / "000_fugaku_sweep.md"
+    done = quick(tmp_path, "launch", "--missing", f"{table}:1")
+    assert done.code == 0, done.text
+    plan = read_plan(write(tmp_path, done.out, "missing.toml"))
+    cases = expand(plan, trainer(plan)).cases
+    wanted = [(case.settings["nodes"], case.settings["dp"], case.settings["tp"]) for case in cases]
+    assert wanted == [(1, 1, 4), (256, 1024, 1), (512, 512, 4), (512, 512, 1)]
+    assert cases[3].env == {"LD_PRELOAD": "libtcmalloc.so"}
+    assert all(case.settings["model"] == "124m" and case.settings["gbs"] == 1024 for case in cases)
+    refused = quick(tmp_path, "launch", "missing.toml")
+    assert refused.code == 2 and "it asks for 256 nodes, and this is one" in refused.err
+
+
+def test_a_table_that_is_complete_gives_no_plan(root: Path, tmp_path: Path) -> None:
+    table = root / "data" / "tables" / "003_check_tcmalloc.md"
+    done = quick(tmp_path, "launch", "--missing", str(table))
+    assert done.code == 2 and "no row is without a result" in done.err
+
+
+def test_torchrun_starts_what_python_is_told_to_run(tmp_path: Path) -> None:
+    text = 'launcher = "torchrun"\n[settings]\nmodel = "nano"\ndp = 2\n'
+    plan = read_plan(write(tmp_path, text))
+    [case] = expand(plan, trainer(plan)).cases
+    _, *words = program(plan).command(case)
+    assert words == [
+        "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
+        "-m", "bench.trainer.train", "--preset", "nano", "--dp", "2",
+    ]  # fmt: skip
+    with pytest.raises(BenchError, match="does not go with"):
+        program(plan.model_copy(update={"trainer": "command"}))

@@ -1,0 +1,230 @@
+"""Runs of a plan: each ends as it should, is ended for certain, and is a row in the warehouse."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from bench.launch.folder import State
+from bench.schema.warehouse import open_read
+from tests.program import Outcome, environment, quick
+
+ACTING = Path(__file__).with_name("acting.py")
+
+
+def plan(folder: Path, *acts: str, more: str = "", limits: str = "time_s = 60") -> Path:
+    """A plan whose program does each of these in turn."""
+    file = folder / "acts.toml"
+    file.write_text(
+        f"""
+        trainer = "command"
+        command = "{sys.executable} {ACTING} {{act}}"
+        {more}
+        [values]
+        act = {json.dumps(acts)}
+        [limits]
+        {limits}
+        """
+    )
+    return file
+
+
+def states(folder: Path) -> dict[str, State]:
+    """How each run of the folder stands, by the act of its program."""
+    found = [State(**json.loads(file.read_text())) for file in folder.rglob("*-r1/run.json")]
+    return {state.label.removeprefix("act="): state for state in found}
+
+
+def rows(folder: Path, query: str) -> list[tuple[object, ...]]:
+    with open_read(folder / "bench.duckdb") as warehouse:
+        return warehouse.rows(query)
+
+
+def pairs(folder: Path, query: str) -> dict[str, str]:
+    """The rows of a query of two columns."""
+    return {str(name): str(value) for name, value in rows(folder, query)}
+
+
+def alive(folder: Path, word: str) -> list[psutil.Process]:
+    """Programs told to do `word` that were started in the folder and are still there."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            ours = word in process.cmdline() and process.cwd() == str(folder)
+            if ours and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
+            continue
+    return found
+
+
+@pytest.fixture(scope="module")
+def acted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
+    """A folder in which every act was launched once."""
+    folder = tmp_path_factory.mktemp("acts")
+    (folder / ".git").mkdir()
+    acts = ("well", "hang", "stubborn", "greedy", "raise", "kill", "nan", "abort", "late", "escape")
+    file = plan(folder, *acts, limits="time_s = 60\nidle_s = 2\nmemory_gb = 0.3")
+    return folder, quick(folder, "launch", str(file))
+
+
+@pytest.mark.slow
+def test_every_outcome_has_its_name_and_its_evidence(acted: tuple[Path, Outcome]) -> None:
+    folder, done = acted
+    assert done.code == 1, done.text
+    found = {act: (state.status, state.evidence) for act, state in states(folder).items()}
+    statuses = {act: status for act, (status, _) in found.items()}
+    assert statuses == {
+        "well": "ok", "hang": "hang", "stubborn": "hang", "greedy": "oom", "raise": "fail",
+        "kill": "fail", "nan": "nan", "abort": "ok", "late": "fail", "escape": "ok",
+    }  # fmt: skip
+    assert found["hang"][1].startswith("no output for 2 s; last line: iteration 1/")
+    assert "GiB held, 0.3 GiB allowed; last line: " in found["greedy"][1]
+    assert found["raise"][1] == "RuntimeError: this case fails"
+    assert found["kill"][1].startswith("exit code -9 (SIGKILL)")
+    assert found["abort"][1] == "aborted at exit, after the end of the training"
+    assert found["late"][1].startswith("exit code 3; last line: [after training is done]")
+
+
+@pytest.mark.slow
+def test_nothing_is_left_not_even_what_left_its_group(acted: tuple[Path, Outcome]) -> None:
+    folder, _ = acted
+    assert alive(folder, str(ACTING)) == [] and alive(folder, "escaped") == []
+    assert states(folder)["stubborn"].exit_code == -signal.SIGKILL
+    query = "SELECT value FROM facts WHERE field = 'left_behind'"
+    assert rows(folder, query) == [("1",)], "the one that escaped is told"
+
+
+@pytest.mark.slow
+def test_failures_are_rows_with_their_reasons(acted: tuple[Path, Outcome]) -> None:
+    folder, _ = acted
+    query = "SELECT e.value, r.status FROM runs r JOIN env_flags e USING (run_id)"
+    stored = pairs(folder, f"{query} WHERE e.kind = 'launcher'")
+    assert stored == {act: state.status for act, state in states(folder).items()}
+    told = rows(folder, "SELECT status_reason FROM runs WHERE status = 'oom'")
+    assert "0.3 GiB allowed" in str(told[0][0])
+    listed = quick(folder, "runs")
+    assert "act=greedy" in listed.out and "| oom " in listed.out
+    page = quick(folder, "report")
+    assert page.code == 0 and "| hang " in page.out
+
+
+@pytest.mark.slow
+def test_a_run_folder_holds_log_state_and_exact_command(acted: tuple[Path, Outcome]) -> None:
+    folder, _ = acted
+    [run] = (folder / "launches" / "acts").glob("act-well-*-r1")
+    assert {file.name for file in run.iterdir()} == {"command.sh", "run.json", f"{run.name}.log"}
+    done = subprocess.run([run / "command.sh"], capture_output=True, text=True, check=True)
+    assert "[after training is done]" in done.stdout
+
+
+@pytest.mark.slow
+def test_launching_again_runs_what_is_missing_and_with_retry_what_failed(folder: Path) -> None:
+    file = plan(folder, "well", "raise")
+    assert quick(folder, "launch", str(file)).code == 1
+    wider = plan(folder, "well", "raise", "abort")
+    again = quick(folder, "launch", str(wider))
+    assert "[1/1] act=abort" in again.err and "2 of 3 runs ok, 1 not" in again.err
+    retried = quick(folder, "launch", str(wider), "--retry")
+    assert "[1/1] act=raise" in retried.err
+    [run] = (folder / "launches" / "acts").glob("act-raise-*-r1")
+    assert (run / "attempt-1" / f"{run.name}.log").exists()
+    assert rows(folder, "SELECT count(*) FROM runs") == [(3,)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_everything_and_leaves_it_consistent(folder: Path, number: int) -> None:
+    file = plan(folder, "slow", "well")
+    words = [sys.executable, "-m", "bench", "launch", str(file)]
+    launched = subprocess.Popen(words, cwd=folder, env=environment(), stderr=subprocess.PIPE)
+    until = time.monotonic() + 60
+    while not alive(folder, "slow") and time.monotonic() < until:
+        time.sleep(0.1)
+    launched.send_signal(number)
+    launched.communicate(timeout=60)
+    assert launched.returncode == 128 + number
+    assert alive(folder, "slow") == []
+    found = states(folder)
+    assert set(found) == {"slow"} and found["slow"].status == "cancelled"
+    assert found["slow"].evidence == f"stopped by {signal.Signals(number).name}"
+    assert rows(folder, "SELECT status FROM runs") == [("cancelled",)]
+
+
+@pytest.mark.slow
+def test_a_launcher_that_is_killed_takes_its_run_along_and_is_gone_on_from(folder: Path) -> None:
+    file = plan(folder, "slow", limits="time_s = 2")
+    words = [sys.executable, "-m", "bench", "launch", str(file)]
+    launched = subprocess.Popen(words, cwd=folder, env=environment(), stderr=subprocess.PIPE)
+    until = time.monotonic() + 60
+    while not alive(folder, "slow") and time.monotonic() < until:
+        time.sleep(0.1)
+    launched.kill()
+    launched.communicate(timeout=60)
+    until = time.monotonic() + 20
+    while alive(folder, "slow") and time.monotonic() < until:
+        time.sleep(0.1)
+    assert alive(folder, "slow") == []
+    assert states(folder)["slow"].status == "running"
+    assert quick(folder, "launch", str(file)).code == 1
+    assert states(folder)["slow"].status == "timeout"
+
+
+@pytest.mark.slow
+def test_secrets_stay_in_the_script_that_needs_them(folder: Path) -> None:
+    more = 'env = { HF_TOKEN = ["hf_' + "a" * 30 + '", "hf_' + "b" * 30 + '"] }'
+    assert quick(folder, "launch", str(plan(folder, "well", more=more))).code == 0
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    told = [file.name for file in files if b"aaaaaaaa" in file.read_bytes()]
+    assert sorted(told) == ["acts.toml", "command.sh"]
+    assert not [file for file in files if "aaaaaaaa" in str(file)]
+    scripts = [file for file in files if file.name == "command.sh"]
+    assert all(script.stat().st_mode & 0o077 == 0 for script in scripts)
+
+
+def test_a_dry_run_tells_commands_count_drops_and_time(folder: Path) -> None:
+    file = plan(folder, "well", "raise", more="repeats = 2\nconstraints = [\"act != 'raise'\"]")
+    told = quick(folder, "launch", str(file), "--dry-run")
+    assert told.code == 0
+    lines = told.out.splitlines()
+    assert len(lines) == 2 and all(f"{ACTING} well" in line for line in lines)
+    assert "dropped act=raise: act != 'raise' does not hold (act raise)" in told.err
+    assert "2 runs of 1 settings x 2, 1 settings dropped" in told.err
+    assert "no past run tells how long that takes" in told.err
+    assert not (folder / "launches").exists()
+
+
+@pytest.mark.slow
+def test_the_estimate_is_what_past_runs_took(folder: Path) -> None:
+    assert quick(folder, "launch", str(plan(folder, "well"))).code == 0
+    [(wall,)] = rows(folder, "SELECT try_cast(value AS DOUBLE) FROM facts WHERE field = 'wall_s'")
+    told = quick(folder, "launch", str(plan(folder, "well", more="repeats = 11")), "--dry-run")
+    assert f"about {10 * float(str(wall)):.1f} s, as past runs took" in told.err
+
+
+def test_a_plan_that_cannot_be_started_is_told_before(folder: Path) -> None:
+    file = plan(folder, "well", more='env = { LD_PRELOAD = "libtcmalloc_minimal.so.99" }')
+    told = quick(folder, "launch", str(file))
+    assert told.code == 2 and "libtcmalloc_minimal.so.99" in told.err
+    assert not list(folder.rglob("*.log"))
+
+
+def test_a_program_that_is_not_there_fails_with_its_reason(folder: Path) -> None:
+    (folder / "none.toml").write_text('trainer = "command"\ncommand = "no-such-program-here"\n')
+    assert quick(folder, "launch", "none.toml").code == 1
+    told = rows(folder, "SELECT status, status_reason FROM runs")
+    assert told == [("fail", "it cannot be started: No such file or directory")]
+
+
+def test_without_a_plan_it_says_what_to_name(folder: Path) -> None:
+    told = quick(folder, "launch")
+    assert told.code == 2 and "--model nano" in told.err
+    told = quick(folder, "launch", str(plan(folder, "well")), "--dp", "2")
+    assert told.code == 2 and "do not go together" in told.err

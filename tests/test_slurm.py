@@ -1,0 +1,148 @@
+"""A real Slurm on loopback: runs, ends at a limit, cancels, fails; with and without accounting."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.launch.folder import State
+from bench.schema.warehouse import open_read
+from tests.program import Outcome, bench, environment
+
+pytestmark = [
+    pytest.mark.services,
+    pytest.mark.skipif(
+        os.geteuid() != 0 or shutil.which("slurmctld") is None,
+        reason="NOT TESTED: Slurm is not installed, or this is not root",
+    ),
+]
+ACTING = Path(__file__).with_name("acting.py")
+SCRIPT = Path(__file__).with_name("services") / "slurm.sh"
+
+
+@pytest.fixture(scope="module", params=["yes", "no"], ids=["sacct", "scontrol"])
+def slurm(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, str]]:
+    """The environment of a Slurm that runs, with accounting and without."""
+    base = tmp_path_factory.mktemp("slurm")
+    port = {"yes": "16917", "no": "16937"}[request.param]
+    env = {**os.environ, "ACCOUNTING": request.param, "PORT": port}
+    try:
+        with (base / "up.log").open("w") as log:  # daemons hold on to what they are given
+            up = [str(SCRIPT), "up", str(base)]
+            done = subprocess.run(up, env=env, stdout=log, stderr=log, check=False)
+        assert done.returncode == 0, (base / "up.log").read_text()
+        yield {"SLURM_CONF": str(base / "etc" / "slurm.conf")}
+    finally:
+        subprocess.run([SCRIPT, "down", base], env=env, check=True, timeout=120)
+
+
+def write(folder: Path, acts: list[str], limits: str = "") -> Path:
+    file = folder / "jobs.toml"
+    file.write_text(
+        f"""
+        launcher = "slurm"
+        trainer = "command"
+        command = "{sys.executable} {ACTING} {{act}}"
+        values = {{ act = {json.dumps(acts)} }}
+        limits = {{ {limits} }}
+        """
+    )
+    return file
+
+
+def states(folder: Path) -> dict[str, State]:
+    found = [State(**json.loads(file.read_text())) for file in folder.rglob("*-r1/run.json")]
+    return {state.label.removeprefix("act="): state for state in found}
+
+
+def launch(folder: Path, slurm: dict[str, str], file: str) -> Outcome:
+    return bench(folder, "launch", file, env=slurm, timeout=300)
+
+
+def test_two_replicas_train(slurm: dict[str, str], folder: Path) -> None:
+    text = 'launcher = "slurm"\n[settings]\nmodel = "nano"\ndp = 2\niterations = 4\n'
+    (folder / "dp2.toml").write_text(text)
+    done = launch(folder, slurm, "dp2.toml")
+    assert done.code == 0, done.text
+    with open_read(folder / "bench.duckdb") as warehouse:
+        told = warehouse.rows("SELECT status, dp, world_size, size FROM configurations")
+        query = "SELECT field, value FROM facts WHERE field LIKE 'job%'"
+        facts: dict[str, str] = dict(warehouse.rows(query))
+        assert warehouse.rows("SELECT count(*) FROM iterations") == [(4,)]
+    assert told == [("ok", 2, 2, "0.118M")]
+    assert facts["job_state"] == "COMPLETED" and facts["job_id"].isdigit()
+
+
+def test_an_array_of_good_and_bad(slurm: dict[str, str], folder: Path) -> None:
+    file = write(folder, ["well", "raise", "greedy", "abort"], "memory_gb = 0.3")
+    done = launch(folder, slurm, file.name)
+    assert done.code == 1, done.text
+    found = {act: (state.status, state.exit_code) for act, state in states(folder).items()}
+    assert found["well"] == ("ok", 0) and found["raise"] == ("fail", 1)
+    assert found["greedy"][0] == "oom" and found["abort"][0] == "ok"
+    assert "exceeded memory limit" in states(folder)["greedy"].evidence
+    jobs = {str(state.job_id).partition("_")[0] for state in states(folder).values()}
+    assert len(jobs) == 1, "one array"
+
+
+def test_a_time_limit_ends_a_job(slurm: dict[str, str], folder: Path) -> None:
+    file = write(folder, ["slow"], "time_s = 60")
+    assert launch(folder, slurm, file.name).code == 1
+    state = states(folder)["slow"]
+    assert state.status == "timeout" and state.evidence.startswith("the scheduler says TIMEOUT")
+    [log] = folder.rglob("*-r1.log")
+    assert "DUE TO TIME LIMIT" in log.read_text()
+
+
+def test_a_silent_job_is_cancelled_as_hanging(slurm: dict[str, str], folder: Path) -> None:
+    file = write(folder, ["hang"], "idle_s = 5")
+    assert launch(folder, slurm, file.name).code == 1
+    assert states(folder)["hang"].status == "hang"
+    assert queued(slurm) == ""
+
+
+def test_ctrl_c_cancels_what_waits_and_what_runs(slurm: dict[str, str], folder: Path) -> None:
+    file = write(folder, ["slow", "hang"])
+    words = [sys.executable, "-m", "bench", "launch", file.name]
+    launched = subprocess.Popen(words, cwd=folder, env=environment(slurm), stderr=subprocess.PIPE)
+    until = time.monotonic() + 60
+    while " R " not in queued(slurm) and time.monotonic() < until:
+        time.sleep(0.2)
+    launched.send_signal(signal.SIGINT)
+    _, told = launched.communicate(timeout=120)
+    assert launched.returncode == 130, told.decode()
+    assert {state.status for state in states(folder).values()} == {"cancelled"}
+    assert queued(slurm) == ""
+
+
+def test_a_job_goes_on_without_its_launcher(slurm: dict[str, str], folder: Path) -> None:
+    file = write(folder, ["pause"])
+    words = [sys.executable, "-m", "bench", "launch", file.name]
+    launched = subprocess.Popen(words, cwd=folder, env=environment(slurm), stderr=subprocess.PIPE)
+    until = time.monotonic() + 60
+    while " R " not in queued(slurm) and time.monotonic() < until:
+        time.sleep(0.2)
+    launched.kill()
+    launched.communicate(timeout=60)
+    before = states(folder)["pause"].job_id
+    assert launch(folder, slurm, file.name).code == 0
+    after = states(folder)["pause"]
+    assert (after.status, after.job_id) == ("ok", before), "gone on with, not run again"
+
+
+def queued(slurm: dict[str, str]) -> str:
+    """What squeue lists."""
+    words = ["squeue", "-h", "-o", "%i %t %j"]
+    env = environment(slurm)
+    return subprocess.run(words, env=env, capture_output=True, text=True, check=True).stdout

@@ -1,0 +1,71 @@
+"""The reference model through the real DeepSpeed engine gives the losses of our own trainer."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from bench.schema.warehouse import open_read
+from tests.program import bench, quick
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        find_spec("deepspeed") is None,
+        reason="NOT TESTED: deepspeed is not installed, `make test-deepspeed` installs it",
+    ),
+]
+RUN = ["--preset", "nano", "--gbs", "8", "--iters", "4"]
+
+
+def trained(program: str, *more: str) -> str:
+    words = [sys.executable, "-m", f"bench.trainer.{program}", *RUN, *more]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+def numbers(log: str, name: str) -> list[float]:
+    return [float(text) for text in re.findall(rf"{name}: ([\d.E+-]+) \|", log)]
+
+
+@pytest.fixture(scope="module")
+def reference() -> str:
+    """The log of one process of our own trainer."""
+    return trained("train")
+
+
+@pytest.mark.parametrize("stage", range(4))
+def test_every_stage_gives_the_losses_of_one_process(reference: str, stage: int) -> None:
+    log = trained("deepspeed", "--dp", "2", "--zero", str(stage))
+    losses = numbers(log, "lm loss")
+    assert len(losses) == 4
+    assert losses == pytest.approx(numbers(reference, "lm loss"), abs=2e-5)
+    if stage:  # without ZeRO the engine tells no norm in fp32
+        assert numbers(log, "grad norm") == pytest.approx(numbers(reference, "grad norm"), abs=2e-3)
+    assert re.findall(r"step=(\d+), skipped=0", log)[-1] == "4", "DeepSpeed's own lines"
+
+
+def test_what_the_engine_does_not_share_is_refused() -> None:
+    words = [sys.executable, "-m", "bench.trainer.deepspeed", "--tp", "2"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "DP(1)-TP(2)-PP(1) shares layers too" in done.stderr
+
+
+def test_a_plan_with_zero_2(folder: Path) -> None:
+    (folder / "zero.toml").write_text(
+        'trainer = "deepspeed"\n[settings]\nmodel = "nano"\ndp = 2\ngbs = 4\niterations = 3\n'
+        "zero_stage = 2\ntp = [1, 2]\n"
+    )
+    done = bench(folder, "launch", "zero.toml")
+    assert done.code == 0, done.text
+    assert "dropped tp=2: DeepSpeed's engine shares data alone here" in done.err
+    with open_read(folder / "bench.duckdb") as warehouse:
+        told = warehouse.rows("SELECT status, framework, zero_stage, dp FROM configurations")
+    assert told == [("ok", "DeepSpeed", 2, 2)]
+    assert "| ok " in quick(folder, "runs").out

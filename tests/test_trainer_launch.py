@@ -1,0 +1,80 @@
+"""The reference trainer under `bench launch`: what it runs is what the label says."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import psutil
+import pytest
+
+from bench.schema.warehouse import open_read
+from tests.program import bench
+
+pytestmark = pytest.mark.slow
+ENDLESS = 123_456_789
+
+
+def rows(folder: Path, query: str) -> list[tuple[object, ...]]:
+    with open_read(folder / "bench.duckdb") as warehouse:
+        return warehouse.rows(query)
+
+
+def pairs(folder: Path, query: str) -> dict[str, str]:
+    """The rows of a query of two columns."""
+    return {str(name): str(value) for name, value in rows(folder, query)}
+
+
+def endless() -> list[str]:
+    """Ranks that were to train for ever and are still there."""
+    found = []
+    for process in psutil.process_iter(["cmdline", "status"]):
+        words = process.info["cmdline"] or []
+        if str(ENDLESS) in words and process.info["status"] != psutil.STATUS_ZOMBIE:
+            found.append(" ".join(words))
+    return found
+
+
+def test_a_single_run(folder: Path) -> None:
+    words = "launch --model nano --dp 2 --gbs 4 --iterations 4 --set seed=7 --env GLOO_X=1"
+    done = bench(folder, *words.split())
+    assert done.code == 0, done.text
+    [run] = rows(folder, "SELECT status, layers, framework, device IS NOT NULL FROM runs")
+    assert run == ("ok", 2, "bench.trainer", True)
+    assert rows(folder, "SELECT dp, gbs, ranks FROM topology") == [(2, 4, 2)]
+    assert rows(folder, "SELECT count(*) FROM iterations") == [(4,)]
+    each = str(max(1, len(os.sched_getaffinity(0)) // 2))
+    flags = pairs(folder, "SELECT name, value FROM env_flags")
+    assert flags["GLOO_X"] == "1" and flags["OMP_NUM_THREADS"] == each
+    facts = pairs(folder, "SELECT field, value FROM facts WHERE scope = 'header'")
+    assert facts["plan"] == "single" and facts["allocator"] == "libc" and facts["repeat"] == "1"
+    assert rows(folder, "SELECT code, message FROM warnings") == []
+
+
+def test_a_limit_ends_every_rank(folder: Path) -> None:
+    words = f"launch --model nano --dp 2 --iterations {ENDLESS} --time-limit 15"
+    assert bench(folder, *words.split()).code == 1
+    assert endless() == []
+    assert rows(folder, "SELECT status FROM runs") == [("timeout",)]
+
+
+def test_torchrun_runs_and_its_workers_are_ended_too(folder: Path) -> None:
+    text = 'launcher = "torchrun"\n[settings]\nmodel = "nano"\ndp = 2\niterations = {}\n'
+    (folder / "short.toml").write_text(text.format(3))
+    assert bench(folder, "launch", "short.toml").code == 0
+    (folder / "long.toml").write_text(text.format(ENDLESS) + "[limits]\ntime_s = 20\n")
+    assert bench(folder, "launch", "long.toml").code == 1
+    assert endless() == []
+    told = rows(folder, "SELECT status, count(*) FROM runs GROUP BY ALL ORDER BY ALL")
+    assert told == [("ok", 1), ("timeout", 1)]
+
+
+def test_threads_that_did_not_take_make_a_run_fail(folder: Path) -> None:
+    """What the trainer finds in its process counts, not what the plan says."""
+    (folder / "t.toml").write_text(
+        'trainer = "command"\ncommand = "python -m bench.trainer.train --threads 1 --iters 3"\n'
+        "settings = { threads = 2 }\n"
+    )
+    assert bench(folder, "launch", "t.toml").code == 1
+    told = rows(folder, "SELECT status, status_reason FROM runs")
+    assert told == [("fail", "threads = 2, but the process has 1")]

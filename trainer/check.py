@@ -1,0 +1,71 @@
+"""`python -m bench.trainer.check`: whether runs would fit, without starting any.
+
+One JSON list of flags a line on stdin; on stdout one JSON object a line: the sizes of the run, and
+`refused` where it does not fit, with the numbers. The first line tells the device.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import NoReturn
+
+from . import environment
+from .options import options, parser
+from .presets import shaped
+
+GPU = ("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
+
+
+class Refusing(argparse.ArgumentParser):
+    """Flags that raise instead of ending the program."""
+
+    def error(self, message: str) -> NoReturn:
+        """What is wrong with the flags."""
+        raise ValueError(message)
+
+
+def answer(words: Sequence[str]) -> dict[str, object]:
+    """The sizes of the run that the words ask for; without those that are not known yet."""
+    known: dict[str, object] = {}
+    try:
+        given = parser(Refusing).parse_args(words)
+        known |= {"dp": given.dp, "tp": given.tp, "pp": given.pp, "mbs": given.mbs}
+        by_hand = {name: getattr(given, name) for name in ("layers", "hidden", "heads")}
+        shape, _ = shaped(given.preset, by_hand | {"seq_len": given.seq_len, "vocab": given.vocab})
+        known |= asdict(shape) | {"params_stated": shape.parameters()}
+        run = options(given)
+    except ValueError as misfit:  # GridError is one
+        return known | {"refused": str(misfit)}
+    return known | {
+        "vocab": run.vocab,
+        "vocab_unpadded": run.shape.vocab,
+        "ranks": run.grid.world,
+        "gbs": run.gbs,
+        "grad_accum": run.micro_batches,
+        "zero_stage": run.zero,
+        "sequence_parallel": run.sequence_parallel,
+        "dtype": run.dtype,
+        "recompute": run.recompute,
+        "train_iters": run.iters,
+    }
+
+
+def device() -> str | None:
+    """The GPU, else the processor, as the environment line of a run names it."""
+    gpu = environment.output(*GPU).partition("\n")[0].strip()
+    return gpu or environment.lscpu(environment.output("lscpu")).get("model")
+
+
+def main() -> None:
+    """Answer line by line."""
+    print(json.dumps({"device": device()}), flush=True)
+    for line in sys.stdin:
+        print(json.dumps(answer(json.loads(line))), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,23 @@
+"""`python -m bench.trainer.deepspeed`: the same model and samples through DeepSpeed's engine."""
+
+from __future__ import annotations
+
+import sys
+
+from .grid import GridError
+from .options import Options
+from .train import main
+
+
+def fits(options: Options) -> None:
+    """Refuse what the engine is not asked to do here; ZeRO is its own."""
+    grid = options.grid
+    if grid.tp > 1 or grid.pp > 1:
+        raise GridError(
+            f"DeepSpeed's engine shares data here, and {grid} shares layers too: TP and PP are 1, "
+            "or take bench.trainer.train"
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main(program=__spec__.name, loop="engine", fits=fits))
