@@ -1,0 +1,211 @@
+"""`bench best` and `bench days`: open, select, sort out what is doubted, answer, write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..schema.errors import BenchError
+from .messages import say
+from .opening import open_for_reading
+from .options import LOCK_TIMEOUT, TableRef
+from .tables import Format, choose_format, emit, render
+from .where import compile_where
+
+if TYPE_CHECKING:
+    from ..decide.answer import Answer
+    from ..decide.jobs import Spread
+    from ..decide.rows import Row, Rows
+    from ..reports.short import Names
+    from ..schema.warehouse import Warehouse
+
+_FIGURE = re.compile(r"[+-]?[\d,]*\.?\d+(e-?\d+)?[\^x%]?")
+MOST = 20  # rows that people are shown, unless they ask for all
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which runs a decision is about, as given on the command line."""
+
+    db: Path | None = None
+    paths: tuple[Path, ...] = ()
+    model: str | None = None
+    table: TableRef | None = None
+    where: str | None = None
+    since: datetime | None = None
+    document: str | None = None
+    all_rows: bool = False
+    tokens: int | None = None
+    steps: int | None = None
+    lock_timeout: float = LOCK_TIMEOUT
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The runs asked for, and what the whole warehouse knows of doubts and spread."""
+
+    names: Names
+    rows: list[Row]
+    doubted: dict[str, str]
+    spreads: dict[str, Spread]
+
+    def sorted_out(self, need: str) -> Rows:
+        """The runs that count for what needs a column, and the others."""
+        from ..decide.rows import sorted_out
+
+        return sorted_out(self.rows, self.doubted, need)
+
+
+def best(asked: Asked, by: str, form: Format | None, output: Path | None) -> None:
+    """Rank configurations."""
+    from ..decide.best import best as rank
+    from ..reports.budget import planned
+
+    with opened(asked) as warehouse:
+        chosen = choose(warehouse, asked)
+        plan = planned(warehouse, asked.tokens, asked.steps)
+        need = "memory" if by == "mem" else "tflops" if by == "tflops" else "tokens_per_s"
+        rows = chosen.sorted_out(need)
+        most = 0 if asked.all_rows else MOST
+        answer = rank(chosen.names, rows, by, plan.tokens, chosen.spreads, most)
+    write(answer, form, output, "best.md")
+    say(f"{len(answer.rows)} ranked, {len(answer.left_out)} left out; next: bench show FILE:LINE")
+
+
+def days(
+    asked: Asked, nodes: int | None, goodput: float | None, form: Format | None, output: Path | None
+) -> None:
+    """Tell days and device-hours."""
+    from ..decide.days import days as tell
+    from ..reports.budget import planned
+
+    with opened(asked) as warehouse:
+        chosen = choose(warehouse, asked)
+        plan = planned(warehouse, asked.tokens, asked.steps)
+        rows = on_nodes(chosen.sorted_out("tokens_per_s"), nodes)
+        most = 0 if asked.all_rows else MOST
+        words = budget_text(chosen.names, plan)
+        answer = tell(
+            chosen.names, rows, plan.tokens, words, chosen.spreads, goodput, most=most
+        )  # fmt: skip
+    write(answer, form, output, "days.md")
+    say(f"{len(answer.rows)} rows, {len(answer.left_out)} left out; next: bench best")
+
+
+def opened(asked: Asked) -> Warehouse:
+    """The warehouse of the paths; without any, a file that --table names is one."""
+    paths = asked.paths
+    if asked.table and not paths and Path(asked.table.file).exists():
+        paths = (Path(asked.table.file),)
+    return open_for_reading(asked.db, paths, asked.lock_timeout)
+
+
+def choose(warehouse: Warehouse, asked: Asked) -> Chosen:
+    """The runs asked for; raises BenchError when there are none."""
+    from ..decide.jobs import spreads
+    from ..decide.rows import doubts, load, sorted_out
+    from ..reports.listing import columns
+    from ..reports.selection import Selection, select
+    from ..reports.short import Names
+
+    select(warehouse, Selection())
+    every, doubted = load(warehouse), doubts(warehouse)
+    known = spreads(sorted_out(every, doubted, "tokens_per_s").kept)
+    where = None
+    if asked.where is not None:
+        kinds = columns(warehouse)
+        stored = {name: kind for name, kind in kinds.items() if name not in ("run", "where")}
+        where = compile_where(asked.where, stored)
+    select(warehouse, Selection(asked.model, asked.document, where, asked.since))
+    if asked.table:
+        _keep_table(warehouse, asked.table)
+    rows = load(warehouse)
+    if not rows:
+        raise BenchError(
+            "no run fits the filters", why=f"{len(every)} runs are there",
+            hint="bench runs lists them; --where, --model and --table say which count",
+        )  # fmt: skip
+    names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
+    return Chosen(names, rows, doubted, known)
+
+
+def on_nodes(rows: Rows, nodes: int | None) -> Rows:
+    """The rows measured on so many nodes; raises BenchError, naming the measured, for none."""
+    from ..decide.rows import Rows
+
+    if nodes is None:
+        return rows
+    kept = tuple(row for row in rows.kept if row["nodes"] == nodes)
+    if not kept:
+        measured = sorted({row["nodes"] for row in rows.kept if row["nodes"]})
+        told = ", ".join(map(str, measured)) or "none that states its nodes"
+        raise BenchError(
+            f"nothing was measured on {nodes} nodes", why=f"measured: {told}",
+            hint="--nodes with one of these",
+        )  # fmt: skip
+    return Rows(kept, tuple(row for row in rows.left_out if row["nodes"] == nodes))
+
+
+def budget_text(names: Names, plan: object) -> str:
+    """Who said what the budget is, as plain text."""
+    from ..reports.budget import Budget
+
+    assert isinstance(plan, Budget)
+    if plan.origin == "stated" and plan.uri:
+        return f"stated in {names.short(plan.uri)} l.{plan.line}"
+    if plan.origin == "default":
+        why = "the sources do not agree" if plan.others else "no source here states a budget"
+        return f"{why}: the plan of 362k steps of 1,048,576 tokens; --tokens or --steps change it"
+    return plan.origin
+
+
+def write(answer: Answer, form: Format | None, output: Path | None, name: str) -> None:
+    """Write an answer: all rows and columns for programs, sentences and a table for people."""
+    emit(as_text(answer, choose_format(form, output)), output, name=name)
+
+
+def as_text(answer: Answer, form: Format) -> str:
+    """An answer in one format."""
+    if form in (Format.CSV, Format.TSV, Format.JSON):
+        return render(answer.columns, answer.for_programs(), form)
+    from ..reports.escape import html, markdown_text, terminal
+
+    heads, rows, common = answer.for_people()
+    table = render(heads, [list(map(_figure, row)) for row in rows], form) if rows else ""
+    writers: dict[Format, Callable[[str], str]] = {
+        Format.MD: lambda line: f"{markdown_text(line)}\n",
+        Format.HTML: lambda line: f"<p>{html(line)}</p>",
+        Format.TABLE: terminal,
+    }
+    one = writers[form]
+    above = "".join(
+        f"{one(line)}\n" for line in [*answer.said, *([f"All: {common}."] if common else [])]
+    )
+    below = "".join(f"{one(line)}\n" for line in answer.notes)
+    gap = "\n" if form is Format.TABLE and table else ""
+    middle = f"{table}\n" if form is Format.MD and table and below else table
+    return f"{above}{gap}{middle}{gap}{below}".rstrip("\n") + "\n"
+
+
+def _figure(value: object) -> object:
+    """A number that is a text already, so that it stands to the right."""
+    from .layouts import Exact
+
+    return Exact(value) if isinstance(value, str) and _FIGURE.fullmatch(value) else value
+
+
+def _keep_table(warehouse: Warehouse, table: TableRef) -> None:
+    from ..reports.regenerate import benchmark_tables
+
+    _, found = benchmark_tables(warehouse, table.file, table.number)
+    ids = [one["table_id"] for one in found]
+    warehouse.rows(
+        "DELETE FROM selected WHERE list_contains(?::VARCHAR[], table_id) IS NOT TRUE", [ids]
+    )
+
+
+__all__ = ["Asked", "Chosen", "best", "choose", "days", "opened", "write"]
