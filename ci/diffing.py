@@ -6,7 +6,8 @@ import io
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..reports import listing, rowdiff
@@ -69,11 +70,21 @@ def against(base: str, paths: Sequence[Path], where: str | None = None) -> rowdi
             "nothing is named to compare", why="and bench.toml names no sources",
             hint="bench diff --base main logs/ README.md",
         )  # fmt: skip
+    with checked_out(base, named) as (root, top, old):
+        before = _rows(old, root / home.resolve().relative_to(top), where) if old else []
+        after = _rows([path for path in named if path.exists()], home.resolve(), where)
+        return _compared(before, after)
+
+
+@contextmanager
+def checked_out(revision: str, named: Sequence[Path]) -> Iterator[tuple[Path, Path, list[Path]]]:
+    """What git has of paths at a revision: a folder, the checkout that it mirrors, and the paths
+    in it that were there. Raises BenchError where git does not know the revision."""
     top = Path(git("rev-parse", "--show-toplevel").strip()).resolve()
-    relative = [_below(path, top) for path in named]
+    relative = [_below(path.resolve(), top) for path in named]
     at = ("-C", str(top))
-    asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{base}^{{commit}}")
-    commit = git(*at, *asked, failed=f"git knows no {base!r} here").strip()
+    asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    commit = git(*at, *asked, failed=f"git knows no {revision!r} here").strip()
     with tempfile.TemporaryDirectory() as scratch:
         listed = {name: git(*at, "ls-tree", "--name-only", commit, "--", name) for name in relative}
         there = [name for name in relative if listed[name] or name == "."]
@@ -82,10 +93,7 @@ def against(base: str, paths: Sequence[Path], where: str | None = None) -> rowdi
             with tarfile.open(fileobj=io.BytesIO(data)) as archive:
                 archive.extractall(scratch, filter="data")
         root = Path(scratch)
-        old = [root / name for name in there if (root / name).exists()]
-        before = _rows(old, root / home.resolve().relative_to(top), where) if old else []
-        after = _rows([path for path in named if path.exists()], home.resolve(), where)
-        return _compared(before, after)
+        yield root, top, [root / name for name in there if (root / name).exists()]
 
 
 def _compared(old: list[rowdiff.Row], new: list[rowdiff.Row]) -> rowdiff.Diff:

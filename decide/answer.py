@@ -57,7 +57,16 @@ def _says(row: Row, name: str) -> bool:
 
 def _shared(rows: Sequence[Row], name: str) -> bool:
     """Whether a column of the configuration is the same in all rows."""
-    alike = name in (*RUN, "split", "goodput", "goodput_from", "range_from", "rank_from")
+    alike = name in (
+        *RUN,
+        "split",
+        "base",
+        "level",
+        "goodput",
+        "goodput_from",
+        "range_from",
+        "rank_from",
+    )
     return alike and name != "where" and len({str(row.get(name)) for row in rows}) == 1
 
 

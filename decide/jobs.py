@@ -72,21 +72,16 @@ def per_job(rows: Iterable[Row], name: str) -> list[float]:
     return [median(values) for values in found if values]
 
 
-def seconds_a_token(row: Row) -> float:
-    """Seconds per token of the job: what compares across batch sizes."""
-    return 1 / float(row["tokens_per_s"])
-
-
 def spreads(rows: Sequence[Row]) -> dict[str, Spread]:
     """The spread between jobs by document, and by system and model where documents have none."""
-    timed = [row for row in rows if row["tokens_per_s"]]
+    timed = [row for row in rows if row["pace"]]
     found: dict[str, Spread] = {}
     for scope in ("uri", "system"):
         sets: dict[str, list[Row]] = {}
         for row in timed:
             sets.setdefault(scope_name(row, scope), []).append(row)
         for name, members in sets.items():
-            if (one := _spread(members, name)) is not None:
+            if (one := pooled([members], name)) is not None:
                 found[name] = one
     return found
 
@@ -102,15 +97,19 @@ def scope_name(row: Row, scope: str) -> str:
     return str(row["uri"]) if scope == "uri" else f"{row['size'] or 'model'} on {row['system']}"
 
 
-def _spread(rows: Sequence[Row], scope: str) -> Spread | None:
-    """Pooled over the configurations that several jobs ran; None where none was repeated."""
+def pooled(sets: Sequence[Sequence[Row]], scope: str) -> Spread | None:
+    """The spread over the configurations that several jobs ran; None where none was repeated.
+
+    Runs of different sets are not jobs of one configuration, whatever they state.
+    """
     groups: dict[Hashable, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(identity(row), []).append(row)
+    for at, rows in enumerate(sets):
+        for row in rows:
+            groups.setdefault((at, identity(row)), []).append(row)
     squares, freedom = 0.0, 0
     places: list[str] = []
     for group in groups.values():
-        logs = [-math.log(rate) for rate in per_job(group, "tokens_per_s")]
+        logs = [math.log(pace) for pace in per_job(group, "pace")]
         if len(logs) > 1:
             mean = sum(logs) / len(logs)
             squares += sum((one - mean) ** 2 for one in logs)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..audit.run import audit
+from ..ingest.environment import states
 from ..schema.warehouse import Warehouse
 
 Row = Mapping[str, Any]
@@ -15,7 +16,7 @@ Row = Mapping[str, Any]
 CONFIGURATION = (
     "size", "model", "system", "framework", "nodes", "devices", "world_size", "dp", "tp", "pp",
     "cp", "ep", "vpp", "mbs", "gbs", "seq_len", "zero_stage", "sequence_parallel", "recompute",
-    "dtype", "layers", "hidden", "heads",
+    "dtype", "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "experts",
 )  # fmt: skip
 _COPY_OF = re.compile(r"same configuration and digits as (\S.*?:\d+)(?:;|$)")
 _GB = {"GB": 1.0, "MB": 1e-3, "GiB": 1.073741824, "MiB": 1.048576e-3}
@@ -23,6 +24,9 @@ _QUERY = """SELECT * EXCLUDE (source_id, segment), run_id AS run, uri || ':' || 
                 coalesce(devices, world_size) AS device_count
             FROM selected ORDER BY uri, line, run_id"""
 _FLAGS = "SELECT run_id, name, value, kind FROM env_flags ORDER BY run_id, name"
+_VERSIONS = """SELECT DISTINCT run_id, field, value FROM facts
+               WHERE field LIKE '%\\_version' ESCAPE '\\' AND value IS NOT NULL
+                 AND run_id IN (SELECT run_id FROM selected) ORDER BY run_id, field, value"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +38,30 @@ class Rows:
 
 
 def load(warehouse: Warehouse) -> list[Row]:
-    """The runs of the temporary table `selected`, each with its environment flags as `env`."""
+    """The runs of the temporary table `selected`, each with its flags, versions and hosts.
+
+    What names a job or its nodes tells no configuration. `pace`: seconds a token, else a step.
+    """
     env: dict[str, dict[str, str]] = {}
+    hosts: dict[str, str] = {}
+    versions: dict[str, dict[str, str]] = {}
     for run, name, value, kind in warehouse.rows(_FLAGS):
         said = "none" if value is None else "set" if kind == "launcher" and not value else value
-        env.setdefault(run, {})[name] = str(said)
+        if states(name) == "hosts":
+            hosts[run] = str(said)
+        elif states(name) is None:
+            env.setdefault(run, {})[name] = str(said)
+    for run, field, value in warehouse.rows(_VERSIONS):
+        versions.setdefault(run, {})[field] = str(value)
     return [
-        {**row, "env": env.get(row["run"], {}), "memory_gb": gigabytes(row)}
+        {
+            **row,
+            "env": env.get(row["run"], {}),
+            "hosts": hosts.get(row["run"]),
+            "versions": versions.get(row["run"], {}),
+            "memory_gb": gigabytes(row),
+            "pace": 1 / row["tokens_per_s"] if row["tokens_per_s"] else row["step_time_s"],
+        }
         for row in warehouse.dicts(_QUERY)
     ]
 
@@ -70,9 +91,16 @@ def sorted_out(rows: Sequence[Row], doubted: Mapping[str, str], need: str) -> Ro
 
 
 def configuration(row: Row) -> dict[str, Any]:
-    """What tells one configuration from another: columns, then `env NAME` for each flag."""
+    """What tells one configuration from another: columns, then `env NAME` for each flag.
+
+    A model is its shape; its label counts where no shape is stated. Logs that state no device are
+    taken to be of one machine, tables that state none of one a document.
+    """
     flags = {f"env {name}": value for name, value in row["env"].items()}
-    return {name: row[name] for name in CONFIGURATION} | flags
+    shaped = row["layers"] is not None and row["hidden"] is not None
+    label = {"size": None, "model": None} if shaped else {}
+    system = row["device"] or (row["uri"] if row["origin"] == "row" else None)
+    return {name: row[name] for name in CONFIGURATION} | label | {"system": system} | flags
 
 
 def gigabytes(row: Row) -> float | None:
