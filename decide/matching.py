@@ -14,7 +14,7 @@ NOT_STATED = "not stated"
 MOST_MORE = 1  # columns that a pair may differ in beside the factor, to be shown at all
 # Columns that say the same thing as another: with a factor of one, both may differ.
 _TOGETHER = (
-    {"nodes", "devices", "world_size"}, {"system", "device"}, {"size", "model"},
+    {"nodes", "devices", "world_size", "procs_per_node"}, {"system", "device"}, {"size", "model"},
     {"gbs", "grad_accum"},
 )  # fmt: skip
 

@@ -16,7 +16,7 @@ Row = Mapping[str, Any]
 CONFIGURATION = (
     "size", "model", "system", "framework", "nodes", "devices", "world_size", "dp", "tp", "pp",
     "cp", "ep", "vpp", "mbs", "gbs", "seq_len", "zero_stage", "sequence_parallel", "recompute",
-    "dtype", "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "experts",
+    "procs_per_node", "dtype", "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "experts",
 )  # fmt: skip
 _COPY_OF = re.compile(r"same configuration and digits as (\S.*?:\d+)(?:;|$)")
 _GB = {"GB": 1.0, "MB": 1e-3, "GiB": 1.073741824, "MiB": 1.048576e-3}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..schema.errors import FINE, FOUND, NOTHING_TO_COMPARE, BenchError
-from .deciding import Asked, choose, opened, write
+from .deciding import Asked, Chosen, choose, opened, write
 from .messages import say
 from .settings import find_home, read_settings
 from .tables import Format
@@ -66,15 +66,19 @@ def compare(
 
 
 def _by_column(arguments: Sequence[str], asked: Asked, by: str, base: str | None) -> Answer:
-    from ..decide.compare import compare as tell
-    from ..decide.jobs import spread_of
-    from ..decide.matching import factor, matched, nearest_words
-
     paths = tuple(map(Path, arguments))
     if missing := [path for path in paths if not path.exists()]:
         raise BenchError(f"no file {str(missing[0])!r}", hint="with --by, the words are paths")
     with opened(replace(asked, paths=paths)) as warehouse:
-        chosen = choose(warehouse, asked)
+        return compared(choose(warehouse, asked), by, base)
+
+
+def compared(chosen: Chosen, by: str, base: str | None) -> Answer:
+    """The runs chosen, by the values of one column; raises BenchError where none compare."""
+    from ..decide.compare import compare as tell
+    from ..decide.jobs import spread_of
+    from ..decide.matching import factor, matched, nearest_words
+
     rows = chosen.sorted_out("pace")
     found = factor(by, [*rows.kept, *rows.left_out])
     pairs, alone = matched(rows.kept, found, base)
@@ -171,4 +175,4 @@ def _nothing(what: str) -> BenchError:
     return error
 
 
-__all__ = ["Gate", "compare"]
+__all__ = ["Gate", "compare", "compared"]

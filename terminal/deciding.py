@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..decide.rows import Row, Rows
     from ..reports.short import Names
     from ..schema.warehouse import Warehouse
+    from . import reporting
 
 _FIGURE = re.compile(r"[+-]?[\d,]*\.?\d+(e-?\d+)?[\^x%]?")
 MOST = 20  # rows that people are shown, unless they ask for all
@@ -62,16 +63,8 @@ class Chosen:
 
 def best(asked: Asked, by: str, form: Format | None, output: Path | None) -> None:
     """Rank configurations."""
-    from ..decide.best import best as rank
-    from ..reports.budget import planned
-
     with opened(asked) as warehouse:
-        chosen = choose(warehouse, asked)
-        plan = planned(warehouse, asked.tokens, asked.steps)
-        need = "memory" if by == "mem" else "tflops" if by == "tflops" else "tokens_per_s"
-        rows = chosen.sorted_out(need)
-        most = 0 if asked.all_rows else MOST
-        answer = rank(chosen.names, rows, by, plan.tokens, chosen.spreads, most)
+        answer = answered(warehouse, "best", asked, by)
     write(answer, form, output, "best.md")
     say(f"{len(answer.rows)} ranked, {len(answer.left_out)} left out; next: bench show FILE:LINE")
 
@@ -94,6 +87,39 @@ def days(
         )  # fmt: skip
     write(answer, form, output, "days.md")
     say(f"{len(answer.rows)} rows, {len(answer.left_out)} left out; next: bench best")
+
+
+def report(asked: reporting.Asked, form: Format | None, output: Path | None) -> None:
+    """Write a report that is computed, not laid out by a template."""
+    mine = Asked(
+        asked.db, asked.words.paths, asked.model, asked.table, asked.where, asked.since,
+        asked.document, asked.all_rows, asked.tokens, asked.steps, asked.lock_timeout,
+    )  # fmt: skip
+    with opened(mine) as warehouse:
+        answer = answered(warehouse, asked.words.report, mine)
+    write(answer, form, output, f"{asked.words.report}.md")
+    say(f"{len(answer.rows)} rows, {len(answer.left_out)} left out")
+
+
+def answered(warehouse: Warehouse, name: str, asked: Asked, by: str | None = None) -> Answer:
+    """The answer called `scaling`, `best` or `compare`, as commands and regions show it."""
+    from ..decide.best import best as rank
+    from ..decide.scaling import scaling
+    from ..reports.budget import planned
+
+    chosen = choose(warehouse, asked)
+    if name == "compare":
+        from .comparing import compared
+
+        return compared(chosen, by or "settings", None)
+    if name == "scaling":
+        rows = chosen.sorted_out("tokens_per_s")
+        return scaling(chosen.names, rows.kept, rows.left_out)
+    plan = planned(warehouse, asked.tokens, asked.steps)
+    need = {"mem": "memory", "tflops": "tflops"}.get(by or "", "tokens_per_s")
+    most = 0 if asked.all_rows else MOST
+    rows = chosen.sorted_out(need)
+    return rank(chosen.names, rows, by or "tokens_per_s", plan.tokens, chosen.spreads, most)
 
 
 def opened(asked: Asked) -> Warehouse:
