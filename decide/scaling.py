@@ -70,6 +70,15 @@ class Group:
         shares = [one / per_unit[0] for one in per_unit]
         return fits([one.x / points[0].x for one in points], shares)
 
+    def law(self) -> tuple[Fit | None, int]:
+        """The richest law that fits, and the point that is its base: the first, or the second
+        where the fit misses a point by far and is twice as good without the first."""
+        laws = self.fits()
+        if not laws or laws[-1].worst <= _MISSES or len(self.points) < 5:
+            return (laws[-1] if laws else None), 0
+        again = self.fits(1)[-1]
+        return (again, 1) if again.rms <= laws[-1].rms / 2 else (laws[-1], 0)
+
 
 def groups(rows: Sequence[Row]) -> tuple[list[Group], list[Row]]:
     """Strong and weak scaling groups of two sizes or more, and the rows that are in none."""
@@ -206,14 +215,11 @@ def _fit_words(group: Group, laws: Sequence[Fit]) -> str:
     if not laws:
         return f" {len(group.points)} sizes are too few for a fit."
     told = " ".join(_law_words(law) for law in laws)
-    law = laws[-1]
-    if law.worst <= _MISSES or len(group.points) < 5:
-        return f" {told}"
-    again = group.fits(1)[-1]
-    if again.rms > law.rms / 2:
-        return f" {told} It fits badly."
-    start = number(group.points[1].x)
-    return f" {told} It fits badly; from {start} on: {_law_words(again)}"
+    chosen, first = group.law()
+    if first and chosen:
+        start = number(group.points[first].x)
+        return f" {told} It fits badly; from {start} on: {_law_words(chosen)}"
+    return f" {told}" + (" It fits badly." if laws[-1].worst > _MISSES else "")
 
 
 def _law_words(law: Fit) -> str:

@@ -61,32 +61,91 @@ class Chosen:
         return sorted_out(self.rows, self.doubted, need)
 
 
-def best(asked: Asked, by: str, form: Format | None, output: Path | None) -> None:
-    """Rank configurations."""
+def best(asked: Asked, by: str, next_to: bool, form: Format | None, output: Path | None) -> None:
+    """Rank configurations, or plan those next to the best."""
     with opened(asked) as warehouse:
         answer = answered(warehouse, "best", asked, by)
+        if next_to:
+            _plan(warehouse, asked, answer, form, output)
+            return
     write(answer, form, output, "best.md")
     say(f"{len(answer.rows)} ranked, {len(answer.left_out)} left out; next: bench show FILE:LINE")
 
 
-def days(
-    asked: Asked, nodes: int | None, goodput: float | None, form: Format | None, output: Path | None
+def _plan(
+    warehouse: Warehouse, asked: Asked, ranked: Answer, form: Format | None, output: Path | None
 ) -> None:
-    """Tell days and device-hours."""
-    from ..decide.days import days as tell
-    from ..reports.budget import planned
+    """Write the configurations next to the best; as TOML, a plan of runs."""
+    from ..decide.neighbours import as_plan, memory_of, neighbours
+    from ..decide.rows import load
+    from ..reports.selection import Selection, select
+    from ..reports.short import Names
 
+    if not ranked.rows:
+        raise BenchError("there is no best to look beside", hint="bench best says what is left out")
+    first = ranked.rows[0]
+    select(warehouse, Selection())
+    names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
+
+    def allowed(row: Row) -> bool:
+        return _holds(warehouse, asked.where, row)
+
+    memory = memory_of(warehouse, first["run"])
+    answer = neighbours(names, first, load(warehouse), memory, allowed)
+    if output is not None and output.suffix == ".toml":
+        emit(as_plan(answer), output)
+    else:
+        write(answer, form, output, "neighbours.md")
+    say(f"{len(answer.rows)} to run, {len(answer.left_out)} that cannot be; -o plan.toml: a plan")
+
+
+def _holds(warehouse: Warehouse, where: str | None, row: Row) -> bool:
+    """Whether a run with these sizes would satisfy the user's condition."""
+    if where is None:
+        return True
+    sizes = [row[name] for name in ("dp", "tp", "pp", "mbs")]
+    replaced = "dp, ?::INTEGER AS tp, ?::INTEGER AS pp, ?::INTEGER AS mbs"
+    query = f"""SELECT ({_condition(warehouse, where)}) IS TRUE FROM (
+                SELECT * REPLACE (?::INTEGER AS {replaced}) FROM selected WHERE run_id = ?)"""
+    found = warehouse.rows(query, [*sizes, row["run"]])
+    return bool(found and found[0][0])
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """What `bench days` asks beside the runs: sizes, goodput, ramp-up, sizes never measured."""
+
+    nodes: int | None = None
+    goodput: float | None = None
+    ramp_up: str | None = None
+    extrapolate: bool = False
+
+
+def days(asked: Asked, length: Length, form: Format | None, output: Path | None) -> None:
+    """Tell days and device-hours."""
     with opened(asked) as warehouse:
-        chosen = choose(warehouse, asked)
-        plan = planned(warehouse, asked.tokens, asked.steps)
-        rows = on_nodes(chosen.sorted_out("tokens_per_s"), nodes)
-        most = 0 if asked.all_rows else MOST
-        words = budget_text(chosen.names, plan)
-        answer = tell(
-            chosen.names, rows, plan.tokens, words, chosen.spreads, goodput, most=most
-        )  # fmt: skip
+        answer = lasting(warehouse, asked, length)
     write(answer, form, output, "days.md")
     say(f"{len(answer.rows)} rows, {len(answer.left_out)} left out; next: bench best")
+
+
+def lasting(warehouse: Warehouse, asked: Asked, length: Length) -> Answer:
+    """The days of the runs asked for; raises BenchError for sizes that nobody measured."""
+    from ..decide.days import Plan
+    from ..decide.days import days as tell
+    from ..decide.goodput import measured
+    from ..decide.rampup import parse_ramp_up
+    from ..reports.budget import planned
+
+    ramp = parse_ramp_up(length.ramp_up) if length.ramp_up else None
+    if length.extrapolate and length.nodes is None:
+        raise BenchError("--extrapolate needs a size", hint="--nodes 128 --extrapolate")
+    chosen = choose(warehouse, asked)
+    plan = planned(warehouse, asked.tokens, asked.steps)
+    rows = on_nodes(chosen.sorted_out("tokens_per_s"), length.nodes, length.extrapolate)
+    told = Plan(plan.tokens, budget_text(chosen.names, plan), length.goodput, ramp)
+    most = 0 if asked.all_rows else MOST
+    return tell(chosen.names, rows, told, chosen.spreads, measured(warehouse), most)
 
 
 def report(asked: reporting.Asked, form: Format | None, output: Path | None) -> None:
@@ -134,18 +193,13 @@ def choose(warehouse: Warehouse, asked: Asked) -> Chosen:
     """The runs asked for; raises BenchError when there are none."""
     from ..decide.jobs import spreads
     from ..decide.rows import doubts, load, sorted_out
-    from ..reports.listing import columns
     from ..reports.selection import Selection, select
     from ..reports.short import Names
 
     select(warehouse, Selection())
     every, doubted = load(warehouse), doubts(warehouse)
     known = spreads(sorted_out(every, doubted, "tokens_per_s").kept)
-    where = None
-    if asked.where is not None:
-        kinds = columns(warehouse)
-        stored = {name: kind for name, kind in kinds.items() if name not in ("run", "where")}
-        where = compile_where(asked.where, stored)
+    where = _condition(warehouse, asked.where) if asked.where is not None else None
     select(warehouse, Selection(asked.model, asked.document, where, asked.since))
     if asked.table:
         _keep_table(warehouse, asked.table)
@@ -159,21 +213,29 @@ def choose(warehouse: Warehouse, asked: Asked) -> Chosen:
     return Chosen(names, rows, doubted, known)
 
 
-def on_nodes(rows: Rows, nodes: int | None) -> Rows:
-    """The rows measured on so many nodes; raises BenchError, naming the measured, for none."""
+def on_nodes(rows: Rows, nodes: int | None, extrapolate: bool) -> Rows:
+    """The rows measured on so many nodes, with `extrapolate` also what fits tell of that size.
+
+    Raises BenchError, naming the sizes measured, when there are none.
+    """
+    from ..decide.extrapolate import at_nodes
     from ..decide.rows import Rows
 
     if nodes is None:
         return rows
     kept = tuple(row for row in rows.kept if row["nodes"] == nodes)
-    if not kept:
+    left = tuple(row for row in rows.left_out if row["nodes"] == nodes)
+    made = at_nodes(rows.kept, nodes) if extrapolate else Rows((), ())
+    if not kept and not made.kept:
         measured = sorted({row["nodes"] for row in rows.kept if row["nodes"]})
-        told = ", ".join(map(str, measured)) or "none that states its nodes"
+        told = f"measured: {', '.join(map(str, measured)) or 'none that states its nodes'}"
+        if made.left_out:
+            told += f"; a fit cannot tell: {made.left_out[0]['left_out']}"
         raise BenchError(
-            f"nothing was measured on {nodes} nodes", why=f"measured: {told}",
-            hint="--nodes with one of these",
+            f"nothing was measured on {nodes} nodes", why=told,
+            hint="--nodes with one of these" + ("" if extrapolate else ", or --extrapolate"),
         )  # fmt: skip
-    return Rows(kept, tuple(row for row in rows.left_out if row["nodes"] == nodes))
+    return Rows((*kept, *made.kept), (*left, *made.left_out))
 
 
 def budget_text(names: Names, plan: object) -> str:
@@ -215,6 +277,15 @@ def as_text(answer: Answer, form: Format) -> str:
     gap = "\n" if form is Format.TABLE and table else ""
     middle = f"{table}\n" if form is Format.MD and table and below else table
     return f"{above}{gap}{middle}{gap}{below}".rstrip("\n") + "\n"
+
+
+def _condition(warehouse: Warehouse, where: str) -> str:
+    """The condition as SQL over the temporary table `selected`."""
+    from ..reports.listing import columns
+
+    kinds = columns(warehouse)
+    stored = {name: kind for name, kind in kinds.items() if name not in ("run", "where")}
+    return compile_where(where, stored)
 
 
 def _figure(value: object) -> object:

@@ -28,6 +28,10 @@ def best(
     since: o.Since = None,
     document: o.Document = None,
     by: Annotated[By, typer.Option("--by", help="What counts as best.")] = By.TOKENS_PER_S,
+    neighbours: Annotated[
+        bool,
+        typer.Option("--neighbours", help="Plan what was never run next to the best."),
+    ] = False,
     all_rows: o.All = False,
     steps: o.Steps = None,
     tokens: o.Tokens = None,
@@ -44,4 +48,4 @@ def best(
         db, tuple(paths or ()), model, table, where, since, document, all_rows, tokens, steps,
         lock_timeout,
     )  # fmt: skip
-    deciding.best(asked, by.value, format, output)
+    deciding.best(asked, by.value, neighbours, format, output)

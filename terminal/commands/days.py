@@ -26,6 +26,15 @@ def days(
             "--goodput", metavar="SHARE", min=0.01, max=1, help="Share of the time that trains."
         ),
     ] = None,
+    ramp_up: Annotated[
+        str | None,
+        typer.Option(
+            "--ramp-up", metavar="START,INC,SAMPLES", help="The batch grows: 32,32,1953125."
+        ),
+    ] = None,
+    extrapolate: Annotated[
+        bool, typer.Option("--extrapolate", help="Let fits tell of --nodes that nobody measured.")
+    ] = False,
     all_rows: o.All = False,
     steps: o.Steps = None,
     tokens: o.Tokens = None,
@@ -42,4 +51,5 @@ def days(
         db, tuple(paths or ()), model, table, where, since, document, all_rows, tokens, steps,
         lock_timeout,
     )  # fmt: skip
-    deciding.days(asked, nodes, goodput, format, output)
+    length = deciding.Length(nodes, goodput, ramp_up, extrapolate)
+    deciding.days(asked, length, format, output)
