@@ -128,12 +128,12 @@ def _alike(leader: Row, row: Row, order: Order, spreads: Mapping[str, Spread]) -
 
 
 def _mark_pareto(found: list[dict[str, Any]]) -> None:
-    """Rows that no other beats in days with as few devices."""
+    """Rows that no other of their system beats in days with as few devices."""
     sized = [row for row in found if row["device_count"] and row["days"]]
-    fewest = float("inf")
+    fewest: dict[str, float] = {}
     for row in sorted(sized, key=lambda row: (row["device_count"], row["days"])):
-        if row["days"] < fewest:
-            fewest, row["pareto"] = row["days"], True
+        if row["days"] < fewest.get(row["system"], float("inf")):
+            fewest[row["system"]], row["pareto"] = row["days"], True
 
 
 def _normalise(found: list[dict[str, Any]], common: Work) -> None:
@@ -217,14 +217,20 @@ def _tie_words(
 
 
 def _pareto_words(names: Names, found: Sequence[Row]) -> tuple[str, ...]:
-    front = sorted((row for row in found if row["pareto"]), key=lambda row: row["device_count"])
-    if len(front) < 2:
-        return ()
-    told = ", ".join(
-        f"{devices_words(row)} {days_words(row['days'])} ({place(names, row)})" for row in front[:8]
-    )
-    more = f" and {len(front) - 8} more" if len(front) > 8 else ""
-    return (f"Devices against days, none better in both: {told}{more}.",)
+    several = len({row["system"] for row in found}) > 1
+    told = []
+    for system in sorted({row["system"] for row in found}):
+        front = [row for row in found if row["pareto"] and row["system"] == system]
+        front.sort(key=lambda row: row["device_count"])
+        if len(front) > 1:
+            listed = ", ".join(
+                f"{devices_words(row)} {days_words(row['days'])} ({place(names, row)})"
+                for row in front[:8]
+            )
+            more = f" and {len(front) - 8} more" if len(front) > 8 else ""
+            where = f" on {names.system(system)}" if several else ""
+            told.append(f"Devices against days{where}, none better in both: {listed}{more}.")
+    return tuple(told)
 
 
 def _date_words(found: Sequence[Row]) -> tuple[str, ...]:

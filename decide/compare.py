@@ -28,7 +28,8 @@ from .statistics import (
 )
 
 COLUMNS = (
-    "base", "level", *RUN, "where_base", "jobs_base", "step_time_s_base", "tokens_per_s_base",
+    "factor", "base", "level", *RUN, "where_base", "jobs_base", "step_time_s_base",
+    "tokens_per_s_base",
     *MEASURED, "speedup", "speedup_low", "speedup_high", "change_percent", "cv_base_percent",
     "cv_percent", "p_value", "q_value", "could_see_percent", "verdict", "method",
     "memory_gb_base", "also_differs", "modes_base", "modes", "hosts_base", "hosts", "left_out",
@@ -80,7 +81,10 @@ def compare(
     ordered = sorted(pairs, key=_pair_order)
     effects = corrected([_effect(pair, spread) for pair in ordered])
     shown = tuple(one for one in _SHOWN if one[0] not in hidden)
-    rows = [_row(names, pair, one) for pair, one in zip(ordered, effects, strict=True)]
+    rows = [
+        {"factor": title, **_row(names, pair, one)}
+        for pair, one in zip(ordered, effects, strict=True)
+    ]
     said = (
         *_overall(title, ordered, effects),
         *_spread_words(names, ordered, effects, spread),

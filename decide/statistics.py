@@ -46,6 +46,8 @@ class Effect:
             return UNKNOWN
         if (self.p if self.q is None else self.q) < LEVEL:
             return "faster" if self.speedup > 1 else "slower"
+        if self.p < LEVEL:
+            return f"no detectable change among all pairs (alone p = {self.p:.2g})"
         could = f" (could see >= {100 * self.seen:.2g}%)" if self.seen is not None else ""
         return f"no detectable change{could}"
 
