@@ -23,6 +23,7 @@ MEASURED = (
     "memory_gb",
 )  # fmt: skip
 _MOST = 12  # places that a sentence lists
+_LONGEST = 80  # letters of settings in a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,9 @@ def configuration_words(row: Row) -> str:
     parts += [
         f"{name.upper()} {text_of(row[name])}" for name in ("mbs", "gbs") if row[name] is not None
     ]
-    parts += [row["settings"]] if row["settings"] else []
+    flags = f"{len(row['env'])} settings"
+    many = len(row["settings"] or "") > _LONGEST
+    parts += [flags if many else row["settings"]] if row["settings"] else []
     return ", ".join(parts) or "configuration not stated"
 
 

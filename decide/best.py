@@ -20,11 +20,12 @@ from .answer import (
     time_words,
     with_words,
 )  # fmt: skip
-from .jobs import Spread, by_configuration, spread_of
+from .jobs import Spread, alike_but_stated, by_configuration, spread_of
 from .rows import Row, Rows
 from .work import Work, labelled_flops, normalised, shapes_differ, work
 
 SECONDS_A_DAY = 86_400
+_RIVALS = 1.5  # models that differ more in size are not compared
 _SHOWN = (
     ("rank", "Rank"), ("ties_with", "Ties with"), ("size", "Model"), ("system", "System"),
     ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"),
@@ -84,7 +85,7 @@ def best(
     found = ranked(rows.kept, order, tokens)
     _tie(found, order, spreads)
     _mark_pareto(found)
-    common = work(found) if shapes_differ(found) else None
+    common = work(found) if shapes_differ(found) and not _far_apart(found) else None
     if common and common.differs:
         _normalise(found, common)
     said = (
@@ -93,6 +94,7 @@ def best(
         *_tie_words(names, found, spreads),
         *_pareto_words(names, found),
         *_date_words(found),
+        *_stated_words(found),
     )
     cells = tuple(_cells(names, row) for row in (found[:most] if most else found))
     more = (f"{len(found) - most} more: --all.",) if most and len(found) > most else ()
@@ -132,8 +134,8 @@ def _mark_pareto(found: list[dict[str, Any]]) -> None:
     sized = [row for row in found if row["device_count"] and row["days"]]
     fewest: dict[str, float] = {}
     for row in sorted(sized, key=lambda row: (row["device_count"], row["days"])):
-        if row["days"] < fewest.get(row["system"], float("inf")):
-            fewest[row["system"]], row["pareto"] = row["days"], True
+        if row["days"] < fewest.get(row["machine"], float("inf")):
+            fewest[row["machine"]], row["pareto"] = row["days"], True
 
 
 def _normalise(found: list[dict[str, Any]], common: Work) -> None:
@@ -163,27 +165,31 @@ def _speed(row: Row) -> str:
 def _shape_words(names: Names, found: Sequence[Row], common: Work | None) -> tuple[str, ...]:
     if len(found) < 2 or not shapes_differ(found) or (common and not common.differs):
         return ()
-    sizes = sorted({row["params_b"] for row in found if row["params_b"]})
-    far = len(sizes) > 1 and sizes[-1] / sizes[0] > 1.5
-    apart = (
-        ("These are models of very different size, which are not rivals: --model LABEL.",)
-        if far
-        else ()
-    )
+    if _far_apart(found):
+        return ("These are models of very different size, which are not rivals: --model LABEL.",)
     if common is None:
-        return (*apart, "The models differ in shape, and nothing here tells by how many FLOPs.")
+        return ("The models differ in shape, and nothing here tells by how many FLOPs.",)
     best = min(found, key=lambda row: row["rank_normalised"])
     shape = f"the shape of {place(names, found[0])} by FLOPs ({common.method})"
     if best is found[0]:
-        return (*apart, f"The models differ in shape; normalised to {shape}, it still leads.")
+        return (f"The models differ in shape; normalised to {shape}, it still leads.",)
     time = f"{time_words(best)} s/it" if best["step_time_s"] is not None else place(names, best)
     return (
-        *apart,
         f"The models differ in shape: {time} ({place(names, best)}) leads when normalised to"
         f" {shape}: {number(best['tokens_per_s_normalised'], 0)} against"
         f" {number(found[0]['tokens_per_s_normalised'], 0)} tokens/s."
         + _label_words(found, best, common),
     )
+
+
+def _far_apart(found: Sequence[Row]) -> bool:
+    """Whether the largest model is more than half as large again as the smallest."""
+    sizes = [
+        row["params_stated"] or (row["params_b"] or 0) * 1e9 or row["params_computed"]
+        for row in found
+    ]
+    known = sorted(size for size in sizes if size)
+    return bool(known) and known[-1] > _RIVALS * known[0]
 
 
 def _label_words(found: Sequence[Row], best: Row, common: Work) -> str:
@@ -217,10 +223,10 @@ def _tie_words(
 
 
 def _pareto_words(names: Names, found: Sequence[Row]) -> tuple[str, ...]:
-    several = len({row["system"] for row in found}) > 1
+    several = len({row["machine"] for row in found}) > 1
     told = []
-    for system in sorted({row["system"] for row in found}):
-        front = [row for row in found if row["pareto"] and row["system"] == system]
+    for system in sorted({row["machine"] for row in found}):
+        front = [row for row in found if row["pareto"] and row["machine"] == system]
         front.sort(key=lambda row: row["device_count"])
         if len(front) > 1:
             listed = ", ".join(
@@ -240,6 +246,16 @@ def _date_words(found: Sequence[Row]) -> tuple[str, ...]:
     return (
         f"Rows of several days ({dates[0]} to {dates[-1]}): what changed on the machine between"
         " them is in the numbers too.",
+    )
+
+
+def _stated_words(found: Sequence[Row]) -> tuple[str, ...]:
+    count = alike_but_stated(found)
+    if not count:
+        return ()
+    return (
+        f"{count} rows of logs differ in versions or arguments alone and stand apart:"
+        " bench compare A B names them.",
     )
 
 

@@ -14,7 +14,7 @@ from ..reports.short import Names
 from ..schema.errors import BenchError
 from .answer import MEASURED, RUN, Answer, left_out_words, place, places, time_words, with_words
 from .jobs import Spread, jobs, per_job
-from .matching import Pair, also_words
+from .matching import Pair, also_words, stated_apart
 from .rows import Row
 from .statistics import (
     UNKNOWN,
@@ -43,6 +43,7 @@ _SHOWN = (
     ("verdict", "Verdict"), ("also_differs", "Also differs"), ("where_base", "Base at"),
     ("where", "Where"),
 )  # fmt: skip
+_MOST_STATED, _LONGEST = 8, 40
 METRICS = {"step_time": "step_time_s", "tokens_per_s": "tokens_per_s", "memory": "memory_gb"}
 _ORDER = ("size", "system", "nodes", "world_size", "pp", "tp", "dp", "mbs", "gbs", "heads")
 
@@ -90,6 +91,7 @@ def compare(
         *_spread_words(names, ordered, effects, spread),
         *_mode_words(names, title, ordered),
         *_also_words(title, ordered),
+        *_stated_words(ordered),
         *_date_words(ordered),
     )
     cells = tuple(_cells(names, row) for row in rows)
@@ -283,6 +285,22 @@ def _also_words(title: str, pairs: Sequence[Pair]) -> tuple[str, ...]:
         f"{len(more)} of {len(pairs)} pairs differ in more ({', '.join(what)}): they stand last,"
         " say what, and tell no effect of it alone.",
     )
+
+
+def _stated_words(pairs: Sequence[Pair]) -> tuple[str, ...]:
+    """What logs state and this does not match: versions, and arguments of any name."""
+    found: dict[str, tuple[str, str]] = {}
+    for pair in pairs:
+        found |= stated_apart(pair)
+    if not found:
+        return ()
+    told = [f"{name} {_cut(a)} → {_cut(b)}" for name, (a, b) in list(found.items())[:_MOST_STATED]]
+    more = f" and {len(found) - _MOST_STATED} more" if len(found) > _MOST_STATED else ""
+    return (f"The logs also differ in {', '.join(told)}{more}.",)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def _date_words(pairs: Sequence[Pair]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NAMES = ("effects", "efficiency", "pareto", "days")
 _MOST_SERIES, _MOST_EFFECTS = 7, 11
 _TOLD: dict[str, Callable[[Any], str]] = {
-    "size": str, "system": str,
+    "size": str, "machine": str,
     "nodes": lambda v: f"{number(v)} {'node' if v == 1 else 'nodes'}",
     "dp": lambda v: f"DP{v}", "tp": lambda v: f"TP{v}", "pp": lambda v: f"PP{v}",
     "mbs": lambda v: f"MBS {v}", "gbs": lambda v: f"GBS {v}", "heads": lambda v: f"{v} heads",
@@ -26,7 +26,7 @@ _TOLD: dict[str, Callable[[Any], str]] = {
     "recompute": lambda v: "no recompute" if v == "none" else f"{v} recompute",
     "settings": str, "date": str, "scaling": lambda v: f"{v} scaling", "level": str,
 }  # fmt: skip
-_SETTING = ("size", "system", "tp", "pp", "recompute", "settings")
+_SETTING = ("size", "machine", "tp", "pp", "recompute", "settings")
 
 
 def effects(names: Names, answer: Answer, title: str) -> Figure:
@@ -79,9 +79,9 @@ def pareto(names: Names, answer: Answer, title: str) -> Figure:
     rows = _sized(answer)
     others = tuple(Point(row["device_count"], row["days"]) for row in rows if not row["pareto"])
     series = [Series("others", others, joined=False, lowest=True)] if others else []
-    systems = list(dict.fromkeys(row["system"] for row in rows))
+    systems = list(dict.fromkeys(row["machine"] for row in rows))
     for system in systems[: _MOST_SERIES - 1]:
-        front = [row for row in rows if row["pareto"] and row["system"] == system]
+        front = [row for row in rows if row["pareto"] and row["machine"] == system]
         labels = _labels(names, front, ("tp", "pp", "mbs", *_SETTING), named=False)
         points = tuple(
             Point(row["device_count"], row["days"], label=label or None)
@@ -156,9 +156,9 @@ def _labels(
         differ.remove("dp")  # follows
     found = []
     for row in rows:
-        system = names.system(row["system"])
+        system = names.system(row["machine"])
         said = [
-            system if name == "system" else _TOLD[name](row[name])
+            system if name == "machine" else _TOLD[name](row[name])
             for name in differ
             if row[name] is not None
         ]

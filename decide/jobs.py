@@ -44,9 +44,24 @@ class Spread:
 
 
 def identity(row: Row) -> tuple[Hashable, ...]:
-    """Equal for runs of one configuration; rows of a table that bear other dates stand apart."""
+    """Equal for runs of one configuration, with the same versions and arguments in their logs.
+
+    Rows of a table that bear other dates stand apart.
+    """
     dated = (row["uri"], row["date"]) if row["origin"] == "row" else ()
-    return (*sorted((name, str(value)) for name, value in configuration(row).items()), *dated)
+    more = (*sorted(row["versions"].items()), *sorted(row["arguments"].items()))
+    stated = sorted((name, str(value)) for name, value in configuration(row).items())
+    return (*stated, *more, *dated)
+
+
+def alike_but_stated(rows: Iterable[Row]) -> int:
+    """How many configurations of logs differ from another in versions or arguments alone."""
+    seen: dict[Hashable, int] = {}
+    for row in rows:
+        if row["origin"] == "log":
+            key = tuple(sorted((name, str(value)) for name, value in configuration(row).items()))
+            seen[key] = seen.get(key, 0) + 1
+    return sum(count for count in seen.values() if count > 1)
 
 
 def jobs(rows: Iterable[Row]) -> list[list[Row]]:
@@ -79,7 +94,8 @@ def spreads(rows: Sequence[Row]) -> dict[str, Spread]:
     for scope in ("uri", "system"):
         sets: dict[str, list[Row]] = {}
         for row in timed:
-            sets.setdefault(scope_name(row, scope), []).append(row)
+            if scope == "system" or row["origin"] == "row":
+                sets.setdefault(scope_name(row, scope), []).append(row)
         for name, members in sets.items():
             if (one := pooled([members], name)) is not None:
                 found[name] = one
@@ -94,7 +110,7 @@ def spread_of(row: Row, known: Mapping[str, Spread]) -> Spread | None:
 
 def scope_name(row: Row, scope: str) -> str:
     """What a spread is known for, as a text."""
-    return str(row["uri"]) if scope == "uri" else f"{row['size'] or 'model'} on {row['system']}"
+    return str(row["uri"]) if scope == "uri" else f"{row['size'] or 'model'} on {row['machine']}"
 
 
 def pooled(sets: Sequence[Sequence[Row]], scope: str) -> Spread | None:

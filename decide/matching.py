@@ -127,7 +127,8 @@ def base_level(rows: Sequence[Row], by: Factor, levels: Sequence[str], base: str
 
 def sides(before: Sequence[Row], after: Sequence[Row], names: tuple[str, str]) -> list[Pair]:
     """Two groups of runs matched by configuration; the nearest where no one matches exactly."""
-    nothing = Factor("", frozenset({"system", "document", "date"}))
+    versions = {f"version {name}" for row in (*before, *after) for name in row["versions"]}
+    nothing = Factor("", frozenset({"system", "document", "date", *versions}))
     left, right = _grouped(before, nothing), _grouped(after, nothing)
     pairs = [
         _pair(names[0], names[1], left[key], right[key], nothing) for key in left if key in right
@@ -154,6 +155,18 @@ def nearest_words(before: Sequence[Row], after: Sequence[Row]) -> str:
         return "one side has no run that counts"
     places = f"{best.before[0]['where']} and {best.after[0]['where']}"
     return f"the nearest, {places}, differ in {also_words(best.also)}"
+
+
+def stated_apart(pair: Pair) -> dict[str, tuple[str, str]]:
+    """Versions and arguments in the logs of a pair that differ: no reason to refuse, but said."""
+    found: dict[str, tuple[str, str]] = {}
+    for kind in ("versions", "arguments"):
+        sets = [[row[kind] for row in side] for side in (pair.before, pair.after)]
+        for name in sorted({name for side in sets for one in side for name in one}):
+            values = [sorted({one.get(name, NOT_STATED) for one in side}) for side in sets]
+            if values[0] != values[1]:
+                found[name] = (", ".join(values[0]), ", ".join(values[1]))
+    return found
 
 
 def also_words(also: Mapping[str, tuple[Any, Any]]) -> str:

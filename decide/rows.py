@@ -18,15 +18,26 @@ CONFIGURATION = (
     "cp", "ep", "vpp", "mbs", "gbs", "seq_len", "zero_stage", "sequence_parallel", "recompute",
     "procs_per_node", "dtype", "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "experts",
 )  # fmt: skip
+NOT_STATED = "device not stated"
 _COPY_OF = re.compile(r"same configuration and digits as (\S.*?:\d+)(?:;|$)")
 _GB = {"GB": 1.0, "MB": 1e-3, "GiB": 1.073741824, "MiB": 1.048576e-3}
 _QUERY = """SELECT * EXCLUDE (source_id, segment), run_id AS run, uri || ':' || line AS "where",
                 coalesce(devices, world_size) AS device_count
             FROM selected ORDER BY uri, line, run_id"""
 _FLAGS = "SELECT run_id, name, value, kind FROM env_flags ORDER BY run_id, name"
-_VERSIONS = """SELECT DISTINCT run_id, field, value FROM facts
-               WHERE field LIKE '%\\_version' ESCAPE '\\' AND value IS NOT NULL
-                 AND run_id IN (SELECT run_id FROM selected) ORDER BY run_id, field, value"""
+_FACTS = """SELECT DISTINCT run_id, field, value FROM facts
+            WHERE scope <> 'heading' AND value IS NOT NULL AND value NOT LIKE '%object at 0x%'
+              AND run_id IN (SELECT run_id FROM selected WHERE origin = 'log')
+            ORDER BY run_id, field, value"""
+_VERSION = re.compile(r"\w+_(version|commit)")
+# Arguments that name a place, a job or the length of a training, and say nothing of its speed.
+_ASIDE = re.compile(
+    r"(?:.*_)?(?:dir|paths?|file|folder|names?|seed|port|addr|hosts?|save|load|log|logging|date|time"
+    r"|id|ranks?|iters|iterations|samples|tokens|interval|exit|entity|project|prefix"
+    r"|monitor)(?:_.*)?"
+    r"|(?:lr|min_lr|train|consumed|eval|wandb|tensorboard)(?:_.*)?|\W.*|.* .*",
+    re.I,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,28 +49,35 @@ class Rows:
 
 
 def load(warehouse: Warehouse) -> list[Row]:
-    """The runs of the temporary table `selected`, each with its flags, versions and hosts.
+    """The runs of the temporary table `selected`, each with its flags, versions, hosts, machine.
 
     What names a job or its nodes tells no configuration. `pace`: seconds a token, else a step.
     """
     env: dict[str, dict[str, str]] = {}
     hosts: dict[str, str] = {}
     versions: dict[str, dict[str, str]] = {}
+    arguments: dict[str, dict[str, str]] = {}
     for run, name, value, kind in warehouse.rows(_FLAGS):
         said = "none" if value is None else "set" if kind == "launcher" and not value else value
         if states(name) == "hosts":
             hosts[run] = str(said)
         elif states(name) is None:
             env.setdefault(run, {})[name] = str(said)
-    for run, field, value in warehouse.rows(_VERSIONS):
-        versions.setdefault(run, {})[field] = str(value)
+    for run, field, value in warehouse.rows(_FACTS):
+        if _VERSION.fullmatch(field):
+            versions.setdefault(run, {})[field] = str(value)
+        elif not _ASIDE.fullmatch(field):
+            # Lines of several processes run into each other: True.......
+            arguments.setdefault(run, {})[field] = str(value).rstrip(".")
     return [
         {
             **row,
             "env": env.get(row["run"], {}),
             "hosts": hosts.get(row["run"]),
             "versions": versions.get(row["run"], {}),
+            "arguments": arguments.get(row["run"], {}),
             "memory_gb": gigabytes(row),
+            "machine": row["device"] or (row["uri"] if row["origin"] == "row" else NOT_STATED),
             "pace": 1 / row["tokens_per_s"] if row["tokens_per_s"] else row["step_time_s"],
         }
         for row in warehouse.dicts(_QUERY)
@@ -99,19 +117,13 @@ def configuration(row: Row) -> dict[str, Any]:
     flags = {f"env {name}": value for name, value in row["env"].items()}
     shaped = row["layers"] is not None and row["hidden"] is not None
     label = {"size": None, "model": None} if shaped else {}
-    system = row["device"] or (row["uri"] if row["origin"] == "row" else None)
-    return {name: row[name] for name in CONFIGURATION} | label | {"system": system} | flags
+    return {name: row[name] for name in CONFIGURATION} | label | {"system": row["machine"]} | flags
 
 
 def gigabytes(row: Row) -> float | None:
     """The printed memory in GB."""
     scale = _GB.get(row["memory_unit"] or "")
     return None if row["memory"] is None or scale is None else row["memory"] * scale
-
-
-def differing(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
-    """The columns in which rows differ, what one of them does not state counting as nothing."""
-    return [name for name in names if len({row[name] for row in rows if row[name] is not None}) > 1]
 
 
 def _reason(row: Row, doubted: Mapping[str, str], need: str, here: set[str]) -> str | None:

@@ -147,9 +147,11 @@ def _points(rows: Sequence[Row], unit: str) -> tuple[Point, ...]:
         sizes.setdefault(float(row[unit]), []).append(row)
     found = []
     for x, members in sorted(sizes.items()):
-        lows = [row["tokens_per_s_low"] for row in members]
-        highs = [row["tokens_per_s_high"] for row in members]
-        low, high = (None, None) if None in (*lows, *highs) else (min(lows), max(highs))
+        # The fastest and slowest interval of a log say nothing of its median.
+        printed = [row for row in members if row["basis"] == "cell" and row["tokens_per_s_low"]]
+        whole = len(printed) == len(members)
+        low = min(row["tokens_per_s_low"] for row in printed) if whole else None
+        high = max(row["tokens_per_s_high"] for row in printed) if whole else None
         rate = median(row["tokens_per_s"] for row in members)
         found.append(Point(x, rate, low, high, tuple(members)))
     return tuple(found)
@@ -195,13 +197,14 @@ def _words(names: Names, group: Group) -> str:
     row = first.rows[0]
     unit = "nodes" if group.unit == "nodes" else "devices"
     batch = f"GBS {row['gbs']} at every size" if group.kind == "strong" else "GBS grows with them"
-    what = [row["size"] or row["model"] or "model not stated", names.system(row["system"])]
+    what = [row["size"] or row["model"] or "model not stated", names.system(row["machine"])]
     what += [f"TP{row['tp']} PP{row['pp']}"] if row["tp"] and row["pp"] else []
     what += [f"MBS {row['mbs']}"] if row["mbs"] else []
     what += [f"recompute {row['recompute']}"] if row["recompute"] else []
     what += [row["settings"]] if row["settings"] else []
     share = percent(group.efficiency(last), 1)
-    days = sorted({one["date"] for point in group.points for one in point.rows if one["date"]})
+    rows = [one for point in group.points for one in point.rows]
+    days = sorted({one["date"][:10] for one in rows if one["date"]})
     apart = f" Days from {days[0]} to {days[-1]}." if len(days) > 1 else ""
     faster = [one for one in group.points[1:] if group.efficiency(one) > 1]
     slow = f" Above 100% on {number(faster[0].x)} {unit}: noise, or a slow base." if faster else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -138,6 +139,41 @@ def test_revisions_are_sides(folder: Path) -> None:
     [row] = answer(folder, "compare", "HEAD~1", "HEAD", "a.md")
     assert row["speedup"] == pytest.approx(10 / 11)
     told(quick(folder, "compare", "HEAD", "nowhere", "a.md"), 2, "nowhere")
+
+
+def log(data: Path, path: Path, factor: float, **arguments: str) -> None:
+    """The log of a job whose steps take so many times as long; arguments as it states them."""
+    text = (data / "logs" / "megatron_lm_dp2.log").read_text()
+    text = re.sub(
+        r"(?<=elapsed time per iteration \(ms\): )[\d.]+",
+        lambda found: f"{float(found[0]) * factor:.4f}",
+        text,
+    )
+    for name, value in arguments.items():
+        text, count = re.subn(rf"(?m)^(  {name} \.+ ).*$", rf"\g<1>{value}", text)
+        assert count == 1
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+
+
+def test_each_log_of_a_folder_is_a_job(data: Path, folder: Path) -> None:
+    for at, noise in enumerate([1.0, 1.004, 0.997, 1.002, 1.001]):
+        log(data, folder / "a" / f"{at}.log", noise, seed=str(at))
+        log(data, folder / "b" / f"{at}.log", noise * 1.05, seed=str(at))
+    [row] = answer(folder, "compare", "a", "b")
+    assert (row["jobs"], row["jobs_base"]) == (5, 5) and row["verdict"] == "slower"
+    assert row["speedup"] == pytest.approx(1 / 1.05, rel=1e-3)
+    [best] = answer(folder, "best", "a")
+    assert best["jobs"] == 5
+
+
+def test_logs_with_other_arguments_are_not_pooled_and_named(data: Path, folder: Path) -> None:
+    log(data, folder / "a" / "1.log", 1.0)
+    log(data, folder / "a" / "2.log", 1.01, overlap_grad_reduce="True")
+    assert [row["jobs"] for row in answer(folder, "best", "a")] == [1, 1]
+    assert "bench compare A B names them" in quick(folder, "best", "a").out
+    said = quick(folder, "compare", "a/1.log", "a/2.log").out
+    assert "The logs also differ in overlap_grad_reduce False → True" in said
 
 
 def test_nothing_alike_is_refused_by_name(folder: Path) -> None:
