@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..reports import listing, rowdiff, rowtable
@@ -65,9 +66,7 @@ def against(base: str, paths: Sequence[Path], where: str | None = None) -> rowdi
     named = [path.resolve() for path in paths or read_settings().sources]
     top = Path(git("rev-parse", "--show-toplevel").strip()).resolve()
     now = [_below(path, top) for path in named]
-    at = ("-C", str(top))
-    asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{base}^{{commit}}")
-    commit = git(*at, *asked, failed=f"git knows no {base!r} here").strip()
+    commit = _commit(top, base)
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch, "tree")
         then = _earlier(top, commit, now) if paths else _sources_then(top, commit, home, root)
@@ -81,6 +80,24 @@ def against(base: str, paths: Sequence[Path], where: str | None = None) -> rowdi
         before = _rows(old, root / home.relative_to(top), where) if old else []
         after = _rows([path for path in named if path.exists()], home, where)
         return _compared(before, after)
+
+
+@contextmanager
+def checked_out(revision: str, named: Sequence[Path]) -> Iterator[tuple[Path, Path, list[Path]]]:
+    """What git has of paths at a revision: a folder, the checkout that it mirrors, and the paths
+    in it that were there. Raises BenchError where git does not know the revision."""
+    top = Path(git("rev-parse", "--show-toplevel").strip()).resolve()
+    commit = _commit(top, revision)
+    then = _earlier(top, commit, [_below(path.resolve(), top) for path in named])
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch, "tree")
+        _check_out(top, commit, then, root)
+        yield root, top, [root / name for name in then if (root / name).exists()]
+
+
+def _commit(top: Path, revision: str) -> str:
+    asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    return git("-C", str(top), *asked, failed=f"git knows no {revision!r} here").strip()
 
 
 def _sources_then(top: Path, commit: str, home: Path, root: Path) -> list[str]:

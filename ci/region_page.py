@@ -25,14 +25,17 @@ from ..reports.selection import Selection, select
 from ..reports.statements import report_names
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
+from ..terminal.deciding import Asked, answered, as_text
 from ..terminal.messages import did_you_mean
 from ..terminal.options import parse_count, parse_table
 from ..terminal.settings import find_home, find_templates
+from ..terminal.tables import Format
 from ..terminal.where import compile_where
 from .sources import Sources
 
 T = TypeVar("T")
 DRAWING = 1  # raised when the same numbers are drawn otherwise: then every chart is stale
+ANSWERS = ("best", "compare", "scaling")
 _MARKER = re.compile(r"^<!-- bench:(?:begin|end)\b.*-->$")
 _DATA = re.compile(rb"<!-- bench:data ([0-9a-f]{12}) -->\s*\Z")
 
@@ -68,6 +71,8 @@ def make(region: Region, file: Path, sources: Sources) -> Made:
     options = region.options
     if "table" in options:
         return _table(options["table"], file, region, sources)
+    if region.report in ANSWERS:
+        return _answer(region, file, sources)
     if region.report not in report_names():
         raise BenchError(
             f"no report {region.report!r}", hint=did_you_mean(region.report, report_names())
@@ -90,6 +95,22 @@ def make(region: Region, file: Path, sources: Sources) -> Made:
         body = section(body, options["section"])
         charts = tuple(chart for chart in charts if quote(chart.file.name) in body)
     return Made(body, charts)
+
+
+def _answer(region: Region, file: Path, sources: Sources) -> Made:
+    """A report that is computed: `best`, `scaling`, or `compare` by a column."""
+    options = region.options
+    asked = Asked(
+        model=options.get("model"),
+        where=options.get("where"),
+        document=options.get("document"),
+        all_rows="all" in options,
+        tokens=_count(options, "tokens"),
+        steps=_count(options, "steps"),
+    )
+    warehouse = _warehouse(region, file, sources)
+    answer = answered(warehouse, region.report, asked, options.get("by"))
+    return Made(as_text(answer, Format.MD).strip("\n"))
 
 
 def inside(file: Path, named: str) -> Path:

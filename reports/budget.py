@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..ingest.sizes import parse_size
+from ..schema.warehouse import Warehouse
 
 STEPS, TOKENS_PER_STEP = 362_000, 1_048_576  # the documents' plan: 362k steps of 1024 x 1024 tokens
 REFERENCE_TIMES_S = (0.5, 1.0, 2.0, 3.0, 10.0)
@@ -56,6 +57,21 @@ def budget(
         return stated
     others = tuple(differ[tokens] for tokens in sorted(differ))
     return Budget(STEPS * TOKENS_PER_STEP, STEPS, TOKENS_PER_STEP, "default", others=others)
+
+
+def planned(warehouse: Warehouse, tokens: int | None, steps: int | None) -> Budget:
+    """The budget for the runs of the temporary table `selected`."""
+    plans = warehouse.dicts(
+        """SELECT uri, line, value, unit, detail FROM statements
+           WHERE kind = 'plan' AND uri IN (SELECT uri FROM selected) ORDER BY uri, line"""
+    )
+    sizes = {
+        size
+        for (size,) in warehouse.rows(
+            "SELECT DISTINCT params_b FROM selected WHERE params_b IS NOT NULL"
+        )
+    }
+    return budget(plans, sizes, tokens, steps)
 
 
 def references(plan: Budget, printed: Sequence[Mapping[str, Any]]) -> list[Reference]:

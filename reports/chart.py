@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from .charts.bars import draw_bars
 from .charts.data import Bar, Point, Series, checked_bars, checked_series
+from .charts.effects import draw_effects
 from .charts.lines import Plan, draw
 from .charts.style import DPI, styled
 from .format import days_words
@@ -19,11 +20,16 @@ __all__ = [
     "Point",
     "Series",
     "aggregate_pflops",
+    "days_over_devices",
     "days_to_train",
+    "paired_effects",
     "relative_to_smallest",
     "save",
     "scaling_efficiency",
+    "write",
 ]
+
+SLIDE = 2  # a PNG for slides has so many pixels for one of a page
 
 FORMATS = {
     "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
@@ -68,6 +74,28 @@ def days_to_train(
     return draw_bars(checked_bars(bars), title, x_label, value_text)
 
 
+def days_over_devices(
+    series: Iterable[Series],
+    *,
+    title: str = "",
+    x_label: str = "Devices",
+    y_label: str = "Days to train",
+) -> Figure:
+    """Days over devices, log-log: a line joins the best of one setting, or the Pareto front."""
+    return draw(checked_series(series), Plan(title, x_label, y_label, log_y=True))
+
+
+def paired_effects(
+    bars: Iterable[Bar],
+    sure: Iterable[bool],
+    *,
+    title: str = "",
+    x_label: str = "Speed-up against the base",
+) -> Figure:
+    """Speed-ups with their intervals, one a configuration in the order given; sure ones filled."""
+    return draw_effects(list(bars), list(sure), title, x_label)
+
+
 def relative_to_smallest(series: Series) -> Series:
     """Aggregate rates as percent of what the best run at the smallest x would give if it scaled."""
     (checked,) = checked_series([series])
@@ -84,6 +112,15 @@ def relative_to_smallest(series: Series) -> Series:
         return replace(point, y=value, low=low, high=high)
 
     return Series(series.name, tuple(map(relative, checked.points)))
+
+
+def write(figure: Figure, file: Path) -> None:
+    """Write one file by its suffix, .svg or .png; a PNG twice as large, for slides."""
+    kind = file.suffix.lower().lstrip(".")
+    image = BytesIO()
+    with styled():
+        figure.savefig(image, format=kind, dpi=DPI * SLIDE, metadata=FORMATS[kind])
+    write_whole(file, image.getvalue())
 
 
 def save(figure: Figure, folder: Path | str, stem: str) -> list[Path]:

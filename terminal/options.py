@@ -45,7 +45,7 @@ SHARED = {
         ("--db",), "PATH", "Warehouse file. First of: --db, BENCH_DB, bench.toml, ./bench.duckdb."
     ),
     "model": Shared(("--model",), "LABEL", "Only runs of this model, such as 1.3B."),
-    "table": Shared(("--table",), "FILE[:N]", "Only the tables of FILE, or only its N-th."),
+    "table": Shared(("--table",), "FILE[:N]", "Only FILE's tables, its N-th, or that of line N."),
     "where": Shared(("--where",), "EXPR", "Only rows for which EXPR holds: 'tp = 4 and mbs > 1'."),
     "since": Shared(("--since",), "DATE", "Only sources read in at or after DATE."),
     "columns": Shared(("--columns",), "A,B,C", "Show these columns, in this order."),

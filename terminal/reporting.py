@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..schema.warehouse import Warehouse
 
 
+ANSWERS = ("best", "scaling")  # reports that are computed, not laid out by a template
 _SUFFIXES = (".md", ".markdown", ".txt", ".csv", ".tsv", ".json", ".html", ".htm")  # of files
 
 
@@ -54,14 +55,14 @@ def split(arguments: Sequence[str]) -> Words:
     from ..ingest.inputs import is_named_input
     from ..reports.statements import report_names
 
-    if arguments and arguments[0] in report_names():
+    known = sorted([*report_names(), *ANSWERS])
+    if arguments and arguments[0] in known:
         return Words(arguments[0], tuple(map(Path, arguments[1:])))
     missing = [word for word in arguments if not is_named_input(word)]
     if missing:
-        known = ", ".join(report_names())
         raise BenchError(
             f"{missing[0]!r} is neither a report nor a file",
-            why=f"reports: {known}",
+            why=f"reports: {', '.join(known)}",
             hint="check the path",
         )
     return Words("model", tuple(map(Path, arguments)))
@@ -69,6 +70,11 @@ def split(arguments: Sequence[str]) -> Words:
 
 def report(asked: Asked, form: Format | None, output: Path | None) -> None:
     """Write a page, or with --table a published table again."""
+    if asked.words.report in ANSWERS:
+        from .deciding import report as tell
+
+        tell(asked, form, output)
+        return
     paths = asked.words.paths
     if asked.table and Path(asked.table.file).exists() and not paths:
         paths = (Path(asked.table.file),)

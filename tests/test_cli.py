@@ -25,7 +25,10 @@ COMMANDS = get_command(app).commands  # type: ignore[attr-defined]  # a group, a
 
 
 def test_the_commands(root: Path) -> None:
-    names = "ingest forget report runs show sql export audit diff ci doctor launch"
+    names = (
+        "ingest forget report runs show days best compare chart sql export audit diff ci doctor"
+        " launch"
+    )
     assert sorted(COMMANDS) == sorted(names.split())
     files = {file.stem for file in (root / "terminal" / "commands").glob("*.py")}
     assert files == {"__init__", *COMMANDS}, "a command is a file, and each file is listed"

@@ -21,17 +21,20 @@ class Series:
     """The points of one setting; several points may stand at one x.
 
     Points of mixed settings are not `joined`: a line between them would tell of no scaling.
+    `lowest`: less is better, as of days.
     """
 
     name: str
     points: tuple[Point, ...]
     joined: bool = True
+    lowest: bool = False
 
     def best(self) -> list[Point]:
-        """The highest point of each x, in order of x: what the line goes through."""
+        """The best point of each x, in order of x: what the line goes through."""
         found: dict[float, Point] = {}
         for point in self.points:
-            if point.x not in found or point.y > found[point.x].y:
+            kept = found.get(point.x)
+            if kept is None or (point.y < kept.y if self.lowest else point.y > kept.y):
                 found[point.x] = point
         return [found[x] for x in sorted(found)]
 

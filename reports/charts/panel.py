@@ -22,10 +22,12 @@ from .style import (
     WIDTH,
     new_figure,
     points,
+    sheet,
 )
 from .text import LINE, text_width, wrapped
 
 KEY = 26
+LOWEST = 120  # pixels of axes, however flat the sheet
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,11 @@ class Panel:
 
 
 def new_panel(left: float, right: float, height: float, above: float, below: float) -> Panel:
-    """A panel whose axes are so many pixels high, with these margins."""
+    """A panel whose axes are so many pixels high, or fill the sheet, with these margins."""
+    footer = wrapped(sheet().footer, SMALL, WIDTH - 2 * EDGE, 2) if sheet().footer else []
+    below += len(footer) * SMALL * LINE + (4 if footer else 0)
+    ratio = sheet().ratio
+    height = max(WIDTH / ratio - above - below, LOWEST) if ratio else height
     total = above + height + below
     figure = new_figure(total)
     frame = Box(left, below, WIDTH - right, below + height)
@@ -78,7 +84,11 @@ def new_panel(left: float, right: float, height: float, above: float, below: flo
     axes.spines["bottom"].set_color(AXIS)
     axes.set_axisbelow(True)
     axes.tick_params(labelsize=points(SMALL + 1), labelcolor=INK, color=AXIS, length=3)
-    return Panel(figure, axes, frame, total)
+    panel = Panel(figure, axes, frame, total)
+    for n, line in enumerate(reversed(footer)):
+        spot = (EDGE, EDGE + (n + 0.5) * SMALL * LINE)
+        panel.write(spot, line, f"footer-{n}", size=SMALL, color=MUTED)
+    return panel
 
 
 def grid(axes: Axes, which: str) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,33 @@ SETTINGS = {
 }
 # The backend is global state, and of no use to figures that are drawn here.
 KEPT = {"backend", "backend_fallback", "interactive", "toolbar", "tk.window_focus"}
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What a chart is drawn for: the ratio of width to height, and a line of text below it."""
+
+    ratio: float | None = None
+    footer: str = ""
+
+
+_PAGE = Sheet()
+_SHEET: ContextVar[Sheet] = ContextVar("sheet", default=_PAGE)
+
+
+def sheet() -> Sheet:
+    """The sheet that charts are drawn for; a README's unless `on_sheet` says otherwise."""
+    return _SHEET.get()
+
+
+@contextmanager
+def on_sheet(wanted: Sheet) -> Iterator[None]:
+    """Draw charts for a slide, say, instead of a README."""
+    token = _SHEET.set(wanted)
+    try:
+        yield
+    finally:
+        _SHEET.reset(token)
 
 
 @dataclass(frozen=True)

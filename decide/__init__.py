@@ -1,0 +1,1 @@
+"""Rows to decisions: rankings, comparisons, fits. Pure functions; commands open and print."""

@@ -1,0 +1,137 @@
+"""An answer: what is said, the rows in order, those left out last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..reports.format import number, significant
+from ..reports.short import Names
+from ..reports.words import step_time, text_of, topology_short
+from .rows import Row
+
+# What every row of an answer is for a program, beside what the answer adds in front and behind.
+RUN = (
+    "where", "run", "size", "model", "system", "device", "framework", "nodes", "devices",
+    "world_size", "dp", "tp", "pp", "cp", "ep", "vpp", "mbs", "gbs", "seq_len", "zero_stage",
+    "recompute", "dtype", "layers", "hidden", "heads", "settings", "date",
+)  # fmt: skip
+MEASURED = (
+    "jobs", "step_time_s", "step_time_low", "step_time_high", "tokens_per_step", "tokens_per_s",
+    "tokens_per_s_low", "tokens_per_s_high", "tokens_per_s_per_device", "tflops", "model_tflops",
+    "memory_gb",
+)  # fmt: skip
+_MOST = 12  # places that a sentence lists
+_LONGEST = 80  # letters of settings in a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`rows` hold `columns`; people see `shown` of them, headed as the pairs say."""
+
+    said: tuple[str, ...]
+    columns: tuple[str, ...]
+    shown: tuple[tuple[str, str], ...]
+    rows: tuple[Row, ...]
+    left_out: tuple[Row, ...] = ()
+    notes: tuple[str, ...] = ()
+    cells: tuple[Row, ...] = field(default=())  # `rows` as people read them, where that differs
+
+    def for_programs(self) -> list[list[Any]]:
+        """Every row and column, rows left out last."""
+        return [[row.get(name) for name in self.columns] for row in (*self.rows, *self.left_out)]
+
+    def for_people(self) -> tuple[list[str], list[list[Any]], str]:
+        """Headings, rows without what was left out, and what all rows share, said once."""
+        rows = self.cells or self.rows
+        told = [(name, head) for name, head in self.shown if any(_says(row, name) for row in rows)]
+        common = [] if len(rows) < 2 else [(n, h) for n, h in told if _shared(rows, n)]
+        kept = [one for one in told if one not in common]
+        words = ", ".join(f"{head} {rows[0][name]}" for name, head in common)
+        return [head for _, head in kept], [[row.get(n) for n, _ in kept] for row in rows], words
+
+
+def _says(row: Row, name: str) -> bool:
+    return row.get(name) not in (None, "")
+
+
+def _shared(rows: Sequence[Row], name: str) -> bool:
+    """Whether a column of the configuration is the same in all rows."""
+    alike = name in (
+        *RUN,
+        "split",
+        "base",
+        "level",
+        "goodput",
+        "goodput_from",
+        "range_from",
+        "rank_from",
+    )
+    return alike and name != "where" and len({str(row.get(name)) for row in rows}) == 1
+
+
+def place(names: Names, row: Row) -> str:
+    """Where a row stands, as text: 002 l.155."""
+    return f"{names.short(row['uri'])} l.{row['line']}"
+
+
+def with_words(names: Names, row: Row) -> dict[str, Any]:
+    """A row with the cells that people read: where, topology, nodes, times with their digits."""
+    nodes, count = number(row["nodes"]), number(row["device_count"])
+    more = max(len(row.get("places", ())) - 1, 0)
+    return {
+        **row,
+        "where": f"{names.short(row['uri'])}:{row['line']}" + (f" +{more}" if more else ""),
+        "system": names.system(row["system"]),
+        "nodes": f"{nodes} ({count})" if nodes and count else nodes or (count and f"({count})"),
+        "split": topology_short(row) + (f"/CP{row['cp']}" if (row["cp"] or 1) > 1 else ""),
+        "step_time_s": time_words(row) + ("^" if row["time_is_marked"] else ""),
+    }
+
+
+def time_words(row: Row) -> str:
+    """A step time with its printed digits; of logs, and of several jobs, four digits."""
+    return significant(row["step_time_s"], 4) if row.get("jobs", 1) > 1 else step_time(row)
+
+
+def configuration_words(row: Row) -> str:
+    """A configuration for a sentence: 48 nodes (384 devices), DP4 x TP8 x PP12, MBS 1, GBS 2048."""
+    parts = []
+    if row["nodes"]:
+        parts.append(f"{number(row['nodes'])} {'node' if row['nodes'] == 1 else 'nodes'}")
+    if row["device_count"] and row["device_count"] != row["nodes"]:
+        inside = devices_words(row)
+        parts = [f"{parts[0]} ({inside})"] if parts else [inside]
+    split = [
+        f"{name.upper()}{row[name]}" for name in ("dp", "tp", "pp", "cp") if row[name] is not None
+    ]
+    parts += [" x ".join(split)] if split else []
+    parts += [
+        f"{name.upper()} {text_of(row[name])}" for name in ("mbs", "gbs") if row[name] is not None
+    ]
+    flags = f"{len(row['env'])} settings"
+    many = len(row["settings"] or "") > _LONGEST
+    parts += [flags if many else row["settings"]] if row["settings"] else []
+    return ", ".join(parts) or "configuration not stated"
+
+
+def devices_words(row: Row) -> str:
+    """How many devices: 1 device, 384 devices."""
+    return f"{number(row['device_count'])} {'device' if row['device_count'] == 1 else 'devices'}"
+
+
+def places(names: Names, rows: Sequence[Row]) -> str:
+    """Several places in one list, the first of too many."""
+    told = [place(names, row) for row in rows[:_MOST]]
+    more = len(rows) - len(told)
+    return ", ".join(told) + (f" and {more} more" if more else "")
+
+
+def left_out_words(names: Names, rows: Sequence[Row]) -> tuple[str, ...]:
+    """What was left out, by reason."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(names.within(str(row["left_out"])), []).append(row)
+    told = [f"{reason} ({places(names, found)})" for reason, found in groups.items()]
+    return (f"Left out: {'; '.join(told)}.",) if told else ()

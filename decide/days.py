@@ -1,0 +1,188 @@
+"""Days and device-hours to train a budget of tokens, per configuration, with what makes them vary.
+
+Days = tokens / (tokens/s) / 86,400 / goodput (D1); device-hours = days x 24 x devices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..reports.format import days_words, number, percent, range_text, significant
+from ..reports.format import tokens as as_tokens
+from ..reports.short import Names
+from .answer import (
+    MEASURED,
+    RUN,
+    Answer,
+    configuration_words,
+    left_out_words,
+    place,
+    with_words,
+)  # fmt: skip
+from .goodput import Goodput
+from .jobs import REPEATABILITY, Spread, by_configuration, spread_of
+from .rampup import RampUp, forbids, schedule, spent
+from .rows import Row, Rows
+
+SECONDS_A_DAY = 86_400
+COLUMNS = (
+    "rank", "days", "days_low", "days_high", "range_from", "goodput", "goodput_from",
+    "ramp_up_steps", "ramp_up_days", "device_hours", *RUN, *MEASURED, "left_out",
+)  # fmt: skip
+_SHOWN = (
+    ("rank", "Rank"), ("days", "Days"), ("range", "Range"), ("range_from", "Range from"),
+    ("ramp_up_days", "Ramp-up"), ("device_hours", "Device-hours"), ("size", "Model"),
+    ("system", "System"),
+    ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"),
+    ("recompute", "Recompute"), ("zero_stage", "ZeRO"), ("settings", "Settings"),
+    ("step_time_s", "Sec/it"), ("jobs", "Jobs"), ("tokens_per_s_per_device", "Tokens/s/device"),
+    ("goodput", "Goodput"), ("goodput_from", "Goodput from"), ("date", "Date"), ("where", "Where"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is trained: tokens, who said so, the goodput asked for, a ramp-up of the batch."""
+
+    tokens: int
+    words: str
+    goodput: float | None = None
+    ramp: RampUp | None = None
+
+
+def days(
+    names: Names,
+    rows: Rows,
+    plan: Plan,
+    spreads: Mapping[str, Spread],
+    measured: Mapping[str, Goodput],
+    most: int = 0,
+) -> Answer:
+    """The configurations by days, shortest first; `measured` holds goodputs by uri of a log."""
+    rows = _rampable(rows, plan.ramp)
+    found = []
+    for row in by_configuration(rows.kept):
+        share = _goodput(row, plan.goodput, measured)
+        found.append(_with_days(row, plan, share, spread_of(row, spreads)))
+    found.sort(key=lambda row: (row["days"], row["uri"], row["line"]))
+    found = [{**row, "rank": rank} for rank, row in enumerate(found, 1)]
+    said = (*_leader(names, found), f"For {as_tokens(plan.tokens)} tokens ({plan.words}).")
+    said += (*_ramp_words(found, plan.ramp), *_said(found, plan.ramp))
+    cells = tuple(_cells(names, row) for row in (found[:most] if most else found))
+    more = (f"{len(found) - most} more: --all.",) if most and len(found) > most else ()
+    notes = (*more, *left_out_words(names, rows.left_out))
+    return Answer(said, COLUMNS, _SHOWN, tuple(found), rows.left_out, notes, cells)
+
+
+def _rampable(rows: Rows, ramp: RampUp | None) -> Rows:
+    """The rows whose batch can ramp up so; the others are left out, and say why."""
+    if ramp is None:
+        return rows
+    judged = [(row, forbids(row, ramp)) for row in rows.kept]
+    left = tuple({**row, "left_out": why} for row, why in judged if why)
+    return Rows(tuple(row for row, why in judged if not why), (*rows.left_out, *left))
+
+
+def _goodput(row: Row, asked: float | None, measured: Mapping[str, Goodput]) -> Goodput:
+    """As asked, else the middle of what the logs of the configuration tell, else 1."""
+    if asked is not None:
+        return Goodput(asked, "--goodput")
+    uris = dict.fromkeys(place.rpartition(":")[0] for place in row["places"])
+    known = sorted((measured[uri] for uri in uris if uri in measured), key=lambda one: one.share)
+    return known[(len(known) - 1) // 2] if known else Goodput(1.0, "assumed")
+
+
+def _with_days(row: Row, plan: Plan, goodput: Goodput, known: Spread | None) -> dict[str, Any]:
+    extra, tokens, steps = 0.0, float(plan.tokens), 0.0
+    if plan.ramp:
+        steps, extra = spent(row, plan.ramp)
+        tokens = max(tokens - plan.ramp.samples * row["seq_len"], 0)
+    low, high, source = _rates(row, known)
+    rate = float(row["tokens_per_s"])
+
+    def lasting(speed: float) -> float:  # a slower step is slower in the ramp-up too
+        return (tokens / speed + extra * rate / speed) / SECONDS_A_DAY / goodput.share
+
+    value = lasting(rate)
+    return {
+        **row,
+        "days": value,
+        "days_low": lasting(high) if high else None,
+        "days_high": lasting(low) if low else None,
+        "range_from": source,
+        "ramp_up_steps": round(steps) if plan.ramp else None,
+        "ramp_up_days": extra / SECONDS_A_DAY / goodput.share if plan.ramp else None,
+        "goodput": goodput.share,
+        "goodput_from": goodput.known,
+        "device_hours": value * 24 * row["device_count"] if row["device_count"] else None,
+    }
+
+
+def _rates(row: Row, known: Spread | None) -> tuple[float | None, float | None, str]:
+    """The range of tokens/s, and what it comes from: jobs, else repeats elsewhere, else digits."""
+    low, high = row["tokens_per_s_low"], row["tokens_per_s_high"]
+    if row["basis"] == "fit":
+        return low, high, row["range_from"]
+    if row["jobs"] > 1:
+        return low, high, f"{row['jobs']} jobs"
+    if known is None or not known.deviation:
+        told = "printed digits" if row["basis"] == "cell" else "intervals of the log"
+        return low, high, told
+    about = 1 + REPEATABILITY / 2**0.5 * known.deviation
+    rate = row["tokens_per_s"]
+    lowest, highest = min(low or rate, rate / about), max(high or rate, rate * about)
+    return lowest, highest, f"repeats (±{percent(about - 1, 1)})"
+
+
+def _leader(names: Names, found: Sequence[Row]) -> tuple[str, ...]:
+    if not found:
+        return ("No run here has a usable time, so there are no days to tell.",)
+    row = found[0]
+    span = range_text(row["days_low"], row["days_high"], "days")
+    return (
+        f"Shortest: {days_words(row['days'])} ({span}; {row['range_from']}) on"
+        f" {configuration_words(row)} ({place(names, row)}).",
+    )
+
+
+def _ramp_words(found: Sequence[Row], ramp: RampUp | None) -> tuple[str, ...]:
+    if ramp is None or not found:
+        return ()
+    first = found[0]
+    return (
+        f"Ramp-up from {ramp.start} by {ramp.increment} over {number(ramp.samples)} samples:"
+        f" {number(first['ramp_up_steps'])} steps, {days_words(first['ramp_up_days'])} of it; every"
+        f" batch must be a multiple of MBS x DP. {schedule(first, ramp)}",
+    )
+
+
+def _said(found: Sequence[Row], ramp: RampUp | None) -> tuple[str, ...]:
+    told = []
+    if any(row["goodput_from"] == "assumed" for row in found):
+        without = "evaluation" if ramp else "ramp-up, evaluation"
+        told.append(
+            f"Goodput 1.00 is assumed, not measured: no {without}, saving or restarts;"
+            " --goodput 0.9 adds 11%."
+        )
+    if any(row["basis"] == "fit" for row in found):
+        told.append(
+            "Nobody measured these sizes: rates come from fits, ranges are those of a new"
+            " measurement, and a network's next level can break any fit."
+        )
+    if len({row["size"] for row in found}) > 1:
+        told.append("Days of different models are not rivals: --model LABEL.")
+    return tuple(told)
+
+
+def _cells(names: Names, row: Row) -> dict[str, Any]:
+    return {
+        **with_words(names, row),
+        "days": significant(row["days"], 3),
+        "range": range_text(row["days_low"], row["days_high"], "days"),
+        "device_hours": significant(row["device_hours"], 3),
+        "ramp_up_days": significant(row["ramp_up_days"], 3),
+        "jobs": row["jobs"] if row["jobs"] > 1 else None,
+        "goodput": f"{row['goodput']:.2f}",
+    }

@@ -1,0 +1,71 @@
+"""Runs at sizes that nobody measured, by a fitted law, with the interval of the fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..reports.format import number
+from .rows import Row, Rows
+from .scaling import Group, groups
+
+
+def at_nodes(rows: Sequence[Row], nodes: int) -> Rows:
+    """One run of so many nodes for each scaling group with a fit, and those that cannot be.
+
+    Its tokens/s are the law's, their range the 95% interval of a new measurement.
+    """
+    kept: list[Row] = []
+    left: list[Row] = []
+    for group in groups(rows)[0]:
+        if group.unit != "nodes" or any(point.x == nodes for point in group.points):
+            continue
+        made = _made(group, nodes)
+        (left if made["left_out"] else kept).append(made)
+    return Rows(tuple(kept), tuple(left))
+
+
+def _made(group: Group, nodes: int) -> dict[str, Any]:
+    nearest = min(group.points, key=lambda point: abs(point.x - nodes))
+    row = nearest.rows[0]
+    law, first_fitted = group.law()
+    base = group.points[first_fitted]
+    grown = nodes / nearest.x
+    made: dict[str, Any] = {**row, "nodes": nodes, "jobs": 0, "basis": "fit", "left_out": None}
+    for name in ("devices", "world_size", "device_count", "dp"):
+        made[name] = _scaled(row[name], grown)
+    if group.kind == "weak":
+        made["gbs"], made["tokens_per_step"] = (
+            _scaled(row[name], grown) for name in ("gbs", "tokens_per_step")
+        )
+    made["left_out"] = _impossible(made)
+    if law is None or made["left_out"]:
+        return {**made, "left_out": made["left_out"] or f"{len(group.points)} sizes: no fit"}
+    per_node = base.rate / base.x
+    low, high = law.predicted(nodes / base.x)
+    rate = per_node * nodes * law.efficiency(nodes / base.x)
+    made["tokens_per_s"] = rate
+    made["tokens_per_s_low"] = per_node * nodes * low
+    made["tokens_per_s_high"] = per_node * nodes * high
+    made["step_time_s"] = made["tokens_per_step"] / rate if made["tokens_per_step"] else None
+    made["step_time_low"] = made["step_time_high"] = made["tflops"] = made["model_tflops"] = None
+    made["tokens_per_s_per_device"] = rate / made["device_count"] if made["device_count"] else None
+    first, last = number(base.x), number(group.points[-1].x)
+    made["range_from"] = f"{law.law} fit of {law.points} sizes, {first} to {last} nodes"
+    return made
+
+
+def _scaled(value: int | None, by: float) -> int | None:
+    """A count grown; None where that is no whole number."""
+    if value is None or (value * by) != int(value * by):
+        return None
+    return int(value * by)
+
+
+def _impossible(row: Row) -> str | None:
+    """Why a run of this size cannot be, if the batch does not divide."""
+    if row["dp"] is None or row["gbs"] is None:
+        return "DP or GBS would be no whole number at this size"
+    if row["mbs"] and row["gbs"] % (row["mbs"] * row["dp"]):
+        return f"GBS {row['gbs']} is no multiple of MBS x DP = {row['mbs']} x {row['dp']}"
+    return None

@@ -1,0 +1,32 @@
+"""Goodput: the share of a job's time that trained, where a log's clock tells it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.resources import files
+
+from ..schema.warehouse import Warehouse
+
+LEAST_S, LEAST_STEPS = 600.0, 20  # of a log: a shorter one is mostly start-up
+
+
+@dataclass(frozen=True, slots=True)
+class Goodput:
+    """The share of the time that trains, and how it is known."""
+
+    share: float
+    known: str
+
+
+def measured(warehouse: Warehouse) -> dict[str, Goodput]:
+    """The goodput of each log, by uri, whose lines bear times over LEAST_S and LEAST_STEPS."""
+    query = (files(__package__ or "bench.decide") / "goodput.sql").read_text("utf-8")
+    found: dict[str, Goodput] = {}
+    for uri, steps, trained, spent, restarts, saves, evaluations in warehouse.rows(query):
+        if spent is None or spent < LEAST_S or steps < LEAST_STEPS or not 0 < trained <= spent:
+            continue
+        counts = ((restarts, "restart"), (saves, "save"), (evaluations, "evaluation"))
+        what = [f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts if n]
+        told = f"measured in {spent / 3600:.2g} h" + (f" ({', '.join(what)})" if what else "")
+        found[uri] = Goodput(trained / spent, told)
+    return found

@@ -1,0 +1,148 @@
+"""Jobs of one configuration as one row: the job is the unit of replication, and its median counts.
+
+The intervals of a log do not replicate a run: what varies between jobs (nodes, neighbours on the
+network, the day) is the same for all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from .rows import Row, configuration
+
+# Two single results differ by less in 95 of 100 cases: the repeatability limit of ISO 5725-6.
+REPEATABILITY = 1.96 * math.sqrt(2)
+_MEASURED = (
+    "step_time_s", "tokens_per_s", "tokens_per_s_per_device", "tflops", "model_tflops", "memory_gb",
+)  # fmt: skip
+_RANGES = {
+    "step_time_s": ("step_time_low", "step_time_high"),
+    "tokens_per_s": ("tokens_per_s_low", "tokens_per_s_high"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How much jobs of one configuration vary: the standard deviation of ln(time per token).
+
+    `freedom`: degrees of freedom; `places`: the runs that it comes from.
+    """
+
+    deviation: float
+    freedom: int
+    places: tuple[str, ...]
+    scope: str
+
+    @property
+    def limit(self) -> float:
+        """The largest difference, as a share, that two jobs of one configuration usually show."""
+        return math.expm1(REPEATABILITY * self.deviation)
+
+
+def identity(row: Row) -> tuple[Hashable, ...]:
+    """Equal for runs of one configuration, with the same versions and arguments in their logs.
+
+    Rows of a table that bear other dates stand apart.
+    """
+    dated = (row["uri"], row["date"]) if row["origin"] == "row" else ()
+    more = (*sorted(row["versions"].items()), *sorted(row["arguments"].items()))
+    stated = sorted((name, str(value)) for name, value in configuration(row).items())
+    return (*stated, *more, *dated)
+
+
+def alike_but_stated(rows: Iterable[Row]) -> int:
+    """How many configurations of logs differ from another in versions or arguments alone."""
+    seen: dict[Hashable, int] = {}
+    for row in rows:
+        if row["origin"] == "log":
+            key = tuple(sorted((name, str(value)) for name, value in configuration(row).items()))
+            seen[key] = seen.get(key, 0) + 1
+    return sum(count for count in seen.values() if count > 1)
+
+
+def jobs(rows: Iterable[Row]) -> list[list[Row]]:
+    """Runs by job: a row of a table is one, the segments of a log are one."""
+    found: dict[Hashable, list[Row]] = {}
+    for row in rows:
+        key = row["run"] if row["origin"] == "row" else (row["uri"], tuple(row["job_ids"] or ()))
+        found.setdefault(key, []).append(row)
+    return list(found.values())
+
+
+def by_configuration(rows: Iterable[Row]) -> list[Row]:
+    """One row a configuration: medians over its jobs, `jobs`, `places` and the range."""
+    groups: dict[Hashable, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(identity(row), []).append(row)
+    return [_combined(jobs(group)) for group in groups.values()]
+
+
+def per_job(rows: Iterable[Row], name: str) -> list[float]:
+    """The median of a column for each job that has it."""
+    found = ([row[name] for row in job if row[name] is not None] for job in jobs(rows))
+    return [median(values) for values in found if values]
+
+
+def spreads(rows: Sequence[Row]) -> dict[str, Spread]:
+    """The spread between jobs by document, and by system and model where documents have none."""
+    timed = [row for row in rows if row["pace"]]
+    found: dict[str, Spread] = {}
+    for scope in ("uri", "system"):
+        sets: dict[str, list[Row]] = {}
+        for row in timed:
+            if scope == "system" or row["origin"] == "row":
+                sets.setdefault(scope_name(row, scope), []).append(row)
+        for name, members in sets.items():
+            if (one := pooled([members], name)) is not None:
+                found[name] = one
+    return found
+
+
+def spread_of(row: Row, known: Mapping[str, Spread]) -> Spread | None:
+    """The spread known for a run: that of its document, else of its system and model."""
+    names = (scope_name(row, scope) for scope in ("uri", "system"))
+    return next((known[name] for name in names if name in known), None)
+
+
+def scope_name(row: Row, scope: str) -> str:
+    """What a spread is known for, as a text."""
+    return str(row["uri"]) if scope == "uri" else f"{row['size'] or 'model'} on {row['machine']}"
+
+
+def pooled(sets: Sequence[Sequence[Row]], scope: str) -> Spread | None:
+    """The spread over the configurations that several jobs ran; None where none was repeated.
+
+    Runs of different sets are not jobs of one configuration, whatever they state.
+    """
+    groups: dict[Hashable, list[Row]] = {}
+    for at, rows in enumerate(sets):
+        for row in rows:
+            groups.setdefault((at, identity(row)), []).append(row)
+    squares, freedom = 0.0, 0
+    places: list[str] = []
+    for group in groups.values():
+        logs = [math.log(pace) for pace in per_job(group, "pace")]
+        if len(logs) > 1:
+            mean = sum(logs) / len(logs)
+            squares += sum((one - mean) ** 2 for one in logs)
+            freedom += len(logs) - 1
+            places += [row["where"] for row in group]
+    return Spread(math.sqrt(squares / freedom), freedom, tuple(places), scope) if freedom else None
+
+
+def _combined(group: Sequence[Sequence[Row]]) -> Row:
+    rows = [row for job in group for row in job]
+    made: dict[str, Any] = {**rows[0], "jobs": len(group)}
+    made["places"] = [row["where"] for row in rows]
+    if len(rows) > 1:
+        for name in _MEASURED:
+            values = per_job(rows, name)
+            made[name] = median(values) if values else None
+        for name, (low, high) in _RANGES.items():
+            ends = per_job(rows, name) if len(group) > 1 else []
+            made[low], made[high] = (min(ends), max(ends)) if ends else (made[low], made[high])
+    return made

@@ -1,0 +1,195 @@
+"""Configurations next to the best that fulfil all arithmetic and that nobody has run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..audit.book import Row as Printed
+from ..audit.load import load
+from ..audit.memory import predicted, usual
+from ..reports.format import number, percent, significant
+from ..reports.short import Names
+from ..schema.warehouse import Warehouse
+from .answer import RUN, Answer, configuration_words, place, with_words
+from .rows import Row
+from .scaling import bubble
+
+COLUMNS = (
+    "rank", "changes", *RUN, "tokens_per_step", "memory_gb_predicted", "memory_gb_device", "bubble",
+    "fits_tiles", "left_out",
+)  # fmt: skip
+_SHOWN = (
+    ("rank", "#"), ("changes", "Against the best"), ("nodes", "Nodes (devices)"),
+    ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"), ("memory_text", "GB, predicted"),
+    ("bubble_text", "Bubble"), ("left_out", "Why not"),
+)  # fmt: skip
+_SIZES = ("dp", "tp", "pp", "mbs")
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What the plain model of memory says of a run, and how far printed memory is above it."""
+
+    row: Printed
+    ratio: float | None
+
+    def of(self, made: Row) -> float | None:
+        """The memory of a neighbour in GB, at the ratio that the document's other rows have."""
+        need = predicted(replace(self.row, **{name: made[name] for name in _SIZES}))
+        return need * self.ratio if need and self.ratio else need
+
+
+def memory_of(warehouse: Warehouse, run: str) -> Memory | None:
+    """The memory model at a run of a table; None for others."""
+    rows = [row for document in load(warehouse).documents for row in document.rows]
+    found = next((row for row in rows if row.run_id == run), None)
+    if found is None:
+        return None
+    return Memory(found, usual([row for row in rows if row.uri == found.uri]))
+
+
+def neighbours(
+    names: Names,
+    best: Row,
+    tried: Sequence[Row],
+    memory: Memory | None,
+    allowed: Callable[[Row], bool] = lambda row: True,
+) -> Answer:
+    """Runs one step from the best, as a plan: a factor of 2 in the micro batch, or moved between
+    DP, TP and PP. `tried` are all runs there are; `allowed` holds the user's own constraints."""
+    known = {_key(row) for row in tried}
+    kept: list[dict[str, Any]] = []
+    left: list[dict[str, Any]] = []
+    for made in _steps(best):
+        row = {**best, **made, "changes": _changes(best, made), "places": ()}
+        need = memory.of(row) if memory else None
+        room = _room(best)
+        row |= {"memory_gb_predicted": need, "memory_gb_device": room, "bubble": bubble(row)}
+        row["fits_tiles"] = _tiles(row)
+        if _key(row) in known:
+            continue
+        row["left_out"] = _why_not(row) or (None if allowed(row) else "outside of --where")
+        (left if row["left_out"] else kept).append(row)
+    rows = [{**row, "rank": at} for at, row in enumerate(kept, 1)]
+    said = (
+        f"Next to the best, {configuration_words(best)} ({place(names, best)}): {len(rows)}"
+        f" configurations fulfil all arithmetic and were never run.",
+        *_memory_words(memory),
+    )
+    cells = tuple(_cells(names, row) for row in rows)
+    notes = tuple(f"Not {row['changes']}: {row['left_out']}." for row in left)
+    return Answer(said, COLUMNS, _SHOWN, tuple(rows), tuple(left), notes, cells)
+
+
+def as_plan(answer: Answer) -> str:
+    """The plan as TOML: one product a configuration, named as in the warehouse."""
+    import tomlkit
+
+    plan = tomlkit.document()
+    plan.add(tomlkit.comment(answer.said[0]))
+    plan["name"] = "neighbours"
+    matrix = tomlkit.aot()
+    names = ("layers", "hidden", "heads", "seq_len", "nodes", "dp", "tp", "pp", "mbs", "gbs")
+    for row in answer.rows:
+        one = tomlkit.table()
+        for name in (*names, "zero_stage", "recompute"):
+            if row[name] is not None and row[name] != "selective":
+                one[name] = row[name]
+        env = {name: said for name, said in row["env"].items() if name.isupper()}
+        if env:
+            one["env"] = {name: "" if said == "none" else said for name, said in env.items()}
+        matrix.append(one)
+    plan["matrix"] = matrix
+    return tomlkit.dumps(plan)
+
+
+def _steps(best: Row) -> Iterator[dict[str, int]]:
+    """One factor of 2 at a time; the product of DP, TP and PP stays the number of processes."""
+    sizes = {name: best[name] for name in _SIZES}
+    if None in sizes.values():
+        return
+    for mbs in (sizes["mbs"] * 2, sizes["mbs"] // 2 if sizes["mbs"] % 2 == 0 else 0):
+        if mbs:
+            yield {**sizes, "mbs": mbs}
+    for more in ("dp", "tp", "pp"):
+        for less in ("dp", "tp", "pp"):
+            if more != less and sizes[less] % 2 == 0:
+                moved = {**sizes, more: sizes[more] * 2, less: sizes[less] // 2}
+                yield moved
+                if moved["mbs"] % 2 == 0:
+                    yield {**moved, "mbs": moved["mbs"] // 2}
+                yield {**moved, "mbs": moved["mbs"] * 2}
+
+
+def _why_not(row: Row) -> str | None:
+    """The first rule of arithmetic that a configuration breaks."""
+    tp, pp, dp, mbs = row["tp"], row["pp"], row["dp"], row["mbs"]
+    heads, hidden, layers = row["heads"], row["hidden"], row["layers"]
+    per_node = row["device_count"] / row["nodes"] if row["nodes"] and row["device_count"] else None
+    need, room = row["memory_gb_predicted"], row["memory_gb_device"]
+    rules = (
+        (heads and heads % tp, f"{heads} heads do not divide by TP {tp}"),
+        (hidden and hidden % tp, f"hidden size {hidden} does not divide by TP {tp}"),
+        (
+            layers and pp > 1 and layers % pp and (layers + 2) % pp,
+            f"{layers} layers do not divide by PP {pp}, nor {(layers or 0) + 2} with the embedding",
+        ),
+        (row["gbs"] and row["gbs"] % (mbs * dp), f"GBS {row['gbs']} % (MBS {mbs} x DP {dp}) > 0"),
+        (per_node and tp > per_node, f"TP {tp} would leave the node of {number(per_node)} devices"),
+        (
+            heads and not heads % tp and (heads // tp * mbs) % 4,
+            f"the fused softmax needs (heads / TP) x MBS = {(heads or 0) // tp * mbs} % 4 = 0",
+        ),
+        (need and room and need > room, f"{number(need, 0)} GB predicted, {number(room)} GB there"),
+    )
+    return next((why for broken, why in rules if broken), None)
+
+
+def _tiles(row: Row) -> bool | None:
+    """Whether the matrix products of a layer fill tiles: hidden % 128, hidden / TP and head % 8."""
+    hidden, heads = row["hidden"], row["heads"]
+    if not hidden:
+        return None
+    head = hidden // heads if heads else 8
+    return not (hidden % 128 or hidden % row["tp"] or (hidden // row["tp"]) % 8 or head % 8)
+
+
+def _room(row: Row) -> float | None:
+    """The memory of a device in GB, as its name says: A100-80GB."""
+    found = re.search(r"(\d+)\s?(GB|GiB|G)\b", row["device"] or "")
+    return float(found[1]) if found else None
+
+
+def _key(row: Row) -> tuple[Any, ...]:
+    """Equal for runs of one model and arrangement, whatever became of them."""
+    shape = (row["layers"], row["hidden"], row["heads"])
+    return (
+        *(shape if None not in shape else (row["size"],)), row["world_size"], row["gbs"],
+        row["zero_stage"], row["recompute"], *(row[name] for name in _SIZES),
+    )  # fmt: skip
+
+
+def _changes(best: Row, made: Mapping[str, int]) -> str:
+    return ", ".join(
+        f"{name.upper()} {best[name]} → {made[name]}" for name in _SIZES if best[name] != made[name]
+    )
+
+
+def _memory_words(memory: Memory | None) -> Collection[str]:
+    if memory is None or memory.ratio is None:
+        return ()
+    return (
+        f"Memory: states, activations and logits by a plain model, times {memory.ratio:.2f}, what"
+        " this document's rows print above it (median).",
+    )
+
+
+def _cells(names: Names, row: Row) -> dict[str, Any]:
+    return {
+        **with_words(names, {**row, "tflops": None}),
+        "memory_text": significant(row["memory_gb_predicted"], 2),
+        "bubble_text": percent(row["bubble"], 1),
+    }

@@ -1,0 +1,89 @@
+"""Batch-size ramp-up: its steps and time, and what the batch has to be a multiple of.
+
+As Megatron's `--rampup-batch-size START INCREMENT SAMPLES`: SAMPLES are shared evenly by the stages
+below the whole batch, each INCREMENT larger than the one before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..reports.format import number
+from ..schema.errors import BenchError
+from .rows import Row
+
+
+@dataclass(frozen=True, slots=True)
+class RampUp:
+    """The first batch, what each stage adds, both in sequences, and the samples of all stages."""
+
+    start: int
+    increment: int
+    samples: int
+
+    def stages(self, whole: int) -> list[int]:
+        """The batches below the whole one."""
+        return list(range(self.start, whole, self.increment))
+
+
+def parse_ramp_up(text: str) -> RampUp:
+    """`32,32,1953125`, in the order of Megatron; raises BenchError for anything else."""
+    found = re.fullmatch(r"\s*(\d{1,9})[\s,]+(\d{1,9})[\s,]+(\d{1,15})\s*", text)
+    if not found or not all(map(int, found.groups())):
+        raise BenchError(
+            f"{text!r} is no ramp-up", why="it is START,INCREMENT,SAMPLES, all above zero",
+            hint="--ramp-up 32,32,1953125",
+        )  # fmt: skip
+    return RampUp(*map(int, found.groups()))
+
+
+def forbids(row: Row, ramp: RampUp) -> str | None:
+    """Why a configuration cannot ramp up so, if it cannot."""
+    mbs, dp, gbs = row["mbs"], row["dp"], row["gbs"]
+    if not (mbs and dp and gbs and row["seq_len"] and row["step_time_s"]):
+        return "ramp-up: MBS, DP, GBS, sequence length or step time is not stated"
+    for name, batch in (("start", ramp.start), ("increment", ramp.increment)):
+        if batch % (mbs * dp):
+            return f"ramp-up: {name} {batch} is no multiple of MBS x DP = {mbs} x {dp}"
+    if gbs <= ramp.start or (gbs - ramp.start) % ramp.increment:
+        return f"ramp-up: steps of {ramp.increment} from {ramp.start} do not meet GBS {gbs}"
+    return None
+
+
+def spent(row: Row, ramp: RampUp) -> tuple[float, float]:
+    """Steps and seconds of the ramp-up.
+
+    A step of a smaller batch takes (m + (p - 1) / v) slots, m micro-batches of p stages in v chunks
+    (arXiv 2104.04473 section 2.2).
+    """
+    wait = ((row["pp"] or 1) - 1) / (row["vpp"] or 1)
+    one = row["mbs"] * row["dp"]
+    stages = ramp.stages(row["gbs"])
+    steps = [ramp.samples / len(stages) / batch for batch in stages]
+    whole = row["gbs"] / one + wait
+    times = [row["step_time_s"] * (batch / one + wait) / whole for batch in stages]
+    return sum(steps), sum(n * time for n, time in zip(steps, times, strict=True))
+
+
+def schedule(row: Row, ramp: RampUp) -> str:
+    """How many replicas, devices and nodes each doubling of the batch can feed, in words."""
+    replica = (row["tp"] or 1) * (row["pp"] or 1) * (row["cp"] or 1)
+    per_node = row["device_count"] / row["nodes"] if row["nodes"] and row["device_count"] else None
+    told = [_feeds(batch, row["mbs"], replica, per_node) for batch in _doublings(ramp, row["gbs"])]
+    return f"At MBS {row['mbs']} a batch feeds at most: {'; '.join(told)}."
+
+
+def _doublings(ramp: RampUp, whole: int) -> Iterator[int]:
+    batch = ramp.start
+    while batch < whole:
+        yield batch
+        batch *= 2
+    yield whole
+
+
+def _feeds(batch: int, mbs: int, replica: int, per_node: float | None) -> str:
+    devices = batch // mbs * replica
+    nodes = f", {number(max(devices / per_node, 1), 0)} nodes" if per_node else ""
+    return f"{batch}: DP {batch // mbs} ({number(devices)} devices{nodes})"

@@ -1,0 +1,152 @@
+"""Runs as rows for a decision: which count, which are left out and why, what configures them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..audit.run import audit
+from ..ingest.environment import states
+from ..schema.warehouse import Warehouse
+
+Row = Mapping[str, Any]
+# What a configuration is, as columns; environment flags are compared one by one beside them.
+CONFIGURATION = (
+    "size", "model", "system", "framework", "nodes", "devices", "world_size", "dp", "tp", "pp",
+    "cp", "ep", "vpp", "mbs", "gbs", "seq_len", "zero_stage", "sequence_parallel", "recompute",
+    "procs_per_node", "dtype", "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "experts",
+)  # fmt: skip
+NOT_STATED = "device not stated"
+_COPY_OF = re.compile(r"same configuration and digits as (\S.*?:\d+)(?:;|$)")
+_GB = {"GB": 1.0, "MB": 1e-3, "GiB": 1.073741824, "MiB": 1.048576e-3}
+_QUERY = """SELECT * EXCLUDE (source_id, segment), run_id AS run, uri || ':' || line AS "where",
+                coalesce(devices, world_size) AS device_count
+            FROM selected ORDER BY uri, line, run_id"""
+_FLAGS = "SELECT run_id, name, value, kind FROM env_flags ORDER BY run_id, name"
+_FACTS = """SELECT DISTINCT run_id, field, value FROM facts
+            WHERE scope <> 'heading' AND value IS NOT NULL AND value NOT LIKE '%object at 0x%'
+              AND run_id IN (SELECT run_id FROM selected WHERE origin = 'log')
+            ORDER BY run_id, field, value"""
+_VERSION = re.compile(r"\w+_(version|commit)")
+# Arguments that name a place, a job or the length of a training, and say nothing of its speed.
+_ASIDE = re.compile(
+    r"(?:.*_)?(?:dir|paths?|file|folder|names?|seed|port|addr|hosts?|save|load|log|logging|date|time"
+    r"|id|ranks?|iters|iterations|samples|tokens|interval|exit|entity|project|prefix"
+    r"|monitor)(?:_.*)?"
+    r"|(?:lr|min_lr|train|consumed|eval|wandb|tensorboard)(?:_.*)?|\W.*|.* .*",
+    re.I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Runs that may be ranked and compared, and the others, each with `left_out`."""
+
+    kept: tuple[Row, ...]
+    left_out: tuple[Row, ...]
+
+
+def load(warehouse: Warehouse) -> list[Row]:
+    """The runs of the temporary table `selected`, each with its flags, versions, hosts, machine.
+
+    What names a job or its nodes tells no configuration. `pace`: seconds a token, else a step.
+    """
+    env: dict[str, dict[str, str]] = {}
+    hosts: dict[str, str] = {}
+    versions: dict[str, dict[str, str]] = {}
+    arguments: dict[str, dict[str, str]] = {}
+    for run, name, value, kind in warehouse.rows(_FLAGS):
+        said = "none" if value is None else "set" if kind == "launcher" and not value else value
+        if states(name) == "hosts":
+            hosts[run] = str(said)
+        elif states(name) is None:
+            env.setdefault(run, {})[name] = str(said)
+    for run, field, value in warehouse.rows(_FACTS):
+        if _VERSION.fullmatch(field):
+            versions.setdefault(run, {})[field] = str(value)
+        elif not _ASIDE.fullmatch(field):
+            # Lines of several processes run into each other: True.......
+            arguments.setdefault(run, {})[field] = str(value).rstrip(".")
+    return [
+        {
+            **row,
+            "env": env.get(row["run"], {}),
+            "hosts": hosts.get(row["run"]),
+            "versions": versions.get(row["run"], {}),
+            "arguments": arguments.get(row["run"], {}),
+            "memory_gb": gigabytes(row),
+            "machine": row["device"] or (row["uri"] if row["origin"] == "row" else NOT_STATED),
+            "pace": 1 / row["tokens_per_s"] if row["tokens_per_s"] else row["step_time_s"],
+        }
+        for row in warehouse.dicts(_QUERY)
+    ]
+
+
+def doubts(warehouse: Warehouse) -> dict[str, str]:
+    """What the audit says against runs: an error by run id. Of a row printed twice, the copy."""
+    found: dict[str, str] = {}
+    for finding in audit(warehouse):
+        if finding.severity != "error" or finding.closed:
+            continue
+        cells = finding.cells[1:] if finding.rules == ("R6",) else finding.cells
+        for cell in cells:
+            if cell.run_id is not None:
+                found.setdefault(cell.run_id, f"doubted ({finding.rule}): {finding.message}")
+    return found
+
+
+def sorted_out(rows: Sequence[Row], doubted: Mapping[str, str], need: str) -> Rows:
+    """The rows whose column `need` counts, and the others with the reason."""
+    here = {row["where"] for row in rows}
+    kept: list[Row] = []
+    left: list[Row] = []
+    for row in rows:
+        reason = _reason(row, doubted, need, here)
+        (left if reason else kept).append({**row, "left_out": reason})
+    return Rows(tuple(kept), tuple(left))
+
+
+def configuration(row: Row) -> dict[str, Any]:
+    """What tells one configuration from another: columns, then `env NAME` for each flag.
+
+    A model is its shape; its label counts where no shape is stated. Logs that state no device are
+    taken to be of one machine, tables that state none of one a document.
+    """
+    flags = {f"env {name}": value for name, value in row["env"].items()}
+    shaped = row["layers"] is not None and row["hidden"] is not None
+    label = {"size": None, "model": None} if shaped else {}
+    return {name: row[name] for name in CONFIGURATION} | label | {"system": row["machine"]} | flags
+
+
+def gigabytes(row: Row) -> float | None:
+    """The printed memory in GB."""
+    scale = _GB.get(row["memory_unit"] or "")
+    return None if row["memory"] is None or scale is None else row["memory"] * scale
+
+
+def _reason(row: Row, doubted: Mapping[str, str], need: str, here: set[str]) -> str | None:
+    """Why a row does not count: what happened to the run, what is wrong with it, what it lacks."""
+    if row["kind"] != "measured":
+        return f"{row['kind']}, not measured"
+    if row["origin"] == "quote":
+        return "a log line quoted in a document"
+    if row["status"] not in ("ok", "running") and not row["usable"]:
+        told = row["status_reason"]
+        plain = row["status"].replace("_", " ")
+        return plain if not told or told.casefold() == plain else f"{plain}: {told}"
+    if row["run"] in doubted:
+        return doubted[row["run"]]
+    if row["left_out"] and (reason := _damage(row, here)):
+        return reason
+    return None if row[need] is not None else f"no {need} is known"
+
+
+def _damage(row: Row, here: set[str]) -> str | None:
+    """What the warehouse says against a row; a copy counts where the first one is not asked for."""
+    detail = row["left_out_detail"] or ""
+    if row["left_out"] != "copy":
+        return f"{row['left_out']}: {detail}"
+    original = _COPY_OF.search(detail)
+    return f"copy of {original[1]}" if original and original[1] in here else None

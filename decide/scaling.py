@@ -1,0 +1,248 @@
+"""Scaling: runs that differ in devices alone, their efficiency, fits, and the pipeline's bubble."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from ..reports.format import number, percent, significant
+from ..reports.short import Names
+from .answer import (
+    MEASURED,
+    RUN,
+    Answer,
+    left_out_words,
+    place,
+    with_words,
+)
+from .fits import Fit, fits
+from .rows import Row, configuration
+
+_FREE = ("nodes", "devices", "world_size", "dp")  # what may differ beside the batch
+COLUMNS = (
+    "group", "scaling", "base_devices", "efficiency", "efficiency_low", "efficiency_high",
+    "efficiency_fit", "bubble", "efficiency_without_bubble", "law", "alpha", "alpha_low",
+    "alpha_high", "beta", "beta_low", "beta_high", "rms_error", "worst_error", *RUN, *MEASURED,
+    "left_out",
+)  # fmt: skip
+_SHOWN = (
+    ("group", "Group"), ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"),
+    ("gbs", "GBS"), ("step_time_s", "Sec/it"), ("tokens_per_s", "Tokens/s"),
+    ("efficiency_text", "Efficiency"), ("range", "Range"), ("fit_text", "Fit"),
+    ("bubble_text", "Bubble"), ("without_text", "Without bubble"), ("where", "Where"),
+)  # fmt: skip
+_MISSES = 0.10  # a fit that misses a point by more is tried again without its base
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The runs of one size: `x` nodes (or devices), tokens/s of the job, their range."""
+
+    x: float
+    rate: float
+    low: float | None
+    high: float | None
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Runs that differ in size alone: strong (one batch) or weak (one batch a device) scaling."""
+
+    kind: str
+    unit: str  # nodes or device_count
+    points: tuple[Point, ...]
+
+    @property
+    def base(self) -> Point:
+        return self.points[0]
+
+    def efficiency(self, point: Point) -> float:
+        """The rate per device against that of the base point."""
+        return point.rate / point.x / (self.base.rate / self.base.x)
+
+    def fits(self, first: int = 0) -> list[Fit]:
+        """The laws fitted to the points from `first` on, which is their base."""
+        points = self.points[first:]
+        per_unit = [one.rate / one.x for one in points]
+        shares = [one / per_unit[0] for one in per_unit]
+        return fits([one.x / points[0].x for one in points], shares)
+
+    def law(self) -> tuple[Fit | None, int]:
+        """The richest law that fits, and the point that is its base: the first, or the second
+        where the fit misses a point by far and is twice as good without the first."""
+        laws = self.fits()
+        if not laws or laws[-1].worst <= _MISSES or len(self.points) < 5:
+            return (laws[-1] if laws else None), 0
+        again = self.fits(1)[-1]
+        return (again, 1) if again.rms <= laws[-1].rms / 2 else (laws[-1], 0)
+
+
+def groups(rows: Sequence[Row]) -> tuple[list[Group], list[Row]]:
+    """Strong and weak scaling groups of two sizes or more, and the rows that are in none."""
+    unit = "nodes" if all(row["nodes"] for row in rows) else "device_count"
+    found: list[Group] = []
+    used: set[int] = set()
+    for kind in ("strong", "weak"):
+        sets: dict[Hashable, list[Row]] = {}
+        for row in rows:
+            if row[unit] and (key := _key(row, kind)) is not None:
+                sets.setdefault(key, []).append(row)
+        for members in sets.values():
+            if len({row[unit] for row in members}) > 1:
+                found.append(Group(kind, unit, _points(members, unit)))
+                used |= {id(row) for row in members}
+    return found, [row for row in rows if id(row) not in used]
+
+
+def bubble(row: Row) -> float | None:
+    """The share of a step that pipeline stages wait: (p - 1) / (v m + p - 1), of v chunks a stage.
+
+    arXiv 2104.04473 section 2.2, for m micro-batches a step and stages of equal length.
+    """
+    p, batch = row["pp"], (row["mbs"] or 0) * (row["dp"] or 0)
+    if not p or p == 1 or not batch or not row["gbs"] or row["gbs"] % batch:
+        return None
+    chunks = (row["vpp"] or 1) * (row["gbs"] // batch)
+    return float((p - 1) / (chunks + p - 1))
+
+
+def scaling(names: Names, kept: Sequence[Row], left_out: Sequence[Row]) -> Answer:
+    """The groups one after the other, each with its fits."""
+    found, alone = groups(kept)
+    rows: list[dict[str, Any]] = []
+    said: list[str] = []
+    for at, group in enumerate(found, 1):
+        laws = group.fits()
+        said += [f"Group {at}: {_words(names, group)}{_fit_words(group, laws)}"]
+        rows += [_row(at, group, point, laws) for point in group.points]
+    if not found:
+        said = ["No two runs here differ in the number of devices alone."]
+    reason = "no run of another size with its settings"
+    left = (*left_out, *({**row, "left_out": reason} for row in alone))
+    cells = tuple(_cells(names, row) for row in rows)
+    return Answer(
+        tuple(said), COLUMNS, _SHOWN, tuple(rows), left, left_out_words(names, left), cells
+    )
+
+
+def _key(row: Row, kind: str) -> Hashable | None:
+    """Equal for runs that scale into each other; of tables within one document."""
+    whole = configuration(row)
+    free = (*_FREE, "gbs") if kind == "weak" else _FREE
+    whole = {name: value for name, value in whole.items() if name not in free}
+    if kind == "weak":
+        if not row["gbs"] or not row["device_count"]:
+            return None
+        whole["batch a device"] = row["gbs"] / row["device_count"]
+    document = row["uri"] if row["origin"] == "row" else None
+    return (document, *sorted((name, str(value)) for name, value in whole.items()))
+
+
+def _points(rows: Sequence[Row], unit: str) -> tuple[Point, ...]:
+    sizes: dict[float, list[Row]] = {}
+    for row in rows:
+        sizes.setdefault(float(row[unit]), []).append(row)
+    found = []
+    for x, members in sorted(sizes.items()):
+        # The fastest and slowest interval of a log say nothing of its median.
+        printed = [row for row in members if row["basis"] == "cell" and row["tokens_per_s_low"]]
+        whole = len(printed) == len(members)
+        low = min(row["tokens_per_s_low"] for row in printed) if whole else None
+        high = max(row["tokens_per_s_high"] for row in printed) if whole else None
+        rate = median(row["tokens_per_s"] for row in members)
+        found.append(Point(x, rate, low, high, tuple(members)))
+    return tuple(found)
+
+
+def _row(at: int, group: Group, point: Point, laws: Sequence[Fit]) -> dict[str, Any]:
+    row, base = point.rows[0], group.base
+    law = laws[-1] if laws else None
+    share = group.efficiency(point)
+    waits, at_base = bubble(row), bubble(base.rows[0])
+    without = share * (1 - at_base) / (1 - waits) if waits and at_base is not None else None
+    known: Mapping[str, Any] = (
+        {
+            "law": law.law, "alpha": law.alpha, "alpha_low": law.alpha_range[0],
+            "alpha_high": law.alpha_range[1], "beta": law.beta, "beta_low": law.beta_range[0],
+            "beta_high": law.beta_range[1], "rms_error": law.rms, "worst_error": law.worst,
+            "efficiency_fit": law.efficiency(point.x / base.x),
+        }
+        if law
+        else {}
+    )  # fmt: skip
+    scale = base.x / point.x
+    return {
+        **row,
+        **known,
+        "jobs": len(point.rows),
+        "places": [one["where"] for one in point.rows],
+        "tokens_per_s": point.rate,
+        "group": at,
+        "scaling": group.kind,
+        "base_devices": base.rows[0]["device_count"],
+        "efficiency": share,
+        "efficiency_low": point.low / base.high * scale if point.low and base.high else None,
+        "efficiency_high": point.high / base.low * scale if point.high and base.low else None,
+        "bubble": waits,
+        "efficiency_without_bubble": without,
+        "left_out": None,
+    }
+
+
+def _words(names: Names, group: Group) -> str:
+    first, last = group.base, group.points[-1]
+    row = first.rows[0]
+    unit = "nodes" if group.unit == "nodes" else "devices"
+    batch = f"GBS {row['gbs']} at every size" if group.kind == "strong" else "GBS grows with them"
+    what = [row["size"] or row["model"] or "model not stated", names.system(row["machine"])]
+    what += [f"TP{row['tp']} PP{row['pp']}"] if row["tp"] and row["pp"] else []
+    what += [f"MBS {row['mbs']}"] if row["mbs"] else []
+    what += [f"recompute {row['recompute']}"] if row["recompute"] else []
+    what += [row["settings"]] if row["settings"] else []
+    share = percent(group.efficiency(last), 1)
+    rows = [one for point in group.points for one in point.rows]
+    days = sorted({one["date"][:10] for one in rows if one["date"]})
+    apart = f" Days from {days[0]} to {days[-1]}." if len(days) > 1 else ""
+    faster = [one for one in group.points[1:] if group.efficiency(one) > 1]
+    slow = f" Above 100% on {number(faster[0].x)} {unit}: noise, or a slow base." if faster else ""
+    return (
+        f"{group.kind} scaling ({batch}), {', '.join(what)}: {share} efficiency on"
+        f" {number(last.x)} {unit} against {number(first.x)} ({place(names, row)}).{slow}{apart}"
+    )
+
+
+def _fit_words(group: Group, laws: Sequence[Fit]) -> str:
+    if not laws:
+        return f" {len(group.points)} sizes are too few for a fit."
+    told = " ".join(_law_words(law) for law in laws)
+    chosen, first = group.law()
+    if first and chosen:
+        start = number(group.points[first].x)
+        return f" {told} It fits badly; from {start} on: {_law_words(chosen)}"
+    return f" {told}" + (" It fits badly." if laws[-1].worst > _MISSES else "")
+
+
+def _law_words(law: Fit) -> str:
+    alpha = f"alpha {significant(law.alpha, 2)} ({_ends(law.alpha_range)})"
+    beta = f", beta {significant(law.beta, 2)} ({_ends(law.beta_range)})"
+    errors = f"rms error {percent(law.rms, 1)}, at most {percent(law.worst, 1)}"
+    return f"{law.law}: {alpha}{beta if law.law == 'USL' else ''}, {errors}, {law.points} sizes."
+
+
+def _ends(ends: tuple[float, float]) -> str:
+    return " to ".join(significant(end, 2) for end in ends)
+
+
+def _cells(names: Names, row: Row) -> dict[str, Any]:
+    low, high = row["efficiency_low"], row["efficiency_high"]
+    return {
+        **with_words(names, row),
+        "efficiency_text": percent(row["efficiency"], 1),
+        "range": f"{percent(low, 1)}-{percent(high, 1)}" if low and high else None,
+        "fit_text": percent(row.get("efficiency_fit"), 1),
+        "bubble_text": percent(row["bubble"], 1),
+        "without_text": percent(row["efficiency_without_bubble"], 1),
+    }

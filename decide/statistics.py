@@ -1,0 +1,168 @@
+"""Two groups of jobs against each other: how large the difference is, and whether it is one.
+
+All in ln(seconds a token), so that a difference is a ratio. scipy is imported where it is needed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import mean, median, stdev
+
+from .jobs import Spread
+
+LEVEL = 0.05
+POWER = 0.8
+UNKNOWN = "cannot tell this from the spread between jobs"
+ENOUGH = 4  # jobs a side: below, no rank test can reach 5% (4 against 4: p = 0.029)
+RESAMPLES = 4000
+_SEED = 20200101  # of the bootstrap, so that the same jobs give the same interval
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """The second group against the first: `speedup` > 1 where the second is faster.
+
+    `low`, `high`: 95% interval of it. `seen`: the smallest change, as a share, that would have been
+    detected 4 times in 5. `p` and `q` (Benjamini-Hochberg) are None where jobs tell nothing.
+    """
+
+    speedup: float
+    low: float | None
+    high: float | None
+    p: float | None
+    seen: float | None
+    method: str
+    q: float | None = None
+    confounded: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """What can be said of the difference."""
+        if self.confounded:
+            return "more differs: no effect of it alone"
+        if self.p is None:
+            return UNKNOWN
+        if (self.p if self.q is None else self.q) < LEVEL:
+            return "faster" if self.speedup > 1 else "slower"
+        if self.p < LEVEL:
+            return f"no detectable change among all pairs (alone p = {self.p:.2g})"
+        could = f" (could see >= {100 * self.seen:.2g}%)" if self.seen is not None else ""
+        return f"no detectable change{could}"
+
+
+@dataclass(frozen=True, slots=True)
+class Modes:
+    """Jobs that fall into two clusters: their places in the group, fast ones first."""
+
+    fast: tuple[int, ...]
+    slow: tuple[int, ...]
+
+
+def effect(before: Sequence[float], after: Sequence[float], known: Spread | None) -> Effect:
+    """The effect between two groups of jobs, in seconds a token of each job's median.
+
+    `known` is the spread between jobs, theirs or of other repeats: it decides where a side has
+    fewer than ENOUGH jobs.
+    """
+    a, b = [math.log(x) for x in before], [math.log(x) for x in after]
+    shift = median(a) - median(b)
+    if min(len(a), len(b)) >= ENOUGH:
+        return _ranks(a, b, shift)
+    if known is None:
+        return Effect(math.exp(shift), None, None, None, None, "one job, spread not known")
+    return _by_spread(len(a), len(b), shift, known)
+
+
+def untested(before: Sequence[float], after: Sequence[float]) -> Effect:
+    """The ratio of two groups that differ in more than what is compared."""
+    shift = median(before) / median(after)
+    return Effect(shift, None, None, None, None, "not tested", confounded=True)
+
+
+def corrected(effects: Sequence[Effect]) -> list[Effect]:
+    """The effects with q, the p of Benjamini and Hochberg over all of them."""
+    tested = [one.p for one in effects if one.p is not None]
+    if not tested:
+        return list(effects)
+    from scipy.stats import false_discovery_control
+
+    qs = iter(false_discovery_control(tested, method="bh").tolist())
+    return [one if one.p is None else replace(one, q=next(qs)) for one in effects]
+
+
+def over_configurations(shifts: Sequence[float]) -> float | None:
+    """p of paired jobs over configurations, by Wilcoxon's signed ranks; None below 5 pairs."""
+    if len(shifts) < ENOUGH + 1 or not any(shifts):
+        return None
+    from scipy.stats import wilcoxon
+
+    return float(wilcoxon(shifts).pvalue)
+
+
+def variation(values: Sequence[float]) -> float | None:
+    """The coefficient of variation of jobs, None for one."""
+    return stdev(values) / mean(values) if len(values) > 1 else None
+
+
+def modes(values: Sequence[float]) -> Modes | None:
+    """Two clusters of two jobs or more, if they stand too far apart for one.
+
+    The distance of their means over the deviation within them; 4 + 220 / n^2 is what the best split
+    of normal jobs exceeds once in a hundred (simulated for n of 4 to 20).
+    """
+    n = len(values)
+    order = sorted(range(n), key=values.__getitem__)
+    logs = [math.log(values[at]) for at in order]
+    best: tuple[float, int] = (0.0, 0)
+    for cut in range(2, n - 1):
+        low, high = logs[:cut], logs[cut:]
+        within = sum((x - mean(low)) ** 2 for x in low) + sum((x - mean(high)) ** 2 for x in high)
+        apart = mean(high) - mean(low)
+        best = max(best, (apart / max(math.sqrt(within / (n - 2)), 1e-6), cut))
+    ratio, cut = best
+    return Modes(tuple(order[:cut]), tuple(order[cut:])) if ratio > 4 + 220 / n**2 else None
+
+
+def _ranks(a: Sequence[float], b: Sequence[float], shift: float) -> Effect:
+    """Enough jobs: a rank test, and a bootstrap of the ratio of medians."""
+    import numpy
+    from scipy.stats import bootstrap, mannwhitneyu
+
+    p = float(mannwhitneyu(a, b).pvalue)
+    low = high = math.exp(shift)
+    if len({*a}) > 1 or len({*b}) > 1:
+        found = bootstrap(
+            (a, b),
+            lambda x, y, axis: numpy.median(x, axis=axis) - numpy.median(y, axis=axis),
+            n_resamples=RESAMPLES, method="percentile", rng=numpy.random.default_rng(_SEED),
+        )  # fmt: skip
+        low, high = (math.exp(float(end)) for end in found.confidence_interval)
+    squares = sum((x - mean(one)) ** 2 for one in (a, b) for x in one)
+    freedom = len(a) + len(b) - 2
+    seen = _seen(math.sqrt(squares / freedom), freedom, len(a), len(b))
+    return Effect(math.exp(shift), low, high, p, seen, "rank test, bootstrap")
+
+
+def _by_spread(n: int, m: int, shift: float, known: Spread) -> Effect:
+    """Few jobs: Student's t with the spread that repeats show."""
+    from scipy.stats import t
+
+    error = known.deviation * math.sqrt(1 / n + 1 / m)
+    if not error:
+        return Effect(math.exp(shift), None, None, None, None, "repeats without spread")
+    p = 2 * float(t.sf(abs(shift) / error, known.freedom))
+    about = float(t.ppf(1 - LEVEL / 2, known.freedom)) * error
+    return Effect(
+        math.exp(shift), math.exp(shift - about), math.exp(shift + about), p,
+        _seen(known.deviation, known.freedom, n, m), "spread of repeats, t test",
+    )  # fmt: skip
+
+
+def _seen(deviation: float, freedom: int, n: int, m: int) -> float:
+    """The smallest change that is detected with this power."""
+    from scipy.stats import t
+
+    quantiles = float(t.ppf(1 - LEVEL / 2, freedom)) + float(t.ppf(POWER, freedom))
+    return math.expm1(quantiles * deviation * math.sqrt(1 / n + 1 / m))

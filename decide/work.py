@@ -1,0 +1,82 @@
+"""Models of several shapes brought to one: FLOPs a token, and the rate that another shape has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .rows import Row
+
+_SHAPE = ("size", "layers", "hidden", "seq_len")
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """FLOPs a token of each row up to a common factor, and how they are known."""
+
+    per_token: tuple[float, ...]
+    method: str
+
+    @property
+    def differs(self) -> bool:
+        """Whether a token costs some rows more than others."""
+        return max(self.per_token) / min(self.per_token) > 1 + 1e-9
+
+
+def shapes_differ(rows: Sequence[Row]) -> bool:
+    """Whether rows are of more than one shape, as far as they state it."""
+    return any(len({row[name] for row in rows if row[name] is not None}) > 1 for name in _SHAPE)
+
+
+def work(rows: Sequence[Row]) -> Work | None:
+    """FLOPs a token by one method for all rows, the first that they allow; None: no method."""
+    for method, allowed, count in (
+        ("F7 from the shape", _by_shape, _model_flops),
+        ("the printed TFLOPs x processes x time", _by_print, _printed_flops),
+        ("F5 from the size label", _by_label, labelled_flops),
+    ):
+        if allowed(rows) and all(found := [count(row) for row in rows]):
+            return Work(tuple(one for one in found if one), method)
+    return None
+
+
+def normalised(rows: Sequence[Row], known: Work) -> list[float]:
+    """Tokens/s that each row would reach with the shape of the first, at the FLOP/s it has."""
+    first = known.per_token[0]
+    return [
+        float(row["tokens_per_s"]) * one / first
+        for row, one in zip(rows, known.per_token, strict=True)
+    ]
+
+
+def labelled_flops(row: Row) -> float | None:
+    """6 FLOPs a parameter and token, parameters as stated or as the label says."""
+    return 6e9 * row["params_b"] if row["params_b"] else None
+
+
+def _by_shape(rows: Sequence[Row]) -> bool:
+    return all(row["model_formula"] == "F7" for row in rows)
+
+
+def _by_print(rows: Sequence[Row]) -> bool:
+    """One table prints by one formula, as long as its rows recompute alike."""
+    kinds = ("table_id", "recompute", "procs_per_node")
+    return rows[0]["table_id"] is not None and all(
+        len({row[name] for row in rows}) == 1 for name in kinds
+    )
+
+
+def _by_label(rows: Sequence[Row]) -> bool:
+    return all(row["params_b"] for row in rows)
+
+
+def _model_flops(row: Row) -> float | None:
+    if not (row["model_tflops"] and row["world_size"] and row["tokens_per_s"]):
+        return None
+    return float(row["model_tflops"] * 1e12 * row["world_size"] / row["tokens_per_s"])
+
+
+def _printed_flops(row: Row) -> float | None:
+    if not (row["tflops"] and row["world_size"] and row["tokens_per_s"]):
+        return None
+    return float(row["tflops"] * 1e12 * row["world_size"] / row["tokens_per_s"])

@@ -1,0 +1,51 @@
+"""`bench best`: which configuration is best."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from .. import options as o
+
+
+class By(StrEnum):
+    """What configurations are ranked by."""
+
+    TOKENS_PER_S = "tokens_per_s"
+    TFLOPS = "tflops"
+    MEM = "mem"
+    DEVICE_HOURS = "device_hours"
+
+
+def best(
+    paths: o.Paths = None,
+    db: o.Db = None,
+    model: o.Model = None,
+    table: o.Table = None,
+    where: o.Where = None,
+    since: o.Since = None,
+    document: o.Document = None,
+    by: Annotated[By, typer.Option("--by", help="What counts as best.")] = By.TOKENS_PER_S,
+    neighbours: Annotated[
+        bool,
+        typer.Option("--neighbours", help="Plan what was never run next to the best."),
+    ] = False,
+    all_rows: o.All = False,
+    steps: o.Steps = None,
+    tokens: o.Tokens = None,
+    format: o.Format = None,
+    output: o.Output = None,
+    quiet: o.Quiet = False,
+    verbose: o.Verbose = False,
+    lock_timeout: o.LockTimeout = o.LOCK_TIMEOUT,
+) -> None:
+    """Rank configurations by tokens/s: ties, models of other shapes, devices against days."""
+    from .. import deciding
+
+    asked = deciding.Asked(
+        db, tuple(paths or ()), model, table, where, since, document, all_rows, tokens, steps,
+        lock_timeout,
+    )  # fmt: skip
+    deciding.best(asked, by.value, neighbours, format, output)

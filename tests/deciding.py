@@ -1,0 +1,33 @@
+"""Documents and rows for the tests of decisions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.program import quick
+
+HEAD = "| Nodes | Size | DP | TP | PP | MBS | GBS | Mem | Sec/it | TFLOPs | Notes |"
+RULE = "| --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |"
+
+
+def table(path: Path, rows: Sequence[str], above: str = "") -> Path:
+    """A document with one sweep of A100 nodes; each row is the text of its cells."""
+    text = f"# Sweep\n\nA100 80GB, 8 GPUs per node, SEQ_LEN=2048\n{above}\n\n{HEAD}\n{RULE}\n"
+    path.write_text(text + "".join(f"| {row} |\n" for row in rows))
+    return path
+
+
+def answer(folder: Path, *args: str) -> list[dict[str, Any]]:
+    """The rows that a command gives as JSON."""
+    done = quick(folder, *args, "--format", "json")
+    assert done.code == 0, done.text
+    found: list[dict[str, Any]] = json.loads(done.out)
+    return found
+
+
+def lines(rows: Sequence[dict[str, Any]]) -> list[int]:
+    """The lines of the rows that were not left out."""
+    return [int(row["where"].rsplit(":", 1)[1]) for row in rows if not row["left_out"]]

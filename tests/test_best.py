@@ -1,0 +1,105 @@
+"""`bench best` and `bench days`: the documents' own questions, and where they mislead."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench.decide.jobs import REPEATABILITY
+from tests.deciding import answer, lines, table
+from tests.program import quick, told
+
+CONSTRAINTS = "dp % 4 = 0 and gbs % 32 = 0"
+SWEEP = "002_chronicles-prequel.md"
+
+
+@pytest.mark.parametrize("number", [4, 127, 131])
+def test_the_authors_choice_of_a_topology(data: Path, folder: Path, number: int) -> None:
+    asked = ("best", str(data / "tables"), "--table", f"{SWEEP}:{number}", "--where", CONSTRAINTS)
+    found = answer(folder, *asked)
+    assert [row["step_time_s"] for row in found] == [172.40, 183.64, 197.15, 221.21]
+    assert [row["rank_normalised"] for row in found] == [2, 1, 3, 4]
+    said = quick(folder, *asked).out
+    assert "183.64 s/it (002 l.131) leads when normalised" in said
+    assert "By the size labels alone 172.40 s/it would" in said
+
+
+def test_batch_sizes_compare_by_tokens(data: Path, folder: Path) -> None:
+    for command in ("best", "days"):
+        found = answer(folder, command, str(data / "tables" / SWEEP), "--model", "181B")
+        times = [(row["step_time_s"], row["gbs"]) for row in found]
+        assert times[0] == (110.48, 2048) and times.index((92.75, 1568)) > 5
+
+
+def test_left_out_rows_come_last_with_their_reason(data: Path, folder: Path) -> None:
+    found = answer(folder, "best", str(data / "tables" / SWEEP), "--model", "181B")
+    left = [row for row in found if row["left_out"]]
+    assert found[-len(left) :] == left and all(row["rank"] is None for row in left)
+    reasons = {row["step_time_s"]: row["left_out"] for row in left}
+    assert reasons[None] in ("oom", "fail") and "R6c" in reasons[120.29]
+    assert "R6b" in reasons[113.54]
+    assert all(row["rank"] == place for place, row in enumerate(found[: -len(left)], 1))
+
+
+def test_a_table_of_copies_is_ranked_by_itself(data: Path, folder: Path) -> None:
+    found = answer(folder, "best", str(data / "tables"), "--table", f"{SWEEP}:5")
+    assert lines(found) == [149, 146, 148, 147]
+
+
+REPEATED = (
+    "2 | 1.3B | 16 | 1 | 1 | 1 | 512 | 20GB | 10.00 | | ",
+    "2 | 1.3B | 16 | 1 | 1 | 1 | 512 | 20GB | 10.20 | | ",
+    "2 | 1.3B | 8 | 2 | 1 | 1 | 512 | 20GB | 10.25 | | ",
+    "2 | 1.3B | 8 | 1 | 2 | 1 | 512 | 20GB | 12.00 | | ",
+)
+
+
+def test_jobs_of_one_configuration_are_one_row_and_their_spread_ties(folder: Path) -> None:
+    table(folder / "a.md", REPEATED)
+    first, second, third = answer(folder, "best", "a.md")
+    assert first["jobs"] == 2 and first["step_time_s"] == pytest.approx(10.10)
+    assert (second["ties_with"], third["ties_with"]) == (1, None)
+    assert pytest.approx(2.77, abs=0.01) == REPEATABILITY
+    said = quick(folder, "best", "a.md").out
+    assert "It ties with a l.10" in said and "repeats of one configuration vary" in said
+
+
+def test_the_front_of_devices_against_days(folder: Path) -> None:
+    rows = (
+        "1 | 1.3B | 8 | 1 | 1 | 1 | 512 | 20GB | 20.0 | | ",
+        "2 | 1.3B | 16 | 1 | 1 | 1 | 512 | 20GB | 11.0 | | ",
+        "4 | 1.3B | 32 | 1 | 1 | 1 | 512 | 20GB | 12.0 | | ",
+    )
+    table(folder / "a.md", rows)
+    found = answer(folder, "best", "a.md")
+    assert [(row["nodes"], row["pareto"]) for row in found] == [(2, True), (4, False), (1, True)]
+    cheap = answer(folder, "best", "a.md", "--by", "device_hours")
+    assert [row["nodes"] for row in cheap] == [1, 2, 4]
+
+
+def test_days_name_their_range_and_their_goodput(folder: Path) -> None:
+    table(folder / "a.md", REPEATED)
+    sure = answer(folder, "days", "a.md", "--tokens", "300B")
+    less = answer(folder, "days", "a.md", "--tokens", "300B", "--goodput", "0.9")
+    assert sure[0]["days"] == pytest.approx(3e11 / (512 * 2048 / 10.10) / 86_400, rel=1e-3)
+    assert [row["range_from"] for row in sure[:2]] == ["2 jobs", "repeats (±2.7%)"]
+    assert sure[0]["days_low"] < sure[0]["days"] < sure[0]["days_high"]
+    assert less[0]["days"] == pytest.approx(sure[0]["days"] / 0.9)
+    assert (sure[0]["goodput_from"], less[0]["goodput_from"]) == ("assumed", "--goodput")
+    assert sure[0]["device_hours"] == pytest.approx(sure[0]["days"] * 24 * 16)
+
+
+def test_nothing_is_told_of_nodes_that_were_not_measured(folder: Path) -> None:
+    table(folder / "a.md", REPEATED)
+    told(quick(folder, "days", "a.md", "--nodes", "64"), 2, "64 nodes", "measured: 2")
+
+
+@pytest.mark.parametrize("form", ["table", "md", "csv", "tsv", "json", "html"])
+@pytest.mark.parametrize("command", ["best", "days"])
+def test_every_format(swept: Path, command: str, form: str) -> None:
+    done = quick(swept, command, "--model", "124M", "--format", form)
+    assert done.code == 0 and "003" in done.out, done.text
+    if form == "json":
+        assert json.loads(done.out)[0]["rank"] == 1

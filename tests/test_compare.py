@@ -1,0 +1,217 @@
+"""`bench compare`: matched configurations, jobs as replicates, and what can be said of few."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.decide.jobs import Spread
+from bench.decide.statistics import UNKNOWN, corrected, effect, modes
+from tests.deciding import answer, table
+from tests.program import quick, told
+
+TCMALLOC = [1.30, 1.61, 1.73, 1.66, 1.69, 1.68, 1.77]
+JOB = "2 | 1.3B | 16 | 1 | 1 | {mbs} | 512 | 20GB | {time} | | {date}"
+
+
+def jobs(times: Sequence[float], mbs: int, date: str = "") -> list[str]:
+    return [JOB.format(mbs=mbs, time=f"{time:.3f}", date=date) for time in times]
+
+
+# What the documents ask.
+
+
+def test_an_allocator_at_every_node_count(data: Path, folder: Path) -> None:
+    for paths in (["003_check_tcmalloc.md"], [""]):
+        named = [str(data / "tables" / path) for path in paths]
+        found = [
+            row
+            for row in answer(folder, "compare", *named, "--by", "LD_PRELOAD")
+            if not row["left_out"]
+        ]
+        assert [row["nodes"] for row in found] == [1, 2, 4, 8, 16, 32, 64]
+        assert [round(row["speedup"], 2) for row in found] == TCMALLOC
+        assert {row["verdict"] for row in found} == {UNKNOWN}
+        assert {(row["base"], row["level"]) for row in found} == {("none", "libtcmalloc.so")}
+
+
+def test_recompute_and_what_else_differs(data: Path, folder: Path) -> None:
+    named = str(data / "tables" / "004_tr3m-1B3.md")
+    found = answer(folder, "compare", named, "--by", "recompute", "--base", "full")
+    pairs = [row for row in found if not row["left_out"]]
+    assert [row["also_differs"] for row in pairs] == [None, None, None, None, "mbs 1 → 2"]
+    assert pairs[0]["step_time_s_base"] / pairs[0]["step_time_s"] == pytest.approx(29 / 23)
+    assert pairs[-1]["verdict"] == "more differs: no effect of it alone"
+
+
+def test_days_are_not_pooled(data: Path, folder: Path) -> None:
+    named = str(data / "tables" / "002_chronicles-prequel.md")
+    found = answer(folder, "compare", named, "--by", "mbs", "--model", "181B")
+    for row in found:
+        if not row["left_out"] and not row["also_differs"]:
+            assert row["date"] in ("02-21", "02-25")
+            assert "repeats" in row["method"]
+
+
+# Jobs.
+
+
+def test_one_job_a_side_tells_nothing_and_repeats_elsewhere_do(folder: Path) -> None:
+    one = table(folder / "one.md", jobs([10.0], 1) + jobs([12.0], 2))
+    [row] = answer(folder, "compare", one.name, "--by", "mbs")
+    assert row["verdict"] == UNKNOWN and row["p_value"] is None
+    assert (
+        "cannot tell this from the spread between jobs"
+        in quick(folder, "compare", one.name, "--by", "mbs").out
+    )
+    repeats = [line.replace("| 512 |", "| 256 |") for line in jobs([5.0, 5.02, 4.98, 5.01], 1)]
+    table(folder / "two.md", jobs([10.0], 1) + jobs([12.0], 2) + repeats)
+    row = answer(folder, "compare", "two.md", "--by", "mbs")[0]
+    assert row["verdict"] == "slower" and "repeats" in row["method"]
+    assert "taken from repeats" in quick(folder, "compare", "two.md", "--by", "mbs").out
+
+
+def test_five_against_five_of_which_two_are_slow(folder: Path) -> None:
+    fast, mixed = [10.00, 10.05, 9.97, 10.02, 10.01], [10.03, 9.99, 12.10, 10.01, 12.05]
+    table(folder / "a.md", jobs(fast, 1) + jobs(mixed, 2))
+    [row] = answer(folder, "compare", "a.md", "--by", "mbs")
+    assert row["modes"] == "3 jobs near 10.01 s, 2 near 12.07 s" and row["modes_base"] is None
+    assert (row["jobs"], row["jobs_base"]) == (5, 5)
+    assert row["verdict"].startswith("no detectable change (could see >=")
+    assert row["cv_percent"] > 5 > 1 > row["cv_base_percent"]
+    said = quick(folder, "compare", "a.md", "--by", "mbs").out
+    assert (
+        "Bimodal: mbs 2: 3 jobs near 10.01 s, 2 near 12.07 s. The slow ones: a l.15, a l.17" in said
+    )
+
+
+def test_a_change_in_five_jobs_is_seen_and_gates(folder: Path) -> None:
+    rng = random.Random(5)
+    before = [10 * rng.gauss(1, 0.004) for _ in range(5)]
+    table(folder / "a.md", jobs(before, 1) + jobs([time * 1.06 for time in before[::-1]], 2))
+    [row] = answer(folder, "compare", "a.md", "--by", "mbs")
+    assert row["verdict"] == "slower" and row["method"] == "rank test, bootstrap"
+    assert row["speedup_low"] < row["speedup"] < row["speedup_high"] < 1
+    gate = ("compare", "a.md", "--by", "mbs", "--fail-on", "regression")
+    assert quick(folder, *gate).code == 1
+    assert quick(folder, *gate, "--threshold", "step_time:3%").code == 1
+    assert quick(folder, *gate, "--threshold", "step_time:8%").code == 0
+    assert quick(folder, *gate, "--base", "2").code == 0, "an improvement is no regression"
+    [better] = answer(folder, "compare", "a.md", "--by", "mbs", "--base", "2")
+    assert better["verdict"] == "faster"
+    told(quick(folder, *gate, "--threshold", "speed:3%"), 2, "no threshold", "step_time")
+
+
+# Sides.
+
+
+def test_files_conditions_and_runs_are_sides(folder: Path) -> None:
+    table(folder / "old.md", jobs([10.0, 10.1], 1))
+    table(folder / "new.md", jobs([9.0, 9.1], 1))
+    [row] = answer(folder, "compare", "old.md", "new.md")
+    assert row["speedup"] == pytest.approx(10.05 / 9.05, rel=1e-3) and row["jobs"] == 2
+    table(folder / "both.md", jobs([10.0], 1, "02-21") + jobs([9.0], 1, "02-25"))
+    [row] = answer(folder, "compare", "date = '02-21'", "date = '02-25'", "both.md")
+    assert row["speedup"] == pytest.approx(10 / 9) and row["also_differs"] is None
+    assert (
+        "different days"
+        in quick(folder, "compare", "date = '02-21'", "date = '02-25'", "both.md").out
+    )
+    [row] = answer(folder, "compare", "both:8", "both:9", "both.md")
+    assert row["speedup"] == pytest.approx(10 / 9)
+
+
+def test_revisions_are_sides(folder: Path) -> None:
+    (folder / ".git").rmdir()
+    git = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(folder))
+    subprocess.run([*git, "init", "-q"], check=True)
+    for time in (10.0, 11.0):
+        table(folder / "a.md", jobs([time], 1))
+        subprocess.run([*git, "add", "-A"], check=True)
+        subprocess.run([*git, "commit", "-qm", "x"], check=True)
+    [row] = answer(folder, "compare", "HEAD~1", "HEAD", "a.md")
+    assert row["speedup"] == pytest.approx(10 / 11)
+    told(quick(folder, "compare", "HEAD", "nowhere", "a.md"), 2, "nowhere")
+
+
+def log(data: Path, path: Path, factor: float, **arguments: str) -> None:
+    """The log of a job whose steps take so many times as long; arguments as it states them."""
+    text = (data / "logs" / "megatron_lm_dp2.log").read_text()
+    text = re.sub(
+        r"(?<=elapsed time per iteration \(ms\): )[\d.]+",
+        lambda found: f"{float(found[0]) * factor:.4f}",
+        text,
+    )
+    for name, value in arguments.items():
+        text, count = re.subn(rf"(?m)^(  {name} \.+ ).*$", rf"\g<1>{value}", text)
+        assert count == 1
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+
+
+def test_each_log_of_a_folder_is_a_job(data: Path, folder: Path) -> None:
+    for at, noise in enumerate([1.0, 1.004, 0.997, 1.002, 1.001]):
+        log(data, folder / "a" / f"{at}.log", noise, seed=str(at))
+        log(data, folder / "b" / f"{at}.log", noise * 1.05, seed=str(at))
+    [row] = answer(folder, "compare", "a", "b")
+    assert (row["jobs"], row["jobs_base"]) == (5, 5) and row["verdict"] == "slower"
+    assert row["speedup"] == pytest.approx(1 / 1.05, rel=1e-3)
+    [best] = answer(folder, "best", "a")
+    assert best["jobs"] == 5
+
+
+def test_logs_with_other_arguments_are_not_pooled_and_named(data: Path, folder: Path) -> None:
+    log(data, folder / "a" / "1.log", 1.0)
+    log(data, folder / "a" / "2.log", 1.01, overlap_grad_reduce="True")
+    assert [row["jobs"] for row in answer(folder, "best", "a")] == [1, 1]
+    assert "bench compare A B names them" in quick(folder, "best", "a").out
+    said = quick(folder, "compare", "a/1.log", "a/2.log").out
+    assert "The logs also differ in overlap_grad_reduce False → True" in said
+
+
+def test_nothing_alike_is_refused_by_name(folder: Path) -> None:
+    table(folder / "a.md", jobs([10.0], 1) + jobs([10.0], 4))
+    other = [line.replace("| 16 | 1 | 1 |", "| 4 | 2 | 2 |") for line in jobs([9.0], 2)]
+    table(folder / "b.md", other + [line.replace("| 512 |", "| 256 |") for line in other])
+    told(quick(folder, "compare", "a.md", "b.md"), 5, "nothing to compare", "tp 1 → 2")
+    told(quick(folder, "compare", "a.md", "--by", "tp"), 2, "all runs have one tp: 1")
+    told(quick(folder, "compare", "a.md", "--by", "colour"), 2, "colour", "columns:")
+
+
+# Statistics.
+
+
+def test_no_effect_is_called_one_twice_in_a_hundred_at_most() -> None:
+    rng = random.Random(1)
+    known = Spread(0.01, 30, (), "")
+    found = []
+    for n in (1, 2, 5):
+        for _ in range(60):
+            a, b = ([rng.lognormvariate(0, 0.01) for _ in range(n)] for _ in range(2))
+            found.append(effect(a, b, known))
+    named = [one.verdict for one in corrected(found)]
+    assert sum(verdict in ("faster", "slower") for verdict in named) <= 3
+    assert any("could see" in verdict for verdict in named)
+
+
+def test_normal_jobs_are_seldom_bimodal_and_two_speeds_are() -> None:
+    rng = random.Random(2)
+    for n in (5, 8, 12):
+        normal = [modes([rng.gauss(10, 0.1) for _ in range(n)]) for _ in range(300)]
+        assert sum(one is not None for one in normal) <= 10
+    two = modes([10.0, 12.0, 10.1, 12.1, 10.05])
+    assert two is not None and (two.fast, two.slow) == ((0, 4, 2), (1, 3))
+
+
+@given(st.lists(st.floats(0.1, 1e4), min_size=1, max_size=6), st.floats(0.5, 2))
+def test_an_effect_is_the_ratio_of_medians(times: list[float], factor: float) -> None:
+    found = effect(times, [time * factor for time in times], None)
+    assert found.speedup == pytest.approx(1 / factor)
+    assert found.low is None or found.low <= found.speedup * (1 + 1e-9)

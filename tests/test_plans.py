@@ -1,0 +1,148 @@
+"""Ramp-up, goodput, sizes that nobody measured, and neighbours of the best."""
+
+from __future__ import annotations
+
+import tomllib
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.decide.rampup import RampUp, spent
+from tests.deciding import answer, table
+from tests.program import quick, told
+
+SWEEP = "002_chronicles-prequel.md"
+JOB = "2 | 1.3B | {dp} | {tp} | {pp} | {mbs} | 512 | {mem} | {time} | | "
+
+
+def job(dp: int, tp: int, pp: int, mbs: int, time: float, mem: str = "20GB") -> str:
+    return JOB.format(dp=dp, tp=tp, pp=pp, mbs=mbs, time=time, mem=mem)
+
+
+# Ramp-up.
+
+
+def test_the_steps_of_a_ramp_up() -> None:
+    row: dict[str, Any] = {
+        "mbs": 1, "dp": 8, "pp": 1, "vpp": None, "gbs": 512, "step_time_s": 16.0,
+    }  # fmt: skip
+    steps, seconds = spent(row, RampUp(32, 32, 480_000))
+    stages = list(range(32, 512, 32))
+    assert steps == pytest.approx(sum(480_000 / len(stages) / batch for batch in stages))
+    assert seconds == pytest.approx(480_000 / 512 * 16.0), (
+        "without a bubble a sample costs the same"
+    )
+    _, waiting = spent({**row, "pp": 4, "dp": 2}, RampUp(32, 32, 480_000))
+    assert waiting > seconds, "small batches fill a pipeline badly"
+
+
+def test_a_ramp_up_keeps_what_its_batches_divide_by(data: Path, folder: Path) -> None:
+    ramp = ("--ramp-up", "32,32,1000000", "--tokens", "300B")
+    named = str(data / "tables" / "004_tr3m-1B3.md")
+    found = answer(folder, "days", named, *ramp)
+    kept = [row for row in found if not row["left_out"]]
+    assert all(32 % (row["mbs"] * row["dp"]) == 0 for row in kept)
+    [broken] = [row for row in found if "no multiple" in (row["left_out"] or "")]
+    assert (broken["mbs"], broken["dp"]) == (8, 8)
+    plain = answer(folder, "days", named, "--tokens", "300B")
+    assert kept[0]["days"] >= plain[0]["days"] and kept[0]["ramp_up_days"] > 0
+    said = quick(folder, "days", named, *ramp).out
+    assert "32: DP 32 (32 devices, 8 nodes); 64: DP 64 (64 devices, 16 nodes); 128" in said
+    told(quick(folder, "days", named, "--ramp-up", "32,0,5"), 2, "no ramp-up", "32,32,1953125")
+
+
+# Goodput.
+
+
+def timed_log(data: Path, path: Path, pause_s: int) -> None:
+    """A log of 40 steps of 20 s, with a pause after the half of them."""
+    lines = (data / "logs" / "megatron_lm_dp2.log").read_text().splitlines()
+    first = next(at for at, line in enumerate(lines) if "iteration        1/" in line)
+    line, made = lines[first], lines[:first]
+    clock = datetime(2026, 11, 20, 9, 8, 30)
+    for step in range(1, 41):
+        clock += timedelta(seconds=20 + (pause_s if step == 21 else 0))
+        text = line.replace("2026-11-20 09:08:24.442096", f"{clock:%Y-%m-%d %H:%M:%S.%f}")
+        text = text.replace("iteration        1/       5", f"iteration {step:8}/      40")
+        text = text.replace("consumed samples:            8", f"consumed samples: {step * 8:12}")
+        made.append(text.replace("197.0", "20000.0"))
+    path.write_text("\n".join(made) + "\n")
+
+
+def test_a_clock_in_the_log_tells_the_goodput(data: Path, folder: Path) -> None:
+    timed_log(data, folder / "a.log", 400)
+    [row] = answer(folder, "days", "a.log", "--tokens", "1B")
+    assert row["goodput"] == pytest.approx(800 / 1206, abs=0.01)
+    assert row["goodput_from"].startswith("measured in 0.34 h")
+    assert row["days"] == pytest.approx(1e9 / (8 * 64 / 20) / 86_400 / row["goodput"])
+    [asked] = answer(folder, "days", "a.log", "--tokens", "1B", "--goodput", "0.9")
+    assert (asked["goodput"], asked["goodput_from"]) == (0.9, "--goodput")
+
+
+def test_a_short_log_tells_none(data: Path, folder: Path) -> None:
+    [row] = answer(folder, "days", str(data / "logs" / "megatron_lm_dp2.log"))
+    assert (row["goodput"], row["goodput_from"]) == (1, "assumed")
+
+
+# Sizes that nobody measured.
+
+
+def test_only_fits_tell_of_sizes_that_nobody_measured(data: Path, folder: Path) -> None:
+    named = str(data / "tables" / "003_check_tcmalloc.md")
+    told(quick(folder, "days", named, "--nodes", "128"), 2, "measured: 1, 2, 4", "--extrapolate")
+    told(quick(folder, "days", named, "--extrapolate"), 2, "--nodes 128")
+    fast, slow = answer(folder, "days", named, "--nodes", "128", "--extrapolate")
+    assert fast["range_from"] == "USL fit of 7 sizes, 1 to 64 nodes"
+    assert slow["range_from"] == "USL fit of 6 sizes, 2 to 64 nodes"
+    for row in (fast, slow):
+        assert (row["nodes"], row["dp"], row["world_size"]) == (128, 128, 128)
+        assert row["days_low"] < row["days"] < row["days_high"]
+    [measured, _] = answer(folder, "days", named, "--nodes", "64", "--extrapolate")
+    assert measured["step_time_s"] == 17.6, "what was measured is not fitted"
+    why = "GBS 1024 is no multiple"
+    told(quick(folder, "days", named, "--nodes", "100", "--extrapolate"), 2, why)
+
+
+# Neighbours.
+
+
+def test_neighbours_fulfil_all_arithmetic_and_were_never_run(data: Path, folder: Path) -> None:
+    asked = ("best", str(data / "tables" / SWEEP), "--model", "181B", "--neighbours")
+    found = answer(folder, *asked)
+    ran = {
+        (row["dp"], row["tp"], row["pp"], row["mbs"])
+        for row in answer(folder, *asked[:-1])
+        if row["gbs"] == 2048
+    }
+    assert found
+    for row in found:
+        sizes = row["dp"], row["tp"], row["pp"], row["mbs"]
+        assert row["dp"] * row["tp"] * row["pp"] == row["world_size"] == 384
+        assert sizes not in ran
+        if not row["left_out"]:
+            assert row["gbs"] % (row["mbs"] * row["dp"]) == 0 and row["heads"] % row["tp"] == 0
+            assert (row["heads"] // row["tp"] * row["mbs"]) % 4 == 0 and row["tp"] <= 8
+            assert not row["layers"] % row["pp"] or not (row["layers"] + 2) % row["pp"]
+            assert row["memory_gb_predicted"] < 80
+    assert any("GB predicted, 80 GB there" in (row["left_out"] or "") for row in found)
+
+
+def test_neighbours_keep_the_constraint_and_are_a_plan(data: Path, folder: Path) -> None:
+    where = ("--where", "mbs < 4 and size = '181B' and pp < 24")
+    asked = ("best", str(data / "tables" / SWEEP), "--neighbours", *where)
+    kept = [row for row in answer(folder, *asked) if not row["left_out"]]
+    assert kept and all(row["mbs"] < 4 and row["pp"] < 24 for row in kept)
+    assert quick(folder, *asked, "-o", "plan.toml").code == 0
+    plan = tomllib.loads((folder / "plan.toml").read_text())
+    assert [one["dp"] for one in plan["matrix"]] == [row["dp"] for row in kept]
+    assert plan["matrix"][0]["hidden"] == 14336 and plan["matrix"][0]["gbs"] == 2048
+
+
+def test_a_neighbour_that_failed_is_not_planned_again(folder: Path) -> None:
+    rows = [job(16, 1, 1, 2, 10.0), job(16, 1, 1, 4, 0, "OOM").replace("| 0 |", "|  |")]
+    table(folder / "a.md", rows)
+    found = answer(folder, "best", "a.md", "--neighbours")
+    assert (16, 1, 1, 4) not in {(r["dp"], r["tp"], r["pp"], r["mbs"]) for r in found}
+    assert (16, 1, 1, 1) in {(r["dp"], r["tp"], r["pp"], r["mbs"]) for r in found}

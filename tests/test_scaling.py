@@ -1,0 +1,98 @@
+"""`bench report scaling`: efficiency, the two laws, and the pipeline's bubble."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.decide.fits import fits
+from tests.deciding import answer, table
+from tests.program import quick
+
+
+def test_the_laws_of_the_document(data: Path, folder: Path) -> None:
+    found = answer(folder, "report", "scaling", str(data / "tables" / "003_check_tcmalloc.md"))
+    with_it, without = ([row for row in found if row["group"] == at] for at in (1, 2))
+    assert [row["nodes"] for row in with_it] == [1, 2, 4, 8, 16, 32, 64]
+    assert with_it[-1]["efficiency"] == pytest.approx(0.906, abs=5e-4)
+    assert without[-1]["efficiency"] == pytest.approx(0.662, abs=5e-4)
+    for rows, alpha, rms, worst in (
+        (with_it, 0.0022, 0.024, 0.049),
+        (without, 0.0110, 0.157, 0.239),
+    ):
+        assert rows[0]["alpha"] == pytest.approx(alpha, abs=5e-5) and rows[0]["beta"] == 0
+        assert rows[0]["rms_error"] == pytest.approx(rms, abs=5e-4)
+        assert rows[0]["worst_error"] == pytest.approx(worst, abs=5e-4)
+        assert 0 <= rows[0]["alpha_low"] <= rows[0]["alpha"] <= rows[0]["alpha_high"]
+    said = quick(folder, "report", "scaling", str(data / "tables" / "003_check_tcmalloc.md")).out
+    assert "strong scaling (GBS 1024 at every size)" in said
+    assert "It fits badly; from 2 on: USL: alpha 0.0077" in said and "rms error 3.7%" in said
+
+
+ROW = "{n} | 1.3B | {dp} | 4 | {pp} | 1 | {gbs} | 20GB | {time} | | "
+
+
+def test_batches_that_grow_are_weak_scaling(folder: Path) -> None:
+    rows = [ROW.format(n=n, dp=2 * n, pp=1, gbs=64 * n, time=10 + n / 10) for n in (1, 2, 4, 8)]
+    table(folder / "a.md", rows)
+    found = answer(folder, "report", "scaling", "a.md")
+    assert {row["scaling"] for row in found} == {"weak"}
+    assert found[-1]["efficiency"] == pytest.approx(10.1 / 10.8, rel=1e-3)
+    assert "GBS grows with them" in quick(folder, "report", "scaling", "a.md").out
+
+
+def test_what_the_bubble_takes(folder: Path) -> None:
+    work = {n: 10 / n * (512 // n + 3) / (512 // n) for n in (2, 4, 8, 16)}  # bubble alone
+    rows = [
+        ROW.format(n=2 * n, dp=n, pp=4, gbs=512, time=f"{time:.4f}") for n, time in work.items()
+    ]
+    table(folder / "a.md", rows)
+    found = answer(folder, "report", "scaling", "a.md")
+    for row in found:
+        assert row["bubble"] == pytest.approx(3 / (512 / row["dp"] + 3))
+        assert row["efficiency_without_bubble"] == pytest.approx(1, rel=1e-3)
+    assert found[-1]["efficiency"] < 0.96
+
+
+def test_rows_without_another_size_are_listed(data: Path, folder: Path) -> None:
+    found = answer(folder, "report", "scaling", str(data / "tables"), "--model", "181B")
+    assert found and all(row["left_out"] for row in found)
+    assert (
+        "No two runs here differ in the number of devices alone"
+        in quick(folder, "report", "scaling", str(data / "tables"), "--model", "181B").out
+    )
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.floats(0, 0.1), st.floats(0, 1e-3))
+def test_a_law_without_noise_is_found_again(alpha: float, beta: float) -> None:
+    xs = [1, 2, 4, 8, 16, 32, 64]
+    exact = [1 / (1 + alpha * (x - 1) + beta * x * (x - 1)) for x in xs]
+    found = fits(xs, exact)[-1]
+    assert found.alpha == pytest.approx(alpha, abs=1e-6)
+    assert found.beta == pytest.approx(beta, abs=1e-8)
+    low, high = found.predicted(128)
+    assert low <= found.efficiency(128) * (1 + 1e-6) and found.efficiency(128) <= high * (1 + 1e-6)
+
+
+def test_few_points_have_no_fit() -> None:
+    assert fits([1, 2], [1, 0.9]) == []
+    assert [one.law for one in fits([1, 2, 4], [1, 0.9, 0.8])] == ["Amdahl"]
+
+
+def test_answers_stand_in_regions(data: Path, folder: Path) -> None:
+    (folder / "a.md").write_bytes((data / "tables" / "003_check_tcmalloc.md").read_bytes())
+    (folder / "README.md").write_text(
+        "".join(
+            f"<!-- bench:begin report={name} from=a.md -->\n<!-- bench:end -->\n"
+            for name in ("scaling", "best where='nodes <= 8'", "compare by=LD_PRELOAD")
+        )
+    )
+    assert quick(folder, "report", "--check", "README.md").code == 1
+    assert quick(folder, "report", "--update", "README.md").code == 0
+    text = (folder / "README.md").read_text()
+    assert "alpha 0.0022" in text and "1.77x" in text and "Best by tokens/s: 8 nodes" in text
+    assert quick(folder, "report", "--check", "README.md").code == 0
