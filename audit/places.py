@@ -63,10 +63,10 @@ def _placed(place: Place, cells: Cells, lines: Sequence[str]) -> Place:
         at = text.find(whole) if whole else -1
         return replace(place, text=whole, column=at + 1 if at >= 0 else None)
     number, raw = found
-    return replace(place, text=raw, column=_column(text, number, raw))
+    return replace(place, text=raw, column=column_of(text, number, raw))
 
 
-def _column(line: str, number: int, raw: str) -> int | None:
+def column_of(line: str, number: int, raw: str) -> int | None:
     """First character of the n-th cell, from 1; of an empty cell the place where it would stand."""
     if "|" not in line:
         return _of_separated(line, number, raw)

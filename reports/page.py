@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from .beside import Beside
-from .budget import Budget, budget
+from .budget import budget
 from .layout import Markdown
 from .selection import Selection, select
 from .short import Names
@@ -65,7 +65,7 @@ def page(warehouse: Warehouse, request: Request) -> Page:
             why="no run of the warehouse fits the filters",
             hint="bench runs lists what there is",
         )
-    plan = _budget(warehouse, request)
+    plan = budget(*plans(warehouse), request.tokens, request.steps)
     most = 0 if request.all_rows else MOST
     rows = run(warehouse, request.report, {"tokens": float(plan.tokens), "most": most})
     names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
@@ -94,8 +94,9 @@ def _begin_marker(request: Request) -> Markdown:
     return Markdown(f"<!-- bench:begin report={request.report}{plain} -->")
 
 
-def _budget(warehouse: Warehouse, request: Request) -> Budget:
-    plans = warehouse.dicts(
+def plans(warehouse: Warehouse) -> tuple[list[dict[str, Any]], set[float]]:
+    """What the selected sources state of the training's length, and the sizes selected."""
+    stated = warehouse.dicts(
         """SELECT uri, line, value, unit, detail FROM statements
            WHERE kind = 'plan' AND uri IN (SELECT uri FROM selected) ORDER BY uri, line"""
     )
@@ -105,4 +106,4 @@ def _budget(warehouse: Warehouse, request: Request) -> Budget:
             "SELECT DISTINCT params_b FROM selected WHERE params_b IS NOT NULL"
         )
     }
-    return budget(plans, sizes, request.tokens, request.steps)
+    return stated, sizes

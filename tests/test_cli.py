@@ -25,7 +25,7 @@ COMMANDS = get_command(app).commands  # type: ignore[attr-defined]  # a group, a
 
 
 def test_the_commands(root: Path) -> None:
-    names = "ingest forget report runs show sql export audit diff ci doctor"
+    names = "ingest forget report runs show sql export audit explain diff ci doctor"
     assert sorted(COMMANDS) == sorted(names.split())
     files = {file.stem for file in (root / "terminal" / "commands").glob("*.py")}
     assert files == {"__init__", *COMMANDS}, "a command is a file, and each file is listed"

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 # As help lists them: what one does first comes first.
 COMMANDS = (
-    "ingest", "forget", "report", "runs", "show", "audit", "sql", "export", "diff", "ci",
+    "ingest", "forget", "report", "runs", "show", "audit", "explain", "sql", "export", "diff", "ci",
     "doctor",
 )  # fmt: skip
