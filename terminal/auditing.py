@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..schema.errors import FINE, FOUND
+from .facts import facts_of
 from .messages import say
 from .opening import open_for_reading
 from .settings import find_db
@@ -27,12 +28,14 @@ def audit(
     lock_timeout: float,
 ) -> int:
     """Write the findings; the exit code says whether one of the grade asked for stands."""
+    from ..audit.closing import closed
     from ..audit.places import placed
     from ..audit.run import audit as find
 
     root = Path.cwd() if paths else find_db(db).absolute().parent
-    with open_for_reading(db, paths, lock_timeout) as warehouse:
+    with open_for_reading(db, paths, lock_timeout, audited=False) as warehouse:
         findings = placed(warehouse, find(warehouse, model=model), root)
+        findings = closed(warehouse, findings, facts_of(warehouse, root))
     emit(_text(findings, form or _default(output)), output, name="audit.md")
     say(_summary(findings))
     return FOUND if any(_fails(one, fail_on) for one in findings) else FINE

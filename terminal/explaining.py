@@ -39,7 +39,7 @@ def explain(
     from ..reports.short import Names
 
     root = Path.cwd() if paths else find_db(db).absolute().parent
-    with open_for_reading(db, paths, lock_timeout) as warehouse:
+    with open_for_reading(db, paths, lock_timeout, audited=False) as warehouse:
         found = answer(
             warehouse, root, asked.what, model=asked.model, tokens=asked.tokens, steps=asked.steps,
             every=asked.every,
