@@ -13,6 +13,7 @@ from ..rule import Rule
 
 _MEMORY = 1.05  # the same set-up takes the same memory, but for the allocator
 _TIME = 1.05
+_RERUN = 1.15  # beyond that it is hardly the same thing measured again
 _UNUSUAL = 1.25  # times off the usual ratio of printed to predicted memory
 
 
@@ -33,6 +34,7 @@ def check(book: Book) -> Iterator[Finding]:
                 ]
                 yield from _conflicts(table, clear, middle)
         yield from _across(document, doubted)
+        yield from _again(document, doubted)
 
 
 def _conflicts(table: Table, rows: Sequence[Row], middle: float | None) -> Iterator[Finding]:
@@ -137,6 +139,33 @@ def _across(document: Document, doubted: set[tuple[str, int]]) -> Iterator[Findi
                     f"{100 * (apart - 1):.1f}% apart in time",
                     (first.at("step_time"), second.at("step_time")),
                 )
+
+
+def _again(document: Document, doubted: set[tuple[str, int]]) -> Iterator[Finding]:
+    """Set-ups that were measured again in another table, close to each other: one note."""
+    rows = [
+        row
+        for row in document.rows
+        if row.time and row.origin == "row" and row.product and (row.uri, row.line) not in doubted
+    ]
+    told, cells = [], []
+    for group in groups(rows):
+        first = group[0]
+        for second in group[1:]:
+            apart = _times_apart(first, second)
+            warned = first.date == second.date and first.date and apart > _TIME
+            if first.table_id != second.table_id and 1 < apart <= _RERUN and not warned:
+                told.append(f"l.{second.line} is {100 * (apart - 1):.1f}% off l.{first.line}")
+                cells.append(second.at("step_time"))
+    if told:
+        yield Finding(
+            ("R6b",),
+            "note",
+            "medium",
+            "set-ups that were measured again",
+            "; ".join(told) + ": so far apart are two measurements here",
+            tuple(cells),
+        )
 
 
 RULE = Rule(
