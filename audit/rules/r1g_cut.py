@@ -31,7 +31,7 @@ def check(book: Book) -> Iterator[Finding]:
                 ("R1g",),
                 "note",
                 "medium",
-                "step times are cut off, not rounded",
+                "step times that were cut off, not rounded",
                 ", ".join(f"l.{row.line}" for row in cut)
                 + ": the printed TFLOPs need a time above what rounding allows",
                 tuple(row.at("step_time") for row in cut),
