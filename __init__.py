@@ -46,6 +46,7 @@ def read(*paths: str | PathLike[str], formats: str | PathLike[str] | None = None
     from .schema.api import Bench
     from .schema.errors import BenchError, NothingRecognised
     from .schema.warehouse import in_memory
+    from .terminal.checking import check
 
     warehouse = in_memory()
     try:
@@ -60,6 +61,7 @@ def read(*paths: str | PathLike[str], formats: str | PathLike[str] | None = None
         if not summary.new:
             why = f"{len(summary.skipped)} files hold neither a training log nor a benchmark table"
             raise NothingRecognised("nothing recognised", why=why)
+        check(warehouse, Path.cwd())
     except BaseException:
         warehouse.close()
         raise

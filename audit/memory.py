@@ -28,22 +28,33 @@ def gigabytes(row: Row) -> float | None:
     return printed.value * scale if printed and scale else None
 
 
+def states(row: Row) -> float | None:
+    """What weights, gradients and optimizer of the first stage need, in GB; None as below."""
+    dp = row.data_parallel
+    if not (row.layers and row.hidden and dp and row.tp):
+        return None
+    v = row.vocab or row.vocab_fitted or 50304
+    stage = 1 if row.zero_stage is None else row.zero_stage
+    bytes_each = {0: 16.0, 1: 4 + 12 / dp, 2: 2 + 14 / dp, 3: 16 / dp}.get(stage)
+    if bytes_each is None:
+        return None
+    h, t, p = row.hidden, row.tp, row.pp or 1
+    return (12 * h * h * row.layers / (p * t) + v * h / t) * bytes_each / 1e9
+
+
 def predicted(row: Row) -> float | None:
     """What the first pipeline stage needs, in GB; None where the row says too little."""
-    dp = row.data_parallel
-    if not (row.layers and row.hidden and row.seq_len and row.mbs and dp and row.tp):
+    dp, kept_states = row.data_parallel, states(row)
+    if not (
+        kept_states and row.layers and row.hidden and row.seq_len and row.mbs and dp and row.tp
+    ):
         return None
     t, p, h, s, b = row.tp, row.pp or 1, row.hidden, row.seq_len, row.mbs
     v, a = row.vocab or row.vocab_fitted or 50304, row.heads or max(1, h // 128)
-    stage = 1 if row.zero_stage is None else row.zero_stage
-    states = {0: 16.0, 1: 4 + 12 / dp, 2: 2 + 14 / dp, 3: 16 / dp}.get(stage)
-    if states is None:
-        return None
-    parameters = 12 * h * h * row.layers / (p * t) + v * h / t
     flying = min(p, max(1, (row.gbs or b * dp) // (b * dp)))
     layer = s * b * h * (10 + 24 / t + 5 * a * s / (h * t))
     kept = (layer if row.recompute == "none" else 2 * s * b * h) * row.layers / p * flying
-    return (parameters * states + kept + layer + 6 * s * b * v / t) / 1e9 + _BASE
+    return kept_states + (kept + layer + 6 * s * b * v / t) / 1e9 + _BASE
 
 
 def ratio(row: Row) -> float | None:

@@ -8,12 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..schema.warehouse import Warehouse
+from .closing import by_comment
 from .finding import Finding, Place
 
-_CLOSED = re.compile(
-    r"<!--\s*bench[ -]audit:\s*(?:ok|closed?)\s+(R\d+[a-z]?)(?:\s+l\.(\d+))?\s*:?\s*(.*?)\s*-->",
-    re.I,
-)
 _CELL = re.compile(r"(?:\\.|[^|\\])*")
 Cells = dict[tuple[str, int], dict[str, tuple[int, str]]]
 
@@ -26,7 +23,7 @@ def placed(warehouse: Warehouse, findings: Sequence[Finding], root: Path) -> lis
     found = []
     for one in findings:
         places = tuple(_placed(cell, cells, lines[cell.uri]) for cell in one.cells)
-        found.append(replace(one, cells=places, closed=_closed(one, lines[one.uri])))
+        found.append(replace(one, cells=places, closed=by_comment(one, lines[one.uri])))
     return found
 
 
@@ -63,10 +60,10 @@ def _placed(place: Place, cells: Cells, lines: Sequence[str]) -> Place:
         at = text.find(whole) if whole else -1
         return replace(place, text=whole, column=at + 1 if at >= 0 else None)
     number, raw = found
-    return replace(place, text=raw, column=_column(text, number, raw))
+    return replace(place, text=raw, column=column_of(text, number, raw))
 
 
-def _column(line: str, number: int, raw: str) -> int | None:
+def column_of(line: str, number: int, raw: str) -> int | None:
     """First character of the n-th cell, from 1; of an empty cell the place where it would stand."""
     if "|" not in line:
         return _of_separated(line, number, raw)
@@ -94,14 +91,3 @@ def _of_separated(line: str, number: int, raw: str) -> int | None:
             seen, start = seen + 1, place + 1
     at = line.find(raw, start) if seen == number else -1
     return at + 1 if at >= 0 else None
-
-
-def _closed(finding: Finding, lines: Sequence[str]) -> str:
-    """The reason that a comment of the document gives for this finding to be closed."""
-    doubted = {cell.line for cell in finding.cells}
-    for line in lines:
-        for rule, number, reason in _CLOSED.findall(line):
-            named = rule.lower() in (one.lower() for one in finding.rules)
-            if named and (not number or int(number) in doubted):
-                return reason or "closed by a comment"
-    return ""

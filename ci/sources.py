@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse, in_memory, open_read
+from ..terminal.checking import check
 from ..terminal.settings import find_db, find_home, read_settings
 from ..terminal.summary import nothing_recognised
 
@@ -79,6 +80,7 @@ def read(paths: Sequence[Path], home: Path, formats: Path | None) -> Warehouse:
             raise BenchError(f"cannot read {uri}", why=reason, hint="check the file")
         if not summary.new:
             raise nothing_recognised(len(summary.skipped))
+        check(warehouse, home)
     except BaseException:
         warehouse.close()
         raise

@@ -31,6 +31,18 @@ _OF_DATA = re.compile(r"\b(?:was|were|been|data ?sets?|corpus|corpora)\b", re.I)
 _LEGEND = re.compile(rf"^\s*(?:[-*]\s+)?(?P<mark>{MARK})\s*(?:[:=]\s*)?(?P<text>[^\s*^†‡§¶|/].*)$")
 _BULLET = re.compile(r"^\s*\*\s+(?![:=])")  # of a list, unless what follows explains the mark
 _NOTATION = re.compile(r"^\s*[-*]?\s*(?P<name>[A-Za-z#][\w ./()%-]*?)\s+={1,2}\s+(?P<text>[^=].*)$")
+# A change after which numbers do not compare: from here on they are others, or the text says so.
+_FROM_HERE = re.compile(r"\bfrom (?:here|now|this point) on\b", re.I)
+_DAYS_APART = re.compile(r"\b(?:today|yesterday|earlier|previous|older)\b", re.I)
+_RESULTS = re.compile(
+    r"\b(?:T\w*FLOPs?|TLOPs?|FLOPS|numbers|results|speeds?|throughputs?|step times?|timings?)\b",
+    re.I,
+)
+_OTHERS = re.compile(r"\b(?:higher|lower|faster|slower|improved|changed|better|worse)\b", re.I)
+_NOT_COMPARED = re.compile(
+    r"\b(?:do not|don't|can ?not|can't|cannot|should not|shouldn't|not)\s+(?:\w+\s+){0,2}compar",
+    re.I,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +66,8 @@ def statements_in(text: str, line: int, facts: list[Fact]) -> Iterator[Statement
         yield Statement(
             line, "days", raw, "days", float(found["days"]), "days", {"step_time_s": found["time"]}
         )
+    if _is_boundary(raw):
+        yield Statement(line, "boundary", raw)
     summary = _SUMMARY.search(raw)
     if summary:
         detail = {name.lower(): value for name, value in _SETTING.findall(raw)}
@@ -70,6 +84,15 @@ def statements_in(text: str, line: int, facts: list[Fact]) -> Iterator[Statement
             notation["name"].strip(),
             detail={"text": notation["text"].strip()},
         )
+
+
+def _is_boundary(raw: str) -> bool:
+    if not _RESULTS.search(raw):
+        return False
+    compared = bool(_NOT_COMPARED.search(raw))
+    if _FROM_HERE.search(raw):
+        return compared or bool(_OTHERS.search(raw))
+    return compared and bool(_DAYS_APART.search(raw)) and bool(_OTHERS.search(raw))
 
 
 def formula_statement(text: str, line: int, facts: list[Fact]) -> Statement | None:

@@ -61,7 +61,12 @@ def budget(
 
 def planned(warehouse: Warehouse, tokens: int | None, steps: int | None) -> Budget:
     """The budget for the runs of the temporary table `selected`."""
-    plans = warehouse.dicts(
+    return budget(*plans(warehouse), tokens, steps)
+
+
+def plans(warehouse: Warehouse) -> tuple[list[dict[str, Any]], set[float]]:
+    """What the selected sources state of the training's length, and the sizes selected."""
+    stated = warehouse.dicts(
         """SELECT uri, line, value, unit, detail FROM statements
            WHERE kind = 'plan' AND uri IN (SELECT uri FROM selected) ORDER BY uri, line"""
     )
@@ -71,7 +76,7 @@ def planned(warehouse: Warehouse, tokens: int | None, steps: int | None) -> Budg
             "SELECT DISTINCT params_b FROM selected WHERE params_b IS NOT NULL"
         )
     }
-    return budget(plans, sizes, tokens, steps)
+    return stated, sizes
 
 
 def references(plan: Budget, printed: Sequence[Mapping[str, Any]]) -> list[Reference]:

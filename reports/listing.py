@@ -31,6 +31,7 @@ CONFIGURATION = (
     "hidden",
     "heads",
     "settings",
+    "epoch",
     "status",
     "kind",
 )
@@ -68,6 +69,7 @@ GROUPED = (
     "gbs",
     "recompute",
     "settings",
+    "epoch",
     "status",
     "step_time_s",
     "tokens_per_s_per_device",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
@@ -34,6 +35,8 @@ class Request:
     steps: int | None = None
     all_rows: bool = False
     templates: Path | None = None
+    suggestions: bool = False
+    restated: Mapping[str, Mapping[str, Any]] | None = None  # by run: its TFLOP/s by one formula
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +77,24 @@ def page(warehouse: Warehouse, request: Request) -> Page:
         "name": selected.name,
         "budget": plan,
         "most": most,
+        "suggestions": request.suggestions,
+        "restated": _restated(warehouse, request),
         "version": version("bench-warehouse"),
         "begin_marker": _begin_marker(request),
         "end_marker": Markdown("<!-- bench:end -->"),
     }
     return Page(request, names, context, layout)
+
+
+def _restated(warehouse: Warehouse, request: Request) -> list[dict[str, Any]]:
+    """The selected runs that were restated, by place."""
+    if request.restated is None:
+        return []
+    query = """SELECT run_id, uri, line, size, system, nodes, world_size, dp, tp, pp, cp, mbs,
+                   recompute, left_out FROM selected WHERE kind = 'measured' ORDER BY uri, line"""
+    found = request.restated
+    return [row | dict(found[row["run_id"]]) for row in warehouse.dicts(query)
+            if row["run_id"] in found]  # fmt: skip
 
 
 def _layout(request: Request) -> Layout:

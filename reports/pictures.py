@@ -23,8 +23,9 @@ MOST_POINTS = 400  # of a chart; more make it a smear, and a file of megabytes
 _FINE = (
     "size", "system", "framework", "procs_per_node", "layers", "hidden", "heads", "tp", "pp", "cp",
     "mbs", "gbs", "seq_len", "zero_stage", "recompute", "settings",
+    "epoch",
 )  # fmt: skip
-_COARSE = ("size", "system", "framework", "procs_per_node")
+_COARSE = ("size", "system", "framework", "procs_per_node", "epoch")
 _KEYS = (
     _FINE,
     (*_COARSE, "tp", "pp", "recompute", "settings"),
@@ -32,8 +33,8 @@ _KEYS = (
     (*_COARSE, "tp", "recompute"),
     (*_COARSE, "recompute"),
     _COARSE,
-    ("size", "system"),
-    ("system",),
+    ("size", "system", "epoch"),
+    ("system", "epoch"),
 )
 _WRITE: dict[str, Callable[[Any], str]] = {
     "procs_per_node": lambda v: f"{v} {'process' if v == 1 else 'processes'} a node",
@@ -229,6 +230,7 @@ def _bars(ranked: Sequence[Row], names: Names) -> list[Bar]:
                 "gbs",
                 "recompute",
                 "settings",
+                "epoch",
             )
         )
         if key not in seen and len(bars) < MOST_BARS:
@@ -248,6 +250,7 @@ def _bar_label(row: Row, names: Names, several: bool) -> str:
     parts += [f"{row['world_size']} devices"] if row["world_size"] else []
     parts.append(f"DP/TP/PP {split}")
     parts += [_WRITE[name](row[name]) for name in ("mbs", "recompute") if row[name] is not None]
+    parts += [row["epoch"]] if row["epoch"] else []
     return ", ".join([*parts, f"{names.short(row['uri'])} l.{row['line']}"])
 
 

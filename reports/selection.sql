@@ -33,7 +33,7 @@ SELECT c.*, s.value AS step_time_s, s.low AS step_time_low, s.high AS step_time_
     p.tflops, p.memory, p.memory_unit, coalesce(p.time_is_marked, false) AS time_is_marked,
     -- What a log measured before it broke off stands; a cell beside a failure does not.
     c.status = 'ok' OR (c.origin = 'log' AND s.value IS NOT NULL AND c.status <> 'nan') AS usable,
-    e.settings, r.left_out, r.left_out_detail,
+    e.settings, h.epoch, r.left_out, r.left_out_detail,
     coalesce(c.device, c.uri) AS system
 FROM chosen c
 LEFT JOIN metric_step_time s ON s.run_id = c.run_id
@@ -44,4 +44,5 @@ LEFT JOIN metric_aggregate_pflops a ON a.run_id = c.run_id
 LEFT JOIN metric_documented_aggregate o ON o.run_id = c.run_id
 LEFT JOIN printed p ON p.run_id = c.run_id
 LEFT JOIN env e ON e.run_id = c.run_id
-LEFT JOIN reasons r ON r.run_id = c.run_id;
+LEFT JOIN reasons r ON r.run_id = c.run_id
+LEFT JOIN epochs h ON h.run_id = c.run_id;

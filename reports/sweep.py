@@ -140,4 +140,5 @@ def _cell(row: Row, place: int, name: str, heading: str) -> str:
     in_pflops = name == "agg_pflops" and "p" in heading.lower().partition("flop")[0]
     if in_pflops and cell["kind"] == "missing" and not row["left_out"]:
         return italic(significant(row["documented_aggregate"], 3)) or stood_cell(cell["raw"])
-    return stood_cell(cell["raw"]) + (_WARN if cell["misfit"] else "")
+    doubted = {name or "-", f"#{place + 1}"} & set(row["doubted"] or ())
+    return stood_cell(cell["raw"]) + (_WARN if cell["misfit"] or doubted else "")

@@ -7,7 +7,7 @@ from typing import Any
 
 from .budget import Budget, references
 from .escape import markdown_cell
-from .format import days, number, params, range_text, significant
+from .format import days, number, params, percent, range_text, significant
 from .layout import Markdown, italic, pipe_table
 from .short import Names
 from .words import step_time, text_of, topology_short
@@ -29,6 +29,7 @@ def days_table(names: Names, rows: Sequence[Row]) -> Markdown:
         ("GBS", "right", lambda r: text_of(r["gbs"])),
         ("Recompute", "left", lambda r: r["recompute"] or "not stated"),
         ("Settings", "left", lambda r: markdown_cell(r["settings"])),
+        ("Epoch", "left", lambda r: markdown_cell(r["epoch"])),
         ("Sec/it", "right", lambda r: _marked(step_time(r), r)),
         ("n", "right", lambda r: number(r["n"])),
         (
@@ -43,6 +44,7 @@ def days_table(names: Names, rows: Sequence[Row]) -> Markdown:
         columns.insert(2, ("Model", "left", lambda r: markdown_cell(r["size"])))
     dropped = {"GBS"} if not batches else set()
     dropped |= {"Settings"} if not any(row["settings"] for row in rows) else set()
+    dropped |= {"Epoch"} if not any(row["epoch"] for row in rows) else set()
     dropped |= {"n"} if all(row["n"] == 1 for row in rows) else set()
     return _table([column for column in columns if column[0] not in dropped], rows)
 
@@ -157,13 +159,50 @@ def log_table(names: Names, rows: Sequence[Row]) -> Markdown:
     )
 
 
-def left_out_table(names: Names, rows: Sequence[Row]) -> Markdown:
-    """What is kept out of rankings and charts, and why."""
+def restated_table(names: Names, rows: Sequence[Row]) -> Markdown:
+    """TFLOP/s and share of the peak by one formula, beside what is printed and what printed it."""
+    columns: list[tuple[str, str, Callable[[Row], str]]] = [
+        ("Where", "left", lambda r: f"{markdown_cell(names.short(r['uri']))} l.{r['line']}"),
+        ("System", "left", lambda r: markdown_cell(names.system(r["system"]))),
+        ("Nodes (devices)", "right", _nodes),
+        ("DP/TP/PP", "center", topology_short),
+        ("Recompute", "left", lambda r: r["recompute"] or "not stated"),
+        ("TFLOPs, printed", "right", lambda r: significant(r["printed"], 4)),
+        ("Printed by", "left", lambda r: markdown_cell(r["printed_by"])),
+        ("Formula", "left", lambda r: r["formula"]),
+        ("TFLOP/s/process", "right", _restated_value),
+        ("MFU", "right", lambda r: "" if r["hardware"] else italic(percent(r["share"], 1))),
+        ("HFU", "right", lambda r: italic(percent(r["share"], 1)) if r["hardware"] else ""),
+        ("Not restated", "left", lambda r: markdown_cell(r["why"])),
+    ]
+    if _several(rows):
+        columns.insert(1, ("Model", "left", lambda r: markdown_cell(r["size"])))
+    shares = {"MFU": False, "HFU": True}
+    dropped = {
+        name
+        for name, hardware in shares.items()
+        if not any(r["share"] is not None and r["hardware"] == hardware for r in rows)
+    }
+    dropped |= {"Not restated"} if not any(row["why"] for row in rows) else set()
+    return _table([column for column in columns if column[0] not in dropped], rows)
+
+
+def _restated_value(row: Row) -> str:
+    mark = " ⚠" if row["left_out"] else ""
+    return italic(significant(row["value"], 3)) + mark if row["value"] is not None else ""
+
+
+def left_out_table(names: Names, rows: Sequence[Row], suggestions: bool = False) -> Markdown:
+    """What is kept out of rankings and charts, and why; with what may be meant, if asked for."""
+    meant: list[tuple[str, str, Callable[[Row], str]]] = [
+        ("Suggestion", "left", lambda r: markdown_cell(r["suggestion"]))
+    ]
     return _table(
         [
             ("Where", "left", lambda r: f"{markdown_cell(names.short(r['uri']))} l.{r['line']}"),
             ("Why", "left", lambda r: r["reason"]),
             ("Detail", "left", lambda r: markdown_cell(names.within(r["detail"]))),
+            *(meant if suggestions else []),
         ],
         rows,
     )

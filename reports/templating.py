@@ -100,10 +100,12 @@ def _environment(folder: Path | None) -> jinja2.Environment:
         tables.shape_table,
         tables.log_table,
         tables.left_out_table,
+        tables.restated_table,
         tables.source_table,
         pairs.pairs_table,
         words.budget_words,
         words.device_note,
+        words.boundary_note,
     )
     environment.filters |= {function.__name__: _with_names(function) for function in named}
     environment.filters |= {

@@ -29,6 +29,19 @@ def budget_words(names: Names, plan: Budget) -> Markdown:
     return Markdown(f"`{plan.origin}`")
 
 
+def boundary_note(names: Names, rows: Sequence[Row]) -> Markdown:
+    """Changes after which numbers do not compare, each with what the source says of it."""
+    told = [
+        f"{markdown_text(names.short(row['uri']))} {markdown_text(row['epoch'])}: "
+        f'"{markdown_text(row["boundary"].strip())}"'
+        for row in rows
+        if row["epoch"].startswith("since ")
+    ]
+    return Markdown(
+        f"Rows before and since a boundary do not compare: {'; '.join(told)}" if told else ""
+    )
+
+
 def device_note(names: Names, rows: Sequence[Row]) -> Markdown:
     """What a device is in these rows."""
     processes = sorted({names.short(row["uri"]) for row in rows if row["devices"] is None})

@@ -53,6 +53,10 @@ class Configuration(_Section):
         default=None,
         description="A folder of log formats, one TOML each, beside the built-in ones.",
     )
+    facts: Text | None = Field(
+        default=None,
+        description="The file of facts; default: facts.toml beside this file. docs/audit.md.",
+    )
     sources: list[Text] = Field(
         default=[],
         description="Logs, tables and folders of records that regions and diffs are made from, "

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .checking import check
 from .messages import warn
 from .settings import find_db, read_settings
 
@@ -13,9 +14,12 @@ if TYPE_CHECKING:
     from ..schema.warehouse import Warehouse
 
 
-def open_for_reading(db: Path | None, paths: Sequence[Path], lock_timeout: float) -> Warehouse:
+def open_for_reading(
+    db: Path | None, paths: Sequence[Path], lock_timeout: float, *, audited: bool = True
+) -> Warehouse:
     """The warehouse file, or logs and tables below `paths` read into memory.
 
+    `audited` is False for who audits by itself.
     Raises NothingRecognised when none of the paths holds a log or a benchmark table.
     """
     from ..schema.warehouse import in_memory, open_read
@@ -32,4 +36,5 @@ def open_for_reading(db: Path | None, paths: Sequence[Path], lock_timeout: float
         from .summary import nothing_recognised
 
         raise nothing_recognised(len(summary.skipped))
+    check(warehouse, Path.cwd(), audited=audited)
     return warehouse

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..schema.errors import BenchError
 from .messages import say, warn
@@ -48,6 +48,8 @@ class Asked:
     tokens: int | None = None
     templates: Path | None = None
     lock_timeout: float = LOCK_TIMEOUT
+    suggestions: bool = False
+    flops: str | None = None
 
 
 def split(arguments: Sequence[str]) -> Words:
@@ -141,6 +143,8 @@ def _page(warehouse: Warehouse, asked: Asked, form: Format | None, output: Path 
             asked.steps,
             asked.all_rows,
             find_templates(asked.templates),
+            asked.suggestions,
+            _restated(warehouse, asked),
         ),
     )
     if folder and output and form in (None, Format.MD):
@@ -154,6 +158,25 @@ def _page(warehouse: Warehouse, asked: Asked, form: Format | None, output: Path 
         emit(_rows(warehouse, form), output, name=f"runs.{form}")
     else:
         emit(page_text(made, form.value), output, name=f"page.{form}")
+
+
+def _restated(warehouse: Warehouse, asked: Asked) -> dict[str, dict[str, Any]] | None:
+    """Every run's TFLOP/s by the formula asked for."""
+    if asked.flops is None:
+        return None
+    if asked.words.report != "model":
+        raise BenchError(
+            f"--flops does not go with the report {asked.words.report!r}",
+            hint=f"bench report --flops {asked.flops}",
+        )
+    from dataclasses import asdict
+
+    from ..audit.restate import is_hardware, restate
+
+    return {
+        one.run_id: asdict(one) | {"hardware": is_hardware(one.formula)}
+        for one in restate(warehouse, asked.flops)
+    }
 
 
 def _is_folder(output: Path | None) -> bool:

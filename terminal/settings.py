@@ -40,6 +40,7 @@ class Settings:
     db: Path | None = None
     templates: Path | None = None
     formats: Path | None = None
+    facts: Path | None = None
     sources: tuple[Path, ...] = ()
     pages: tuple[str, ...] = ()
     github: JobSettings = JobSettings()
@@ -117,6 +118,7 @@ def _checked(file: Path, text: str, values: Mapping[str, Any]) -> Settings:
         db=_path(file, found.db),
         templates=_path(file, found.templates),
         formats=_path(file, found.formats),
+        facts=_path(file, found.facts),
         sources=tuple(file.parent / Path(source).expanduser() for source in found.sources),
         pages=tuple(found.pages),
         github=_job(found.github),

@@ -103,7 +103,8 @@ def test_one_document_alone_says_the_same(findings: list[Finding], root: Path) -
         with in_memory() as warehouse:
             ingest_into(warehouse, [document], document.parent)
             alone = audit(warehouse)
-        together = [one for one in findings if one.uri == document.name]
+        # Documents are compared with each other by R12, and only where there are several.
+        together = [one for one in findings if one.uri == document.name and one.rule != "R12"]
         assert [one.message for one in alone] == [one.message for one in together]
 
 

@@ -117,7 +117,8 @@ def test_times_in_another_unit(root: Path, tmp_path: Path) -> None:
     (tmp_path / "run.log").write_text(text)
     [finding] = found_in(tmp_path)
     assert (finding.rule, finding.severity) == ("R1e", "warning")
-    assert "milliseconds under seconds" in finding.evidence
+    assert "a thousandth of what batch and time give" in finding.evidence
+    assert finding.suggestion == "samples per second x 1000"
 
 
 def test_consumed_samples_that_jump(root: Path, tmp_path: Path) -> None:

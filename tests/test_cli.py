@@ -26,8 +26,8 @@ COMMANDS = get_command(app).commands  # type: ignore[attr-defined]  # a group, a
 
 def test_the_commands(root: Path) -> None:
     names = (
-        "ingest forget report runs show days best compare chart sql export audit diff ci doctor"
-        " launch"
+        "ingest forget report runs show explain days best compare chart sql export audit diff ci"
+        " doctor launch"
     )
     assert sorted(COMMANDS) == sorted(names.split())
     files = {file.stem for file in (root / "terminal" / "commands").glob("*.py")}

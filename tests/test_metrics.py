@@ -1,6 +1,7 @@
 """Each metric against published rows, and on numbers that no metric can be made of."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -211,13 +212,22 @@ def test_a_finding_of_the_audit_leaves_a_run_out(warehouse: Warehouse) -> None:
         rows = strange()
         for severity, run in (("error", "1-1"), ("warning", "2-2")):
             rows.add(
-                "findings", run_id=run, rule="R1", severity=severity, title="off", rule_version=1
+                "findings", run_id=run, rule="R1", severity=severity, title="off", rule_version=1,
+                audit_id="new", rules=["R1"], closed="", name="tflops",
+            )  # fmt: skip
+            rows.add(
+                "findings", run_id="2-2", rule="R2", severity="error", title="no", rule_version=1,
+                audit_id="old", rules=["R2"], closed="", name="dp",
+            )  # fmt: skip
+        for day, name in ((1, "old"), (2, "new")):
+            rows.add(
+                "audits", audit_id=name, rules_version=1, facts="", made_at=datetime(2026, 1, day)
             )
         insert(audited.con, rows, "load")
         query = "INSERT INTO raw.loads VALUES ('u', 1, 'load', 's', '', 0, 0, 1, now()::TIMESTAMP)"
         audited.con.execute(query)
         query = "SELECT run_id, detail FROM left_out WHERE reason = 'finding'"
-        assert audited.rows(query) == [("1-1", "off")]
+        assert audited.rows(query) == [("1-1", "R1: off")]
 
 
 def test_every_public_name_is_explained(root: Path, warehouse: Warehouse) -> None:

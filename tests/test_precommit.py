@@ -80,6 +80,26 @@ def test_the_hooks_in_a_repository(folder: Path) -> None:
     assert code == 1 and "did you mean 'sources'" in text and "bench.toml:1" in text, text
 
 
+@pytest.mark.slow
+def test_a_table_that_contradicts_itself_is_not_committed(folder: Path) -> None:
+    pytest.importorskip("pre_commit", reason="NOT TESTED: no pre-commit")
+    config = folder / ".pre-commit-config.yaml"
+    config.write_text(config.read_text() + "  - {id: bench-audit-md, language: system}\n")
+    git(folder, "add", config.name)
+    shutil.copy(ROOT / "data" / "tables" / "001_1.3b_benchmarking.md", folder / "tables.md")
+    git(folder, "add", "tables.md")
+    code, text = pre_commit(folder, "run", "bench-audit-md")
+    assert code == 1 and "tables.md:29" in text, text
+    (folder / "facts.toml").write_text(
+        "".join(
+            f'[[fact]]\nmatch = {{ file = "tables.md", line = {line} }}\nfield = "finding"\n'
+            'value = "exception"\nreason = "x"\nauthor = "y"\ndate = 2026-01-01\n'
+            for line in (29, 34, 44)
+        )
+    )
+    assert pre_commit(folder, "run", "bench-audit-md")[0] == 0
+
+
 def test_every_command_that_is_called_exists(folder: Path) -> None:
     for hook in load(".pre-commit-hooks.yaml"):
         done = quick(folder, *hook["entry"].split()[1:])

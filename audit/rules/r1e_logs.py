@@ -12,7 +12,10 @@ from ..logs import Log, Step, logs
 from ..rule import Rule
 
 _OFF = 0.02
-_UNITS = {1000.0: "milliseconds under seconds", 0.001: "seconds under milliseconds"}
+_UNITS = {
+    1000.0: "a thousandth of what batch and time give, as if they were a millisecond's",
+    0.001: "a thousandfold of what batch and time give, as if the time were in milliseconds",
+}
 Value = Callable[[Log, Step], float | None]
 
 
@@ -101,6 +104,7 @@ def _constant(log: Log, says: str, name: str, middle: float, good: Sequence[Step
         else f"{name} are not those of the whole job and batch",
         f"{says} is {middle:.4g} on {len(good)} lines{why}",
         (Place(log.uri, good[0].line, "", log.run_id),),
+        f"{name} {'x' if middle < 1 else '/'} 1000" if unit else "",
     )
 
 

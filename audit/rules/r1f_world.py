@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from statistics import median
 
 from ..book import Book
@@ -14,6 +15,8 @@ from ..rule import Rule
 _EXACT = 0.006
 _DRIFT = 1.15
 _MANY = 20
+_APART = 1.10  # between two levels of step times
+_LEVEL, _SWITCHES = 0.2, 4  # lines of the smaller level, and changes between the two
 _QUERY = """SELECT layers, hidden, coalesce(heads, 1), coalesce(kv_heads, heads, 1),
     coalesce(ffn_hidden, 4 * hidden), vocab, swiglu, recompute, tp, pp, plain_mlp
     FROM configurations WHERE run_id = ?"""
@@ -24,6 +27,7 @@ def check(book: Book) -> Iterator[Finding]:
     for log in logs(book):
         yield from _world(book, log)
         yield from _drift(log)
+        yield from _levels(log)
 
 
 def _world(book: Book, log: Log) -> Iterator[Finding]:
@@ -120,15 +124,40 @@ def _drift(log: Log) -> Iterator[Finding]:
         )
 
 
+def _levels(log: Log) -> Iterator[Finding]:
+    """Steps of two speeds in turn, with nothing in between."""
+    timed = [step for step in log.steps[1:] if step.time]
+    if len(timed) < _MANY or len({step.gbs for step in timed}) > 1:
+        return
+    times = sorted(step.time or 0 for step in timed)
+    least = max(2, round(_LEVEL * len(times)))
+    place = max(range(least, len(times) - least + 1), key=lambda n: times[n] / times[n - 1])
+    low, high = times[place - 1], times[place]
+    slow = [(step.time or 0) >= high for step in timed]
+    switches = sum(one != other for one, other in pairwise(slow))
+    # Levels, not a broad spread: the gap is wider than what lies on either side of it.
+    narrow = low / times[0] < high / low and times[-1] / high < high / low
+    if high > _APART * low and switches >= _SWITCHES and narrow:
+        yield Finding(
+            ("R1f",),
+            "note",
+            "low",
+            "step times have two levels",
+            f"{place} lines take {times[0]:.4g} to {low:.4g} s, {len(times) - place} take "
+            f"{high:.4g} to {times[-1]:.4g} s, in turn: a median says little",
+            (Place(log.uri, timed[slow.index(True)].line, "", log.run_id),),
+        )
+
+
 RULE = Rule(
     "R1f",
     47,
     "World size and drift of a log",
     "FLOPs / (time x TFLOPs) is the number of processes by some formula; "
-    "the last quarter of a run is as fast as the first",
+    "the last quarter of a run is as fast as the first, and step times have one level",
     "3% around the stated number of processes; another one must be whole within 0.6% and divide "
     "it; 15% drift over 20 "
-    "lines or more is a note",
+    "lines or more is a note, and two levels 10% apart in turn",
     "warning",
     check,
 )

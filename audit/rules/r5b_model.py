@@ -10,11 +10,12 @@ from statistics import median
 from ...schema.hardware import device_of
 from ..book import Book, Row
 from ..finding import Finding
-from ..memory import gigabytes, ratio
+from ..memory import gigabytes, ratio, states
 from ..rule import Rule
 
 _UNUSUAL = 1.35
 _ABSURD = 20.0
+_NEARLY = 0.85  # activations and the allocator take the rest
 _ROUNDING = 1.02  # a GB of 2**30 bytes, and what the driver leaves
 
 
@@ -24,6 +25,7 @@ def check(book: Book) -> Iterator[Finding]:
     for document in book.documents:
         for table in document.tables:
             alike = _alike(table.rows)
+            yield from _explained(table.rows)
             units = _units(table.rows)
             for row in table.rows:
                 have = gigabytes(row)
@@ -51,6 +53,29 @@ def check(book: Book) -> Iterator[Finding]:
                     )
                 elif (row.uri, row.line) not in doubted:
                     yield from _unusual(row, _like(row, alike))
+
+
+def _explained(rows: Sequence[Row]) -> Iterator[Finding]:
+    """Rows that ran out of memory, as the states of the model alone say they must."""
+    found = [
+        (row, need, limit)
+        for row in rows
+        if row.status == "oom" and (need := states(row)) and (limit := capacity(row))
+        and need > limit * _NEARLY
+    ]  # fmt: skip
+    if found:
+        yield Finding(
+            ("R5b",),
+            "note",
+            "high",
+            "out of memory, as the model's states say",
+            "; ".join(
+                f"l.{row.line} needs {need:.0f} GB for weights, gradients and optimizer alone, "
+                f"the device has {limit:.0f}"
+                for row, need, limit in found
+            ),
+            tuple(row.at("mem") for row, _, _ in found),
+        )
 
 
 def capacity(row: Row) -> float | None:

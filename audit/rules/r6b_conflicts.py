@@ -11,14 +11,19 @@ from ..finding import Finding
 from ..memory import gigabytes, ratio, usual
 from ..rule import Rule
 
+_BOUNDARIES = "SELECT uri, line FROM statements WHERE kind = 'boundary' ORDER BY uri, line"
 _MEMORY = 1.05  # the same set-up takes the same memory, but for the allocator
 _TIME = 1.05
+_RERUN = 1.15  # beyond that it is hardly the same thing measured again
 _UNUSUAL = 1.25  # times off the usual ratio of printed to predicted memory
 
 
 def check(book: Book) -> Iterator[Finding]:
     """Rows of one table that differ in results only, and the like across tables as warnings."""
     doubted = book.doubted()
+    lines: dict[str, list[int]] = {}
+    for uri, line in book.warehouse.rows(_BOUNDARIES):
+        lines.setdefault(uri, []).append(line)
     for document in book.documents:
         middle = usual(list(document.rows))
         for table in document.tables:
@@ -33,6 +38,7 @@ def check(book: Book) -> Iterator[Finding]:
                 ]
                 yield from _conflicts(table, clear, middle)
         yield from _across(document, doubted)
+        yield from _again(document, doubted, lines.get(document.uri, []))
 
 
 def _conflicts(table: Table, rows: Sequence[Row], middle: float | None) -> Iterator[Finding]:
@@ -137,6 +143,38 @@ def _across(document: Document, doubted: set[tuple[str, int]]) -> Iterator[Findi
                     f"{100 * (apart - 1):.1f}% apart in time",
                     (first.at("step_time"), second.at("step_time")),
                 )
+
+
+def _again(
+    document: Document, doubted: set[tuple[str, int]], boundaries: Sequence[int]
+) -> Iterator[Finding]:
+    """Set-ups that were measured again in another table, close to each other: one note."""
+    rows = [
+        row
+        for row in document.rows
+        if row.time and row.origin == "row" and row.product and (row.uri, row.line) not in doubted
+    ]
+    told, cells = [], []
+    for group in groups(rows):
+        first = group[0]
+        for second in group[1:]:
+            apart = _times_apart(first, second)
+            warned = first.date == second.date and first.date and apart > _TIME
+            if first.table_id != second.table_id and 1 < apart <= _RERUN and not warned:
+                between = [n for n in boundaries if first.line < n < second.line]
+                across = f" (across the boundary at l.{between[0]})" if between else ""
+                off = f"{100 * (apart - 1):.1f}%"
+                told.append(f"l.{second.line} is {off} off l.{first.line}{across}")
+                cells.append(second.at("step_time"))
+    if told:
+        yield Finding(
+            ("R6b",),
+            "note",
+            "medium",
+            "set-ups that were measured again",
+            "; ".join(told) + ": so far apart are two measurements here",
+            tuple(cells),
+        )
 
 
 RULE = Rule(

@@ -27,7 +27,7 @@ def check(book: Book) -> Iterator[Finding]:
         for rows in groups(clear, "nodes", "devices", "ranks", "dp", "grad_accum"):
             for first, second in _steps(rows):
                 found.append(_told(first, second))
-                odd.append(second)
+                odd += [row for row in (first, second) if row not in odd]
         if found:
             yield Finding(
                 ("R7b",),

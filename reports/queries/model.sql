@@ -49,7 +49,7 @@ SELECT run_id, size, model, system, nodes, devices, world_size, dp, tp, pp, cp, 
     step_time_s, step_time_low, step_time_high, n, basis, tokens_per_s, tokens_per_s_per_device,
     d1($tokens, tokens_per_s) AS days, d1($tokens, tokens_per_s_high) AS days_low,
     d1($tokens, tokens_per_s_low) AS days_high, d1($tokens, tokens_per_s) * coalesce(devices, world_size) AS device_days,
-    time_is_marked, uri, line,
+    time_is_marked, epoch, uri, line,
     row_number() OVER (PARTITION BY size, system ORDER BY tokens_per_s DESC, uri, line) AS place,
     count(*) OVER () AS timed
 FROM selected
@@ -76,12 +76,23 @@ FROM tables t JOIN selected s ON s.table_id = t.table_id
 WHERE (s.kind = 'measured' OR $most = 0)
 GROUP BY ALL ORDER BY t.uri, t.header_line;
 
+-- name: boundaries
+-- Changes after which numbers do not compare, with what is stated of them.
+SELECT DISTINCT s.uri, e.epoch, e.boundary
+FROM epochs e JOIN selected s ON s.run_id = e.run_id
+WHERE s.kind = 'measured' ORDER BY s.uri, e.epoch;
+
 -- name: sweep_rows
 SELECT s.table_id, s.line, s.kind, s.status, s.status_reason, s.left_out, s.left_out_detail, s.flags, s.settings,
     s.step_time_s, s.tflops, s.model_tflops, s.documented_aggregate, s.nodes, s.world_size, s.dp, s.tp, s.pp, s.cp, s.mbs,
+    d.doubted,
     list(struct_pack(name := coalesce(c.name, ''), raw := c.raw, kind := c.kind, misfit := c.misfit) ORDER BY c.column_number)
         AS cells
 FROM selected s JOIN cells c ON c.table_id = s.table_id AND c.row_number = s.row_number
+LEFT JOIN (
+    SELECT run_id, list(DISTINCT name) AS doubted FROM findings
+    WHERE severity = 'error' AND closed = '' GROUP BY run_id
+) d ON d.run_id = s.run_id
 WHERE (s.kind = 'measured' OR $most = 0)
 GROUP BY ALL ORDER BY s.table_id, s.line;
 
@@ -106,8 +117,12 @@ LEFT JOIN run_stats g ON g.run_id = s.run_id AND g.metric = 'gbs'
 WHERE s.origin IN ('log', 'quote') ORDER BY s.uri, s.line;
 
 -- name: left_out
-SELECT s.uri, s.line, l.reason, l.detail
+SELECT s.uri, s.line, l.reason, l.detail, f.suggestion
 FROM selected s JOIN left_out l ON l.run_id = s.run_id
+LEFT JOIN (
+    SELECT run_id, 'finding' AS reason, string_agg(DISTINCT suggestion, '; ' ORDER BY suggestion) AS suggestion FROM findings
+    WHERE severity = 'error' AND closed = '' AND suggestion <> '' GROUP BY run_id
+) f ON f.run_id = l.run_id AND f.reason = l.reason
 ORDER BY l.reason = 'copy', s.uri, s.line, l.reason;
 
 -- name: comments

@@ -49,7 +49,7 @@ CREATE TABLE raw.facts (
 CREATE TABLE raw.statements (
     load_id VARCHAR NOT NULL,       -- the load it belongs to
     line BIGINT NOT NULL,           -- line of the source, from 1
-    kind VARCHAR NOT NULL,          -- plan, days, formula, constraint, legend, notation, summary, comment
+    kind VARCHAR NOT NULL,          -- plan, days, formula, constraint, legend, notation, summary, comment, boundary
     subject VARCHAR,                -- the mark, symbol or quantity it speaks of
     value DOUBLE,                   -- the number, in `unit`
     unit VARCHAR,                   -- unit of the number

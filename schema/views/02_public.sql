@@ -75,7 +75,19 @@ CREATE OR REPLACE VIEW run_stats AS
 SELECT r.* EXCLUDE (load_id) FROM raw.run_stats r SEMI JOIN current_loads USING (load_id)
 ANTI JOIN hidden_runs h ON h.run_id = r.run_id;
 
--- findings: what the audit says.
+-- findings: what the audit says of documents, a row for each doubted cell; of each the newest audit.
 CREATE OR REPLACE VIEW findings AS
 SELECT f.* EXCLUDE (load_id) FROM raw.findings f SEMI JOIN current_loads USING (load_id)
+SEMI JOIN (
+    SELECT load_id, audit_id FROM raw.audits
+    QUALIFY row_number() OVER (PARTITION BY load_id ORDER BY made_at DESC, audit_id) = 1
+) a ON a.load_id = f.load_id AND a.audit_id = f.audit_id
 ANTI JOIN hidden_runs h ON h.run_id = f.run_id;
+
+-- user_facts: what users state about runs in facts.toml; the newest reading of it.
+CREATE OR REPLACE VIEW user_facts AS
+SELECT u.* EXCLUDE (set_id) FROM raw.user_facts u SEMI JOIN (
+    SELECT set_id FROM raw.fact_sets
+    QUALIFY row_number() OVER (ORDER BY made_at DESC, set_id) = 1
+) s ON s.set_id = u.set_id
+ANTI JOIN hidden_runs h ON h.run_id = u.run_id;

@@ -49,14 +49,25 @@ CREATE OR REPLACE MACRO per(a, b) AS
 -- configurations.size: size label: as stated, else three digits of the parameters
 CREATE OR REPLACE VIEW configurations AS
 WITH stated AS (
-    SELECT l.uri, r.* EXCLUDE (load_id) REPLACE (coalesce(r.params_b, label_params_b(r.model)) AS params_b),
-        t.* EXCLUDE (load_id, run_id),
+    SELECT l.uri, r.* EXCLUDE (load_id) REPLACE (
+            coalesce(r.params_b, label_params_b(r.model)) AS params_b, coalesce(r.layers, try_cast(u.said['layers'] AS INTEGER)) AS layers,
+            coalesce(r.hidden, try_cast(u.said['hidden'] AS INTEGER)) AS hidden, coalesce(r.heads, try_cast(u.said['heads'] AS INTEGER)) AS heads,
+            coalesce(r.seq_len, try_cast(u.said['seq_len'] AS INTEGER)) AS seq_len, coalesce(r.vocab, try_cast(u.said['vocab'] AS INTEGER)) AS vocab,
+            coalesce(r.device, u.said['device']) AS device, coalesce(r.dtype, u.said['dtype']) AS dtype,
+            coalesce(r.recompute, u.said['recompute']) AS recompute, coalesce(r.framework, u.said['framework']) AS framework),
+        t.* EXCLUDE (load_id, run_id) REPLACE (
+            coalesce(t.devices_per_node, try_cast(u.said['devices_per_node'] AS INTEGER)) AS devices_per_node,
+            coalesce(t.procs_per_node, try_cast(u.said['procs_per_node'] AS INTEGER)) AS procs_per_node, coalesce(t.gbs, try_cast(u.said['gbs'] AS INTEGER)) AS gbs),
         try_cast(t.dp::HUGEINT * t.tp * t.pp * coalesce(t.cp, 1) AS BIGINT) AS product,
         g.median AS gbs_logged
     FROM raw.runs r
     JOIN current_loads l ON l.load_id = r.load_id
     ANTI JOIN hidden_runs h ON h.run_id = r.run_id
     LEFT JOIN raw.topology t ON t.load_id = r.load_id AND t.run_id = r.run_id
+    LEFT JOIN (
+        -- What a user states stands where the source is silent.
+        SELECT run_id, map(list(field), list(value)) AS said FROM user_facts WHERE field <> 'boundary' GROUP BY run_id
+    ) u ON u.run_id = r.run_id
     LEFT JOIN raw.run_stats g ON g.load_id = r.load_id AND g.run_id = r.run_id AND g.metric = 'gbs'
 ), implied AS (
     -- Processes a node, where nothing states them: what most rows of the table multiply out to.

@@ -47,6 +47,8 @@ SELECT copy.run_id, 'copy', 'same configuration and digits as ' || original.uri 
 FROM copies
 WHERE coalesce(copy.layers = original.layers, true) AND coalesce(copy.hidden = original.hidden, true)
 UNION ALL
-SELECT run_id, 'finding', string_agg(title, '; ' ORDER BY rule, title)
-FROM findings WHERE severity = 'error' AND run_id IS NOT NULL
+-- Of rows printed twice (R6 alone) the first stays: the others are copies.
+SELECT run_id, 'finding', string_agg(DISTINCT rule || ': ' || title, '; ' ORDER BY rule || ': ' || title)
+FROM findings
+WHERE severity = 'error' AND coalesce(closed, '') = '' AND rules IS DISTINCT FROM ['R6'] AND run_id IN (SELECT run_id FROM rows_of_tables)
 GROUP BY run_id;

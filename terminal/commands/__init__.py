@@ -4,6 +4,6 @@ from __future__ import annotations
 
 # As help lists them: what one does first comes first.
 COMMANDS = (
-    "ingest", "forget", "report", "runs", "show", "days", "best", "compare", "chart", "audit",
-    "sql", "export", "diff", "ci", "doctor", "launch",
+    "ingest", "forget", "report", "runs", "show", "explain", "days", "best", "compare", "chart",
+    "audit", "sql", "export", "diff", "ci", "doctor", "launch",
 )  # fmt: skip

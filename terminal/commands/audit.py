@@ -39,6 +39,9 @@ def audit(
         Grade,
         typer.Option("--fail-on", help="Exit 1 when a finding of this grade or worse stands."),
     ] = Grade.ERROR,
+    if_any: Annotated[
+        bool, typer.Option("--if-any", help="Fine when there is no table and no log: for hooks.")
+    ] = False,
     format: Annotated[
         AuditFormat | None,
         typer.Option("--format", help="Default: table, md in a pipe.", show_default=False),
@@ -51,4 +54,5 @@ def audit(
     """Check every printed number against physics: what contradicts itself, by which equation."""
     from ..auditing import audit as find
 
-    raise typer.Exit(find(db, paths or [], model, fail_on, format, output, lock_timeout))
+    given = (db, paths or [], model, fail_on, format, output, lock_timeout)
+    raise typer.Exit(find(*given, if_any=if_any))

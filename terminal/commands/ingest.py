@@ -26,6 +26,7 @@ def ingest(
 ) -> None:
     """Read logs and tables into the warehouse; known, unchanged files add nothing."""
     from ...ingest.pipeline import ingest as read_in
+    from ..checking import check_file
     from ..messages import Progress
     from ..settings import find_db, read_settings
     from ..summary import COLUMNS, rows_of, tell
@@ -40,6 +41,7 @@ def ingest(
             stdin_name=name,
             progress=lambda uri: progress.advance(label=uri),
         )
+    check_file(find_db(db), lock_timeout)
     if summary.formats and not quiet:
         emit(render(COLUMNS, rows_of(summary), choose_format(format)))
     raise typer.Exit(tell(summary))

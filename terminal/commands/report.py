@@ -28,6 +28,14 @@ def report(
     steps: o.Steps = None,
     tokens: o.Tokens = None,
     templates: o.Templates = None,
+    flops: Annotated[
+        str | None,
+        typer.Option("--flops", metavar="F8|model|hardware", help="TFLOP/s by one formula, too."),
+    ] = None,
+    suggestions: Annotated[
+        bool,
+        typer.Option("--suggestions", help="Show what the audit suggests beside doubted rows."),
+    ] = False,
     update: Annotated[
         bool, typer.Option("--update", help="Rewrite the regions of the markdown files named.")
     ] = False,
@@ -51,7 +59,8 @@ def report(
     if update or check or sources:
         from ...ci.update import update_or_check
 
-        given = (model, table, where, since, document, all_rows, steps, tokens, templates, format)
+        given = (model, table, where, since, document, all_rows, steps, tokens, templates, format,
+                 suggestions, flops)  # fmt: skip
         raise typer.Exit(
             update_or_check(
                 arguments, sources, db, lock_timeout, update, check, any((*given, output))
@@ -73,5 +82,7 @@ def report(
         tokens,
         templates,
         lock_timeout,
+        suggestions,
+        flops,
     )
     reporting.report(asked, format, output)

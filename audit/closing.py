@@ -1,0 +1,71 @@
+"""Findings that a person has closed: by a comment in the document, or in facts.toml."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ..schema.user_facts import FINDING, UserFact
+from ..schema.warehouse import Warehouse
+from .finding import Finding
+
+_COMMENT = re.compile(
+    r"<!--\s*bench[ -]audit:\s*(?:ok|closed?)\s+(R\d+[a-z]?)(?:\s+l\.(\d+))?\s*:?\s*(.*?)\s*-->",
+    re.I,
+)
+_WORDS = {"exception": "known exception", "corrected": "accepted correction"}
+Tables = Mapping[str, Sequence[tuple[int, int, int]]]  # of a source: number, first and last line
+
+
+def by_comment(finding: Finding, lines: Sequence[str]) -> str:
+    """The reason that a comment of the document gives for this finding to be closed."""
+    doubted = {cell.line for cell in finding.cells}
+    for line in lines:
+        for rule, number, reason in _COMMENT.findall(line):
+            named = rule.lower() in (one.lower() for one in finding.rules)
+            if named and (not number or int(number) in doubted):
+                return reason or "closed by a comment"
+    return ""
+
+
+def closed(
+    warehouse: Warehouse, findings: Sequence[Finding], facts: Sequence[UserFact]
+) -> list[Finding]:
+    """The findings, those closed that a fact speaks of; all stay listed."""
+    closing = [fact for fact in facts if fact.field == FINDING]
+    if not closing:
+        return list(findings)
+    tables: dict[str, list[tuple[int, int, int]]] = {}
+    query = "SELECT uri, number, header_line, last_line FROM tables WHERE number IS NOT NULL"
+    for uri, *span in warehouse.rows(query):
+        tables.setdefault(uri, []).append((span[0], span[1], span[2]))
+    return [_closed(one, closing, tables) for one in findings]
+
+
+def _closed(finding: Finding, facts: Sequence[UserFact], tables: Tables) -> Finding:
+    for fact in facts:
+        if not finding.closed and _speaks_of(fact, finding, tables):
+            return replace(finding, closed=f"{_WORDS[fact.value]}: {fact.signed}")
+    return finding
+
+
+def _speaks_of(fact: UserFact, finding: Finding, tables: Tables) -> bool:
+    match = fact.match
+    if match.rule and match.rule.lower() not in (one.lower() for one in finding.rules):
+        return False
+    cells = [cell for cell in finding.cells if match.names(cell.uri)]
+    if match.lines:
+        cells = [cell for cell in cells if cell.line in match.lines]
+    if match.run:
+        cells = [cell for cell in cells if cell.run_id and cell.run_id.startswith(match.run)]
+    if match.table is not None:
+        cells = [
+            cell
+            for cell in cells
+            if any(
+                number == match.table and first <= cell.line <= last
+                for number, first, last in tables.get(cell.uri, ())
+            )
+        ]
+    return bool(cells) and match.model is None

@@ -1,0 +1,226 @@
+"""TFLOP/s and MFU of every run under one formula, with what printed the original."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..schema.errors import BenchError
+from ..schema.hardware import device_of
+from ..schema.warehouse import Warehouse
+from .detect import detect, fits
+from .formulas import Reading, compute, divisor, flops, function, padded, values_of
+from .load import load
+
+Row = Mapping[str, Any]
+MODEL, HARDWARE = "model", "hardware"
+_OF_RUNS = ("F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8", "F9", "F10", "F12")
+_ON_HARDWARE = frozenset(("F1", "F2", "F3", "F4", "F6", "F9", "F12"))
+_ONLY_PLAIN = frozenset(("F1", "F2", "F3", "F7", "F9", "F10"))  # an MLP of 4h without gate
+_OF_LOGS = ("F2", "F7", "F8", "F3", "F9", "F12")
+_CLOSE = 0.03  # of a log, whose median time and median rate need not be of one step
+_QUERY = """SELECT c.*, t.value AS step_time_s, t.low AS step_time_low, t.high AS step_time_high,
+        f.value AS tflops, f.scope AS tflops_scope, u.value AS mfu
+    FROM configurations c
+    LEFT JOIN measured t ON t.run_id = c.run_id AND t.metric = 'step_time_s' AND t.value > 0
+    LEFT JOIN measured f ON f.run_id = c.run_id AND f.metric = 'tflops' AND f.value > 0
+    LEFT JOIN measured u ON u.run_id = c.run_id AND u.metric = 'mfu'
+    WHERE c.kind = 'measured' AND (c.status = 'ok' OR c.origin = 'log')
+        AND coalesce(t.value, f.value) IS NOT NULL
+    ORDER BY c.uri, c.line, c.run_id"""
+
+
+@dataclass(frozen=True, slots=True)
+class Restated:
+    """A run under one formula: TFLOP/s of a process, and the share of the device's peak.
+
+    `printed_by` is the formula of the printed value; `why` says why there is no value.
+    """
+
+    run_id: str
+    printed: float | None
+    printed_by: str
+    formula: str
+    value: float | None
+    low: float | None
+    high: float | None
+    share: float | None
+    why: str
+
+
+def known(text: str) -> str:
+    """`model`, `hardware` or the id of a formula; raises BenchError for anything else."""
+    name = text.strip()
+    if name.lower() in (MODEL, HARDWARE):
+        return name.lower()
+    if name.upper() in _OF_RUNS:
+        return name.upper()
+    raise BenchError(
+        f"no formula {text!r} restates TFLOPs",
+        why=f"formulas: {', '.join(_OF_RUNS)}; model is F7, else F5; hardware counts recompute",
+        hint="--flops F8, --flops model or --flops hardware",
+    )
+
+
+def restate(warehouse: Warehouse, wanted: str) -> list[Restated]:
+    """Every measured run with a time or TFLOPs, by source and line."""
+    wanted = known(wanted)
+    printed = dict(_printings(warehouse))
+    return [_restated(row, wanted, printed.get(row["run_id"])) for row in warehouse.dicts(_QUERY)]
+
+
+@dataclass(frozen=True, slots=True)
+class Printing:
+    """What printed a row's TFLOPs: its table's reading, the FLOP, and what divides them."""
+
+    reading: Reading
+    fits: bool
+    flops: float | None
+    divisor: int | None
+
+    def vocabulary(self, tp: int | None) -> int | None:
+        """The vocabulary that it takes, padded as it pads; None where it takes what is stated."""
+        v = self.reading.vocab
+        return v if v is None or self.reading.exact else padded(v, tp or 1)
+
+
+def _printings(warehouse: Warehouse) -> Iterator[tuple[str, Printing]]:
+    """What printed the TFLOPs of rows, by run."""
+    for document in load(warehouse).documents:
+        detect(document)
+        for table in document.tables:
+            found = table.detected
+            if found is None or not found.agree:
+                continue
+            for row in table.rows:
+                by = found.reading
+                total = flops(row, by, values_of(row))
+                yield row.run_id, Printing(by, fits(row, by) is not False, total, divisor(row, by))
+
+
+def _restated(row: Row, wanted: str, found: Printing | None) -> Restated:
+    recompute = row["recompute"] or _implied(found.reading if found else None)
+    formula = _formula(row, wanted, recompute)
+    vocab = found.vocabulary(row["tp"]) if found and found.fits and row["vocab_assumed"] else None
+    total, why = _flops(row, formula, recompute, vocab)
+    world, time = row["world_size"], row["step_time_s"]
+    value = low = high = None
+    if total and not world:
+        why = "no number of processes"
+    elif total and time:
+        value, low, high = (
+            total / (each * world * 1e12) if each else None
+            for each in (time, row["step_time_high"], row["step_time_low"])
+        )
+    elif total and row["tflops"] and found and found.flops and found.divisor:
+        # Both formulas are of the same step, whatever it took.
+        value = row["tflops"] * total / found.flops * found.divisor / world
+        why = "no step time: from the printed TFLOPs"
+    elif total:
+        why = "no step time"
+    return Restated(row["run_id"], row["tflops"], _printed_by(row, found), formula, value, low,
+                    high, _share(row, value), why)  # fmt: skip
+
+
+def _implied(reading: Reading | None) -> str | None:
+    """What the printed formula's factor says of recompute, where nothing states it."""
+    return {4: "full", 3: "none"}.get(reading.factor or 0) if reading else None
+
+
+def _formula(row: Row, wanted: str, recompute: str | None) -> str:
+    plain = row["layers"] is not None and row["hidden"] is not None and row["plain_mlp"]
+    if wanted == MODEL:
+        return "F7" if plain else "F8" if row["layers"] and row["hidden"] else "F5"
+    if wanted == HARDWARE:
+        if not plain:
+            return "F4" if recompute == "full" and not row["layers"] else "F5"
+        return {"selective": "F9", "full": "F1"}.get(recompute or "", "F7")
+    return wanted
+
+
+def _flops(
+    row: Row, formula: str, recompute: str | None, vocab: int | None = None
+) -> tuple[float | None, str]:
+    """FLOP of one step by a formula, or why there is none."""
+    if formula in _ONLY_PLAIN and not row["plain_mlp"]:
+        return None, f"{formula} holds for an MLP of 4h without gate only"
+    if not row["dense"]:
+        return None, "a mixture of experts: the experts a token takes are not stated"
+    factor = {"full": 4, "none": 3}.get(recompute or "")
+    values = _values(row) | {"factor": factor} | ({"v": vocab} if vocab else {})
+    total = compute(formula, values)
+    if total is not None:
+        return total, ""
+    names, _ = function(formula)
+    lacking = [_TITLES.get(name, name) for name in names if values.get(name) is None]
+    return None, f"not stated: {', '.join(dict.fromkeys(lacking))}"
+
+
+_TITLES = {
+    "b": "batch size", "s": "sequence length", "l": "layers", "h": "hidden size",
+    "params": "parameters", "tokens": "batch size or sequence length", "factor": "recompute",
+    "a": "heads", "k": "hidden size", "ffn": "hidden size",
+}  # fmt: skip
+
+
+def _values(row: Row) -> dict[str, float | None]:
+    hidden, heads, length = row["hidden"] or None, row["heads"] or 1, row["seq_len"] or None
+    tokens = row["tokens_per_step"]
+    return {
+        "b": tokens / length if tokens and length else None,
+        "s": length,
+        "l": row["layers"] or None,
+        "h": hidden,
+        "a": heads,
+        "g": row["kv_heads"] or heads,
+        "k": hidden / heads if hidden else None,
+        "ffn": row["ffn_hidden"] or (4 * hidden if hidden else None),
+        "gates": 3 if row["swiglu"] else 2,
+        "experts": 1,
+        "v": row["vocab_used"],
+        "t": row["tp"] or 1,
+        "p": row["pp"] or 1,
+        "tokens": tokens,
+        "params": row["params_stated"] or (row["params_b"] * 1e9 if row["params_b"] else None)
+        or row["params_computed"],
+    }  # fmt: skip
+
+
+def _printed_by(row: Row, found: Printing | None) -> str:
+    if row["tflops"] is None:
+        return "MFU as printed" if row["mfu"] is not None else ""
+    if found:
+        by = found.reading
+        return by.long if found.fits else f"not {by}, which the rows around follow"
+    return _of_log(row) if row["origin"] == "log" else "not known"
+
+
+def _of_log(row: Row) -> str:
+    """The formula that a log's median rate is nearest to."""
+    world, time, printed = row["world_size"], row["step_time_s"], row["tflops"]
+    if not (world and time) or printed < 0.1:  # a rate of a digit or two implies nothing
+        return "not known"
+    off: dict[str, float] = {}
+    for formula in _OF_LOGS:
+        total, _ = _flops(row, formula, row["recompute"])
+        if total:
+            off[formula] = abs(total / 1e12 / time / world / printed - 1)
+    best = min(off, key=lambda name: off[name], default="")
+    return best if best and off[best] <= _CLOSE else "not known"
+
+
+def _share(row: Row, value: float | None) -> float | None:
+    """The share of the device's dense peak; None where device or number format is not stated."""
+    device = device_of(row["device"]) if row["device"] else None
+    peak = device.peak.get(row["dtype"] or "") if device else None
+    if value is None or not device or not peak or not row["world_size"]:
+        return None
+    nodes = row["nodes"] if device.family == "A64FX" else None  # its node is one device
+    many: int = nodes or row["devices"] or row["world_size"]
+    return float(value * row["world_size"] / many / peak)
+
+
+def is_hardware(formula: str) -> bool:
+    """Whether a formula counts recomputed work: its share of the peak is HFU, else MFU."""
+    return formula in _ON_HARDWARE

@@ -1,0 +1,59 @@
+"""R1g: times that were cut off, not rounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ..book import Book, Row
+from ..detect import expected, fits, rate_of
+from ..finding import Finding
+from ..formulas import Reading
+from ..rule import Rule
+
+
+def check(book: Book) -> Iterator[Finding]:
+    """One note a document: rows whose TFLOPs fit a time that was cut off only."""
+    doubted = book.doubted()
+    for document in book.documents:
+        cut = [
+            row
+            for table in document.tables
+            if table.detected and table.detected.certain
+            for row in table.rows
+            if row.origin == "row"
+            and (row.uri, row.line) not in doubted
+            and "averaged" not in row.flags
+            and _only_cut(row, table.detected.reading)
+        ]
+        if cut:
+            yield Finding(
+                ("R1g",),
+                "note",
+                "medium",
+                "step times that were cut off, not rounded",
+                ", ".join(f"l.{row.line}" for row in cut)
+                + ": the printed TFLOPs need a time above what rounding allows",
+                tuple(row.at("step_time") for row in cut),
+            )
+
+
+def _only_cut(row: Row, reading: Reading) -> bool:
+    if row.time is None or row.tflops is None or not fits(row, reading):
+        return False
+    # A time that was rounded is as if it had half the digits' span: both ends of it are tried.
+    shorter = replace(row.time, half=row.time.half / 2, value=row.time.value - row.time.half / 2)
+    rounded = replace(row, printed={**row.printed, "step_time_s": shorter})
+    wanted = expected(rounded, reading)
+    return wanted is not None and not wanted.widened(1e-9).meets(rate_of(row, reading))
+
+
+RULE = Rule(
+    "R1g",
+    41,
+    "Times that were cut off",
+    "a time that was rounded gives the printed TFLOPs too",
+    "printed digits; never more than a note",
+    "note",
+    check,
+)

@@ -1,0 +1,99 @@
+"""How long the audit takes: the documents of data/ as a whole process, and made rows by number.
+
+    python benchmarks/audit.py [ROWS]
+
+The made rows are sweeps of 200 rows each, ten tables a document, with time and TFLOPs by F2, memory
+and topology; one row in 50 is damaged. Reading them in and auditing them are told apart.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bench.audit.run import audit
+from bench.ingest.pipeline import ingest_into
+from bench.schema.warehouse import in_memory
+
+ROOT = Path(__file__).resolve().parent.parent
+ROWS, A_TABLE, TABLES = 100_000, 200, 10
+LIMIT_DOCUMENTS_S, LIMIT_ROWS_S = 2.0, 30.0
+HEADER = (
+    "| Nodes | Size | DP | TP | PP | MBS | GBS | Mem | Sec/it | TFLOPs | Notes |\n"
+    "| ----: | ---: | -: | -: | -: | --: | --: | --: | -----: | -----: | ----: |\n"
+)
+
+
+def main(rows: int) -> None:
+    """Print both measurements as a table."""
+    documents = statistics.median(process() for _ in range(5))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        number = write(folder, rows)
+        read, audited, findings = made(folder)
+    load = f"load average {os.getloadavg()[0]:.1f}"
+    print(f"{os.cpu_count()} cores, {load}\n")
+    print("| what | s | at most |\n| :-- | --: | --: |")
+    print(f"| `bench audit data/tables`, whole process, median of 5 | {documents:.2f} | "
+          f"{LIMIT_DOCUMENTS_S:.0f} |")  # fmt: skip
+    print(f"| reading {number:,} made rows, CPU | {read:.1f} | |")
+    print(f"| auditing them, CPU: {findings:,} findings | {audited:.1f} | {LIMIT_ROWS_S:.0f} |")
+
+
+def process() -> float:
+    """Seconds that the audit of the published documents takes as a process."""
+    began = time.perf_counter()
+    words = [sys.executable, "-m", "bench", "audit", "data/tables", "--fail-on", "never", "-q"]
+    subprocess.run(words, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - began
+
+
+def made(folder: Path) -> tuple[float, float, int]:
+    """CPU seconds to read and to audit a folder, and the number of findings."""
+    with in_memory() as warehouse:
+        began = time.process_time()
+        ingest_into(warehouse, [folder], folder)
+        read = time.process_time()
+        found = audit(warehouse)
+        return read - began, time.process_time() - read, len(found)
+
+
+def write(folder: Path, rows: int) -> int:
+    """Documents with so many rows, or a few more."""
+    rng = random.Random(1)
+    written = 0
+    while written < rows:
+        text = [f"# Sweep {written}\n\nSequence length 2048, NHIDDEN=4096 / NLAYERS=32\n"]
+        for number in range(TABLES):
+            text += [f"\n## Table {number}\n\n", HEADER, *(row(rng) for _ in range(A_TABLE))]
+            written += A_TABLE
+        (folder / f"sweep-{written}.md").write_text("".join(text))
+    return written
+
+
+def row(rng: random.Random) -> str:
+    """One row of 8 GPUs a node, with full recompute; one in 50 has wrong TFLOPs."""
+    tp, pp, dp, mbs = (
+        rng.choice(some) for some in ((1, 2, 4, 8), (1, 2, 4), (8, 16, 32), (1, 2, 4))
+    )
+    world, gbs, s, h, layers = tp * pp * dp, 1024, 2048, 4096, 32
+    vocab = -(-50257 // (128 * tp)) * 128 * tp
+    flops = 96 * gbs * s * layers * h * h * (1 + s / (6 * h) + vocab / (16 * layers * h))
+    rate = 90 + 60 * rng.random()
+    seconds = round(flops / (rate * 1e12 * world), 2)
+    shown = flops / (seconds * 1e12 * world) * (1.1 if rng.random() < 0.02 else 1)
+    memory = 10 + 6.7e9 * 18 / (tp * pp) / 1e9 + 3 * mbs
+    return (
+        f"| {world // 8 or 1} | 6.7B | {dp} | {tp} | {pp} | {mbs} | {gbs} | {memory:.0f}GB | "
+        f"{seconds} | {shown:.2f} | |\n"
+    )
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if sys.argv[1:] else ROWS)

@@ -1,0 +1,142 @@
+"""One run with all that is known of it, and where each of its values stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ..ingest.header import declared_arguments
+from ..schema.errors import BenchError
+from ..schema.warehouse import Warehouse
+from .lines import Lines
+from .node import Node, Place
+
+Row = Mapping[str, Any]
+# The cell of a table that gives a column of the run, where their names differ.
+_CELLS = {"model": "size", "params_b": "size", "params_stated": "params"}
+_UNITS = {
+    "gbs": "sequences",
+    "mbs": "sequences",
+    "seq_len": "tokens",
+    "vocab": "tokens",
+    "params_b": "1e9 parameters",
+    "params_stated": "parameters",
+}
+
+
+@dataclass
+class Case:
+    """A run of the temporary table `selected`, with lookups into the warehouse."""
+
+    warehouse: Warehouse
+    lines: Lines
+    row: Row
+
+    @property
+    def run_id(self) -> str:
+        return str(self.row["run_id"])
+
+    @property
+    def uri(self) -> str:
+        return str(self.row["uri"])
+
+    @cached_property
+    def cells(self) -> dict[str, Row]:
+        """The cells of a table's row by our column name, and by `#n`."""
+        if self.row["table_id"] is None:
+            return {}
+        query = """SELECT c.*, coalesce(t.headings[c.column_number], '') AS heading
+                   FROM cells c JOIN tables t USING (table_id)
+                   WHERE c.table_id = ? AND c.row_number = ? ORDER BY c.column_number"""
+        found: dict[str, Row] = {}
+        for cell in self.warehouse.dicts(query, [self.row["table_id"], self.row["row_number"]]):
+            found.setdefault(cell["name"] or f"#{cell['column_number']}", cell)
+            found[f"#{cell['column_number']}"] = cell
+        return found
+
+    @cached_property
+    def facts(self) -> dict[tuple[str, str], Row]:
+        """What lines around state: by (scope of an argument or '', field)."""
+        query = "SELECT * FROM facts WHERE run_id = ? ORDER BY line"
+        found: dict[tuple[str, str], Row] = {}
+        for fact in self.warehouse.dicts(query, [self.run_id]):
+            around = fact["scope"] in _AROUND
+            found.setdefault(("" if around else fact["scope"], fact["field"]), fact)
+        return found
+
+    @cached_property
+    def measurements(self) -> dict[str, Row]:
+        """The number that counts for each metric: of `measured`."""
+        found = self.warehouse.dicts("SELECT * FROM measured WHERE run_id = ?", [self.run_id])
+        return {row["metric"]: row for row in found}
+
+    def cell_place(self, cell: Row) -> Place:
+        """Where a cell stands."""
+        column = self.lines.column(self.uri, cell["line"], cell["column_number"], cell["raw"])
+        return Place(self.uri, cell["line"], column, cell["raw"])
+
+    def line_place(self, line: int | None, raw: str = "") -> Place:
+        """A line of the source, with its text if it is at hand."""
+        return Place(self.uri, line, None, self.lines.text(self.uri, line) or raw)
+
+    def stated(self, name: str, title: str = "", value: Any = None) -> Node:
+        """A column of the run as stated: its cell, the line around, or the argument."""
+        value = self.row.get(name) if value is None else value
+        unit = _UNITS.get(name, "")
+        cell = self.cells.get(_CELLS.get(name, name))
+        if cell is not None:
+            note = f"under {cell['heading']!r}" + (f"; {cell['misfit']}" if cell["misfit"] else "")
+            return Node(title or name, value, unit, place=self.cell_place(cell), note=note)
+        fact = self._fact(name)
+        if fact is not None:
+            place = self.line_place(fact["line"], fact["raw"])
+            note = "stated by a user" if fact["how"] == "user" else _AROUND.get(
+                fact["scope"], f"{fact['field']} in the {fact['scope']}"
+            )  # fmt: skip
+            return Node(title or name, value, unit, place=place, note=note)
+        note = "not stated" if value is None else "as the source was read"
+        return Node(title or name, value, unit, note=note)
+
+    def _fact(self, name: str) -> Row | None:
+        """Arguments first, since their value counts, then header lines and text."""
+        for argument in declared_arguments():
+            if argument.column != name:
+                continue
+            block, _, own = argument.name.rpartition(".")
+            fact = self.facts.get((block or "arguments", own))
+            if fact and fact["raw"] is not None and argument.value(fact["raw"]) is not None:
+                return fact
+        return self.facts.get(("", name)) or self.facts.get(("", _CELLS.get(name, name)))
+
+
+_AROUND = {
+    "cell": "stated in a cell",
+    "heading": "stated by the heading",
+    "line": "stated by the line",
+    "section": "stated by the section",
+    "document": "stated elsewhere in the document",
+    "legend": "stated by the legend",
+    "formula": "stated by the formula",
+    "header": "stated by the header of the log",
+    "quote": "stated by the quoted line",
+    "record": "stated by the record",
+    "user": "stated by a user",
+}
+
+
+def case_of(warehouse: Warehouse, lines: Lines, run_id: str) -> Case:
+    """A run by its id; raises BenchError when it is not selected."""
+    found = warehouse.dicts("SELECT * FROM selected WHERE run_id = ?", [run_id])
+    if not found:
+        raise BenchError(
+            f"the run {run_id} is not among those selected",
+            hint="leave --model out, or name another",
+        )
+    return Case(warehouse, lines, found[0])
+
+
+def cases(warehouse: Warehouse, lines: Lines, runs: Sequence[str]) -> list[Case]:
+    """Several runs, in the order given."""
+    return [case_of(warehouse, lines, run) for run in runs]

@@ -1,0 +1,83 @@
+"""A formula: what it gives, its source, what it counts, and where it is used here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..schema.catalogue import Formula, formulas, metrics
+from ..schema.errors import BenchError
+from .computed import plain
+from .found import Match
+from .node import How, Node
+from .world import World
+
+_OF_ROWS = "SELECT formula, count(*) FROM model_flops SEMI JOIN selected USING (run_id) GROUP BY 1"
+_INPUTS = {
+    "b": "global batch size in sequences",
+    "s": "sequence length in tokens",
+    "l": "layers",
+    "h": "hidden size",
+    "v": "vocabulary, padded where the source prints so",
+    "vocab": "vocabulary",
+    "a": "attention heads",
+    "g": "groups of key and value heads",
+    "k": "channels of a head",
+    "ffn": "inner size of the MLP",
+    "gates": "matrices of h x ffn in an MLP: 2, gated 3",
+    "experts": "experts that a token takes; dense: 1",
+    "factor": "4 with full recompute, 3 without",
+    "params": "parameters",
+    "tokens": "tokens: of a step, or of a budget",
+    "tokens_per_s": "tokens a second of the job",
+    "t": "tensor-parallel size",
+    "tp": "tensor-parallel size",
+    "p": "pipeline-parallel size",
+    "tflops": "TFLOP/s as printed",
+    "nodes": "nodes",
+    "n": "number of the units that the TFLOP/s are of",
+    "macs": "multiply-accumulates of one forward pass",
+}
+
+
+def formula_named(text: str) -> Formula | None:
+    """The formula of an id, in any case."""
+    return next((one for one in formulas() if one.name == text.strip().upper()), None)
+
+
+def matches(world: World, formula: Formula) -> Iterator[Match]:
+    """The formula itself; which metrics and how many runs use it."""
+    inputs = tuple(Node(name, "", note=_INPUTS.get(name, "")) for name in formula.parameters)
+    how = How(
+        plain(formula.expression), formula.name, formula.title, formula.source, formula.counts
+    )
+    used = [m.name for m in metrics() if formula.name in m.source.replace(",", " ").split()]
+    runs = sum(n for name, n in world.warehouse.rows(_OF_ROWS) if name == formula.name)
+    notes = [f"used by {', '.join(used)}"] if used else []
+    notes += [f"model FLOPs of {runs} runs here"] if runs else []
+    yield Match(formula.name, "a formula",
+                Node(formula.name, formula.title, formula.unit, how=how, note="; ".join(notes),
+                     inputs=inputs))  # fmt: skip
+    yield from _detected(world, formula)
+
+
+def _detected(world: World, formula: Formula) -> Iterator[Match]:
+    """The tables whose printed TFLOPs follow it, as the audit finds."""
+    from ..audit.detect import detect
+    from ..audit.load import load
+
+    for document in load(world.warehouse).documents:
+        detect(document)
+        for table in document.tables:
+            found = table.detected
+            if found and found.reading.formula == formula.name and found.certain:
+                note = f"{found.agree} of {found.tested} rows fit {found.reading.long}"
+                where = world.where(document.uri, table.header_line)
+                yield Match(
+                    where, "TFLOPs that follow it", Node("table", table.header_line, note=note)
+                )
+
+
+def unknown_formula(text: str) -> BenchError:
+    """The error for an id that no formula has."""
+    names = ", ".join(one.name for one in formulas())
+    return BenchError(f"no formula {text!r}", hint=f"formulas: {names}")

@@ -1,0 +1,66 @@
+"""A number as printed: which texts show it, digit for digit."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?|\.\d+)(e[+-]?\d+)?", re.I)
+_ASKED = re.compile(
+    rf"[*^~≈]*({_NUMBER.pattern})\s*(%|[KMBT]|years|days|s|s/it|tokens)?[*^]*", re.I
+)
+_DAYS_A_YEAR = 365.25
+_SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12, "%": 0.01, "years": _DAYS_A_YEAR}
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number that was asked for: its digits without commas, and what stood behind them."""
+
+    text: str
+    digits: str
+    suffix: str
+
+    @property
+    def value(self) -> float:
+        """The number in the unit of its suffix."""
+        return float(self.digits)
+
+    def stands_in(self, text: str) -> bool:
+        """Whether a text shows these very digits as a number of its own."""
+        return any(
+            bare(found[0]) == self.digits and self._suffixed(text[found.end() :])
+            for found in _NUMBER.finditer(text)
+            if not text[: found.start()].endswith(".")
+        )
+
+    def rounds_from(self, value: float) -> bool:
+        """Whether a value, rounded to these digits (three or more), prints so."""
+        _, _, decimals = self.digits.partition(".")
+        if "e" in self.digits or len(self.digits.replace(".", "").lstrip("0")) < 3:
+            return False
+        return f"{value / _SCALES.get(self.suffix, 1.0):.{len(decimals)}f}" == self.digits
+
+    def limits(self) -> list[tuple[float, float]]:
+        """Between which ends a value lies that prints so: as it is, and in the unit it may have."""
+        # A page writes years without being asked, and rounds to two digits at the coarsest.
+        scales = {1.0, _SCALES["years"], _SCALES.get(self.suffix, 1.0)}
+        return [(0.94 * self.value * one, 1.06 * self.value * one) for one in sorted(scales)]
+
+    def _suffixed(self, rest: str) -> bool:
+        if self.suffix not in ("k", "m", "b", "t", "%", "years"):
+            return True
+        return rest.lstrip().casefold().startswith(self.suffix)
+
+
+def parse_number(text: str) -> Number | None:
+    """The number that a word is, with its suffix; None when it is none."""
+    found = _ASKED.fullmatch(text.strip())
+    if found is None:
+        return None
+    return Number(text.strip(), bare(found[1]), (found[4] or "").casefold())
+
+
+def bare(text: str) -> str:
+    """Digits without thousands commas; a comma behind the last digit is none of them."""
+    return text.rstrip(",").replace(",", "").casefold()

@@ -1,0 +1,155 @@
+"""An answer as a tree of text, and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..audit.output import objects
+from ..reports.format import number, significant
+from ..reports.plain import plain
+from .found import Answer, Match
+from .node import How, Node, Place
+
+_WIDE = 100  # characters of a raw line that a tree shows
+
+
+def as_tree(answer: Answer, short: Callable[[str], str]) -> str:
+    """Every match as an indented tree; `short` names sources as pages do."""
+    parts = ["".join(_matches(answer, short))]
+    if answer.more:
+        parts.append(f"... and {answer.more} more: --all\n")
+    if answer.findings:
+        parts.append(
+            "Findings on the way\n" + "".join(_finding(one, short) for one in answer.findings)
+        )
+    if answer.versions:
+        lines = [
+            f"  {short(one.uri)}: {one.uri}, version {one.generation}, sha256 {one.sha256[:12]}, "
+            f"read by version {one.parser_version}{f'; {one.state}' if one.state else ''}\n"
+            for one in answer.versions
+        ]
+        parts.append("Sources\n" + "".join(lines))
+    return "\n".join(parts)
+
+
+def as_json(answer: Answer, version: str) -> str:
+    """The answer as one JSON object."""
+    made = {
+        "asked": answer.asked,
+        "kind": answer.kind,
+        "matches": [
+            {"where": one.where, "title": one.title, "tree": _object(one.tree)}
+            for one in answer.matches
+        ],
+        "more": answer.more,
+        "findings": objects(answer.findings),
+        "sources": plain(answer.versions),
+        "bench": version,
+    }
+    return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
+
+
+def _matches(answer: Answer, short: Callable[[str], str]) -> Iterator[str]:
+    """Matches that are one place only take one line each, the others a paragraph."""
+    before = False
+    for match in answer.matches:
+        flat = not match.tree.inputs and not match.tree.how
+        gap = "" if flat or not before else "\n"
+        before = True
+        if flat:
+            yield f"{match.where}  {match.title}: {_leaf(match.tree, short)}\n"
+        else:
+            yield f"{gap}{match.where}  {match.title}\n" + "".join(_branch(match, short))
+
+
+def _branch(match: Match, short: Callable[[str], str]) -> Iterator[str]:
+    yield from _lines(match.tree, short, "", "")
+
+
+def _lines(node: Node, short: Callable[[str], str], first: str, rest: str) -> Iterator[str]:
+    yield f"{first}{_leaf(node, short)}\n"
+    inner = rest + ("│  " if node.inputs else "   ")
+    if node.how:
+        yield from (f"{inner}{line}\n" for line in _how(node.how))
+    for place, child in enumerate(node.inputs):
+        last = place == len(node.inputs) - 1
+        yield from _lines(child, short, f"{rest}{'└─ ' if last else '├─ '}",
+                          f"{rest}{'   ' if last else '│  '}")  # fmt: skip
+
+
+def _leaf(node: Node, short: Callable[[str], str]) -> str:
+    value = text_of(node.value)
+    parts = [f"{node.name} = {value}{f' {node.unit}' if node.unit else ''}" if value else node.name]
+    if node.low is not None and node.high is not None and node.low != node.high:
+        parts.append(f"({text_of(node.low)} to {text_of(node.high)})")
+    if node.place:
+        parts.append(f"<- {_place(node.place, node.value, short)}")
+    if node.note:
+        parts.append(f"[{node.note}]")
+    return "  ".join(parts)
+
+
+def _how(how: How) -> Iterator[str]:
+    name = f"{how.formula}: " if how.formula else ""
+    yield f"= {how.expression}" + (f"    {name}{how.title}" if how.title else "")
+    if how.source:
+        yield f"  source: {how.source}"
+    if how.counts:
+        yield f"  counts: {how.counts}"
+
+
+def _place(place: Place, value: object, short: Callable[[str], str]) -> str:
+    where = short(place.uri) + (f":{place.line}" if place.line is not None else "")
+    where += f":{place.column}" if place.column is not None else ""
+    return f"{where} {_cropped(place.raw, value)!r}" if place.raw else where
+
+
+def _cropped(raw: str, value: object) -> str:
+    """The part of a long line around its number, which may be printed in ms."""
+    if len(raw) <= _WIDE:
+        return raw
+    tried = [value, value * 1000] if isinstance(value, (int, float)) else [value]
+    texts = [f"{one:g}" if isinstance(one, float) else str(one) for one in tried]
+    at = next((raw.find(text) for text in texts if text and text in raw), 0)
+    start = max(0, min(at - _WIDE // 2, len(raw) - _WIDE))
+    end = start + _WIDE
+    return f"{'...' if start else ''}{raw[start:end]}{'...' if end < len(raw) else ''}"
+
+
+def _finding(one: Any, short: Callable[[str], str]) -> str:
+    closed = f" (closed: {one.closed})" if one.closed else ""
+    said = f"; suggestion: {one.suggestion}" if one.suggestion else ""
+    return (
+        f"  {one.severity} {one.rule}, {short(one.uri)}:{one.line}: {one.message}: "
+        f"{one.evidence}{said}{closed}\n"
+    )
+
+
+def text_of(value: object) -> str:
+    """A value with the digits that tell it: six, whole numbers with all."""
+    if value is None:
+        return "not known"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value)
+    if isinstance(value, int) or float(value).is_integer():
+        return number(value)
+    shown = significant(value, 6)
+    return shown.rstrip("0").rstrip(".") if "." in shown and "e" not in shown else shown
+
+
+def _object(node: Node) -> dict[str, Any]:
+    made: dict[str, Any] = {"name": node.name, "value": plain(node.value), "unit": node.unit}
+    if node.low is not None or node.high is not None:
+        made |= {"low": plain(node.low), "high": plain(node.high)}
+    if node.how:
+        made["how"] = {key: value for key, value in plain(node.how).items() if value}  # type: ignore[attr-defined]
+    if node.place:
+        place = node.place
+        made["place"] = {"file": place.uri, "line": place.line, "column": place.column,
+                         "text": place.raw}  # fmt: skip
+    if node.note:
+        made["note"] = node.note
+    made["inputs"] = [_object(child) for child in node.inputs]
+    return made

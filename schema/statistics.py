@@ -1,0 +1,15 @@
+"""The rule of the statistics of logs, as run_stats.sql has it."""
+
+from __future__ import annotations
+
+from .sql import sql_file
+
+
+def judged_intervals() -> str:
+    """The WITH clause that ends with `judged`: the intervals of load $load_id with their grade.
+
+    Grade 1 is used, 2 holds an evaluation or a save, 3 is warm-up; the lowest grade that a run has
+    is what its statistics are made of.
+    """
+    text = sql_file("run_stats")
+    return text[text.index("WITH kept") : text.index(", used AS")]

@@ -1,0 +1,55 @@
+"""`bench explain`: open, ask, lay out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .messages import say
+from .opening import open_for_reading
+from .settings import find_db
+from .tables import emit
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, of which model, for which budget."""
+
+    what: str
+    model: str | None = None
+    tokens: int | None = None
+    steps: int | None = None
+    every: bool = False
+
+
+def explain(
+    db: Path | None,
+    paths: Sequence[Path],
+    asked: Question,
+    form: str,
+    output: Path | None,
+    lock_timeout: float,
+) -> None:
+    """Write the derivation trees of what is asked."""
+    from importlib.metadata import version
+
+    from ..explain.ask import explain as answer
+    from ..explain.output import as_json, as_tree
+    from ..reports.short import Names
+
+    root = Path.cwd() if paths else find_db(db).absolute().parent
+    with open_for_reading(db, paths, lock_timeout, audited=False) as warehouse:
+        found = answer(
+            warehouse, root, asked.what, model=asked.model, tokens=asked.tokens, steps=asked.steps,
+            every=asked.every,
+        )  # fmt: skip
+        names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
+    text = (
+        as_json(found, version("bench-warehouse"))
+        if form == "json"
+        else as_tree(found, names.short)
+    )
+    emit(text, output, name="explain.txt")
+    number = len(found.matches) + found.more
+    say(f"{number} {'answer' if number == 1 else 'answers'}")

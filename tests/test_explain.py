@@ -1,0 +1,278 @@
+"""Where numbers come from: every number of every page is explained, down to a line of a source."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.audit.formulas import function
+from bench.explain.metric import METRICS
+from bench.explain.node import Node
+from bench.explain.number import Number, parse_number
+from bench.explain.search import matches
+from bench.explain.world import World, world
+from bench.reports.format import days, number, range_text, significant
+from bench.reports.selection import source_named
+from bench.schema.warehouse import Warehouse, open_read
+from tests.pages import page, split, tables
+from tests.program import quick, told
+
+PAGES = {None: (), "1.3B": ("--all",), "0.85M": ()}
+TEXT = re.compile(
+    r"`[^`]*`|[\w./-]*\.(?:md|log)\b|\b[0-9a-f]{12}\b|\bl\.\d+|bench \d[\w.]*|SHA-256"
+)
+NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e-?\d+)?(?:[KMBT]\b|%)?")
+
+
+@pytest.fixture(scope="module")
+def warehouse(swept: Path) -> Iterator[Warehouse]:
+    with open_read(swept / "bench.duckdb") as opened:
+        yield opened
+
+
+def asked(swept: Path, model: str | None, *more: str) -> str:
+    return page(swept, *(("--model", model) if model else ()), *more)
+
+
+def numbers_of(text: str, names: set[str]) -> set[str]:
+    """Every number of a page that is no name of a source, no digest and no line's number."""
+    return {found.rstrip(",") for found in NUMBER.findall(TEXT.sub(" ", text))} - names
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", PAGES)
+def test_every_number_of_every_page_is_explained(
+    swept: Path, warehouse: Warehouse, model: str | None
+) -> None:
+    here = world(warehouse, swept, model)
+    names = {"000", "001", "002", "003", "004"}
+    seen = 0
+    for text in sorted(numbers_of(asked(swept, model, *PAGES[model]), names)):
+        found = parse_number(text)
+        assert found is not None, text
+        first = next(matches(here, found), None)
+        assert first is not None, f"{text} of the page of {model} is not explained"
+        seen += 1
+    assert seen > 60
+
+
+def rows_with(text: str, heading: str) -> Iterator[dict[str, str]]:
+    for rows in tables(text):
+        if rows and heading in rows[0]:
+            yield from rows
+
+
+def tree(here: World, place: str, metric: str) -> Node:
+    name, line = place.split(":")
+    uri = source_named(here.warehouse, name)
+    [case] = here.cases("uri = ? AND line = ?", uri, int(line))
+    return METRICS[metric].derive(case, here.plan)
+
+
+def rests_on_sources(node: Node) -> bool:
+    """Whether every leaf has a line, or says what is assumed in its stead."""
+    return all(one.place or one.note for one in node.walk() if not one.inputs)
+
+
+def plain(cell: str) -> str:
+    return cell.strip("*^ ⚠")
+
+
+def test_the_days_of_a_page_are_those_of_their_trees(swept: Path, warehouse: Warehouse) -> None:
+    here = world(warehouse, swept)
+    for row in rows_with(asked(swept, "1.3B", "--all"), "Device-days"):
+        place = row["Source"].replace(" l.", ":")
+        found = tree(here, place, "days")
+        assert isinstance(found.value, float) and rests_on_sources(found)
+        assert days(found.value) == plain(row["Days"])
+        if row["Range"]:
+            assert range_text(found.low, found.high, "days") == plain(row["Range"])
+        speed = tree(here, place, "tokens_per_s_per_device")
+        assert isinstance(speed.value, float)
+        assert significant(speed.value, 4) == plain(row["Tokens/s/device"])
+        whole = tree(here, place, "device_days")
+        assert isinstance(whole.value, float)
+        assert significant(whole.value, 3) == plain(row["Device-days"])
+
+
+def test_computed_cells_of_sweeps_are_those_of_their_trees(
+    swept: Path, warehouse: Warehouse
+) -> None:
+    here = world(warehouse, swept)
+    seen = 0
+    for part in re.split(r"^## Sweep, ", asked(swept, None), flags=re.M)[1:]:
+        name = part.split()[0]
+        for row in rows_with(part.split("\n## ")[0], "Model TFLOP/s/process"):
+            if shown := plain(row["Model TFLOP/s/process"]):
+                found = tree(here, f"{name}:{plain(row['l.'])}", "model_tflops")
+                assert isinstance(found.value, float) and rests_on_sources(found)
+                assert significant(found.value, 3) == shown
+                seen += 1
+    assert seen > 100
+
+
+def test_statistics_tell_window_and_lines(swept: Path, warehouse: Warehouse) -> None:
+    here = world(warehouse, swept)
+    for row in rows_with(asked(swept, None), "Sec/it, median"):
+        if "fugaku" not in row["Run"]:
+            continue
+        found = tree(here, row["Run"].replace(" l.", ":"), "step_time_s")
+        assert isinstance(found.value, float) and found.how
+        assert significant(found.value, 4) == row["Sec/it, median"]
+        window, n = row["Iterations"].split(", ", 1)
+        assert f"iterations {window}" in found.how.expression and n in found.how.expression
+        used = [one.value for one in found.inputs if one.note == "in the window"]
+        assert len(used) == int(re.findall(r"n = (\d+)", n)[0])
+        middle = sorted(used)[1:3]  # type: ignore[type-var]  # numbers, as any step time
+        assert found.value == pytest.approx(sum(middle) / 2)  # type: ignore[arg-type]
+        for one in found.inputs:
+            assert one.place and "elapsed time per iteration" in one.place.raw
+
+
+def evaluated(node: Node) -> float | None:
+    """The formula of a node on the values of its inputs, where they have its names."""
+    if node.how is None or not node.how.formula:
+        return None
+    names, call = function(node.how.formula)
+    given = {one.name: one.value for one in node.inputs}
+    given["tokens"] = given.get("tokens", given.get("tokens_per_step"))
+    values = [given.get(name) for name in names]
+    if not all(isinstance(value, (int, float)) for value in values):
+        return None
+    return call(*map(float, values))  # type: ignore[arg-type]  # numbers, as just asked
+
+
+def test_every_formula_gives_its_value_from_its_inputs(swept: Path, warehouse: Warehouse) -> None:
+    here = world(warehouse, swept)
+    seen: dict[str, int] = {}
+    for case in here.cases():
+        for metric in METRICS.values():
+            if metric.name not in ("days", "model_tflops", "documented_aggregate",
+                                   "params_computed", "params_without_embedding"):  # fmt: skip
+                continue
+            for node in metric.derive(case, here.plan).walk():
+                value = evaluated(node) if node.how and node.how.formula != "V1" else None
+                if value is not None and node.value is not None:
+                    assert node.how and math.isclose(value, float(node.value), rel_tol=1e-12)
+                    seen[node.how.formula] = seen.get(node.how.formula, 0) + 1
+    assert seen.keys() >= {"D1", "F5", "F7", "A1", "P1", "P1N"}
+
+
+def test_expressions_multiply_out(swept: Path, warehouse: Warehouse) -> None:
+    here = world(warehouse, swept)
+    for case in here.cases("tokens_per_s IS NOT NULL"):
+        rate = METRICS["tokens_per_s"].derive(case, here.plan)
+        if rate.how and rate.how.expression == "tokens_per_step / step_time_s":
+            tokens, time = (one.value for one in rate.inputs)
+            assert float(tokens or 0) / float(time or 0) == pytest.approx(rate.value)
+        step = METRICS["tokens_per_step"].derive(case, here.plan)
+        batch, length = (one.value for one in step.inputs)
+        assert step.value == int(batch or 0) * int(length or 0)
+        size = METRICS["world_size"].derive(case, here.plan)
+        if size.how and " x " in size.how.expression:
+            assert size.value == math.prod(int(one.value or 0) for one in size.inputs)
+
+
+@cache
+def said(folder: Path, *words: str) -> dict[str, Any]:
+    done = quick(folder, "explain", *words, "--format", "json")
+    assert done.code == 0, done.text
+    answer: dict[str, Any] = json.loads(done.out)
+    return answer
+
+
+def test_a_printed_number_leads_to_its_cell(swept: Path) -> None:
+    [match] = said(swept, "145.92")["matches"]
+    place = match["tree"]["place"]
+    line = (swept / place["file"]).read_text("utf-8").splitlines()[place["line"] - 1]
+    assert line[place["column"] - 1 :].startswith("145.92")
+
+
+def test_a_shifted_row_is_told_with_its_finding(swept: Path) -> None:
+    answer = said(swept, "001:29")
+    assert any(one["rule"] == "R9" and one["severity"] == "error" for one in answer["findings"])
+    assert answer["sources"][0]["parser_version"] >= 5
+    [cell] = said(swept, "001:29:Sec/it")["matches"]
+    assert cell["tree"]["place"]["text"] == "20033.7 MiB" and "misfit" in cell["tree"]["note"]
+
+
+def test_a_cell_tells_what_is_made_of_it(swept: Path) -> None:
+    names = {match["tree"]["name"] for match in said(swept, "001:28:58")["matches"]}
+    assert {"step_time", "days", "tokens_per_s", "model_tflops"} <= names
+
+
+def test_a_formula_tells_what_it_counts_and_where_it_is_used(swept: Path) -> None:
+    first, *tables_ = said(swept, "f3")["matches"]
+    assert "arXiv" in first["tree"]["how"]["source"] or "8b2b055e" in first["tree"]["how"]["source"]
+    assert [match["where"] for match in tables_] == ["002:32"]
+    assert "model_tflops" in said(swept, "F7")["matches"][0]["tree"]["note"]
+
+
+def test_a_run_by_its_id_and_a_line_of_a_log(swept: Path, warehouse: Warehouse) -> None:
+    [(run,)] = warehouse.rows("SELECT run_id FROM runs WHERE uri LIKE '%fugaku_dp2.log'")
+    [match] = said(swept, f"{run[:8]}.days")["matches"]
+    assert match["where"] == "fugaku_dp2:49.days"
+    [line] = said(swept, "fugaku_dp2:355")["matches"]
+    assert line["title"] == "a logged interval" and line["tree"]["value"] == 4
+    [stated] = said(swept, "fugaku_dp2:128")["matches"]
+    assert stated["tree"]["name"] == "global_batch_size"
+
+
+def test_paths_need_no_warehouse(root: Path, folder: Path) -> None:
+    document = root / "data" / "tables" / "004_tr3m-1B3.md"
+    (folder / "README.md").write_bytes(document.read_bytes())
+    done = quick(folder, "explain", "96.4", "README.md")
+    assert done.code == 0 and "README:44.days" in done.out
+    assert "D1: Days to train a budget of tokens" in done.out
+    assert "362,000 steps" in done.out and "no source states one" in done.out
+
+
+def test_a_budget_that_is_asked_for(swept: Path) -> None:
+    [match] = said(swept, "004:44.days", "--tokens", "100B")["matches"]
+    assert match["tree"]["value"] == pytest.approx(100e9 / (512 * 2048 / 23) / 86_400)
+    assert "--tokens" in match["tree"]["inputs"][0]["note"]
+
+
+def test_a_source_that_is_gone_is_told(root: Path, folder: Path) -> None:
+    document = root / "data" / "tables" / "004_tr3m-1B3.md"
+    (folder / "README.md").write_bytes(document.read_bytes())
+    assert quick(folder, "ingest", "README.md").code == 0
+    (folder / "README.md").write_text("another text\n")
+    done = quick(folder, "explain", "README:44.days")
+    assert done.code == 0 and "has changed since it was read" in done.out
+    assert "'23'" in done.out, "what was read is still known"
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("31415.9265", "prints"),
+        ("F77", "no run 'F77'"),
+        ("001:9999", "has 59 lines"),
+        ("001:29:500", "no cell"),
+        ("nothing:3", "no source is called"),
+        ("001:28.day", "no metric 'day'"),
+    ],
+)
+def test_what_is_not_there_is_told(swept: Path, what: str, words: str) -> None:
+    told(quick(swept, "explain", what), 2, words)
+
+
+def test_numbers_as_they_are_written() -> None:
+    assert parse_number("379.6B") == Number("379.6B", "379.6", "b")
+    assert parse_number("1,048,576") == Number("1,048,576", "1048576", "")
+    assert parse_number("fast") is None
+    found = parse_number("23")
+    assert found and found.stands_in("23") and found.stands_in("| 23 |") and found.stands_in("23^")
+    assert (
+        not found.stands_in("123") and not found.stands_in("23.5") and not found.stands_in("2.23")
+    )
+    assert number(1234.5) == "1,234.5" and parse_number("1,234.5")
+    assert split("| 1 | 2 |") == ["1", "2"]

@@ -1,0 +1,159 @@
+"""facts.toml: findings closed, boundaries drawn, columns stated where a source is silent."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from bench.schema.user_facts import COLUMNS
+from bench.terminal.facts_file import json_schema, read_facts
+from tests.program import Outcome, quick, told
+
+SIGNED = 'reason = "measured twice"\nauthor = "A. Author"\ndate = 2026-02-16\n'
+
+
+def fact(match: str, field: str, value: str, more: str = SIGNED) -> str:
+    return f'[[fact]]\nmatch = {{ {match} }}\nfield = "{field}"\nvalue = {value}\n{more}\n'
+
+
+@pytest.fixture
+def place(root: Path, folder: Path) -> Path:
+    """A folder with the document whose l.44 and l.45 are the same row."""
+    for name in ("001_1.3b_benchmarking.md", "002_chronicles-prequel.md"):
+        (folder / name).write_bytes((root / "data" / "tables" / name).read_bytes())
+    return folder
+
+
+def audited(place: Path, *words: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(quick(place, "audit", *words, "--format", "json").out)
+    return found
+
+
+def test_a_finding_is_closed_and_stays_listed(place: Path) -> None:
+    (place / "facts.toml").write_text(fact('file = "001", line = 44, rule = "R6"', "finding",
+                                           '"exception"'))  # fmt: skip
+    closed = [one for one in audited(place, ".") if one["closed"]]
+    assert [(one["rule"], one["line"], one["closed"]) for one in closed] == [
+        ("R6", 44, "known exception: measured twice (A. Author, 2026-02-16)")
+    ]
+    sarif = json.loads(quick(place, "audit", "001_1.3b_benchmarking.md", "--format", "sarif").out)
+    kept = [one for one in sarif["runs"][0]["results"] if "suppressions" in one]
+    assert len(kept) == 1 and "measured twice" in kept[0]["suppressions"][0]["justification"]
+
+
+def test_a_closed_error_does_not_fail_and_does_not_leave_out(place: Path) -> None:
+    (place / "002_chronicles-prequel.md").unlink()
+    before = quick(place, "audit", ".")
+    assert before.code == 1
+    entries = [fact(f'file = "001*", line = {line}', "finding", '"corrected"') for line in
+               (29, 34, 44)]  # fmt: skip
+    (place / "facts.toml").write_text("\n".join(entries))
+    assert quick(place, "audit", ".").code == 0
+    assert quick(place, "ingest", "-q", ".").code == 0
+    query = "SELECT count(*) AS n FROM left_out WHERE reason = 'finding'"
+    assert json.loads(quick(place, "sql", query, "--format", "json").out) == [{"n": 0}]
+    (place / "facts.toml").unlink()
+    assert quick(place, "ingest", "-q", ".").code == 0, "known, yet audited without the facts"
+    [row] = json.loads(quick(place, "sql", query, "--format", "json").out)
+    assert row["n"] == 2
+
+
+def test_a_device_that_is_stated_stands_where_the_source_is_silent(place: Path) -> None:
+    (place / "facts.toml").write_text(
+        fact('file = "001"', "device", '"A64FX"') + fact('file = "002"', "device", '"V100"')
+        + fact('file = "001"', "dtype", '"fp32"') + fact('file = "001", line = 28', "heads", "64")
+    )  # fmt: skip
+    assert quick(place, "ingest", "-q", ".").code == 0
+    query = """SELECT uri[:3] AS doc, string_agg(DISTINCT device, ' ') AS device,
+               string_agg(DISTINCT dtype, ' ') AS dtype, min(heads) AS heads
+               FROM configurations GROUP BY 1 ORDER BY 1"""
+    rows = json.loads(quick(place, "sql", query, "--format", "json").out)
+    assert rows[0] == {"doc": "001", "device": "A64FX", "dtype": "fp32", "heads": 32}
+    assert rows[1]["device"] == "A100-80GB", "what is stated is never overwritten"
+    text = quick(place, "report", "--model", "1.3B").out
+    assert "A64FX" in text and "001 (device not stated)" not in text
+    shown = quick(place, "explain", "001:28").out
+    assert "tokens/s of a process" in shown
+
+
+def test_boundaries_of_lines_and_of_facts(place: Path) -> None:
+    (place / "facts.toml").write_text(
+        fact(
+            'file = "001"',
+            "boundary",
+            '"new container"',
+            SIGNED.replace("2026-02-16", "2026-02-15"),
+        )
+        + fact('file = "002", line = 300', "boundary", '"NUMA was mended"')
+    )
+    assert quick(place, "ingest", "-q", ".").code == 0
+    query = """SELECT DISTINCT uri[:3] AS doc, epoch, boundary FROM epochs JOIN runs USING (run_id)
+               ORDER BY ALL"""
+    rows = json.loads(quick(place, "sql", query, "--format", "json").out)
+    assert {(row["doc"], row["epoch"]) for row in rows} == {
+        ("001", "before 2026-02-15"), ("001", "since 2026-02-15"),
+        ("002", "before l.233"), ("002", "since l.233"), ("002", "since l.300"),
+    }  # fmt: skip
+    assert {row["boundary"] for row in rows} >= {"new container", "NUMA was mended"}
+    page = quick(place, "report", "--model", "181B").out
+    assert "| Epoch " in page and "since l.300" in page
+    assert 'Rows before and since a boundary do not compare: 002 since l.233: "TFLOPs from' in page
+    runs = quick(place, "runs", "--model", "181B", "--format", "json").out
+    assert {row["epoch"] for row in json.loads(runs)} == {"since l.233", "since l.300"}
+
+
+def wrong(place: Path, text: str) -> Outcome:
+    (place / "facts.toml").write_text(text)
+    return quick(place, "audit", ".")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (fact("fil = 'x'", "finding", '"exception"'), ("match.fil", "did you mean 'file'", ":1")),
+        (fact("line = 3", "devise", '"A100"'), ("did you mean 'device'",)),
+        (fact("line = 3", "finding", '"wontfix"'), ("exception, corrected",)),
+        (fact("line = 3", "device", '"A100"', "reason = 'x'\n"), ("has no 'author'",)),
+        (fact("rule = 'R1'", "device", '"A100"'), ("only findings have a rule",)),
+        (fact("line = 3", "heads", '"many"'), ("heads is a whole number",)),
+        (fact("line = 0", "device", '"A100"'), ("greater than or equal to 1",)),
+        ("[[fact]\n", ("not valid TOML", "match = ")),
+        ("facts = 3\n", ("unknown key 'facts'", "did you mean 'fact'")),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(
+    place: Path, text: str, words: tuple[str, ...]
+) -> None:
+    told(wrong(place, text), 2, "facts.toml", *words)
+
+
+def test_facts_beside_bench_toml_or_named_in_it(place: Path) -> None:
+    text = fact('file = "001", line = 44, rule = "R6"', "finding", '"exception"')
+    (place / "tables").mkdir()
+    for name in ("001_1.3b_benchmarking.md", "002_chronicles-prequel.md"):
+        (place / name).rename(place / "tables" / name)
+    (place / "bench.toml").write_text("")
+    (place / "facts.toml").write_text(text)
+    assert [one["line"] for one in audited(place, "tables") if one["closed"]] == [44]
+    (place / "facts.toml").rename(place / "known.toml")
+    assert not [one for one in audited(place, "tables") if one["closed"]]
+    (place / "bench.toml").write_text('facts = "known.toml"\n')
+    assert [one["line"] for one in audited(place, "tables") if one["closed"]] == [44]
+
+
+def test_the_schema_that_is_published(root: Path, tmp_path: Path) -> None:
+    text = (root / "docs" / "facts.schema.json").read_text("utf-8")
+    assert text == json_schema(), "python -m bench.terminal.facts_file > docs/facts.schema.json"
+    schema = json.loads(text)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    fields = schema["$defs"]["Entry"]["properties"]["field"]["enum"]
+    assert set(fields) == {"finding", "boundary", *COLUMNS}
+    manual = (root / "docs" / "audit.md").read_text("utf-8")
+    [example] = re.findall(r"```toml\n(.*?)```", manual, re.S)
+    (tmp_path / "facts.toml").write_text(example)
+    assert {one.field for one in read_facts(tmp_path / "facts.toml")} >= {"finding", "boundary"}
