@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..reports.budget import SECONDS_A_DAY, Budget, budget
+from ..reports.budget import SECONDS_A_DAY, Budget, budget, plans
 from ..schema.warehouse import Warehouse
 from .case import Case
 from .computed import by_formula, count, tokens_per_s
@@ -50,8 +50,6 @@ class Plan:
 
 def plan_of(warehouse: Warehouse, lines: Lines, tokens: int | None, steps: int | None) -> Plan:
     """The budget of a page on the runs of `selected`."""
-    from ..reports.budget import plans
-
     return Plan(budget(*plans(warehouse), tokens, steps), lines)
 
 
