@@ -14,6 +14,7 @@ from tests.program import bench
 
 pytestmark = pytest.mark.slow
 ENDLESS = 123_456_789
+FLAGS = ("--preset", "nano", "--dp", "2", "--gbs", "4", "--iters", "4", "--seed", "7")
 
 
 def rows(folder: Path, query: str) -> list[tuple[object, ...]]:
@@ -48,6 +49,7 @@ def test_a_single_run(folder: Path) -> None:
     flags = pairs(folder, "SELECT name, value FROM env_flags")
     assert flags["GLOO_X"] == "1" and flags["OMP_NUM_THREADS"] == each
     facts = pairs(folder, "SELECT field, value FROM facts WHERE scope = 'header'")
+    assert facts["command"].endswith("-m bench.trainer.train " + " ".join(FLAGS))
     assert facts["plan"] == "single" and facts["allocator"] == "libc" and facts["repeat"] == "1"
     assert rows(folder, "SELECT code, message FROM warnings") == []
 
