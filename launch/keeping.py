@@ -87,13 +87,17 @@ class Keeper:
         told = record.begins(
             state.plan, turn.case, self.plan.trainer, turn.repeat, self.plan.repeats,
             command=redact_text(shlex.join(words)), framework=self.program.trainer.framework,
-            device=self.expansion.device if self.program.launcher.here else None,
+            **self._here(),
         )  # fmt: skip
         head = f"{told}\n{record.command(words, env)}\n{record.sets(turn.case.values)}"
         head += record.sets(turn.case.job, "job")
         _append(turn.folder.log, head)
         turn.folder.save(state)
         return state
+
+    def _here(self) -> dict[str, object]:
+        """What is known of the machine, if it is this one."""
+        return {"device": self.expansion.device, "nodes": 1} if self.program.launcher.here else {}
 
     def end(
         self, turn: Turn, state: State, seen: Watched, kills: int = 0, job: str | None = None
