@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..ingest.pipeline import ingest
-from ..ingest.secrets import redact
+from ..ingest.secrets import redact, redact_text
 from ..schema.errors import Locked
 from . import record
 from .cases import Case, Expansion
@@ -85,14 +86,18 @@ class Keeper:
         )  # fmt: skip
         told = record.begins(
             state.plan, turn.case, self.plan.trainer, turn.repeat, self.plan.repeats,
-            framework=self.program.trainer.framework,
-            device=self.expansion.device if self.program.launcher.here else None,
+            command=redact_text(shlex.join(words)), framework=self.program.trainer.framework,
+            **self._here(),
         )  # fmt: skip
         head = f"{told}\n{record.command(words, env)}\n{record.sets(turn.case.values)}"
         head += record.sets(turn.case.job, "job")
         _append(turn.folder.log, head)
         turn.folder.save(state)
         return state
+
+    def _here(self) -> dict[str, object]:
+        """What is known of the machine, if it is this one."""
+        return {"device": self.expansion.device, "nodes": 1} if self.program.launcher.here else {}
 
     def end(
         self, turn: Turn, state: State, seen: Watched, kills: int = 0, job: str | None = None

@@ -33,6 +33,7 @@ def pairs_table(names: Names, rows: Sequence[Row]) -> Markdown:
         ("Mem", "right", lambda r: number(r["memory"], 0)),
         ("Change", "right", lambda r: percent(r["change"], 1)),
         ("Told by the runs", "left", _told),
+        ("Load (cores)", "right", _load),
         ("Source", "left", lambda r: _source(names, r)),
     ]
     body = [[write(row) for _, _, write in columns] for row in rows]
@@ -60,6 +61,13 @@ def _told(row: Row) -> str:
         return "within the spread"
     which = "slower" if row["change"] > 0 else "faster"
     return f"every run {which}; by chance 1 in {number(row['one_in'], 0)}"
+
+
+def _load(row: Row) -> str:
+    """How busy the machine was when runs began: at most so many processes wanted its cores."""
+    if row["load"] is None:
+        return ""
+    return f"{significant(row['load'], 2)} ({number(row['cpus'])})"
 
 
 def _nodes(row: Row) -> str:

@@ -9,10 +9,12 @@ import psutil
 import pytest
 
 from bench.schema.warehouse import open_read
+from bench.terminal.live import clock
 from tests.program import bench
 
 pytestmark = pytest.mark.slow
 ENDLESS = 123_456_789
+FLAGS = ("--preset", "nano", "--dp", "2", "--gbs", "4", "--iters", "4", "--seed", "7")
 
 
 def rows(folder: Path, query: str) -> list[tuple[object, ...]]:
@@ -47,8 +49,17 @@ def test_a_single_run(folder: Path) -> None:
     flags = pairs(folder, "SELECT name, value FROM env_flags")
     assert flags["GLOO_X"] == "1" and flags["OMP_NUM_THREADS"] == each
     facts = pairs(folder, "SELECT field, value FROM facts WHERE scope = 'header'")
+    assert facts["command"].endswith("-m bench.trainer.train " + " ".join(FLAGS))
     assert facts["plan"] == "single" and facts["allocator"] == "libc" and facts["repeat"] == "1"
     assert rows(folder, "SELECT code, message FROM warnings") == []
+
+
+def test_a_longer_run_is_estimated_from_the_steps_of_a_shorter_one(folder: Path) -> None:
+    same = ["launch", "--model", "nano", "--gbs", "4", "--iterations"]
+    assert bench(folder, *same, "3").code == 0
+    [(step,)] = rows(folder, "SELECT median FROM run_stats WHERE metric = 'step_time_s'")
+    told = bench(folder, *same, "1000", "--dry-run")
+    assert f"about {clock(5 + 1000 * float(str(step)))}, as past runs took" in told.err
 
 
 def test_a_limit_ends_every_rank(folder: Path) -> None:

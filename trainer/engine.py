@@ -86,11 +86,6 @@ def _step(
     timers.synchronize()
     seconds = time.perf_counter() - start
     norm = engine.get_global_grad_norm()
-    return log.Step(
-        iteration,
-        seconds,
-        mean,
-        None if norm is None else float(norm),
-        engine.skipped_steps > skipped,
-        not math.isfinite(mean),
-    )
+    norm = None if norm is None else float(norm)
+    lost = engine.skipped_steps > skipped
+    return log.Step(iteration, seconds, mean, norm, lost, not math.isfinite(mean))

@@ -4,10 +4,13 @@
 
 -- name: pairs
 WITH good AS (
-    SELECT s.*, coalesce(s.memory, m.mib) AS memory_used
+    SELECT s.*, coalesce(s.memory, m.mib) AS memory_used, f.load, f.cpus
     FROM selected s
-    LEFT JOIN (SELECT run_id, max(value) AS mib FROM memory WHERE kind = 'max rss' GROUP BY run_id) m
+    LEFT JOIN (SELECT run_id, max(value) AS mib FROM memory WHERE kind = 'host_peak' GROUP BY run_id) m
         ON m.run_id = s.run_id
+    LEFT JOIN (SELECT run_id, max(try_cast(value AS DOUBLE)) FILTER (field = 'load_average') AS load,
+                   max(try_cast(value AS INTEGER)) FILTER (field = 'cpus') AS cpus
+               FROM facts WHERE field IN ('load_average', 'cpus') GROUP BY run_id) f ON f.run_id = s.run_id
     WHERE s.step_time_s IS NOT NULL AND s.left_out IS NULL AND s.status = 'ok' AND s.kind = 'measured'
         AND s.origin <> 'quote'
 ), flags AS (
@@ -22,7 +25,7 @@ WITH good AS (
     SELECT flag, value, others, origin, system, framework, size, layers, hidden, heads, seq_len, nodes, world_size, dp, tp,
         pp, cp, vpp, mbs, gbs, zero_stage, recompute, dtype,
         count(*) AS n, median(step_time_s) AS step_time_s, min(step_time_s) AS fastest, max(step_time_s) AS slowest,
-        median(tflops) AS tflops, median(memory_used) AS memory, min(uri) AS uri, min(line) AS line
+        median(tflops) AS tflops, median(memory_used) AS memory, max(load) AS load, min(cpus) AS cpus, min(uri) AS uri, min(line) AS line
     FROM good JOIN told USING (run_id) GROUP BY ALL
 ), ranked AS (
     SELECT *, row_number() OVER same AS place, first_value(struct_pack(value, n, step_time_s, fastest, slowest, tflops, memory,
