@@ -59,7 +59,7 @@ def compare(
             hint="bench compare OLD NEW, or bench compare --by LD_PRELOAD PATH...",
         )  # fmt: skip
     answer = _by_column(arguments, asked, by, base) if by else _two_sides(arguments, asked)
-    write(answer, form, output, "compare.md")
+    write(asked.fitted(answer), form, output, "compare.md")
     worse = regressions(answer, limit)
     say(f"{len(answer.rows)} pairs, {len(worse)} worse, {len(answer.left_out)} runs left out")
     return FOUND if gate.fail and worse else FINE
