@@ -83,49 +83,12 @@ def best(asked: Asked, by: str, next_to: bool, form: Format | None, output: Path
     with opened(asked) as warehouse:
         answer = answered(warehouse, "best", asked, by)
         if next_to:
-            _plan(warehouse, asked, answer, form, output)
+            from .planning import plan
+
+            plan(warehouse, asked, answer, form, output)
             return
     write(asked.fitted(answer), form, output, "best.md")
     say(f"{len(answer.rows)} ranked, {len(answer.left_out)} left out; next: bench show FILE:LINE")
-
-
-def _plan(
-    warehouse: Warehouse, asked: Asked, ranked: Answer, form: Format | None, output: Path | None
-) -> None:
-    """Write the configurations next to the best; as TOML, a plan of runs."""
-    from ..decide.neighbours import as_plan, memory_of, neighbours
-    from ..decide.rows import load
-    from ..reports.selection import Selection, select
-    from ..reports.short import Names
-
-    if not ranked.rows:
-        raise BenchError("there is no best to look beside", hint="bench best says what is left out")
-    first = ranked.rows[0]
-    select(warehouse, Selection())
-    names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
-
-    def allowed(row: Row) -> bool:
-        return _holds(warehouse, asked.where, row)
-
-    memory = memory_of(warehouse, first["run"])
-    answer = neighbours(names, first, load(warehouse), memory, allowed)
-    if output is not None and output.suffix == ".toml":
-        emit(as_plan(answer), output)
-    else:
-        write(asked.fitted(answer), form, output, "neighbours.md")
-    say(f"{len(answer.rows)} to run, {len(answer.left_out)} that cannot be; -o plan.toml: a plan")
-
-
-def _holds(warehouse: Warehouse, where: str | None, row: Row) -> bool:
-    """Whether a run with these sizes would satisfy the user's condition."""
-    if where is None:
-        return True
-    sizes = [row[name] for name in ("dp", "tp", "pp", "mbs")]
-    replaced = "dp, ?::INTEGER AS tp, ?::INTEGER AS pp, ?::INTEGER AS mbs"
-    query = f"""SELECT ({_condition(warehouse, where)}) IS TRUE FROM (
-                SELECT * REPLACE (?::INTEGER AS {replaced}) FROM selected WHERE run_id = ?)"""
-    found = warehouse.rows(query, [*sizes, row["run"]])
-    return bool(found and found[0][0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +176,7 @@ def choose(warehouse: Warehouse, asked: Asked) -> Chosen:
 
     select(warehouse, Selection())
     every = load(warehouse)
-    where = _condition(warehouse, asked.where) if asked.where is not None else None
+    where = condition(warehouse, asked.where) if asked.where is not None else None
     select(warehouse, Selection(asked.model, asked.document, where, asked.since))
     if asked.table:
         _keep_table(warehouse, asked.table)
@@ -298,7 +261,7 @@ def as_text(answer: Answer, form: Format) -> str:
     return f"{above}{gap}{middle}{gap}{below}".rstrip("\n") + "\n"
 
 
-def _condition(warehouse: Warehouse, where: str) -> str:
+def condition(warehouse: Warehouse, where: str) -> str:
     """The condition as SQL over the temporary table `selected`."""
     from ..reports.listing import columns
 
@@ -324,4 +287,13 @@ def _keep_table(warehouse: Warehouse, table: TableRef) -> None:
     )
 
 
-__all__ = ["Asked", "Chosen", "best", "choose", "days", "opened", "write"]
+__all__ = [
+    "Asked",
+    "Chosen",
+    "best",
+    "choose",
+    "condition",
+    "days",
+    "opened",
+    "write",
+]
