@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..reports.format import number, significant
@@ -37,6 +37,22 @@ class Answer:
     left_out: tuple[Row, ...] = ()
     notes: tuple[str, ...] = ()
     cells: tuple[Row, ...] = field(default=())  # `rows` as people read them, where that differs
+    chosen: bool = False  # the columns were asked for: none is dropped
+
+    def only(self, names: Sequence[str]) -> Answer:
+        """The answer with these columns alone, in this order."""
+        shown = tuple((name, name) for name in names)
+        return replace(self, columns=tuple(names), shown=shown, chosen=True)
+
+    def first_of(self, names: Sequence[str]) -> Answer:
+        """The answer with the first row of each value of these columns."""
+        seen: dict[tuple[str, ...], int] = {}
+        for at, row in enumerate(self.rows):
+            seen.setdefault(tuple(str(row[name]) for name in names), at)
+        cells = tuple(self.cells[at] for at in seen.values() if at < len(self.cells))
+        said = (*self.said, f"Shown is the first of each {', '.join(names)}.")
+        rows = tuple(self.rows[at] for at in seen.values())
+        return replace(self, said=said, rows=rows, cells=cells)
 
     def for_programs(self) -> list[list[Any]]:
         """Every row and column, rows left out last."""
@@ -45,6 +61,9 @@ class Answer:
     def for_people(self) -> tuple[list[str], list[list[Any]], str]:
         """Headings, rows without what was left out, and what all rows share, said once."""
         rows = self.cells or self.rows
+        if self.chosen:
+            names = [name for name, _ in self.shown]
+            return names, [[row.get(name) for name in names] for row in rows], ""
         told = [(name, head) for name, head in self.shown if any(_says(row, name) for row in rows)]
         common = [] if len(rows) < 2 else [(n, h) for n, h in told if _shared(rows, n)]
         kept = [one for one in told if one not in common]

@@ -84,10 +84,11 @@ def load(warehouse: Warehouse) -> list[Row]:
     ]
 
 
-def doubts(warehouse: Warehouse) -> dict[str, str]:
-    """What the audit says against runs: an error by run id. Of a row printed twice, the copy."""
+def doubts(warehouse: Warehouse, uris: Sequence[str]) -> dict[str, str]:
+    """What the audit of sources says against runs: an error by run id. Of a row printed twice,
+    the copy."""
     found: dict[str, str] = {}
-    for finding in audit(warehouse):
+    for finding in audit(warehouse, uris):
         if finding.severity != "error" or finding.closed:
             continue
         cells = finding.cells[1:] if finding.rules == ("R6",) else finding.cells

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..decide.answer import Answer
     from ..decide.compare import Threshold
     from ..decide.jobs import Spread
+    from ..decide.matching import Factor
     from ..decide.rows import Row, Rows
 
 _CONDITION = re.compile(r"[=<>]|\s(?:in|is|like|ilike|between)\s", re.I)
@@ -59,7 +60,7 @@ def compare(
             hint="bench compare OLD NEW, or bench compare --by LD_PRELOAD PATH...",
         )  # fmt: skip
     answer = _by_column(arguments, asked, by, base) if by else _two_sides(arguments, asked)
-    write(answer, form, output, "compare.md")
+    write(asked.fitted(answer), form, output, "compare.md")
     worse = regressions(answer, limit)
     say(f"{len(answer.rows)} pairs, {len(worse)} worse, {len(answer.left_out)} runs left out")
     return FOUND if gate.fail and worse else FINE
@@ -81,6 +82,7 @@ def compared(chosen: Chosen, by: str, base: str | None) -> Answer:
 
     rows = chosen.sorted_out("pace")
     found = factor(by, [*rows.kept, *rows.left_out])
+    _require_levels(rows, found)
     pairs, alone = matched(rows.kept, found, base)
     if not pairs:
         apart = nearest_words(rows.kept, rows.kept)
@@ -91,6 +93,20 @@ def compared(chosen: Chosen, by: str, base: str | None) -> Answer:
     return tell(
         chosen.names, found.name, pairs, left, lambda row: spread_of(row, spreads), found.parts
     )
+
+
+def _require_levels(rows: Rows, by: Factor) -> None:
+    """Raises BenchError where the runs of all other values are left out, and says why."""
+    from ..decide.matching import level
+
+    known = {level(row, by) for row in rows.kept}
+    others = [row for row in rows.left_out if level(row, by) not in known and row["pace"]]
+    if len(known) < 2 and others:
+        first = others[0]
+        raise _nothing(
+            f"{len(others)} runs with another {by.name} are left out, such as"
+            f" {first['where']}: {first['left_out']}"
+        )
 
 
 def _two_sides(arguments: Sequence[str], asked: Asked) -> Answer:

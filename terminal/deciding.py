@@ -43,6 +43,23 @@ class Asked:
     tokens: int | None = None
     steps: int | None = None
     lock_timeout: float = LOCK_TIMEOUT
+    columns: str | None = None
+    group: str | None = None
+
+    @property
+    def most(self) -> int:
+        """How many rows people are shown; 0: all."""
+        return 0 if self.all_rows or self.group else MOST
+
+    def fitted(self, answer: Answer) -> Answer:
+        """The answer with the columns and groups asked for; raises BenchError for unknown ones."""
+        from .where import parse_columns
+
+        if self.group is not None:
+            answer = answer.first_of(parse_columns(self.group, answer.columns))
+        if self.columns is not None:
+            answer = answer.only(parse_columns(self.columns, answer.columns))
+        return answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,49 +83,12 @@ def best(asked: Asked, by: str, next_to: bool, form: Format | None, output: Path
     with opened(asked) as warehouse:
         answer = answered(warehouse, "best", asked, by)
         if next_to:
-            _plan(warehouse, asked, answer, form, output)
+            from .planning import plan
+
+            plan(warehouse, asked, answer, form, output)
             return
-    write(answer, form, output, "best.md")
+    write(asked.fitted(answer), form, output, "best.md")
     say(f"{len(answer.rows)} ranked, {len(answer.left_out)} left out; next: bench show FILE:LINE")
-
-
-def _plan(
-    warehouse: Warehouse, asked: Asked, ranked: Answer, form: Format | None, output: Path | None
-) -> None:
-    """Write the configurations next to the best; as TOML, a plan of runs."""
-    from ..decide.neighbours import as_plan, memory_of, neighbours
-    from ..decide.rows import load
-    from ..reports.selection import Selection, select
-    from ..reports.short import Names
-
-    if not ranked.rows:
-        raise BenchError("there is no best to look beside", hint="bench best says what is left out")
-    first = ranked.rows[0]
-    select(warehouse, Selection())
-    names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
-
-    def allowed(row: Row) -> bool:
-        return _holds(warehouse, asked.where, row)
-
-    memory = memory_of(warehouse, first["run"])
-    answer = neighbours(names, first, load(warehouse), memory, allowed)
-    if output is not None and output.suffix == ".toml":
-        emit(as_plan(answer), output)
-    else:
-        write(answer, form, output, "neighbours.md")
-    say(f"{len(answer.rows)} to run, {len(answer.left_out)} that cannot be; -o plan.toml: a plan")
-
-
-def _holds(warehouse: Warehouse, where: str | None, row: Row) -> bool:
-    """Whether a run with these sizes would satisfy the user's condition."""
-    if where is None:
-        return True
-    sizes = [row[name] for name in ("dp", "tp", "pp", "mbs")]
-    replaced = "dp, ?::INTEGER AS tp, ?::INTEGER AS pp, ?::INTEGER AS mbs"
-    query = f"""SELECT ({_condition(warehouse, where)}) IS TRUE FROM (
-                SELECT * REPLACE (?::INTEGER AS {replaced}) FROM selected WHERE run_id = ?)"""
-    found = warehouse.rows(query, [*sizes, row["run"]])
-    return bool(found and found[0][0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +105,7 @@ def days(asked: Asked, length: Length, form: Format | None, output: Path | None)
     """Tell days and device-hours."""
     with opened(asked) as warehouse:
         answer = lasting(warehouse, asked, length)
-    write(answer, form, output, "days.md")
+    write(asked.fitted(answer), form, output, "days.md")
     say(f"{len(answer.rows)} rows, {len(answer.left_out)} left out; next: bench best")
 
 
@@ -144,8 +124,7 @@ def lasting(warehouse: Warehouse, asked: Asked, length: Length) -> Answer:
     plan = planned(warehouse, asked.tokens, asked.steps)
     rows = on_nodes(chosen.sorted_out("tokens_per_s"), length.nodes, length.extrapolate)
     told = Plan(plan.tokens, budget_text(chosen.names, plan), length.goodput, ramp)
-    most = 0 if asked.all_rows else MOST
-    return tell(chosen.names, rows, told, chosen.spreads, measured(warehouse), most)
+    return tell(chosen.names, rows, told, chosen.spreads, measured(warehouse), asked.most)
 
 
 def report(asked: reporting.Asked, form: Format | None, output: Path | None) -> None:
@@ -176,9 +155,8 @@ def answered(warehouse: Warehouse, name: str, asked: Asked, by: str | None = Non
         return scaling(chosen.names, rows.kept, rows.left_out)
     plan = planned(warehouse, asked.tokens, asked.steps)
     need = {"mem": "memory", "tflops": "tflops"}.get(by or "", "tokens_per_s")
-    most = 0 if asked.all_rows else MOST
     rows = chosen.sorted_out(need)
-    return rank(chosen.names, rows, by or "tokens_per_s", plan.tokens, chosen.spreads, most)
+    return rank(chosen.names, rows, by or "tokens_per_s", plan.tokens, chosen.spreads, asked.most)
 
 
 def opened(asked: Asked) -> Warehouse:
@@ -197,9 +175,8 @@ def choose(warehouse: Warehouse, asked: Asked) -> Chosen:
     from ..reports.short import Names
 
     select(warehouse, Selection())
-    every, doubted = load(warehouse), doubts(warehouse)
-    known = spreads(sorted_out(every, doubted, "tokens_per_s").kept)
-    where = _condition(warehouse, asked.where) if asked.where is not None else None
+    every = load(warehouse)
+    where = condition(warehouse, asked.where) if asked.where is not None else None
     select(warehouse, Selection(asked.model, asked.document, where, asked.since))
     if asked.table:
         _keep_table(warehouse, asked.table)
@@ -209,6 +186,11 @@ def choose(warehouse: Warehouse, asked: Asked) -> Chosen:
             "no run fits the filters", why=f"{len(every)} runs are there",
             hint="bench runs lists them; --where, --model and --table say which count",
         )  # fmt: skip
+    # Repeats tell of a machine in whatever document they stand; others need no audit.
+    machines = {row["machine"] for row in rows}
+    near = [row for row in every if row["machine"] in machines]
+    doubted = doubts(warehouse, sorted({row["uri"] for row in near}))
+    known = spreads(sorted_out(near, doubted, "pace").kept)
     names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
     return Chosen(names, rows, doubted, known)
 
@@ -279,7 +261,7 @@ def as_text(answer: Answer, form: Format) -> str:
     return f"{above}{gap}{middle}{gap}{below}".rstrip("\n") + "\n"
 
 
-def _condition(warehouse: Warehouse, where: str) -> str:
+def condition(warehouse: Warehouse, where: str) -> str:
     """The condition as SQL over the temporary table `selected`."""
     from ..reports.listing import columns
 
@@ -305,4 +287,13 @@ def _keep_table(warehouse: Warehouse, table: TableRef) -> None:
     )
 
 
-__all__ = ["Asked", "Chosen", "best", "choose", "days", "opened", "write"]
+__all__ = [
+    "Asked",
+    "Chosen",
+    "best",
+    "choose",
+    "condition",
+    "days",
+    "opened",
+    "write",
+]

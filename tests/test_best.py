@@ -103,3 +103,14 @@ def test_every_format(swept: Path, command: str, form: str) -> None:
     assert done.code == 0 and "003" in done.out, done.text
     if form == "json":
         assert json.loads(done.out)[0]["rank"] == 1
+
+
+def test_columns_and_the_best_of_each_group(data: Path, folder: Path) -> None:
+    named = str(data / "tables" / "003_check_tcmalloc.md")
+    asked = ("best", named, "--group", "nodes", "--columns", "nodes,step_time_s,left_out")
+    found = answer(folder, *asked)
+    assert [row["nodes"] for row in found] == [64, 32, 16, 8, 4, 2, 1]
+    assert set(found[0]) == {"nodes", "step_time_s", "left_out"} and found[0]["step_time_s"] == 17.6
+    said = quick(folder, *asked).out
+    assert "| nodes " in said and "Shown is the first of each nodes." in said
+    told(quick(folder, "days", named, "--columns", "colour"), 2, "unknown column 'colour'")

@@ -185,6 +185,12 @@ def test_nothing_alike_is_refused_by_name(folder: Path) -> None:
     told(quick(folder, "compare", "a.md", "--by", "colour"), 2, "colour", "columns:")
 
 
+def test_a_value_that_only_doubted_runs_have_is_refused(data: Path, folder: Path) -> None:
+    named = str(data / "tables" / "002_chronicles-prequel.md")
+    done = quick(folder, "compare", named, "--by", "zero_stage")
+    told(done, 5, "2 runs with another zero_stage are left out", "doubted (R6c)")
+
+
 # Statistics.
 
 

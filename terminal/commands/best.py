@@ -35,6 +35,8 @@ def best(
     all_rows: o.All = False,
     steps: o.Steps = None,
     tokens: o.Tokens = None,
+    columns: o.Columns = None,
+    group: o.Group = None,
     format: o.Format = None,
     output: o.Output = None,
     quiet: o.Quiet = False,
@@ -46,6 +48,6 @@ def best(
 
     asked = deciding.Asked(
         db, tuple(paths or ()), model, table, where, since, document, all_rows, tokens, steps,
-        lock_timeout,
+        lock_timeout, columns, group,
     )  # fmt: skip
     deciding.best(asked, by.value, neighbours, format, output)

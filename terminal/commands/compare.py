@@ -44,6 +44,7 @@ def compare(
         str | None,
         typer.Option("--threshold", metavar="METRIC:P%", help="By more than this: step_time:3%."),
     ] = None,
+    columns: o.Columns = None,
     format: o.Format = None,
     output: o.Output = None,
     quiet: o.Quiet = False,
@@ -54,6 +55,8 @@ def compare(
     from .. import comparing
     from ..deciding import Asked
 
-    asked = Asked(db, (), model, table, where, since, document, lock_timeout=lock_timeout)
+    asked = Asked(
+        db, (), model, table, where, since, document, lock_timeout=lock_timeout, columns=columns
+    )
     gate = comparing.Gate(fail_on is FailOn.REGRESSION, threshold)
     raise typer.Exit(comparing.compare(arguments or [], asked, by, base, gate, format, output))

@@ -38,6 +38,8 @@ def days(
     all_rows: o.All = False,
     steps: o.Steps = None,
     tokens: o.Tokens = None,
+    columns: o.Columns = None,
+    group: o.Group = None,
     format: o.Format = None,
     output: o.Output = None,
     quiet: o.Quiet = False,
@@ -49,7 +51,7 @@ def days(
 
     asked = deciding.Asked(
         db, tuple(paths or ()), model, table, where, since, document, all_rows, tokens, steps,
-        lock_timeout,
+        lock_timeout, columns, group,
     )  # fmt: skip
     length = deciding.Length(nodes, goodput, ramp_up, extrapolate)
     deciding.days(asked, length, format, output)

@@ -1,0 +1,143 @@
+"""What is said of a comparison: how large, how sure, and what else is in it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from statistics import median
+
+from ..reports.format import percent, significant
+from ..reports.short import Names
+from .answer import places
+from .jobs import Spread, jobs, per_job
+from .matching import Pair, stated_apart
+from .rows import Row
+from .statistics import Effect, modes, over_configurations
+
+_MOST_STATED, _LONGEST = 8, 40
+
+
+def modes_words(rows: Sequence[Row]) -> str | None:
+    """Two clusters of jobs in words: 3 jobs near 10.02 s, 2 near 12.11 s."""
+    times = per_job(rows, "step_time_s")
+    found = modes(times) if len(times) > 3 else None
+    if found is None:
+        return None
+    fast, slow = ([times[at] for at in part] for part in (found.fast, found.slow))
+    near = f"{len(fast)} jobs near {significant(median(fast), 4)} s"
+    return f"{near}, {len(slow)} near {significant(median(slow), 4)} s"
+
+
+def overall(title: str, pairs: Sequence[Pair], effects: Sequence[Effect]) -> tuple[str, ...]:
+    told = []
+    both = [(pair, one) for pair, one in zip(pairs, effects, strict=True) if not pair.also]
+    for base, level in dict.fromkeys((pair.base, pair.level) for pair, _ in both):
+        ups = [one.speedup for pair, one in both if (pair.base, pair.level) == (base, level)]
+        faster = sum(up > 1 for up in ups)
+        mean = math.exp(sum(map(math.log, ups)) / len(ups))
+        head = f"{title} {level} against {base}: ".lstrip()
+        if len(ups) == 1:
+            told.append(f"{head}{ups[0]:.2f}x as fast in one configuration.")
+            continue
+        span = f"{min(ups):.2f}x to {max(ups):.2f}x as fast in {len(ups)} configurations"
+        p = over_configurations([math.log(up) for up in ups])
+        chance = (
+            f" Each pair is two jobs: without an effect, pairs would agree so by chance with"
+            f" p = {significant(p, 2)} (Wilcoxon)."
+            if p is not None
+            else ""
+        )
+        told.append(
+            f"{head}{span} (geometric mean {mean:.2f}x), faster in {faster} of {len(ups)}.{chance}"
+        )
+    return tuple(told) or (
+        f"No two runs differ in {title} alone." if title else "The two sides differ in more.",
+    )
+
+
+def spread_words(
+    names: Names,
+    pairs: Sequence[Pair],
+    effects: Sequence[Effect],
+    spread: Callable[[Row], Spread | None],
+) -> tuple[str, ...]:
+    told = []
+    tested = [one for one in effects if not one.confounded]
+    blind = sum(one.p is None for one in tested)
+    if blind:
+        which = "Every pair" if blind == len(tested) else f"{blind} of {len(tested)} pairs"
+        told.append(
+            f"{which}: cannot tell this from the spread between jobs; no repeated configuration"
+            " here tells how large that is. Three jobs a side would."
+        )
+    used = [
+        spread(pair.after[0])
+        for pair, one in zip(pairs, effects, strict=True)
+        if one.method.startswith("spread")
+    ]
+    for known in dict.fromkeys(one for one in used if one):
+        runs = names.within(", ".join(known.places[:4])) + (
+            ", ..." if len(known.places) > 4 else ""
+        )
+        told.append(
+            f"Where a side has fewer than 4 jobs, the spread between jobs is taken from repeats:"
+            f" {percent(known.deviation, 2)} standard deviation, {known.freedom}"
+            f" {'degree' if known.freedom == 1 else 'degrees'} of freedom ({runs})."
+        )
+    return tuple(told)
+
+
+def bimodal_words(names: Names, title: str, pairs: Sequence[Pair]) -> tuple[str, ...]:
+    told = []
+    for pair in pairs:
+        for rows, name in ((pair.before, pair.base), (pair.after, pair.level)):
+            if said := modes_words(rows):
+                times = per_job(rows, "step_time_s")
+                found = modes(times)
+                slow = [jobs(rows)[at][0] for at in sorted(found.slow)] if found else []
+                which = f"{title} {name}".lstrip()
+                told.append(f"Bimodal: {which}: {said}. The slow ones: {places(names, slow)}.")
+    return tuple(dict.fromkeys(told))
+
+
+def also_sentence(title: str, pairs: Sequence[Pair]) -> tuple[str, ...]:
+    more = [pair for pair in pairs if pair.also]
+    if not more:
+        return ()
+    what = sorted({name.split(" ", 1)[-1] for pair in more for name in pair.also})
+    return (
+        f"{len(more)} of {len(pairs)} pairs differ in more ({', '.join(what)}): they stand last,"
+        " say what, and tell no effect of it alone.",
+    )
+
+
+def stated_words(pairs: Sequence[Pair]) -> tuple[str, ...]:
+    """What logs state and this does not match: versions, and arguments of any name."""
+    found: dict[str, tuple[str, str]] = {}
+    for pair in pairs:
+        found |= stated_apart(pair)
+    if not found:
+        return ()
+    told = [f"{name} {_cut(a)} → {_cut(b)}" for name, (a, b) in list(found.items())[:_MOST_STATED]]
+    more = f" and {len(found) - _MOST_STATED} more" if len(found) > _MOST_STATED else ""
+    return (f"The logs also differ in {', '.join(told)}{more}.",)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def date_words(pairs: Sequence[Pair]) -> tuple[str, ...]:
+    apart = [
+        pair
+        for pair in pairs
+        if {row["date"] for row in pair.before if row["date"]}
+        != {row["date"] for row in pair.after if row["date"]}
+        and all(row["origin"] == "row" for row in (*pair.before, *pair.after))
+    ]
+    if not apart:
+        return ()
+    return (
+        f"{len(apart)} of {len(pairs)} pairs are of different days: what changed on the machine"
+        " between them is in the effect too.",
+    )
