@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from functools import cache
+from operator import attrgetter
 
 from .book import Row
 
@@ -45,8 +47,12 @@ def named(row: Row) -> bool:
 
 def configuration(row: Row, *without: str) -> Hashable:
     """All that a row says of its set-up, but for the fields named."""
-    kept = tuple(getattr(row, name) for name in CONFIGURATION if name not in without)
-    return (model(row), kept)
+    return (model(row), _fields(without)(row))
+
+
+@cache
+def _fields(without: tuple[str, ...]) -> attrgetter[tuple[Hashable, ...]]:
+    return attrgetter(*(name for name in CONFIGURATION if name not in without))
 
 
 def groups(rows: Iterable[Row], *without: str) -> list[list[Row]]:

@@ -43,6 +43,11 @@ def closed(
     return [_closed(one, closing, tables) for one in findings]
 
 
+def is_from_facts(reason: str) -> bool:
+    """Whether a finding was closed in facts.toml, and not by a comment of its document."""
+    return reason.startswith(tuple(f"{word}: " for word in _WORDS.values()))
+
+
 def _closed(finding: Finding, facts: Sequence[UserFact], tables: Tables) -> Finding:
     for fact in facts:
         if not finding.closed and _speaks_of(fact, finding, tables):

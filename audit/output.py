@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from .closing import is_from_facts
 from .finding import Finding, Place
 from .rule import rules
 
@@ -117,7 +118,8 @@ def _result(one: Finding, index: int) -> dict[str, Any]:
     if one.cells[1:]:
         result["relatedLocations"] = [_location(cell) for cell in one.cells[1:]]
     if one.closed:
-        result["suppressions"] = [{"kind": "inSource", "justification": one.closed}]
+        kind = "external" if is_from_facts(one.closed) else "inSource"
+        result["suppressions"] = [{"kind": kind, "justification": one.closed}]
     return result
 
 

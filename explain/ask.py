@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
+from ..audit.closing import closed
 from ..audit.finding import Finding
 from ..audit.places import placed
 from ..audit.run import audit
 from ..reports.selection import source_named
 from ..reports.show import find_run
 from ..schema.errors import BenchError
+from ..schema.user_facts import UserFact
 from ..schema.warehouse import Warehouse
 from . import place, search
 from .case import case_of
@@ -39,10 +41,12 @@ def explain(
     tokens: int | None = None,
     steps: int | None = None,
     every: bool = False,
+    facts: Sequence[UserFact] = (),
 ) -> Answer:
     """The derivation of whatever WHAT means; sources lie below `root`.
 
-    `tokens` or `steps` set the budget of days. Raises BenchError for what is not there.
+    `tokens` or `steps` set the budget of days; `facts` close findings. Raises BenchError for what
+    is not there.
     """
     here = world(warehouse, root, model, tokens, steps)
     kind, found = _dispatch(here, asked.strip())
@@ -62,7 +66,7 @@ def explain(
         kind,
         matches,
         more,
-        tuple(_findings(here, root, told)),
+        tuple(closed(here.warehouse, list(_findings(here, root, told)), facts)),
         tuple(here.versions(uris)),
     )
 

@@ -72,6 +72,12 @@ class Case:
         found = self.warehouse.dicts("SELECT * FROM measured WHERE run_id = ?", [self.run_id])
         return {row["metric"]: row for row in found}
 
+    @cached_property
+    def user_facts(self) -> dict[str, Row]:
+        """What users state of the run, by column."""
+        query = "SELECT * FROM user_facts WHERE run_id = ? AND field <> 'boundary'"
+        return {row["field"]: row for row in self.warehouse.dicts(query, [self.run_id])}
+
     def cell_place(self, cell: Row) -> Place:
         """Where a cell stands."""
         column = self.lines.column(self.uri, cell["line"], cell["column_number"], cell["raw"])
@@ -96,6 +102,11 @@ class Case:
                 fact["scope"], f"{fact['field']} in the {fact['scope']}"
             )  # fmt: skip
             return Node(title or name, value, unit, place=place, note=note)
+        user = self.user_facts.get(name)
+        if user is not None and value is not None:
+            said = f"{user['reason']} ({user['author']}, {user['stated_on']})"
+            place = Place(user["file"], user["line"], None, f"{name} = {user['value']}")
+            return Node(title or name, value, unit, place=place, note=f"stated by a user: {said}")
         note = "not stated" if value is None else "as the source was read"
         return Node(title or name, value, unit, note=note)
 

@@ -51,7 +51,7 @@ def counts(world: World, number: Number) -> Iterator[Match]:
     filters = {name: f for f, name in _FILTER.findall(statements("model")["counts"])}
     parts = {name: f"count(*) FILTER ({f})" for name, f in filters.items()} | _COUNTS
     query = ", ".join(f"{part} AS {name}" for name, part in parts.items())
-    [found] = world.warehouse.dicts(f"SELECT {query} FROM selected")
+    [found] = world.once("counts", lambda: world.warehouse.dicts(f"SELECT {query} FROM selected"))
     for name, value in found.items():
         if number.digits == str(value):
             condition = filters.get(name, parts[name])
@@ -74,17 +74,24 @@ def _count(world: World, name: str, value: int, condition: str) -> Match:
 
 
 def _groups(world: World, number: Number) -> Iterator[Match]:
-    for row in world.warehouse.dicts(statements("model")["failures"]):
+    failures = statements("model")["failures"]
+    for row in world.once("failures", lambda: world.warehouse.dicts(failures)):
         if number.digits == str(row["runs"]):
             yield _count(world, row["status"], row["runs"], f"status = '{row['status']}'")
-    query = f"""SELECT count(*) FROM ({statements("model")["ranked"]})"""
-    shown, every = (
-        world.warehouse.rows(query, {"tokens": float(world.plan.tokens), "most": most})[0][0]
-        for most in (MOST, 0)
-    )
+    shown, every = world.once("ranked", lambda: _ranked(world))
     if number.digits == str(every - shown):
         how = How(f"{every} ranked runs - {shown} shown, {MOST} of each model and system")
         yield Match("page", "a count of the page", Node("runs not shown", every - shown, how=how))
+
+
+def _ranked(world: World) -> tuple[int, int]:
+    """Runs in the ranking as it is shown, and all of them."""
+    query = f"""SELECT count(*) FROM ({statements("model")["ranked"]})"""
+    tokens = float(world.plan.tokens)
+    shown, every = (
+        world.warehouse.rows(query, {"tokens": tokens, "most": most})[0][0] for most in (MOST, 0)
+    )
+    return shown, every
 
 
 def _budget(world: World, number: Number) -> Iterator[Match]:
@@ -119,7 +126,8 @@ def _reference(world: World, number: Number) -> Iterator[Match]:
 
 
 def _sources(world: World, number: Number) -> Iterator[Match]:
-    for row in world.warehouse.dicts(statements("model")["sources"]):
+    sources = statements("model")["sources"]
+    for row in world.once("sources", lambda: world.warehouse.dicts(sources)):
         for name, what in (
             ("rows", "runs of this source on the page"),
             ("all_rows", "runs of this source"),

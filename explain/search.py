@@ -76,7 +76,7 @@ def _statistics(world: World, number: Number) -> Iterator[Match]:
             "n": [str(row["n"])],
             "lines": [str(row["lines"])],
             "window": [str(row["first_iteration"]), str(row["last_iteration"])],
-            "median": [significant(row["median"], 4), as_number(row["median"])],
+            "median": _median(row),
             "range": [range_text(row["min"], row["max"], "seconds"), seconds(row["min"]),
                       seconds(row["max"])],
             "mean": [significant(row["mean"], 6)],
@@ -87,6 +87,12 @@ def _statistics(world: World, number: Number) -> Iterator[Match]:
             if any(number.stands_in(text) for text in shown):
                 yield from _statistic(world, row, name)
                 break
+
+
+def _median(row: dict[str, Any]) -> list[str]:
+    if row["metric"] in METRICS:
+        return []  # told as the value of the run
+    return [significant(row["median"], 4), as_number(row["median"])]
 
 
 def _statistic(world: World, row: dict[str, Any], part: str) -> Iterator[Match]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
 
 from ..reports.selection import Selection, select
 from ..reports.short import Names
@@ -13,6 +14,8 @@ from .budget import Plan, plan_of
 from .case import Case
 from .found import Version
 from .lines import Lines
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,14 @@ class World:
     lines: Lines
     plan: Plan
     names: Names
+    kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """What many questions ask alike: made for the first of them."""
+        if name not in self.kept:
+            self.kept[name] = make()
+        found: T = self.kept[name]
+        return found
 
     def cases(self, condition: str = "true", *values: object) -> Iterator[Case]:
         """The selected runs for which a condition in our own SQL holds."""

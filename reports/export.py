@@ -30,9 +30,11 @@ TABLES = (
     "measurements",
     "statements",
     "findings",
+    "user_facts",
     "run_stats",
     "configurations",
     "left_out",
+    "epochs",
     "warnings",
 )
 FORMATS = ("parquet", "csv", "json")

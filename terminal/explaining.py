@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .facts import facts_of
 from .messages import say
 from .opening import open_for_reading
 from .settings import find_db
@@ -42,7 +43,7 @@ def explain(
     with open_for_reading(db, paths, lock_timeout, audited=False) as warehouse:
         found = answer(
             warehouse, root, asked.what, model=asked.model, tokens=asked.tokens, steps=asked.steps,
-            every=asked.every,
+            every=asked.every, facts=facts_of(warehouse, root),
         )  # fmt: skip
         names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
     text = (

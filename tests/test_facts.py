@@ -81,6 +81,19 @@ def test_a_device_that_is_stated_stands_where_the_source_is_silent(place: Path) 
     assert "tokens/s of a process" in shown
 
 
+def test_what_a_user_states_is_told_as_such(folder: Path) -> None:
+    (folder / "README.md").write_text(
+        "# Sweep\n\nSequence length 1024\n\n| Nodes | TP | PP | DP | MBS | Sec/it |\n"
+        "|--|--|--|--|--|--|\n| 4 | 4 | 1 | 1 | 1 | 12.5 |\n"
+    )
+    assert "not known" in quick(folder, "explain", "README:7.tokens_per_s", "README.md").out
+    (folder / "facts.toml").write_text(fact('file = "README.md"', "gbs", "512"))
+    done = quick(folder, "explain", "README:7.tokens_per_s", "README.md")
+    assert "tokens_per_s = 41,943 tokens/s" in done.out
+    told_by = "facts.toml:1 'gbs = 512'  [stated by a user: measured twice (A. Author, 2026-02-16)]"
+    assert told_by in done.out
+
+
 def test_boundaries_of_lines_and_of_facts(place: Path) -> None:
     (place / "facts.toml").write_text(
         fact(

@@ -199,10 +199,14 @@ def _logs(book: Book) -> Iterator[Finding]:
         )
         for run, uri, line, *rest in book.warehouse.rows(_QUERY)
     ]
+    by_size: dict[Hashable, list[Logged]] = {}
+    for log in logs:
+        by_size.setdefault((log.stated["tp"], log.stated["pp"]), []).append(log)
     for row in _rows(book.documents) if logs else ():
         if row.time is None or "averaged" in row.flags:
             continue
-        found = [log for log in logs if _compatible(log.stated, row, 6)]
+        near = by_size.get((row.tp, row.pp), []) if row.tp and row.pp else logs
+        found = [log for log in near if _compatible(log.stated, row, 6)]
         if len(found) == 1:
             yield from _against(row, found[0])
 

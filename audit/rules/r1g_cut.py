@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from ..book import Book, Row
-from ..detect import expected, fits, rate_of
+from ..detect import expected, fits, rate_of, time_of
 from ..finding import Finding
 from ..formulas import Reading
 from ..rule import Rule
@@ -41,11 +40,12 @@ def check(book: Book) -> Iterator[Finding]:
 def _only_cut(row: Row, reading: Reading) -> bool:
     if row.time is None or row.tflops is None or not fits(row, reading):
         return False
-    # A time that was rounded is as if it had half the digits' span: both ends of it are tried.
-    shorter = replace(row.time, half=row.time.half / 2, value=row.time.value - row.time.half / 2)
-    rounded = replace(row, printed={**row.printed, "step_time_s": shorter})
-    wanted = expected(rounded, reading)
-    return wanted is not None and not wanted.widened(1e-9).meets(rate_of(row, reading))
+    wanted = expected(row, reading)
+    if wanted is None:
+        return False
+    # The work of a step, and the rate at the longest time that rounds to the printed one.
+    slowest = wanted.low * time_of(row).high / row.time.rounded.high
+    return slowest > rate_of(row, reading).high * (1 + 1e-9)
 
 
 RULE = Rule(

@@ -27,7 +27,7 @@ def ingest(
     """Read logs and tables into the warehouse; known, unchanged files add nothing."""
     from ...ingest.pipeline import ingest as read_in
     from ..checking import check_file
-    from ..messages import Progress
+    from ..messages import Progress, say
     from ..settings import find_db, read_settings
     from ..summary import COLUMNS, rows_of, tell
     from ..tables import choose_format, emit, render
@@ -41,7 +41,10 @@ def ingest(
             stdin_name=name,
             progress=lambda uri: progress.advance(label=uri),
         )
-    check_file(find_db(db), lock_timeout)
+    errors = check_file(find_db(db), lock_timeout)
     if summary.formats and not quiet:
         emit(render(COLUMNS, rows_of(summary), choose_format(format)))
+    if errors:
+        number = f"{errors} {'error' if errors == 1 else 'errors'}"
+        say(f"the audit found {number} in tables, whose rows are left out: bench audit")
     raise typer.Exit(tell(summary))
