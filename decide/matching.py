@@ -9,6 +9,7 @@ from typing import Any
 from ..schema.errors import BenchError
 from .rows import CONFIGURATION, Row, configuration
 
+_MOVE_DP = ("tp", "pp", "cp", "nodes", "devices", "world_size")  # what data parallelism follows
 _TRIED = 100  # runs a side that are looked at for the nearest
 NOT_STATED = "not stated"
 MOST_MORE = 1  # columns that a pair may differ in beside the factor, to be shown at all
@@ -47,7 +48,7 @@ def factor(name: str, rows: Sequence[Row]) -> Factor:
         return Factor(name, frozenset(f"env {flag}" for flag in flags))
     if rows and word in rows[0] and word not in ("env", "versions"):
         together = next((one for one in _TOGETHER if word in one), {word})
-        follows = {"dp"} if word in ("tp", "pp", "cp") else set()  # of as many devices
+        follows = {"dp"} if word in _MOVE_DP else set()
         return Factor(word, frozenset(together | follows))
     if word in known:
         return Factor(known[word], frozenset({f"env {known[word]}"}))
@@ -125,10 +126,28 @@ def base_level(rows: Sequence[Row], by: Factor, levels: Sequence[str], base: str
     return levels[0]
 
 
-def sides(before: Sequence[Row], after: Sequence[Row], names: tuple[str, str]) -> list[Pair]:
-    """Two groups of runs matched by configuration; the nearest where no one matches exactly."""
+def sides(
+    before: Sequence[Row],
+    after: Sequence[Row],
+    names: tuple[str, str],
+    declared: frozenset[str] = frozenset(),
+) -> tuple[list[Pair], frozenset[str]]:
+    """Two groups of runs matched by configuration, the nearest where no one matches exactly; and
+    the parts of a configuration that make the difference: those `declared`, else the one part in
+    which all pairs differ."""
+    pairs = _sides(before, after, names, declared)
+    only = {tuple(pair.also) for pair in pairs}
+    if len(only) == 1 and len(one := only.pop()) == 1:
+        declared = declared | frozenset(one)
+        pairs = _sides(before, after, names, declared)
+    return pairs, declared
+
+
+def _sides(
+    before: Sequence[Row], after: Sequence[Row], names: tuple[str, str], declared: frozenset[str]
+) -> list[Pair]:
     versions = {f"version {name}" for row in (*before, *after) for name in row["versions"]}
-    nothing = Factor("", frozenset({"system", "document", "date", *versions}))
+    nothing = Factor("", frozenset({"system", "document", "date", *versions, *declared}))
     left, right = _grouped(before, nothing), _grouped(after, nothing)
     pairs = [
         _pair(names[0], names[1], left[key], right[key], nothing) for key in left if key in right

@@ -120,7 +120,8 @@ def _two_sides(arguments: Sequence[str], asked: Asked) -> Answer:
         before, after = (_side(stack, word, replace(asked, paths=paths)) for word in words)
     names = Names({row["uri"] for row in (*before.kept, *after.kept)})
     known = pooled([before.kept, after.kept], "both sides")
-    pairs = sides(before.kept, after.kept, (words[0], words[1]))
+    declared = _declared(words, [*before.kept, *after.kept])
+    pairs, parts = sides(before.kept, after.kept, (words[0], words[1]), declared)
     if not pairs:
         apart = nearest_words(before.kept, after.kept)
         raise _nothing(f"no configuration is on both sides; {apart}")
@@ -136,7 +137,23 @@ def _two_sides(arguments: Sequence[str], asked: Asked) -> Answer:
     def spread(row: Row) -> Spread | None:
         return known
 
-    return tell(names, "", pairs, left, spread)
+    answer = tell(names, "", pairs, left, spread)
+    if not parts:
+        return answer
+    told = ", ".join(sorted(part.removeprefix("env ") for part in parts))
+    return replace(answer, said=(f"The sides differ by {told}.", *answer.said))
+
+
+def _declared(words: Sequence[str], rows: Sequence[Row]) -> frozenset[str]:
+    """What two conditions name is what they compare."""
+    from ..decide.matching import factor
+    from ..decide.rows import CONFIGURATION
+
+    if not rows or not all(_CONDITION.search(word) and not Path(word).exists() for word in words):
+        return frozenset()
+    named = {name for word in words for name in re.findall(r"[a-z_]+", word.casefold())}
+    known = named & {*CONFIGURATION, "device", "settings"}
+    return frozenset(part for name in known for part in factor(name, rows).parts)
 
 
 def _side(stack: ExitStack, word: str, asked: Asked) -> Rows:

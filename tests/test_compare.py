@@ -128,6 +128,21 @@ def test_files_conditions_and_runs_are_sides(folder: Path) -> None:
     assert row["speedup"] == pytest.approx(10 / 9)
 
 
+def test_what_two_conditions_name_is_compared(data: Path, folder: Path) -> None:
+    named = str(data / "tables" / "003_check_tcmalloc.md")
+    asked = ("settings like 'no LD%'", "settings like '%tcmalloc%'", named)
+    found = answer(folder, "compare", *asked)
+    assert [round(row["speedup"], 2) for row in found] == TCMALLOC
+    assert not any(row["also_differs"] for row in found)
+    [row] = answer(folder, "compare", "003:31", "003:20", named)
+    assert row["also_differs"] is None and row["verdict"] == UNKNOWN
+    assert (
+        "The sides differ by LD_PRELOAD." in quick(folder, "compare", "003:31", "003:20", named).out
+    )
+    twice = answer(folder, "compare", "nodes = 32", "nodes = 64", named)
+    assert [round(row["speedup"], 1) for row in twice] == [2.0, 1.9]
+
+
 def test_revisions_are_sides(folder: Path) -> None:
     (folder / ".git").rmdir()
     git = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(folder))
