@@ -12,7 +12,7 @@ from ..rule import Rule
 _FIELDS = ("nodes", "devices", "world", "dp", "tp", "pp", "cp", "mbs", "gbs", "seq_len", "layers",
            "hidden", "heads", "recompute", "zero_stage")  # fmt: skip
 _METRICS = ("step_time_s", "tflops", "memory")
-_STRONG = 4  # digits of a number that two rows do not share by chance
+_STRONG = 5  # digits of a number that two rows do not share by chance
 _FAR = 0.02  # what a table may be off the median of its log
 _QUERY = """SELECT c.run_id, c.uri, c.line, coalesce(c.nodes_stated, c.nodes), c.devices_stated,
         c.world_size, c.dp, c.tp, c.pp, c.cp, c.mbs, coalesce(c.gbs, c.gbs_logged::INTEGER),
