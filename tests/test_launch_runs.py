@@ -14,6 +14,7 @@ import pytest
 
 from bench.launch.folder import State
 from bench.schema.warehouse import open_read
+from bench.terminal.live import clock
 from tests.program import Outcome, environment, quick
 
 ACTING = Path(__file__).with_name("acting.py")
@@ -71,7 +72,7 @@ def acted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
     folder = tmp_path_factory.mktemp("acts")
     (folder / ".git").mkdir()
     acts = ("well", "hang", "stubborn", "greedy", "raise", "kill", "nan", "abort", "late", "escape")
-    file = plan(folder, *acts, limits="time_s = 60\nidle_s = 2\nmemory_gb = 0.3")
+    file = plan(folder, *acts, limits="time_s = 60\nidle_s = 6\nmemory_gb = 0.3")
     return folder, quick(folder, "launch", str(file))
 
 
@@ -85,7 +86,7 @@ def test_every_outcome_has_its_name_and_its_evidence(acted: tuple[Path, Outcome]
         "well": "ok", "hang": "hang", "stubborn": "hang", "greedy": "oom", "raise": "fail",
         "kill": "fail", "nan": "nan", "abort": "ok", "late": "fail", "escape": "ok",
     }  # fmt: skip
-    assert found["hang"][1].startswith("no output for 2 s; last line: iteration 1/")
+    assert found["hang"][1].startswith("no output for 6 s; last line: iteration 1/")
     assert "GiB held, 0.3 GiB allowed; last line: " in found["greedy"][1]
     assert found["raise"][1] == "RuntimeError: this case fails"
     assert found["kill"][1].startswith("exit code -9 (SIGKILL)")
@@ -206,7 +207,7 @@ def test_the_estimate_is_what_past_runs_took(folder: Path) -> None:
     assert quick(folder, "launch", str(plan(folder, "well"))).code == 0
     [(wall,)] = rows(folder, "SELECT try_cast(value AS DOUBLE) FROM facts WHERE field = 'wall_s'")
     told = quick(folder, "launch", str(plan(folder, "well", more="repeats = 11")), "--dry-run")
-    assert f"about {10 * float(str(wall)):.1f} s, as past runs took" in told.err
+    assert f"about {clock(10 * float(str(wall)))}, as past runs took" in told.err
 
 
 def test_a_plan_that_cannot_be_started_is_told_before(folder: Path) -> None:

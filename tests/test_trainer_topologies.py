@@ -158,7 +158,7 @@ def work(cases: list[tuple[str, str]]) -> None:
         if os.environ["RANK"] == "0":
             found = {"losses": [s.loss for s in steps], "norms": [s.grad_norm for s in steps]}
             print("RUN " + json.dumps([name, found]), flush=True)
-    loop.leave()
+    spawn.leave()
 
 
 def runs(ranks: int, cases: dict[str, str]) -> dict[str, Run]:
