@@ -12,8 +12,8 @@ from .pages import Page
 
 _MENTION = re.compile(r"@(?=\w)")
 _AT = re.compile(r"&(?=(?:#0*64|#[xX]0*40|commat);)")
-COMMENT_LIMIT = 60_000  # characters; GitHub takes 65,536
-SUMMARY_LIMIT = 900_000  # GitHub takes 1 MiB
+COMMENT_LIMIT = 60_000  # bytes; GitHub takes 65,536 characters
+SUMMARY_LIMIT = 900_000  # bytes; GitHub takes 1 MiB
 
 
 def marker(comment_id: str) -> str:
@@ -39,17 +39,23 @@ def body(pages: Sequence[Page], diff: rowdiff.Diff | str, base: str, comment_id:
     if charts:
         lines += ["", f"**{_count(len(charts), 'chart')} {_are(charts)} stale:**", ""]
         lines += [f"- {_line(one)}" for one in charts]
-    if stale or charts:
-        names = sorted({page.name for page in pages if page.is_stale})
-        lines += ["", f"{_code(f'bench report --update {shlex.join(names)}')} writes them anew."]
-    elif regions and not errors:
+    if regions and not (errors or stale or charts):
         lines += ["", f"{_count(regions, 'region')} up to date."]
-    return harmless(visible("\n".join(lines))) + "\n"
+    text = harmless(visible("\n".join(lines))) + "\n"
+    if stale or charts:  # a command to copy, as it is: nobody is called from within code
+        names = sorted({page.name for page in pages if page.is_stale})
+        command = _code(visible(f"bench report --update {shlex.join(names)}"))
+        text += f"\n{command} writes them anew.\n"
+    return text
 
 
 def harmless(text: str) -> str:
     """The text without mentions: nobody is called by what stands in a log or a table."""
     return _AT.sub("&amp;", _MENTION.sub("@\u200b", text))
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def _count(number: int, word: str) -> str:
@@ -70,22 +76,22 @@ def _code(text: str) -> str:
 
 
 def cut(text: str, limit: int, rest: str) -> str:
-    """The text, or its first lines within `limit` and a word on the rest; no table is torn.
+    """The text, or its first lines within `limit` bytes and a word on the rest; no table is torn.
 
     A row stays whole, and a table keeps its head and at least one row, or is left out.
     """
-    if len(text) <= limit:
+    if _size(text) <= limit:
         return text
     lines = text.split("\n")
     note = f"\n*Cut here: {{}} more lines. {rest}*\n"
-    room = limit - len(note) - 12
+    room = limit - _size(note) - 12
     kept: list[str] = []
     size = 0
     for line in lines:
-        if size + len(line) + 1 > room:
+        if size + _size(line) + 1 > room:
             break
         kept.append(line)
-        size += len(line) + 1
+        size += _size(line) + 1
     table = 0
     while table < len(kept) and kept[-1 - table].startswith("|"):
         table += 1

@@ -104,10 +104,19 @@ def _sources_then(top: Path, commit: str, home: Path, root: Path) -> list[str]:
     """The sources that bench.toml named at a commit; without one those that it names now."""
     name = (home / FILE).relative_to(top).as_posix()
     _check_out(top, commit, [name], root)
-    file = root / name
-    found = read_file(file).sources if file.is_file() else read_settings().sources
-    base = root if file.is_file() else top
-    return [Path(os.path.relpath(source, base)).as_posix() for source in found]
+    file, base, found = root / name, top, read_settings().sources
+    try:
+        if file.is_file() and (earlier := read_file(file).sources):
+            base, found = root, earlier
+    except BenchError as error:
+        say(f"bench.toml at {commit[:12]} is wrong ({error.what}): the sources of now are compared")
+    names = [Path(os.path.relpath(source, base)).as_posix() for source in found]
+    # A link is followed as it leads now: what it leads to is what git has.
+    real = [(top / name).resolve() for name in names]
+    return [
+        at.relative_to(top).as_posix() if at.exists() and at.is_relative_to(top) else name
+        for at, name in zip(real, names, strict=True)
+    ]
 
 
 def _earlier(top: Path, commit: str, names: Sequence[str]) -> list[str]:
@@ -121,7 +130,11 @@ def _earlier(top: Path, commit: str, names: Sequence[str]) -> list[str]:
             renamed[new] = old
         elif status:
             next(words)
-    return [renamed.get(name, name) for name in names]
+    found: dict[str, None] = {}
+    for name in names:
+        moved = [old for new, old in renamed.items() if new.startswith(f"{name}/")]
+        found |= dict.fromkeys([renamed.get(name, name), *moved])
+    return list(found)
 
 
 def _check_out(top: Path, commit: str, names: Sequence[str], root: Path) -> None:
@@ -129,11 +142,15 @@ def _check_out(top: Path, commit: str, names: Sequence[str], root: Path) -> None
 
     `git archive` would leave out what `export-ignore` names.
     """
+    if not names:
+        return
     index = {"GIT_INDEX_FILE": str(root.with_name("index"))}
     at = ("-C", str(top), "--literal-pathspecs")
     git_bytes(*at, "read-tree", commit, env=index)
     listed = git_bytes(*at, "ls-files", "-z", "--cached", "--", *names, env=index)
-    git_bytes(*at, "checkout-index", "-z", "--stdin", f"--prefix={root}/", env=index, given=listed)
+    git_bytes(
+        *at, "checkout-index", "-f", "-z", "--stdin", f"--prefix={root}/", env=index, given=listed
+    )
 
 
 def _compared(old: list[rowdiff.Row], new: list[rowdiff.Row]) -> rowdiff.Diff:

@@ -115,12 +115,25 @@ def require_regions(pages: Sequence[Page], named: Sequence[Path]) -> None:
 
 
 def write(pages: Sequence[Page], sources: Sources) -> None:
-    """Write what is stale, charts first.
+    """Write what is stale, charts first; all of it or nothing.
 
     Pages that are sources of each other or themselves are made again until they say what they
     hold. Raises BenchError, with every page as it was, when they never do.
     """
-    before = {page.path: page.text for page in pages}
+    kept = [page.path for page in pages] + [c.file for page in pages for c in page.charts]
+    before = {path: path.read_bytes() if path.is_file() else None for path in kept}
+    try:
+        _settle(pages, sources)
+    except BaseException:
+        for path, data in before.items():
+            if data is not None:
+                _put(data, path)
+            else:
+                path.unlink(missing_ok=True)
+        raise
+
+
+def _settle(pages: Sequence[Page], sources: Sources) -> None:
     for _ in range(ROUNDS):
         for page in pages:
             _write(page)
@@ -131,8 +144,6 @@ def write(pages: Sequence[Page], sources: Sources) -> None:
         refuse_errors(pages)
         if not any(page.is_stale for page in pages):
             return
-    for page in pages:
-        _put(before[page.path].encode("utf-8", "surrogateescape"), page.path)
     raise BenchError(
         f"{', '.join(page.name for page in pages if page.is_stale)} never comes to rest: it is made"
         " from itself",

@@ -71,12 +71,12 @@ def make(region: Region, file: Path, sources: Sources) -> Made:
     options = region.options
     if "table" in options:
         return _table(options["table"], file, region, sources)
+    known = [*report_names(), *ANSWERS]
+    if region.report not in known:
+        raise BenchError(f"no report {region.report!r}", hint=did_you_mean(region.report, known))
+    _check_options(region)
     if region.report in ANSWERS:
         return _answer(region, file, sources)
-    if region.report not in report_names():
-        raise BenchError(
-            f"no report {region.report!r}", hint=did_you_mean(region.report, report_names())
-        )
     warehouse = _warehouse(region, file, sources)
     request = Request(
         region.report,
@@ -110,7 +110,21 @@ def _answer(region: Region, file: Path, sources: Sources) -> Made:
     )
     warehouse = _warehouse(region, file, sources)
     answer = answered(warehouse, region.report, asked, options.get("by"))
-    return Made(as_text(answer, Format.MD).strip("\n"))
+    body = as_text(answer, Format.MD).strip("\n")
+    return Made(section(body, options["section"]) if "section" in options else body)
+
+
+def _check_options(region: Region) -> None:
+    """Raises BenchError for an option that this report has no use for."""
+    useful_for = {"by": ["compare"], "charts": ["model", "days", "sweep"],
+                  "template": report_names()}  # fmt: skip
+    for name in sorted(region.options):
+        useful = useful_for.get(name)
+        if useful is not None and region.report not in useful:
+            raise BenchError(
+                f"the option {name!r} of a marker has no meaning for report={region.report}",
+                hint=f"{name}= is for {', '.join(useful)}",
+            )
 
 
 def inside(file: Path, named: str) -> Path:

@@ -22,6 +22,7 @@ from .layout import (
     SOURCE,
     TABLES,
     VERSION,
+    attributes_of,
     columns,
     content,
     file_name,
@@ -76,6 +77,7 @@ def export_records(warehouse: Warehouse, folder: Path, scrubber: Scrubber) -> Ex
             written += 1
         for group, made_here in groups.items():
             _write(marker_of(group), marker_text().encode())
+            _write(attributes_of(group), b"*.json -merge\n")
             removed += _remove_older(group, made_here)
     except OSError as error:
         raise BenchError(

@@ -77,6 +77,11 @@ def marker_of(folder: Path) -> Path:
     return folder / f"{folder.name}{SUFFIX}"
 
 
+def attributes_of(folder: Path) -> Path:
+    """The file that keeps git from writing marks of a conflict into records."""
+    return folder / ".gitattributes"
+
+
 def marker_text() -> str:
     """What stands in that file: the same everywhere, so that merges never meet in it."""
     about = "every JSON file beside this one is the record of one run, named by its content"

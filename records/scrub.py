@@ -26,19 +26,23 @@ _HOST = re.compile(
     re.I,
 )
 _HOST_FIELDS = re.compile(
-    r"host(?:name|file)?s?$|(?:^|_)(?:node_?list|master_addr|rdzv_endpoint|include|exclude)$", re.I
+    r"host(?:name|file)?s?$|(?:^|[_-])(?:node_?list|node_?name|master[_-]addr|rdzv[_-]endpoint)$",
+    re.I,
 )
-_USER_FIELDS = re.compile(r"(?:^|_)user(?:name)?$|^logname$|^(?:wandb|hf)_entity$", re.I)
+_USER_FIELDS = re.compile(r"(?:^|[_-])user(?:name)?$|(?:^|_)logname$|^(?:wandb|hf)_entity$", re.I)
 _USER = re.compile(
     r"(?P<before>/(?:home|Users|users|scratch|gpfswork|work|lustre)/)(?P<name>[\w.-]+)"
 )
 _WINDOWS = re.compile(r"(?<![\w\\])[A-Za-z]:(?:\\+[\w.@+=%, -]+)+")
 _OUTSIDE = re.compile(r"(?<![\w./-])(?:\.\./)+(?:[\w.@+=%,-]+/)*[\w.@+=%,-]+")
 _LISTED = re.compile(r"(?P<stem>[\w.-]*)\[(?P<numbers>[\d,-]+)\](?P<end>[\w.-]*)")
+_BRACKETED = re.compile(r"(?<![\w./-])[a-z][\w-]{0,40}\[\d[\d,-]{0,400}\]", re.I)
+_ON = re.compile(r"(?<=\bON )[\w.-]+(?= (?:CANCELLED|FAILED))")  # slurmstepd's word on a job
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _LOGIN = re.compile(r"(?<![\w.+-])(?P<name>[a-z][\w.-]*)@(?=[\w-])", re.I)
+_LOGIN_HOST = re.compile(r"(?<=[\w-]@)[a-z][\w-]*\d[\w.-]*", re.I)  # somebody@frontier12
 _PATH = re.compile(
-    r"""(?x)(?<![\w.:/~$<-])(?:~[\w.-]*|[A-Za-z]:)?(?:/[\w.@+=%,-]+){2,}/?
+    r"""(?x)(?<![\w.:/~$<-])(?:~[\w.-]*|[A-Za-z]:)?(?:/{1,3}[\w.@+=%,-]+){2,}/?
     | (?:(?<=[='"])|^)(?:~[\w.-]*)?/(?=[\d.@+%-]*+[A-Za-z_])[\w.@+%-]++/?(?=['"]|$)
     """
 )
@@ -91,7 +95,9 @@ class Scrubber:
             for pattern in (_PATH, _WINDOWS, _OUTSIDE):
                 text = pattern.sub(lambda found: _word("path", found[0].rstrip("/")), text)
         if "hosts" in self.kinds:
-            text = _HOST.sub(self._host, text)
+            text = _LOGIN_HOST.sub(self._host, text)
+            text = _BRACKETED.sub(lambda f: ",".join(map(self._endpoint, _nodes(f[0]))), text)
+            text = _ON.sub(self._host, _HOST.sub(self._host, text))
         return self._without_known(text)
 
     def named(self, name: str, text: str) -> str:

@@ -358,3 +358,47 @@ def test_a_url_that_is_none(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("GITHUB_API_URL", "foo")
     done = run(folder)
     assert done.code == 1 and "::warning title=bench::comment not written" in done.out
+
+
+@pytest.mark.parametrize("earlier", ['pages = ["README.md"]\n', 'source = ["sweep.md"]\n', None])
+def test_the_request_that_brings_or_mends_the_settings(folder: Path, earlier: str | None) -> None:
+    """A base without sources, with a bench.toml that is wrong, and without any."""
+    git(folder, "checkout", "-q", "main")
+    if earlier is None:
+        git(folder, "rm", "-q", "bench.toml")
+    else:
+        (folder / "bench.toml").write_text(earlier)
+    git(folder, "commit", "-qam", "as it was")
+    git(folder, "update-ref", "refs/remotes/origin/main", "HEAD")
+    (folder / "bench.toml").write_text('sources = ["."]\npages = ["README.md"]\n')
+    git(folder, "add", "bench.toml")
+    git(folder, "commit", "-qam", "settings")
+    assert quick(folder, "report", "--update").code == 0
+    done = run(folder)
+    summary = Path(folder.parent / f"{folder.name}.summary.md").read_text()
+    assert done.code == 0 and "**3 unchanged**" in summary, done.text
+
+
+def test_a_source_that_is_a_link(folder: Path) -> None:
+    (folder / "real").mkdir()
+    git(folder, "mv", "sweep.md", "real/sweep.md")
+    (folder / "results").symlink_to("real")
+    (folder / "bench.toml").write_text('sources = ["results"]\n')
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "linked")
+    assert quick(folder, "diff", "--base", "HEAD").out.startswith("**3 unchanged**")
+    git(folder, "mv", "real", "elsewhere")
+    done = quick(folder, "diff", "--base", "HEAD", "elsewhere")
+    assert done.out.startswith("**3 unchanged**"), "a folder that was renamed"
+
+
+def test_a_summary_is_cut_by_bytes() -> None:
+    text = "head\n" + "\n".join(f"| {'表' * 50} |" for _ in range(10_000))
+    assert len(cut(text, 900_000, "rest").encode()) <= 900_000
+
+
+def test_the_command_to_copy_is_as_it_is(folder: Path, hub: Hub) -> None:
+    (folder / "README.md").rename(folder / "a@b c.md")
+    git(folder, "add", "-A")
+    run(folder)
+    assert "`bench report --update 'a@b c.md'` writes them anew." in hub.comments[0]["body"]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from bench.records.scrub import Scrubber, parse_kinds
 from bench.schema.errors import BenchError
 from tests.making import count, log, table
 from tests.program import quick
-from tests.test_rowdiff import ROWS
+from tests.test_rowdiff import GIT, ROWS, git
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = ("runs", "configurations", "measurements", "topology", "env_flags", "run_stats", "left_out")
@@ -197,6 +199,40 @@ def test_two_states_of_a_log_are_one_run(folder: Path) -> None:
     assert done.out.split() == ["n", "6"], "the log itself goes before every record of it"
 
 
+def test_states_before_the_first_step_are_one_run(folder: Path) -> None:
+    head = (
+        "using world size: 8, data-parallel-size: 8, tensor-model-parallel size: 1\n"
+        "------------------------ arguments ------------------------\n"
+        "  num_layers ...................................... 24\n"
+    )
+    for name, text in (("a", head), ("b", head + "  seed ..... 1234\n"), ("c", head + log(3))):
+        (folder / "x.log").write_text(text)
+        assert quick(folder, "export", "--records", name, "x.log").code == 0
+    for paths in (("a", "b"), ("a", "c"), ("a", "b", "c"), ("a", "b", "x.log")):
+        done = quick(folder, "sql", "SELECT count(*) FROM runs", *paths, "--format", "csv")
+        assert done.out.split()[-1] == "1", (paths, done.text)
+
+
+def test_git_writes_no_marks_into_records(folder: Path) -> None:
+    """Two branches bring newer states of one run: whatever git says, files stay whole."""
+    git(folder, "init", "-q", "-b", "main")
+    for branch, lines in (("main", 3), ("one", 6), ("two", 9)):
+        if branch != "main":
+            git(folder, "checkout", "-q", "-b", branch, "main")
+        (folder / "x.log").write_text(log(lines))
+        assert quick(folder, "export", "--records", "records", "x.log").code == 0
+        git(folder, "add", "-A", "records")
+        git(folder, "commit", "-qm", branch)
+    git(folder, "checkout", "-q", "one")
+    merged = subprocess.run(["git", "merge", "-q", "two"], cwd=folder, env=os.environ | GIT,
+                            capture_output=True, text=True, check=False)  # fmt: skip
+    assert merged.returncode in (0, 1), merged.stderr
+    found = all_json(folder / "records")
+    assert found and all("run" in record for record in found)
+    done = quick(folder, "sql", "SELECT count(*) FROM runs", "records", "--format", "csv")
+    assert done.out.split()[-1] == "1", done.text
+
+
 def test_jobs_with_folders_of_their_own(folder: Path) -> None:
     for number in range(4):
         (folder / "runs" / str(number)).mkdir(parents=True)
@@ -345,14 +381,17 @@ def test_scrub_leaves_what_is_no_name(text: str) -> None:
         ("ssh bob@login3", "users"), ("mail bob@example.com", "users"), ("/home/bob/x", "users"),
         ("at /data/x/y", "paths"), ("~/runs/bob", "paths"), ("'/a/b'", "paths"),
         ("10.0.0.12", "hosts"), ("https://wandb.corp.internal/x", "hosts"), ("node-17", "hosts"),
-        ("gpu012,gpu013", "hosts"), ("bob@nid00012", "hosts"), ("/scratch", "paths"),
+        ("gpu012,gpu013", "hosts"), ("bob@nid00012", "hosts"), ("jd@frontier12", "hosts"),
+        ("STEP 19.0 ON r6i4n5 CANCELLED AT", "hosts"), ("--nodelist=n[01-04]", "hosts"),
+        ("/blob//data/pile", "paths"), ("/scratch", "paths"),
         ("DATA=/pile", "paths"), ("'~/x'", "paths"),
     ],
 )  # fmt: skip
 def test_scrub_finds_names(text: str, kind: str) -> None:
     made = Scrubber((kind,)).text(text)
     assert re.search(rf"{kind[:-1]}-[0-9a-f]{{8}}", made), made
-    for name in ("bob", "/data", "/a", "~", "0.0.12", "wandb", "node-17", "gpu01", "nid0", "pile"):
+    for name in ("bob", "/data", "/a", "~", "0.0.12", "wandb", "node-17", "gpu01", "nid0", "pile",
+                 "frontier", "r6i4n5", "n[01", "/blob"):  # fmt: skip
         is_of_it = name in text and not (name == "bob" and kind != "users")
         assert not is_of_it or name not in made, (name, made)
     assert Scrubber((kind,)).text(made) == made

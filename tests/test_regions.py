@@ -401,6 +401,27 @@ def test_charts_that_name_a_file(folder: Path) -> None:
     assert done.code == 2 and after == f"{DAYS}\n{text}" and "README.md:4" in done.err, done.text
 
 
+@pytest.mark.parametrize(
+    "options",
+    ["report=best charts=img", "report=best template=x.md.j2", "report=days by=tp",
+     "report=runs charts=img"],
+)  # fmt: skip
+def test_options_without_a_meaning_are_told(folder: Path, options: str) -> None:
+    text = DAYS.replace("report=days", options)
+    after, done = update(folder, text)
+    assert done.code == 2 and after == text and "has no meaning for report=" in done.err, done.text
+
+
+def test_nothing_is_left_of_an_update_that_fails(folder: Path) -> None:
+    table = (folder / "sweep.md").read_text()
+    charted = DAYS.replace("report=days", "report=model charts=img")
+    (folder / "sweep.md").write_text(f"{table}\n{charted}")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    done = quick(folder, "report", "--update", "sweep.md", "--from", "sweep.md")
+    assert done.code == 2 and "never comes to rest" in done.err, done.text
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
 def test_sections_of_the_sweep(folder: Path) -> None:
     text, done = update(folder, DAYS.replace("report=days", "report=sweep section=sweep"))
     assert done.code == 0 and "100.5" in text, done.text

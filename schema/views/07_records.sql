@@ -42,6 +42,14 @@ SEMI JOIN (
     JOIN raw.facts b ON b.load_id = r.load_id AND b.run_id = r.run_id AND b.scope = 'step'
 ) longer USING (source, first_step)
 UNION ALL
+-- Before its first step a run is told by its id alone: nothing is lost with a state that measured nothing.
+SELECT k.run_id FROM records k
+SEMI JOIN (
+    SELECT original, source, bytes FROM records
+    UNION ALL SELECT run_id, uri, 9223372036854775807 FROM stored
+) longer ON longer.original = k.original AND longer.source = k.source AND longer.bytes > k.bytes
+WHERE k.first_step IS NULL AND k.place.origin = 'log'
+UNION ALL
 SELECT run_id FROM records
 QUALIFY row_number() OVER (PARTITION BY original, sha256 ORDER BY uri, run_id) > 1
     OR row_number() OVER (PARTITION BY sha256, place ORDER BY uri, run_id) > 1
