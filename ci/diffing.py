@@ -76,6 +76,7 @@ def against(base: str, paths: Sequence[Path], where: str | None = None) -> rowdi
                 hint="bench diff --base main logs/ README.md",
             )  # fmt: skip
         _check_out(top, commit, then, root)
+        _drop_wrong(root / home.relative_to(top) / FILE)
         old = [root / name for name in then if (root / name).exists()]
         before = _rows(old, root / home.relative_to(top), where) if old else []
         after = _rows([path for path in named if path.exists()], home, where)
@@ -117,6 +118,15 @@ def _sources_then(top: Path, commit: str, home: Path, root: Path) -> list[str]:
         at.relative_to(top).as_posix() if at.exists() and at.is_relative_to(top) else name
         for at, name in zip(real, names, strict=True)
     ]
+
+
+def _drop_wrong(settings: Path) -> None:
+    """A bench.toml that was wrong then is what this branch may mend: it is read as none."""
+    try:
+        if settings.is_file():
+            read_file(settings)
+    except BenchError:
+        settings.unlink()
 
 
 def _earlier(top: Path, commit: str, names: Sequence[str]) -> list[str]:

@@ -26,7 +26,8 @@ _QUERY = """SELECT * EXCLUDE (source_id, segment), run_id AS run, uri || ':' || 
             FROM selected ORDER BY uri, line, run_id"""
 _FLAGS = "SELECT run_id, name, value, kind FROM env_flags ORDER BY run_id, name"
 _FACTS = """SELECT DISTINCT run_id, field, value FROM facts
-            WHERE scope NOT IN ('heading', 'step', 'record') AND value IS NOT NULL AND value NOT LIKE '%object at 0x%'
+            WHERE scope NOT IN ('heading', 'step', 'record')
+              AND value IS NOT NULL AND value NOT LIKE '%object at 0x%'
               AND run_id IN (SELECT run_id FROM selected WHERE origin = 'log')
             ORDER BY run_id, field, value"""
 _VERSION = re.compile(r"\w+_(version|commit)")

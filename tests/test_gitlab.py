@@ -136,7 +136,7 @@ def test_the_snippet_of_the_docs(folder: Path, hub: Hub, monkeypatch: pytest.Mon
     job = yaml.safe_load((ROOT / "docs/ci/gitlab.yml").read_text("utf-8"))["bench"]
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin")
     assert quick(folder, "report", "--update").code == 0
-    for line in job["script"]:
+    for line in [*job["script"], *job["after_script"]]:
         done = subprocess.run(["bash", "-c", line], cwd=folder, capture_output=True, text=True,
                               check=False)  # fmt: skip
         assert done.returncode == 0, done.stderr
