@@ -32,6 +32,7 @@ CONFIGURATION = (
     "dtype",
     "framework",
     "env",
+    "words",
 )
 
 

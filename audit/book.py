@@ -62,6 +62,8 @@ class Row:
     date: str | None
     env: tuple[str, ...] = ()
     printed: dict[str, Printed] = field(default_factory=dict)
+    besides: tuple[str, ...] = ()  # the texts of its notes, and of cells under unknown headings
+    words: tuple[str, ...] = ()  # the words among them: they may set the row apart from others
     misfits: bool = False
     unshifted: bool = False
     vocab_fitted: int | None = None  # of the reading that its table's TFLOPs follow

@@ -14,18 +14,26 @@ _COMMENT = re.compile(
     r"<!--\s*bench[ -]audit:\s*(?:ok|closed?)\s+(R\d+[a-z]?)(?:\s+l\.(\d+))?\s*:?\s*(.*?)\s*-->",
     re.I,
 )
+_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _WORDS = {"exception": "known exception", "corrected": "accepted correction"}
 Tables = Mapping[str, Sequence[tuple[int, int, int]]]  # of a source: number, first and last line
 
 
 def by_comment(finding: Finding, lines: Sequence[str]) -> str:
-    """The reason that a comment of the document gives for this finding to be closed."""
+    """The reason that a comment of the document gives for this finding to be closed.
+
+    A comment without a reason closes nothing, nor does one that is shown as code.
+    """
     doubted = {cell.line for cell in finding.cells}
+    fence = ""
     for line in lines:
-        for rule, number, reason in _COMMENT.findall(line):
+        mark = _FENCE.match(line)
+        if mark and (not fence or (mark[1].startswith(fence) and not line[mark.end() :].strip())):
+            fence = "" if fence else mark[1]
+        for rule, number, reason in () if fence else _COMMENT.findall(line):
             named = rule.lower() in (one.lower() for one in finding.rules)
-            if named and (not number or int(number) in doubted):
-                return reason or "closed by a comment"
+            if reason and named and (not number or int(number) in doubted):
+                return str(reason)
     return ""
 
 

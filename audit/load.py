@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
@@ -11,7 +12,8 @@ from ..schema.warehouse import Warehouse
 from .book import Book, Document, Row, Table
 from .interval import Printed
 
-_FOUND = ("env", "printed", "misfits", "unshifted", "vocab_fitted")
+_FOUND = ("env", "printed", "besides", "words", "misfits", "unshifted", "vocab_fitted")
+_WORD = re.compile(r"[^\W\d_]{2,}(?:-?\d+)?")
 _FIELDS = [f.name for f in fields(Row) if f.name not in _FOUND]
 _SPECIAL = {
     "table_id": "c.table_id",
@@ -76,6 +78,7 @@ def _rows(warehouse: Warehouse, model: str | None) -> list[Row]:
     _add_measured(warehouse, by_id)
     _add_quoted(warehouse, by_id)
     _add_env(warehouse, by_id)
+    _add_besides(warehouse, rows)
     return rows
 
 
@@ -112,6 +115,15 @@ def _add_env(warehouse: Warehouse, by_id: dict[str, Row]) -> None:
     for run_id, flags in warehouse.rows(query):
         if run_id in by_id:
             by_id[run_id].env = tuple(flags)
+
+
+def _add_besides(warehouse: Warehouse, rows: Sequence[Row]) -> None:
+    query = """SELECT table_id, row_number, list(trim(raw) ORDER BY column_number) FROM cells
+               WHERE coalesce(name, '') IN ('', 'notes') AND raw IS NOT NULL GROUP BY ALL"""
+    texts = {(table, number): told for table, number, told in warehouse.rows(query)}
+    for row in rows:
+        row.besides = tuple(texts.get((row.table_id, row.number), ()))
+        row.words = tuple(word.casefold() for text in row.besides for word in _WORD.findall(text))
 
 
 def _add_stated(warehouse: Warehouse, documents: dict[str, Document]) -> None:

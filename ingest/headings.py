@@ -36,6 +36,11 @@ _WORDS = {
     "per": "", "sec": "s", "secs": "s", "second": "s", "seconds": "s", "iter": "it", "iters": "it",
     "iteration": "it", "iterations": "it", "token": "tokens", "sample": "samples",
 }  # fmt: skip
+_STEP_IN = re.compile(
+    r"\s*(?:iter(?:ation)?s?|steps?)\s*[(\[]\s*"
+    r"(?P<unit>s|secs?|seconds?|ms|msecs?|milliseconds?|us|µs|microseconds?)\s*[)\]]\s*",
+    re.I,
+)
 _SNAKE = re.compile(r"(?<=[a-z])_(ms|us|s|sec|secs|seconds|[kmgt]i?b|tflops|pct)$", re.I)
 _RESULTS = frozenset({"time", "throughput", "rate"})
 _TABLES = frozenset({"sample", "qualifier"})  # of headings.toml, besides its columns
@@ -103,6 +108,8 @@ def _standing_for(column: Column) -> Column:
 
 def _read(heading: str, whole_too: bool = True) -> Column | None:
     plain = re.sub(r"<br\s*/?>|[*`†‡]|__|\[\^[\w-]{1,20}\]", " ", heading)
+    if step := _STEP_IN.fullmatch(plain):  # `Iteration (s)`, which is no `iterations/s`
+        return _read(f"Step time ({step['unit']})")
     whole = _named(plain)
     if whole:
         return _with_unit(columns()[whole], plain)

@@ -186,6 +186,9 @@ def test_a_qualified_result_is_another_quantity(heading: str) -> None:
     [
         ("Step time (minutes)", "step_time", "min"),
         ("Step time (us)", "step_time", "us"),
+        ("Iteration (s)", "step_time", "s"),
+        ("Iter [ms]", "step_time", "ms"),
+        ("Steps (sec)", "step_time", "s"),
         ("Step time (µs)", "step_time", "us"),
         ("Time (avg)", "step_time", "s"),
         ("TFLOPs (aggregate)", "agg_pflops", "TFLOP/s"),

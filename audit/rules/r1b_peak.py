@@ -16,6 +16,7 @@ def check(book: Book) -> Iterator[Finding]:
     """Rows whose TFLOPs are above the peak of their device, or of any."""
     for table in book.tables:
         for row in table.rows:
+            yield from _shares(row)
             rate = row.tflops
             if rate is None or row.unshifted or rate.scope == "job":
                 continue
@@ -30,6 +31,21 @@ def check(book: Book) -> Iterator[Finding]:
                     f"{peak:g}{_as_job(row, peak)}",
                     (row.at("tflops"),),
                 )
+
+
+def _shares(row: Row) -> Iterator[Finding]:
+    """MFU and HFU are shares of the peak: above 1 something under or above the line is wrong."""
+    for name in ("mfu", "hfu"):
+        share = row.printed.get(name)
+        if share is not None and not row.unshifted and share.rounded.low > 1.0:
+            yield Finding(
+                ("R1b",),
+                "error",
+                "high",
+                f"{name.upper()} is above 100%",
+                f"{share.raw or share.value} is {100 * share.value:.4g}% of the peak",
+                (row.at(name),),
+            )
 
 
 def _peak(row: Row) -> tuple[float, str]:

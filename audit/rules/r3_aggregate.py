@@ -3,68 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ..book import Book, Row, Table
 from ..finding import Finding
-from ..interval import Interval
 from ..repair import number
 from ..rule import Rule
 
 _DIVISORS = (1024.0, 1000.0)
 
 
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """What a table divides the sum of its TFLOPs by, 1024 or 1000."""
+
+    divisor: float
+
+    def of(self, row: Row) -> float:
+        """The aggregate in PFLOP/s that a row's TFLOPs give."""
+        assert row.tflops is not None
+        return row.tflops.value * (row.nodes or row.world or 0) / self.divisor
+
+    def is_right(self, row: Row) -> bool:
+        """Whether TFLOPs that print as shown give the aggregate, rounded or cut off."""
+        printed, rate = row.printed["aggregate_pflops"], row.tflops
+        assert rate is not None
+        return any(
+            printed.either.meets(rate.rounded * units / self.divisor)
+            for units in (row.nodes, row.world)
+            if units
+        )
+
+    def is_cut(self, row: Row) -> bool:
+        """Whether it is what the TFLOPs give with its last digits cut off, and not rounded."""
+        printed, exact = row.printed["aggregate_pflops"], self.of(row)
+        return printed.value + printed.half < exact < printed.value + 2 * printed.half
+
+
 def check(book: Book) -> Iterator[Finding]:
     """Aggregates that are not TFLOPs x units / 1024 or / 1000, and those left blank."""
     doubted = book.doubted()
     for document in book.documents:
-        cut: list[Row] = []
-        blank: list[Row] = []
+        cut: list[tuple[Row, float]] = []
+        blank: list[tuple[Row, float]] = []
+        divisors: set[float] = set()
         for table in document.tables:
             if "agg_pflops" not in table.columns:
                 continue
             filled = [row for row in table.rows if "aggregate_pflops" in row.printed and row.tflops]
-            good = [row for row in filled if _right(row)]
-            cut += [row for row in good if not _right(row, cut_off=False)]
-            blank += _blank(table, doubted)
+            total = max(map(_Sum, _DIVISORS), key=lambda one: sum(map(one.is_right, filled)))
+            divisors.add(total.divisor)
+            good = [row for row in filled if any(_Sum(one).is_right(row) for one in _DIVISORS)]
+            cut += [(row, total.of(row)) for row in good if total.is_cut(row)]
+            blank += [(row, total.of(row)) for row in _blank(table, doubted)]
             if len(good) >= 2 and 2 * len(good) >= len(filled):
                 for row in filled:
                     if row not in good and not row.unshifted:
-                        yield _wrong(row, (row.uri, row.line) in doubted)
+                        yield _wrong(row, total, (row.uri, row.line) in doubted)
+        by = " or ".join(f"{divisor:g}" for divisor in sorted(divisors, reverse=True))
         if cut:
-            yield _cut_off(cut)
+            yield _cut_off(cut, by)
         if blank:
-            said = ", ".join(f"l.{row.line} {_sum(row):.3g}" for row in blank)
+            said = ", ".join(f"l.{row.line} {value:.3g}" for row, value in blank)
             yield Finding(
                 ("R3",),
                 "warning",
                 "high",
                 "aggregates are blank though TFLOPs are not",
-                "TFLOPs x nodes / 1024 gives them",
-                tuple(row.at("agg_pflops") for row in blank),
+                f"TFLOPs x nodes / {by} gives them",
+                tuple(row.at("agg_pflops") for row, _ in blank),
                 said,
             )
 
 
-def _right(row: Row, *, cut_off: bool = True) -> bool:
-    """Whether TFLOPs that print as shown, or exactly those, give the aggregate."""
-    printed, rate = row.printed["aggregate_pflops"], row.tflops
-    assert rate is not None
-    allowed = printed.either if cut_off else printed.rounded
-    exact = Interval(rate.value, rate.value)
-    return any(
-        allowed.meets((rate.rounded if cut_off else exact) * units / divisor)
-        for units in (row.nodes, row.world)
-        if units
-        for divisor in _DIVISORS
-    )
-
-
-def _sum(row: Row) -> float:
-    assert row.tflops is not None
-    return row.tflops.value * (row.nodes or row.world or 0) / _DIVISORS[0]
-
-
-def _wrong(row: Row, known: bool) -> Finding:
+def _wrong(row: Row, total: _Sum, known: bool) -> Finding:
     printed = row.printed["aggregate_pflops"]
     assert row.tflops is not None
     return Finding(
@@ -72,22 +84,22 @@ def _wrong(row: Row, known: bool) -> Finding:
         "error",
         "medium" if known else "high",
         "aggregate and TFLOPs contradict each other as printed",
-        f"{row.tflops.value:g} TFLOPs x {row.nodes or row.world} / 1024 = {_sum(row):.4g}, printed "
-        f"{printed.raw or printed.value}",
+        f"{row.tflops.value:g} TFLOPs x {row.nodes or row.world} / {total.divisor:g} = "
+        f"{total.of(row):.4g}, printed {printed.raw or printed.value}",
         (row.at("agg_pflops"), row.at("tflops")),
-        f"Aggr. {number(_sum(row), printed.half)}, if the TFLOPs are right",
+        f"Aggr. {number(total.of(row), printed.half)}, if the TFLOPs are right",
     )
 
 
-def _cut_off(rows: list[Row]) -> Finding:
-    lines = ", ".join(f"l.{row.line} {_sum(row):.4g}" for row in rows)
+def _cut_off(rows: list[tuple[Row, float]], by: str) -> Finding:
+    lines = ", ".join(f"l.{row.line} {value:.4g}" for row, value in rows)
     return Finding(
         ("R3",),
         "note",
         "high",
         "aggregates are cut off, not rounded",
-        f"TFLOPs x nodes / 1024: {lines}",
-        tuple(row.at("agg_pflops") for row in rows),
+        f"TFLOPs x nodes / {by}: {lines}",
+        tuple(row.at("agg_pflops") for row, _ in rows),
     )
 
 

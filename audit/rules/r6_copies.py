@@ -27,7 +27,11 @@ def _copies(rows: Sequence[Row]) -> Iterator[Finding]:
     left = list(rows)
     while left:
         first, *left = left
-        twins = [row for row in left if same_digits(first, row) and row.date == first.date]
+        twins = [
+            row
+            for row in left
+            if same_digits(first, row) and (row.date, row.besides) == (first.date, first.besides)
+        ]
         left = [row for row in left if row not in twins]
         if twins and _digits(first) >= 6:
             alike = (first, *twins)

@@ -1,0 +1,73 @@
+"""Tables of other groups: what must not be called an error, and what must."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.program import quick
+
+HEAD = (
+    "| Nodes | DP | TP | PP | MBS | GBS | Mem (GB) | Sec/it | TFLOPs | {} |\n" + "|--" * 10 + "|\n"
+)
+
+
+def audited(file: Path) -> list[dict[str, Any]]:
+    """What `bench audit` says of one file."""
+    done = quick(file.parent, "audit", file.name, "--format", "json")
+    found: list[dict[str, Any]] = json.loads(done.out)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("heading", "texts"),
+    [("Offload", ("none", "optimizer")), ("Notes", ("ZeRO-1", "ZeRO-3")), ("Seed", ("12", "34"))],
+)
+def test_rows_that_another_column_tells_apart(
+    tmp_path: Path, heading: str, texts: tuple[str, str]
+) -> None:
+    """What we do not understand may be why two rows are alike, or need less memory."""
+    alike = [f"| 8 | 8 | 4 | 2 | 1 | 512 | 40 | 12.31 | 141.2 | {text} |" for text in texts]
+    less = [
+        f"| 8 | 8 | 4 | 2 | {mbs} | 512 | {memory} | {12.3 - mbs} | {141.2 + mbs} | {text} |"
+        for mbs, memory, text in ((1, 62, texts[0]), (2, 44, texts[1]))
+    ]
+    for name, rows in (("alike.md", alike), ("less.md", less if heading != "Seed" else alike)):
+        (tmp_path / name).write_text(HEAD.format(heading) + "\n".join(rows) + "\n")
+        found = [one for one in audited(tmp_path / name) if one["severity"] == "error"]
+        assert not found, found
+    same = HEAD.format(heading) + "\n".join([alike[0], alike[0]]) + "\n"
+    (tmp_path / "same.md").write_text(same)
+    assert [one["rule"] for one in audited(tmp_path / "same.md")] == ["R6"]
+
+
+def test_shares_of_the_peak_end_at_it(tmp_path: Path) -> None:
+    text = "| GPUs | Step time (s) | GBS | MFU (%) |\n|--|--|--|--|\n"
+    (tmp_path / "x.md").write_text(
+        text + "| 64 | 2.62 | 256 | 41.6 |\n| 128 | 1.33 | 256 | 170.1 |\n"
+    )
+    [found] = [one for one in audited(tmp_path / "x.md") if one["severity"] == "error"]
+    assert (found["rule"], found["line"]) == ("R1b", 4)
+
+
+def test_aggregates_are_divided_as_the_table_does(tmp_path: Path) -> None:
+    rows = [(64, 163.0, 10.43), (128, 160.0, 20.48), (256, 161.0, 41.22), (512, 158.0, 8.09)]
+    text = "| Nodes | TP | Sec/it | TFLOPs | Est. Aggr. PetaFLOPs |\n|--|--|--|--|--|\n"
+    text += "".join(f"| {n} | 8 | {n / 10} | {rate} | {total} |\n" for n, rate, total in rows)
+    (tmp_path / "x.md").write_text(text)
+    [found] = [one for one in audited(tmp_path / "x.md") if one["rule"] == "R3"]
+    assert found["line"] == 6 and "80.9" in found["suggestion"] and "/ 1000" in found["evidence"]
+
+
+@pytest.mark.parametrize(
+    ("comment", "open_"),
+    [("<!-- bench audit: ok R1b l.4: sparse peak -->", 0), ("<!-- bench audit: ok R1b l.4 -->", 1),
+     ("```\n<!-- bench audit: ok R1b l.4: an example -->\n```", 1)],
+)  # fmt: skip
+def test_a_comment_closes_with_a_reason(tmp_path: Path, comment: str, open_: int) -> None:
+    text = "| GPUs | Step time (s) | GBS | MFU (%) |\n|--|--|--|--|\n| 64 | 2.62 | 256 | 41.6 |\n"
+    (tmp_path / "x.md").write_text(f"{text}| 128 | 1.33 | 256 | 170.1 |\n\n{comment}\n")
+    assert quick(tmp_path, "audit", "x.md").code == open_
