@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..reports.format import days_words, number, percent, significant
+from ..reports.format import tokens as as_tokens
 from ..reports.short import Names
 from .answer import (
     MEASURED,
@@ -78,9 +79,18 @@ def ranked(rows: Sequence[Row], order: Order, tokens: int) -> list[dict[str, Any
 
 
 def best(
-    names: Names, rows: Rows, by: str, tokens: int, spreads: Mapping[str, Spread], most: int = 0
+    names: Names,
+    rows: Rows,
+    by: str,
+    tokens: int,
+    spreads: Mapping[str, Spread],
+    most: int = 0,
+    budget: str = "",
 ) -> Answer:
-    """The ranking with all that qualifies it; `most` limits the rows that people are shown."""
+    """The ranking with all that qualifies it; `most` limits the rows that people are shown.
+
+    `tokens` is what the days are for, `budget` where that comes from.
+    """
     order = order_by(by, rows.kept)
     found = ranked(rows.kept, order, tokens)
     _tie(found, order, spreads)
@@ -95,11 +105,17 @@ def best(
         *_pareto_words(names, found),
         *_date_words(found),
         *_stated_words(found),
+        *_budget_words(found, tokens, budget),
     )
     cells = tuple(_cells(names, row) for row in (found[:most] if most else found))
     more = (f"{len(found) - most} more: --all.",) if most and len(found) > most else ()
     notes = (*more, *left_out_words(names, rows.left_out))
     return Answer(said, COLUMNS, _SHOWN, tuple(found), rows.left_out, notes, cells)
+
+
+def _budget_words(found: Sequence[Row], tokens: int, budget: str) -> list[str]:
+    told = any(row["days"] is not None for row in found)
+    return [f"Days and device-hours are for {as_tokens(tokens)} tokens ({budget})."] if told else []
 
 
 def _with_days(row: Row, tokens: int) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from .jobs import Spread, jobs, per_job
 from .matching import Pair, also_words
 from .rows import Row
 from .statistics import (
+    LEVEL,
     UNKNOWN,
     Effect,
     corrected,
@@ -121,7 +122,9 @@ def _is_worse(row: Row, limit: Threshold | None) -> bool:
         before, after = row["memory_gb_base"], row["memory_gb"]
         return bool(before and after and after / before - 1 > limit.share)
     worse = 1 / row["speedup"] - 1 if limit.metric == "step_time" else 1 - row["speedup"]
-    told = row["verdict"] == "slower" or row["verdict"] == UNKNOWN
+    # A gate asks of each pair alone: what would be lost among many is no reason to let it pass.
+    alone = row["p_value"] is not None and row["p_value"] < LEVEL and row["speedup"] < 1
+    told = alone or row["verdict"] in ("slower", UNKNOWN)
     return bool(worse > limit.share and told)
 
 

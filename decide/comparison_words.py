@@ -42,7 +42,7 @@ def overall(title: str, pairs: Sequence[Pair], effects: Sequence[Effect]) -> tup
         span = f"{min(ups):.2f}x to {max(ups):.2f}x as fast in {len(ups)} configurations"
         p = over_configurations([math.log(up) for up in ups])
         chance = (
-            f" Each pair is two jobs: without an effect, pairs would agree so by chance with"
+            f" Without an effect, as many pairs would agree so by chance with"
             f" p = {significant(p, 2)} (Wilcoxon)."
             if p is not None
             else ""

@@ -48,7 +48,7 @@ def identity(row: Row) -> tuple[Hashable, ...]:
 
     Rows of a table that bear other dates stand apart.
     """
-    dated = (row["uri"], row["date"]) if row["origin"] == "row" else ()
+    dated = (row["uri"], row["date"], row["epoch"] or "") if row["origin"] == "row" else ()
     more = (*sorted(row["versions"].items()), *sorted(row["arguments"].items()))
     stated = sorted((name, str(value)) for name, value in configuration(row).items())
     return (*stated, *more, *dated)
@@ -65,10 +65,11 @@ def alike_but_stated(rows: Iterable[Row]) -> int:
 
 
 def jobs(rows: Iterable[Row]) -> list[list[Row]]:
-    """Runs by job: a row of a table is one, the segments of a log are one."""
+    """Runs by job: a row of a table is one, the segments of a log are one; so are their records."""
     found: dict[Hashable, list[Row]] = {}
     for row in rows:
-        key = row["run"] if row["origin"] == "row" else (row["uri"], tuple(row["job_ids"] or ()))
+        of_log = row["source"], tuple(row["job_ids"] or ())
+        key = row["run"] if row["origin"] == "row" else of_log
         found.setdefault(key, []).append(row)
     return list(found.values())
 

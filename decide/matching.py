@@ -146,8 +146,17 @@ def sides(
 def _sides(
     before: Sequence[Row], after: Sequence[Row], names: tuple[str, str], declared: frozenset[str]
 ) -> list[Pair]:
-    versions = {f"version {name}" for row in (*before, *after) for name in row["versions"]}
-    nothing = Factor("", frozenset({"system", "document", "date", *versions, *declared}))
+    rows = (*before, *after)
+    ignored = {f"version {name}" for row in rows for name in row["versions"]}
+    if not {row["uri"] for row in before} & {row["uri"] for row in after}:
+        ignored |= {
+            "document",
+            "date",
+            "epoch",
+        }  # of two documents these are what they are named by
+        if any(row["device"] is None for row in rows):
+            ignored.add("system")  # a table without a device is a machine of its own
+    nothing = Factor("", frozenset({*ignored, *declared}))
     left, right = _grouped(before, nothing), _grouped(after, nothing)
     pairs = [
         _pair(names[0], names[1], left[key], right[key], nothing) for key in left if key in right
@@ -257,6 +266,7 @@ def _whole(row: Row) -> dict[str, Any]:
         **{f"version {name}": value for name, value in row["versions"].items()},
         "document": row["uri"] if dated else None,
         "date": row["date"] if dated else None,
+        "epoch": row["epoch"] if dated else None,
     }
 
 

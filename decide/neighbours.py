@@ -12,6 +12,7 @@ from ..audit.load import load
 from ..audit.memory import predicted, usual
 from ..reports.format import number, percent, significant
 from ..reports.short import Names
+from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from .answer import RUN, Answer, configuration_words, place, with_words
 from .rows import Row
@@ -71,13 +72,15 @@ def neighbours(
         row["fits_tiles"] = _tiles(row)
         if _key(row) in known:
             continue
-        row["left_out"] = _why_not(row) or (None if allowed(row) else "outside of --where")
+        broken = _why_not(row) or _ran_out(row, tried)
+        row["left_out"] = broken or (None if allowed(row) else "outside of --where")
         (left if row["left_out"] else kept).append(row)
     rows = [{**row, "rank": at} for at, row in enumerate(kept, 1)]
     said = (
         f"Next to the best, {configuration_words(best)} ({place(names, best)}): {len(rows)}"
         f" configurations fulfil all arithmetic and were never run.",
         *_memory_words(memory),
+        *_unchecked_words(best, memory),
     )
     cells = tuple(_cells(names, row) for row in rows)
     notes = tuple(f"Not {row['changes']}: {row['left_out']}." for row in left)
@@ -85,9 +88,18 @@ def neighbours(
 
 
 def as_plan(answer: Answer) -> str:
-    """The plan as TOML: one product a configuration, named as in the warehouse."""
+    """The plan as TOML: one product a configuration, named as in the warehouse.
+
+    Raises BenchError where the model's shape is not stated: another model would be run.
+    """
     import tomlkit
 
+    if any(row[name] is None for row in answer.rows for name in ("layers", "hidden", "heads")):
+        raise BenchError(
+            "there is no plan of it",
+            why="layers, hidden size and heads of the model are not stated",
+            hint="state them in facts.toml",
+        )  # fmt: skip
     plan = tomlkit.document()
     plan.add(tomlkit.comment(answer.said[0]))
     plan["name"] = "neighbours"
@@ -148,6 +160,20 @@ def _why_not(row: Row) -> str | None:
     return next((why for broken, why in rules if broken), None)
 
 
+def _ran_out(row: Row, tried: Sequence[Row]) -> str | None:
+    """A run that differs in a smaller micro batch alone, or in nothing, and had no room."""
+    alike = ("tp", "pp", "dp", "zero_stage", "recompute", "layers", "hidden", "heads", "size")
+    found = [
+        one
+        for one in tried
+        if one["status"] == "oom"
+        and one["mbs"]
+        and one["mbs"] <= row["mbs"]
+        and all(one[name] == row[name] for name in alike)
+    ]
+    return f"MBS {found[0]['mbs']} ran out of memory ({found[0]['where']})" if found else None
+
+
 def _tiles(row: Row) -> bool | None:
     """Whether the matrix products of a layer fill tiles: hidden % 128, hidden / TP and head % 8."""
     hidden, heads = row["hidden"], row["heads"]
@@ -185,6 +211,15 @@ def _memory_words(memory: Memory | None) -> Collection[str]:
         f"Memory: states, activations and logits by a plain model, times {memory.ratio:.2f}, what"
         " this document's rows print above it (median).",
     )
+
+
+def _unchecked_words(best: Row, memory: Memory | None) -> Collection[str]:
+    """What could not be checked, for want of a statement."""
+    missing = [name for name in ("heads", "layers", "hidden") if not best[name]]
+    missing += ["memory"] if memory is None or memory.ratio is None else []
+    if not missing:
+        return ()
+    return (f"Not checked, since no source states it: {', '.join(missing)}.",)
 
 
 def _cells(names: Names, row: Row) -> dict[str, Any]:

@@ -21,9 +21,15 @@ CONFIGURATION = (
 NOT_STATED = "device not stated"
 _COPY_OF = re.compile(r"same configuration and digits as (\S.*?:\d+)(?:;|$)")
 _GB = {"GB": 1.0, "MB": 1e-3, "GiB": 1.073741824, "MiB": 1.048576e-3}
-_QUERY = """SELECT * EXCLUDE (source_id, segment), run_id AS run, uri || ':' || line AS "where",
-                coalesce(devices, world_size) AS device_count
-            FROM selected ORDER BY uri, line, run_id"""
+# `source`: the file that a record tells of, else the one that is read.
+_QUERY = """
+    WITH marks AS (
+        SELECT run_id, max(value) AS source FROM facts
+        WHERE scope = 'record' AND field = 'source' GROUP BY run_id
+    )
+    SELECT s.* EXCLUDE (source_id, segment), s.run_id AS run, s.uri || ':' || s.line AS "where",
+        coalesce(s.devices, s.world_size) AS device_count, coalesce(m.source, s.uri) AS source
+    FROM selected s LEFT JOIN marks m USING (run_id) ORDER BY s.uri, s.line, s.run_id"""
 _FLAGS = "SELECT run_id, name, value, kind FROM env_flags ORDER BY run_id, name"
 _FACTS = """SELECT DISTINCT run_id, field, value FROM facts
             WHERE scope NOT IN ('heading', 'step', 'record')

@@ -90,7 +90,7 @@ def groups(rows: Sequence[Row]) -> tuple[list[Group], list[Row]]:
         for row in rows:
             if row[unit] and (key := _key(row, kind)) is not None:
                 sets.setdefault(key, []).append(row)
-        for members in sets.values():
+        for members in (part for one in sets.values() for part in _by_day(one, unit)):
             if len({row[unit] for row in members}) > 1:
                 found.append(Group(kind, unit, _points(members, unit)))
                 used |= {id(row) for row in members}
@@ -138,7 +138,21 @@ def _key(row: Row, kind: str) -> Hashable | None:
             return None
         whole["batch a device"] = row["gbs"] / row["device_count"]
     document = row["uri"] if row["origin"] == "row" else None
-    return (document, *sorted((name, str(value)) for name, value in whole.items()))
+    stated = (*sorted(row["versions"].items()), *sorted(row["arguments"].items()))
+    return (document, row["epoch"], stated, *sorted((n, str(v)) for n, v in whole.items()))
+
+
+def _by_day(rows: Sequence[Row], unit: str) -> list[list[Row]]:
+    """The rows apart by date where one size was measured on several days: days are not pooled."""
+    days: dict[Hashable, set[Hashable]] = {}
+    for row in rows:
+        days.setdefault(row[unit], set()).add(row["date"] if row["origin"] == "row" else None)
+    if all(len(found) == 1 for found in days.values()):
+        return [list(rows)]
+    apart: dict[Hashable, list[Row]] = {}
+    for row in rows:
+        apart.setdefault(row["date"], []).append(row)
+    return list(apart.values())
 
 
 def _points(rows: Sequence[Row], unit: str) -> tuple[Point, ...]:

@@ -34,6 +34,7 @@ class Effect:
     p: float | None
     seen: float | None
     method: str
+    floor: float = 0.0  # the least p that so many jobs can reach
     q: float | None = None
     confounded: bool = False
 
@@ -48,8 +49,9 @@ class Effect:
             return "faster" if self.speedup > 1 else "slower"
         if self.p < LEVEL:
             return f"no detectable change among all pairs (alone p = {self.p:.2g})"
-        could = f" (could see >= {100 * self.seen:.2g}%)" if self.seen is not None else ""
-        return f"no detectable change{could}"
+        if self.seen is None:
+            return "no detectable change (too few jobs a side for one among all pairs)"
+        return f"no detectable change (could see >= {100 * self.seen:.2g}%)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,15 @@ def corrected(effects: Sequence[Effect]) -> list[Effect]:
     from scipy.stats import false_discovery_control
 
     qs = iter(false_discovery_control(tested, method="bh").tolist())
-    return [one if one.p is None else replace(one, q=next(qs)) for one in effects]
+    return [
+        one if one.p is None else replace(one, q=next(qs), seen=_alone(one, len(tested)))
+        for one in effects
+    ]
+
+
+def _alone(one: Effect, count: int) -> float | None:
+    """The smallest change seen, or None where too few jobs could show one pair among so many."""
+    return one.seen if one.floor * count <= LEVEL else None
 
 
 def over_configurations(shifts: Sequence[float]) -> float | None:
@@ -142,7 +152,8 @@ def _ranks(a: Sequence[float], b: Sequence[float], shift: float) -> Effect:
     squares = sum((x - mean(one)) ** 2 for one in (a, b) for x in one)
     freedom = len(a) + len(b) - 2
     seen = _seen(math.sqrt(squares / freedom), freedom, len(a), len(b))
-    return Effect(math.exp(shift), low, high, p, seen, "rank test, bootstrap")
+    least = 2 / math.comb(len(a) + len(b), len(a))
+    return Effect(math.exp(shift), low, high, p, seen, "rank test, bootstrap", least)
 
 
 def _by_spread(n: int, m: int, shift: float, known: Spread) -> Effect:

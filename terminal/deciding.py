@@ -156,7 +156,9 @@ def answered(warehouse: Warehouse, name: str, asked: Asked, by: str | None = Non
     plan = planned(warehouse, asked.tokens, asked.steps)
     need = {"mem": "memory", "tflops": "tflops"}.get(by or "", "tokens_per_s")
     rows = chosen.sorted_out(need)
-    return rank(chosen.names, rows, by or "tokens_per_s", plan.tokens, chosen.spreads, asked.most)
+    told = budget_text(chosen.names, plan)
+    column = by or "tokens_per_s"
+    return rank(chosen.names, rows, column, plan.tokens, chosen.spreads, asked.most, told)
 
 
 def opened(asked: Asked) -> Warehouse:
