@@ -128,6 +128,7 @@ def _list(value: object) -> Sequence[object]:
 def _id(plan: Plan, *parts: Mapping[str, object]) -> str:
     """The same for the same run, wherever it stands in which plan."""
     told = [f"{name}={value!r}" for part in parts for name, value in sorted(part.items())]
+    told += [f"path={plan.path!r}", f"arguments={plan.arguments!r}"] if plan.path else []
     return content_id("case", plan.trainer, plan.launcher, plan.command or "", *told)[:8]
 
 

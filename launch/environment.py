@@ -38,13 +38,16 @@ def chosen(case: Case, inherited: Mapping[str, str], here: bool = True) -> dict[
         asked = case.settings.get("threads") or (inherited.get(THREADS) if here else None)
         if asked or here:
             env[THREADS] = str(asked or max(1, cores() // max(case.ranks, 1)))
+    if inherited.get(PRELOAD):
+        env.setdefault(PRELOAD, "")  # what the plan does not name would be on no label
     return env
 
 
 def whole(case: Case, inherited: Mapping[str, str]) -> dict[str, str]:
     """All variables of a run; one that the plan sets to nothing is not there."""
-    env = {**inherited, "PYTHONUNBUFFERED": "1", **chosen(case, inherited)}
-    return {name: value for name, value in env.items() if value or name not in case.env}
+    own = chosen(case, inherited)
+    env = {**inherited, "PYTHONUNBUFFERED": "1", **own}
+    return {name: value for name, value in env.items() if value or name not in own}
 
 
 def cores() -> int:
@@ -85,6 +88,8 @@ def belied(case: Case, log: Path) -> str | None:
         if known and stem not in loaded:
             return f"{PRELOAD} asks for {Path(library).name}, but /proc/self/maps shows {loaded}"
     threads = case.settings.get("threads")
+    if threads is None and case.env.get(THREADS):
+        threads = int(case.env[THREADS].split(",")[0])
     if threads is not None and told.get("threads") != threads:
         return f"threads = {threads}, but the process has {told.get('threads')}"
     if isinstance(flags, dict):

@@ -38,10 +38,12 @@ def plan_of_missing(warehouse: Warehouse, file: str, number: int | None) -> str:
     plan["name"] = "missing-" + uri.rsplit("/", 1)[-1].rsplit(".", 1)[0]
     plan["settings"] = tomlkit.item({"iterations": 10})
     plan["limits"] = tomlkit.item({"idle_s": 1800.0})
+    asked = [warehouse.rows(_FLAGS, [row["run_id"]]) for row in rows]
+    if any(kind in ("scheduler", "clock") for flags in asked for _, _, kind in flags):
+        plan["launcher"] = "pjm"  # whose options clock and retention_state are
     presets = _presets([str(row["size"]).lower() for row in rows if row["size"]])
     matrix = tomlkit.aot()
-    for row in rows:
-        flags = warehouse.rows(_FLAGS, [row["run_id"]])
+    for row, flags in zip(rows, asked, strict=True):
         matrix.append(_matrix(row, flags, presets))
     plan["matrix"] = matrix
     return tomlkit.dumps(plan)

@@ -96,11 +96,12 @@ class Queue:
         for place, turn in enumerate(group):
             (folder / f"{place}.log").symlink_to(turn.folder.log)
         name = re.sub(r"\W+", "-", str(self.keeper.plan.name))
-        threads = states[0].env.get(THREADS)
+        asked = states[0].env.get(THREADS)
+        threads = int(asked.split(",")[0]) if asked else None
         return Job(
             f"{name}-{number}", folder / "job.sh", [turn.folder.path / COMMAND for turn in group],
             [turn.folder.log for turn in group], case.nodes, case.ranks,
-            int(threads) if threads else None, limits.time_s, limits.memory_gb, case.job,
+            threads, limits.time_s, limits.memory_gb, case.job,
         )  # fmt: skip
 
     def _wait(self) -> None:

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ValidationError
 
 from ..schema.errors import BenchError, did_you_mean
+from .environment import THREADS
 from .plan import Limits, Matrix, Plan, Settings
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 _AT_LINE = re.compile(r"at line (\d+)")
+_THREADS = re.compile(r"[1-9]\d{0,5}(,[1-9]\d{0,5})*")  # of nested regions: 4,2
 _TABLE = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]")
 _SECTIONS: Mapping[str, type[BaseModel]] = {
     "settings": Settings,
@@ -64,7 +66,33 @@ def check_plan(values: Mapping[str, object], where: str, text: str = "") -> Plan
             where=_place(where, text, ("path",) if plan.path else ("trainer",)),
             hint='trainer = "megatron" and path = "/work/Megatron-LM"',
         )
+    _check_labels(plan, where, text)
     return plan
+
+
+def _check_labels(plan: Plan, where: str, text: str) -> None:
+    """Raises BenchError for what would stand on a run's label and not be what ran."""
+    if plan.launcher in ("local", "torchrun") and (plan.job or any(m.job for m in plan.matrix)):
+        raise BenchError(
+            f"`job` has no meaning for launcher = {plan.launcher!r}",
+            why="options of a scheduler would be on the label, and not be set",
+            where=_place(where, text, ("job",) if plan.job else ("matrix",)),
+            hint='launcher = "slurm", "pbs" or "pjm"',
+        )
+    for matrix in plan.matrix or [Matrix()]:
+        asked = (plan.env | matrix.env).get(THREADS)
+        chosen = (plan.settings.threads, matrix.threads)
+        if asked is not None and any(threads is not None for threads in chosen):
+            raise BenchError(
+                f"both threads and {THREADS} are set", where=_place(where, text, ("env",)),
+                hint="one of them",
+            )  # fmt: skip
+        for value in asked if isinstance(asked, list) else [asked]:
+            if value and not _THREADS.fullmatch(value):
+                raise BenchError(
+                    f"{THREADS} is no number of threads: {value!r}",
+                    where=_place(where, text, ("env",)), hint=f'{THREADS} = "2"',
+                )  # fmt: skip
 
 
 def _refused(error: ErrorDetails, where: str, text: str) -> BenchError:

@@ -263,3 +263,37 @@ def test_torchrun_starts_what_python_is_told_to_run(tmp_path: Path) -> None:
     ]  # fmt: skip
     with pytest.raises(BenchError, match="does not go with"):
         program(plan.model_copy(update={"trainer": "command"}))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[settings]\nmodel = 'nano'\n[job]\nfreq = 2200\n", "`job` has no meaning"),
+        ("[[matrix]]\nmodel = 'nano'\njob = {freq = 2200}\n", "`job` has no meaning"),
+        ("[settings]\nthreads = 1\n[env]\nOMP_NUM_THREADS = '2'\n", "both threads and OMP"),
+        ("[env]\nOMP_NUM_THREADS = ['2', 'abc']\n", "no number of threads: 'abc'"),
+    ],
+)
+def test_no_label_says_what_would_not_run(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(BenchError, match=told):
+        read_plan(write(tmp_path, text))
+
+
+def test_a_library_of_the_shell_is_not_handed_on(tmp_path: Path) -> None:
+    """It would be on no label, and runs with and without it would be one configuration."""
+    shell = {"LD_PRELOAD": "libtcmalloc_minimal.so.4", "HOME": "/x"}
+    [case] = expanded(tmp_path, '[settings]\nmodel = "nano"\n').cases
+    assert "LD_PRELOAD" not in whole(case, shell) and chosen(case, shell)["LD_PRELOAD"] == ""
+    named = '[settings]\nmodel = "nano"\n[env]\nLD_PRELOAD = "libm.so.6"\n'
+    [case] = expanded(tmp_path, named).cases
+    assert whole(case, shell)["LD_PRELOAD"] == "libm.so.6"
+
+
+def test_another_checkout_is_another_run() -> None:
+    """So are other words for it."""
+    base = {"name": "x", "trainer": "command", "command": "true {dp}", "settings": {"dp": 1}}
+    ids = set()
+    for more in ({"path": "a"}, {"path": "b"}, {"path": "b", "arguments": ["--data-path", "y"]}):
+        plan = check_plan(base, "x").model_copy(update=more)
+        ids.add(expand(plan, trainer(check_plan(base, "x"))).cases[0].id)
+    assert len(ids) == 3
