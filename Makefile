@@ -53,8 +53,8 @@ test-services: $(VENV)/.developing
 	fi
 
 test-duckdb15: $(OLD)/.developing
-	@echo '*** the same tests on duckdb $(OLD_DUCKDB) ***'
-	$(OLD)/bin/python -m pytest -m "not services" --ignore-glob='*test_trainer*' $(PYTEST_ARGS)
+	@echo '*** the tests on duckdb $(OLD_DUCKDB), without the slow ones ***'
+	$(OLD)/bin/python -m pytest -m "not services and not slow" --ignore-glob='*test_trainer*' --ignore-glob='*test_launch*' $(PYTEST_ARGS)
 
 tcmalloc: $(VENV)/.developing ## with or without tcmalloc, beside the published table: five minutes on two cores
 	tests/services/packages.sh libtcmalloc-minimal4
