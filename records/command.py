@@ -24,5 +24,6 @@ def export_to(
     parts = [f"{done.written} written"]
     parts += [f"{done.unchanged} unchanged"] if done.unchanged else []
     parts += [f"{done.removed} of older states removed"] if done.removed else []
-    say(f"records: {', '.join(parts)}, in {done.folders} folders below {folder}")
+    folders = "1 folder" if done.folders == 1 else f"{done.folders} folders"
+    say(f"records: {', '.join(parts)}, in {folders} below {folder}")
     say(f"next: bench report {folder}")
