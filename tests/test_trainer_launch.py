@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import psutil
@@ -83,7 +84,8 @@ def test_torchrun_runs_and_its_workers_are_ended_too(folder: Path) -> None:
 def test_threads_that_did_not_take_make_a_run_fail(folder: Path) -> None:
     """What the trainer finds in its process counts, not what the plan says."""
     (folder / "t.toml").write_text(
-        'trainer = "command"\ncommand = "python -m bench.trainer.train --threads 1 --iters 3"\n'
+        f'trainer = "command"\ncommand = "{sys.executable} -m bench.trainer.train --threads 1'
+        ' --iters 3"\n'
         "settings = { threads = 2 }\n"
     )
     assert bench(folder, "launch", "t.toml").code == 1
