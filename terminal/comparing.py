@@ -152,8 +152,9 @@ def _declared(words: Sequence[str], rows: Sequence[Row]) -> frozenset[str]:
     if not rows or not all(_CONDITION.search(word) and not Path(word).exists() for word in words):
         return frozenset()
     named = {name for word in words for name in re.findall(r"[a-z_]+", word.casefold())}
-    known = named & {*CONFIGURATION, "device", "settings"}
-    return frozenset(part for name in known for part in factor(name, rows).parts)
+    known = named & {*CONFIGURATION, "device", "settings", "date"}
+    documents = {"document", "system"} if "uri" in named else set()
+    return frozenset(part for name in known for part in factor(name, rows).parts) | documents
 
 
 def _side(stack: ExitStack, word: str, asked: Asked) -> Rows:
