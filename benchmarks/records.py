@@ -68,6 +68,8 @@ def make(scratch: Path, source: Path, count: int) -> Path:
     for number in range(count):
         record = known[number % len(known)]
         record["run"] |= {"id": f"{number:012x}", "line": number + 1}
+        for fact in record.get("facts", {}).get("step", ()):
+            fact[2] = f"{number:012x}"  # the first step of another run
         data = content(record)
         (folder / file_name(data)).write_bytes(data)
     return scratch / "records"

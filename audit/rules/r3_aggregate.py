@@ -56,9 +56,10 @@ def check(book: Book) -> Iterator[Finding]:
             good = [row for row in filled if any(_Sum(one).is_right(row) for one in _DIVISORS)]
             cut += [(row, total.of(row)) for row in good if total.is_cut(row)]
             blank += [(row, total.of(row)) for row in _blank(table, doubted)]
+            right = set(map(id, good))
             if len(good) >= 2 and 2 * len(good) >= len(filled):
                 for row in filled:
-                    if row not in good and not row.unshifted:
+                    if id(row) not in right and not row.unshifted:
                         yield _wrong(row, total, (row.uri, row.line) in doubted)
         by = " or ".join(f"{divisor:g}" for divisor in sorted(divisors, reverse=True))
         if cut:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
-from ..alike import configuration, groups, same_digits
+from ..alike import configuration, groups
 from ..book import Book, Document, Row
 from ..finding import Finding
 from ..rule import Rule
@@ -24,17 +24,12 @@ def _says_much(row: Row) -> bool:
 
 
 def _copies(rows: Sequence[Row]) -> Iterator[Finding]:
-    left = list(rows)
-    while left:
-        first, *left = left
-        twins = [
-            row
-            for row in left
-            if same_digits(first, row) and (row.date, row.besides) == (first.date, first.besides)
-        ]
-        left = [row for row in left if row not in twins]
-        if twins and _digits(first) >= 6:
-            alike = (first, *twins)
+    found: dict[Hashable, list[Row]] = {}
+    for row in rows:
+        said = tuple(sorted((name, one.value) for name, one in row.printed.items()))
+        found.setdefault((row.date, row.besides, said), []).append(row)
+    for alike in found.values():
+        if len(alike) > 1 and _digits(alike[0]) >= 6:
             yield Finding(
                 ("R6",),
                 "error",
