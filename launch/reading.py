@@ -64,7 +64,7 @@ def check_plan(values: Mapping[str, object], where: str, text: str = "") -> Plan
         raise BenchError(
             "`path` and trainer = 'megatron' belong together",
             where=_place(where, text, ("path",) if plan.path else ("trainer",)),
-            hint='trainer = "megatron" and path = "/work/Megatron-LM"',
+            hint='trainer = "megatron" and path = "/opt/Megatron-LM"',
         )
     _check_labels(plan, where, text)
     return plan

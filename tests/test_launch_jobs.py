@@ -18,9 +18,9 @@ WORDS = ["python3", "-m", "bench.trainer.train", "--dp", "8"]
 def job(
     tasks: int = 1, nodes: int = 1, ranks: int = 4, threads: int | None = 12, **options: object
 ) -> Job:
-    runs = [Path(f"/work/r{number}") for number in range(tasks)]
+    runs = [Path(f"/runs/r{number}") for number in range(tasks)]
     return Job(
-        "sweep-1", Path("/work/jobs/1/job.sh"), [run / "command.sh" for run in runs],
+        "sweep-1", Path("/runs/jobs/1/job.sh"), [run / "command.sh" for run in runs],
         [run / "r.log" for run in runs], nodes, ranks, threads, 5400.0, 28.0, options,
     )  # fmt: skip
 
@@ -39,10 +39,10 @@ GOLD = [
         #SBATCH --exclusive
         #SBATCH --account=proj
         #SBATCH --partition=gpu
-        #SBATCH --output=/work/r0/r.log
+        #SBATCH --output=/runs/r0/r.log
         #SBATCH --open-mode=append
 
-        exec sh /work/r0/command.sh
+        exec sh /runs/r0/command.sh
         """,
     ),
     (
@@ -56,14 +56,14 @@ GOLD = [
         #SBATCH --cpus-per-task=48
         #SBATCH --time=1:30:00
         #SBATCH --mem=28672M
-        #SBATCH --output=/work/jobs/1/%a.log
+        #SBATCH --output=/runs/jobs/1/%a.log
         #SBATCH --open-mode=append
         #SBATCH --array=0-1
 
         export PET_RDZV_ENDPOINT="$(HOSTS | head -n 1):29500"
         case "$SLURM_ARRAY_TASK_ID" in
-          0) exec sh /work/r0/command.sh ;;
-          1) exec sh /work/r1/command.sh ;;
+          0) exec sh /runs/r0/command.sh ;;
+          1) exec sh /runs/r1/command.sh ;;
         esac
         """,
     ),
@@ -81,10 +81,10 @@ GOLD = [
         #PBS -l place=scatter:excl
         #PBS -J 0-1
 
-        exec >>"/work/jobs/1/$PBS_ARRAY_INDEX.log" 2>&1
+        exec >>"/runs/jobs/1/$PBS_ARRAY_INDEX.log" 2>&1
         case "$PBS_ARRAY_INDEX" in
-          0) exec sh /work/r0/command.sh ;;
-          1) exec sh /work/r1/command.sh ;;
+          0) exec sh /runs/r0/command.sh ;;
+          1) exec sh /runs/r1/command.sh ;;
         esac
         """,
     ),
@@ -104,8 +104,8 @@ GOLD = [
         #PJM -j
         #PJM -S
 
-        exec >>'/work/r0/r.log' 2>&1
-        exec sh /work/r0/command.sh
+        exec >>'/runs/r0/r.log' 2>&1
+        exec sh /runs/r0/command.sh
         """,
     ),
 ]

@@ -43,7 +43,7 @@ class Megatron:
                 "no checkout of Megatron is there",
                 why=f"pretrain_gpt.py and one of {', '.join(ARGUMENTS)} are looked for",
                 where=str(self.path),
-                hint='path = "/work/Megatron-LM" in the plan',
+                hint='path = "/opt/Megatron-LM" in the plan',
             )
         return found[0].read_text(encoding="utf-8", errors="replace")
 
