@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from typing import Any
 
 from ..audit.output import objects
@@ -145,7 +146,8 @@ def _object(node: Node) -> dict[str, Any]:
     if node.low is not None or node.high is not None:
         made |= {"low": plain(node.low), "high": plain(node.high)}
     if node.how:
-        made["how"] = {key: value for key, value in plain(node.how).items() if value}  # type: ignore[attr-defined]
+        told = ((name, plain(value)) for name, value in asdict(node.how).items())
+        made["how"] = {name: value for name, value in told if value}
     if node.place:
         place = node.place
         made["place"] = {"file": place.uri, "line": place.line, "column": place.column,
