@@ -16,10 +16,6 @@ from tests.program import quick
 from tests.test_records import all_json, files
 from tests.test_rowdiff import ROWS
 
-ROOT = Path(__file__).resolve().parent.parent
-RUNS = ("runs", "configurations", "measurements", "topology", "env_flags", "run_stats", "left_out")
-FACTS = "SELECT * FROM facts WHERE scope <> 'record'"
-
 
 def test_scrub_replaces_alike_everywhere(folder: Path) -> None:
     head = "using world size: 8, data-parallel-size: 8, tensor-model-parallel size: 1\n"
