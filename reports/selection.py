@@ -139,9 +139,7 @@ def _document(warehouse: Warehouse, asked: str, whole: bool = False) -> str:
     uris = [str(uri) for (uri,) in warehouse.rows("SELECT uri FROM sources ORDER BY uri")]
     found = _matching(uris, asked.removeprefix("./"), whole)
     if len(found) != 1 and os.path.exists(asked):  # a path from here: uris are from the warehouse's
-        root = os.path.abspath(warehouse.path.parent if warehouse.path else os.curdir)
-        path = Path(os.path.relpath(os.path.abspath(asked), root)).as_posix()
-        found = [path] if path in uris else found
+        found = _at_path(warehouse, uris, asked) or found
     if len(found) == 1:
         return found[0]
     shown = ", ".join((found or uris)[:20]) or "none"
@@ -150,6 +148,16 @@ def _document(warehouse: Warehouse, asked: str, whole: bool = False) -> str:
         why=f"{'they are' if found else 'known sources'}: {shown}",
         hint="name one by its path",
     )
+
+
+def _at_path(warehouse: Warehouse, uris: Sequence[str], asked: str) -> list[str]:
+    """The source that lies at a path, by its name or, under links, by what they lead to."""
+    root = os.path.abspath(warehouse.path.parent if warehouse.path else os.curdir)
+    path = Path(os.path.relpath(os.path.abspath(asked), root)).as_posix()
+    if path in uris:
+        return [path]
+    real = os.path.realpath(asked)
+    return [uri for uri in uris if os.path.realpath(os.path.join(root, uri)) == real]
 
 
 def _matching(uris: Sequence[str], asked: str, whole: bool) -> list[str]:
