@@ -15,6 +15,8 @@ from urllib.parse import quote
 
 import typer
 
+from ..decide.answers import answered
+from ..decide.asked import Asked
 from ..reports.listing import columns
 from ..reports.page import Page, Request, page
 from ..reports.pictures import draw
@@ -25,7 +27,7 @@ from ..reports.selection import Selection, select
 from ..reports.statements import report_names
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
-from ..terminal.deciding import Asked, answered, as_text
+from ..terminal.answers import as_text
 from ..terminal.messages import did_you_mean
 from ..terminal.options import parse_count, parse_table
 from ..terminal.settings import find_home, find_templates

@@ -23,7 +23,7 @@ MEASURED = (
     "memory_gb",
 )  # fmt: skip
 _MOST = 12  # places that a sentence lists
-_LONGEST = 80  # letters of settings in a sentence
+_LONGEST = 80  # letters of settings in a sentence or cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +103,7 @@ def with_words(names: Names, row: Row) -> dict[str, Any]:
         **row,
         "where": f"{names.short(row['uri'])}:{row['line']}" + (f" +{more}" if more else ""),
         "system": names.system(row["system"]),
+        "settings": settings_words(row),
         "nodes": f"{nodes} ({count})" if nodes and count else nodes or (count and f"({count})"),
         "split": topology_short(row) + (f"/CP{row['cp']}" if (row["cp"] or 1) > 1 else ""),
         "step_time_s": time_words(row) + ("^" if row["time_is_marked"] else ""),
@@ -129,10 +130,17 @@ def configuration_words(row: Row) -> str:
     parts += [
         f"{name.upper()} {text_of(row[name])}" for name in ("mbs", "gbs") if row[name] is not None
     ]
-    flags = f"{len(row['env'])} settings"
-    many = len(row["settings"] or "") > _LONGEST
-    parts += [flags if many else row["settings"]] if row["settings"] else []
+    parts += [settings_words(row)] if row["settings"] else []
     return ", ".join(parts) or "configuration not stated"
+
+
+def settings_words(row: Row) -> str:
+    """The flags of a run, the first of too many: NCCL_DEBUG=INFO and 8 more."""
+    told = str(row["settings"] or "")
+    if len(told) <= _LONGEST:
+        return told
+    first, *more = told.split(", ")
+    return f"{first[:_LONGEST]} and {len(more)} more"
 
 
 def devices_words(row: Row) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from .answer import (
     with_words,
 )  # fmt: skip
 from .jobs import Spread, alike_but_stated, by_configuration, spread_of
-from .rows import Row, Rows
+from .rows import NOT_STATED, Row, Rows
 from .work import Work, labelled_flops, normalised, shapes_differ, work
 
 SECONDS_A_DAY = 86_400
@@ -105,6 +105,7 @@ def best(
         *_pareto_words(names, found),
         *_date_words(found),
         *_stated_words(found),
+        *_system_words(found),
         *_budget_words(found, tokens, budget),
     )
     cells = tuple(_cells(names, row) for row in (found[:most] if most else found))
@@ -125,14 +126,20 @@ def _with_days(row: Row, tokens: int) -> dict[str, Any]:
 
 
 def _tie(found: list[dict[str, Any]], order: Order, spreads: Mapping[str, Spread]) -> None:
-    """Mark rows that printed digits, or repeats of one configuration, do not tell from a better."""
-    leader: dict[str, Any] | None = None
+    """Mark rows that printed digits, or repeats of one configuration, do not tell from a better.
+
+    Rows of other systems, or of models that are no rivals, tie with none.
+    """
+    leaders: dict[Hashable, dict[str, Any]] = {}
+    apart = _far_apart(found)
     for row in found:
         row["ties_with"] = None
+        of = (row["system"], row["size"] if apart else None)
+        leader = leaders.get(of)
         if leader and order.column != "memory_gb" and _alike(leader, row, order, spreads):
             row["ties_with"] = leader["rank"]
         else:
-            leader = row
+            leaders[of] = row
 
 
 def _alike(leader: Row, row: Row, order: Order, spreads: Mapping[str, Spread]) -> bool:
@@ -150,8 +157,8 @@ def _mark_pareto(found: list[dict[str, Any]]) -> None:
     sized = [row for row in found if row["device_count"] and row["days"]]
     fewest: dict[str, float] = {}
     for row in sorted(sized, key=lambda row: (row["device_count"], row["days"])):
-        if row["days"] < fewest.get(row["machine"], float("inf")):
-            fewest[row["machine"]], row["pareto"] = row["days"], True
+        if row["days"] < fewest.get(row["system"], float("inf")):
+            fewest[row["system"]], row["pareto"] = row["days"], True
 
 
 def _normalise(found: list[dict[str, Any]], common: Work) -> None:
@@ -182,7 +189,10 @@ def _shape_words(names: Names, found: Sequence[Row], common: Work | None) -> tup
     if len(found) < 2 or not shapes_differ(found) or (common and not common.differs):
         return ()
     if _far_apart(found):
-        return ("These are models of very different size, which are not rivals: --model LABEL.",)
+        return (
+            "These are models of very different size, which are not rivals: --model LABEL, or"
+            " --group size for the best of each.",
+        )
     if common is None:
         return ("The models differ in shape, and nothing here tells by how many FLOPs.",)
     best = min(found, key=lambda row: row["rank_normalised"])
@@ -239,10 +249,10 @@ def _tie_words(
 
 
 def _pareto_words(names: Names, found: Sequence[Row]) -> tuple[str, ...]:
-    several = len({row["machine"] for row in found}) > 1
+    several = len({row["system"] for row in found}) > 1
     told = []
-    for system in sorted({row["machine"] for row in found}):
-        front = [row for row in found if row["pareto"] and row["machine"] == system]
+    for system in sorted({row["system"] for row in found}):
+        front = [row for row in found if row["pareto"] and row["system"] == system]
         front.sort(key=lambda row: row["device_count"])
         if len(front) > 1:
             listed = ", ".join(
@@ -272,6 +282,17 @@ def _stated_words(found: Sequence[Row]) -> tuple[str, ...]:
     return (
         f"{count} rows of logs differ in versions or arguments alone and stand apart:"
         " bench compare A B names them.",
+    )
+
+
+def _system_words(found: Sequence[Row]) -> tuple[str, ...]:
+    """Logs of nowhere: whoever reads has to know whether they are of one machine."""
+    logs = {row["uri"] for row in found if row["system"] == NOT_STATED}
+    if len(logs) < 2:
+        return ()
+    return (
+        f"{len(logs)} logs state no device and are taken to be of one machine; facts.toml can"
+        " state it.",
     )
 
 

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
 from ..reports.format import number, significant
 from ..reports.short import Names
-from ..schema.errors import BenchError
 from .answer import MEASURED, RUN, Answer, left_out_words, place, time_words, with_words
 from .comparison_words import (
     also_sentence,
     bimodal_words,
     date_words,
+    failure_words,
     modes_words,
+    one_sided_words,
     overall,
     spread_words,
     stated_words,
 )
-from .jobs import Spread, jobs, per_job
+from .jobs import Spread, jobs, per_job, runs_of
 from .matching import Pair, also_words
 from .rows import Row
 from .statistics import (
-    LEVEL,
-    UNKNOWN,
     Effect,
     corrected,
     effect,
@@ -39,38 +38,20 @@ COLUMNS = (
     "tokens_per_s_base",
     *MEASURED, "speedup", "speedup_low", "speedup_high", "change_percent", "cv_base_percent",
     "cv_percent", "p_value", "q_value", "could_see_percent", "verdict", "method",
-    "memory_gb_base", "also_differs", "modes_base", "modes", "hosts_base", "hosts", "left_out",
+    "memory_gb_base", "failed_base", "failed", "newly_fails", "worse", "also_differs",
+    "modes_base", "modes", "hosts_base", "hosts", "left_out",
 )  # fmt: skip
 _SHOWN = (
     ("base", "Base"), ("level", "Against"), ("size", "Model"), ("system", "System"),
     ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"),
     ("recompute", "Recompute"), ("zero_stage", "ZeRO"), ("heads", "Heads"),
-    ("jobs_text", "Jobs"), ("step_time_s_base", "Sec/it, base"), ("step_time_s", "Sec/it"),
+    ("jobs_text", "Jobs"), ("failed_text", "Failed"), ("step_time_s_base", "Sec/it, base"),
+    ("step_time_s", "Sec/it"),
     ("speedup_text", "Speed-up"), ("range", "95%"), ("cv_text", "CV"), ("q_value", "q"),
     ("verdict", "Verdict"), ("also_differs", "Also differs"), ("where_base", "Base at"),
     ("where", "Where"),
 )  # fmt: skip
-METRICS = {"step_time": "step_time_s", "tokens_per_s": "tokens_per_s", "memory": "memory_gb"}
 _ORDER = ("size", "system", "nodes", "world_size", "pp", "tp", "dp", "mbs", "gbs", "heads")
-
-
-@dataclass(frozen=True, slots=True)
-class Threshold:
-    """How much worse a metric may get, as a share."""
-
-    metric: str
-    share: float
-
-
-def threshold(text: str) -> Threshold:
-    """`step_time:3%`; raises BenchError for anything else."""
-    found = re.fullmatch(r"\s*(\w+)\s*:\s*(\d{1,3}(?:\.\d{1,6})?)\s*%\s*", text)
-    if not found or found[1] not in METRICS:
-        raise BenchError(
-            f"{text!r} is no threshold", why=f"metrics: {', '.join(METRICS)}",
-            hint="--threshold step_time:3%",
-        )  # fmt: skip
-    return Threshold(found[1], float(found[2]) / 100)
 
 
 def compare(
@@ -81,18 +62,24 @@ def compare(
     spread: Callable[[Row], Spread | None],
     hidden: Collection[str] = (),
 ) -> Answer:
-    """The pairs as an answer: those that differ in nothing else first, by configuration.
+    """The pairs as an answer: those that differ in nothing else first, by configuration, then
+    those of which one side failed.
 
     `title` names the factor, whose own columns are `hidden` from people.
     """
-    ordered = sorted(pairs, key=_pair_order)
+    ordered = sorted((pair for pair in pairs if pair.measured), key=_pair_order)
+    broken = sorted((pair for pair in pairs if not pair.measured), key=_pair_order)
     effects = corrected([_effect(pair, spread) for pair in ordered])
     shown = tuple(one for one in _SHOWN if one[0] not in hidden)
     rows = [
         {"factor": title, **_row(names, pair, one)}
         for pair, one in zip(ordered, effects, strict=True)
     ]
+    rows += [{"factor": title, **_one_sided(names, pair)} for pair in broken]
+    told = {id(row) for pair in broken for row in pair.rows()}
+    left_out = [row for row in left_out if id(row) not in told]
     said = (
+        *failure_words(names, title, pairs),
         *overall(title, ordered, effects),
         *spread_words(names, ordered, effects, spread),
         *bimodal_words(names, title, ordered),
@@ -105,29 +92,6 @@ def compare(
     return Answer(said, COLUMNS, shown, tuple(rows), tuple(left_out), notes, cells)
 
 
-def regressions(answer: Answer, limit: Threshold | None) -> list[Row]:
-    """The rows that got worse: detectably, and by more than the limit if there is one.
-
-    Where nothing tells how much jobs vary, the limit alone decides.
-    """
-    return [row for row in answer.rows if _is_worse(row, limit)]
-
-
-def _is_worse(row: Row, limit: Threshold | None) -> bool:
-    if row["also_differs"]:
-        return False
-    if limit is None:
-        return bool(row["verdict"] == "slower")
-    if limit.metric == "memory":
-        before, after = row["memory_gb_base"], row["memory_gb"]
-        return bool(before and after and after / before - 1 > limit.share)
-    worse = 1 / row["speedup"] - 1 if limit.metric == "step_time" else 1 - row["speedup"]
-    # A gate asks of each pair alone: what would be lost among many is no reason to let it pass.
-    alone = row["p_value"] is not None and row["p_value"] < LEVEL and row["speedup"] < 1
-    told = alone or row["verdict"] in ("slower", UNKNOWN)
-    return bool(worse > limit.share and told)
-
-
 def _effect(pair: Pair, spread: Callable[[Row], Spread | None]) -> Effect:
     before, after = per_job(pair.before, "pace"), per_job(pair.after, "pace")
     if pair.also:
@@ -136,7 +100,7 @@ def _effect(pair: Pair, spread: Callable[[Row], Spread | None]) -> Effect:
 
 
 def _pair_order(pair: Pair) -> tuple[Any, ...]:
-    row = pair.after[0]
+    row = (*pair.after, *pair.failed_after)[0]
     keys = [
         (0, value, "") if isinstance(value := row[name], int) else (1, 0, str(value or ""))
         for name in _ORDER
@@ -151,15 +115,34 @@ def _row(names: Names, pair: Pair, one: Effect) -> dict[str, Any]:
         **after[0],
         **medians,
         "tokens_per_step": after[0]["tokens_per_step"],
+        "place": place(names, after[0]),
         "base": pair.base,
         "level": pair.level,
         "jobs": len(jobs(after)),
+        "runs": runs_of(after),
+        "runs_base": runs_of(before),
         **_base_of(names, before),
         **_certainty(pair, one),
         "also_differs": also_words(pair.also) or None,
+        "failed_base": len(jobs(pair.failed_before)),
+        "failed": len(jobs(pair.failed_after)),
+        "newly_fails": pair.newly_fails,
         "modes": modes_words(after),
         "hosts": _hosts(after),
         "left_out": None,
+    }
+
+
+def _one_sided(names: Names, pair: Pair) -> dict[str, Any]:
+    """A row of a pair of which one side failed: no effect, but what happened."""
+    before, after = pair.before or pair.failed_before, pair.after or pair.failed_after
+    nothing = Effect(math.nan, None, None, None, None, "not tested")
+    return {
+        **_row(names, replace(pair, before=before, after=after), nothing),
+        **dict.fromkeys(("speedup", "change_percent")),
+        "jobs": len(jobs(pair.after)),
+        "jobs_base": len(jobs(pair.before)),
+        "verdict": one_sided_words(pair),
     }
 
 
@@ -215,8 +198,11 @@ def _cells(names: Names, row: Row) -> dict[str, Any]:
         **with_words(names, {**row, "places": ()}),
         "where_base": row["place_base"].replace(" l.", ":"),
         "jobs_text": f"{row['jobs_base']} / {row['jobs']}",
+        "failed_text": f"{row['failed_base']} / {row['failed']}"
+        if row["failed_base"] or row["failed"]
+        else None,
         "step_time_s_base": row["time_base"],
-        "speedup_text": f"{row['speedup']:.2f}x",
+        "speedup_text": f"{row['speedup']:.2f}x" if row["speedup"] else None,
         "range": f"{low:.2f}-{high:.2f}x" if low is not None else None,
         "cv_text": " / ".join("-" if cv is None else f"{number(cv, 1)}%" for cv in cvs)
         if any(cv is not None for cv in cvs)

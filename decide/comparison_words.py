@@ -50,9 +50,47 @@ def overall(title: str, pairs: Sequence[Pair], effects: Sequence[Effect]) -> tup
         told.append(
             f"{head}{span} (geometric mean {mean:.2f}x), faster in {faster} of {len(ups)}.{chance}"
         )
+    if not told and pairs == []:
+        return ()
     return tuple(told) or (
         f"No two runs differ in {title} alone." if title else "The two sides differ in more.",
     )
+
+
+def one_sided_words(pair: Pair) -> str:
+    """What became of a pair of which one side failed: fails: oom."""
+    if pair.after:
+        return f"runs now: {_reasons(pair.failed_before)} before"
+    return f"fails: {_reasons(pair.failed_after)}"
+
+
+def failure_words(names: Names, title: str, pairs: Sequence[Pair]) -> tuple[str, ...]:
+    """Configurations that fail where the base ran, and that run where it failed."""
+    told = []
+    for worse, rows in (
+        (True, [pair for pair in pairs if pair.newly_fails and not pair.also]),
+        (False, [pair for pair in pairs if pair.newly_runs and not pair.also]),
+    ):
+        for level, base in dict.fromkeys((pair.level, pair.base) for pair in rows):
+            here = [pair for pair in rows if (pair.level, pair.base) == (level, base)]
+            broken = [row for pair in here for row in _broken(pair)]
+            count = sum(len(jobs(_broken(pair))) for pair in here)
+            two = (level, base) if worse else (base, level)
+            which, other = (f"{title} {name}".lstrip() for name in two)
+            what = f"{count} {'job fails' if count == 1 else 'jobs fail'} ({_reasons(broken)})"
+            told.append(
+                f"{'New failures' if worse else 'No more failures'}: {which}: {what} where"
+                f" {other} runs: {places(names, broken)}."
+            )
+    return tuple(told)
+
+
+def _broken(pair: Pair) -> tuple[Row, ...]:
+    return pair.failed_after or pair.failed_before
+
+
+def _reasons(rows: Sequence[Row]) -> str:
+    return ", ".join(dict.fromkeys(str(row["status"]) for row in rows))
 
 
 def spread_words(

@@ -99,7 +99,7 @@ def _with_days(row: Row, plan: Plan, goodput: Goodput, known: Spread | None) -> 
     if plan.ramp:
         steps, extra = spent(row, plan.ramp)
         tokens = max(tokens - plan.ramp.samples * row["seq_len"], 0)
-    low, high, source = _rates(row, known)
+    low, high, source = rates(row, known)
     rate = float(row["tokens_per_s"])
 
     def lasting(speed: float) -> float:  # a slower step is slower in the ramp-up too
@@ -120,7 +120,7 @@ def _with_days(row: Row, plan: Plan, goodput: Goodput, known: Spread | None) -> 
     }
 
 
-def _rates(row: Row, known: Spread | None) -> tuple[float | None, float | None, str]:
+def rates(row: Row, known: Spread | None) -> tuple[float | None, float | None, str]:
     """The range of tokens/s, and what it comes from: jobs, else repeats elsewhere, else digits."""
     low, high = row["tokens_per_s_low"], row["tokens_per_s_high"]
     if row["basis"] == "fit":

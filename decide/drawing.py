@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..reports.format import number
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAMES = ("effects", "efficiency", "pareto", "days")
-_MOST_SERIES, _MOST_EFFECTS = 7, 11
+_MOST_SERIES, _MOST_EFFECTS, _MOST_NAMED = 7, 11, 4
 _TOLD: dict[str, Callable[[Any], str]] = {
-    "size": str, "machine": str,
+    "size": str, "system": str,
     "nodes": lambda v: f"{number(v)} {'node' if v == 1 else 'nodes'}",
     "dp": lambda v: f"DP{v}", "tp": lambda v: f"TP{v}", "pp": lambda v: f"PP{v}",
     "mbs": lambda v: f"MBS {v}", "gbs": lambda v: f"GBS {v}", "heads": lambda v: f"{v} heads",
@@ -26,30 +27,55 @@ _TOLD: dict[str, Callable[[Any], str]] = {
     "recompute": lambda v: "no recompute" if v == "none" else f"{v} recompute",
     "settings": str, "date": str, "scaling": lambda v: f"{v} scaling", "level": str,
 }  # fmt: skip
-_SETTING = ("size", "machine", "tp", "pp", "recompute", "settings")
+_SETTING = ("size", "system", "tp", "pp", "recompute", "settings")
 
 
-def effects(names: Names, answer: Answer, title: str) -> Figure:
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A chart under way: what draws it, of which rows, and what it leaves out, in words."""
+
+    draw: Callable[[str], Figure]
+    rows: tuple[Row, ...]
+    left: tuple[str, ...] = ()
+
+    @property
+    def note(self) -> str:
+        """What is not drawn, for a line below the chart."""
+        return f"Not drawn: {'; '.join(self.left)}." if self.left else ""
+
+
+def effects(names: Names, answer: Answer) -> Picture:
     """Speed-ups of pairs that differ in nothing else, one row a configuration."""
     from ..reports.chart import Bar, paired_effects
 
-    rows = [row for row in answer.rows if not row["also_differs"]][:_MOST_EFFECTS]
+    told = [row for row in answer.rows if not row["also_differs"]]
+    found = [row for row in told if row["speedup"] is not None]
+    rows = found[:_MOST_EFFECTS]
     _require(rows, "no pair differs in one thing alone")
     columns = ("nodes", "dp", "tp", "pp", "mbs", "gbs", "date", *_SETTING)
     shown = any(all(str(row[name]) == row["level"] for row in rows) for name in columns)
-    labels = _labels(names, rows, columns if shown else ("level", *columns))
+    labels = _labels(names, found, columns if shown else ("level", *columns))
     bars = [
         Bar(label, row["speedup"], row["speedup_low"], row["speedup_high"], _short(row["verdict"]))
-        for label, row in zip(labels, rows, strict=True)
+        for label, row in zip(labels, rows, strict=False)
     ]
     sure = [row["verdict"] in ("faster", "slower") for row in rows]
     levels = sorted({row["level"] for row in rows})
     what = f"Speed-up of {levels[0]}" if len(levels) == 1 else "Speed-up"
     base = f"{rows[0]['factor']} {rows[0]['base']}".strip() if shown else rows[0]["base"]
-    return paired_effects(bars, sure, title=title, x_label=f"{what} against {base}")
+    left = [
+        *_cut("pairs", labels, _MOST_EFFECTS),
+        *_counted(len(answer.rows) - len(told), "pair that differs in more"),
+        *_counted(len(told) - len(found), "pair of which one side failed"),
+    ]
+
+    def draw(title: str) -> Figure:
+        return paired_effects(bars, sure, title=title, x_label=f"{what} against {base}")
+
+    return Picture(draw, tuple(rows), tuple(left))
 
 
-def efficiency(names: Names, answer: Answer, title: str) -> Figure:
+def efficiency(names: Names, answer: Answer) -> Picture:
     """Efficiency over nodes or devices, one line a scaling group."""
     from ..reports.chart import Point, Series, scaling_efficiency
 
@@ -57,7 +83,7 @@ def efficiency(names: Names, answer: Answer, title: str) -> Figure:
     groups: dict[int, list[Row]] = {}
     for row in answer.rows:
         groups.setdefault(row["group"], []).append(row)
-    found = sorted(groups.values(), key=len, reverse=True)[:_MOST_SERIES]
+    found = sorted(groups.values(), key=len, reverse=True)
     count = "nodes" if all(row["nodes"] for row in answer.rows) else "device_count"
     labels = _labels(names, [rows[0] for rows in found], ("scaling", "mbs", "gbs", *_SETTING))
 
@@ -66,22 +92,32 @@ def efficiency(names: Names, answer: Answer, title: str) -> Figure:
         shown = [None if end is None or row["efficiency"] == 1 else 100 * end for end in ends]
         return Point(row[count], 100 * row["efficiency"], *shown)
 
+    drawn = found[:_MOST_SERIES]
     series = [
-        Series(label, tuple(map(point, rows))) for label, rows in zip(labels, found, strict=True)
+        Series(label, tuple(map(point, rows))) for label, rows in zip(labels, drawn, strict=False)
     ]
-    return scaling_efficiency(series, title=title, x_label=count.split("_")[0].capitalize())
+
+    def draw(title: str) -> Figure:
+        x_label = count.split("_")[0].capitalize()
+        return scaling_efficiency(series, title=title, x_label=x_label)
+
+    left = _cut("groups, of fewest sizes", labels, _MOST_SERIES)
+    return Picture(draw, tuple(row for rows in drawn for row in rows), tuple(left))
 
 
-def pareto(names: Names, answer: Answer, title: str) -> Figure:
+def pareto(names: Names, answer: Answer) -> Picture:
     """Devices against days: the configurations that none beats in both, and the others."""
     from ..reports.chart import Point, Series, days_over_devices
 
-    rows = _sized(answer)
+    rows, left = _sized(answer)
+    systems = list(dict.fromkeys(row["system"] for row in rows))
+    left += _cut("systems", list(map(names.system, systems)), _MOST_SERIES - 1)
+    systems = systems[: _MOST_SERIES - 1]
+    rows = [row for row in rows if row["system"] in systems]
     others = tuple(Point(row["device_count"], row["days"]) for row in rows if not row["pareto"])
     series = [Series("others", others, joined=False, lowest=True)] if others else []
-    systems = list(dict.fromkeys(row["machine"] for row in rows))
-    for system in systems[: _MOST_SERIES - 1]:
-        front = [row for row in rows if row["pareto"] and row["machine"] == system]
+    for system in systems:
+        front = [row for row in rows if row["pareto"] and row["system"] == system]
         labels = _labels(names, front, ("tp", "pp", "mbs", *_SETTING), named=False)
         points = tuple(
             Point(row["device_count"], row["days"], label=label or None)
@@ -89,19 +125,25 @@ def pareto(names: Names, answer: Answer, title: str) -> Figure:
         )
         name = names.system(system) if len(systems) > 1 else "none better in both"
         series.append(Series(name, points, lowest=True))
-    return days_over_devices(series, title=title)
+
+    def draw(title: str) -> Figure:
+        return days_over_devices(series, title=title)
+
+    return Picture(draw, tuple(rows), tuple(left))
 
 
-def days(names: Names, answer: Answer, title: str) -> Figure:
+def days(names: Names, answer: Answer) -> Picture:
     """Days over devices with their ranges, a line for each setting of several sizes."""
     from ..reports.chart import Point, Series, days_over_devices
 
+    rows, left = _sized(answer)
     groups: dict[tuple[Any, ...], list[Row]] = {}
-    for row in _sized(answer):
+    for row in rows:
         groups.setdefault(tuple(row[name] for name in _SETTING), []).append(row)
     found = sorted(groups.values(), key=lambda rows: min(row["days"] for row in rows))
-    found = found[:_MOST_SERIES]
     labels = _labels(names, [rows[0] for rows in found], _SETTING)
+    left += _cut("settings, of most days", labels, _MOST_SERIES)
+    drawn = found[:_MOST_SERIES]
     series = [
         Series(
             label,
@@ -111,15 +153,19 @@ def days(names: Names, answer: Answer, title: str) -> Figure:
             ),
             lowest=True,
         )
-        for label, rows in zip(labels, found, strict=True)
+        for label, rows in zip(labels, drawn, strict=False)
     ]
-    return days_over_devices(series, title=title)
+
+    def draw(title: str) -> Figure:
+        return days_over_devices(series, title=title)
+
+    return Picture(draw, tuple(row for rows in drawn for row in rows), tuple(left))
 
 
-def footer(names: Names, sources: Mapping[str, str], answer: Answer, version: str) -> str:
+def footer(sources: Mapping[str, str], picture: Picture, answer: Answer, version: str) -> str:
     """Where a chart's numbers come from: sources with their digests, what is left out, version."""
     used: dict[str, list[int]] = {}
-    for row in answer.rows:
+    for row in picture.rows:
         for where in (row["where"], row.get("where_base")):
             if where:
                 uri, _, line = where.rpartition(":")
@@ -130,13 +176,30 @@ def footer(names: Names, sources: Mapping[str, str], answer: Answer, version: st
         told.append(f"{uri.rsplit('/', 1)[-1]} l.{min(lines)}-{max(lines)} (sha256 {digest})")
     more = f" and {len(told) - 3} more" if len(told) > 3 else ""
     left = f" {len(answer.left_out)} runs left out." if answer.left_out else ""
-    return f"{'; '.join(told[:3])}{more}.{left} bench {version}"
+    cut = f"{picture.note} " if picture.left else ""
+    return f"{cut}{'; '.join(told[:3])}{more}.{left} bench {version}"
 
 
-def _sized(answer: Answer) -> list[Row]:
+def _sized(answer: Answer) -> tuple[list[Row], list[str]]:
+    """The rows that have a place in devices and days, and in words how many have none."""
     rows = [row for row in answer.rows if row["device_count"] and row["days"]]
     _require(rows, "no run states its devices and a time")
-    return rows
+    return rows, _counted(len(answer.rows) - len(rows), "run without devices")
+
+
+def _cut(what: str, labels: Sequence[str], most: int) -> list[str]:
+    """What a chart has no room for, by name."""
+    more = [label for label in labels[most:] if label]
+    if len(labels) <= most:
+        return []
+    named = f" ({', '.join(f'{label!r}' for label in more[:_MOST_NAMED])}" if more else ""
+    rest = f" and {len(more) - _MOST_NAMED} more)" if len(more) > _MOST_NAMED else ")"
+    return [f"{len(labels) - most} of {len(labels)} {what}{named}{rest if named else ''}"]
+
+
+def _counted(count: int, what: str) -> list[str]:
+    noun, *rest = what.split(" ", 1)
+    return [" ".join([f"{count} {noun}{'' if count == 1 else 's'}", *rest])] if count else []
 
 
 def _require(rows: Sequence[Row], why: str) -> None:
@@ -156,9 +219,9 @@ def _labels(
         differ.remove("dp")  # follows
     found = []
     for row in rows:
-        system = names.system(row["machine"])
+        system = names.system(row["system"])
         said = [
-            system if name == "machine" else _TOLD[name](row[name])
+            system if name == "system" else _TOLD[name](row[name])
             for name in differ
             if row[name] is not None
         ]
@@ -173,6 +236,6 @@ def _short(verdict: str) -> str:
     return short.replace("could see >= ", "sees ")
 
 
-DRAW: dict[str, Callable[[Names, Answer, str], Figure]] = {
+PICTURES: dict[str, Callable[[Names, Answer], Picture]] = {
     "effects": effects, "efficiency": efficiency, "pareto": pareto, "days": days,
 }  # fmt: skip

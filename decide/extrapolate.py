@@ -27,7 +27,7 @@ def at_nodes(rows: Sequence[Row], nodes: int) -> Rows:
 
 def _made(group: Group, nodes: int) -> dict[str, Any]:
     nearest = min(group.points, key=lambda point: abs(point.x - nodes))
-    row = nearest.rows[0]
+    row = nearest.row
     law, first_fitted = group.law()
     base = group.points[first_fitted]
     grown = nodes / nearest.x

@@ -74,12 +74,17 @@ def jobs(rows: Iterable[Row]) -> list[list[Row]]:
     return list(found.values())
 
 
+def runs_of(rows: Iterable[Row]) -> list[list[str]]:
+    """The ids of runs, job by job."""
+    return [[row["run"] for row in job] for job in jobs(rows)]
+
+
 def by_configuration(rows: Iterable[Row]) -> list[Row]:
     """One row a configuration: medians over its jobs, `jobs`, `places` and the range."""
     groups: dict[Hashable, list[Row]] = {}
     for row in rows:
         groups.setdefault(identity(row), []).append(row)
-    return [_combined(jobs(group)) for group in groups.values()]
+    return [combined(group) for group in groups.values()]
 
 
 def per_job(rows: Iterable[Row], name: str) -> list[float]:
@@ -111,7 +116,7 @@ def spread_of(row: Row, known: Mapping[str, Spread]) -> Spread | None:
 
 def scope_name(row: Row, scope: str) -> str:
     """What a spread is known for, as a text."""
-    return str(row["uri"]) if scope == "uri" else f"{row['size'] or 'model'} on {row['machine']}"
+    return str(row["uri"]) if scope == "uri" else f"{row['size'] or 'model'} on {row['system']}"
 
 
 def pooled(sets: Sequence[Sequence[Row]], scope: str) -> Spread | None:
@@ -135,15 +140,32 @@ def pooled(sets: Sequence[Sequence[Row]], scope: str) -> Spread | None:
     return Spread(math.sqrt(squares / freedom), freedom, tuple(places), scope) if freedom else None
 
 
-def _combined(group: Sequence[Sequence[Row]]) -> Row:
+def combined(runs: Iterable[Row]) -> Row:
+    """One row of runs: medians over their jobs, how many these are, their places and range."""
+    group = jobs(runs)
     rows = [row for job in group for row in job]
     made: dict[str, Any] = {**rows[0], "jobs": len(group)}
     made["places"] = [row["where"] for row in rows]
+    made["runs"] = runs_of(rows)
     if len(rows) > 1:
-        for name in _MEASURED:
-            values = per_job(rows, name)
-            made[name] = median(values) if values else None
+        values = {name: per_job(rows, name) for name in _MEASURED}
+        made |= {name: median(found) if found else None for name, found in values.items()}
+        if len(values["step_time_s"]) == len(group) and (tokens := _tokens(rows)):
+            _at_step_time(made, tokens)
         for name, (low, high) in _RANGES.items():
-            ends = per_job(rows, name) if len(group) > 1 else []
+            ends = values[name] if len(group) > 1 else []
             made[low], made[high] = (min(ends), max(ends)) if ends else (made[low], made[high])
     return made
+
+
+def _tokens(rows: Iterable[Row]) -> int | None:
+    """The tokens of a step, where all runs have the same."""
+    found = {row["tokens_per_step"] for row in rows}
+    return found.pop() if len(found) == 1 else None
+
+
+def _at_step_time(made: dict[str, Any], tokens: int) -> None:
+    """The rates at the median step time: the median of an even number of rates is another."""
+    before, made["tokens_per_s"] = made["tokens_per_s"], tokens / made["step_time_s"]
+    if before and made["tokens_per_s_per_device"]:
+        made["tokens_per_s_per_device"] *= made["tokens_per_s"] / before

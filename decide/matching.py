@@ -3,127 +3,106 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from ..schema.errors import BenchError
-from .rows import CONFIGURATION, Row, configuration
+from .factors import NOT_STATED, TOGETHER, Factor, base_level, level, order, value_text, whole
+from .rows import Row
 
-_MOVE_DP = ("tp", "pp", "cp", "nodes", "devices", "world_size")  # what data parallelism follows
 _TRIED = 100  # runs a side that are looked at for the nearest
-NOT_STATED = "not stated"
 MOST_MORE = 1  # columns that a pair may differ in beside the factor, to be shown at all
-# Columns that say the same thing as another: with a factor of one, both may differ.
-_TOGETHER = (
-    {"nodes", "devices", "world_size", "procs_per_node"}, {"system", "device"}, {"size", "model"},
-    {"gbs", "grad_accum"},
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """What is compared: its name, the parts of a configuration that it stands for."""
-
-    name: str
-    parts: frozenset[str]
+FAILED = frozenset({"oom", "hang", "fail", "nan", "timeout"})
+# A run that failed may not state the rest; these it has to.
+_SIZES = ("nodes", "devices", "world_size", "dp", "tp", "pp", "mbs", "gbs", "layers", "hidden")
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Jobs at a base level and at another, and what else differs between them."""
+    """Jobs at a base level and at another, and what else differs between them.
+
+    One side may hold none that ran: then its jobs failed.
+    """
 
     base: str
     level: str
     before: tuple[Row, ...]
     after: tuple[Row, ...]
     also: Mapping[str, tuple[Any, Any]]
+    failed_before: tuple[Row, ...] = ()
+    failed_after: tuple[Row, ...] = ()
+
+    @property
+    def measured(self) -> bool:
+        """Whether jobs of both sides ran."""
+        return bool(self.before and self.after)
+
+    @property
+    def newly_fails(self) -> bool:
+        """Whether jobs fail where none of the base did."""
+        return bool(self.failed_after and self.before and not self.failed_before)
+
+    @property
+    def newly_runs(self) -> bool:
+        """Whether all jobs run where none of the base did."""
+        return bool(self.after and not self.failed_after and self.failed_before and not self.before)
+
+    def rows(self) -> tuple[Row, ...]:
+        """All runs of the pair."""
+        return (*self.before, *self.after, *self.failed_before, *self.failed_after)
 
 
-def factor(name: str, rows: Sequence[Row]) -> Factor:
-    """A column, a flag, all flags with a prefix, or a version; raises BenchError."""
-    flags = sorted({flag for row in rows for flag in row["env"]})
-    known = {one.casefold(): one for one in flags}
-    word = name.casefold()
-    if word == "settings":
-        return Factor(name, frozenset(f"env {flag}" for flag in flags))
-    if rows and word in rows[0] and word not in ("env", "versions"):
-        together = next((one for one in _TOGETHER if word in one), {word})
-        follows = {"dp"} if word in _MOVE_DP else set()
-        return Factor(word, frozenset(together | follows))
-    if word in known:
-        return Factor(known[word], frozenset({f"env {known[word]}"}))
-    prefixed = [flag for flag in flags if flag.casefold().startswith(f"{word}_")]
-    versions = sorted({one for row in rows for one in row["versions"]})
-    stated = [one for one in versions if one in (word, f"{word}_version")]
-    if prefixed or stated:
-        parts = {f"env {flag}" for flag in prefixed} | {f"version {one}" for one in stated}
-        return Factor(name, frozenset(parts))
-    raise BenchError(
-        f"nothing to compare by {name!r}", why="it is no column, environment flag or version here",
-        hint=f"flags here: {', '.join(flags) or 'none'}; columns: {', '.join(CONFIGURATION)}",
-    )  # fmt: skip
+@dataclass(slots=True)
+class _Jobs:
+    """The runs of one configuration at one level: those that ran, those that failed."""
+
+    ran: list[Row] = field(default_factory=list)
+    failed: list[Row] = field(default_factory=list)
 
 
-def level(row: Row, by: Factor) -> str:
-    """The value of the factor of a run, as text; several flags as NAME=VALUE."""
-    whole = _whole(row)
-    if by.name in row:
-        return _text(row[by.name])
-    parts = sorted(by.parts)
-    if len(parts) == 1:
-        return _text(whole.get(parts[0]))
-    said = [f"{part.split(' ', 1)[1]}={whole[part]}" for part in parts if whole.get(part)]
-    return ", ".join(said) or NOT_STATED
+_Levels = dict[str, _Jobs]
+_SIDES = ("a", "b")
+
+
+def failures(rows: Sequence[Row]) -> list[Row]:
+    """The measured runs among those left out that broke off: out of memory, hung, ..."""
+    return [
+        row
+        for row in rows
+        if row["status"] in FAILED and row["kind"] == "measured" and row["origin"] != "quote"
+    ]
 
 
 def matched(
-    rows: Sequence[Row], by: Factor, base: str | None = None
+    rows: Sequence[Row], by: Factor, base: str | None = None, failed: Sequence[Row] = ()
 ) -> tuple[list[Pair], list[Row]]:
     """Every level against the base within one configuration, and the runs without a partner.
 
+    A configuration without the base level has its least stated one for that, unless `base` is
+    asked for.
     Runs of tables are matched within a document and day. A run that no other matches exactly is
     set against the nearest one, and what else differs is named.
     """
-    levels = sorted({level(row, by) for row in rows}, key=_order)
-    chosen = base_level(rows, by, levels, base)
-    groups: dict[Hashable, dict[str, list[Row]]] = {}
+    levels = sorted({level(row, by) for row in (*rows, *failed)}, key=order)
+    chosen = base_level(by, levels, base)
+    groups: dict[Hashable, _Levels] = {}
     for row in rows:
-        groups.setdefault(_key(row, by), {}).setdefault(level(row, by), []).append(row)
+        found = groups.setdefault(_key(row, by), {})
+        found.setdefault(level(row, by), _Jobs()).ran.append(row)
+    for row in failed:
+        _add_failed(groups, row, level(row, by), by)
     pairs: list[Pair] = []
     alone: list[tuple[str, list[Row]]] = []
     for found in groups.values():
-        if chosen in found:
-            before = found[chosen]
-            others = [one for one in levels if one in found and one != chosen]
-            pairs += [_pair(chosen, one, before, found[one], by) for one in others]
-        else:
-            alone += found.items()
-    bases = [found[chosen] for found in groups.values() if chosen in found]
-    near = _nearest(alone, bases, chosen, by)
-    used = {id(row) for pair in (*pairs, *near) for row in (*pair.before, *pair.after)}
-    return [*pairs, *near], [row for row in rows if id(row) not in used]
-
-
-def base_level(rows: Sequence[Row], by: Factor, levels: Sequence[str], base: str | None) -> str:
-    """The level that the others are set against: as asked, else without the flag, else the least.
-
-    Raises BenchError for a level that is not there, or when there is only one.
-    """
-    if len(levels) < 2:
-        only = levels[0] if levels else NOT_STATED
-        raise BenchError(
-            f"all runs have one {by.name}: {only}", why="nothing differs in it",
-            hint="compare by another column, or take more runs",
-        )  # fmt: skip
-    if base is not None:
-        fitting = [one for one in levels if one.casefold() == base.casefold()]
-        if not fitting:
-            raise BenchError(f"no run has {by.name} {base!r}", hint=f"levels: {', '.join(levels)}")
-        return fitting[0]
-    for without in ("none", "0", "off", "False", NOT_STATED):
-        if without in levels and any(part.startswith("env ") for part in by.parts):
-            return without
-    return levels[0]
+        here = chosen if chosen in found or base is not None else _least(found)
+        if here in found and len(found) > 1:
+            others = [one for one in levels if one in found and one != here]
+            pairs += [_both(here, one, found[here], found[one], by) for one in others]
+        elif chosen not in found:
+            alone += [(name, jobs.ran) for name, jobs in found.items() if jobs.ran]
+    bases = [found[chosen].ran for found in groups.values() if chosen in found]
+    near = _nearest(alone, [one for one in bases if one], chosen, by)
+    used = {id(row) for pair in (*_told(pairs), *near) for row in pair.rows()}
+    return [*_told(pairs), *near], [row for row in rows if id(row) not in used]
 
 
 def sides(
@@ -131,58 +110,126 @@ def sides(
     after: Sequence[Row],
     names: tuple[str, str],
     declared: frozenset[str] = frozenset(),
+    failed: tuple[Sequence[Row], Sequence[Row]] = ((), ()),
 ) -> tuple[list[Pair], frozenset[str]]:
     """Two groups of runs matched by configuration, the nearest where no one matches exactly; and
     the parts of a configuration that make the difference: those `declared`, else the one part in
     which all pairs differ."""
-    pairs = _sides(before, after, names, declared)
-    only = {tuple(pair.also) for pair in pairs}
+    pairs = _sides(before, after, names, declared, failed)
+    only = {tuple(pair.also) for pair in pairs if pair.measured}
     if len(only) == 1 and len(one := only.pop()) == 1:
         declared = declared | frozenset(one)
-        pairs = _sides(before, after, names, declared)
+        pairs = _sides(before, after, names, declared, failed)
     return pairs, declared
 
 
 def _sides(
-    before: Sequence[Row], after: Sequence[Row], names: tuple[str, str], declared: frozenset[str]
+    before: Sequence[Row],
+    after: Sequence[Row],
+    names: tuple[str, str],
+    declared: frozenset[str],
+    failed: tuple[Sequence[Row], Sequence[Row]],
 ) -> list[Pair]:
-    rows = (*before, *after)
+    nothing = Factor("", _ignored(before, after, failed) | declared)
+    groups: dict[Hashable, _Levels] = {}
+    for side, rows in zip(_SIDES, (before, after), strict=True):
+        for row in rows:
+            found = groups.setdefault(_key(row, nothing), {})
+            found.setdefault(side, _Jobs()).ran.append(row)
+    for side, rows in zip(_SIDES, failed, strict=True):
+        for row in rows:
+            _add_failed(groups, row, side, nothing)
+    base, other = names
+    full = [found for found in groups.values() if len(found) == 2]
+    left, right = (
+        [found[side].ran for found in groups.values() if [*found] == [side] and found[side].ran]
+        for side in _SIDES
+    )
+    if not full and len(left) == len(right) == 1:
+        return [_pair(base, other, left[0], right[0], nothing)]
+    pairs = [_both(base, other, found["a"], found["b"], nothing) for found in full]
+    return [*_told(pairs), *_nearest([(other, rows) for rows in right], left, base, nothing)]
+
+
+def _ignored(
+    before: Sequence[Row], after: Sequence[Row], failed: tuple[Sequence[Row], Sequence[Row]]
+) -> frozenset[str]:
+    """What two sides need not share: versions; of two documents, what they are named by."""
+    rows = (*before, *after, *failed[0], *failed[1])
     ignored = {f"version {name}" for row in rows for name in row["versions"]}
-    if not {row["uri"] for row in before} & {row["uri"] for row in after}:
-        ignored |= {
-            "document",
-            "date",
-            "epoch",
-        }  # of two documents these are what they are named by
+    uris = [
+        {row["uri"] for row in (*ran, *broken)}
+        for ran, broken in zip((before, after), failed, strict=True)
+    ]
+    if not uris[0] & uris[1]:
+        ignored |= {"document", "date", "epoch"}
         if any(row["device"] is None for row in rows):
             ignored.add("system")  # a table without a device is a machine of its own
-    nothing = Factor("", frozenset({*ignored, *declared}))
-    left, right = _grouped(before, nothing), _grouped(after, nothing)
-    pairs = [
-        _pair(names[0], names[1], left[key], right[key], nothing) for key in left if key in right
-    ]
-    alone = [(names[1], rows) for key, rows in right.items() if key not in left]
-    bases = [rows for key, rows in left.items() if key not in right]
-    if not pairs and len(left) == len(right) == 1:
-        [one], [other] = left.values(), right.values()
-        return [_pair(names[0], names[1], one, other, nothing)]
-    return [*pairs, *_nearest(alone, bases, names[0], nothing)]
+    return frozenset(ignored)
 
 
-def nearest_words(before: Sequence[Row], after: Sequence[Row]) -> str:
-    """In what the two runs differ that differ least, for a comparison that is refused."""
-    nothing = Factor("", frozenset())
+def _least(found: _Levels) -> str | None:
+    """The least of two levels or more that a configuration states."""
+    stated = [name for name in found if name != NOT_STATED]
+    return min(stated, key=order) if len(stated) > 1 else None
+
+
+def _told(pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs of which one side ran at least."""
+    return [pair for pair in pairs if pair.before or pair.after]
+
+
+def _add_failed(groups: dict[Hashable, _Levels], row: Row, at: str, by: Factor) -> None:
+    """A failed run beside those of its configuration, as far as it states that."""
+    key = _key(row, by)
+    if key not in groups:
+        mine = _stated(row, by)
+        fitting = [one for one, found in groups.items() if _agree(mine, _stated(_first(found), by))]
+        key = fitting[0] if len(fitting) == 1 else key
+    groups.setdefault(key, {}).setdefault(at, _Jobs()).failed.append(row)
+
+
+def _first(found: _Levels) -> Row:
+    return next(row for jobs in found.values() for row in (*jobs.ran, *jobs.failed))
+
+
+def _agree(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
+    """Whether what both state is equal, sizes and flags to the last one."""
+    needed = {name for name in (*mine, *theirs) if name in _SIZES or name.startswith("env ")}
+    return all(
+        mine.get(name) == theirs.get(name)
+        for name in (*mine, *theirs)
+        if name in needed or (name in mine and name in theirs)
+    )
+
+
+def _both(base: str, other: str, before: _Jobs, after: _Jobs, by: Factor) -> Pair:
+    """A pair of one configuration, with the jobs that failed on either side."""
+    ends = (tuple(before.failed), tuple(after.failed))
+    if not before.ran or not after.ran:
+        return Pair(base, other, tuple(before.ran), tuple(after.ran), {}, *ends)
+    pair = _pair(base, other, before.ran, after.ran, by)
+    return Pair(base, other, pair.before, pair.after, pair.also, *ends)
+
+
+def nearest_words(before: Sequence[Row], after: Sequence[Row], by: Factor | None = None) -> str:
+    """In what the two runs differ that differ least, for a comparison that is refused.
+
+    `by` is what they have to differ in, too.
+    """
+    apart = by or Factor("", frozenset())
     tried = [
-        _pair("", "", [one], [other], nothing)
+        _pair("", "", [one], [other], apart)
         for one in before[:_TRIED]
         for other in after[:_TRIED]
-        if one is not other
+        if one is not other and (by is None or level(one, by) != level(other, by))
     ]
-    best = min(tried, key=lambda pair: len(pair.also), default=None)
+    best = min((pair for pair in tried if pair.also), key=lambda pair: len(pair.also), default=None)
     if best is None:
         return "one side has no run that counts"
     places = f"{best.before[0]['where']} and {best.after[0]['where']}"
-    return f"the nearest, {places}, differ in {also_words(best.also)}"
+    more = "also " if by else ""
+    return f"the nearest, {places}, {more}differ in {also_words(best.also)}"
 
 
 def stated_apart(pair: Pair) -> dict[str, tuple[str, str]]:
@@ -200,16 +247,9 @@ def stated_apart(pair: Pair) -> dict[str, tuple[str, str]]:
 def also_words(also: Mapping[str, tuple[Any, Any]]) -> str:
     """What else differs, as text: dp 8 → 4."""
     return ", ".join(
-        f"{name.removeprefix('env ').removeprefix('version ')} {_text(a)} → {_text(b)}"
+        f"{name.removeprefix('env ').removeprefix('version ')} {value_text(a)} → {value_text(b)}"
         for name, (a, b) in also.items()
     )
-
-
-def _grouped(rows: Sequence[Row], by: Factor) -> dict[Hashable, list[Row]]:
-    found: dict[Hashable, list[Row]] = {}
-    for row in rows:
-        found.setdefault(_key(row, by), []).append(row)
-    return found
 
 
 def _nearest(
@@ -231,12 +271,12 @@ def _counted(pair: Pair) -> int:
     named = [name for name in pair.also if not name.startswith("version ")]
     if far & set(named):
         return MOST_MORE + 1
-    together = [one for one in _TOGETHER if len(one & set(named)) > 1]
+    together = [one for one in TOGETHER if len(one & set(named)) > 1]
     return len(named) - sum(len(one & set(named)) - 1 for one in together)
 
 
 def _pair(base: str, other: str, before: Sequence[Row], after: Sequence[Row], by: Factor) -> Pair:
-    first, second = _whole(before[0]), _whole(after[0])
+    first, second = whole(before[0]), whole(after[0])
     names = list(dict.fromkeys([*first, *second]))
     also = {
         name: (first.get(name), second.get(name))
@@ -246,39 +286,15 @@ def _pair(base: str, other: str, before: Sequence[Row], after: Sequence[Row], by
     return Pair(base, other, tuple(before), tuple(after), also)
 
 
-def _key(row: Row, by: Factor) -> Hashable:
-    """Equal for runs that differ in the factor alone; versions are named, not matched."""
-    whole = _whole(row)
-    return tuple(
-        sorted(
-            (name, str(value))
-            for name, value in whole.items()
-            if name not in by.parts and not name.startswith("version ") and value is not None
-        )
-    )
-
-
-def _whole(row: Row) -> dict[str, Any]:
-    """All that tells a run: configuration, flags, versions, document and day of a table's row."""
-    dated = row["origin"] == "row"
+def _stated(row: Row, by: Factor) -> dict[str, Any]:
+    """What tells a run apart beside the factor; versions are named, not matched."""
     return {
-        **configuration(row),
-        **{f"version {name}": value for name, value in row["versions"].items()},
-        "document": row["uri"] if dated else None,
-        "date": row["date"] if dated else None,
-        "epoch": row["epoch"] if dated else None,
+        name: value
+        for name, value in whole(row).items()
+        if name not in by.parts and not name.startswith("version ") and value is not None
     }
 
 
-def _order(text: str) -> tuple[int, float, str]:
-    """Numbers by size, then texts; what is not stated first."""
-    if text == NOT_STATED:
-        return (0, 0.0, text)
-    try:
-        return (1, float(text), text)
-    except ValueError:
-        return (2, 0.0, text)
-
-
-def _text(value: object) -> str:
-    return NOT_STATED if value is None else str(value)
+def _key(row: Row, by: Factor) -> Hashable:
+    """Equal for runs that differ in the factor alone."""
+    return tuple(sorted((name, str(value)) for name, value in _stated(row, by).items()))

@@ -56,7 +56,7 @@ class Rows:
 
 
 def load(warehouse: Warehouse) -> list[Row]:
-    """The runs of the temporary table `selected`, each with its flags, versions, hosts, machine.
+    """The runs of the temporary table `selected`, each with its system, flags, versions, hosts.
 
     What names a job or its nodes tells no configuration. `pace`: seconds a token, else a step.
     """
@@ -79,16 +79,21 @@ def load(warehouse: Warehouse) -> list[Row]:
     return [
         {
             **row,
+            "system": _system(row),
             "env": env.get(row["run"], {}),
             "hosts": hosts.get(row["run"]),
             "versions": versions.get(row["run"], {}),
             "arguments": arguments.get(row["run"], {}),
             "memory_gb": gigabytes(row),
-            "machine": row["device"] or (row["uri"] if row["origin"] == "row" else NOT_STATED),
             "pace": 1 / row["tokens_per_s"] if row["tokens_per_s"] else row["step_time_s"],
         }
         for row in warehouse.dicts(_QUERY)
     ]
+
+
+def _system(row: Row) -> str:
+    """What a run was on: its device, else its document. Logs that state none are of one machine."""
+    return str(row["device"] or (row["uri"] if row["origin"] == "row" else NOT_STATED))
 
 
 def doubts(warehouse: Warehouse, uris: Sequence[str]) -> dict[str, str]:
@@ -125,7 +130,7 @@ def configuration(row: Row) -> dict[str, Any]:
     flags = {f"env {name}": value for name, value in row["env"].items()}
     shaped = row["layers"] is not None and row["hidden"] is not None
     label = {"size": None, "model": None} if shaped else {}
-    return {name: row[name] for name in CONFIGURATION} | label | {"system": row["machine"]} | flags
+    return {name: row[name] for name in CONFIGURATION} | label | flags
 
 
 def gigabytes(row: Row) -> float | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 from ..reports.format import number, percent, significant
@@ -18,6 +17,7 @@ from .answer import (
     with_words,
 )
 from .fits import Fit, fits
+from .jobs import combined
 from .rows import Row, configuration
 
 _FREE = ("nodes", "devices", "world_size", "dp")  # what may differ beside the batch
@@ -29,22 +29,43 @@ COLUMNS = (
 )  # fmt: skip
 _SHOWN = (
     ("group", "Group"), ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"),
-    ("gbs", "GBS"), ("step_time_s", "Sec/it"), ("tokens_per_s", "Tokens/s"),
-    ("efficiency_text", "Efficiency"), ("range", "Range"), ("fit_text", "Fit"),
+    ("gbs", "GBS"), ("jobs_text", "Jobs"), ("step_time_s", "Sec/it"),
+    ("tokens_per_s", "Tokens/s"), ("efficiency_text", "Efficiency"), ("range", "Range"),
+    ("fit_text", "Fit"),
     ("bubble_text", "Bubble"), ("without_text", "Without bubble"), ("where", "Where"),
 )  # fmt: skip
 _MISSES = 0.10  # a fit that misses a point by more is tried again without its base
 
 
+FITTED = ("alpha", "beta", "rms_error", "worst_error")
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The runs of one size: `x` nodes (or devices), tokens/s of the job, their range."""
+    """The runs of one size: `x` nodes (or devices), and one row with the medians of their jobs."""
 
     x: float
-    rate: float
-    low: float | None
-    high: float | None
+    row: Row
     rows: tuple[Row, ...]
+
+    @property
+    def rate(self) -> float:
+        """Tokens/s of the job."""
+        return float(self.row["tokens_per_s"])
+
+    @property
+    def low(self) -> float | None:
+        """The least that jobs, or the printed digits, tell; of one log its intervals tell none."""
+        return self._end("tokens_per_s_low")
+
+    @property
+    def high(self) -> float | None:
+        """The most that jobs, or the printed digits, tell."""
+        return self._end("tokens_per_s_high")
+
+    def _end(self, name: str) -> float | None:
+        told = self.row["jobs"] > 1 or self.row["basis"] == "cell"
+        return float(self.row[name]) if told and self.row[name] else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,44 +180,26 @@ def _points(rows: Sequence[Row], unit: str) -> tuple[Point, ...]:
     sizes: dict[float, list[Row]] = {}
     for row in rows:
         sizes.setdefault(float(row[unit]), []).append(row)
-    found = []
-    for x, members in sorted(sizes.items()):
-        # The fastest and slowest interval of a log say nothing of its median.
-        printed = [row for row in members if row["basis"] == "cell" and row["tokens_per_s_low"]]
-        whole = len(printed) == len(members)
-        low = min(row["tokens_per_s_low"] for row in printed) if whole else None
-        high = max(row["tokens_per_s_high"] for row in printed) if whole else None
-        rate = median(row["tokens_per_s"] for row in members)
-        found.append(Point(x, rate, low, high, tuple(members)))
-    return tuple(found)
+    return tuple(
+        Point(x, combined(members), tuple(members)) for x, members in sorted(sizes.items())
+    )
 
 
 def _row(at: int, group: Group, point: Point, laws: Sequence[Fit]) -> dict[str, Any]:
-    row, base = point.rows[0], group.base
+    row, base = point.row, group.base
     law = laws[-1] if laws else None
     share = group.efficiency(point)
-    waits, at_base = bubble(row), bubble(base.rows[0])
+    waits, at_base = bubble(row), bubble(base.row)
     without = share * (1 - at_base) / (1 - waits) if waits and at_base is not None else None
-    known: Mapping[str, Any] = (
-        {
-            "law": law.law, "alpha": law.alpha, "alpha_low": law.alpha_range[0],
-            "alpha_high": law.alpha_range[1], "beta": law.beta, "beta_low": law.beta_range[0],
-            "beta_high": law.beta_range[1], "rms_error": law.rms, "worst_error": law.worst,
-            "efficiency_fit": law.efficiency(point.x / base.x),
-        }
-        if law
-        else {}
-    )  # fmt: skip
+    fit = law.efficiency(point.x / base.x) if law else None
+    known: Mapping[str, Any] = {**_told(law), "efficiency_fit": fit} if law else {}
     scale = base.x / point.x
     return {
         **row,
         **known,
-        "jobs": len(point.rows),
-        "places": [one["where"] for one in point.rows],
-        "tokens_per_s": point.rate,
         "group": at,
         "scaling": group.kind,
-        "base_devices": base.rows[0]["device_count"],
+        "base_devices": base.row["device_count"],
         "efficiency": share,
         "efficiency_low": point.low / base.high * scale if point.low and base.high else None,
         "efficiency_high": point.high / base.low * scale if point.high and base.low else None,
@@ -206,12 +209,29 @@ def _row(at: int, group: Group, point: Point, laws: Sequence[Fit]) -> dict[str, 
     }
 
 
+def laws_of(group: Group) -> list[dict[str, Any]]:
+    """All laws that the answer tells of a group, as the columns of its rows, and `points`."""
+    laws = group.fits()
+    chosen, first = group.law()
+    more = [chosen] if chosen and first else []
+    return [{**_told(law), "points": law.points} for law in (*laws, *more)]
+
+
+def _told(law: Fit) -> dict[str, Any]:
+    """A law as columns."""
+    return {
+        "law": law.law, "alpha": law.alpha, "alpha_low": law.alpha_range[0],
+        "alpha_high": law.alpha_range[1], "beta": law.beta, "beta_low": law.beta_range[0],
+        "beta_high": law.beta_range[1], "rms_error": law.rms, "worst_error": law.worst,
+    }  # fmt: skip
+
+
 def _words(names: Names, group: Group) -> str:
     first, last = group.base, group.points[-1]
-    row = first.rows[0]
+    row = first.row
     unit = "nodes" if group.unit == "nodes" else "devices"
     batch = f"GBS {row['gbs']} at every size" if group.kind == "strong" else "GBS grows with them"
-    what = [row["size"] or row["model"] or "model not stated", names.system(row["machine"])]
+    what = [row["size"] or row["model"] or "model not stated", names.system(row["system"])]
     what += [f"TP{row['tp']} PP{row['pp']}"] if row["tp"] and row["pp"] else []
     what += [f"MBS {row['mbs']}"] if row["mbs"] else []
     what += [f"recompute {row['recompute']}"] if row["recompute"] else []
@@ -254,6 +274,7 @@ def _cells(names: Names, row: Row) -> dict[str, Any]:
     low, high = row["efficiency_low"], row["efficiency_high"]
     return {
         **with_words(names, row),
+        "jobs_text": row["jobs"] if row["jobs"] > 1 else None,
         "efficiency_text": percent(row["efficiency"], 1),
         "range": f"{percent(low, 1)}-{percent(high, 1)}" if low and high else None,
         "fit_text": percent(row.get("efficiency_fit"), 1),

@@ -5,19 +5,31 @@ from __future__ import annotations
 import re
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..schema.errors import BenchError
-from .deciding import Asked, Length, answered, lasting, opened
-from .messages import say
+from .answers import Source
+from .messages import say, warn
+
+if TYPE_CHECKING:
+    from ..decide.asked import Asked
 
 SUFFIXES = (".svg", ".png")
 
 
 def chart(
-    name: str, asked: Asked, by: str | None, size: str | None, footer: bool, output: Path | None
+    name: str,
+    source: Source,
+    asked: Asked,
+    by: str | None,
+    size: str | None,
+    footer: bool,
+    output: Path | None,
 ) -> None:
     """Draw one chart into a file: NAME.svg unless told otherwise."""
     from ..decide import drawing
+    from ..decide.answers import answered, lasting
+    from ..decide.asked import Length
     from ..reports import chart as charts
     from ..reports.budget import planned
     from ..reports.charts.style import Sheet, on_sheet
@@ -28,7 +40,7 @@ def chart(
                          hint="bench chart pareto -o pareto.svg")  # fmt: skip
     file = _file(name, output)
     ratio = parse_size(size) if size else None
-    with opened(asked) as warehouse:
+    with source.opened(asked.table) as warehouse:
         if name == "effects":
             answer = answered(warehouse, "compare", asked, by)
         elif name == "days":
@@ -39,10 +51,16 @@ def chart(
         plan = planned(warehouse, asked.tokens, asked.steps)
     sources: dict[str, str] = dict(listed)
     names = Names(sources)
-    told = drawing.footer(names, sources, answer, version("bench-warehouse")) if footer else ""
-    with on_sheet(Sheet(ratio, told)):
-        figure = drawing.DRAW[name](names, answer, title(name, asked, by, plan.tokens))
+    picture = drawing.PICTURES[name](names, answer)
+    told = ""
+    if footer:
+        told = drawing.footer(sources, picture, answer, version("bench-warehouse"))
+    note = "" if footer else picture.note
+    with on_sheet(Sheet(ratio, told or note)):
+        figure = picture.draw(title(name, asked, by, plan.tokens))
     charts.write(figure, file)
+    if picture.note:
+        warn(f"{picture.note} --where and --model choose.")
     say(f"wrote {file}")
 
 

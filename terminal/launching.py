@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..reports.table_ref import TableRef
 from ..schema.errors import FINE, FOUND, BenchError
 from .live import Board, clock
 from .messages import say
-from .options import TableRef
 from .settings import find_db, read_settings
 from .tables import emit
 

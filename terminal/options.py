@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from ..reports.table_ref import TableRef
 from . import tables
 from .lazy import LazyCommands
 from .light import lighten
@@ -30,14 +31,6 @@ class Shared:
     names: tuple[str, ...]
     metavar: str
     help: str
-
-
-@dataclass(frozen=True)
-class TableRef:
-    """A published table: the file as named, and which of its tables (None: all)."""
-
-    file: str
-    number: int | None = None
 
 
 SHARED = {
@@ -220,3 +213,21 @@ All = Annotated[bool, _option("all")]
 Steps = Annotated[int | None, _parsed("steps", parse_count)]
 Tokens = Annotated[int | None, _parsed("tokens", parse_count)]
 Templates = Annotated[Path | None, _option("templates")]
+
+# What `bench days` asks, and whoever explains its numbers.
+Nodes = Annotated[
+    int | None, typer.Option("--nodes", metavar="N", min=1, help="Only runs on N nodes.")
+]
+Goodput = Annotated[
+    float | None,
+    typer.Option(
+        "--goodput", metavar="SHARE", min=0.01, max=1, help="Share of the time that trains."
+    ),
+]
+RampUp = Annotated[
+    str | None,
+    typer.Option("--ramp-up", metavar="START,INC,SAMPLES", help="The batch grows: 32,32,1953125."),
+]
+Extrapolate = Annotated[
+    bool, typer.Option("--extrapolate", help="Let fits tell of --nodes that nobody measured.")
+]

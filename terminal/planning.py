@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..schema.errors import BenchError
-from .deciding import Asked, condition, write
+from .answers import fitted, write
 from .messages import say
 from .tables import Format, emit
 
 if TYPE_CHECKING:
     from ..decide.answer import Answer
+    from ..decide.asked import Asked
     from ..decide.rows import Row
     from ..schema.warehouse import Warehouse
 
@@ -39,12 +40,14 @@ def plan(
     if output is not None and output.suffix == ".toml":
         emit(as_plan(answer), output)
     else:
-        write(asked.fitted(answer), form, output, "neighbours.md")
+        write(fitted(answer, asked), form, output, "neighbours.md")
     say(f"{len(answer.rows)} to run, {len(answer.left_out)} that cannot be; -o plan.toml: a plan")
 
 
 def _holds(warehouse: Warehouse, where: str | None, row: Row) -> bool:
     """Whether a run with these sizes would satisfy the user's condition."""
+    from ..decide.choosing import condition
+
     if where is None:
         return True
     sizes = [row[name] for name in ("dp", "tp", "pp", "mbs")]

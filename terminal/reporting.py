@@ -8,10 +8,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..reports.table_ref import TableRef
 from ..schema.errors import BenchError
 from .messages import say, warn
 from .opening import open_for_reading
-from .options import LOCK_TIMEOUT, TableRef
+from .options import LOCK_TIMEOUT
 from .settings import find_templates
 from .tables import Format, choose_format, emit, render
 
@@ -50,6 +51,8 @@ class Asked:
     lock_timeout: float = LOCK_TIMEOUT
     suggestions: bool = False
     flops: str | None = None
+    columns: str | None = None
+    group: str | None = None
 
 
 def split(arguments: Sequence[str]) -> Words:
@@ -73,10 +76,13 @@ def split(arguments: Sequence[str]) -> Words:
 def report(asked: Asked, form: Format | None, output: Path | None) -> None:
     """Write a page, or with --table a published table again."""
     if asked.words.report in ANSWERS:
-        from .deciding import report as tell
-
-        tell(asked, form, output)
+        _computed(asked, form, output)
         return
+    if asked.columns is not None or asked.group is not None:
+        raise BenchError(
+            f"--columns and --group do not go with the report {asked.words.report!r}",
+            why="it is a page", hint="bench runs, bench best and bench report scaling have columns",
+        )  # fmt: skip
     paths = asked.words.paths
     if asked.table and Path(asked.table.file).exists() and not paths:
         paths = (Path(asked.table.file),)
@@ -85,6 +91,20 @@ def report(asked: Asked, form: Format | None, output: Path | None) -> None:
             _table(warehouse, asked.table, form, output)
         else:
             _page(warehouse, asked, form, output)
+
+
+def _computed(asked: Asked, form: Format | None, output: Path | None) -> None:
+    """Write a report that is computed, not laid out by a template."""
+    from ..decide.asked import Asked as Decision
+    from .answers import Source
+    from .deciding import report as tell
+
+    source = Source(asked.db, asked.words.paths, asked.lock_timeout)
+    decision = Decision(
+        asked.model, asked.table, asked.where, asked.since, asked.document, asked.all_rows,
+        asked.tokens, asked.steps, asked.columns, asked.group,
+    )  # fmt: skip
+    tell(asked.words.report, source, decision, form, output)
 
 
 def runs(

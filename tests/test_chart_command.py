@@ -64,3 +64,43 @@ def test_labels_of_effects_stay_inside() -> None:
         box = text.get_window_extent()
         assert box.x0 >= -1 and box.x1 <= width + 1 and box.y0 >= -1, text.get_text()
     assert not re.search("nan", str(figure.axes[0].get_xlim()))
+
+
+def many(folder: Path) -> None:
+    """Nine settings of two sizes, and ten systems' worth of pairs."""
+    row = "{n} | 1.3B | {dp} | {tp} | {pp} | 1 | 512 | 20GB | {time} | | "
+    rows = [
+        row.format(n=n, dp=8 * n // (tp * pp), tp=tp, pp=pp, time=20 / n + tp + pp / 10)
+        for n in (2, 4)
+        for tp in (1, 2, 4)
+        for pp in (1, 2, 4)
+    ]
+    table(folder / "many.md", rows)
+
+
+def test_what_a_chart_has_no_room_for_is_said_on_it_and_below(folder: Path) -> None:
+    many(folder)
+    for name, words in (("days", "2 of 9 settings, of most days"), ("efficiency", "2 of 9 groups")):
+        for more in ((), ("--footer",)):
+            done = quick(folder, "chart", name, "many.md", "-o", "a.svg", *more)
+            assert done.code == 0 and f"Not drawn: {words}" in done.err, done.text
+            assert 'id="footer-0"' in (folder / "a.svg").read_text()
+
+
+def test_the_footer_says_what_is_not_drawn_and_names_drawn_rows_alone(folder: Path) -> None:
+    many(folder)
+    from bench.decide.answers import lasting
+    from bench.decide.asked import Asked, Length
+    from bench.decide.drawing import PICTURES, footer
+    from bench.ingest.pipeline import ingest_into
+    from bench.reports.short import Names
+    from bench.schema.warehouse import in_memory
+
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [folder / "many.md"], folder)
+        answer = lasting(warehouse, Asked(all_rows=True), Length())
+    picture = PICTURES["days"](Names(["many.md"]), answer)
+    assert len(picture.rows) == 14 and len(answer.rows) == 18
+    said = footer({"many.md": "0123456789abcdef"}, picture, answer, "1")
+    assert said.startswith("Not drawn: 2 of 9 settings, of most days ('TP4, PP2', 'TP4, PP4').")
+    assert "many.md l." in said and "(sha256 0123456789ab)" in said

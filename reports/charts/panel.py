@@ -68,7 +68,7 @@ class Panel:
 
 def new_panel(left: float, right: float, height: float, above: float, below: float) -> Panel:
     """A panel whose axes are so many pixels high, or fill the sheet, with these margins."""
-    footer = wrapped(sheet().footer, SMALL, WIDTH - 2 * EDGE, 2) if sheet().footer else []
+    footer = wrapped(sheet().footer, SMALL, WIDTH - 2 * EDGE, 3) if sheet().footer else []
     below += len(footer) * SMALL * LINE + (4 if footer else 0)
     ratio = sheet().ratio
     height = max(WIDTH / ratio - above - below, LOWEST) if ratio else height

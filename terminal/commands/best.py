@@ -44,10 +44,10 @@ def best(
     lock_timeout: o.LockTimeout = o.LOCK_TIMEOUT,
 ) -> None:
     """Rank configurations by tokens/s: ties, models of other shapes, devices against days."""
+    from ...decide.asked import Asked
     from .. import deciding
+    from ..answers import Source
 
-    asked = deciding.Asked(
-        db, tuple(paths or ()), model, table, where, since, document, all_rows, tokens, steps,
-        lock_timeout, columns, group,
-    )  # fmt: skip
-    deciding.best(asked, by.value, neighbours, format, output)
+    asked = Asked(model, table, where, since, document, all_rows, tokens, steps, columns, group)
+    source = Source(db, tuple(paths or ()), lock_timeout)
+    deciding.best(source, asked, by.value, neighbours, format, output)

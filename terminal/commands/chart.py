@@ -41,11 +41,10 @@ def chart(
     lock_timeout: o.LockTimeout = o.LOCK_TIMEOUT,
 ) -> None:
     """Draw one chart as SVG or PNG: paired effects, efficiency, devices against days, days."""
-    from .. import charting
-    from ..deciding import Asked
+    from ...decide.asked import Asked
+    from ..answers import Source
+    from ..charting import chart as draw
 
-    asked = Asked(
-        db, tuple(paths or ()), model, table, where, since, document, True, tokens, steps,
-        lock_timeout,
-    )  # fmt: skip
-    charting.chart(name, asked, by, size, footer, output)
+    asked = Asked(model, table, where, since, document, True, tokens, steps)
+    source = Source(db, tuple(paths or ()), lock_timeout)
+    draw(name, source, asked, by, size, footer, output)

@@ -38,13 +38,14 @@ def compare(
     since: o.Since = None,
     document: o.Document = None,
     fail_on: Annotated[
-        FailOn, typer.Option("--fail-on", help="Exit 1 when something got slower.")
+        FailOn, typer.Option("--fail-on", help="Exit 1 when something got worse.")
     ] = FailOn.NEVER,
     threshold: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option("--threshold", metavar="METRIC:P%", help="By more than this: step_time:3%."),
     ] = None,
     columns: o.Columns = None,
+    group: o.Group = None,
     format: o.Format = None,
     output: o.Output = None,
     quiet: o.Quiet = False,
@@ -52,11 +53,12 @@ def compare(
     lock_timeout: o.LockTimeout = o.LOCK_TIMEOUT,
 ) -> None:
     """Tell what a change does, configuration by configuration, and how sure that is."""
-    from .. import comparing
-    from ..deciding import Asked
+    from ...decide.asked import Asked
+    from ..answers import Source
+    from ..comparing import By, Gate
+    from ..comparing import compare as tell
 
-    asked = Asked(
-        db, (), model, table, where, since, document, lock_timeout=lock_timeout, columns=columns
-    )
-    gate = comparing.Gate(fail_on is FailOn.REGRESSION, threshold)
-    raise typer.Exit(comparing.compare(arguments or [], asked, by, base, gate, format, output))
+    asked = Asked(model, table, where, since, document, columns=columns, group=group)
+    gate = Gate(fail_on is FailOn.REGRESSION, tuple(threshold or ()))
+    source = Source(db, (), lock_timeout)
+    raise typer.Exit(tell(arguments or [], source, asked, By(by, base), gate, format, output))

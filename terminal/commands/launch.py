@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ...reports.table_ref import TableRef
 from .. import options as o
 
 
@@ -46,7 +47,7 @@ def launch(
     ] = False,
     retry: Annotated[bool, typer.Option("--retry", help="Run again what failed.")] = False,
     missing: Annotated[
-        o.TableRef | None,
+        TableRef | None,
         typer.Option(
             "--missing",
             metavar="FILE[:N]",

@@ -46,6 +46,8 @@ def report(
         list[Path] | None,
         typer.Option("--from", metavar="PATH", help="Make regions from these, not the warehouse."),
     ] = None,
+    columns: o.Columns = None,
+    group: o.Group = None,
     format: o.Format = None,
     output: o.Output = None,
     quiet: o.Quiet = False,
@@ -60,7 +62,7 @@ def report(
         from ...ci.update import update_or_check
 
         given = (model, table, where, since, document, all_rows, steps, tokens, templates, format,
-                 suggestions, flops)  # fmt: skip
+                 suggestions, flops, columns, group)  # fmt: skip
         raise typer.Exit(
             update_or_check(
                 arguments, sources, db, lock_timeout, update, check, any((*given, output))
@@ -84,5 +86,7 @@ def report(
         lock_timeout,
         suggestions,
         flops,
+        columns,
+        group,
     )
     reporting.report(asked, format, output)

@@ -1,0 +1,41 @@
+"""What is asked of which runs: filters, the length of a training, and how much is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ..reports.table_ref import TableRef
+
+MOST = 20  # rows that people are shown, unless they ask for all
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which runs a decision is about, as given on the command line or in a region."""
+
+    model: str | None = None
+    table: TableRef | None = None
+    where: str | None = None
+    since: datetime | None = None
+    document: str | None = None
+    all_rows: bool = False
+    tokens: int | None = None
+    steps: int | None = None
+    columns: str | None = None
+    group: str | None = None
+
+    @property
+    def most(self) -> int:
+        """How many rows people are shown; 0: all."""
+        return 0 if self.all_rows or self.group else MOST
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """What `bench days` asks beside the runs: sizes, goodput, ramp-up, sizes never measured."""
+
+    nodes: int | None = None
+    goodput: float | None = None
+    ramp_up: str | None = None
+    extrapolate: bool = False

@@ -1,0 +1,113 @@
+"""What is compared: a column, a flag or a version, and the value of it that a run has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..schema.errors import BenchError
+from .rows import CONFIGURATION, Row, configuration
+
+NOT_STATED = "not stated"
+# Columns that say the same thing as another: with a factor of one, both may differ.
+TOGETHER = (
+    {"nodes", "devices", "world_size", "procs_per_node"}, {"system", "device"}, {"size", "model"},
+    {"gbs", "grad_accum"},
+)  # fmt: skip
+_MOVE_DP = ("tp", "pp", "cp", "nodes", "devices", "world_size")  # what data parallelism follows
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """What is compared: its name, the parts of a configuration that it stands for."""
+
+    name: str
+    parts: frozenset[str]
+
+
+def factor(name: str, rows: Sequence[Row]) -> Factor:
+    """A column, a flag, all flags with a prefix, or a version; raises BenchError."""
+    flags = sorted({flag for row in rows for flag in row["env"]})
+    known = {one.casefold(): one for one in flags}
+    word = name.casefold()
+    if word == "settings":
+        return Factor(name, frozenset(f"env {flag}" for flag in flags))
+    if rows and word in rows[0] and word not in ("env", "versions"):
+        together = next((one for one in TOGETHER if word in one), {word})
+        follows = {"dp"} if word in _MOVE_DP else set()
+        return Factor(word, frozenset(together | follows))
+    if word in known:
+        return Factor(known[word], frozenset({f"env {known[word]}"}))
+    prefixed = [flag for flag in flags if flag.casefold().startswith(f"{word}_")]
+    versions = sorted({one for row in rows for one in row["versions"]})
+    stated = [one for one in versions if one in (word, f"{word}_version")]
+    if prefixed or stated:
+        parts = {f"env {flag}" for flag in prefixed} | {f"version {one}" for one in stated}
+        return Factor(name, frozenset(parts))
+    raise BenchError(
+        f"nothing to compare by {name!r}", why="it is no column, environment flag or version here",
+        hint=f"flags here: {', '.join(flags) or 'none'}; columns: {', '.join(CONFIGURATION)}",
+    )  # fmt: skip
+
+
+def level(row: Row, by: Factor) -> str:
+    """The value of the factor of a run, as text; several flags as NAME=VALUE."""
+    if by.name in row:
+        return value_text(row[by.name])
+    values, parts = whole(row), sorted(by.parts)
+    if len(parts) == 1:
+        return value_text(values.get(parts[0]))
+    said = [f"{part.split(' ', 1)[1]}={values[part]}" for part in parts if values.get(part)]
+    return ", ".join(said) or NOT_STATED
+
+
+def base_level(by: Factor, levels: Sequence[str], base: str | None) -> str:
+    """The level that the others are set against: as asked, else without the flag, else the least
+    that is stated.
+
+    Raises BenchError for a level that is not there, or when there is only one.
+    """
+    if len(levels) < 2:
+        only = levels[0] if levels else NOT_STATED
+        raise BenchError(
+            f"all runs have one {by.name}: {only}", why="nothing differs in it",
+            hint="compare by another column, or take more runs",
+        )  # fmt: skip
+    if base is not None:
+        fitting = [one for one in levels if one.casefold() == base.casefold()]
+        if not fitting:
+            raise BenchError(f"no run has {by.name} {base!r}", hint=f"levels: {', '.join(levels)}")
+        return fitting[0]
+    for without in ("none", "0", "off", "False", NOT_STATED):
+        if without in levels and any(part.startswith("env ") for part in by.parts):
+            return without
+    stated = [one for one in levels if one != NOT_STATED]
+    return stated[0] if len(stated) > 1 else levels[0]
+
+
+def whole(row: Row) -> dict[str, Any]:
+    """All that tells a run: configuration, flags, versions, document and day of a table's row."""
+    dated = row["origin"] == "row"
+    return {
+        **configuration(row),
+        **{f"version {name}": value for name, value in row["versions"].items()},
+        "document": row["uri"] if dated else None,
+        "date": row["date"] if dated else None,
+        "epoch": row["epoch"] if dated else None,
+    }
+
+
+def value_text(value: object) -> str:
+    """A value of a configuration as text."""
+    return NOT_STATED if value is None else str(value)
+
+
+def order(text: str) -> tuple[int, float, str]:
+    """Numbers by size, then texts; what is not stated first."""
+    if text == NOT_STATED:
+        return (0, 0.0, text)
+    try:
+        return (1, float(text), text)
+    except ValueError:
+        return (2, 0.0, text)
