@@ -25,8 +25,9 @@ _TOLD: dict[str, Callable[[Any], str]] = {
     "hidden": lambda v: f"hidden {v}", "layers": lambda v: f"{v} layers",
     "zero_stage": lambda v: f"ZeRO-{v}",
     "recompute": lambda v: "no recompute" if v == "none" else f"{v} recompute",
-    "settings": str, "date": str, "scaling": lambda v: f"{v} scaling", "level": str,
+    "settings": str, "date": str, "scaling": lambda v: f"{v} scaling", "level": str, "change": str,
 }  # fmt: skip
+_CHANGE = {False: "level", True: "change"}  # how a pair is told, with one base and with several
 _SETTING = ("size", "system", "tp", "pp", "recompute", "settings")
 
 
@@ -49,12 +50,20 @@ def effects(names: Names, answer: Answer) -> Picture:
     from ..reports.chart import Bar, paired_effects
 
     told = [row for row in answer.rows if not row["also_differs"]]
-    found = [row for row in told if row["speedup"] is not None]
+    found = [
+        {**row, "change": f"{row['base']} → {row['level']}"}
+        for row in told
+        if row["speedup"] is not None
+    ]
     rows = found[:_MOST_EFFECTS]
     _require(rows, "no pair differs in one thing alone")
-    columns = ("nodes", "dp", "tp", "pp", "mbs", "gbs", "date", *_SETTING)
-    shown = any(all(str(row[name]) == row["level"] for row in rows) for name in columns)
-    labels = _labels(names, found, columns if shown else ("level", *columns))
+    columns = ["nodes", "dp", "tp", "pp", "mbs", "gbs", "date", *_SETTING]
+    same = [name for name in columns if all(str(row[name]) == row["level"] for row in found)]
+    several = len({row["base"] for row in found}) > 1
+    shown = bool(same) and not several
+    if several:
+        columns = [name for name in columns if name not in same]
+    labels = _labels(names, found, columns if shown else [_CHANGE[several], *columns])
     bars = [
         Bar(label, row["speedup"], row["speedup_low"], row["speedup_high"], _short(row["verdict"]))
         for label, row in zip(labels, rows, strict=False)
@@ -63,6 +72,7 @@ def effects(names: Names, answer: Answer) -> Picture:
     levels = sorted({row["level"] for row in rows})
     what = f"Speed-up of {levels[0]}" if len(levels) == 1 else "Speed-up"
     base = f"{rows[0]['factor']} {rows[0]['base']}".strip() if shown else rows[0]["base"]
+    base = "the first value" if several else base
     left = [
         *_cut("pairs", labels, _MOST_EFFECTS),
         *_counted(len(answer.rows) - len(told), "pair that differs in more"),

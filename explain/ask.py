@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from ..audit.closing import closed
@@ -16,19 +16,22 @@ from ..reports.show import find_run
 from ..schema.errors import BenchError
 from ..schema.user_facts import UserFact
 from ..schema.warehouse import Warehouse
-from . import place, search
+from . import decided, place, search
 from .case import case_of
+from .decision import Question
 from .formula import formula_named
 from .formula import matches as of_formula
 from .found import Answer, Match
 from .metric import METRICS, heads
 from .number import parse_number
+from .pooled import MEASURED
 from .world import World, world
 
 MOST = 20  # answers to a bare number, unless all are asked for
 _FEW = 5  # answers to a bare number whose findings are told
 _METRIC = re.compile(r"(.+)\.([a-z_]+)")
 _PLACE = re.compile(r"(.+?):(\d+)(?::(.+))?")
+_SIDES = re.compile(r"(.+?)\s+/\s+(.+)")
 _RUN = re.compile(r"[0-9a-f]{4,12}", re.I)
 
 
@@ -37,19 +40,19 @@ def explain(
     root: Path,
     asked: str,
     *,
-    model: str | None = None,
-    tokens: int | None = None,
-    steps: int | None = None,
+    question: Question | None = None,
     every: bool = False,
     facts: Sequence[UserFact] = (),
 ) -> Answer:
     """The derivation of whatever WHAT means; sources lie below `root`.
 
-    `tokens` or `steps` set the budget of days; `facts` close findings. Raises BenchError for what
-    is not there.
+    `question` is that of the page or answer: its filters, its budget, what it compares; `facts`
+    close findings. Raises BenchError for what is not there.
     """
-    here = world(warehouse, root, model, tokens, steps)
-    kind, found = _dispatch(here, asked.strip())
+    question = question or Question()
+    about = question.asked
+    here = world(warehouse, root, about.model, about.tokens, about.steps)
+    kind, found = _dispatch(here, question, asked.strip())
     most = None if every or kind != "number" else MOST
     matches = tuple(islice(found, most))
     more = sum(1 for _ in found)
@@ -57,7 +60,8 @@ def explain(
         raise BenchError(
             f"nothing here prints {asked}",
             why="no cell, no line that states something and no computed value prints so",
-            hint="bench explain takes RUN[.METRIC], FILE:LINE[:COLUMN], a number or a formula (F7)",
+            hint="bench explain takes RUN[.METRIC], FILE:LINE[:COLUMN], A / B, a number or a"
+            " formula (F7); numbers of an answer need its --where, --by and the like",
         )
     told = matches if kind != "number" or len(matches) + more <= _FEW else ()
     uris = {uri for match in matches for uri, _ in match.tree.places()}
@@ -71,26 +75,30 @@ def explain(
     )
 
 
-def _dispatch(here: World, asked: str) -> tuple[str, Iterator[Match]]:
+def _dispatch(here: World, question: Question, asked: str) -> tuple[str, Iterator[Match]]:
     formula = formula_named(asked)
     if formula is not None:
         return "formula", of_formula(here, formula)
     if (number := parse_number(asked)) and not _is_run(here, asked):
-        return "number", search.matches(here, number)
+        answers = decided.on_answers(here, question, number)
+        return "number", chain(search.matches(here, number), answers)
+    if sides := _SIDES.fullmatch(asked):
+        return "sides", decided.of_sides(here, question, (sides[2].strip(), sides[1].strip()))
     metric = _METRIC.fullmatch(asked)
-    if metric and metric[2] in METRICS:
-        return "run", iter(_of_run(here, metric[1], metric[2]))
+    if metric and (metric[2] in METRICS or metric[2] in decided.NAMES):
+        return "run", _of_run(here, question, metric[1], metric[2])
     if found := _PLACE.fullmatch(asked):
         if wrong := _METRIC.fullmatch(found[3] or ""):
             raise _no_metric(wrong[2])
         return "place", _at(here, found)
     if metric and (_is_run(here, metric[1]) or _PLACE.fullmatch(metric[1])):
         raise _no_metric(metric[2])
-    return "run", iter(_of_run(here, asked, None))
+    return "run", _of_run(here, question, asked, None)
 
 
 def _no_metric(name: str) -> BenchError:
-    return BenchError(f"no metric {name!r}", hint=f"metrics: {', '.join(METRICS)}")
+    known = [*METRICS, *sorted(decided.NAMES - METRICS.keys())]
+    return BenchError(f"no metric {name!r}", hint=f"metrics: {', '.join(known)}")
 
 
 def _is_run(here: World, text: str) -> bool:
@@ -102,11 +110,16 @@ def _is_run(here: World, text: str) -> bool:
     )
 
 
-def _of_run(here: World, asked: str, metric: str | None) -> list[Match]:
-    case = case_of(here.warehouse, here.lines, find_run(here.warehouse, asked))
+def _of_run(here: World, question: Question, asked: str, metric: str | None) -> Iterator[Match]:
+    run = find_run(here.warehouse, asked)
+    case = case_of(here.warehouse, here.lines, run)
     where = here.where(case.uri, case.row["line"])
-    chosen = [METRICS[metric].derive(case, here.plan)] if metric else list(heads(case, here.plan))
-    return [Match(f"{where}.{node.name}", "of this run", node) for node in chosen]
+    if metric is None or metric in METRICS:
+        derived = [METRICS[metric].derive(case, here.plan)] if metric else heads(case, here.plan)
+        for node in derived:
+            yield Match(f"{where}.{node.name}", "of this run", node)
+    if metric is not None and metric in decided.NAMES and metric not in MEASURED:
+        yield from decided.of_run(here, question, run, metric)
 
 
 def _at(here: World, found: re.Match[str]) -> Iterator[Match]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .facts import facts_of
 from .messages import say
@@ -12,22 +12,16 @@ from .opening import open_for_reading
 from .settings import find_db
 from .tables import emit
 
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked, of which model, for which budget."""
-
-    what: str
-    model: str | None = None
-    tokens: int | None = None
-    steps: int | None = None
-    every: bool = False
+if TYPE_CHECKING:
+    from ..explain.decision import Question
 
 
 def explain(
     db: Path | None,
     paths: Sequence[Path],
-    asked: Question,
+    what: str,
+    question: Question,
+    every: bool,
     form: str,
     output: Path | None,
     lock_timeout: float,
@@ -42,9 +36,8 @@ def explain(
     root = Path.cwd() if paths else find_db(db).absolute().parent
     with open_for_reading(db, paths, lock_timeout, audited=False) as warehouse:
         found = answer(
-            warehouse, root, asked.what, model=asked.model, tokens=asked.tokens, steps=asked.steps,
-            every=asked.every, facts=facts_of(warehouse, root),
-        )  # fmt: skip
+            warehouse, root, what, question=question, every=every, facts=facts_of(warehouse, root)
+        )
         names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
     text = (
         as_json(found, version("bench-warehouse"))

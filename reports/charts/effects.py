@@ -6,11 +6,12 @@ from matplotlib.figure import Figure
 
 from .data import Bar
 from .panel import Panel, grid, heading_height, new_panel, write_heading, write_x_label
-from .style import COLORS, EDGE, INK, MUTED, SMALL, TEXT, WIDTH, points, styled
+from .style import COLORS, EDGE, INK, MUTED, SMALL, TEXT, WIDTH, points, sheet, styled
 from .text import LINE, text_width, wrapped
 from .ticks import linear_ticks, tick_text
 
 LABEL_WIDEST, NOTE_WIDEST = 260, 190
+ROOMY = 7  # rows of a slide that may have two lines
 ROW, LINES, BELOW, GAP = 28, 2, 52, 8
 _FASTER, _SLOWER = COLORS[2], COLORS[1]
 
@@ -18,11 +19,14 @@ _FASTER, _SLOWER = COLORS[2], COLORS[1]
 def draw_effects(bars: Sequence[Bar], sure: Sequence[bool], title: str, x_label: str) -> Figure:
     """Rows in the order given; filled dots where the effect is sure."""
     with styled():
-        labels = [wrapped(bar.label, TEXT, LABEL_WIDEST, LINES) for bar in bars]
+        size, lines, widest = TEXT, LINES, LABEL_WIDEST
+        if sheet().ratio and len(bars) > ROOMY:  # a slide has no room for two lines each
+            size, lines, widest = SMALL, 1, LABEL_WIDEST + 70
+        labels = [wrapped(bar.label, size, widest, lines) for bar in bars]
         notes = [wrapped(bar.note, SMALL, NOTE_WIDEST, 1)[0] if bar.note else "" for bar in bars]
         values = [f"{bar.value:.2f}x" for bar in bars]
-        heights = [max(ROW, len(lines) * TEXT * LINE + 10) for lines in labels]
-        left = EDGE + max(text_width(line, TEXT) for lines in labels for line in lines) + 18
+        heights = [max(ROW, len(label) * size * LINE + 10) for label in labels]
+        left = EDGE + max(text_width(line, size) for label in labels for line in label) + 18
         right = EDGE + max(
             text_width(value, TEXT) + (GAP + text_width(note, SMALL) if note else 0)
             for value, note in zip(values, notes, strict=True)
@@ -36,7 +40,7 @@ def draw_effects(bars: Sequence[Bar], sure: Sequence[bool], title: str, x_label:
         for i, bar in enumerate(bars):
             middle = sum(heights[:i]) + heights[i] / 2
             _draw(panel, bar, sure[i], middle)
-            _write(panel, i, middle, labels[i], values[i], notes[i])
+            _write(panel, i, middle, labels[i], values[i], notes[i], size)
         return panel.figure
 
 
@@ -69,12 +73,12 @@ def _draw(panel: Panel, bar: Bar, sure: bool, middle: float) -> None:
 
 
 def _write(
-    panel: Panel, i: int, middle: float, label: Sequence[str], value: str, note: str
+    panel: Panel, i: int, middle: float, label: Sequence[str], value: str, note: str, size: float
 ) -> None:
     y = panel.place(1, middle)[1]
     for n, line in enumerate(label):
-        spot = (panel.frame.left - 10, y - (n - (len(label) - 1) / 2) * TEXT * LINE)
-        panel.write(spot, line, f"effect-label-{i}-{n}", across="right")
+        spot = (panel.frame.left - 10, y - (n - (len(label) - 1) / 2) * size * LINE)
+        panel.write(spot, line, f"effect-label-{i}-{n}", size=size, across="right")
     x = panel.frame.right + GAP
     panel.write((x, y), value, f"effect-value-{i}", color=INK)
     if note:

@@ -22,12 +22,26 @@ def explain(
         str,
         typer.Argument(
             metavar="WHAT",
-            help="RUN[.METRIC], FILE:LINE[:COLUMN], a number such as 145.92, or a formula: F7.",
+            help="RUN[.METRIC], FILE:LINE[:COLUMN], A / B, a number such as 145.92, a formula: F7.",
         ),
     ],
     paths: o.Paths = None,
     db: o.Db = None,
     model: o.Model = None,
+    table: o.Table = None,
+    where: o.Where = None,
+    since: o.Since = None,
+    document: o.Document = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="COLUMN", help="What bench compare compared by.")
+    ] = None,
+    base: Annotated[
+        str | None, typer.Option("--base", metavar="VALUE", help="The base of bench compare.")
+    ] = None,
+    nodes: o.Nodes = None,
+    goodput: o.Goodput = None,
+    ramp_up: o.RampUp = None,
+    extrapolate: o.Extrapolate = False,
     tokens: o.Tokens = None,
     steps: o.Steps = None,
     all_rows: o.All = False,
@@ -40,8 +54,10 @@ def explain(
     lock_timeout: o.LockTimeout = o.LOCK_TIMEOUT,
 ) -> None:
     """Show where a number comes from: formula, inputs and units, down to file, line and text."""
-    from ..explaining import Question
+    from ...decide.asked import Asked, Length
+    from ...explain.decision import Question
     from ..explaining import explain as answer
 
-    answer(db, paths or [], Question(what, model, tokens, steps, all_rows), format, output,
-           lock_timeout)  # fmt: skip
+    asked = Asked(model, table, where, since, document, True, tokens, steps)
+    question = Question(asked, Length(nodes, goodput, ramp_up, extrapolate), by, base)
+    answer(db, paths or [], what, question, all_rows, format, output, lock_timeout)

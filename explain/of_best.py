@@ -1,0 +1,120 @@
+"""How the numbers of `bench best` are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..decide.jobs import REPEATABILITY, Spread, spread_of
+from ..decide.rows import Row
+from ..decide.work import Work, work
+from .computed import by_formula, world_size
+from .decision import Told
+from .node import How, Node
+from .places import of_places
+from .pooled import devices, pooled
+
+
+def days(told: Told, row: Row) -> Node:
+    """Days of the budget at the rate of the row, goodput 1."""
+    inputs = (told.world.plan.node(), pooled(told, row, "tokens_per_s"))
+    return Node("days", row["days"], "days", how=by_formula("D1"), inputs=inputs)
+
+
+def device_hours(told: Told, row: Row) -> Node:
+    """Days x 24 x devices."""
+    inputs = (days(told, row), devices(told, row))
+    how = How(f"days x 24 x {inputs[1].name}")
+    return Node("device_hours", row["device_hours"], "device-hours", how=how, inputs=inputs)
+
+
+def normalised(told: Told, row: Row) -> Node | None:
+    """The rate that the row would have with the shape of the first, at its FLOP/s."""
+    if row.get("tokens_per_s_normalised") is None:
+        return None
+    rows = told.answer.rows
+    known = work(rows)
+    if known is None:
+        return None
+    inputs = (
+        pooled(told, row, "tokens_per_s"),
+        _per_token(told, row, known, rows.index(row), "flops_per_token"),
+        _per_token(told, rows[0], known, 0, "flops_per_token_of_the_first"),
+    )
+    how = How(
+        "tokens_per_s x flops_per_token / flops_per_token_of_the_first",
+        title="tokens/s at equal FLOP/s with the shape of the first row",
+    )
+    value = row["tokens_per_s_normalised"]
+    return Node("tokens_per_s_normalised", value, "tokens/s", how=how, inputs=inputs)
+
+
+def rank(told: Told, row: Row) -> Node:
+    """The place in the order."""
+    note = f"of {len(told.answer.rows)} rows, in the order that the answer names"
+    return Node("rank", row["rank"], note=note)
+
+
+def rank_normalised(told: Told, row: Row) -> Node | None:
+    """The place in the order of normalised rates."""
+    made = normalised(told, row)
+    if made is None:
+        return None
+    how = How("1 + rows of a higher tokens_per_s_normalised")
+    return Node("rank_normalised", row["rank_normalised"], how=how, inputs=(made,))
+
+
+def ties_with(told: Told, row: Row) -> Node | None:
+    """The rank of the row above that it cannot be told from."""
+    if row.get("ties_with") is None:
+        return None
+    known = spread_of(row, told.chosen.spreads)
+    leader = told.answer.rows[row["ties_with"] - 1]
+    note = "closer than printed digits, or repeats of one configuration, tell"
+    inputs = (pooled(told, leader, "tokens_per_s"), pooled(told, row, "tokens_per_s"))
+    more = (limit(told, known),) if known else ()
+    return Node("ties_with", row["ties_with"], note=note, inputs=(*inputs, *more))
+
+
+def limit(told: Told, known: Spread) -> Node:
+    """By how much repeats of one configuration vary."""
+    how = How(
+        "exp(1.96 x sqrt(2) x deviation) - 1", title="the repeatability limit",
+        source="ISO 5725-6", counts=f"{REPEATABILITY:.4g} standard deviations of ln(time)",
+    )  # fmt: skip
+    return Node("limit", known.limit, "of the time", how=how, inputs=(deviation(told, known),))
+
+
+def deviation(told: Told, known: Spread) -> Node:
+    """The standard deviation of ln(time) between jobs of one configuration."""
+    how = How(f"pooled over repeats, {known.freedom} degrees of freedom")
+    inputs = (*of_places(told, known.places), Node("freedom", known.freedom, note="jobs - sets"))
+    return Node("deviation", known.deviation, how=how, inputs=inputs)
+
+
+def said(told: Told) -> Iterator[Node]:
+    """Numbers of the sentences that stand in no row."""
+    if told.answer.rows:
+        known = spread_of(told.answer.rows[0], told.chosen.spreads)
+        if known is not None:
+            yield limit(told, known)
+
+
+def _per_token(told: Told, row: Row, known: Work, at: int, name: str) -> Node:
+    value = known.per_token[at]
+    inputs: tuple[Node, ...]
+    if known.method.startswith("F5"):
+        case = told.case(row["runs"][0][0])
+        params = case.stated("params_b", "params_b", row["params_b"])
+        how, inputs = How("6e9 x params_b", "F5"), (params,)
+    else:
+        column = "model_tflops" if known.method.startswith("F7") else "tflops"
+        processes = world_size(told.case(row["runs"][0][0]))
+        inputs = (pooled(told, row, column), processes, pooled(told, row, "tokens_per_s"))
+        how = How(f"{column} x 1e12 x world_size / tokens_per_s", title=known.method)
+    return Node(name, value, "FLOP a token", how=how, inputs=inputs)
+
+
+VALUES = {
+    "rank": rank, "ties_with": ties_with, "days": days, "device_hours": device_hours,
+    "tokens_per_s_normalised": normalised, "rank_normalised": rank_normalised,
+}  # fmt: skip

@@ -1,0 +1,152 @@
+"""Every number that `bench best`, `days`, `compare` and `report scaling` print is explained."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.decide.asked import Asked, Length
+from bench.explain.decided import on_answers
+from bench.explain.decision import Question, Told, decisions
+from bench.explain.node import Node, leaves
+from bench.explain.number import parse_number
+from bench.explain.search import matches
+from bench.explain.world import World, world
+from bench.ingest.pipeline import ingest_into
+from bench.reports.table_ref import TableRef
+from bench.schema.warehouse import in_memory
+from bench.terminal.answers import as_text
+from bench.terminal.tables import Format
+from tests.program import quick, told
+
+# Names of places, days, versions, settings and models: no number is meant by them.
+_PLACE = r"\b00\d\b(?: l\.\d+|:\d+)?(?: \+\d+)?(?:(?:, | and )l?\.?\d+ more)?"
+_NAMES = re.compile(
+    rf"{_PLACE}|\b02-\d\d\b|\([A-Z]\d+[a-z]?\)|\b\d+(?:/\d+)+(?:/-)?|[A-Z0]+[\w-]*[A-Z]\w*|\w+_\w+"
+    r"|\b[DTPMC]+[PB]S? ?\d+|\bGBS \d+|F\d\b|\b\d+(?:\.\d+)?B\b|\b\d+M\b|[\d.]+ GHz|p = |95%|l\.\d+"
+)
+_NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e-?\d+)?(?:[KMBT]\b|%)?")
+QUESTIONS = {
+    "all": Question(),
+    "allocator": Question(Asked(document="003_check_tcmalloc.md"), by="LD_PRELOAD"),
+    "authors": Question(
+        Asked(
+            table=TableRef("002_chronicles-prequel.md", 4),
+            where="dp % 4 = 0 and gbs % 32 = 0",
+        )
+    ),
+    "batch": Question(Asked(model="181B"), Length(goodput=0.9), by="mbs"),
+    "ramp": Question(
+        Asked(document="004_tr3m-1B3.md", tokens=300_000_000_000),
+        Length(ramp_up="32,32,1000000"), by="recompute",
+    ),
+    "extrapolated": Question(
+        Asked(document="003_check_tcmalloc.md"), Length(nodes=128, extrapolate=True)
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def here(root: Path) -> Iterator[World]:
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [root / "data" / "tables"], root)
+        yield world(warehouse, root)
+
+
+def asked_of(here: World, name: str) -> tuple[World, Question]:
+    """The world anew, since it keeps the answers to one question."""
+    question = QUESTIONS[name]
+    about = question.asked
+    return world(here.warehouse, here.lines.root, about.model, about.tokens, about.steps), question
+
+
+def shown(told: Told) -> str:
+    """What a person reads of an answer, without the names of places and settings."""
+    text = as_text(told.answer, Format.MD)
+    return _NAMES.sub(" ", re.sub(r"\(.*?l\.\d+.*?\)", " ", text.split("Left out:")[0]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_every_number_is_explained(here: World, name: str) -> None:
+    there, question = asked_of(here, name)
+    missing: dict[str, set[str]] = {}
+    seen = 0
+    for answer in decisions(there, question):
+        for text in {found.rstrip(",") for found in _NUMBER.findall(shown(answer))}:
+            number = parse_number(text)
+            assert number is not None, text
+            seen += 1
+            found = next(on_answers(there, question, number), None)
+            if (found or next(matches(there, number), None)) is None:
+                missing.setdefault(answer.command, set()).add(text)
+    assert not missing and seen > 20
+
+
+NUMERIC = {
+    "bench best": ("days", "device_hours", "tokens_per_s_normalised", "rank_normalised"),
+    "bench days": ("days", "goodput", "device_hours", "ramp_up_steps", "ramp_up_days"),
+    "bench report scaling": ("efficiency", "efficiency_fit", "alpha", "beta", "rms_error"),
+    "bench compare": ("speedup", "change_percent", "p_value", "q_value", "cv_percent"),
+}
+
+
+@pytest.mark.parametrize("name", ["allocator", "authors", "ramp"])
+def test_the_trees_of_rows_give_their_values(here: World, name: str) -> None:
+    from bench.explain.decided import VALUES
+
+    there, question = asked_of(here, name)
+    checked = 0
+    for answer in decisions(there, question):
+        for row in answer.answer.rows[:12]:
+            for column in NUMERIC[answer.command]:
+                node = VALUES[answer.command][column](answer, row)
+                assert (node is None) == (row.get(column) is None), column
+                if node is None:
+                    continue
+                assert node.value == pytest.approx(row[column])
+                assert all(rests(leaf) for leaf in leaves(node)), node
+                if (made := evaluated(node)) is not None:
+                    assert made == pytest.approx(node.value, rel=1e-6), node
+                    checked += 1
+    assert checked > 15
+
+
+def rests(leaf: Node) -> bool:
+    """Whether a leaf has a line, or says what it is."""
+    return leaf.place is not None or bool(leaf.note) or leaf.how is not None
+
+
+def evaluated(node: Node) -> float | None:
+    """The arithmetic of a node over its inputs, where that is plain."""
+    if node.how is None or not re.fullmatch(r"[\w .()/*x+-]+", node.how.expression):
+        return None
+    values: Mapping[str, Any] = {one.name: one.value for one in node.inputs}
+    text = re.sub(r"\bx\b", "*", node.how.expression)
+    if not {*re.findall(r"[a-z_]\w*", text)} <= values.keys():
+        return None
+    return float(eval(text, {"__builtins__": {}}, dict(values)))
+
+
+def test_a_column_of_an_answer_by_its_run(data: Path, folder: Path) -> None:
+    tables = str(data / "tables")
+    asked = ("explain", "002:131.tokens_per_s_normalised", tables)
+    done = quick(folder, *asked, "--table", "002_chronicles-prequel.md:4",
+                 "--where", "dp % 4 = 0 and gbs % 32 = 0")  # fmt: skip
+    assert done.code == 0 and "24,741" in done.out, done.text
+    assert "tokens_per_s x flops_per_token / flops_per_token_of_the_first" in done.out
+    done = quick(folder, "explain", "003:20.speedup", tables, "--by", "LD_PRELOAD")
+    assert "pace_of_the_base / pace" in done.out and "1321.5" in done.out
+
+
+def test_two_sides_by_their_names(data: Path, folder: Path) -> None:
+    named = str(data / "tables" / "003_check_tcmalloc.md")
+    done = quick(folder, "explain", "003:20 / 003:31", named)
+    assert done.code == 0 and "speedup = 1.29521" in done.out, done.text
+    done = quick(folder, "explain", "settings like '%tcmalloc%' / settings like 'no LD%'", named)
+    assert done.out.count("speedup = ") == 7
+    told(quick(folder, "explain", "003:20.speed", named), 2, "no metric 'speed'", "speedup")
