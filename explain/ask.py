@@ -17,7 +17,7 @@ from ..schema.errors import BenchError
 from ..schema.user_facts import UserFact
 from ..schema.warehouse import Warehouse
 from . import decided, place, search
-from .case import case_of
+from .case import Case, case_of
 from .decision import Question
 from .formula import formula_named
 from .formula import matches as of_formula
@@ -81,7 +81,7 @@ def _dispatch(here: World, question: Question, asked: str) -> tuple[str, Iterato
         return "formula", of_formula(here, formula)
     if (number := parse_number(asked)) and not _is_run(here, asked):
         answers = decided.on_answers(here, question, number)
-        return "number", chain(search.matches(here, number), answers)
+        return "number", _once(chain(search.matches(here, number), answers))
     if sides := _SIDES.fullmatch(asked):
         return "sides", decided.of_sides(here, question, (sides[2].strip(), sides[1].strip()))
     metric = _METRIC.fullmatch(asked)
@@ -114,12 +114,29 @@ def _of_run(here: World, question: Question, asked: str, metric: str | None) -> 
     run = find_run(here.warehouse, asked)
     case = case_of(here.warehouse, here.lines, run)
     where = here.where(case.uri, case.row["line"])
+    return _once(_derived(here, question, run, case, where, metric))
+
+
+def _derived(
+    here: World, question: Question, run: str, case: Case, where: str, metric: str | None
+) -> Iterator[Match]:
+    """What is known of a run, then what answers say of it."""
     if metric is None or metric in METRICS:
         derived = [METRICS[metric].derive(case, here.plan)] if metric else heads(case, here.plan)
         for node in derived:
             yield Match(f"{where}.{node.name}", "of this run", node)
     if metric is not None and metric in decided.NAMES and metric not in MEASURED:
         yield from decided.of_run(here, question, run, metric)
+
+
+def _once(found: Iterable[Match]) -> Iterator[Match]:
+    """Each value of a name once: what a run is, answers show again."""
+    seen: set[tuple[str, object]] = set()
+    for match in found:
+        key = (match.tree.name, match.tree.value)
+        if not (match.title.startswith("of bench ") and key in seen):
+            yield match
+        seen.add(key)
 
 
 def _at(here: World, found: re.Match[str]) -> Iterator[Match]:

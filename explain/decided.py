@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ..decide.answer import place
@@ -96,10 +97,15 @@ def on_answers(world: World, question: Question, asked: Number) -> Iterator[Matc
     for told in decisions(world, question):
         for row in told.answer.rows:
             yield from _of_row(told, row, asked)
-        for node in _SAID[told.command](told):
+        # Fits and tests are made once for all numbers.
+        for node in world.once(f"said {told.command}", partial(_said, told)):
             if prints(asked, node):
                 yield Match(told.command, "said", node)
         yield from _counts(told, asked)
+
+
+def _said(told: Told) -> list[Node]:
+    return list(_SAID[told.command](told))
 
 
 def _of_row(told: Told, row: Row, asked: Number) -> Iterator[Match]:
@@ -130,6 +136,7 @@ def _prints(asked: Number, value: Any) -> bool:
     texts = [number(value), number(value, 0), number(value, 1), f"{value:.2f}x"]
     texts += [significant(value, digits) for digits in (2, 3, 4)]
     texts += [percent(value, places) for places in (0, 1, 2)]
+    texts += [f"{value:.2g}%", f"{value:.1f}%"]  # of columns in percent
     texts += [days_words(value)] if value > 0 else []
     texts += [as_tokens(int(value))] if isinstance(value, int) and value > 0 else []
     return any(text and asked.stands_in(text) for text in texts)

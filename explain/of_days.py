@@ -84,6 +84,7 @@ def said(told: Told) -> Iterator[Node]:
     """Numbers of the sentences that stand in no row."""
     share = told.question.length.goodput
     if share is None:
+        yield Node("goodput", 0.9, note="an example of how days grow with time lost")
         how = How("1 / 0.9 - 1")
         yield Node("more days at goodput 0.9", 1 / 0.9 - 1, "of the days", how=how)
     ramp = _ramp(told)

@@ -24,7 +24,7 @@ from bench.terminal.tables import Format
 from tests.program import quick, told
 
 # Names of places, days, versions, settings and models: no number is meant by them.
-_PLACE = r"\b00\d\b(?: l\.\d+|:\d+)?(?: \+\d+)?(?:(?:, | and )l?\.?\d+ more)?"
+_PLACE = r"\b00\d\b(?: l\.\d+|:\d+| \()(?: \+\d+)?(?:(?:, | and )l?\.?\d+ more)?"
 _NAMES = re.compile(
     rf"{_PLACE}|\b02-\d\d\b|\([A-Z]\d+[a-z]?\)|\b\d+(?:/\d+)+(?:/-)?|[A-Z0]+[\w-]*[A-Z]\w*|\w+_\w+"
     r"|\b[DTPMC]+[PB]S? ?\d+|\bGBS \d+|F\d\b|\b\d+(?:\.\d+)?B\b|\b\d+M\b|[\d.]+ GHz|p = |95%|l\.\d+"
@@ -67,7 +67,7 @@ def asked_of(here: World, name: str) -> tuple[World, Question]:
 def shown(told: Told) -> str:
     """What a person reads of an answer, without the names of places and settings."""
     text = as_text(told.answer, Format.MD)
-    return _NAMES.sub(" ", re.sub(r"\(.*?l\.\d+.*?\)", " ", text.split("Left out:")[0]))
+    return _NAMES.sub(" ", re.sub(r"\([^()]*l\.\d+[^()]*\)", " ", text.split("Left out:")[0]))
 
 
 @pytest.mark.slow
