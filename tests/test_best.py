@@ -114,3 +114,11 @@ def test_columns_and_the_best_of_each_group(data: Path, folder: Path) -> None:
     said = quick(folder, *asked).out
     assert "| nodes " in said and "Shown is the first of each nodes." in said
     told(quick(folder, "days", named, "--columns", "colour"), 2, "unknown column 'colour'")
+
+
+def test_a_table_is_named_through_a_link(data: Path, folder: Path) -> None:
+    (folder / "linked").symlink_to(data / "tables", target_is_directory=True)
+    named = str(data / "tables" / "002_chronicles-prequel.md")
+    for paths in (["linked"], []):
+        found = answer(folder, "best", *paths, "--table", f"{named}:4")
+        assert len(lines(found)) == 9

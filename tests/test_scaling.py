@@ -96,3 +96,13 @@ def test_answers_stand_in_regions(data: Path, folder: Path) -> None:
     text = (folder / "README.md").read_text()
     assert "alpha 0.0022" in text and "1.77x" in text and "Best by tokens/s: 8 nodes" in text
     assert quick(folder, "report", "--check", "README.md").code == 0
+
+
+def test_several_jobs_of_a_size_are_pooled_in_every_column(folder: Path) -> None:
+    row = "2 | 1.3B | 16 | 1 | 1 | 1 | 512 | 20GB | {time} | | "
+    twice = "4 | 1.3B | 32 | 1 | 1 | 1 | 512 | 20GB | 5.5 | | "
+    table(folder / "a.md", [row.format(time=time) for time in (10.0, 10.4)] + [twice])
+    base, _ = answer(folder, "report", "scaling", "a.md", "--columns", "jobs,step_time_s,gbs,"
+                     "seq_len,tokens_per_s,efficiency")  # fmt: skip
+    assert base["jobs"] == 2 and base["step_time_s"] == pytest.approx(10.2)
+    assert base["tokens_per_s"] == pytest.approx(512 * 2048 / 10.2)
