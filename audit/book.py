@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from .finding import Finding, Place
 from .interval import Printed
+from .reading import Detected
 
 if TYPE_CHECKING:
     from ..schema.warehouse import Warehouse
-    from .detect import Detected
 
 
 @dataclass(slots=True)

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 
 from .book import Document, Row, Table
 from .detect import expected, fits, rate_of, time_of
-from .formulas import Reading, readings
+from .formulas import readings
 from .interval import Interval, Printed
+from .reading import Reading
+from .titles import TITLES
 
 _UNITS = ((1e-3, "ms"), (1e3, "s for ms"), (60.0, "min"), (3600.0, "h"))
 
@@ -205,6 +207,4 @@ def _printed_time(row: Row) -> str:
 
 
 def _title(name: str) -> str:
-    from .topology import TITLES
-
     return TITLES.get(name, name)

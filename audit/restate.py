@@ -10,8 +10,9 @@ from ..schema.errors import BenchError
 from ..schema.hardware import device_of
 from ..schema.warehouse import Warehouse
 from .detect import detect, fits
-from .formulas import Reading, compute, divisor, flops, function, padded, values_of
+from .formulas import compute, divisor, flops, function, padded, values_of
 from .load import load
+from .reading import Reading
 
 Row = Mapping[str, Any]
 MODEL, HARDWARE = "model", "hardware"

@@ -7,28 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .book import Document, Row
-from .detect import Detected, fits
+from .detect import fits
+from .reading import Detected
+from .titles import TITLES
 
 SIZES = ("dp", "tp", "pp", "cp")
-TITLES = {
-    "nodes": "Nodes",
-    "devices": "GPUs",
-    "ranks": "Ranks",
-    "dp": "DP",
-    "tp": "TP",
-    "pp": "PP",
-    "cp": "CP",
-    "mbs": "MBS",
-    "gbs": "GBS",
-    "grad_accum": "GA",
-    "heads": "Heads",
-    "hidden": "Hidden",
-    "layers": "Layers",
-    "step_time": "Sec/it",
-    "tflops": "TFLOPs",
-    "mem": "Mem",
-    "seq_len": "Seq len",
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ from collections.abc import Hashable, Iterator, Sequence
 
 from ..alike import model, named
 from ..book import Book, Row
-from ..detect import Detected, testable
+from ..detect import testable
 from ..finding import Finding
 from ..interval import Interval, largest_agreement
+from ..reading import Detected
 from ..repair import number
 from ..rule import Rule
 from ..work import work_of

@@ -8,7 +8,8 @@ from dataclasses import replace
 from ..book import Book, Document, Row, Table
 from ..detect import expected, fits, testable
 from ..finding import Finding
-from ..formulas import Reading, assumptions
+from ..formulas import assumptions
+from ..reading import Reading
 from ..repair import Repair, explain, needed_time, number, suggestion
 from ..rule import Rule
 from ..work import agrees

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..book import Book, Row
 from ..detect import expected, fits, rate_of, time_of
 from ..finding import Finding
-from ..formulas import Reading
+from ..reading import Reading
 from ..rule import Rule
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from ..book import Book, Document, Row, Table
 from ..finding import Finding
 from ..rule import Rule
-from ..topology import TITLES, contradicts, repairs
+from ..titles import TITLES
+from ..topology import contradicts, repairs
 
 
 def check(book: Book) -> Iterator[Finding]:
