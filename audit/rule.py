@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .book import Book
     from .finding import Finding
 
-RULES_VERSION = 1  # raised when findings change: documents in a warehouse are then audited anew
+RULES_VERSION = 2  # raised when findings change: documents in a warehouse are then audited anew
 Check = Callable[["Book"], Iterable["Finding"]]
 
 
