@@ -101,8 +101,8 @@ RULE = Rule(
     "R1d",
     44,
     "Rates against each other",
-    "tokens/s, samples/s (of job or device), MFU, HFU, % of peak, aggregates, TFLOPs, time, GBS and "
-    "devices give the same quotients in all rows of a table",
+    "tokens/s, samples/s (of job or device), MFU, HFU, % of peak, aggregates, TFLOPs, time, GBS "
+    "and devices give the same quotients in all rows of a table",
     "printed digits and 2%, since columns may be means; where three quarters of the rows, three "
     "or more, agree; a note where a note or an unknown column may tell another model or context; "
     "a rate that is a device's under a heading that does not say so is a warning; HFU is at least "
