@@ -12,7 +12,7 @@ from ..finding import Finding
 from ..formulas import assumptions
 from ..mend import holds, is_free, mends
 from ..mend import suggestion as suggestion_of
-from ..reading import Reading
+from ..reading import Detected, Reading
 from ..repair import Repair, explain, needed_time, number, suggestion
 from ..rule import Rule
 from ..work import agrees
@@ -24,35 +24,36 @@ def check(book: Book) -> Iterator[Finding]:
     """Rows whose printed time cannot give their printed TFLOPs."""
     for document in book.documents:
         for table in document.tables:
-            found = table.detected
-            if found is None:
-                continue
-            rows = [row for row in table.rows if testable(row) or (row.unshifted and row.time)]
-            off = [
-                row
-                for row in rows
-                if row.time
-                and row.tflops
-                and fits(row, found.reading) is False
-                and not _times_of_processes(row, found.reading)
-            ]
-            if not off:
-                continue
-            # An un-shifted row was not among those that the formula was detected on.
-            plain = [row for row in off if not row.unshifted]
-            tested = sum(fits(row, found.reading) is not None for row in rows if not row.unshifted)
-            few = 3 * (tested - len(plain)) < 2 * tested
-            if few and len(plain) > 1:
-                yield from _systematic(document, table, off, found.reading)
-            elif found.certain or found.around >= 4:
-                # Where little is stated, rows that agree among themselves show another formula.
-                assumed = assumptions(off[0], found.reading)
-                many = len(plain) > max(1, tested // 10)
-                weak = found.reading.formula in _ROUGH or assumed > 1 or (assumed and many)
-                for row in off:
-                    if weak and not row.unshifted and agrees(table, row):
-                        continue
-                    yield _finding(document, table, row, found.reading)
+            if table.detected is not None:
+                yield from _judge(document, table, table.detected)
+
+
+def _judge(document: Document, table: Table, found: Detected) -> Iterator[Finding]:
+    judged = [
+        (row, fits(row, found.reading))
+        for row in table.rows
+        if testable(row) or (row.unshifted and row.time and row.tflops)
+    ]
+    off = [
+        row for row, fine in judged if fine is False and not _times_of_processes(row, found.reading)
+    ]
+    if not off:
+        return
+    # An un-shifted row was not among those that the formula was detected on.
+    plain = [row for row in off if not row.unshifted]
+    tested = sum(fine is not None for row, fine in judged if not row.unshifted)
+    few = 3 * (tested - len(plain)) < 2 * tested
+    if few and len(plain) > 1:
+        yield from _systematic(document, table, off, found.reading)
+    elif found.certain or found.around >= 4:
+        # Where little is stated, rows that agree among themselves show another formula.
+        assumed = assumptions(off[0], found.reading)
+        many = len(plain) > max(1, tested // 10)
+        weak = found.reading.formula in _ROUGH or assumed > 1 or (assumed and many)
+        others = [row for row, fine in judged if fine]
+        for row in off:
+            if not weak or row.unshifted or not agrees(table, row):
+                yield _finding(document, table, row, found.reading, others)
 
 
 def _times_of_processes(row: Row, reading: Reading) -> bool:
@@ -97,10 +98,11 @@ def _explained(document: Document, table: Table, row: Row, reading: Reading) -> 
     return explain(document, table, row, reading, lambda changed: holds(table, row, changed))
 
 
-def _finding(document: Document, table: Table, row: Row, reading: Reading) -> Finding:
+def _finding(
+    document: Document, table: Table, row: Row, reading: Reading, others: Sequence[Row]
+) -> Finding:
     found = _explained(document, table, row, reading)
     kinds = {one.kind for one in found}
-    others = [one for one in table.rows if one is not row and testable(one) and fits(one, reading)]
     apart = kinds <= {"formula"} and set_apart(row, others)
     names, said, more = _mended(table, row, reading, found)
     message = "time and TFLOPs contradict each other as printed"
