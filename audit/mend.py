@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -20,6 +21,7 @@ from .work import share_of, work_of
 
 _WORK: Powers = {"tflops": 1, "step_time_s": 1, "world": 1, "gbs": -1}
 _CELLS = {"step_time_s": "step_time", "memory": "mem", "aggregate_pflops": "agg_pflops"}
+_EXACTLY = 1e-6  # other counts tell it: any whole number will do
 _UNITS = ("nodes", "devices")
 _PERCENT = ("mfu", "hfu", "peak_share")
 
@@ -61,7 +63,7 @@ def demands(table: Table, row: Row) -> list[Demand]:
             scale = one.point / one.relation.point(row)
             rough = 1 - one.span.low / one.span.high
             found.append(Demand(one.relation.powers, one.span / value, scale, rough))
-    return [*found, *_batch(table, row)]
+    return [*found, *_batch(table, row), *_nodes(table, row)]
 
 
 def _work(table: Table, row: Row) -> Iterator[Demand]:
@@ -90,8 +92,28 @@ def _batch(table: Table, row: Row) -> Iterator[Demand]:
         table.counted["batches"] = right
     if right and (slots := _slots(row)) and row.gbs:
         powers = {"mbs": 1, "grad_accum": 1, "gbs": -1}
+        powers |= {"dp": 1} if row.dp else {"world": 1, "tp": -1, "pp": -1}
         scale = row.gbs / slots
-        yield Demand(powers if row.dp else powers | {"world": 1}, _exactly(scale), scale, 0.0)
+        yield Demand(powers, _exactly(scale), scale, 0.0)
+
+
+def _nodes(table: Table, row: Row) -> Iterator[Demand]:
+    """As many devices a node as most rows have, where both are printed."""
+    if (usual := devices_a_node(table)) and row.nodes and row.devices:
+        scale = usual * row.nodes / row.devices
+        yield Demand({"world": 1, "nodes": -1}, _exactly(scale), scale, 0.0)
+
+
+def devices_a_node(table: Table) -> float | None:
+    """Devices over nodes of three quarters of the rows of a table, three or more."""
+    if "devices_a_node" not in table.counted:
+        both = {"nodes", "devices"} <= set(table.columns)
+        ratios = Counter(one.devices / one.nodes for one in table.rows if one.devices and one.nodes)
+        usual, many = ratios.most_common(1)[0] if both and ratios else (0.0, 0)
+        clear = many >= 3 and 4 * many >= 3 * sum(ratios.values())
+        table.counted["devices_a_node"] = usual if clear else None
+    found: float | None = table.counted["devices_a_node"]
+    return found
 
 
 def _slots(row: Row) -> int:
@@ -131,7 +153,7 @@ def mends(table: Table, row: Row) -> list[Mend]:
     """The changes of one cell that meet every demand; of a count only to a whole, near number.
 
     A count that comes out whole, or two numbers that only stand in each other's place, say more
-    than a rate, which may come out at anything.
+    than a rate, which may come out at anything. A count that many rows have goes first.
     """
     asked = [*demands(table, row), *_work(table, row)]
     open_names = [set(one.powers) for one in asked if not one.met]
@@ -146,6 +168,7 @@ def mends(table: Table, row: Row) -> list[Mend]:
             counts += list(_count(table, row, name, scale))
         elif row.printed.get(name):
             rates.append(_rate(row, name, asked, scale))
+    counts.sort(key=lambda one: -sum(str(getattr(o, one.name)) == one.text for o in table.rows))
     return counts or list(_exchanged(table, row, set.union(*open_names))) or rates
 
 
@@ -180,13 +203,15 @@ def _rate(row: Row, name: str, asked: Sequence[Demand], limits: Interval) -> Men
 
 def _count(table: Table, row: Row, name: str, scale: Interval) -> Iterator[Mend]:
     """A whole count at a simple ratio to the printed one, or one that another row has."""
-    cell = name if name != "world" else "nodes" if row.nodes else "devices"
+    cell = name if name != "world" else "devices" if row.devices else "nodes"
     old = getattr(row, cell)
     if not old or cell not in table.columns or scale.high - scale.low > 0.1 * scale.high:
         return
     ratio = round(max(scale.middle, 1 / scale.middle))
     values = {getattr(other, cell) for other in table.rows} | {old * ratio}
     values |= {old // ratio} if old % ratio == 0 else set()
+    if scale.high - scale.low < _EXACTLY * scale.high:
+        values.add(round(old * scale.middle))
     for new in sorted(values - {None, 0, old}):
         changed = with_value(row, cell, new)
         near = scale.widened(1e-9).meets(new / old)

@@ -17,7 +17,7 @@ from .book import Row, Table
 from .interval import Interval, largest_agreement
 
 MEANS = 0.02  # columns are often means over steps, and a mean of rates is not the rate of a mean
-COUNTS = ("world", "gbs", "seq_len", "mbs", "grad_accum")
+COUNTS = ("world", "nodes", "gbs", "seq_len", "mbs", "grad_accum", "dp", "tp", "pp")
 _WORDS = {
     "step_time_s": "time", "samples_per_s": "samples/s", "tokens_per_s": "tokens/s",
     "samples_per_s_per_device": "samples/s/device", "tflops": "TFLOPs", "mfu": "MFU",
@@ -75,6 +75,8 @@ class Relation:
         found = Interval(1.0, 1.0)
         for name, power in self.powers.items():
             one = quantity(row, name)
+            if one is None and name == "seq_len":
+                continue  # of rows that do not tell it, it is one number too
             if one is None:
                 return None
             found = found * one if power > 0 else found / one
@@ -84,7 +86,8 @@ class Relation:
         """The same of the numbers as printed."""
         found = 1.0
         for name, power in self.powers.items():
-            found *= (getattr(row, name) if name in COUNTS else row.printed[name].value) ** power
+            count = (getattr(row, name) or 1) if name in COUNTS else None
+            found *= (count or row.printed[name].value) ** power
         return found
 
 
@@ -98,7 +101,7 @@ def quantity(row: Row, name: str) -> Interval | None:
 
 
 def _whole(row: Row) -> Hashable:
-    return ()
+    return row.seq_len is None
 
 
 def _work(row: Row) -> Hashable:
@@ -223,7 +226,11 @@ def _tried(relation: Relation, rows: list[Row]) -> list[Held]:
 def _majority(relation: Relation, members: list[tuple[Row, Interval]]) -> Held | None:
     values = tuple(value for _, value in members)
     main = largest_agreement(list(values)) if len(values) >= 3 else []
-    if len(main) < 3 or 4 * len(main) < 3 * len(values):
+    if 3 * len(main) < 2 * len(values) or not main:
         return None
     span = Interval(max(values[p].low for p in main), min(values[p].high for p in main))
+    # Physics says what an identity comes to: two rows that have it are as good as three alike.
+    sure = relation.identity and relation.plain and span.meets(1.0)
+    if not sure and (len(main) < 3 or 4 * len(main) < 3 * len(values)):
+        return None
     return Held(relation, tuple(row for row, _ in members), values, frozenset(main), span)

@@ -44,7 +44,8 @@ def with_value(row: Row, name: str, value: int) -> Row:
     """The row with one cell changed, and the processes that follow from it."""
     changed = replace(row)
     setattr(changed, name, value)
-    if name in ("nodes", "devices") and row.world:
+    follows = name == "devices" or (name == "nodes" and not row.devices)
+    if follows and row.world:
         per = row.world / (getattr(row, name) or 1)
         changed.world = round(value * per)
     return changed

@@ -112,3 +112,52 @@ def test_a_throughput_of_the_job_is_not_that_of_a_device(tmp_path: Path) -> None
     few = [f"{n} | {rate} | {mfu}" for n, rate, mfu in (
         (8, 3127, 41.6), (8, 3080, 41.0), (8, 3057, 40.7), (64, 2968, 39.5))]  # fmt: skip
     assert audited(tmp_path, title, "GPUs | Tokens/s | MFU (%)", *few) == []
+
+
+FULL = "Nodes | GPUs | TP | PP | MBS | GA | GBS | Step time (s) | Tokens/s/GPU | TFLOP/s/GPU"
+EIGHTS = (
+    "1 | 8 | 1 | 1 | 1 | 16 | 128 | 14.90 | 8797 | 453.2",
+    "2 | 16 | 1 | 1 | 1 | 8 | 128 | 7.52 | 8715 | 449.0",
+    "4 | 32 | 1 | 1 | 1 | 8 | 256 | 7.61 | 8612 | 443.7",
+    "8 | 64 | 1 | 1 | 1 | 8 | 512 | 7.70 | 8511 | 438.5",
+)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("3 | 32 | 1 | 1 | 1 | 8 | 256 | 7.61 | 8612 | 443.7", "Nodes=4"),
+        ("4 | 64 | 1 | 1 | 1 | 8 | 256 | 7.61 | 8612 | 443.7", "GPUs=32"),
+        ("4 | 32 | 2 | 1 | 1 | 8 | 256 | 7.61 | 8612 | 443.7", "TP=1"),
+        ("4 | 32 | 1 | 3 | 1 | 8 | 256 | 7.61 | 8612 | 443.7", ""),
+        ("4 | 32 | 1 | 1 | 2 | 8 | 256 | 7.61 | 8612 | 443.7", "MBS=1"),
+        ("4 | 32 | 1 | 1 | 1 | 8 | 264 | 7.61 | 8612 | 443.7", "GBS=256"),
+    ],
+)
+def test_counts_of_a_row(tmp_path: Path, wrong: str, said: str) -> None:
+    title = "# Llama-3 8B, H100, bf16, sequence length 8192"
+    assert audited(tmp_path, title, FULL, *EIGHTS) == []
+    finding = one_of(tmp_path, title, FULL, *EIGHTS[:2], wrong, EIGHTS[3])
+    assert (finding.severity, finding.line) == ("error", 7)
+    assert finding.suggestion.startswith(said)
+
+
+def test_of_three_rows_physics_knows_the_wrong_one(tmp_path: Path) -> None:
+    title, head = "# 47B, H100, sequence length 8192", "GPUs | GBS | Step time (s) | Tokens/s/GPU"
+    rows = ("64 | 256 | 7.10 | 4615", "128 | 512 | 7.21 | 4545", "256 | 1024 | 7.38 | 4440")
+    assert audited(tmp_path, title, head, *rows) == []
+    assert one_of(tmp_path, title, head, *rows[:2], "256 | 1024 | 7.38 | 4840").line == 7
+
+
+def test_a_topology_is_mended_as_the_rates_say(tmp_path: Path) -> None:
+    title = "# 1.1B, H100"
+    head = "Nodes | DP | TP | PP | MBS | GA | GBS | Step time (s) | Samples/s"
+    rows = (
+        "1 | 8 | 1 | 1 | 4 | 8 | 256 | 2.26 | 113.3",
+        "2 | 8 | 2 | 1 | 4 | 8 | 256 | 1.35 | 189.6",
+        "4 | 16 | 2 | 1 | 4 | 8 | 512 | 1.39 | 368.3",
+        "8 | 32 | 2 | 1 | 4 | 8 | 1024 | 1.44 | 711.1",
+    )
+    assert audited(tmp_path, title, head, *rows) == []
+    wrong = rows[1].replace("2 | 8 | 2", "2 | 16 | 2")
+    assert one_of(tmp_path, title, head, rows[0], wrong, *rows[2:]).suggestion == "DP=8"
