@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,8 +67,16 @@ def known(text: str) -> str:
 def restate(warehouse: Warehouse, wanted: str) -> list[Restated]:
     """Every measured run with a time or TFLOPs, by source and line."""
     wanted = known(wanted)
+    return restate_all(warehouse, [wanted])[wanted]
+
+
+def restate_all(warehouse: Warehouse, wanted: Sequence[str]) -> dict[str, list[Restated]]:
+    """The same by several formulas; what printed the originals is detected once."""
     printed = dict(_printings(warehouse))
-    return [_restated(row, wanted, printed.get(row["run_id"])) for row in warehouse.dicts(_QUERY)]
+    rows = warehouse.dicts(_QUERY)
+    return {
+        one: [_restated(row, one, printed.get(row["run_id"])) for row in rows] for one in wanted
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
-from ..audit.restate import HARDWARE, MODEL, Restated, restate
+from ..audit.restate import HARDWARE, MODEL, Restated, restate_all
 from ..reports.format import percent, significant
 from .computed import by_formula, measured, world_size
 from .found import Match
@@ -15,23 +14,24 @@ from .number import Number
 from .world import World
 
 _WANTED = (MODEL, HARDWARE, "F8", "F1", "F2", "F3", "F4", "F5", "F6", "F7", "F9", "F10", "F12")
-_SUGGESTED = """SELECT DISTINCT uri, line, rule, title, evidence, suggestion FROM findings
-    WHERE severity = 'error' AND contains(replace(suggestion, ',', ''), ?) ORDER BY uri, line"""
+_SUGGESTED = """SELECT DISTINCT s.uri, f.line, f.rule, f.title, f.evidence, f.suggestion
+    FROM findings f JOIN selected s USING (run_id)
+    WHERE f.severity = 'error' AND contains(replace(f.suggestion, ',', ''), ?) ORDER BY ALL"""
 
 
 def restated(world: World, number: Number) -> Iterator[Match]:
     """Runs whose TFLOP/s or share of the peak print so under some formula."""
     seen: set[tuple[str, str]] = set()
-    for wanted in _WANTED:
-        for one in world.once(f"restated {wanted}", partial(_selected, world, wanted)):
-            if (one.run_id, one.formula) not in seen and (name := _prints(number, one)):
-                seen.add((one.run_id, one.formula))
-                yield _match(world, one, name)
+    for one in world.once("restated", lambda: _selected(world)):
+        if (one.run_id, one.formula) not in seen and (name := _prints(number, one)):
+            seen.add((one.run_id, one.formula))
+            yield _match(world, one, name)
 
 
-def _selected(world: World, wanted: str) -> list[Restated]:
+def _selected(world: World) -> list[Restated]:
     chosen = {run_id for (run_id,) in world.warehouse.rows("SELECT run_id FROM selected")}
-    return [one for one in restate(world.warehouse, wanted) if one.run_id in chosen]
+    every = restate_all(world.warehouse, _WANTED).values()
+    return [one for found in every for one in found if one.run_id in chosen]
 
 
 def _prints(number: Number, one: Restated) -> str:
