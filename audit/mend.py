@@ -249,10 +249,13 @@ _SETUP = attrgetter("nodes", "devices", "dp", "tp", "pp", "mbs", "gbs", "grad_ac
 
 
 def _taken(table: Table, row: Row, changed: Row) -> bool:
-    """Whether the change makes it the set-up of another row."""
+    """Whether the change makes it the set-up of another row that was measured."""
     if _SETUP(changed) == _SETUP(row):
         return False
-    return any(one.line != row.line and _SETUP(one) == _SETUP(changed) for one in table.rows)
+    return any(
+        one.line != row.line and one.measured and _SETUP(one) == _SETUP(changed)
+        for one in table.rows
+    )
 
 
 def suggestion(found: Sequence[Mend]) -> str:

@@ -128,7 +128,10 @@ def _other_row(document: Document, table: Table, row: Row, reading: Reading) -> 
                     f"{_printed_time(row)} with {_title(name)} {getattr(row, name)} would be "
                     f"{_needed(row, reading)} TFLOPs; {_printed(row)} fits {value}, that of "
                     f"l.{owner.line}",
-                    with_value(row, name, value),
+                    # Results that slipped a line: the row that lacks them has the whole set-up.
+                    with_value(row, name, value)
+                    if owner.measured
+                    else replace(owner, printed=row.printed),
                 )
 
 
