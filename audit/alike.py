@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+import re
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cache
 from operator import attrgetter
 
@@ -35,6 +36,11 @@ CONFIGURATION = (
     "words",
 )
 
+_DATE = re.compile(r"\d{1,4}(?:[-/.]\d{1,2}){1,2}")
+_SAYS = re.compile(r"[^\W_]")
+_WORDY = re.compile(r"^[^\d]*[^\W\d_]{2}|[^\W\d_]{3}")  # more than a number and its unit
+_FREELY = 3
+
 
 def model(row: Row) -> Hashable:
     """The model, as far as the row says."""
@@ -56,6 +62,24 @@ def _fields(without: tuple[str, ...]) -> attrgetter[tuple[Hashable, ...]]:
     return attrgetter(*(name for name in CONFIGURATION if name not in without))
 
 
+def set_apart(row: Row, others: Sequence[Row]) -> bool:
+    """Whether a note, or a cell under an unknown heading, may say that it is of another context.
+
+    Numbers that vary freely among the others, and dates, say nothing of the kind.
+    """
+    for place, text in enumerate(row.besides):
+        theirs = {other.besides[place] for other in others if len(other.besides) > place}
+        if not theirs or text in theirs or _DATE.fullmatch(text):
+            continue
+        if not _SAYS.search(text):
+            if not all(map(_WORDY.search, theirs)):
+                continue
+        elif not _WORDY.search(text) and len(theirs) >= _FREELY:
+            continue
+        return True
+    return False
+
+
 def groups(rows: Iterable[Row], *without: str) -> list[list[Row]]:
     """Rows of one set-up but for the fields named, in their order; those with company only."""
     return [group for group in _grouped(rows, *without) if len(group) > 1]
@@ -75,4 +99,4 @@ def same_digits(first: Row, second: Row) -> bool:
     return all(number.value == second.printed[name].value for name, number in first.printed.items())
 
 
-__all__ = ["configuration", "groups", "model", "named", "same_digits"]
+__all__ = ["configuration", "groups", "model", "named", "same_digits", "set_apart"]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from .finding import Finding, Place
 from .interval import Printed
+from .reading import Detected
 
 if TYPE_CHECKING:
     from ..schema.warehouse import Warehouse
-    from .detect import Detected
 
 
 @dataclass(slots=True)
@@ -125,6 +125,7 @@ class Table:
     order: dict[str, int] = field(default_factory=dict)
     groups: dict[Any, list[Row]] = field(default_factory=dict)  # by model; see work.py
     detected: Detected | None = None
+    counted: dict[Any, Any] = field(default_factory=dict)  # what rules count once, by their own key
 
     def near(self, row: Row, reach: int = 60) -> list[Row]:
         """The rows around one, the nearest first, itself left out."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from ..schema.user_facts import FINDING, UserFact
 from ..schema.warehouse import Warehouse
@@ -19,22 +20,35 @@ _WORDS = {"exception": "known exception", "corrected": "accepted correction"}
 Tables = Mapping[str, Sequence[tuple[int, int, int]]]  # of a source: number, first and last line
 
 
-def by_comment(finding: Finding, lines: Sequence[str]) -> str:
-    """The reason that a comment of the document gives for this finding to be closed.
+class Comment(NamedTuple):
+    """What a document closes itself: a rule, of one line or of all, and why."""
 
-    A comment without a reason closes nothing, nor does one that is shown as code.
-    """
-    doubted = {cell.line for cell in finding.cells}
+    at: int  # its own line
+    rule: str
+    line: int | None
+    reason: str
+
+    def speaks_of(self, finding: Finding) -> bool:
+        """Whether it closes a finding; without a reason it closes nothing."""
+        named = self.rule.lower() in (one.lower() for one in finding.rules)
+        doubted = self.line is None or any(cell.line == self.line for cell in finding.cells)
+        return bool(self.reason) and named and doubted
+
+
+def comments(lines: Sequence[str]) -> Iterator[Comment]:
+    """The closing comments of a document, but for those that are shown as code."""
     fence = ""
-    for line in lines:
+    for at, line in enumerate(lines, 1):
         mark = _FENCE.match(line)
         if mark and (not fence or (mark[1].startswith(fence) and not line[mark.end() :].strip())):
             fence = "" if fence else mark[1]
         for rule, number, reason in () if fence else _COMMENT.findall(line):
-            named = rule.lower() in (one.lower() for one in finding.rules)
-            if reason and named and (not number or int(number) in doubted):
-                return str(reason)
-    return ""
+            yield Comment(at, rule, int(number) if number else None, reason)
+
+
+def by_comment(finding: Finding, found: Sequence[Comment]) -> str:
+    """The reason that a comment of the document gives for this finding to be closed."""
+    return next((one.reason for one in found if one.speaks_of(finding)), "")
 
 
 def closed(
@@ -44,11 +58,17 @@ def closed(
     closing = [fact for fact in facts if fact.field == FINDING]
     if not closing:
         return list(findings)
-    tables: dict[str, list[tuple[int, int, int]]] = {}
+    tables = tables_of(warehouse)
+    return [_closed(one, closing, tables) for one in findings]
+
+
+def tables_of(warehouse: Warehouse) -> Tables:
+    """The tables of every source: number, first and last line."""
+    found: dict[str, list[tuple[int, int, int]]] = {}
     query = "SELECT uri, number, header_line, last_line FROM tables WHERE number IS NOT NULL"
     for uri, *span in warehouse.rows(query):
-        tables.setdefault(uri, []).append((span[0], span[1], span[2]))
-    return [_closed(one, closing, tables) for one in findings]
+        found.setdefault(uri, []).append((span[0], span[1], span[2]))
+    return found
 
 
 def is_from_facts(reason: str) -> bool:
@@ -58,12 +78,13 @@ def is_from_facts(reason: str) -> bool:
 
 def _closed(finding: Finding, facts: Sequence[UserFact], tables: Tables) -> Finding:
     for fact in facts:
-        if not finding.closed and _speaks_of(fact, finding, tables):
+        if not finding.closed and speaks_of(fact, finding, tables):
             return replace(finding, closed=f"{_WORDS[fact.value]}: {fact.signed}")
     return finding
 
 
-def _speaks_of(fact: UserFact, finding: Finding, tables: Tables) -> bool:
+def speaks_of(fact: UserFact, finding: Finding, tables: Tables) -> bool:
+    """Whether a fact closes a finding."""
     match = fact.match
     if match.rule and match.rule.lower() not in (one.lower() for one in finding.rules):
         return False

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from .book import Document, Row, Table
-from .formulas import Reading, assumptions, divisor, flops, needs, readings, values_of
+from .formulas import assumptions, divisor, flops, needs, readings, values_of
 from .interval import Interval, Printed, largest_agreement
+from .reading import Detected, Reading
 
 _SAMPLE = 40  # rows of a table that are tried with every reading
 _PROBE = 12  # rows of these that are tried with all of them
@@ -16,21 +16,6 @@ _FITTED_ON = 60  # rows of a document that an unknown vocabulary is fitted on
 _VOCABULARY = Interval(8_000, 600_000)
 _HAIR = 1 + 1e-9
 _AVERAGED = 0.01  # what a mean over iterations may be off by
-
-
-@dataclass(frozen=True, slots=True)
-class Detected:
-    """The reading of a table; `agree` of its `tested` rows fit, and `around` in its document."""
-
-    reading: Reading
-    agree: int
-    tested: int
-    around: int
-
-    @property
-    def certain(self) -> bool:
-        """Whether a row that does not fit contradicts a clear majority."""
-        return 3 * self.agree >= 2 * self.tested and (self.agree >= 3 or self.around >= 4)
 
 
 def testable(row: Row) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from ..schema.catalogue import formulas as described
 from .book import Row
+from .reading import Reading
 
 Shape = tuple[int, int, int]  # layers, hidden, heads
 _PLAIN = frozenset(("F1", "F2", "F3", "F7", "F9", "F10"))  # an MLP of 4h without gate
@@ -19,30 +19,6 @@ _OF_PARAMETERS = ("F6", "F10")
 # Vocabularies that nobody states: GPT-2, BLOOM, Llama 1 and 2, Llama 3; Megatron's sample: 51200.
 _VOCABULARIES = (50257, 250680, 32000, 128256)
 _UNPADDED = (50257, 50304, 51200)
-_NAMES = {3: "without recompute (factor 3)", 4: "with recompute (factor 4)"}
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How TFLOPs may have been computed; factor 0 goes by the row's recompute."""
-
-    formula: str
-    factor: int | None = None
-    divisor: str = "world"
-    vocab: int | None = None
-    exact: bool = False  # the vocabulary is not padded to a multiple of 128 x TP
-    fitted: bool = False  # it is what most rows need, not one that is known
-
-    def __str__(self) -> str:
-        name = self.formula if self.factor in (None, 0) else f"{self.formula} x{self.factor}"
-        word = "vocabulary fitted to" if self.fitted else "vocabulary"
-        vocab = f", {word} {self.vocab}" if self.vocab else ""
-        return f"{name}{vocab}, per {'process' if self.divisor == 'world' else self.divisor}"
-
-    @property
-    def long(self) -> str:
-        """With what its factor means."""
-        return f"{self} {_NAMES.get(self.factor or 0, '')}".strip()
 
 
 @cache

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from .book import Document, Row, Table
 from .detect import expected, fits, rate_of, time_of
-from .formulas import Reading, readings
+from .formulas import readings
 from .interval import Interval, Printed
+from .reading import Reading
+from .titles import TITLES
 
 _UNITS = ((1e-3, "ms"), (1e3, "s for ms"), (60.0, "min"), (3600.0, "h"))
 
@@ -21,12 +23,18 @@ class Repair:
     names: tuple[str, ...]
     suggestion: str
     evidence: str
+    changed: Row | None = None  # as it would be
 
 
-def explain(document: Document, table: Table, row: Row, reading: Reading) -> list[Repair]:
-    """The changes that explain a row, those of the likeliest kind only."""
+def explain(
+    document: Document, table: Table, row: Row, reading: Reading, holds: Callable[[Row], bool]
+) -> list[Repair]:
+    """The changes that explain a row, those of the likeliest kind only.
+
+    `holds` says of the row as changed whether its other numbers agree with that.
+    """
     for kind in (_context, _other_formula, _other_row, _other_unit, _copied):
-        found = list(kind(document, table, row, reading))
+        found = [one for one in kind(document, table, row, reading) if holds(one.changed or row)]
         if found:
             return found
     return []
@@ -36,10 +44,18 @@ def with_value(row: Row, name: str, value: int) -> Row:
     """The row with one cell changed, and the processes that follow from it."""
     changed = replace(row)
     setattr(changed, name, value)
-    if name in ("nodes", "devices") and row.world:
+    follows = name == "devices" or (name == "nodes" and not row.devices)
+    if follows and row.world:
         per = row.world / (getattr(row, name) or 1)
         changed.world = round(value * per)
     return changed
+
+
+def with_printed(row: Row, metric: str, scale: float) -> Row:
+    """The row with one of its numbers scaled."""
+    old = row.printed[metric]
+    moved = Printed(old.value * scale, old.half * scale, old.unit, old.scope, old.raw)
+    return replace(row, printed={**row.printed, metric: moved})
 
 
 def _context(document: Document, table: Table, row: Row, reading: Reading) -> Iterator[Repair]:
@@ -59,6 +75,7 @@ def _context(document: Document, table: Table, row: Row, reading: Reading) -> It
                     f"{_title(name)}={value}",
                     f"{_title(name)} {getattr(row, name)} would be {was} TFLOPs; "
                     f"l.{line} says {value}, which gives the printed {_printed(row)}",
+                    with_value(row, name, value),
                 )
                 break
 
@@ -111,6 +128,10 @@ def _other_row(document: Document, table: Table, row: Row, reading: Reading) -> 
                     f"{_printed_time(row)} with {_title(name)} {getattr(row, name)} would be "
                     f"{_needed(row, reading)} TFLOPs; {_printed(row)} fits {value}, that of "
                     f"l.{owner.line}",
+                    # Results that slipped a line: the row that lacks them has the whole set-up.
+                    with_value(row, name, value)
+                    if owner.measured
+                    else replace(owner, printed=row.printed),
                 )
 
 
@@ -119,13 +140,14 @@ def _other_unit(document: Document, table: Table, row: Row, reading: Reading) ->
     if time is None or wanted is None:
         return
     for scale, name in _UNITS:
-        moved = Printed(time.value * scale, time.half * scale, time.unit)
-        if fits(replace(row, printed={**row.printed, "step_time_s": moved}), reading):
+        changed = with_printed(row, "step_time_s", scale)
+        if fits(changed, reading):
             yield Repair(
                 "unit",
                 ("step_time",),
-                f"Sec/it {moved.value:g}",
+                f"Sec/it {time.value * scale:g}",
                 f"{_printed_time(row)} would be {_needed(row, reading)} TFLOPs; it fits as {name}",
+                changed,
             )
     per = row.world // row.nodes if row.nodes and row.world else 1
     for scale, name in ((per, "a node"), (row.world or 1, "the job")):
@@ -135,6 +157,7 @@ def _other_unit(document: Document, table: Table, row: Row, reading: Reading) ->
                 ("tflops",),
                 f"TFLOPs {_needed(row, reading)}",
                 f"{_printed(row)} fits as the TFLOPs of {name}, not of one process",
+                with_printed(row, "tflops", 1 / scale),
             )
 
 
@@ -147,11 +170,14 @@ def _copied(document: Document, table: Table, row: Row, reading: Reading) -> Ite
             if metric not in other.printed or mine.digits < 3:
                 continue
             if other.printed[metric].value == mine.value and fits(other, reading):
+                wanted = expected(row, reading)
+                off = wanted.middle / row.tflops.value if wanted and row.tflops else 1.0
                 yield Repair(
                     "copy",
                     (name,),
                     suggestion(row, reading, name),
                     f"{mine.value:g} is what l.{other.line} has, and there it fits",
+                    with_printed(row, metric, off),
                 )
                 break
 
@@ -205,6 +231,4 @@ def _printed_time(row: Row) -> str:
 
 
 def _title(name: str) -> str:
-    from .topology import TITLES
-
     return TITLES.get(name, name)

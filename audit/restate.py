@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,9 @@ from ..schema.errors import BenchError
 from ..schema.hardware import device_of
 from ..schema.warehouse import Warehouse
 from .detect import detect, fits
-from .formulas import Reading, compute, divisor, flops, function, padded, values_of
+from .formulas import compute, divisor, flops, function, padded, values_of
 from .load import load
+from .reading import Reading
 
 Row = Mapping[str, Any]
 MODEL, HARDWARE = "model", "hardware"
@@ -66,8 +67,16 @@ def known(text: str) -> str:
 def restate(warehouse: Warehouse, wanted: str) -> list[Restated]:
     """Every measured run with a time or TFLOPs, by source and line."""
     wanted = known(wanted)
+    return restate_all(warehouse, [wanted])[wanted]
+
+
+def restate_all(warehouse: Warehouse, wanted: Sequence[str]) -> dict[str, list[Restated]]:
+    """The same by several formulas; what printed the originals is detected once."""
     printed = dict(_printings(warehouse))
-    return [_restated(row, wanted, printed.get(row["run_id"])) for row in warehouse.dicts(_QUERY)]
+    rows = warehouse.dicts(_QUERY)
+    return {
+        one: [_restated(row, one, printed.get(row["run_id"])) for row in rows] for one in wanted
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +110,14 @@ def _printings(warehouse: Warehouse) -> Iterator[tuple[str, Printing]]:
 
 def _restated(row: Row, wanted: str, found: Printing | None) -> Restated:
     recompute = row["recompute"] or _implied(found.reading if found else None)
-    formula = _formula(row, wanted, recompute)
+    if wanted == HARDWARE and recompute is None:
+        why = _either_way(row, found)
+        return Restated(row["run_id"], row["tflops"], _printed_by(row, found), "", None, None,
+                        None, None, why)  # fmt: skip
+    return _by(row, _formula(row, wanted, recompute), found, recompute)
+
+
+def _by(row: Row, formula: str, found: Printing | None, recompute: str | None) -> Restated:
     vocab = found.vocabulary(row["tp"]) if found and found.fits and row["vocab_assumed"] else None
     total, why = _flops(row, formula, recompute, vocab)
     world, time = row["world_size"], row["step_time_s"]
@@ -123,9 +139,24 @@ def _restated(row: Row, wanted: str, found: Printing | None) -> Restated:
                     high, _share(row, value), why)  # fmt: skip
 
 
+def _either_way(row: Row, found: Printing | None) -> str:
+    """What hardware FLOPs would be without recompute, and with all of it."""
+    both = [_by(row, _formula(row, HARDWARE, one), found, one) for one in ("none", "full")]
+    without, full = both
+    if without.value is None or full.value is None:
+        return "recompute is not stated"
+    return (
+        f"recompute is not stated: {without.value:.4g} without ({without.formula}), "
+        f"{full.value:.4g} with full recompute ({full.formula})"
+    )
+
+
 def _implied(reading: Reading | None) -> str | None:
     """What the printed formula's factor says of recompute, where nothing states it."""
-    return {4: "full", 3: "none"}.get(reading.factor or 0) if reading else None
+    if reading is None:
+        return None
+    factor = reading.factor or {"F4": 4, "F5": 3}.get(reading.formula, 0)
+    return {4: "full", 3: "none"}.get(factor)
 
 
 def _formula(row: Row, wanted: str, recompute: str | None) -> str:
@@ -134,7 +165,7 @@ def _formula(row: Row, wanted: str, recompute: str | None) -> str:
         return "F7" if plain else "F8" if row["layers"] and row["hidden"] else "F5"
     if wanted == HARDWARE:
         if not plain:
-            return "F4" if recompute == "full" and not row["layers"] else "F5"
+            return {"full": "F4", "selective": "F9"}.get(recompute or "", "F5")
         return {"selective": "F9", "full": "F1"}.get(recompute or "", "F7")
     return wanted
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from .book import Book
     from .finding import Finding
 
-RULES_VERSION = 1  # raised when findings change: documents in a warehouse are then audited anew
+RULES_VERSION = 2  # raised when findings change: documents in a warehouse are then audited anew
+_MORE = ("R1c", "R5c", "R8")  # findings of a rule that have an id of their own
 Check = Callable[["Book"], Iterable["Finding"]]
 
 
@@ -41,3 +42,8 @@ def rules() -> tuple[Rule, ...]:
     ]
     found = [import_module(f".rules.{name}", __package__).RULE for name in names]
     return tuple(sorted(found, key=lambda rule: rule.order))
+
+
+def known_ids() -> tuple[str, ...]:
+    """Every id that a finding may have."""
+    return (*dict.fromkeys(rule.id for rule in rules()), *_MORE)

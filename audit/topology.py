@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from .book import Document, Row
-from .detect import Detected, fits
+from .detect import fits
+from .reading import Detected
+from .titles import TITLES
 
 SIZES = ("dp", "tp", "pp", "cp")
-TITLES = {
-    "nodes": "Nodes",
-    "devices": "GPUs",
-    "ranks": "Ranks",
-    "dp": "DP",
-    "tp": "TP",
-    "pp": "PP",
-    "cp": "CP",
-    "mbs": "MBS",
-    "gbs": "GBS",
-    "grad_accum": "GA",
-    "heads": "Heads",
-    "hidden": "Hidden",
-    "layers": "Layers",
-    "step_time": "Sec/it",
-    "tflops": "TFLOPs",
-    "mem": "Mem",
-    "seq_len": "Seq len",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +60,20 @@ def uneven_stages(row: Row) -> bool:
     return bool(layers and pp > 1 and layers % pp and (layers + 2) % pp)
 
 
-def repairs(row: Row, document: Document, detected: Detected | None) -> list[Change]:
-    """Changes of one cell after which all holds, the ones that other rows bear out first."""
+def repairs(
+    row: Row, document: Document, detected: Detected | None, holds: Callable[[str, int], bool]
+) -> list[Change]:
+    """Changes of one cell after which all holds, the ones that other rows bear out first.
+
+    `holds` says whether the other numbers of the row agree with a cell of another value.
+    """
     found = [
         change
         for change in _candidates(row)
         if not broken(row, **{change.name: change.value})
         and _layers_split(row, change)
         and not _duplicates(row, document, change)
+        and holds(change.name, change.value)
     ]
     found = _arbitrated(row, detected, found)
     seen = _seen(document, row)

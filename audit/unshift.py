@@ -20,6 +20,7 @@ RESULTS = (
     "tokens_per_s_per_device",
     "mfu",
     "hfu",
+    "peak_share",
 )
 
 

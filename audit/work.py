@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
-from .alike import model, named
+from .alike import model, named, set_apart
 from .book import Row, Table
 from .detect import testable, time_of
 from .interval import Interval, largest_agreement
@@ -29,14 +29,37 @@ def usable(row: Row) -> bool:
 
 def agrees(table: Table, row: Row) -> bool:
     """Whether two thirds of the rows of its model in the table, three or more, do as much work."""
-    key = (model(row), row.seq_len, row.recompute)
+    found = _majority(table, row)
+    return found is not None and any(one is row for one in found)
+
+
+def share_of(table: Table, row: Row) -> Interval | None:
+    """The work of a sequence on which two thirds of the rows of its model agree."""
+    found = _majority(table, row)
+    works = [work_of(one) for one in found or ()]
+    if not works:
+        return None
+    return Interval(max(one.low for one in works), min(one.high for one in works))
+
+
+def _majority(table: Table, row: Row) -> list[Row] | None:
+    """The rows of its model that agree, where they are two thirds and the row is no stranger."""
+    if not usable(row):
+        return None
     groups = table.groups
-    if not groups and usable(row):
-        for other in table.rows:
-            if usable(other):
-                groups.setdefault((model(other), other.seq_len, other.recompute), []).append(other)
-    rows: Sequence[Row] = groups.get(key, [])
-    if len(rows) < 3 or not usable(row):
-        return False
-    main = largest_agreement([work_of(other) for other in rows])
-    return 3 * len(main) >= 2 * len(rows) and any(rows[place] is row for place in main)
+    if not groups:
+        for other in filter(usable, table.rows):
+            groups.setdefault(_key(other), []).append(other)
+    rows: Sequence[Row] = groups.get(_key(row), [])
+    places = table.counted.get(("work", _key(row)))
+    if places is None:
+        places = largest_agreement([work_of(other) for other in rows]) if len(rows) >= 3 else []
+        table.counted["work", _key(row)] = places
+    main = [rows[place] for place in places]
+    if len(rows) < 3 or 3 * len(main) < 2 * len(rows) or set_apart(row, main):
+        return None
+    return main
+
+
+def _key(row: Row) -> Hashable:
+    return (model(row), row.seq_len, row.recompute)

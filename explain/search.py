@@ -14,6 +14,7 @@ from .found import Match
 from .metric import METRICS
 from .node import How, Node
 from .number import Number
+from .restated import restated, suggested
 from .statistic import statistic
 from .world import World
 
@@ -43,6 +44,8 @@ def matches(world: World, number: Number) -> Iterator[Match]:
     yield from _computed(world, number)
     yield from _statistics(world, number)
     yield from page.on_pages(world, number)
+    yield from suggested(world, number)
+    yield from restated(world, number)
 
 
 def _computed(world: World, number: Number) -> Iterator[Match]:

@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -90,6 +90,11 @@ def columns_of(headings: Sequence[str]) -> list[Column | None]:
     `HW TFLOPs` is the table's TFLOPs where no other heading says TFLOPs, `Speed` its step time
     where no other heading is one.
     """
+    return list(_columns_of(tuple(headings)))
+
+
+@lru_cache(maxsize=1000)
+def _columns_of(headings: tuple[str, ...]) -> tuple[Column | None, ...]:
     found = [_read(heading) for heading in headings]
     named = {column.name for column in found if column}
     kept: list[Column | None] = []
@@ -98,7 +103,7 @@ def columns_of(headings: Sequence[str]) -> list[Column | None]:
             column = _standing_for(column)
         again = column and any(other and other.name == column.name for other in kept)
         kept.append(None if again else column)
-    return kept
+    return tuple(kept)
 
 
 def _standing_for(column: Column) -> Column:

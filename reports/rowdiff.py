@@ -20,8 +20,9 @@ KEY = (
 MEASURED = ("step_time_s", "tflops", "memory")
 TOLD = ("status", "left_out")
 OTHERS = "others"  # every other number of a row, by metric
+EPOCH = "epoch"  # told of rows that are compared across a boundary
 HEADINGS = {"step_time_s": "Sec/it", "tflops": "TFLOPs", "memory": "Memory", OTHERS: "Others",
-            "status": "Status", "left_out": "Left out"}  # fmt: skip
+            "status": "Status", "left_out": "Left out", EPOCH: "Across a boundary"}  # fmt: skip
 ALIKE = 1e-9  # relative: what the order of adding makes of a mean
 # A record's row goes by the place in its source; `file` and `file_line` are where it is read.
 _QUERY = f"""
@@ -36,8 +37,10 @@ _QUERY = f"""
     SELECT s.run_id, coalesce(m.source, s.uri) AS uri, s.line, s.basis, s.memory_unit, n.others,
         CASE WHEN m.file IS NULL THEN s.uri ELSE regexp_replace(s.uri, '[^/]*$', '') || m.file
         END AS file, CASE WHEN m.file IS NULL THEN s.line ELSE 1 END AS file_line,
-        {", ".join(f"s.{name}" for name in (*KEY, *MEASURED))}, s.status, s.left_out
+        {", ".join(f"s.{name}" for name in (*KEY, *MEASURED))}, s.status, s.left_out, e.epoch,
+        e.boundary
     FROM selected s LEFT JOIN marks m USING (run_id) LEFT JOIN numbers n USING (run_id)
+    LEFT JOIN epochs e ON e.run_id = s.run_id
     WHERE s.kind = 'measured' ORDER BY uri, s.line, s.run_id"""
 
 
@@ -51,6 +54,11 @@ class Change:
     @property
     def kind(self) -> str:
         return "added" if self.old is None else "removed" if self.new is None else "changed"
+
+    @property
+    def crosses(self) -> bool:
+        """Whether the two stand on two sides of a boundary, so that numbers do not compare."""
+        return self.old is not None and self.new is not None and side(self.old) != side(self.new)
 
     @property
     def row(self) -> Row:
@@ -98,14 +106,30 @@ def compare(old: Sequence[Row], new: Sequence[Row]) -> Diff:
                 left.remove(same)
                 right.remove(row)
                 unchanged += 1
-        paired = min(len(left), len(right))
-        changes += [Change(*pair) for pair in zip(left[:paired], right[:paired], strict=True)]
-        changes += [Change(None, row) for row in right[paired:]]
-        changes += [Change(row, None) for row in left[paired:]]
+        changes += _pairs(left, right)
+        changes += [Change(None, row) for row in right]
+        changes += [Change(row, None) for row in left]
     order = ("changed", "added", "removed")
     changes.sort(key=lambda one: (order.index(one.kind), one.row["uri"], one.row["line"]))
     counts = {kind: sum(one.kind == kind for one in changes) for kind in order}
     return Diff(tuple(changes), unchanged, counts)
+
+
+def _pairs(left: list[Row], right: list[Row]) -> Iterator[Change]:
+    """Take out of both what is compared: first what stands on one side of every boundary."""
+    for row in list(right):
+        same = next((one for one in left if side(one) == side(row)), None)
+        if same is not None:
+            left.remove(same)
+            right.remove(row)
+            yield Change(same, row)
+    while left and right:
+        yield Change(left.pop(0), right.pop(0))
+
+
+def side(row: Row) -> tuple[str, str]:
+    """Before or since which boundary a row stands: its text, since lines move."""
+    return (row.get("epoch") or "").partition(" ")[0], (row.get("boundary") or "").strip()
 
 
 def _reasons(left_out: str | None) -> str:

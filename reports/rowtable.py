@@ -9,7 +9,19 @@ from typing import Any
 from .escape import markdown_cell
 from .format import number, percent, significant
 from .layout import pipe_table
-from .rowdiff import HEADINGS, KEY, MEASURED, OTHERS, TOLD, Change, Diff, Row, alike, other_changes
+from .rowdiff import (
+    EPOCH,
+    HEADINGS,
+    KEY,
+    MEASURED,
+    OTHERS,
+    TOLD,
+    Change,
+    Diff,
+    Row,
+    alike,
+    other_changes,
+)
 
 _WORDS: dict[str, Callable[[Any], str]] = {
     "nodes": lambda v: f"{number(v)} {'node' if v == 1 else 'nodes'}",
@@ -76,6 +88,7 @@ def plain(diff: Diff) -> dict[str, Any]:
                                   if change.row[name] is not None},
                 "old": _values(change.old),
                 "new": _values(change.new),
+                **({"across": _epochs(change)} if change.crosses else {}),
                 "percent": {name: round(100 * share, 4) for name in MEASURED
                             if (share := _share(change, name)) is not None},
             }
@@ -103,6 +116,8 @@ def _ratio(old: float | None, new: float | None) -> float | None:
 def _cell(change: Change, name: str) -> str:
     if name == OTHERS:
         return _others(change)
+    if name == EPOCH:
+        return _epochs(change)
     before = _text(change.old, name)
     after = _text(change.new, name)
     if change.kind != "changed":
@@ -113,6 +128,15 @@ def _cell(change: Change, name: str) -> str:
         return f"{change.old[name]} → {change.new[name]}"
     told = _percent(_share(change, name)) if name in MEASURED else ""
     return f"{before or '-'} → {after or '-'}{told}"
+
+
+def _epochs(change: Change) -> str:
+    """Both sides of a boundary that a comparison crosses, and what changed there."""
+    if not change.crosses or change.old is None or change.new is None:
+        return ""
+    sides = (row.get(EPOCH) or "no boundary" for row in (change.old, change.new))
+    what = (change.new.get("boundary") or change.old.get("boundary") or "").strip()
+    return f"{' → '.join(sides)}: {what}"
 
 
 def _percent(share: float | None) -> str:

@@ -53,13 +53,17 @@ def _audit(
     lock_timeout: float,
 ) -> int:
     from ..audit.closing import closed
+    from ..audit.idle import idle
     from ..audit.places import placed
     from ..audit.run import audit as find
 
     root = Path.cwd() if paths else find_db(db).absolute().parent
     with open_for_reading(db, paths, lock_timeout, audited=False) as warehouse:
         findings = placed(warehouse, find(warehouse, model=model), root)
-        findings = closed(warehouse, findings, facts_of(warehouse, root))
+        facts = facts_of(warehouse, root)
+        findings = closed(warehouse, findings, facts)
+        if model is None:  # the findings of one model do not tell what closes those of others
+            findings += idle(warehouse, findings, facts, root, whole=not paths)
     emit(_text(findings, form or _default(output)), output, name="audit.md")
     say(_summary(findings))
     return FOUND if any(_fails(one, fail_on) for one in findings) else FINE

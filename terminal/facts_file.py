@@ -36,6 +36,14 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class WrongKey(ValueError):
+    """A value that does not go with the others of its fact, and its key."""
+
+    def __init__(self, key: str, why: str) -> None:
+        super().__init__(why)
+        self.key = key
+
+
 class MatchOf(_Section):
     """What a fact is about; all that is given has to hold."""
 
@@ -72,13 +80,13 @@ class Entry(_Section):
     @model_validator(mode="after")
     def _fits(self) -> Entry:
         if self.field == FINDING and self.value not in VALUES:
-            raise ValueError(f"value of a finding is one of {', '.join(VALUES)}")
+            raise WrongKey("value", f"value of a finding is one of {', '.join(VALUES)}")
         if self.field == FINDING and self.match == MatchOf():
-            raise ValueError("match of a finding names a file, a line or a rule")
+            raise WrongKey("match", "match of a finding names a file, a line or a rule")
         if self.match.rule and self.field != FINDING:
-            raise ValueError("only findings have a rule")
+            raise WrongKey("rule", "only findings have a rule")
         if self.field in COLUMNS and self.field not in _WORDS and not str(self.value).isdigit():
-            raise ValueError(f"{self.field} is a whole number")
+            raise WrongKey("value", f"{self.field} is a whole number")
         return self
 
 
@@ -107,7 +115,7 @@ def read_facts(file: Path) -> list[UserFact]:
     try:
         found = Facts.model_validate(values)
     except ValidationError as error:
-        raise _refused(file, starts, error.errors()[0]) from error
+        raise _refused(file, text.splitlines(), starts, error.errors()[0]) from error
     lines = starts if len(starts) == len(found.fact) else [1] * len(found.fact)
     return [_fact(entry, file.name, line) for entry, line in zip(found.fact, lines, strict=True)]
 
@@ -126,10 +134,13 @@ _EXAMPLE = (
 )
 
 
-def _refused(file: Path, starts: list[int], error: ErrorDetails) -> BenchError:
+def _refused(file: Path, lines: list[str], starts: list[int], error: ErrorDetails) -> BenchError:
     place = error["loc"]
     number = next((part for part in place if isinstance(part, int)), None)
-    line = starts[number] if number is not None and number < len(starts) else None
+    wrong = error.get("ctx", {}).get("error")
+    names = [part for part in place if isinstance(part, str) and part != "fact"]
+    names += [wrong.key] if isinstance(wrong, WrongKey) else []
+    line = _line_of(names, lines, starts, number)
     key = ".".join(str(part) for part in place if isinstance(part, str))
     where = f"{file}:{line}" if line else str(file)
     if error["type"] == "extra_forbidden":
@@ -146,6 +157,27 @@ def _refused(file: Path, starts: list[int], error: ErrorDetails) -> BenchError:
         )
     why = error["msg"].removeprefix("Value error, ")
     return BenchError(f"a fact in {file.name} is wrong", why=why, where=where, hint=_EXAMPLE)
+
+
+def _line_of(
+    names: list[str], lines: list[str], starts: list[int], number: int | None
+) -> int | None:
+    """The line of the innermost key that stands in the fact; of a missing one that of the fact."""
+    first, last = 1, len(lines)
+    if number is not None and number < len(starts):
+        first = starts[number]
+        last = next((start - 1 for start in starts if start > first), last)
+    for name in reversed(names):
+        key = re.compile(rf"(?:^|[\s{{,.])[\"']?{re.escape(name)}[\"']?\s*=")
+        found = [n for n in range(first, last + 1) if key.search(_code(lines[n - 1]))]
+        if found:
+            return found[0]
+    return first if number is not None and starts else None
+
+
+def _code(line: str) -> str:
+    """A line without what stands in quotes and without its comment."""
+    return re.sub(r"#.*", "", re.sub(r"(?<==)\s*(\"[^\"]*\"|'[^']*')", " _", line))
 
 
 def json_schema() -> str:

@@ -66,6 +66,12 @@ def test_the_errors_of_the_five_documents(findings: list[Finding]) -> None:
         assert words in found[line].suggestion, (line, found[line].suggestion)
 
 
+def test_values_that_slipped_a_line_name_their_row(findings: list[Finding]) -> None:
+    shifted = errors(findings)["001", 29]
+    assert shifted.suggestion.endswith("Nodes=1024, as l.30 has")
+    assert "0.59 fits 1024, that of l.30" in shifted.evidence
+
+
 def golden_lines(shared: Path, severity: str) -> dict[str, set[Line]]:
     golden = json.loads((shared / "golden" / "golden_seeds.json").read_text("utf-8"))
     return {

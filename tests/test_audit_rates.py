@@ -128,3 +128,16 @@ def test_consumed_samples_that_jump(root: Path, tmp_path: Path) -> None:
     (tmp_path / "run.log").write_text("".join(lines))
     found = [one for one in found_in(tmp_path) if one.severity == "error"]
     assert [one.line for one in found] == [at + 1]
+
+
+def test_one_wrong_counter_is_one_error(root: Path, tmp_path: Path) -> None:
+    lines = log(root).splitlines(keepends=True)
+    at = [n for n, line in enumerate(lines) if "consumed samples" in line][3]
+    right = re.search(r"consumed samples: +(\d+)", lines[at])
+    assert right is not None
+    lines[at] = re.sub(r"(consumed samples: +)(\d+)", lambda m: f"{m[1]}{int(m[2]) + 8}", lines[at])
+    (tmp_path / "run.log").write_text("".join(lines))
+    found = [one for one in found_in(tmp_path) if one.severity == "error"]
+    assert [(one.line, one.suggestion) for one in found] == [
+        (at + 1, f"consumed samples {right[1]}")
+    ]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -61,6 +61,27 @@ def test_every_number_of_every_page_is_explained(
         assert first is not None, f"{text} of the page of {model} is not explained"
         seen += 1
     assert seen > 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "more"),
+    [
+        ("1.3B", ("--flops", "hardware")),
+        ("1.3B", ("--suggestions",)),
+        (None, ("--document", "002", "--flops", "F8")),
+        (None, ("--document", "004", "--flops", "model")),
+    ],
+)
+def test_every_number_of_the_other_pages_is_explained(
+    swept: Path, warehouse: Warehouse, model: str | None, more: tuple[str, ...]
+) -> None:
+    here = world(warehouse, swept, model)
+    names = {"000", "001", "002", "003", "004"}
+    found = sorted(numbers_of(asked(swept, model, *more), names))
+    lost = [text for text in found if next(matches(here, cast(Number, parse_number(text))), None)
+            is None]  # fmt: skip
+    assert len(found) > 60 and lost == []
 
 
 def rows_with(text: str, heading: str) -> Iterator[dict[str, str]]:

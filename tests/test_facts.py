@@ -128,7 +128,7 @@ def wrong(place: Path, text: str) -> Outcome:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (fact("fil = 'x'", "finding", '"exception"'), ("match.fil", "did you mean 'file'", ":1")),
+        (fact("fil = 'x'", "finding", '"exception"'), ("match.fil", "did you mean 'file'", ":2")),
         (fact("line = 3", "devise", '"A100"'), ("did you mean 'device'",)),
         (fact("line = 3", "finding", '"wontfix"'), ("exception, corrected",)),
         (fact("line = 3", "device", '"A100"', "reason = 'x'\n"), ("has no 'author'",)),
@@ -170,3 +170,50 @@ def test_the_schema_that_is_published(root: Path, tmp_path: Path) -> None:
     [example] = re.findall(r"```toml\n(.*?)```", manual, re.S)
     (tmp_path / "facts.toml").write_text(example)
     assert {one.field for one in read_facts(tmp_path / "facts.toml")} >= {"finding", "boundary"}
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (fact("line = 3", "device", '"A100"') + fact("fil = 'x'", "finding", '"exception"'), 10),
+        (fact("line = 3", "devise", '"A100"'), 3),
+        (fact("line = 3", "finding", '"wontfix"'), 4),
+        (fact("line = 3", "heads", '"many"'), 4),
+        (fact("line = 0", "device", '"A100"'), 2),
+        (fact("line = 3", "device", '"A100"', "reason = 'x'\nauthor = 3\ndate = 2026-01-01"), 6),
+        (fact("line = 3", "device", '"A100"', "reason = 'date = 3'\nauthor = 'y'\ndate = 7"), 7),
+        (fact("line = 3", "device", '"A100"', "reason = 'x'\n"), 1),
+        ("[[fact]]\nfield = 'device'\n[fact.match]\nrule = 'X'\n", 4),
+    ],
+)
+def test_an_error_names_the_line_of_its_key(place: Path, text: str, line: int) -> None:
+    told(wrong(place, text), 2, f"facts.toml:{line}\n")
+
+
+def test_what_closes_nothing_is_told(place: Path) -> None:
+    (place / "facts.toml").write_text(
+        fact('file = "001", line = 44, rule = "R6"', "finding", '"exception"')
+        + fact('file = "001", line = 44, rule = "R99"', "finding", '"exception"')
+        + fact('file = "001", line = 3', "finding", '"exception"')
+        + fact('file = "003"', "finding", '"exception"')
+        + fact('model = "1.3B"', "finding", '"exception"')
+    )
+    document = place / "002_chronicles-prequel.md"
+    with document.open("a") as file:
+        file.write("\n<!-- bench audit: ok R6 l.3: no such -->\n<!-- bench audit: ok R7 -->\n")
+    assert quick(place, "ingest", "-q", ".").code == 0
+    assert "no source is called 003" in quick(place, "audit", "--format", "md").out
+    idle = [one for one in audited(place, ".") if one["rule"] == "R0"]
+    told_ = {(one["file"], one["line"]): one["evidence"] for one in idle}
+    last = len(document.read_text().splitlines())
+    assert {one["severity"] for one in idle} == {"warning"}
+    assert told_ == {
+        ("facts.toml", 9): "there is no rule R99; did you mean R9?",
+        ("facts.toml", 17): "there is no finding in 001 on l.3",
+        ("facts.toml", 33): "findings have no model: match their file, line or rule",
+        (document.name, last - 1): "there is no finding of R6 on l.3",
+        (
+            document.name,
+            last,
+        ): "it gives no reason: `<!-- bench audit: ok R6 l.44: measured twice -->`",
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,22 @@ def test_rows_without_a_time_go_by_what_was_printed(warehouse: Warehouse) -> Non
     row = by_line(warehouse, "F7", "001")[42]
     assert row.why == "no step time: from the printed TFLOPs"
     assert row.value == pytest.approx(1.18 * 0.765, rel=0.01), "72 of 96, and logits for certain"
+
+
+@pytest.mark.parametrize("title", ["NHIDDEN=4096 / NLAYERS=32", "GPT 6.7B"])
+def test_hardware_flops_need_recompute_to_be_told(tmp_path: Path, title: str) -> None:
+    table = "| GPUs | GBS | Sec/it |\n|--|--|--|\n| 32 | 256 | 6.91 |\n"
+    text = f"# {title}, 32 heads, sequence length 2048\n\n{table}"
+    (tmp_path / "silent.md").write_text(text)
+    (tmp_path / "told.md").write_text(f"{text}\n## Without activation checkpointing\n\n{table}")
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [tmp_path], tmp_path)
+        [silent, again, told_] = restate(warehouse, "hardware")
+    assert silent.value is None and again.value is None and silent.formula == ""
+    assert silent.why.startswith("recompute is not stated: ")
+    without, full = map(float, re.findall(r"([\d.]+) (?:without|with full)", silent.why))
+    assert told_.value == pytest.approx(without, rel=1e-3) and full / without > 1.3
+    assert told_.formula == ("F7" if "LAYERS" in title else "F5")
 
 
 def test_what_cannot_be_restated_says_why(warehouse: Warehouse) -> None:

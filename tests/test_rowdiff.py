@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import subprocess
 from pathlib import Path
 
@@ -226,3 +227,19 @@ def test_formats_of_a_user_read_both_sides(folder: Path) -> None:
     git(folder, "commit", "-qm", "own format")
     done = quick(folder, "diff", "--base", "HEAD")
     assert done.out.startswith("**1 unchanged**"), done.text
+
+
+def test_a_comparison_across_a_boundary_is_labelled(tmp_path: Path) -> None:
+    before, after = (table(ROWS[0].replace("100.5", time)) for time in ("100.5", "90.1"))
+    line = "\nFrom here on TFLOPs are about 3% higher, since the formula was mended.\n\n"
+    (tmp_path / "old.md").write_text(f"{before}{line}{table(ROWS[1])}")
+    (tmp_path / "new.md").write_text(f"{table(ROWS[1])}{line}{after}")
+    done = quick(tmp_path, "diff", "old.md", "new.md", "--format", "json")
+    found = json.loads(done.out)
+    [changed] = [one for one in found["rows"] if one["change"] == "changed"]
+    assert re.match(r"before l\.\d+ → since l\.\d+: From here on TFLOPs", changed["across"])
+    page = quick(tmp_path, "diff", "old.md", "new.md", "--format", "md").out
+    assert "Across a boundary" in page and "→ since l." in page
+    (tmp_path / "new.md").write_text(f"{after}\nmore\n{line}{table(ROWS[1])}")
+    same = quick(tmp_path, "diff", "old.md", "new.md", "--format", "md").out
+    assert "1 changed" in same and "Across a boundary" not in same

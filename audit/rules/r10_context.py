@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..book import Book, Document, Row
+from ..detect import fits
 from ..finding import Finding, Place
 from ..rule import Rule
 
@@ -78,8 +79,6 @@ def _marks(
 
 def _layers(document: Document) -> Iterator[Finding]:
     """A column that differs from the line right above its table."""
-    from ..detect import fits
-
     for table in document.tables:
         for name in ("layers", "hidden", "heads"):
             above = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..book import Book, Row, Table
+from ..detect import testable, time_of
 from ..finding import Finding
 from ..formulas import compute, padded
 from ..rule import Rule
@@ -56,8 +57,6 @@ def _differs(row: Row, sizes: tuple[float, float]) -> bool:
 
 def _two_labels(table: Table) -> Iterator[Finding]:
     """Two labels whose time x TFLOPs x processes / GBS is the same: the same model."""
-    from ..detect import testable, time_of
-
     work: dict[str, float] = {}
     first: dict[str, Row] = {}
     for row in table.rows:

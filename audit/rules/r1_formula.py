@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..book import Book, Document, Table
 from ..detect import testable
 from ..finding import Finding, Place
-from ..formulas import Reading
+from ..reading import Reading
 from ..rule import Rule
 
 _FROM_LABEL = ("F4", "F5")

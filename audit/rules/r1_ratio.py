@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 
-from ..alike import model, named
-from ..book import Book, Row
-from ..detect import Detected, testable
+from ..alike import model, named, set_apart
+from ..book import Book, Row, Table
+from ..detect import testable
 from ..finding import Finding
 from ..interval import Interval, largest_agreement
-from ..repair import number
+from ..mend import mends, suggestion
 from ..rule import Rule
 from ..work import work_of
 
@@ -28,10 +28,10 @@ def check(book: Book) -> Iterator[Finding]:
             if usable and (row.uri, row.line) not in doubted:
                 groups.setdefault((model(row), row.seq_len, row.recompute), []).append(row)
         for rows in groups.values():
-            yield from _judge(table.detected, rows)
+            yield from _judge(table, rows)
 
 
-def _judge(detected: Detected | None, rows: Sequence[Row]) -> Iterator[Finding]:
+def _judge(table: Table, rows: Sequence[Row]) -> Iterator[Finding]:
     if len(rows) < 3:
         return
     work = [work_of(row) for row in rows]
@@ -46,24 +46,30 @@ def _judge(detected: Detected | None, rows: Sequence[Row]) -> Iterator[Finding]:
             continue
         wide = share.widened(_PADDING if depends and (row.tp, row.pp) not in sizes else 0.0)
         if not work[place].meets(wide):
-            yield _finding(row, rows[main[0]], work[place], share)
+            yield _finding(table, row, [rows[place] for place in main], work[place], share)
 
 
-def _finding(row: Row, other: Row, mine: Interval, share: Interval) -> Finding:
+def _finding(
+    table: Table, row: Row, others: Sequence[Row], mine: Interval, share: Interval
+) -> Finding:
     assert row.tflops is not None and row.time is not None
     off = mine.middle / share.middle
-    rate, time = row.tflops.value / off, row.time.value / off
+    apart = set_apart(row, others)
+    repairs = [] if apart else mends(table, row)
+    names = ("step_time", "tflops", *(one.name for one in repairs))
     return Finding(
         ("R1",),
-        "error",
-        "medium",
-        "time and TFLOPs contradict each other as printed",
+        "note" if apart else "error",
+        "low" if apart else "medium",
+        "time and TFLOPs are not in proportion to those of the other rows: of another model or "
+        "context, or wrong"
+        if apart
+        else "time and TFLOPs contradict each other as printed",
         f"time x TFLOPs x processes / GBS is {mine.middle:.5g} TFLOP a sequence, "
-        f"{100 * (off - 1):+.1f}% of what "
-        f"the other rows of this model have ({share.low:.5g} to {share.high:.5g}, such as "
-        f"l.{other.line})",
-        (row.at("step_time"), row.at("tflops")),
-        f"TFLOPs {number(rate, row.tflops.half)}, or Sec/it {number(time, row.time.half)}",
+        f"{100 * (off - 1):+.1f}% of what the other rows have "
+        f"({share.low:.5g} to {share.high:.5g}, such as l.{others[0].line})",
+        tuple(row.at(name) for name in dict.fromkeys(names)),
+        suggestion(repairs),
     )
 
 

@@ -2,159 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
-from ..alike import model
+from ..alike import set_apart
 from ..book import Book, Row, Table
-from ..finding import Finding
-from ..interval import Interval, largest_agreement
+from ..finding import Finding, Place
+from ..interval import Interval
+from ..mend import mends, suggestion
+from ..relations import Held, held
 from ..rule import Rule
 
-_MEANS = 0.02  # columns are often means over steps, and a mean of rates is not the rate of a mean
-
-
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """A quotient that is one number for all rows of a table with the same `key`."""
-
-    names: tuple[str, str]
-    says: str
-    factor: Callable[[Row], float | None]
-    key: Callable[[Row], Hashable]
-    inverse: bool = False  # first x second is constant, not first / second
-
-
-def _whole(row: Row) -> Hashable:
-    return ()
-
-
-def _work(row: Row) -> Hashable:
-    return (model(row), row.seq_len, row.recompute, row.heads)
-
-
-def _fast(row: Row) -> Hashable:
-    return (_work(row), row.device, row.dtype)
-
-
-def _kind(row: Row) -> Hashable:
-    return (row.device, row.dtype)
-
-
-def _one(row: Row) -> float | None:
-    return 1.0
-
-
-def _batch(row: Row) -> float | None:
-    return 1.0 / row.gbs if row.gbs else None
-
-
-def _tokens(row: Row) -> float | None:
-    return 1.0 / (row.gbs * row.seq_len) if row.gbs and row.seq_len else None
-
-
-def _sequence(row: Row) -> float | None:
-    return 1.0 / row.seq_len if row.seq_len else None
-
-
-def _world(row: Row) -> float | None:
-    return 1.0 / row.world if row.world else None
-
-
-def _world_batch(row: Row) -> float | None:
-    return row.world / (row.gbs * row.seq_len) if row.world and row.gbs and row.seq_len else None
-
-
-RELATIONS = (
-    Relation(("samples_per_s", "step_time_s"), "samples/s x time / GBS", _batch, _whole, True),
-    Relation(
-        ("tokens_per_s", "step_time_s"),
-        "tokens/s x time / (GBS x sequence length)",
-        _tokens,
-        _whole,
-        True,
-    ),
-    Relation(
-        ("tokens_per_s_per_device", "step_time_s"),
-        "tokens/s/device x devices x time / (GBS x sequence length)",
-        _world_batch,
-        _whole,
-        True,
-    ),
-    Relation(
-        ("tokens_per_s", "samples_per_s"),
-        "tokens/s / (samples/s x sequence length)",
-        _sequence,
-        _whole,
-    ),
-    Relation(
-        ("tokens_per_s", "tokens_per_s_per_device"),
-        "tokens/s / (tokens/s/device x devices)",
-        _world,
-        _whole,
-    ),
-    Relation(("tflops", "mfu"), "TFLOPs / MFU, the peak", _one, _kind),
-    Relation(("hfu", "mfu"), "HFU / MFU", _one, _work),
-    Relation(("tflops", "tokens_per_s_per_device"), "TFLOPs / (tokens/s/device)", _one, _work),
-    Relation(("mfu", "tokens_per_s_per_device"), "MFU / (tokens/s/device)", _one, _fast),
-    Relation(
-        ("tflops", "tokens_per_s"),
-        "TFLOPs x devices / (tokens/s)",
-        lambda row: float(row.world) if row.world else None,
-        _work,
-    ),
-)
+_TOLD = 3  # quotients that a finding tells; there are more where a table has many columns
+_CELLS = {"step_time_s": "step_time"}
 
 
 def check(book: Book) -> Iterator[Finding]:
     """Rows for which a quotient is not what it is for the other rows of their table."""
     doubted = book.doubted()
     for table in book.tables:
-        for relation in RELATIONS:
-            groups: dict[Hashable, list[tuple[Row, Interval]]] = {}
-            for row in table.rows:
-                value = _value(row, relation)
-                if value is not None and (row.uri, row.line) not in doubted and not row.misfits:
-                    groups.setdefault(relation.key(row), []).append((row, value))
-            for members in groups.values():
-                yield from _judge(table, relation, members)
+        broken: dict[int, list[tuple[Row, Held, Interval]]] = {}
+        for one in held(table):
+            if set(one.relation.metrics) == {"tflops", "aggregate_pflops"}:
+                continue  # R3 knows how aggregates are counted
+            yield from _meaning(table, one)
+            for row, value in one.breaks():
+                if (row.uri, row.line) not in doubted:
+                    broken.setdefault(row.line, []).append((row, one, value))
+        for found in broken.values():
+            yield _finding(table, found)
         yield from _hardware_below_model(table, doubted)
 
 
-def _value(row: Row, relation: Relation) -> Interval | None:
-    first, second = (row.printed.get(name) for name in relation.names)
-    factor = relation.factor(row)
-    if first is None or second is None or factor is None or first.value <= 0 or second.value <= 0:
-        return None
-    one, two = first.either, second.either
-    return (one * two if relation.inverse else one / two) * factor
-
-
-def _judge(
-    table: Table, relation: Relation, members: Sequence[tuple[Row, Interval]]
-) -> Iterator[Finding]:
-    values = [value.widened(_MEANS / 2) for _, value in members]
-    main = largest_agreement(values)
-    if len(members) < 3 or len(main) < 3 or 4 * len(main) < 3 * len(members):
+def _meaning(table: Table, one: Held) -> Iterator[Finding]:
+    """Rates that fit time and batch only as those of a device, or only as those of the job."""
+    relation = one.relation
+    worlds = {row.world for row in one.others()}
+    at_one = relation.identity and one.span.meets(1.0)
+    if relation.plain or not at_one or worlds <= {1, None}:
         return
-    low, high = max(values[p].low for p in main), min(values[p].high for p in main)
-    for place, (row, value) in enumerate(members):
-        if place in main or values[place].meets(Interval(low, high)):
-            continue
-        yield Finding(
-            ("R1d",),
-            "error",
-            "medium",
-            "rates contradict each other as printed",
-            f"{relation.says} is {value.middle:.4g}, in the other rows {(low + high) / 2:.4g} "
-            "(such as "
-            f"l.{members[main[0]][0].line})",
-            tuple(row.at(_column(table, name)) for name in relation.names),
-        )
+    for metric in relation.metrics:
+        plain_power = metric.endswith("_per_device")
+        counted = relation.powers.get("world", 0) * relation.powers[metric]
+        if metric != "step_time_s" and bool(counted) != plain_power:
+            yield Finding(
+                ("R1d",),
+                "warning",
+                "medium",
+                "a rate is of the whole job, though its heading says a device"
+                if plain_power
+                else "a rate is of one device, though its heading does not say so",
+                f"only so {relation} is 1, on {len(one.agreeing)} of {len(one.rows)} rows",
+                (Place(table.uri, table.header_line),),
+            )
 
 
-def _column(table: Table, metric: str) -> str:
-    return {"step_time_s": "step_time"}.get(metric, metric)
+def _finding(table: Table, found: Sequence[tuple[Row, Held, Interval]]) -> Finding:
+    row = found[0][0]
+    apart = all(not one.relation.identity and set_apart(row, one.others()) for _, one, _ in found)
+    told = [
+        f"{one.relation} is {value.middle:.4g}, in the other rows {one.span.middle:.4g} "
+        f"(such as l.{one.example.line})"
+        for _, one, value in found[:_TOLD]
+    ]
+    repairs = [] if apart else mends(table, row)
+    names = [one.name for one in repairs] or [
+        _CELLS.get(name, name) for _, one, _ in found for name in one.relation.metrics
+    ]
+    return Finding(
+        ("R1d",),
+        "note" if apart else "error",
+        "low" if apart else "medium",
+        "rates are not in proportion to those of the other rows: of another model or context, "
+        "or wrong"
+        if apart
+        else "rates contradict each other as printed",
+        "; ".join(told),
+        tuple(row.at(name) for name in dict.fromkeys(names)),
+        suggestion(repairs),
+    )
 
 
 def _hardware_below_model(table: Table, doubted: set[tuple[str, int]]) -> Iterator[Finding]:
@@ -176,11 +101,12 @@ RULE = Rule(
     "R1d",
     44,
     "Rates against each other",
-    "tokens/s, samples/s, MFU, HFU, TFLOPs, time, GBS and devices give the same quotients in all "
-    "rows of a table",
+    "tokens/s, samples/s (of job or device), MFU, HFU, % of peak, aggregates, TFLOPs, time, GBS "
+    "and devices give the same quotients in all rows of a table",
     "printed digits and 2%, since columns may be means; where three quarters of the rows, three "
-    "or more, agree; HFU "
-    "is at least MFU",
+    "or more, agree; a note where a note or an unknown column may tell another model or context; "
+    "a rate that is a device's under a heading that does not say so is a warning; HFU is at least "
+    "MFU",
     "error",
     check,
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from statistics import median
+from typing import NamedTuple
 
 from ..book import Book
 from ..finding import Finding, Place
@@ -109,45 +111,68 @@ def _constant(log: Log, says: str, name: str, middle: float, good: Sequence[Step
 
 
 def _consumed(log: Log) -> Iterator[Finding]:
-    """Samples consumed between two lines against iterations x GBS; tokens against samples."""
-    odd: list[tuple[Step, int, int]] = []
-    tested = 0
-    for first, second in zip(log.steps, log.steps[1:], strict=False):
-        gone = second.iteration - first.iteration
-        same = first.segment == second.segment and first.gbs == second.gbs and gone == second.length
-        if (
-            not same
-            or gone <= 0
-            or not second.gbs
-            or first.consumed is None
-            or second.consumed is None
-        ):
-            continue
-        tested += 1
-        used, wanted = second.consumed - first.consumed, gone * second.gbs
-        if used != wanted:
-            odd.append((second, used, wanted))
-    if odd and 4 * len(odd) <= tested:
-        for step, used, wanted in odd:
+    """Samples consumed between two lines against iterations x GBS."""
+    pairs = list(_counted(log))
+    odd = [pair for pair in pairs if pair.used != pair.wanted]
+    once = list(_once(odd))
+    if odd and 4 * len(once) <= len(pairs):
+        for wrong in once:
             yield Finding(
                 ("R1e",),
                 "error",
                 "medium",
                 "consumed samples contradict GBS and iterations",
-                f"{used:,} samples since the line before, iterations x GBS is {wanted:,}",
-                (Place(log.uri, step.line, "", log.run_id),),
+                f"{wrong.used:,} samples since the line before, iterations x GBS is "
+                f"{wrong.wanted:,}" + ("; the line after it is right again" if wrong.back else ""),
+                (Place(log.uri, wrong.line, "", log.run_id),),
+                f"consumed samples {wrong.before + wrong.wanted}" if wrong.back else "",
             )
-    elif odd and tested >= 3:
-        step, used, wanted = odd[0]
+    elif odd and len(pairs) >= 3:
         yield Finding(
             ("R1e",),
             "warning",
             "low",
             "consumed samples do not grow by GBS",
-            f"on {len(odd)} of {tested} lines, such as l.{step.line}: {used:,} instead of "
-            f"{wanted:,}",
-            (Place(log.uri, step.line, "", log.run_id),),
+            f"on {len(odd)} of {len(pairs)} lines, such as l.{odd[0].line}: {odd[0].used:,} "
+            f"instead of {odd[0].wanted:,}",
+            (Place(log.uri, odd[0].line, "", log.run_id),),
         )
+
+
+class _Pair(NamedTuple):
+    """Two lines that follow each other: samples used between them, and iterations x GBS."""
+
+    first: int  # its line
+    line: int
+    before: int
+    used: int
+    wanted: int
+    back: bool = False  # what is too much here is too little on the next line
+
+
+def _counted(log: Log) -> Iterator[_Pair]:
+    for first, second in pairwise(log.steps):
+        gone = second.iteration - first.iteration
+        same = first.segment == second.segment and first.gbs == second.gbs and gone == second.length
+        if not same or gone <= 0 or first.consumed is None or second.consumed is None:
+            continue
+        if second.gbs:
+            used, wanted = second.consumed - first.consumed, gone * second.gbs
+            yield _Pair(first.line, second.line, first.consumed, used, wanted)
+
+
+def _once(odd: Sequence[_Pair]) -> Iterator[_Pair]:
+    """Each wrong counter once: it is off against the line before it and the one after."""
+    by_first = {pair.first: pair for pair in odd}
+    echoes: set[int] = set()
+    for pair in odd:
+        if pair.line in echoes:
+            continue
+        after = by_first.get(pair.line)
+        back = after is not None and pair.used + after.used == pair.wanted + after.wanted
+        if after is not None and back:
+            echoes.add(after.line)
+        yield pair._replace(back=back)
 
 
 RULE = Rule(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..book import Book, Row
-from ..detect import expected, fits, rate_of, time_of
+from ..detect import expected, rate_of, time_of
 from ..finding import Finding
-from ..formulas import Reading
+from ..reading import Reading
 from ..rule import Rule
 
 
@@ -38,14 +38,15 @@ def check(book: Book) -> Iterator[Finding]:
 
 
 def _only_cut(row: Row, reading: Reading) -> bool:
-    if row.time is None or row.tflops is None or not fits(row, reading):
+    if row.time is None or row.tflops is None:
         return False
     wanted = expected(row, reading)
     if wanted is None:
         return False
     # The work of a step, and the rate at the longest time that rounds to the printed one.
     slowest = wanted.low * time_of(row).high / row.time.rounded.high
-    return slowest > rate_of(row, reading).high * (1 + 1e-9)
+    rate = rate_of(row, reading)
+    return slowest > rate.high * (1 + 1e-9) and wanted.meets(rate)
 
 
 RULE = Rule(

@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 from ..book import Book, Document, Row, Table
 from ..finding import Finding
+from ..mend import devices_a_node, holds, mends, suggestion
+from ..repair import with_value
 from ..rule import Rule
-from ..topology import TITLES, contradicts, repairs
+from ..titles import TITLES
+from ..topology import contradicts, repairs
 
 
 def check(book: Book) -> Iterator[Finding]:
@@ -25,11 +28,58 @@ def check(book: Book) -> Iterator[Finding]:
                 if row.per_node_guessed and (borne_out < 2 or 3 * borne_out < 2 * len(asked)):
                     continue  # too few rows to know how many processes a node has
                 yield _finding(document, table, row)
+            yield from _undivided(table)
+            yield from _nodes(table)
+
+
+def _undivided(table: Table) -> Iterator[Finding]:
+    """Rows whose model does not fit into their processes a whole number of times."""
+    asked = [(row, _model(row)) for row in table.rows if _counted(row) and _model(row) > 1]
+    off = [(row, size) for row, size in asked if (row.world or 0) % size]
+    for row, size in off if 3 * len(off) <= len(asked) or len(asked) < 3 else ():
+        names = [name for name in ("devices", "ranks", "tp", "pp", "cp") if name in table.columns]
+        yield Finding(
+            ("R2",),
+            "error",
+            "high",
+            "topology contradicts itself as printed",
+            f"TP x PP = {size} does not divide {row.world} processes",
+            tuple(row.at(name) for name in names) or (row.at(),),
+        )
+
+
+def _model(row: Row) -> int:
+    return (row.tp or 1) * (row.pp or 1) * (row.cp or 1)
+
+
+def _counted(row: Row) -> bool:
+    measured = row.measured and row.status == "ok" and not row.misfits
+    return bool(measured and row.product is None and row.world and (row.devices or row.ranks))
+
+
+def _nodes(table: Table) -> Iterator[Finding]:
+    """Nodes and devices that are not in the proportion of the other rows."""
+    usual = devices_a_node(table)
+    for row in table.rows if usual else ():
+        if row.nodes and row.devices and row.devices / row.nodes != usual:
+            found = mends(table, row)
+            yield Finding(
+                ("R2",),
+                "error",
+                "medium",
+                "nodes and devices contradict each other as printed",
+                f"{row.devices} devices on {row.nodes} nodes, in the other rows {usual:g} on each",
+                (row.at("nodes"), row.at("devices")),
+                suggestion(found),
+            )
 
 
 def _finding(document: Document, table: Table, row: Row) -> Finding:
     detected = table.detected
-    found = repairs(row, document, detected)
+    found = repairs(
+        row, document, detected,
+        lambda name, value: holds(table, row, with_value(row, name, value)),
+    )  # fmt: skip
     unit = "nodes" if row.nodes else "devices" if row.devices else "ranks"
     sizes = [name for name in ("dp", "tp", "pp", "cp") if getattr(row, name) is not None]
     product = " x ".join(TITLES[name] for name in sizes)
@@ -65,8 +115,10 @@ RULE = Rule(
     "R2",
     20,
     "Topology",
-    "DP x TP x PP (x CP) is the number of processes that nodes or GPUs give",
-    "exact; a repair is one cell that then satisfies batch, heads, layers and TFLOPs too",
+    "DP x TP x PP (x CP) is the number of processes that nodes or GPUs give; without DP, TP x PP "
+    "divides it; nodes and GPUs are in one proportion",
+    "exact; a repair is one cell that then satisfies batch, heads, layers, TFLOPs and rates too; "
+    "of nodes and GPUs three quarters of three rows or more",
     "error",
     check,
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ..book import Book, Row, Table
 from ..finding import Finding
+from ..mend import mends, suggestion
 from ..rule import Rule
 from ..topology import broken, uneven_stages
 
@@ -66,6 +67,7 @@ def _accumulation(table: Table, doubted: set[tuple[str, int]]) -> Iterator[Findi
                 f"MBS x GA x DP = {row.mbs} x {row.grad_accum} x {dp} = {_batch(row, dp)}, "
                 f"but GBS {row.gbs}",
                 tuple(row.at(name) for name in ("gbs", "mbs", "grad_accum")),
+                suggestion(mends(table, row)),
             )
 
 

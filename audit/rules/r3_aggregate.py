@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..book import Book, Row, Table
 from ..finding import Finding
+from ..mend import mends, suggestion
 from ..repair import number
 from ..rule import Rule
 
@@ -60,7 +61,7 @@ def check(book: Book) -> Iterator[Finding]:
             if len(good) >= 2 and 2 * len(good) >= len(filled):
                 for row in filled:
                     if id(row) not in right and not row.unshifted:
-                        yield _wrong(row, total, (row.uri, row.line) in doubted)
+                        yield _wrong(table, row, total, (row.uri, row.line) in doubted)
         by = " or ".join(f"{divisor:g}" for divisor in sorted(divisors, reverse=True))
         if cut:
             yield _cut_off(cut, by)
@@ -77,9 +78,11 @@ def check(book: Book) -> Iterator[Finding]:
             )
 
 
-def _wrong(row: Row, total: _Sum, known: bool) -> Finding:
+def _wrong(table: Table, row: Row, total: _Sum, known: bool) -> Finding:
     printed = row.printed["aggregate_pflops"]
     assert row.tflops is not None
+    found = mends(table, row)
+    names = ("agg_pflops", "tflops", *(one.name for one in found))
     return Finding(
         ("R3",),
         "error",
@@ -87,8 +90,9 @@ def _wrong(row: Row, total: _Sum, known: bool) -> Finding:
         "aggregate and TFLOPs contradict each other as printed",
         f"{row.tflops.value:g} TFLOPs x {row.nodes or row.world} / {total.divisor:g} = "
         f"{total.of(row):.4g}, printed {printed.raw or printed.value}",
-        (row.at("agg_pflops"), row.at("tflops")),
-        f"Aggr. {number(total.of(row), printed.half)}, if the TFLOPs are right",
+        tuple(row.at(name) for name in dict.fromkeys(names)),
+        suggestion(found)
+        or f"Aggr. {number(total.of(row), printed.half)}, if the TFLOPs are right",
     )
 
 

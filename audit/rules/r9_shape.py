@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from ...ingest.cells import parse_cell
 from ...ingest.headings import columns_of
 from ..book import Book, Row, Table
 from ..finding import Finding, Place
@@ -125,8 +126,6 @@ def _doubted(table: Table, row: Row, raws: Sequence[str], move: Move | None) -> 
 
 
 def _does_not_fit(name: str, raw: str, table: Table) -> bool:
-    from ...ingest.cells import parse_cell
-
     column = (
         columns_of(table.headings)[table.columns.index(name)] if name in table.columns else None
     )
@@ -134,8 +133,6 @@ def _does_not_fit(name: str, raw: str, table: Table) -> bool:
 
 
 def _misfit(table: Table, raws: Sequence[str]) -> str:
-    from ...ingest.cells import parse_cell
-
     pairs = zip(columns_of(table.headings), raws, strict=False)
     odd = [
         f"{raw!r}: {cell.misfit}" for c, raw in pairs if c and (cell := parse_cell(raw, c)).misfit
@@ -145,8 +142,6 @@ def _misfit(table: Table, raws: Sequence[str]) -> str:
 
 def _wrong_unit(table: Table, raws: Sequence[str]) -> bool:
     """A unit of another quantity, or a count that is none: not merely words in a number's place."""
-    from ...ingest.cells import parse_cell
-
     pairs = zip(columns_of(table.headings), raws, strict=False)
     said = [parse_cell(raw, column).misfit or "" for column, raw in pairs if column]
     return any(text and not text.startswith("no number") for text in said)

@@ -1,0 +1,236 @@
+"""Products of a row's numbers that are one number for all rows alike, and what they come to.
+
+Speeds (sequences or tokens a second, of a job or a device) have fixed quotients; a power (TFLOPs,
+MFU, HFU) over a speed is one number for each model, and two powers have one quotient a device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import combinations, product
+from statistics import median
+
+from .alike import model
+from .book import Row, Table
+from .interval import Interval, largest_agreement
+
+MEANS = 0.02  # columns are often means over steps, and a mean of rates is not the rate of a mean
+COUNTS = ("world", "nodes", "gbs", "seq_len", "mbs", "grad_accum", "dp", "tp", "pp")
+_WORDS = {
+    "step_time_s": "time", "samples_per_s": "samples/s", "tokens_per_s": "tokens/s",
+    "samples_per_s_per_device": "samples/s/device", "tflops": "TFLOPs", "mfu": "MFU",
+    "tokens_per_s_per_device": "tokens/s/device", "hfu": "HFU", "peak_share": "% of peak",
+    "aggregate_pflops": "PFLOP/s", "world": "devices", "gbs": "GBS", "seq_len": "sequence length",
+}  # fmt: skip
+Powers = Mapping[str, int]
+# Sequences a second of the job; as the heading says, and as if a rate were of one device.
+_SPEEDS: tuple[tuple[Powers, bool], ...] = (
+    ({"gbs": 1, "step_time_s": -1}, True),
+    ({"samples_per_s": 1}, True),
+    ({"tokens_per_s": 1, "seq_len": -1}, True),
+    ({"tokens_per_s_per_device": 1, "world": 1, "seq_len": -1}, True),
+    ({"samples_per_s_per_device": 1, "world": 1}, True),
+    ({"samples_per_s": 1, "world": 1}, False),
+    ({"tokens_per_s": 1, "world": 1, "seq_len": -1}, False),
+    ({"tokens_per_s_per_device": 1, "seq_len": -1}, False),
+)
+_POWERS: tuple[Powers, ...] = (
+    {"tflops": 1, "world": 1},
+    {"mfu": 1, "world": 1},
+    {"hfu": 1, "world": 1},
+    {"peak_share": 1, "world": 1},
+    {"aggregate_pflops": 1},
+)
+_RATES = ("tflops", "aggregate_pflops")  # the others are shares of a device's peak
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Quantities with their powers; the product is one number for rows with the same `key`.
+
+    `identity`: it is 1 where the headings say what they mean, whatever the model.
+    `plain`: it takes the headings at their word.
+    """
+
+    powers: Powers
+    key: Callable[[Row], Hashable]
+    identity: bool = False
+    plain: bool = True
+    metrics: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        metrics = tuple(name for name in self.powers if name not in COUNTS)
+        object.__setattr__(self, "metrics", metrics)
+
+    def __str__(self) -> str:
+        above = [_WORDS[name] for name, power in self.powers.items() if power > 0]
+        below = [_WORDS[name] for name, power in self.powers.items() if power < 0]
+        under = f"({' x '.join(below)})" if len(below) > 1 else "".join(below)
+        return " x ".join(above) + (f" / {under}" if under else "")
+
+    def value(self, row: Row) -> Interval | None:
+        """What it comes to for a row, within the printed digits; None: something is missing."""
+        found = Interval(1.0, 1.0)
+        for name, power in self.powers.items():
+            one = quantity(row, name)
+            if one is None and name == "seq_len":
+                continue  # of rows that do not tell it, it is one number too
+            if one is None:
+                return None
+            found = found * one if power > 0 else found / one
+        return found.widened(MEANS / 2)
+
+    def point(self, row: Row) -> float:
+        """The same of the numbers as printed."""
+        found = 1.0
+        for name, power in self.powers.items():
+            count = (getattr(row, name) or 1) if name in COUNTS else None
+            found *= (count or row.printed[name].value) ** power
+        return found
+
+
+def quantity(row: Row, name: str) -> Interval | None:
+    """A number of a row: a measurement as printed, or a count; None where it is not told."""
+    if name in COUNTS:
+        count = getattr(row, name)
+        return Interval(count, count) if count else None
+    printed = row.printed.get(name)
+    return printed.either if printed and printed.value > 0 else None
+
+
+def _whole(row: Row) -> Hashable:
+    return row.seq_len is None
+
+
+def _work(row: Row) -> Hashable:
+    return (model(row), row.seq_len, row.recompute, row.heads)
+
+
+def _fast(row: Row) -> Hashable:
+    return (_work(row), row.device, row.dtype)
+
+
+def _kind(row: Row) -> Hashable:
+    return (row.device, row.dtype)
+
+
+def _made() -> Iterator[Relation]:
+    for (one, plain), (two, also) in combinations(_SPEEDS, 2):
+        powers = _over(one, two)
+        if sum(name not in COUNTS for name in powers) + ("gbs" in powers) > 1:
+            yield Relation(powers, _whole, identity=True, plain=plain and also)
+    for power, (speed, plain) in product(_POWERS, _SPEEDS):
+        if not ("tflops" in power and "step_time_s" in speed):  # R1 knows the formula
+            work = {name: n for name, n in _over(power, speed).items() if name != "seq_len"}
+            rate = any(name in power for name in _RATES)
+            yield Relation(work, _work if rate else _fast, plain=plain)
+    for first, second in combinations(_POWERS, 2):
+        rates = sum(name in _RATES for name in (*first, *second))
+        yield Relation(_over(first, second), (_work, _kind, _whole)[rates])
+
+
+def _over(one: Powers, two: Powers) -> Powers:
+    names = dict.fromkeys((*one, *two))
+    found = {name: one.get(name, 0) - two.get(name, 0) for name in names}
+    return {name: power for name, power in found.items() if power}
+
+
+RELATIONS = tuple(_made())
+
+
+@dataclass(frozen=True)
+class Held:
+    """A relation, the rows of a table that it was tried on, and those that agree on `span`."""
+
+    relation: Relation
+    rows: tuple[Row, ...]
+    values: tuple[Interval, ...]
+    agreeing: frozenset[int]  # places
+    span: Interval
+
+    @property
+    def point(self) -> float:
+        """The median of the rows that agree, as they are printed."""
+        return median(self.relation.point(row) for row in self.others())
+
+    @property
+    def example(self) -> Row:
+        return self.rows[min(self.agreeing)]
+
+    def others(self) -> list[Row]:
+        """The rows that agree."""
+        return [self.rows[place] for place in sorted(self.agreeing)]
+
+    def breaks(self) -> Iterator[tuple[Row, Interval]]:
+        """The rows for which the product is another number, however a rate may be meant."""
+        at_one = self.relation.identity and self.span.meets(1.0)
+        for place, (row, value) in enumerate(zip(self.rows, self.values, strict=True)):
+            if place in self.agreeing or value.meets(self.span):
+                continue
+            if at_one or not any((value * one).meets(self.span) for one in self._scales(row)):
+                yield row, value
+
+    def _scales(self, row: Row) -> Iterator[float]:
+        """What a rate of a device, sequence or batch would change, where the others are one."""
+        for name in ("world", "gbs", "seq_len"):
+            mine = getattr(row, name)
+            theirs = {getattr(other, name) for other in self.others()}
+            if mine and len(theirs) == 1 and (one := theirs.pop()) and one != mine:
+                yield from (mine / one, one / mine)
+
+
+def held(table: Table) -> list[Held]:
+    """The relations that three quarters of the rows of a table bear out, three or more."""
+    found: list[Held] | None = table.counted.get("held")
+    if found is None:
+        found = table.counted["held"] = list(_held(table))
+    return found
+
+
+def _held(table: Table) -> Iterator[Held]:
+    rows = [row for row in table.rows if not row.misfits]
+    known = {name for row in rows for name in row.printed}
+    for metrics, relations in _by_metrics().items():
+        if metrics <= known:
+            found = [(relation, _tried(relation, rows)) for relation in relations]
+            # A heading means what it says, unless only another meaning makes the quotient 1.
+            at_one = [some for relation, some in found if relation.identity and _at_one(some)]
+            yield from next(iter(at_one), None) or next((some for _, some in found if some), [])
+
+
+def _at_one(found: list[Held]) -> bool:
+    return bool(found) and all(one.span.meets(1.0) for one in found)
+
+
+@cache
+def _by_metrics() -> dict[frozenset[str], list[Relation]]:
+    found: dict[frozenset[str], list[Relation]] = {}
+    for relation in sorted(RELATIONS, key=lambda one: not one.plain):
+        alike = found.setdefault(frozenset(relation.metrics), [])
+        if all(other.powers != relation.powers for other in alike):
+            alike.append(relation)
+    return found
+
+
+def _tried(relation: Relation, rows: list[Row]) -> list[Held]:
+    groups: dict[Hashable, list[tuple[Row, Interval]]] = {}
+    for row in rows:
+        if (value := relation.value(row)) is not None:
+            groups.setdefault(relation.key(row), []).append((row, value))
+    made = (_majority(relation, members) for members in groups.values())
+    return [one for one in made if one is not None]
+
+
+def _majority(relation: Relation, members: list[tuple[Row, Interval]]) -> Held | None:
+    values = tuple(value for _, value in members)
+    main = largest_agreement(list(values)) if len(values) >= 3 else []
+    if 3 * len(main) < 2 * len(values) or not main:
+        return None
+    span = Interval(max(values[p].low for p in main), min(values[p].high for p in main))
+    # Physics says what an identity comes to: two rows that have it are as good as three alike.
+    sure = relation.identity and relation.plain and span.meets(1.0)
+    if not sure and (len(main) < 3 or 4 * len(main) < 3 * len(values)):
+        return None
+    return Held(relation, tuple(row for row, _ in members), values, frozenset(main), span)
