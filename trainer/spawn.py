@@ -17,6 +17,7 @@ from typing import IO
 from .log import DONE
 
 GRACE_S = 5.0
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 POLL_S = 0.05
 PR_SET_PDEATHSIG = 1
 
@@ -161,13 +162,14 @@ class Ranks:
 
 
 def run(command: Sequence[str], ranks: int) -> int:
-    """Run the command as so many ranks; SIGINT and SIGTERM end them all."""
+    """Run the command as so many ranks; SIGINT, SIGTERM and SIGHUP end them all."""
     started = Ranks()
 
     def ask(number: int, frame: FrameType | None) -> None:
         started.asked_to_end = number
 
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    heard = [number for number in STOPS if signal.getsignal(number) != signal.SIG_IGN]  # nohup
+    before = {number: signal.signal(number, ask) for number in heard}
     try:
         started.start(command, ranks)
         return started.wait()
