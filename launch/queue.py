@@ -53,7 +53,7 @@ class Queue:
 
     def check(self) -> None:
         """Raises BenchError where the words of the scheduler are not here."""
-        word = self.scheduler.submit(Path("job.sh"))[0]
+        word = self.scheduler.submits
         if shutil.which(word) is None:
             raise BenchError(
                 f"{word} is not here", hint="launch on a machine that the scheduler runs on"
@@ -95,7 +95,7 @@ class Queue:
         job = job_of(self.keeper.plan, group, number, folder)
         write_private(job.script, self.scheduler.script(job))
         try:
-            answer = _run(self.scheduler.submit(job.script), folder)
+            answer = _run(self.scheduler.submit(job), folder)
         except BenchError as error:
             return self._refuse(group, states, f"{error.what}: {error.why}")
         ids = self.scheduler.job_ids(answer, len(group))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -194,8 +195,7 @@ def _scripts(prepared: Prepared) -> Iterator[str]:
     for number, group in enumerate(alike(prepared.todo), 1):
         folder = prepared.where.root / "jobs" / f"new-{number}"
         job = job_of(prepared.plan, group, number, folder)
-        runs = _runs(len(group))
-        yield f"\n# {_near(job.script)}: {runs}"
+        yield f"\n# {_runs(len(group))}: {redact_lines(shlex.join(scheduler.submit(job)))}"
         yield redact_lines(scheduler.script(job).rstrip("\n"))
 
 

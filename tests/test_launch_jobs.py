@@ -42,7 +42,6 @@ GOLD = [
         #SBATCH --exclusive
         #SBATCH --account=proj
         #SBATCH --partition=gpu
-        #SBATCH --output=0.log
         #SBATCH --open-mode=append
 
         exec sh /runs/r0/command.sh
@@ -59,7 +58,6 @@ GOLD = [
         #SBATCH --cpus-per-task=48
         #SBATCH --time=1:30:00
         #SBATCH --mem=28672M
-        #SBATCH --output=%a.log
         #SBATCH --open-mode=append
         #SBATCH --array=0-1
 
@@ -239,6 +237,8 @@ def test_folders_may_be_called_anything(scheduler: Scheduler, tasks: int, tmp_pa
     script = scheduler.script(asked)
     directives = [line for line in script.splitlines() if line.startswith("#")]
     assert not any("50%" in line for line in directives), "patterns and blanks mean something there"
+    pattern = f'--output={tmp_path}/50%% o\'f $HOME; "it"/{"0" if tasks == 1 else "%a"}.log'
+    assert not isinstance(scheduler, Slurm) or scheduler.submit(asked)[2] == pattern
     names = ("SLURM_ARRAY_TASK_ID", "PBS_ARRAY_INDEX", "PJM_BULKNUM")
     last = str(tasks - 1)
     done = subprocess.run(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from pathlib import Path
 
 from ..layout import NODES
 from .scheduler import (
@@ -34,6 +33,7 @@ class Pbs:
     """A task is a subjob; the exit code tells what PBS did to it."""
 
     here = False
+    submits = "qsub"
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
         """The trainer's own words; on several nodes a torchrun on each, started by mpiexec."""
@@ -63,9 +63,9 @@ class Pbs:
             lines.append(meet('cat "$PBS_NODEFILE"'))
         return "\n".join([*lines, choose(job.tasks, "PBS_ARRAY_INDEX")])
 
-    def submit(self, script: Path) -> list[str]:
+    def submit(self, job: Job) -> list[str]:
         """qsub prints the id."""
-        return ["qsub", str(script)]
+        return ["qsub", str(job.script)]
 
     def job_ids(self, answer: str, tasks: int) -> list[str]:
         """`12.server`, of an array `12[].server`; a subjob is `12[0].server`."""

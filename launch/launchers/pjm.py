@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from pathlib import Path
 
 from .scheduler import Job, JobState, choose, clock, into, seconds
 
@@ -28,6 +27,7 @@ class Pjm:
     """Clock and power states are resources of the job: `freq = 2200`, `retention_state = 0`."""
 
     here = False
+    submits = "pjsub"
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
         """mpiexec starts every rank; each learns its place from the variables of Fujitsu MPI."""
@@ -61,9 +61,9 @@ class Pjm:
             lines.append(f"#PJM --bulk --sparam 0-{len(job.tasks) - 1}")
         return "\n".join([*lines, "", into(job, "PJM_BULKNUM"), choose(job.tasks, "PJM_BULKNUM")])
 
-    def submit(self, script: Path) -> list[str]:
+    def submit(self, job: Job) -> list[str]:
         """pjsub prints a sentence with the id in it."""
-        return ["pjsub", str(script)]
+        return ["pjsub", str(job.script)]
 
     def job_ids(self, answer: str, tasks: int) -> list[str]:
         """`[INFO] PJM 0000 pjsub Job 21107476 submitted.`; a task of a bulk job is `ID[0]`."""

@@ -45,6 +45,7 @@ class Scheduler(Protocol):
     """One scheduler; every method only makes words, or reads an answer: nothing runs here."""
 
     here: bool
+    submits: str  # the program that has to be here
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
         """What a task runs."""
@@ -52,8 +53,8 @@ class Scheduler(Protocol):
     def script(self, job: Job) -> str:
         """The job script."""
 
-    def submit(self, script: Path) -> list[str]:
-        """The words that submit a script, said in its folder."""
+    def submit(self, job: Job) -> list[str]:
+        """The words that submit its script, said in its folder."""
 
     def job_ids(self, answer: str, tasks: int) -> list[str]:
         """The id of each task, from what submitting printed."""

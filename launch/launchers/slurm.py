@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 from ..layout import EACH, NODES
 from .scheduler import Job, JobState, choose, clock, directive, meet, seconds, torchrun
@@ -21,6 +20,7 @@ class Slurm:
     """A task is a batch step; nodes are not shared unless `exclusive = false` is said."""
 
     here = False
+    submits = "sbatch"
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
         """The trainer's own words; on several nodes a torchrun on each, started by srun."""
@@ -51,8 +51,6 @@ class Slurm:
             for name, value in options.items()
             if value is not False
         ]
-        # A link beside the script: no name of a folder stands in the pattern.
-        lines.append(f"#SBATCH --output={'0' if len(job.tasks) == 1 else '%a'}.log")
         lines.append("#SBATCH --open-mode=append")
         if len(job.tasks) > 1:
             lines.append(f"#SBATCH --array=0-{len(job.tasks) - 1}")
@@ -61,9 +59,14 @@ class Slurm:
             lines.append(meet('scontrol show hostnames "$SLURM_JOB_NODELIST"'))
         return "\n".join([*lines, choose(job.tasks, "SLURM_ARRAY_TASK_ID")])
 
-    def submit(self, script: Path) -> list[str]:
-        """sbatch that prints the id alone."""
-        return ["sbatch", "--parsable", str(script)]
+    def submit(self, job: Job) -> list[str]:
+        """sbatch that prints the id alone; a path in a pattern has its % doubled.
+
+        It is told here and not in the script, where blanks and quotes mean something else again.
+        """
+        name = "0.log" if len(job.tasks) == 1 else "%a.log"
+        output = str(job.script.parent).replace("%", "%%")
+        return ["sbatch", "--parsable", f"--output={output}/{name}", str(job.script)]
 
     def job_ids(self, answer: str, tasks: int) -> list[str]:
         """`12` or `12;cluster`; a task of an array is `12_0`."""
