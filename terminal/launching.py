@@ -143,10 +143,10 @@ def _pairs(flag: str, texts: Sequence[str], flags: Mapping[str, object] = {}) ->
             hint = {"--env": "--env LD_PRELOAD=libjemalloc.so.2", "--set": "--set seq_len=128"}
             raise BenchError(f"{flag} {text!r} is not NAME=VALUE", hint=hint[flag])
         if name in found or name in flags:
-            other = f"--{name.replace('_', '-')}" if name in flags else f"{flag} {name}"
+            other = f" and by --{name.replace('_', '-')}" if name in flags else ""
             raise BenchError(
-                f"{name} is set twice, by {flag} and by {other}",
-                hint=f"say it once; several values make a plan: {flag} '{name}=[1, 2]'",
+                f"{name} is set twice, by {flag}{other}",
+                hint=f"say it once; several values are a list in a plan: {name} = [1, 2]",
             )
         found[name] = value
     return found
@@ -178,9 +178,9 @@ def show(prepared: Prepared) -> None:
     settings, dropped = len(prepared.expansion.cases), len(prepared.expansion.dropped)
     done = len(prepared.every) - len(prepared.todo)
     say(
-        f"{_runs(len(prepared.todo))} of {settings} settings x {prepared.plan.repeats}"
+        f"{_runs(len(prepared.todo))} of {_some(settings, 'setting')} x {prepared.plan.repeats}"
         f"{f', {done} done before' if done else ''}"
-        f"{f', {dropped} settings dropped' if dropped else ''}"
+        f"{', ' + _some(dropped, 'setting') + ' dropped' if dropped else ''}"
     )
     say(_estimated(prepared.past))
 
@@ -218,7 +218,11 @@ def _estimated(past: Estimate) -> str:
 
 
 def _runs(count: int) -> str:
-    return f"{count} run{'' if count == 1 else 's'}"
+    return _some(count, "run")
+
+
+def _some(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def run(prepared: Prepared) -> int:

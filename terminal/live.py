@@ -77,7 +77,7 @@ class Board:
         if self._live is None:
             place = f"[{len(self._spent)}/{len(self.todo)}]"
             with self._shown():
-                say(f"{place} {_named(turn)}: {told(state)}{self._eta()}")
+                say(f"{place} {_named(turn, state)}: {told(state)}{self._eta()}")
         self.tick(now=True)
 
     def tick(self, now: bool = False) -> None:
@@ -119,8 +119,9 @@ class Board:
         return table
 
 
-def _named(turn: Turn) -> str:
-    return f"{turn.case.label or 'run'}, repeat {turn.repeat}"
+def _named(turn: Turn, state: State) -> str:
+    again = f", attempt {state.attempt}" if state.attempt > 1 else ""
+    return f"{turn.case.label or 'run'}, repeat {turn.repeat}{again}"
 
 
 def told(state: State) -> str:

@@ -16,6 +16,7 @@ from bench.launch.trainers import trainer
 from bench.launch.witness import Sight, Witness, allocators, belied, shell, told
 from bench.schema.errors import BenchError
 from tests.launching import preloadable
+from tests.program import quick
 
 
 def write(folder: Path, text: str, name: str = "sweep.toml") -> Path:
@@ -138,3 +139,39 @@ def test_here_and_in_a_job_the_same_is_seen(tmp_path: Path) -> None:
     assert belied(case, [ours]) is None and belied(case, [theirs]) is None
     other = preloading(LD_PRELOAD="libtcmalloc.so.4")
     assert str(belied(other, [theirs])).endswith(f"had {library.name} mapped")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--model nano --repeats 0", "it is 0: Input should be greater than or equal to 1"),
+        ("--model nano --set model=tiny", "model is set twice, by --set and by --model"),
+        ("--model nano --set mbs=1 --set mbs=2", "mbs is set twice, by --set"),
+        ("--model nano --env A=1 --env A=2", "A is set twice, by --env"),
+        ("--set model", "--set 'model' is not NAME=VALUE"),
+        ("--set model=nanno", "invalid choice: 'nanno'"),
+        ("--set modle=nano", "did you mean 'model'"),
+        ("x.toml --repeats 0", "do not go together"),
+        ("--missing x.md:1 --dp 2 --retry", "--missing does not go with --dp, --retry"),
+        ("x.toml --missing x.md", "--missing does not go with PLAN"),
+        ("--missing x.md --time-limit 3", "--missing does not go with --time-limit"),
+    ],
+)
+def test_flags_that_say_nothing_or_two_things_are_told(folder: Path, words: str, told: str) -> None:
+    done = quick(folder, "launch", *words.split(), *(() if "--missing" in words else ["--dry-run"]))
+    assert done.code == 2 and told in done.err, done.text
+
+
+def test_a_preset_may_be_set_like_any_other_setting(folder: Path) -> None:
+    done = quick(folder, "launch", "--set", "model=10m", "--set", "mbs=2", "--dry-run")
+    assert done.code == 0 and "--preset 10m --mbs 2" in done.out
+
+
+def test_a_dry_run_of_jobs_shows_their_scripts(folder: Path) -> None:
+    text = 'launcher = "slurm"\nrepeats = 2\n[settings]\nmodel = "nano"\n[job]\naccount = "proj"\n'
+    file = write(folder, text + 'token = "abcdef123456"\n')
+    done = quick(folder, "launch", str(file), "--dry-run")
+    assert "#SBATCH --array=0-1" in done.out and "#SBATCH --account=proj" in done.out
+    assert "# 2 runs: sbatch --parsable " in done.out and "1) exec sh " in done.out
+    assert "abcdef123456" not in done.text and "--token=[redacted]" in done.out
+    assert not (folder / "launches").exists()

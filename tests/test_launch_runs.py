@@ -135,7 +135,7 @@ def test_launching_again_runs_what_is_missing_and_with_retry_what_failed(folder:
     again = quick(folder, "launch", str(wider))
     assert "[1/1] act=abort" in again.err and "2 of 3 runs ok, 1 not" in again.err
     retried = quick(folder, "launch", str(wider), "--retry")
-    assert "[1/1] act=raise" in retried.err
+    assert "[1/1] act=raise, repeat 1, attempt 2: fail" in retried.err
     [run] = (folder / "launches" / "acts").glob("act-raise-*-r1")
     assert (run / "attempt-1" / f"{run.name}.log").exists()
     query = "SELECT value, status FROM runs JOIN facts USING (run_id) WHERE field = 'attempt'"
@@ -208,7 +208,7 @@ def test_a_dry_run_tells_commands_count_drops_and_time(folder: Path) -> None:
     lines = told.out.splitlines()
     assert len(lines) == 2 and all(f"{ACTING} well" in line for line in lines)
     assert "dropped act=raise: act != 'raise' does not hold (act raise)" in told.err
-    assert "2 runs of 1 settings x 2, 1 settings dropped" in told.err
+    assert "2 runs of 1 setting x 2, 1 setting dropped" in told.err
     assert "no past run tells how long that takes" in told.err
     assert not (folder / "launches").exists()
 
