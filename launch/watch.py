@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .outcome import CANCELLED, last_line
 from .plan import Limits
-from .processes import Processes
+from .processes import Processes, memory
 from .witness import Sight, Witness
 
 _POLL_S = 0.1
@@ -77,8 +77,9 @@ class Watch:
         if now - self._looked < _LOOK_S:
             return None
         self._looked, limit = now, self.limits.memory_gb
-        held = self.processes.memory()
-        for process in self.processes.alive():
+        running = self.processes.alive()
+        held = memory(running)
+        for process in running:
             self._witness.look(process.pid)
         self._peak = max(self._peak, held)
         if limit is None or held <= limit * _GB:
