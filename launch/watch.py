@@ -84,4 +84,4 @@ class Watch:
         self._peak = max(self._peak, held)
         if limit is None or held <= limit * _GB:
             return None
-        return "oom", f"{held / _GB:.2f} GiB held, {limit:g} GiB allowed; {last_line(self.log)}"
+        return "oom", f"{held / _GB:.3f} GiB held, {limit:g} GiB allowed; {last_line(self.log)}"
