@@ -66,7 +66,7 @@ class RunFolder:
 
     def earlier(self) -> list[Path]:
         """The logs of earlier attempts, the first of them first."""
-        found = self.path.glob(f"attempt-*/{self.log.name}")
+        found = self.path.glob("attempt-*/*.log")
         return sorted(found, key=lambda log: int(log.parent.name.removeprefix("attempt-")))
 
     def begin(self, script: str) -> int:
@@ -78,9 +78,10 @@ class RunFolder:
         if self.log.exists():
             earlier = self.path / f"attempt-{number}"
             earlier.mkdir()
-            for file in (self.log, *(self.path / name for name in (STATE, COMMAND, SEEN))):
-                if file.exists():
-                    file.rename(earlier / file.name)
+            self.log.rename(earlier / f"{self.log.stem}-attempt-{number}.log")  # pages name it so
+            for name in (STATE, COMMAND, SEEN):
+                if (self.path / name).exists():
+                    (self.path / name).rename(earlier / name)
             number += 1
         self.path.mkdir(parents=True, exist_ok=True)
         write_private(self.path / COMMAND, script)

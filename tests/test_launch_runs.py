@@ -137,12 +137,13 @@ def test_launching_again_runs_what_is_missing_and_with_retry_what_failed(folder:
     retried = quick(folder, "launch", str(wider), "--retry")
     assert "[1/1] act=raise, repeat 1, attempt 2: fail" in retried.err
     [run] = (folder / "launches" / "acts").glob("act-raise-*-r1")
-    assert (run / "attempt-1" / f"{run.name}.log").exists()
+    assert (run / "attempt-1" / f"{run.name}-attempt-1.log").exists()
     query = "SELECT value, status FROM runs JOIN facts USING (run_id) WHERE field = 'attempt'"
     kept = [("1", "fail"), ("1", "ok"), ("1", "ok"), ("2", "fail")]
     assert sorted(rows(folder, query)) == kept, "an earlier attempt is a row, and each is one"
     assert quick(folder, "ingest", "launches").code == 0
     assert sorted(rows(folder, query)) == kept
+    assert f"| {run.name}-attempt-1 l.1" in quick(folder, "report").out
 
 
 @pytest.mark.slow
