@@ -22,7 +22,7 @@ unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-fast test-all test-services test-deepspeed test-duckdb15 tcmalloc lint format clean python
+.PHONY: help demo test test-fast test-all test-services test-deepspeed test-duckdb15 tcmalloc losses lint format clean python
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +65,9 @@ tcmalloc: $(VENV)/.developing ## with or without tcmalloc, beside the published 
 	$(VENV)/bin/bench launch examples/tcmalloc.toml --db out/tcmalloc.duckdb -o out/tcmalloc
 	$(VENV)/bin/bench ingest -q --db out/tcmalloc.duckdb data/tables/003_check_tcmalloc.md
 	$(VENV)/bin/bench report settings --db out/tcmalloc.duckdb
+
+losses: $(VENV)/.developing ## every topology of the trainer against one process, as a table
+	$(VENV)/bin/python tests/test_trainer_topologies.py
 
 lint: $(VENV)/.developing ## ruff, its format and mypy; changes nothing
 	$(VENV)/bin/ruff check .

@@ -8,6 +8,7 @@ each. With one: 1.3b in bf16 on one GPU.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import re
 import statistics
@@ -15,12 +16,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import redirect_stdout
 
 import torch
 
 from bench.trainer import flops
+from bench.trainer.loop import steps as train
 from bench.trainer.options import parse
-from bench.trainer.spawn import cores
+from bench.trainer.spawn import cores, free_port
 
 STEP = re.compile(r"elapsed time per iteration \(ms\): ([\d.]+) \|")
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -83,6 +86,47 @@ def by_processor_time(model: str, iters: int) -> float:
     return share
 
 
+def side_by_side(model: str, rounds: int, threads: int) -> float:
+    """Iterations between products that last as long, so that others on the machine slow down both.
+
+    Each share is of the mean rate of the products before and after, not of the fastest product.
+    The best round is the one that was disturbed least; the median of all stands beside it.
+    """
+    alone = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1"}
+    os.environ.update(alone, MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()))
+    options = parse(f"{model} --iters {rounds + 1} --threads {threads}".split())
+    work = flops.model(options.shape, options.gbs, options.vocab)
+    torch.set_num_threads(threads)
+    shares: list[float] = []
+    print("| round | s/it | GFLOP/s | products | share |\n| ---: | ---: | ---: | ---: | ---: |")
+    training = train(options)
+    with redirect_stdout(io.StringIO()):
+        seconds = next(training).seconds  # warms up
+    before = rate(seconds / 2)
+    for _ in range(rounds):
+        with redirect_stdout(io.StringIO()):
+            seconds = next(training).seconds
+        after = rate(seconds / 2)
+        beside, ours = (before + after) / 2, work / seconds
+        shares.append(ours / beside)
+        cells = (len(shares), seconds, ours / 1e9, beside / 1e9, shares[-1])
+        print("| {} | {:.2f} | {:.1f} | {:.1f} | {:.2f} |".format(*cells), flush=True)
+        before = after
+    best, usual = max(shares), statistics.median(shares)
+    print(f"share: best {best:.2f}, median {usual:.2f} of {rounds} rounds, {threads} threads")
+    return best
+
+
+def rate(seconds: float) -> float:
+    """FLOP/s of products one after the other for so long, the largest that the machine likes."""
+    a, b = (torch.randn(2048, 2048, device=DEVICE) for _ in range(2))
+    start, done = time.perf_counter(), 0
+    while (spent := time.perf_counter() - start) < seconds or not done:
+        a @ b
+        done += 2 * 2048**3
+    return done / spent
+
+
 def main() -> int:
     """Print the shares; 1 if that of one process is below what is asked for."""
     flags = argparse.ArgumentParser(description=__doc__)
@@ -91,6 +135,7 @@ def main() -> int:
     flags.add_argument("--threads", type=int, default=cores())
     flags.add_argument("--alone", action="store_true", help="one process, no other grid")
     flags.add_argument("--processor-time", action="store_true", help="where others work too")
+    flags.add_argument("--side-by-side", type=int, metavar="ROUNDS", help="the same, all threads")
     given = flags.parse_args()
     model = " ".join(f"--{name} {getattr(given, name)}" for name in DEFAULTS)
     model += f" --device {DEVICE} --dtype {'bf16' if DEVICE == 'cuda' else 'fp32'}"
@@ -100,6 +145,8 @@ def main() -> int:
     print(f"{model}; load average {os.getloadavg()[0]:.1f} on {cores()} cores")
     if given.processor_time:
         return 0 if by_processor_time(model, given.iters) >= AT_LEAST else 1
+    if given.side_by_side:
+        return 0 if side_by_side(model, given.side_by_side, given.threads) >= AT_LEAST else 1
     print(HEAD)
     shares, alone, before = [], 0.0, products(given.threads)
     for name, grid in grids.items():

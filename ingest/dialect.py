@@ -47,6 +47,7 @@ class Dialect:
     secondary: bool = False  # says less of a step than the framework's own line
     every_rank: bool = False  # ranks repeat the line with other numbers: a step counts once
     planned: bool = False  # counts where its total is the number of planned steps
+    alone: bool = False  # the line is all its own, whatever it quotes: tried before all others
     refines: str | None = None  # a failure of this status is better told by this line
 
     def read(self, text: str) -> Record | None:
@@ -93,6 +94,7 @@ def declared(file: Traversable, *folders: Traversable) -> Dialect:
         every_rank=toml.get("every_rank") is True,
         quiet=toml.get("quiet") is True,
         planned=toml.get("planned") is True,
+        alone=toml.get("alone") is True,
         **optional,
     )
 
@@ -155,7 +157,10 @@ def claimant(ordered: Iterable[Dialect], own: Dialect, sample: Sample) -> str | 
 
 
 def in_order(dialects: Iterable[Dialect]) -> tuple[Dialect, ...]:
-    """Who reads the fewest of the others' samples is tried first; nobody numbers them by hand."""
+    """Who reads the fewest of the others' samples is tried first; nobody numbers them by hand.
+
+    Lines that quote others come before: what they quote is no line of its own.
+    """
     every = list(dialects)
     taken = {d.name: {o.name for o in every if _reads_any(d, o)} for d in every}
     count = {d.name: sum(_reads_any(d, o) for o in every) for d in every}
@@ -165,7 +170,7 @@ def in_order(dialects: Iterable[Dialect]) -> tuple[Dialect, ...]:
             if first.name < second.name and mutual and count[first.name] == count[second.name]:
                 what = f"formats {first.name} and {second.name} read each other's samples"
                 raise BenchError(what, hint="make one pattern stricter: order is not set by hand")
-    return tuple(sorted(every, key=lambda d: (count[d.name], d.name)))
+    return tuple(sorted(every, key=lambda d: (not d.alone, count[d.name], d.name)))
 
 
 def _reads_any(dialect: Dialect, other: Dialect) -> int:

@@ -124,6 +124,8 @@ class LogReader:
             if self._take(dialect, record):
                 self._read_by.add(dialect.name)
                 self._check_tail(dialect, record)
+            if dialect.alone:
+                continue
             # Another process, or a print without line end: text in front and behind.
             waiting += [rest for rest in (record.after, record.before) if rest.strip()]
         if waiting and records:

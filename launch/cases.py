@@ -11,7 +11,8 @@ from ..ingest.secrets import redact
 from ..schema.errors import BenchError
 from ..schema.rows import content_id
 from .constraints import Constraint, unmet
-from .plan import Matrix, Plan
+from .layout import misfit, nodes_of
+from .plan import SCHEDULERS, Matrix, Plan
 from .trainers import Trainer
 
 MOST = 10_000  # combinations: more than this is a slip of the pen
@@ -42,8 +43,7 @@ class Case:
     @property
     def nodes(self) -> int:
         """Nodes of the run."""
-        nodes = self.settings.get("nodes")
-        return nodes if isinstance(nodes, int) else 1
+        return nodes_of(self.settings, self.job)
 
     @property
     def ranks(self) -> int:
@@ -69,12 +69,13 @@ class Expansion:
     device: str | None
 
 
-def expand(plan: Plan, trainer: Trainer) -> Expansion:
+def expand(plan: Plan, trainer: Trainer, told: Sequence[str] = ()) -> Expansion:
     """Every combination of the plan, checked by its trainer and by its constraints.
 
-    Raises BenchError when there are more than `MOST`, or when a constraint cannot be read.
+    Labels name what varies, and `told`. Raises BenchError when there are more than `MOST`, or when
+    a constraint cannot be read.
     """
-    combined = _labelled(list(_combinations(plan)))
+    combined = _labelled(list(_combinations(plan)), told)
     examined = trainer.examine([case.asked for case in combined])
     cases = [
         replace(case, facts=found.facts)
@@ -83,8 +84,9 @@ def expand(plan: Plan, trainer: Trainer) -> Expansion:
     constraints = [Constraint(number, text) for number, text in enumerate(plan.constraints, 1)]
     why = unmet(constraints, [case.words for case in cases])
     for place, found in enumerate(examined.sizes):
-        if found.refused and place not in why:
-            why[place] = found.refused
+        refused = found.refused or (_misfit(cases[place]) if plan.launcher in SCHEDULERS else None)
+        if refused and place not in why:
+            why[place] = refused
     kept = tuple(case for place, case in enumerate(cases) if place not in why)
     dropped = tuple(Dropped(cases[place], reason) for place, reason in sorted(why.items()))
     if not kept:
@@ -94,6 +96,11 @@ def expand(plan: Plan, trainer: Trainer) -> Expansion:
             "nothing is left to run", why=shown, hint="bench launch PLAN --dry-run after a change"
         )
     return Expansion(kept, dropped, examined.device)
+
+
+def _misfit(case: Case) -> str | None:
+    ranks = case.facts.get("ranks")
+    return misfit(case.settings, case.job, ranks if isinstance(ranks, int) else None)
 
 
 def _combinations(plan: Plan) -> Iterator[Case]:
@@ -132,13 +139,14 @@ def _id(plan: Plan, *parts: Mapping[str, object]) -> str:
     return content_id("case", plan.trainer, plan.launcher, plan.command or "", *told)[:8]
 
 
-def _labelled(cases: Sequence[Case]) -> list[Case]:
+def _labelled(cases: Sequence[Case], also: Sequence[str]) -> list[Case]:
     """What differs among the cases names them; a plan of one is named by what people look at."""
     flat = [{**case.settings, **case.values, **case.env, **case.job} for case in cases]
     names = list(dict.fromkeys(name for one in flat for name in one))
     vary = [name for name in names if len({repr(one.get(name)) for one in flat}) > 1]
     told = ("model", "dp", "tp", "pp", "mbs", *(name for case in cases for name in case.values))
     vary = vary or [name for name in dict.fromkeys(told) if name in names]
+    vary += [name for name in also if name in names and name not in vary]
     return [
         replace(case, label=", ".join(_told(name, one[name]) for name in vary if name in one))
         for case, one in zip(cases, flat, strict=True)

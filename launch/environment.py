@@ -12,9 +12,9 @@ from pathlib import Path
 
 from ..schema.errors import BenchError
 from .cases import Case
+from .witness import PRELOAD, THREADS
 
-THREADS = "OMP_NUM_THREADS"
-PRELOAD = "LD_PRELOAD"
+LIBRARIES = "LD_LIBRARY_PATH"
 _LABEL = "environment: "
 _REFUSED = re.compile(
     r"ERROR: ld\.so: object '([^']*)' from LD_PRELOAD cannot be preloaded \(([^)]*)"
@@ -34,12 +34,12 @@ def chosen(case: Case, inherited: Mapping[str, str], here: bool = True) -> dict[
     machine (`here` is false) we know no cores: the trainer shares them out there.
     """
     env = dict(case.env)
-    if THREADS not in env:
-        asked = case.settings.get("threads") or (inherited.get(THREADS) if here else None)
-        if asked or here:
-            env[THREADS] = str(asked or max(1, cores() // max(case.ranks, 1)))
-    if inherited.get(PRELOAD):
-        env.setdefault(PRELOAD, "")  # what the plan does not name would be on no label
+    asked = case.settings.get("threads")
+    if THREADS not in env and (asked or here):
+        env[THREADS] = str(asked or max(1, cores() // max(case.ranks, 1)))
+    for name in (PRELOAD, THREADS):
+        if inherited.get(name):
+            env.setdefault(name, "")  # what the plan does not name would be on no label
     return env
 
 
@@ -57,13 +57,11 @@ def cores() -> int:
 
 def require(case: Case) -> None:
     """Raises BenchError when a library that the run is named after cannot be loaded."""
-    preload = case.env.get(PRELOAD)
     probe = shutil.which("true")
-    if not preload or probe is None:
+    if not case.env.get(PRELOAD) or probe is None:
         return
-    done = subprocess.run(
-        [probe], env={**os.environ, PRELOAD: preload}, capture_output=True, text=True, check=False
-    )
+    env = whole(case, os.environ)  # with the LD_LIBRARY_PATH that the run will have
+    done = subprocess.run([probe], env=env, capture_output=True, text=True, check=False)
     refused = _REFUSED.search(done.stderr)
     if refused:
         package = next((p for part, p in _PACKAGES.items() if part in refused[1]), None)
@@ -72,7 +70,7 @@ def require(case: Case) -> None:
             f"{PRELOAD} names a library that cannot be loaded: {refused[1]}",
             why=f"the loader says: {refused[2]}; the run would go on without it",
             where=case.label,
-            hint=f"{install}give the whole path of the library",
+            hint=f"{install}give the whole path of the library, or {LIBRARIES} in [env]",
         )
 
 

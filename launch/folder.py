@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from ..reports.whole import write_whole
 from .cases import Case, slug
+from .witness import SEEN
 
 STATE = "run.json"
 COMMAND = "command.sh"
@@ -32,9 +34,10 @@ class State:
     step_time_s: float | None = None
     token: str = ""
     job_id: str | None = None
+    attempt: int = 1  # those before lie in attempt-1, attempt-2, ...
     settings: Mapping[str, object] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
-    command: Sequence[str] = ()
+    command: str = ""  # without secrets: what runs is in command.sh
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +64,43 @@ class RunFolder:
         text = json.dumps(asdict(state), indent=1, ensure_ascii=False) + "\n"
         write_whole(self.path / STATE, text.encode("utf-8", "backslashreplace"))
 
-    def begin(self, command: Sequence[str], env: Mapping[str, str], cwd: Path) -> None:
-        """Make the folder, with the command as a script; an earlier attempt is kept within it."""
+    def earlier(self) -> list[Path]:
+        """The logs of earlier attempts, the first of them first."""
+        found = self.path.glob("attempt-*/*.log")
+        return sorted(found, key=lambda log: int(log.parent.name.removeprefix("attempt-")))
+
+    def begin(self, script: str) -> int:
+        """Make the folder, with the command as a script; earlier attempts are kept within it.
+
+        The number of this attempt, from 1.
+        """
+        number = 1 + sum(1 for _ in self.path.glob("attempt-*"))
         if self.log.exists():
-            number = sum(1 for _ in self.path.glob("attempt-*")) + 1
             earlier = self.path / f"attempt-{number}"
             earlier.mkdir()
-            for file in (self.log, self.path / STATE, self.path / COMMAND):
-                if file.exists():
-                    file.rename(earlier / file.name)
+            self.log.rename(earlier / f"{self.log.stem}-attempt-{number}.log")  # pages name it so
+            for name in (STATE, COMMAND, SEEN):
+                if (self.path / name).exists():
+                    (self.path / name).rename(earlier / name)
+            number += 1
         self.path.mkdir(parents=True, exist_ok=True)
-        script = self.path / COMMAND
-        script.write_text(as_script(command, env, cwd), encoding="utf-8")
-        script.chmod(0o700)  # it holds values that the log does not tell
+        write_private(self.path / COMMAND, script)
+        return number
 
 
-def as_script(command: Sequence[str], env: Mapping[str, str], cwd: Path) -> str:
-    """The run as a shell would be told: exactly what was started."""
-    lines = ["#!/bin/sh", f"cd {shlex.quote(str(cwd))} || exit 1"]
+def write_private(file: Path, text: str) -> None:
+    """A file that only its owner may read, from its first byte on: it may hold secrets."""
+    file.unlink(missing_ok=True)
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, "w", encoding="utf-8", errors="surrogateescape") as stream:
+        stream.write(text)
+
+
+def as_script(
+    command: Sequence[str], env: Mapping[str, str], cwd: Path, before: Sequence[str] = ()
+) -> str:
+    """The run as a shell would be told: exactly what was started; `before`: lines in front."""
+    lines = ["#!/bin/sh", *before, f"cd {shlex.quote(str(cwd))} || exit 1"]
     for name, value in sorted(env.items()):
         lines.append(f"export {name}={shlex.quote(value)}" if value else f"unset {name}")
     return "\n".join([*lines, f"exec {shlex.join(command)}", ""])

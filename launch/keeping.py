@@ -13,14 +13,16 @@ from pathlib import Path
 from ..ingest.pipeline import ingest
 from ..ingest.secrets import redact, redact_text
 from ..schema.errors import Locked
-from . import record
+from . import environment, record, witness
 from .cases import Case, Expansion
-from .environment import belied, chosen
-from .folder import RUNNING, RunFolder, State, run_folder
+from .environment import chosen
+from .folder import RUNNING, RunFolder, State, as_script, run_folder
 from .outcome import CANCELLED, OK, Outcome, judge, read_log
 from .plan import Plan
+from .processes import TOKEN
 from .program import Program
 from .watch import Watched
+from .witness import PRELOAD, SEEN, allocators, asked, shell
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +78,18 @@ class Keeper:
 
     def begin(self, turn: Turn) -> State:
         """The folder, the head of the log, the state `running`."""
-        words = self.program.command(turn.case)
+        words, token = self.program.command(turn.case), uuid.uuid4().hex
         env = chosen(turn.case, self.inherited, self.program.launcher.here)
-        turn.folder.begin(words, env, self.where.cwd)
+        attempt = turn.folder.begin(self._script(turn, words, env, token))
         state = State(
             plan=str(self.plan.name), case=turn.case.id, label=turn.case.label, repeat=turn.repeat,
-            status=RUNNING, token=uuid.uuid4().hex, settings=turn.case.settings,
-            env={name: redact(name, value) for name, value in env.items()}, command=words,
+            status=RUNNING, token=token, attempt=attempt, settings=turn.case.settings,
+            env={name: redact(name, value) for name, value in env.items()},
+            command=redact_text(shlex.join(words)),
         )  # fmt: skip
         told = record.begins(
             state.plan, turn.case, self.plan.trainer, turn.repeat, self.plan.repeats,
-            command=redact_text(shlex.join(words)), framework=self.program.trainer.framework,
+            attempt=attempt, command=state.command, framework=self.program.trainer.framework,
             **self._here(),
         )  # fmt: skip
         head = f"{told}\n{record.command(words, env)}\n{record.sets(turn.case.values)}"
@@ -94,6 +97,13 @@ class Keeper:
         _append(turn.folder.log, head)
         turn.folder.save(state)
         return state
+
+    def _script(self, turn: Turn, words: Sequence[str], env: Mapping[str, str], token: str) -> str:
+        """The run as a script; in a job it also tells what its processes are."""
+        if self.program.launcher.here:
+            return as_script(words, env, self.where.cwd)
+        before = shell(token, turn.case, turn.folder.path / SEEN)
+        return as_script(words, {**env, TOKEN: token}, self.where.cwd, before)
 
     def _here(self) -> dict[str, object]:
         """What is known of the machine, if it is this one."""
@@ -105,12 +115,14 @@ class Keeper:
         """The tail of the log, the outcome, and the run into the warehouse."""
         log = turn.folder.log
         outcome = self._outcome(turn.case, log, seen, kills)
+        outcome = replace(outcome, evidence=redact_text(outcome.evidence))
         wall_s = None if seen.wall_s is None else round(seen.wall_s, 3)
         facts = {
             "wall_s": wall_s,
             "exit_code": seen.exit_code,
             "peak_memory_mb": seen.peak_memory >> 20 or None,
             "left_behind": seen.left_behind or None,
+            "allocator_seen": allocators(seen.sights),
             "job_id": state.job_id,
             "state": job,
         }
@@ -131,17 +143,27 @@ class Keeper:
 
     def store(self, every: Sequence[Turn]) -> None:
         """The logs into the warehouse; those that are known add nothing. Raises Locked."""
-        logs = [turn.folder.log for turn in every if turn.folder.log.exists()]
+        logs = [log for t in every for log in (*t.folder.earlier(), t.folder.log) if log.exists()]
         where = self.where
         ingest(logs, where.db, lock_timeout=where.lock_timeout, formats=where.formats)
 
     def _outcome(self, case: Case, log: Path, seen: Watched, kills: int) -> Outcome:
         told = read_log(log, self.where.formats)
         if seen.ended is not None:
-            return Outcome(*seen.ended, told.step_time_s)
+            status, why = seen.ended
+            known = told.status == status != CANCELLED and told.reason
+            cause = f"{told.reason}; " if known else ""
+            return Outcome(status, cause + why, told.step_time_s)
         outcome = judge(log, told, seen.exit_code, kills)
-        wrong = belied(case, log) if outcome.status == OK else None
-        return replace(outcome, status="fail", evidence=wrong) if wrong else outcome
+        if outcome.status != OK:
+            return outcome
+        wrong = environment.belied(case, log) or witness.belied(case, seen.sights)
+        if wrong:
+            return replace(outcome, status="fail", evidence=wrong)
+        if asked(case) and not seen.sights:
+            unseen = f"nobody saw which libraries were loaded: {PRELOAD} is not verified"
+            return replace(outcome, evidence="; ".join(filter(None, (outcome.evidence, unseen))))
+        return outcome
 
 
 def _append(log: Path, text: str) -> None:

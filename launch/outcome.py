@@ -13,6 +13,7 @@ from ..schema.rows import Row
 OK, RUNNING = "ok", "running"
 CANCELLED = "cancelled"
 _LAST = 100  # letters of the last line that are shown
+_NOT_ITS_OWN = ("bench launch ", "slurmstepd", "=>> PBS:")
 _VMSTAT = Path("/proc/vmstat")
 
 
@@ -76,11 +77,11 @@ def told_code(code: int | None) -> str:
 
 
 def last_line(log: Path) -> str:
-    """The last line that says something."""
+    """The last line of the program itself that says something."""
     with log.open("rb") as stream:
         stream.seek(max(0, log.stat().st_size - 8192))
         lines = stream.read().decode("utf-8", "replace").splitlines()
-    said = [line.strip() for line in lines if line.strip() and not line.startswith("bench launch ")]
+    said = [line.strip() for line in lines if line.strip() and not line.startswith(_NOT_ITS_OWN)]
     if not said:
         return "it printed nothing"
     line = " ".join(said[-1].split())

@@ -11,6 +11,7 @@ Text = Annotated[str, Field(min_length=1, strict=True)]
 Count = Annotated[int, Field(ge=1, strict=True)]
 Seconds = Annotated[float, Field(gt=0)]
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
+SCHEDULERS = ("slurm", "pbs", "pjm")
 NAME = r"^[A-Za-z0-9][\w.+-]{0,80}$"
 
 

@@ -67,10 +67,6 @@ class Processes:
                     self._seen[process.pid] = process
         return [process for process in self._seen.values() if _runs(process)]
 
-    def memory(self) -> int:
-        """Bytes of memory that all of them hold together; pages that they share count once each."""
-        return sum(_bytes(process) for process in self.alive())
-
     def end(self, grace_s: float = GRACE_S) -> int:
         """TERM to every group and process, after `grace_s` KILL until none is left; how many.
 
@@ -131,6 +127,11 @@ def _runs(process: psutil.Process) -> bool:
     except _GONE:
         return False
     return False
+
+
+def memory(processes: Iterable[psutil.Process]) -> int:
+    """Bytes of memory that they hold together; pages that they share count once each."""
+    return sum(_bytes(process) for process in processes)
 
 
 def _bytes(process: psutil.Process) -> int:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import re
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from ..schema.errors import BenchError
-from .cases import Case
-from .environment import THREADS
-from .folder import COMMAND, RUNNING, State
+from .folder import RUNNING, State, write_private
+from .jobs import alike, job_of
 from .keeping import Keeper, Turn
-from .launchers.scheduler import Job, JobState, Scheduler
+from .launchers.scheduler import JobState, Scheduler
 from .outcome import CANCELLED, last_line
 from .sweep import Stop, Told, alone, listening
 from .watch import Watched
+from .witness import SEEN, largest, told
 
 POLL_S = 2.0
 _TICK_S = 0.1
@@ -50,12 +51,24 @@ class Queue:
     poll_s: float = POLL_S
     _open: list[Open] = field(default_factory=list)
 
+    def check(self) -> None:
+        """Raises BenchError where the words of the scheduler are not here."""
+        word = self.scheduler.submits
+        if shutil.which(word) is None:
+            raise BenchError(
+                f"{word} is not here", hint="launch on a machine that the scheduler runs on"
+            )
+
     def run(self, todo: Sequence[Turn]) -> None:
-        """Submit what is not submitted yet, and wait for all; a signal cancels what is left."""
+        """Submit what is not submitted yet, and wait for all; a signal cancels what is left.
+
+        A job that the scheduler refuses fails with its words; the others are watched all the same.
+        """
         with alone(self.keeper.where.root), listening(self.stop):
             fresh = [turn for turn in todo if not self._adopt(turn)]
-            for number, group in enumerate(_alike(fresh), 1):
-                self._submit(group, number)
+            for number, group in enumerate(alike(fresh), 1):
+                if self.stop.number is None:
+                    self._submit(group, number)
             self._wait()
 
     def _adopt(self, turn: Turn) -> bool:
@@ -75,42 +88,40 @@ class Queue:
     def _submit(self, group: Sequence[Turn], number: int) -> None:
         states = [self.keeper.begin(turn) for turn in group]
         sizes = [turn.folder.log.stat().st_size for turn in group]
-        job = self._job(group, states, number)
-        job.script.write_text(self.scheduler.script(job), encoding="utf-8")
-        answer = _run(self.scheduler.submit(job))
+        folder = self.keeper.where.root / "jobs" / f"{states[0].token[:8]}-{number}"
+        folder.mkdir(parents=True)
+        for place, turn in enumerate(group):
+            (folder / f"{place}.log").symlink_to(turn.folder.log)
+        job = job_of(self.keeper.plan, group, number, folder)
+        write_private(job.script, self.scheduler.script(job))
+        try:
+            answer = _run(self.scheduler.submit(job), folder)
+        except BenchError as error:
+            return self._refuse(group, states, f"{error.what}: {error.why}")
         ids = self.scheduler.job_ids(answer, len(group))
         if len(ids) != len(group):
-            raise BenchError(
-                "the scheduler did not take the job", why=answer.strip(), where=str(job.script)
-            )
+            return self._refuse(group, states, f"its answer has no job id: {answer.strip()[-200:]}")
         for turn, state, job_id, size in zip(group, states, ids, sizes, strict=True):
             submitted = replace(state, job_id=job_id)
             turn.folder.save(submitted)
             self._take(turn, submitted, size)
 
-    def _job(self, group: Sequence[Turn], states: Sequence[State], number: int) -> Job:
-        """The job of runs with the same needs, in a folder with links to their logs."""
-        case, limits = group[0].case, self.keeper.plan.limits
-        folder = self.keeper.where.root / "jobs" / f"{states[0].token[:8]}-{number}"
-        folder.mkdir(parents=True)
-        for place, turn in enumerate(group):
-            (folder / f"{place}.log").symlink_to(turn.folder.log)
-        name = re.sub(r"\W+", "-", str(self.keeper.plan.name))
-        asked = states[0].env.get(THREADS)
-        threads = int(asked.split(",")[0]) if asked else None
-        return Job(
-            f"{name}-{number}", folder / "job.sh", [turn.folder.path / COMMAND for turn in group],
-            [turn.folder.log for turn in group], case.nodes, case.ranks,
-            threads, limits.time_s, limits.memory_gb, case.job,
-        )  # fmt: skip
+    def _refuse(self, group: Sequence[Turn], states: Sequence[State], why: str) -> None:
+        """Runs that the scheduler did not take: each ends here, with the scheduler's words."""
+        for turn, state in zip(group, states, strict=True):
+            seen = Watched(None, None, 0, 0, ("fail", f"the scheduler did not take the job; {why}"))
+            self.begun(turn, state)
+            self.ended(turn, self.keeper.end(turn, state, seen))
 
     def _wait(self) -> None:
         asked = 0.0
         while self._open:
             if self.stop.number is not None:
-                self._cancel([one.state.job_id or "" for one in self._open])
-                for one in list(self._open):
-                    self._end(one, JobState("", CANCELLED), str(self.stop.told()))
+                last = [last_line(one.turn.folder.log) for one in self._open]
+                left = self._cancel([one.state.job_id or "" for one in self._open])
+                for one, line in zip(list(self._open), last, strict=True):
+                    why = f"{self.stop.told()}{left}"
+                    self._end(one, JobState("", CANCELLED), why, line)
                 return
             self.tick()
             time.sleep(_TICK_S)
@@ -136,13 +147,17 @@ class Queue:
             return
         idle = self.keeper.plan.limits.idle_s
         if one.began is not None and idle is not None and now - one.spoke > idle:
-            self._cancel([one.state.job_id or ""])
-            self._end(one, replace(found, status="hang"), f"no output for {idle:g} s")
+            last = last_line(one.turn.folder.log)  # cancelling prints a line, which is no cause
+            left = self._cancel([one.state.job_id or ""])
+            self._end(one, replace(found, status="hang"), f"no output for {idle:g} s{left}", last)
 
-    def _end(self, one: Open, found: JobState, why: str) -> None:
-        log = one.turn.folder.log
-        ended = (str(found.status), f"{why}; {last_line(log)}") if why else None
-        seen = Watched(found.exit_code, found.elapsed_s, 0, 0, ended)
+    def _end(self, one: Open, found: JobState, why: str, last: str = "") -> None:
+        folder = one.turn.folder
+        evidence = f"{why}; {last or last_line(folder.log)}"
+        sights = told(folder.path / SEEN)
+        peak = sum(sight.peak_kb for sight in largest(sights)) << 10
+        ended = (str(found.status), evidence) if why else None
+        seen = Watched(found.exit_code, found.elapsed_s, peak, 0, ended, sights)
         self._open.remove(one)
         self.ended(one.turn, self.keeper.end(one.turn, one.state, seen, job=found.word or None))
 
@@ -157,34 +172,26 @@ class Queue:
                 return found
         return None
 
-    def _cancel(self, job_ids: Sequence[str]) -> None:
-        """Cancel, and wait until the jobs are gone: they may print a last word."""
-        _run(self.scheduler.cancel(job_ids))
+    def _cancel(self, job_ids: Sequence[str]) -> str:
+        """Cancel, and wait until the jobs are gone: they may print a last word. What went wrong."""
+        try:
+            _run(self.scheduler.cancel(job_ids))
+        except BenchError as error:
+            return f"; it may still run: {error.what}: {error.why}"
         until = time.monotonic() + _GONE_S
         left = list(job_ids)
         while left and time.monotonic() < until:
             states = {job_id: self._state(job_id) for job_id in left}
             left = [one for one, state in states.items() if state and state.status is None]
             time.sleep(_TICK_S * bool(left))
+        return f"; it may still run: not gone within {_GONE_S:g} s" if left else ""
 
 
-def _alike(turns: Sequence[Turn]) -> list[list[Turn]]:
-    """Runs with the same needs, in order: each group is one job."""
-    groups: dict[str, list[Turn]] = {}
-    for turn in turns:
-        case = turn.case
-        key = repr((case.nodes, case.ranks, _threads(case), sorted(case.job.items())))
-        groups.setdefault(key, []).append(turn)
-    return list(groups.values())
-
-
-def _threads(case: Case) -> object:
-    return case.env.get(THREADS, case.settings.get("threads"))
-
-
-def _run(words: Sequence[str]) -> str:
+def _run(words: Sequence[str], folder: Path | None = None) -> str:
     try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            words, cwd=folder, capture_output=True, text=True, timeout=60, check=False
+        )
     except FileNotFoundError as error:
         raise BenchError(
             f"{words[0]} is not here", hint="launch on a machine that the scheduler runs on"

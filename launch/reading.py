@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ValidationError
 
 from ..schema.errors import BenchError, did_you_mean
-from .environment import THREADS
-from .plan import Limits, Matrix, Plan, Settings
+from .cases import slug
+from .plan import NAME, Limits, Matrix, Plan, Settings
+from .witness import THREADS
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -44,7 +45,8 @@ def read_plan(file: Path) -> Plan:
         hint = 'a setting is a line such as dp = [1, 2]; text stands in quotes: "10m"'
         where = f"{file}:{found[1]}" if (found := _AT_LINE.search(str(error))) else str(file)
         raise BenchError("the plan is no TOML", why=str(error), where=where, hint=hint) from error
-    return check_plan({"name": file.stem, **values}, str(file), text)
+    name = file.stem if re.match(NAME, file.stem) else slug(file.stem)
+    return check_plan({"name": name, **values}, str(file), text)
 
 
 def check_plan(values: Mapping[str, object], where: str, text: str = "") -> Plan:
@@ -67,6 +69,21 @@ def check_plan(values: Mapping[str, object], where: str, text: str = "") -> Plan
             hint='trainer = "megatron" and path = "/opt/Megatron-LM"',
         )
     _check_labels(plan, where, text)
+    return plan
+
+
+def with_shell(plan: Plan, inherited: Mapping[str, str]) -> Plan:
+    """The plan with the OMP_NUM_THREADS of the shell, where it says nothing itself.
+
+    So it is part of what a run is: in its id, on its label. Raises BenchError if it is no number.
+    """
+    value = inherited.get(THREADS)
+    said = any(THREADS in env for env in (plan.env, *(matrix.env for matrix in plan.matrix)))
+    said = said or any(one.threads is not None for one in (plan.settings, *plan.matrix))
+    if said or not value or plan.launcher not in ("local", "torchrun"):
+        return plan
+    plan = plan.model_copy(update={"env": {**plan.env, THREADS: value}})
+    _check_labels(plan, "the environment of this shell", "")
     return plan
 
 

@@ -23,10 +23,15 @@ def begins(plan: str, case: Case, trainer: str, repeat: int, repeats: int, **kno
     return _line("begins", head | {"repeat": repeat, "repeats": repeats} | told)
 
 
-def command(words: Sequence[str], env: Mapping[str, str]) -> str:
-    """What is run, as a shell would be told; values of names that look secret are not kept."""
+def as_shell(words: Sequence[str], env: Mapping[str, str]) -> str:
+    """What is run, as a shell would be told; values of names that look secret are left out."""
     set_ = [f"{name}={shlex.quote(redact(name, value))}" for name, value in env.items() if value]
-    return _whole(f"{MARK} command {' '.join([*set_, redact_text(shlex.join(words))])}")
+    return " ".join([*set_, redact_text(shlex.join(words))])
+
+
+def command(words: Sequence[str], env: Mapping[str, str]) -> str:
+    """The exact command of a run, without its secrets."""
+    return _whole(f"{MARK} command {as_shell(words, env)}")
 
 
 def sets(values: Mapping[str, object], word: str = "sets") -> str:

@@ -12,13 +12,15 @@ from types import FrameType
 
 from ..schema.errors import BenchError, Locked
 from .cases import Case
-from .environment import cores, require, whole
+from .environment import LIBRARIES, cores, require, whole
 from .folder import RUNNING, State
 from .keeping import Keeper, Turn
 from .outcome import kernel_kills
 from .processes import Processes
 from .watch import Watch, Watched
+from .witness import PRELOAD
 
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 MOST_PER_CORE = 8  # processes
 Told = Callable[[Turn, State], None]
 
@@ -36,12 +38,16 @@ class Stop:
 
 @contextmanager
 def listening(stop: Stop) -> Iterator[None]:
-    """Ctrl-C and SIGTERM ask to stop, instead of ending this process at once."""
+    """Ctrl-C, SIGTERM and a closed terminal ask to stop, instead of ending this process at once.
+
+    Under `nohup`, which has the closed terminal ignored, that stays so.
+    """
 
     def ask(number: int, frame: FrameType | None) -> None:
         stop.number = number
 
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    heard = [number for number in STOPS if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, ask) for number in heard}
     try:
         yield
     finally:
@@ -79,7 +85,9 @@ class Sweep:
         """Raises BenchError for what this machine cannot run: libraries, nodes, processes."""
         for turn in todo:
             _require_room(turn.case)
-        for case in {turn.case.env.get("LD_PRELOAD"): turn.case for turn in todo}.values():
+        names = (PRELOAD, LIBRARIES)
+        loads = {tuple(turn.case.env.get(name) for name in names): turn.case for turn in todo}
+        for case in loads.values():
             require(case)
 
     def run(self, todo: Sequence[Turn]) -> None:
@@ -105,7 +113,7 @@ class Sweep:
         env = whole(turn.case, keeper.inherited)
         try:
             with log.open("ab", buffering=0) as output:
-                processes.start(state.command, env, keeper.where.cwd, output)
+                processes.start(keeper.program.command(turn.case), env, keeper.where.cwd, output)
             return Watch(processes, keeper.plan.limits, log, self.stop.told, self.tick).wait()
         except OSError as error:
             why = f"it cannot be started: {error.strerror or error}"

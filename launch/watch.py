@@ -9,7 +9,8 @@ from pathlib import Path
 
 from .outcome import CANCELLED, last_line
 from .plan import Limits
-from .processes import Processes
+from .processes import Processes, memory
+from .witness import Sight, Witness
 
 _POLL_S = 0.1
 _LOOK_S = 0.5  # between looks at the processes and their memory
@@ -25,6 +26,7 @@ class Watched:
     peak_memory: int  # bytes
     left_behind: int  # processes that were still there when the command had ended
     ended: tuple[str, str] | None
+    sights: tuple[Sight, ...] = ()  # what was seen of its processes
 
 
 @dataclass(slots=True)
@@ -37,6 +39,7 @@ class Watch:
     asked_to_stop: Callable[[], str | None]
     tick: Callable[[], None]
     _began: float = field(default_factory=time.monotonic)
+    _witness: Witness = field(default_factory=Witness)
     _peak: int = 0
     _looked: float = 0.0
     _size: int = -1
@@ -53,7 +56,8 @@ class Watch:
         code = self.processes.poll()
         left = self.processes.end()
         code = self.processes.poll() if code is None else code
-        return Watched(code, wall_s, self._peak, 0 if ended else left, ended)
+        left = 0 if ended else left
+        return Watched(code, wall_s, self._peak, left, ended, self._witness.sights())
 
     def _beyond(self) -> tuple[str, str] | None:
         """The status and evidence of the limit that is passed."""
@@ -73,8 +77,11 @@ class Watch:
         if now - self._looked < _LOOK_S:
             return None
         self._looked, limit = now, self.limits.memory_gb
-        held = self.processes.memory()
+        running = self.processes.alive()
+        held = memory(running)
+        for process in running:
+            self._witness.look(process.pid)
         self._peak = max(self._peak, held)
         if limit is None or held <= limit * _GB:
             return None
-        return "oom", f"{held / _GB:.2f} GiB held, {limit:g} GiB allowed; {last_line(self.log)}"
+        return "oom", f"{held / _GB:.3f} GiB held, {limit:g} GiB allowed; {last_line(self.log)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,6 +42,15 @@ class Asked:
     db: Path | None
     lock_timeout: float
 
+    def of_a_run(self) -> list[str]:
+        """What was said, as it is written, that only a run or a plan has a use for."""
+        limits = {name.partition("_")[0] + "-limit": value for name, value in self.limits.items()}
+        said = {**self.flags, "repeats": self.repeats, **limits, "set": self.more or None}
+        said |= {"env": self.env or None, "dry_run": self.dry_run or None}
+        said["retry"] = self.retry or None
+        words = [f"--{name.replace('_', '-')}" for name, value in said.items() if value is not None]
+        return [*(["PLAN"] if self.plan else []), *words]
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
@@ -62,10 +71,12 @@ def launch(asked: Asked) -> int:
     from ..launch.estimate import estimate
     from ..launch.keeping import Where, left_to_do, turns
     from ..launch.program import program
+    from ..launch.reading import with_shell
 
-    plan = read(asked)
+    written = read(asked)
+    plan = with_shell(written, os.environ)
     runs = program(plan)
-    expansion = expand(plan, runs.trainer)
+    expansion = expand(plan, runs.trainer, [name for name in plan.env if name not in written.env])
     root = (asked.output or FOLDER / str(plan.name)).absolute()
     db = find_db(asked.db)
     where = Where(root, Path.cwd(), db, asked.lock_timeout, read_settings().formats)
@@ -79,14 +90,20 @@ def launch(asked: Asked) -> int:
     return run(prepared)
 
 
-def missing(table: TableRef, output: Path | None, db: Path | None, lock_timeout: float) -> None:
+def missing(table: TableRef, asked: Asked) -> None:
     """Write a plan for the rows without a result, of a file or of a source of the warehouse."""
     from ..launch.missing import plan_of_missing
     from .opening import open_for_reading
 
+    if others := asked.of_a_run():
+        raise BenchError(
+            f"--missing does not go with {', '.join(others)}",
+            why="it writes a plan, and runs nothing",
+            hint="bench launch --missing FILE:1 -o plan.toml; bench launch plan.toml --dry-run",
+        )
     paths = [Path(table.file)] if Path(table.file).exists() else []
-    with open_for_reading(db, paths, lock_timeout) as warehouse:
-        emit(plan_of_missing(warehouse, table.file, table.number), output, name="plan.toml")
+    with open_for_reading(asked.db, paths, asked.lock_timeout) as warehouse:
+        emit(plan_of_missing(warehouse, table.file, table.number), asked.output, name="plan.toml")
     say("next: look it over, then bench launch PLAN --dry-run")
 
 
@@ -97,7 +114,7 @@ def read(asked: Asked) -> Plan:
     flags = {name: value for name, value in asked.flags.items() if value is not None}
     limits = {name: value for name, value in asked.limits.items() if value is not None}
     if asked.plan is not None:
-        if flags or asked.env or asked.more or asked.repeats or limits:
+        if set(asked.of_a_run()) - {"PLAN", "--dry-run", "--retry"}:
             raise BenchError(
                 "a plan and settings of a single run do not go together",
                 where=str(asked.plan),
@@ -108,20 +125,31 @@ def read(asked: Asked) -> Plan:
         raise BenchError(
             "nothing to run is named", hint="bench launch PLAN.toml, or --model nano --dp 2"
         )
-    env = dict(_pair(text) for text in asked.env)
-    more = {name: _value(value) for name, value in map(_pair, asked.more)}
+    env = _pairs("--env", asked.env)
+    more = {name: _value(value) for name, value in _pairs("--set", asked.more, flags).items()}
     values = {
-        "name": "single", "repeats": asked.repeats or 1, "settings": {**more, **flags}, "env": env,
-        "limits": limits,
+        "name": "single", "repeats": 1 if asked.repeats is None else asked.repeats,
+        "settings": {**more, **flags}, "env": env, "limits": limits,
     }  # fmt: skip
     return check_plan(values, "the command line")
 
 
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise BenchError(f"{text!r} is not NAME=VALUE", hint="--env LD_PRELOAD=libjemalloc.so.2")
-    return name, value
+def _pairs(flag: str, texts: Sequence[str], flags: Mapping[str, object] = {}) -> dict[str, str]:
+    """NAME=VALUE by their names. Raises BenchError for what is none, or is said twice."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            hint = {"--env": "--env LD_PRELOAD=libjemalloc.so.2", "--set": "--set seq_len=128"}
+            raise BenchError(f"{flag} {text!r} is not NAME=VALUE", hint=hint[flag])
+        if name in found or name in flags:
+            other = f" and by --{name.replace('_', '-')}" if name in flags else ""
+            raise BenchError(
+                f"{name} is set twice, by {flag}{other}",
+                hint=f"say it once; several values are a list in a plan: {name} = [1, 2]",
+            )
+        found[name] = value
+    return found
 
 
 def _value(text: str) -> object:
@@ -134,24 +162,41 @@ def _value(text: str) -> object:
 
 
 def show(prepared: Prepared) -> None:
-    """What would be run: every command to stdout; count, what is dropped and time to stderr."""
+    """What would be run: every command to stdout, and every job script without its secrets.
+
+    Count, what is dropped and time go to stderr.
+    """
     from ..launch.environment import chosen
+    from ..launch.record import as_shell
 
     lines = []
     for turn in prepared.todo:
         env = chosen(turn.case, os.environ, prepared.program.launcher.here)
-        given = [f"{name}={shlex.quote(value)}" for name, value in env.items() if value]
-        lines.append(" ".join([*given, shlex.join(prepared.program.command(turn.case))]))
-    emit("".join(f"{line}\n" for line in lines))
+        lines.append(as_shell(prepared.program.command(turn.case), env))
+    emit("".join(f"{line}\n" for line in [*lines, *_scripts(prepared)]))
     _tell_dropped(prepared)
     settings, dropped = len(prepared.expansion.cases), len(prepared.expansion.dropped)
     done = len(prepared.every) - len(prepared.todo)
     say(
-        f"{_runs(len(prepared.todo))} of {settings} settings x {prepared.plan.repeats}"
+        f"{_runs(len(prepared.todo))} of {_some(settings, 'setting')} x {prepared.plan.repeats}"
         f"{f', {done} done before' if done else ''}"
-        f"{f', {dropped} settings dropped' if dropped else ''}"
+        f"{', ' + _some(dropped, 'setting') + ' dropped' if dropped else ''}"
     )
     say(_estimated(prepared.past))
+
+
+def _scripts(prepared: Prepared) -> Iterator[str]:
+    """The job scripts of a scheduler; a launch puts a name of its own for the folder `new-N`."""
+    from ..ingest.secrets import redact_lines
+    from ..launch.jobs import alike, job_of
+
+    if (scheduler := prepared.program.scheduler) is None:
+        return
+    for number, group in enumerate(alike(prepared.todo), 1):
+        folder = prepared.where.root / "jobs" / f"new-{number}"
+        job = job_of(prepared.plan, group, number, folder)
+        yield f"\n# {_runs(len(group))}: {redact_lines(shlex.join(scheduler.submit(job)))}"
+        yield redact_lines(scheduler.script(job).rstrip("\n"))
 
 
 def _near(path: Path) -> Path:
@@ -173,7 +218,11 @@ def _estimated(past: Estimate) -> str:
 
 
 def _runs(count: int) -> str:
-    return f"{count} run{'' if count == 1 else 's'}"
+    return _some(count, "run")
+
+
+def _some(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def run(prepared: Prepared) -> int:
@@ -190,8 +239,10 @@ def run(prepared: Prepared) -> int:
     board, stop = Board(todo, prepared.past.whole), Stop()
     told = (board.begun, board.ended, board.tick)
     if (scheduler := prepared.program.scheduler) is not None:
+        queue = Queue(keeper, scheduler, stop, *told)
+        queue.check()
         with board:
-            Queue(keeper, scheduler, stop, *told).run(todo)
+            queue.run(todo)
     else:
         sweep = Sweep(keeper, stop, *told)
         sweep.check(todo)

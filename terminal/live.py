@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -50,9 +51,18 @@ class Board:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._live is not None:
-            self._live.update(self._table(), refresh=True)
-            self._live.__exit__(kind, error, trace)
+        with self._shown():
+            if self._live is not None:
+                self._live.update(self._table(), refresh=True)
+                self._live.__exit__(kind, error, trace)
+
+    @contextmanager
+    def _shown(self) -> Iterator[None]:
+        """A terminal that was closed ends the display; the signal that tells it ends the runs."""
+        try:
+            yield
+        except OSError:
+            self._live, volume.quiet = None, True
 
     def begun(self, turn: Turn, state: State) -> None:
         """A run has been started."""
@@ -65,14 +75,17 @@ class Board:
         self._states[turn.folder.path.name] = state
         self._spent.append(state.wall_s or 0.0)
         if self._live is None:
-            say(f"[{len(self._spent)}/{len(self.todo)}] {_named(turn)}: {told(state)}{self._eta()}")
+            place = f"[{len(self._spent)}/{len(self.todo)}]"
+            with self._shown():
+                say(f"{place} {_named(turn, state)}: {told(state)}{self._eta()}")
         self.tick(now=True)
 
     def tick(self, now: bool = False) -> None:
         """Move the clock of the table, twice a second."""
         if self._live is not None and (now or time.monotonic() - self._drawn > 0.5):
             self._drawn = time.monotonic()
-            self._live.update(self._table(), refresh=True)
+            with self._shown():
+                self._live.update(self._table(), refresh=True)
 
     def _left_s(self) -> float | None:
         each = sum(self._spent) / len(self._spent) if self._spent else self._guess
@@ -106,8 +119,9 @@ class Board:
         return table
 
 
-def _named(turn: Turn) -> str:
-    return f"{turn.case.label or 'run'}, repeat {turn.repeat}"
+def _named(turn: Turn, state: State) -> str:
+    again = f", attempt {state.attempt}" if state.attempt > 1 else ""
+    return f"{turn.case.label or 'run'}, repeat {turn.repeat}{again}"
 
 
 def told(state: State) -> str:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -15,6 +16,13 @@ LINE = (
     "global batch size:     8 | {loss}loss scale: 1.0 | "
     "number of skipped iterations:   0 | number of nan iterations:   {nan} |"
 )
+
+
+ALLOCATE = (
+    "[enforce fail at alloc_cpu.cpp:124] err == 0. DefaultCPUAllocator: can't allocate memory: "
+    "you tried to allocate 4000000000000 bytes. Error code 12 (Cannot allocate memory)"
+)
+TORCHRUN = "failed (exitcode: -9) local_rank: 3 (pid: 953) of binary: /usr/bin/python"
 
 
 def step(n: int, nan: bool = False) -> None:
@@ -43,10 +51,26 @@ def act(part: str) -> None:
                 time.sleep(0.1)
         case "raise":
             raise RuntimeError("this case fails")
+        case "memory":
+            raise MemoryError
+        case "allocate":
+            raise RuntimeError(ALLOCATE)
+        case "torchrun":
+            print(TORCHRUN, flush=True)
+            sys.exit(1)
+        case "clean":
+            clean()
         case "kill":
             os.kill(os.getpid(), signal.SIGKILL)
         case "escape":
             escape()
+
+
+def clean() -> None:
+    """A program of a clean environment that holds more than we do, as a wrapper may start it."""
+    code = "import time; held = b'x' * (96 << 20); time.sleep(5)"
+    kept = {name: os.environ[name] for name in ("BENCH_LAUNCH_RUN",) if name in os.environ}
+    subprocess.run([sys.executable, "-c", code], env=kept, check=True)
 
 
 def escape() -> None:

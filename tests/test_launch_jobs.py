@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 
@@ -11,6 +13,7 @@ from bench.launch.launchers.pbs import Pbs
 from bench.launch.launchers.pjm import Pjm
 from bench.launch.launchers.scheduler import Job, JobState, Scheduler, clock, seconds
 from bench.launch.launchers.slurm import Slurm
+from bench.launch.layout import misfit
 
 WORDS = ["python3", "-m", "bench.trainer.train", "--dp", "8"]
 
@@ -39,7 +42,6 @@ GOLD = [
         #SBATCH --exclusive
         #SBATCH --account=proj
         #SBATCH --partition=gpu
-        #SBATCH --output=/runs/r0/r.log
         #SBATCH --open-mode=append
 
         exec sh /runs/r0/command.sh
@@ -56,7 +58,6 @@ GOLD = [
         #SBATCH --cpus-per-task=48
         #SBATCH --time=1:30:00
         #SBATCH --mem=28672M
-        #SBATCH --output=/runs/jobs/1/%a.log
         #SBATCH --open-mode=append
         #SBATCH --array=0-1
 
@@ -75,17 +76,54 @@ GOLD = [
         #PBS -N sweep-1
         #PBS -l select=1:ncpus=48:mpiprocs=4:mem=28672mb
         #PBS -l walltime=1:30:00
+        #PBS -l place=scatter:excl
         #PBS -q regular
         #PBS -P proj
         #PBS -j oe
-        #PBS -l place=scatter:excl
         #PBS -J 0-1
 
-        exec >>"/runs/jobs/1/$PBS_ARRAY_INDEX.log" 2>&1
+        exec >>/runs/jobs/1/"$PBS_ARRAY_INDEX.log" 2>&1
         case "$PBS_ARRAY_INDEX" in
           0) exec sh /runs/r0/command.sh ;;
           1) exec sh /runs/r1/command.sh ;;
         esac
+        """,
+    ),
+    (
+        Pbs(),
+        job(ngpus=4, vmem="60gb", cput="9:00:00", place="pack", group_list="proj"),
+        """\
+        #!/bin/sh
+        #PBS -N sweep-1
+        #PBS -l select=1:ncpus=48:mpiprocs=4:mem=28672mb:ngpus=4:vmem=60gb
+        #PBS -l walltime=1:30:00
+        #PBS -l cput=9:00:00
+        #PBS -l place=pack
+        #PBS -W group_list=proj
+        #PBS -j oe
+
+        exec >>/runs/r0/r.log 2>&1
+        exec sh /runs/r0/command.sh
+        """,
+    ),
+    (
+        Pjm(),
+        job(gpu=1, rscgrp="share", x="PJM_LLIO_GFSCACHE=/vol0004", fs="/work,/data"),
+        """\
+        #!/bin/sh
+        #PJM -N sweep-1
+        #PJM -L "rscgrp=share"
+        #PJM -L "node-mem=28672Mi"
+        #PJM -L "gpu=1"
+        #PJM -L "elapse=1:30:00"
+        #PJM --mpi "max-proc-per-node=4"
+        #PJM -x PJM_LLIO_GFSCACHE=/vol0004
+        #PJM --fs /work,/data
+        #PJM -j
+        #PJM -S
+
+        exec >>/runs/r0/r.log 2>&1
+        exec sh /runs/r0/command.sh
         """,
     ),
     (
@@ -98,13 +136,14 @@ GOLD = [
         #PJM -L "retention_state=0"
         #PJM -L "rscgrp=large"
         #PJM -L "node=512"
+        #PJM -L "node-mem=28672Mi"
         #PJM -L "elapse=1:30:00"
         #PJM --mpi "max-proc-per-node=4"
         #PJM -g hp1
         #PJM -j
         #PJM -S
 
-        exec >>'/runs/r0/r.log' 2>&1
+        exec >>/runs/r0/r.log 2>&1
         exec sh /runs/r0/command.sh
         """,
     ),
@@ -176,5 +215,58 @@ def test_the_ids_of_tasks() -> None:
 
 
 def test_times_as_schedulers_write_them() -> None:
-    assert [clock(value) for value in (1, 61, 7200)] == ["0:01:00", "0:02:00", "2:00:00"]
+    assert [clock(value) for value in (0.2, 1, 60.5, 7200)] == [
+        "0:00:01", "0:00:01", "0:01:01", "2:00:00",
+    ]  # fmt: skip
+    whole_minutes = [clock(value, step=60) for value in (0.2, 1, 60.5, 7200)]
+    assert whole_minutes == ["0:01:00", "0:01:00", "0:02:00", "2:00:00"], "0 is no limit to Slurm"
     assert [seconds(text) for text in ("1-02:03:04", "2:03:04", "03:04")] == [93784, 7384, 184]
+
+
+@pytest.mark.parametrize("scheduler", [Slurm(), Pbs(), Pjm()], ids=["slurm", "pbs", "pjm"])
+@pytest.mark.parametrize("tasks", [1, 2])
+def test_folders_may_be_called_anything(scheduler: Scheduler, tasks: int, tmp_path: Path) -> None:
+    """The part of the script behind the directives, run by a shell."""
+    odd = tmp_path / '50% o\'f $HOME; "it"'
+    odd.mkdir()
+    runs = [odd / f"run {number}.sh" for number in range(tasks)]
+    for run in runs:
+        run.write_text("echo $0")
+    logs = [odd / f"{number}.log" for number in range(tasks)]
+    asked = replace(job(), script=odd / "job.sh", tasks=runs, logs=logs)
+    script = scheduler.script(asked)
+    directives = [line for line in script.splitlines() if line.startswith("#")]
+    assert not any("50%" in line for line in directives), "patterns and blanks mean something there"
+    pattern = f'--output={tmp_path}/50%% o\'f $HOME; "it"/{"0" if tasks == 1 else "%a"}.log'
+    assert not isinstance(scheduler, Slurm) or scheduler.submit(asked)[2] == pattern
+    names = ("SLURM_ARRAY_TASK_ID", "PBS_ARRAY_INDEX", "PJM_BULKNUM")
+    last = str(tasks - 1)
+    done = subprocess.run(
+        ["sh", "-c", script], env=dict.fromkeys(names, last), capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    log = odd / f"{last}.log"
+    printed = done.stdout if isinstance(scheduler, Slurm) else log.read_text()
+    assert printed == f"{runs[-1]}\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "options", "why"),
+    [
+        ({"dp": 6}, {}, "DP 6 x TP 1 x PP 1 = 6 processes do not divide among 4 nodes: 6 % 4 = 2"),
+        ({"dp": 8}, {"max-proc-per-node": 4}, "4 nodes x max-proc-per-node 4 = 16, but DP 8 x"),
+        (
+            {"dp": 8, "tp": 2},
+            {"node": "2x3:torus"},
+            "nodes = 4, but the options of",
+        ),
+        ({"dp": 8}, {"max-proc-per-node": 2}, None),
+        ({"dp": 8, "tp": 3}, {"node": "2x2"}, None),
+    ],
+)
+def test_processes_have_to_fill_the_nodes(
+    settings: dict[str, int], options: dict[str, object], why: str | None
+) -> None:
+    ranks = settings.get("dp", 1) * settings.get("tp", 1)
+    found = misfit({"nodes": 4, **settings}, options, ranks)
+    assert found is None if why is None else found is not None and found.startswith(why)

@@ -122,7 +122,8 @@ def test_a_run_folder_holds_log_state_and_exact_command(acted: tuple[Path, Outco
     folder, _ = acted
     [run] = (folder / "launches" / "acts").glob("act-well-*-r1")
     assert {file.name for file in run.iterdir()} == {"command.sh", "run.json", f"{run.name}.log"}
-    done = subprocess.run([run / "command.sh"], capture_output=True, text=True, check=True)
+    again = ["sh", str(run / "command.sh")]
+    done = subprocess.run(again, capture_output=True, text=True, check=True)
     assert "[after training is done]" in done.stdout
 
 
@@ -134,14 +135,19 @@ def test_launching_again_runs_what_is_missing_and_with_retry_what_failed(folder:
     again = quick(folder, "launch", str(wider))
     assert "[1/1] act=abort" in again.err and "2 of 3 runs ok, 1 not" in again.err
     retried = quick(folder, "launch", str(wider), "--retry")
-    assert "[1/1] act=raise" in retried.err
+    assert "[1/1] act=raise, repeat 1, attempt 2: fail" in retried.err
     [run] = (folder / "launches" / "acts").glob("act-raise-*-r1")
-    assert (run / "attempt-1" / f"{run.name}.log").exists()
-    assert rows(folder, "SELECT count(*) FROM runs") == [(3,)]
+    assert (run / "attempt-1" / f"{run.name}-attempt-1.log").exists()
+    query = "SELECT value, status FROM runs JOIN facts USING (run_id) WHERE field = 'attempt'"
+    kept = [("1", "fail"), ("1", "ok"), ("1", "ok"), ("2", "fail")]
+    assert sorted(rows(folder, query)) == kept, "an earlier attempt is a row, and each is one"
+    assert quick(folder, "ingest", "launches").code == 0
+    assert sorted(rows(folder, query)) == kept
+    assert f"| {run.name}-attempt-1 l.1" in quick(folder, "report").out
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_everything_and_leaves_it_consistent(folder: Path, number: int) -> None:
     file = plan(folder, "slow", "well")
     words = [sys.executable, "-m", "bench", "launch", str(file)]
@@ -180,14 +186,20 @@ def test_a_launcher_that_is_killed_takes_its_run_along_and_is_gone_on_from(folde
 
 @pytest.mark.slow
 def test_secrets_stay_in_the_script_that_needs_them(folder: Path) -> None:
-    more = 'env = { HF_TOKEN = ["hf_' + "a" * 30 + '", "hf_' + "b" * 30 + '"] }'
-    assert quick(folder, "launch", str(plan(folder, "well", more=more))).code == 0
+    tokens = [f"hf_{letter * 30}" for letter in "ab"]
+    more = f"env = {{ HF_TOKEN = {json.dumps(tokens)} }}"
+    file = plan(folder, "well", "raise", more=more)
+    text = file.read_text().replace("{act}", "{act} --api-key aaaaaaaaaa")
+    file.write_text(text)
+    shown = quick(folder, "launch", str(file), "--dry-run")
+    assert "aaaaaaaa" not in shown.text and "HF_TOKEN='[redacted]'" in shown.out
+    assert "aaaaaaaa" not in quick(folder, "launch", str(file)).text
     files = [file for file in folder.rglob("*") if file.is_file()]
     told = [file.name for file in files if b"aaaaaaaa" in file.read_bytes()]
-    assert sorted(told) == ["acts.toml", "command.sh"]
+    assert sorted(set(told)) == ["acts.toml", "command.sh"]
     assert not [file for file in files if "aaaaaaaa" in str(file)]
     scripts = [file for file in files if file.name == "command.sh"]
-    assert all(script.stat().st_mode & 0o077 == 0 for script in scripts)
+    assert {script.stat().st_mode & 0o777 for script in scripts} == {0o600}
 
 
 def test_a_dry_run_tells_commands_count_drops_and_time(folder: Path) -> None:
@@ -197,7 +209,7 @@ def test_a_dry_run_tells_commands_count_drops_and_time(folder: Path) -> None:
     lines = told.out.splitlines()
     assert len(lines) == 2 and all(f"{ACTING} well" in line for line in lines)
     assert "dropped act=raise: act != 'raise' does not hold (act raise)" in told.err
-    assert "2 runs of 1 settings x 2, 1 settings dropped" in told.err
+    assert "2 runs of 1 setting x 2, 1 setting dropped" in told.err
     assert "no past run tells how long that takes" in told.err
     assert not (folder / "launches").exists()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 
 from bench.launch.folder import State
 from bench.schema.warehouse import open_read
+from tests.launching import preloadable
 from tests.program import Outcome, bench, environment
 
 pytestmark = [
@@ -25,6 +27,7 @@ pytestmark = [
         reason="NOT TESTED: Slurm is not installed, or this is not root",
     ),
 ]
+PARTITIONS = 'job = { partition = ["debug", "nowhere", "debug,debug"] }'
 ACTING = Path(__file__).with_name("acting.py")
 SCRIPT = Path(__file__).with_name("services") / "slurm.sh"
 
@@ -47,8 +50,10 @@ def slurm(
         subprocess.run([SCRIPT, "down", base], env=env, check=True, timeout=120)
 
 
-def write(folder: Path, acts: list[str], limits: str = "") -> Path:
-    file = folder / "jobs.toml"
+def write(
+    folder: Path, acts: list[str], limits: str = "", more: str = "", name: str = "jobs.toml"
+) -> Path:
+    file = folder / name
     file.write_text(
         f"""
         launcher = "slurm"
@@ -56,6 +61,7 @@ def write(folder: Path, acts: list[str], limits: str = "") -> Path:
         command = "{sys.executable} {ACTING} {{act}}"
         values = {{ act = {json.dumps(acts)} }}
         limits = {{ {limits} }}
+        {more}
         """
     )
     return file
@@ -100,7 +106,9 @@ def test_a_time_limit_ends_a_job(slurm: dict[str, str], folder: Path) -> None:
     file = write(folder, ["slow"], "time_s = 60")
     assert launch(folder, slurm, file.name).code == 1
     state = states(folder)["slow"]
-    assert state.status == "timeout" and state.evidence.startswith("the scheduler says TIMEOUT")
+    assert state.status == "timeout"
+    assert re.search(r"DUE TO TIME LIMIT.*; the scheduler says TIMEOUT; last line: still here",
+                     state.evidence)  # fmt: skip
     [log] = folder.rglob("*-r1.log")
     assert "DUE TO TIME LIMIT" in log.read_text()
 
@@ -108,8 +116,47 @@ def test_a_time_limit_ends_a_job(slurm: dict[str, str], folder: Path) -> None:
 def test_a_silent_job_is_cancelled_as_hanging(slurm: dict[str, str], folder: Path) -> None:
     file = write(folder, ["hang"], "idle_s = 5")
     assert launch(folder, slurm, file.name).code == 1
-    assert states(folder)["hang"].status == "hang"
+    state = states(folder)["hang"]
+    assert state.status == "hang"
+    assert state.evidence.startswith("no output for 5 s; last line: iteration 1/"), state.evidence
     assert queued(slurm) == ""
+
+
+def test_a_job_that_is_refused_leaves_none_unwatched(slurm: dict[str, str], folder: Path) -> None:
+    file = write(folder, ["pause"], more=PARTITIONS)
+    done = launch(folder, slurm, file.name)
+    assert done.code == 1, done.text
+    found = {label.partition("=")[2]: state for label, state in states(folder).items()}
+    assert {name: state.status for name, state in found.items()} == {
+        "debug": "ok", "nowhere": "fail", "debug,debug": "ok",
+    }  # fmt: skip
+    assert "invalid partition specified: nowhere" in found["nowhere"].evidence
+    assert queued(slurm) == ""
+
+
+@pytest.mark.parametrize("acts", [["well"], ["well", "pause"]], ids=["job", "array"])
+def test_folders_and_files_may_be_called_anything(
+    slurm: dict[str, str], folder: Path, acts: list[str]
+) -> None:
+    odd = folder / '50%j o\'f "$HOME"'
+    odd.mkdir()
+    (odd / ".git").mkdir()
+    done = launch(odd, slurm, write(odd, acts, name="my jobs, 50%.toml").name)
+    assert done.code == 0, done.text
+    assert sorted(path.name for path in folder.iterdir()) == [".git", odd.name]
+    logs = list(odd.glob("launches/my-jobs-50/*/*.log"))
+    assert len(logs) == len(acts)
+    assert all("[after training is done]" in log.read_text() for log in logs)
+
+
+def test_a_job_tells_what_its_processes_had_mapped(slurm: dict[str, str], folder: Path) -> None:
+    library = preloadable(folder, "libjemalloc_of_ours.so")
+    more = f"env = {{ LD_PRELOAD = {json.dumps(str(library))} }}"
+    assert launch(folder, slurm, write(folder, ["pause", "clean"], more=more).name).code == 1
+    found = states(folder)
+    assert found["pause"].status == "ok" and found["clean"].status == "fail"
+    assert found["clean"].evidence.endswith(" had libc mapped")
+    assert (found["clean"].peak_memory_mb or 0) >= 96
 
 
 def test_ctrl_c_cancels_what_waits_and_what_runs(slurm: dict[str, str], folder: Path) -> None:

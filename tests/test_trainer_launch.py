@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import pytest
 
 from bench.schema.warehouse import open_read
 from bench.terminal.live import clock
+from bench.trainer import spawn
+from bench.trainer.grid import GridError
 from tests.program import bench
 
 pytestmark = pytest.mark.slow
@@ -91,3 +94,14 @@ def test_threads_that_did_not_take_make_a_run_fail(folder: Path) -> None:
     assert bench(folder, "launch", "t.toml").code == 1
     told = rows(folder, "SELECT status, status_reason FROM runs")
     assert told == [("fail", "threads = 2, but the process has 1")]
+
+
+def test_ranks_meet_at_a_port_that_no_connection_gets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ports from 32768 on go to whoever connects somewhere, while torch is still imported."""
+    assert all(20_000 <= spawn.free_port() < 32_000 for _ in range(20))
+    with socket.socket() as taken:
+        port = spawn.free_port()
+        taken.bind(("127.0.0.1", port))
+        monkeypatch.setattr(spawn, "PORTS", range(port, port + 1))
+        with pytest.raises(GridError, match=f"no port from {port} to {port}"):
+            spawn.free_port()

@@ -218,7 +218,33 @@ def test_something_is_learnt(one: dict[str, Run]) -> None:
     assert one["fp32"].losses[-1] < one["fp32"].losses[0] - 0.05
 
 
+HEAD = """\
+| topology | processes | loss off by, at most | norm off by, at most | allowed of the loss |
+| --- | ---: | ---: | ---: | ---: |"""
+
+
+def table() -> bool:
+    """Every topology against one process, printed; whether all are as near as they have to be."""
+    print(HEAD, flush=True)
+    one, good = runs(1, ONE), True
+    mutants = {name: mutant[0] for name, mutant in MUTANTS.items()}
+    for ranks, cases in ((2, TWO), (4, FOUR), (2, mutants)):
+        for name, found in runs(ranks, cases).items():
+            reference = one["bf16" if "bf16" in name else "fp32"]
+            allowed = BF16 if "bf16" in name else FP32
+            off = found.far_from(reference)
+            norms = zip(found.norms, reference.norms, strict=True)
+            norm = max(abs(a / b - 1) for a, b in norms)
+            good &= off > 5 * FP32 if name in MUTANTS else off <= allowed
+            must = f"above {5 * FP32:.0e}" if name in MUTANTS else f"{allowed:.0e}"
+            print(f"| {name} | {ranks} | {off:.1e} | {norm:.1e} | {must} |", flush=True)
+    print("losses of one process:", *(f"{loss:.6f}" for loss in one["fp32"].losses))
+    return good
+
+
 if __name__ == "__main__":
+    if len(sys.argv) == 1:
+        sys.exit(not table())
     wanted, listed = int(sys.argv[1]), json.loads(sys.argv[2])
     if "RANK" in os.environ:
         spawn.die_with_parent()

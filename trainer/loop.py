@@ -6,7 +6,7 @@ import math
 import os
 import resource
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from types import MappingProxyType
 
@@ -29,7 +29,12 @@ MB = 1024 * 1024
 
 
 def train(options: Options) -> list[log.Step]:
-    """All steps of a run, printed as they come. The world is initialised here if it is not yet."""
+    """All steps of a run."""
+    return list(steps(options))
+
+
+def steps(options: Options) -> Iterator[log.Step]:
+    """Step after step, printed as they come. The world is initialised here if it is not yet."""
     where = prepare(options)
     if not dist.is_initialized():
         dist.init_process_group("nccl" if where.type == "cuda" else "gloo")
@@ -40,12 +45,11 @@ def train(options: Options) -> list[log.Step]:
     print_model(options, stage)
     timers = Timers(where)
     held, work = replicas(stage, timers), passes(stage, where)
-    steps = []
     for iteration in range(1, options.iters + 1):
-        steps.append(_step(options, groups, held, work, timers, iteration, where))
-        print_step(options, groups, steps[-1], timers, where)
+        step = _step(options, groups, held, work, timers, iteration, where)
+        print_step(options, groups, step, timers, where)
+        yield step
     finish(groups, where)
-    return steps
 
 
 def prepare(options: Options) -> torch.device:

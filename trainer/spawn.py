@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -11,21 +12,30 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import FrameType
 from typing import IO
 
+from .grid import GridError
 from .log import DONE
 
 GRACE_S = 5.0
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 POLL_S = 0.05
+PORTS = range(20_000, 32_000)  # Linux hands out those from 32768 on
 PR_SET_PDEATHSIG = 1
 
 
 def free_port() -> int:
-    """A port on loopback that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port on loopback that nobody listens on, below those that the kernel hands out by itself.
+
+    Rank 0 listens on it seconds later: a connection of another program must not get it meanwhile.
+    """
+    for port in random.SystemRandom().sample(PORTS, min(100, len(PORTS))):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise GridError(f"no port from {PORTS[0]} to {PORTS[-1]} was found free")
 
 
 def cores() -> int:
@@ -161,13 +171,14 @@ class Ranks:
 
 
 def run(command: Sequence[str], ranks: int) -> int:
-    """Run the command as so many ranks; SIGINT and SIGTERM end them all."""
+    """Run the command as so many ranks; SIGINT, SIGTERM and SIGHUP end them all."""
     started = Ranks()
 
     def ask(number: int, frame: FrameType | None) -> None:
         started.asked_to_end = number
 
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    heard = [number for number in STOPS if signal.getsignal(number) != signal.SIG_IGN]  # nohup
+    before = {number: signal.signal(number, ask) for number in heard}
     try:
         started.start(command, ranks)
         return started.wait()

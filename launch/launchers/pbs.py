@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 
-from .scheduler import Job, JobState, choose, clock, meet, seconds, torchrun
+from ..layout import NODES
+from .scheduler import (
+    Job,
+    JobState,
+    choose,
+    clock,
+    directive,
+    into,
+    meet,
+    seconds,
+    torchrun,
+)
+
+# What is asked for once for the whole job; all other resources are those of a chunk
+# (pbs_resources(7B), "Resources": walltime, place, ... against ncpus, ngpus, mem, vmem, host, ...).
+WHOLE = frozenset({
+    "walltime", "min_walltime", "max_walltime", "soft_walltime", "cput", "pcput", "pmem", "pvmem",
+    "place", "software", "file", "nice", "filesystems",
+})  # fmt: skip
+LETTERS = {"queue": "q", "account": "A", "project": "P", "priority": "p"}
+ATTRIBUTES = frozenset(("group_list", "umask", "sandbox"))
 
 
 class Pbs:
     """A task is a subjob; the exit code tells what PBS did to it."""
 
     here = False
+    submits = "qsub"
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
         """The trainer's own words; on several nodes a torchrun on each, started by mpiexec."""
@@ -21,24 +43,22 @@ class Pbs:
 
     def script(self, job: Job) -> str:
         """The lines that qsub reads, then the task; one chunk of resources a node."""
-        each = job.ranks_per_node
-        cores = "" if job.threads is None else f":ncpus={each * job.threads}"
-        chunk = f"select={job.nodes}{cores}:mpiprocs={each}"
-        if job.memory_gb is not None:
-            chunk += f":mem={round(job.memory_gb * 1024)}mb"
-        lines = ["#!/bin/sh", f"#PBS -N {job.name[:15]}", f"#PBS -l {chunk}"]
+        lines = ["#!/bin/sh", f"#PBS -N {job.name[:15]}", f"#PBS -l {_select(job)}"]
+        whole = {name: value for name, value in job.options.items() if name in WHOLE}
         if job.time_s is not None:
-            lines.append(f"#PBS -l walltime={clock(job.time_s)}")
+            whole = {"walltime": clock(job.time_s), **whole}
+        whole.setdefault("place", "scatter:excl")
+        lines += [f"#PBS -l {directive(name, value)}" for name, value in whole.items()]
         for name, value in job.options.items():
-            letter = {"queue": "q", "account": "A", "project": "P"}.get(name)
-            lines.append(f"#PBS -{letter} {value}" if letter else f"#PBS -l {name}={value}")
+            if name in LETTERS:
+                lines.append(f"#PBS -{LETTERS[name]} {shlex.quote(str(value))}")
+            elif name in ATTRIBUTES:
+                lines.append(f"#PBS -W {directive(name, value)}")
         lines.append("#PBS -j oe")
-        if "place" not in job.options:
-            lines.append("#PBS -l place=scatter:excl")
         if len(job.tasks) > 1:
             lines.append(f"#PBS -J 0-{len(job.tasks) - 1}")
         # PBS writes its own output where the job ends; the task prints into the log as it goes.
-        lines += ["", _into(job)]
+        lines += ["", into(job, "PBS_ARRAY_INDEX")]
         if job.nodes > 1:
             lines.append(meet('cat "$PBS_NODEFILE"'))
         return "\n".join([*lines, choose(job.tasks, "PBS_ARRAY_INDEX")])
@@ -92,7 +112,15 @@ def _comment(answer: str) -> str:
     return found[1].lower() if found else ""
 
 
-def _into(job: Job) -> str:
-    if len(job.logs) == 1:
-        return f"exec >>'{job.logs[0]}' 2>&1"
-    return f'exec >>"{job.script.parent}/$PBS_ARRAY_INDEX.log" 2>&1'
+def _select(job: Job) -> str:
+    """A chunk a node: what a node has to have may stand nowhere else, once there is `select`."""
+    chunk: dict[str, object] = {}
+    if job.threads is not None:
+        chunk["ncpus"] = job.ranks_per_node * job.threads
+    chunk["mpiprocs"] = job.ranks_per_node
+    if job.memory_gb is not None:
+        chunk["mem"] = f"{round(job.memory_gb * 1024)}mb"
+    known = {*WHOLE, *LETTERS, *ATTRIBUTES, *NODES}
+    chunk |= {name: value for name, value in job.options.items() if name not in known}
+    told = ":".join(f"{name}={value}" for name, value in chunk.items())
+    return shlex.quote(f"select={job.nodes}:{told}")

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 
-from .scheduler import Job, JobState, choose, clock, seconds
+from .scheduler import Job, JobState, choose, clock, into, seconds
 
 # Codes of the job statistics: 11 elapse limit, 12 memory limit, 23 killed for want of memory.
 CODES = {0: "ok", 1: "cancelled", 11: "timeout", 12: "oom", 23: "oom"}
+# What `-L` takes, in the order in which we write it; the rest is of `--mpi`, `--llio`, or a flag.
+# https://www.fugaku.r-ccs.riken.jp/doc_root/en/user_guides (job operation software, pjsub).
 RESOURCES = (
-    "freq",
-    "eco_state",
-    "retention_state",
-    "throttling_state",
-    "rscgrp",
-    "rscunit",
-    "node",
-)
+    "freq", "eco_state", "retention_state", "throttling_state", "rscgrp", "rscunit", "node",
+    "vnode", "vnode-core", "vnode-mem", "core-mem", "node-mem", "gpu", "jobenv",
+    "proc-core", "proc-data", "proc-stack",
+)  # fmt: skip
+SHORT = {"group": "g"}
+MPI = ("proc", "shape", "assign-online-node", "rank-map-bynode", "rank-map-bychip")
+LLIO = ("localtmp-size", "sharedtmp-size", "cn-cache-size", "cn-cached-write-size",
+        "cn-read-cache", "async-close", "stripe-count", "stripe-size", "perf")  # fmt: skip
 
 
 class Pjm:
     """Clock and power states are resources of the job: `freq = 2200`, `retention_state = 0`."""
 
     here = False
+    submits = "pjsub"
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
         """mpiexec starts every rank; each learns its place from the variables of Fujitsu MPI."""
@@ -41,22 +45,21 @@ class Pjm:
         """The lines that pjsub reads, then the task."""
         lines = ["#!/bin/sh", f"#PJM -N {job.name}"]
         options = dict(job.options)
-        options.setdefault("node", job.nodes)
+        if not options.keys() & {"vnode", "gpu"}:  # a share of a node is asked for instead of nodes
+            options.setdefault("node", job.nodes)
+        options.pop("nodes", None)
+        if job.memory_gb is not None:
+            options.setdefault("node-mem", f"{round(job.memory_gb * 1024)}Mi")
         lines += [f'#PJM -L "{n}={options.pop(n)}"' for n in RESOURCES if n in options]
         if job.time_s is not None:
             lines.append(f'#PJM -L "elapse={clock(job.time_s)}"')
         each = options.pop("max-proc-per-node", job.ranks_per_node)
         lines.append(f'#PJM --mpi "max-proc-per-node={each}"')
-        if (group := options.pop("group", None)) is not None:
-            lines.append(f"#PJM -g {group}")
-        lines += [f"#PJM --{name} {value}" for name, value in options.items()]
+        lines += [_flag(SHORT.get(name, name), value) for name, value in options.items()]
         lines += ["#PJM -j", "#PJM -S"]
         if len(job.tasks) > 1:
             lines.append(f"#PJM --bulk --sparam 0-{len(job.tasks) - 1}")
-            into = f'exec >>"{job.script.parent}/$PJM_BULKNUM.log" 2>&1'
-        else:
-            into = f"exec >>'{job.logs[0]}' 2>&1"
-        return "\n".join([*lines, "", into, choose(job.tasks, "PJM_BULKNUM")])
+        return "\n".join([*lines, "", into(job, "PJM_BULKNUM"), choose(job.tasks, "PJM_BULKNUM")])
 
     def submit(self, job: Job) -> list[str]:
         """pjsub prints a sentence with the id in it."""
@@ -92,6 +95,15 @@ class Pjm:
     def cancel(self, job_ids: Sequence[str]) -> list[str]:
         """pjdel takes them all at once."""
         return ["pjdel", *job_ids]
+
+
+def _flag(name: str, value: object) -> str:
+    """`-x NAME=VALUE`, `--mpi "proc=8"`, `--llio "localtmp-size=50Gi"`, else `--name value`."""
+    for word, names in (("mpi", MPI), ("llio", LLIO)):
+        if name in names:
+            return f'#PJM --{word} "{name}={value}"'
+    dashes = "-" if len(name) == 1 else "--"
+    return f"#PJM {dashes}{name}" + ("" if value is True else f" {shlex.quote(str(value))}")
 
 
 _GOING = {"ACC", "QUE", "RNA", "RNP", "RUN", "RNE", "RNO", "SPP", "SPD", "RSM", "HLD"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -44,6 +45,7 @@ class Scheduler(Protocol):
     """One scheduler; every method only makes words, or reads an answer: nothing runs here."""
 
     here: bool
+    submits: str  # the program that has to be here
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
         """What a task runs."""
@@ -52,7 +54,7 @@ class Scheduler(Protocol):
         """The job script."""
 
     def submit(self, job: Job) -> list[str]:
-        """The words that submit it."""
+        """The words that submit its script, said in its folder."""
 
     def job_ids(self, answer: str, tasks: int) -> list[str]:
         """The id of each task, from what submitting printed."""
@@ -76,10 +78,22 @@ def seconds(clock: str) -> float:
     return total + 86400 * float(days or 0)
 
 
-def clock(seconds: float) -> str:
-    """H:MM:SS, rounded up to whole minutes: schedulers know no shorter limit."""
-    minutes = -(-int(seconds) // 60)
-    return f"{minutes // 60}:{minutes % 60:02d}:00"
+def clock(seconds: float, step: int = 1) -> str:
+    """H:MM:SS, rounded up to whole steps of so many seconds; none is no limit to schedulers."""
+    whole = max(1, math.ceil(seconds / step)) * step
+    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+
+
+def into(job: Job, variable: str) -> str:
+    """The line of a script that prints into the log as it goes, whatever the folder is called."""
+    if len(job.logs) == 1:
+        return f"exec >>{shlex.quote(str(job.logs[0]))} 2>&1"
+    return f'exec >>{shlex.quote(f"{job.script.parent}/")}"${variable}.log" 2>&1'
+
+
+def directive(word: str, value: object) -> str:
+    """`word=value` as a directive's argument, quoted as a shell would where it has blanks."""
+    return shlex.quote(f"{word}={value}")
 
 
 def choose(tasks: Sequence[Path], variable: str) -> str:

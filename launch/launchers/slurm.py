@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .scheduler import Job, JobState, choose, clock, meet, seconds, torchrun
+from ..layout import EACH, NODES
+from .scheduler import Job, JobState, choose, clock, directive, meet, seconds, torchrun
 
 # https://slurm.schedmd.com/sacct.html, "job state codes"; what is not here still goes on.
 STATES = {
@@ -19,6 +20,7 @@ class Slurm:
     """A task is a batch step; nodes are not shared unless `exclusive = false` is said."""
 
     here = False
+    submits = "sbatch"
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
         """The trainer's own words; on several nodes a torchrun on each, started by srun."""
@@ -35,11 +37,13 @@ class Slurm:
         """The lines that sbatch reads, then the task."""
         lines = ["#!/bin/sh", f"#SBATCH --job-name={job.name}", f"#SBATCH --nodes={job.nodes}"]
         lines += ["#SBATCH --ntasks-per-node=1"]
+        # One task a node starts all of its processes; how many is checked with the plan.
         options = {"exclusive": True, **job.options}
+        options = {name: value for name, value in options.items() if name not in (*EACH, *NODES)}
         if job.threads is not None:
             lines.append(f"#SBATCH --cpus-per-task={job.ranks_per_node * job.threads}")
         if job.time_s is not None:
-            lines.append(f"#SBATCH --time={clock(job.time_s)}")
+            lines.append(f"#SBATCH --time={clock(job.time_s, step=60)}")
         if job.memory_gb is not None:
             lines.append(f"#SBATCH --mem={round(job.memory_gb * 1024)}M")
         lines += [
@@ -47,7 +51,6 @@ class Slurm:
             for name, value in options.items()
             if value is not False
         ]
-        lines.append(f"#SBATCH --output={self._output(job)}")
         lines.append("#SBATCH --open-mode=append")
         if len(job.tasks) > 1:
             lines.append(f"#SBATCH --array=0-{len(job.tasks) - 1}")
@@ -56,13 +59,14 @@ class Slurm:
             lines.append(meet('scontrol show hostnames "$SLURM_JOB_NODELIST"'))
         return "\n".join([*lines, choose(job.tasks, "SLURM_ARRAY_TASK_ID")])
 
-    def _output(self, job: Job) -> str:
-        """The log of the task; of an array a link of the task's number beside the script."""
-        return str(job.logs[0]) if len(job.logs) == 1 else str(job.script.parent / "%a.log")
-
     def submit(self, job: Job) -> list[str]:
-        """sbatch that prints the id alone."""
-        return ["sbatch", "--parsable", str(job.script)]
+        """sbatch that prints the id alone; a path in a pattern has its % doubled.
+
+        It is told here and not in the script, where blanks and quotes mean something else again.
+        """
+        name = "0.log" if len(job.tasks) == 1 else "%a.log"
+        output = str(job.script.parent).replace("%", "%%")
+        return ["sbatch", "--parsable", f"--output={output}/{name}", str(job.script)]
 
     def job_ids(self, answer: str, tasks: int) -> list[str]:
         """`12` or `12;cluster`; a task of an array is `12_0`."""
@@ -96,4 +100,4 @@ class Slurm:
 
 
 def _option(name: str, value: object) -> str:
-    return name if value is True else f"{name}={value}"
+    return name if value is True else directive(name, value)

@@ -65,9 +65,6 @@ def launch(
     """Run what a plan says and is not done yet; exit 1 when a run of it is not ok."""
     from .. import launching
 
-    if missing is not None:
-        launching.missing(missing, output, db, lock_timeout)
-        return
     flags = {
         "model": model, "layers": layers, "dp": dp, "tp": tp, "pp": pp, "mbs": mbs, "gbs": gbs,
         "zero_stage": zero_stage, "recompute": recompute, "dtype": dtype, "iterations": iterations,
@@ -77,4 +74,7 @@ def launch(
         plan, flags, env or (), set_ or (), repeats, limits, dry_run, retry, output, db,
         lock_timeout,
     )  # fmt: skip
+    if missing is not None:
+        launching.missing(missing, asked)
+        return
     raise typer.Exit(launching.launch(asked))

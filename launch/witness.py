@@ -1,0 +1,154 @@
+"""What the processes of a run really are, as the kernel tells: memory held, libraries mapped.
+
+A label says what was asked for. A wrapper may lose `LD_PRELOAD`, and any program may set threads of
+its own: so the processes are looked at while they run, here by us and in a job by its script.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .cases import Case
+
+THREADS = "OMP_NUM_THREADS"
+PRELOAD = "LD_PRELOAD"
+SEEN = "seen"  # the file in which the script of a job tells what it saw
+ALLOCATORS = ("tcmalloc", "jemalloc", "mimalloc", "hoard", "libxpmem", "mpg")
+_LONGEST_S = 32  # between the looks of a script, which begin at 1 s and double
+_PEAK = re.compile(r"^VmHWM:\s+(\d+) kB", re.M)
+_HELD = re.compile(r"^VmRSS:\s+(\d+) kB", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """One process: the most memory it held in KiB, its own OMP_NUM_THREADS, libraries by file."""
+
+    pid: int
+    peak_kb: int
+    threads: str | None
+    libraries: frozenset[str]
+
+    @property
+    def allocator(self) -> str:
+        """The memory allocator that is mapped: its file, or libc."""
+        found = sorted(name for name in self.libraries if any(one in name for one in ALLOCATORS))
+        return ", ".join(found) or "libc"
+
+
+@dataclass(slots=True)
+class Witness:
+    """Remembers what was seen of each process; maps are read again when its memory doubled."""
+
+    _seen: dict[int, Sight] = field(default_factory=dict)
+    _held: dict[int, int] = field(default_factory=dict)  # KiB at the last look at the maps
+
+    def look(self, pid: int) -> None:
+        """Look at a process of this machine; one that is gone or not ours tells nothing."""
+        folder = Path("/proc", str(pid))
+        with suppress(OSError):
+            status = (folder / "status").read_text()
+            peak, held = _PEAK.search(status), _HELD.search(status)
+            if peak is None or held is None:
+                return  # a zombie
+            known, now = self._seen.get(pid), int(held[1])
+            if known is None or now >= 2 * self._held[pid]:
+                environ = (folder / "environ").read_bytes().decode("utf-8", "replace")
+                values = dict(pair.partition("=")[::2] for pair in environ.split("\0"))
+                maps = (folder / "maps").read_text(errors="replace")
+                self._seen[pid] = Sight(pid, int(peak[1]), values.get(THREADS), _files(maps))
+                self._held[pid] = now
+            else:
+                self._seen[pid] = Sight(pid, int(peak[1]), known.threads, known.libraries)
+
+    def sights(self) -> tuple[Sight, ...]:
+        """All processes that were seen."""
+        return tuple(self._seen.values())
+
+
+def _files(maps: str) -> frozenset[str]:
+    places = (row.split(maxsplit=5) for row in maps.splitlines())
+    names = {Path(place[5]).name for place in places if len(place) == 6}
+    return frozenset(name for name in names if ".so" in name)
+
+
+def largest(sights: Iterable[Sight]) -> list[Sight]:
+    """Those that train: at least half as much memory as the largest; a shell in front has less."""
+    every = list(sights)
+    most = max((sight.peak_kb for sight in every), default=0)
+    return [sight for sight in every if 2 * sight.peak_kb >= most]
+
+
+def allocators(sights: Iterable[Sight]) -> str | None:
+    """What those that train have mapped; None: nobody looked."""
+    return ", ".join(sorted({sight.allocator for sight in largest(sights)})) or None
+
+
+def asked(case: Case) -> list[str]:
+    """The libraries that a case is to be run with."""
+    return [word for word in re.split(r"[:\s]+", case.env.get(PRELOAD, "")) if word]
+
+
+def belied(case: Case, sights: Sequence[Sight]) -> str | None:
+    """What of the label the processes contradict; None: nothing, as far as they were seen."""
+    for sight in largest(sights):
+        who = f"process {sight.pid}, which held {sight.peak_kb >> 10} MB,"
+        for library in asked(case):
+            if not _is_among(library, sight.libraries):
+                name = Path(library).name
+                return f"{PRELOAD} asks for {name}, but {who} had {sight.allocator} mapped"
+        wanted = case.env.get(THREADS) or case.settings.get("threads")
+        if wanted is not None and sight.threads is not None and sight.threads != str(wanted):
+            return f"{THREADS} = {wanted}, but {who} had {sight.threads}"
+    return None
+
+
+def _is_among(library: str, files: frozenset[str]) -> bool:
+    """Maps name the file behind a link: libm.so.6 may be libm-2.31.so."""
+    names = {Path(library).name}
+    with suppress(OSError):
+        names.add(Path(library).resolve(strict=True).name)
+    stems = [re.escape(re.split(r"\.so\b", name)[0]) for name in names]
+    return any(re.match(rf"(?:{'|'.join(stems)})(?:[-.]|$)", file) for file in files)
+
+
+def shell(token: str, case: Case, file: Path) -> list[str]:
+    """Lines of a script that watch beside the command which the script becomes with `exec`.
+
+    They carry no token themselves, and nothing that the run is given. $$ is the command's.
+    """
+    words = [*ALLOCATORS, *(re.split(r"\.so\b", Path(name).name)[0] for name in asked(case))]
+    names = "\\|".join(re.sub(r"([][\\.*^$/,])", r"\\\1", word) for word in words)
+    find = shlex.quote(f"s,.*/\\([^/]*\\({names}\\)[^/]*\\)$,\\1,p")
+    return [
+        "# What the kernel tells of the processes: the launcher compares it with the label.",
+        "( ( wait=1",
+        f"  exec </dev/null >{shlex.quote(str(file))} 2>/dev/null",
+        "  while sleep $wait && kill -0 $$; do",
+        f"    for told in $(grep -lsz '^BENCH_LAUNCH_RUN={token}$' /proc/[0-9]*/environ); do",
+        "      of=${told%/environ}",
+        "      peak=$(sed -n 's/^VmHWM:[^0-9]*\\([0-9]*\\).*/\\1/p' $of/status)",
+        f"      threads=$(tr '\\0' '\\n' <$told | sed -n 's/^{THREADS}=//p')",
+        f"      libraries=$(sed -n {find} $of/maps | sort -u | tr '\\n' ' ')",
+        '      echo "${of#/proc/} ${peak:-0} ${threads:--} $libraries"',
+        "    done",
+        f"    [ $wait -ge {_LONGEST_S} ] || wait=$((2 * wait))",
+        "  done ) & )",
+    ]
+
+
+def told(file: Path) -> tuple[Sight, ...]:
+    """What the script of a job saw, the newest look at each process; nothing: nobody looked."""
+    seen: dict[int, Sight] = {}
+    with suppress(OSError):
+        for line in file.read_text(errors="replace").splitlines():
+            row = re.fullmatch(r"(\d+) (\d+) (\S+) ?(.*)", line)
+            if row is not None and int(row[2]):
+                threads = None if row[3] == "-" else row[3]
+                files = frozenset(row[4].split())
+                seen[int(row[1])] = Sight(int(row[1]), int(row[2]), threads, files)
+    return tuple(seen.values())

@@ -1,0 +1,177 @@
+"""What the label of a run says is what ran: threads, allocators, names, processes over nodes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bench.launch.cases import Case, Expansion, expand
+from bench.launch.environment import chosen, require
+from bench.launch.reading import check_plan, read_plan, with_shell
+from bench.launch.trainers import trainer
+from bench.launch.witness import Sight, Witness, allocators, belied, shell, told
+from bench.schema.errors import BenchError
+from tests.launching import preloadable
+from tests.program import quick
+
+
+def write(folder: Path, text: str, name: str = "sweep.toml") -> Path:
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def expanded(folder: Path, text: str) -> Expansion:
+    plan = read_plan(write(folder, text))
+    return expand(plan, trainer(plan))
+
+
+def test_threads_of_the_shell_are_part_of_what_a_run_is(tmp_path: Path) -> None:
+    """They would be on no label, and runs with two and with three threads one configuration."""
+    plan = read_plan(write(tmp_path, '[settings]\nmodel = "nano"\ndp = [1, 2]\n'))
+    seen = set()
+    for threads in ("2", "3"):
+        with_ = with_shell(plan, {"OMP_NUM_THREADS": threads})
+        cases = expand(with_, trainer(with_), ["OMP_NUM_THREADS"]).cases
+        assert [case.label for case in cases] == [
+            f"dp={dp}, OMP_NUM_THREADS={threads}" for dp in (1, 2)
+        ]
+        assert all(chosen(case, {})["OMP_NUM_THREADS"] == threads for case in cases)
+        seen |= {case.id for case in cases}
+    assert len(seen) == 4
+    for said in ("[env]\nOMP_NUM_THREADS = '1'\n", "threads = 1\n"):
+        plan = read_plan(write(tmp_path, f'[settings]\nmodel = "nano"\n{said}'))
+        assert with_shell(plan, {"OMP_NUM_THREADS": "3"}) is plan
+    with pytest.raises(BenchError, match="no number of threads: 'many'"):
+        with_shell(check_plan({"settings": {"model": "nano"}}, "x"), {"OMP_NUM_THREADS": "many"})
+
+
+def test_threads_of_a_login_node_are_not_those_of_a_job(tmp_path: Path) -> None:
+    text = 'launcher = "slurm"\n[settings]\nmodel = "nano"\n'
+    plan = read_plan(write(tmp_path, text))
+    assert with_shell(plan, {"OMP_NUM_THREADS": "3"}) is plan
+    [case] = expand(plan, trainer(plan)).cases
+    assert chosen(case, {"OMP_NUM_THREADS": "3"}, here=False) == {"OMP_NUM_THREADS": ""}, "unset"
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [("my plan.toml", "my-plan"), ("50% of it.toml", "50-of-it"), ("tp_pp.toml", "tp_pp"),
+     ("-.toml", "run")],
+)  # fmt: skip
+def test_a_plan_may_be_called_anything(tmp_path: Path, file: str, name: str) -> None:
+    assert read_plan(write(tmp_path, '[settings]\nmodel = "nano"\n', file)).name == name
+
+
+def test_processes_that_do_not_fill_the_nodes_are_dropped(tmp_path: Path) -> None:
+    text = 'launcher = "pjm"\n[settings]\nmodel = "nano"\nnodes = 2\ndp = [2, 3]\n'
+    [dropped] = expanded(tmp_path, text).dropped
+    why = "DP 3 x TP 1 x PP 1 = 3 processes do not divide among 2 nodes: 3 % 2 = 1"
+    assert dropped.why == why
+
+
+def test_a_library_is_looked_for_where_the_run_will_look(tmp_path: Path) -> None:
+    library = preloadable(tmp_path / "lib", "libof_ours.so")
+    text = f'[settings]\nmodel = "nano"\n[env]\nLD_PRELOAD = "{library.name}"\n'
+    [case] = expanded(tmp_path, text).cases
+    with pytest.raises(BenchError, match=library.name):
+        require(case)
+    [case] = expanded(tmp_path, f'{text}LD_LIBRARY_PATH = "{library.parent}"\n').cases
+    require(case)
+
+
+def preloading(**env: str) -> Case:
+    return Case({}, env, {}, {}, "0")
+
+
+def sight(pid: int, megabytes: int, *libraries: str, threads: str | None = None) -> Sight:
+    return Sight(pid, megabytes << 10, threads, frozenset(libraries))
+
+
+def test_every_process_that_trains_has_to_have_the_allocator() -> None:
+    case = preloading(LD_PRELOAD="/opt/libtcmalloc_minimal.so.4")
+    shell_ = sight(1, 3, "libc.so.6")
+    with_ = sight(2, 700, "libtcmalloc_minimal.so.4.5.10", "libc.so.6")
+    assert belied(case, [shell_, with_]) is None
+    assert allocators([shell_, with_]) == "libtcmalloc_minimal.so.4.5.10"
+    without = sight(3, 690, "libtcmalloc_minimal_debug.so.4", "libc.so.6")
+    assert belied(case, [shell_, with_, without]) == (
+        "LD_PRELOAD asks for libtcmalloc_minimal.so.4, but process 3, which held 690 MB, "
+        "had libtcmalloc_minimal_debug.so.4 mapped"
+    )
+
+
+def test_threads_that_a_wrapper_set_belie_the_label() -> None:
+    case = preloading(OMP_NUM_THREADS="4")
+    assert belied(case, [sight(1, 9, threads="4")]) is None
+    assert belied(case, [sight(1, 9, threads="1")]) == (
+        "OMP_NUM_THREADS = 4, but process 1, which held 9 MB, had 1"
+    )
+
+
+PROGRAM = "import sys, time; held = b'x' * (64 << 20); print(flush=True); time.sleep(20)"
+
+
+def test_here_and_in_a_job_the_same_is_seen(tmp_path: Path) -> None:
+    """What a script sees of its command is what we see of the same process."""
+    library = preloadable(tmp_path, "libjemalloc_of_ours.so")
+    case = preloading(LD_PRELOAD=str(library))
+    seen = tmp_path / "seen by it"
+    words = [sys.executable, "-c", PROGRAM]
+    script = "\n".join([*shell("token-1", case, seen), 'exec "$@"'])
+    env = {"BENCH_LAUNCH_RUN": "token-1", "OMP_NUM_THREADS": "3", "LD_PRELOAD": str(library)}
+    command = ["sh", "-c", script, "sh", *words]
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE) as running:
+        assert running.stdout is not None and running.stdout.readline()
+        witness = Witness()
+        witness.look(running.pid)
+        until = time.monotonic() + 10
+        while not told(seen) and time.monotonic() < until:
+            time.sleep(0.1)
+        running.kill()
+    [ours], theirs = witness.sights(), {one.pid: one for one in told(seen)}[running.pid]
+    assert theirs.pid == ours.pid and theirs.threads == ours.threads == "3"
+    assert theirs.allocator == ours.allocator == library.name
+    assert theirs.peak_kb >= 64 << 10 and ours.peak_kb >= 64 << 10
+    assert belied(case, [ours]) is None and belied(case, [theirs]) is None
+    other = preloading(LD_PRELOAD="libtcmalloc.so.4")
+    assert str(belied(other, [theirs])).endswith(f"had {library.name} mapped")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--model nano --repeats 0", "it is 0: Input should be greater than or equal to 1"),
+        ("--model nano --set model=tiny", "model is set twice, by --set and by --model"),
+        ("--model nano --set mbs=1 --set mbs=2", "mbs is set twice, by --set"),
+        ("--model nano --env A=1 --env A=2", "A is set twice, by --env"),
+        ("--set model", "--set 'model' is not NAME=VALUE"),
+        ("--set model=nanno", "invalid choice: 'nanno'"),
+        ("--set modle=nano", "did you mean 'model'"),
+        ("x.toml --repeats 0", "do not go together"),
+        ("--missing x.md:1 --dp 2 --retry", "--missing does not go with --dp, --retry"),
+        ("x.toml --missing x.md", "--missing does not go with PLAN"),
+        ("--missing x.md --time-limit 3", "--missing does not go with --time-limit"),
+    ],
+)
+def test_flags_that_say_nothing_or_two_things_are_told(folder: Path, words: str, told: str) -> None:
+    done = quick(folder, "launch", *words.split(), *(() if "--missing" in words else ["--dry-run"]))
+    assert done.code == 2 and told in done.err, done.text
+
+
+def test_a_preset_may_be_set_like_any_other_setting(folder: Path) -> None:
+    done = quick(folder, "launch", "--set", "model=10m", "--set", "mbs=2", "--dry-run")
+    assert done.code == 0 and "--preset 10m --mbs 2" in done.out
+
+
+def test_a_dry_run_of_jobs_shows_their_scripts(folder: Path) -> None:
+    text = 'launcher = "slurm"\nrepeats = 2\n[settings]\nmodel = "nano"\n[job]\naccount = "proj"\n'
+    file = write(folder, text + 'token = "abcdef123456"\n')
+    done = quick(folder, "launch", str(file), "--dry-run")
+    assert "#SBATCH --array=0-1" in done.out and "#SBATCH --account=proj" in done.out
+    assert "# 2 runs: sbatch --parsable " in done.out and "1) exec sh " in done.out
+    assert "abcdef123456" not in done.text and "--token=[redacted]" in done.out
+    assert not (folder / "launches").exists()
