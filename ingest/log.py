@@ -47,7 +47,8 @@ class LogReader:
         self._block: Dialect | None = None
         self._starts: Counter[str] = Counter()
         self._number = 0
-        self._front: Fields = {}  # what stands in front of the line
+        self._front: Fields = {}  # the time in front of the line
+        self._prefixes: tuple[str, ...] = ()
         self._read_by: set[str] = set()
         self._known = True
         self._environment = Environment()
@@ -66,7 +67,7 @@ class LogReader:
             self._rows.warn("cut_line", "the line is longer than a log line can be", line.number)
         if self._run is not None:
             self._run.last_line = line.number
-        self._front = printed_at(line.prefixes)
+        self._front, self._prefixes = printed_at(line.prefixes), line.prefixes
         read = self._read_text(line.text)
         if not read and self._read_wrapped(line.text):
             read, self._cut_off = True, 0
@@ -190,7 +191,7 @@ class LogReader:
         unnumbered = dialect.reads == "part" and not dialect.secondary and self._bar
         if unnumbered and "iteration" not in fields and (self._run is None or not self._run.goal):
             record = replace(record, reads="iteration", fields=self._bar | fields)
-        self._current(record).add_step(dialect, record, self._number)
+        self._current(record).add_step(dialect, record, self._number, self._prefixes)
         return True
 
     def _take_flags(self, dialect: Dialect, record: Record) -> bool:
