@@ -23,6 +23,7 @@ from .wrapped import Wrapped
 MOST_RECORDS = 1024
 MOST_LETTERS = 16 << 20  # looked at in all pieces of a line
 Unread = Callable[[int, str], None]
+MOST_ROWS = 5000  # held before they are handed over
 RULE = frozenset("-=*_#~+ \t")
 
 
@@ -81,6 +82,11 @@ class LogReader:
         self._rows.by_table = Rows().by_table
         return taken
 
+    def holds_many(self) -> bool:
+        """Whether there is so much to take that it should be taken now."""
+        begun = self._run is not None or self._read.runs > 0
+        return begun and self._read.lines % 512 == 0 and self._rows.count() >= MOST_ROWS
+
     def finish(self) -> LogRead:
         """The end of the file: the last run is stored."""
         self._count_line()
@@ -88,9 +94,7 @@ class LogReader:
             self._without_start()
         self._number = 0
         self._tell_cut_off()
-        if self._run is not None:
-            self._run.finish(self._environment.flags)
-            self._run = None
+        self._end_run()
         return self._read
 
     def _count_line(self) -> None:
@@ -202,7 +206,8 @@ class LogReader:
 
     def _take_header(self, dialect: Dialect, record: Record) -> bool:
         if dialect.starts_run and self._run is not None and self._run.over_at(dialect.name):
-            self._end_run()
+            self._run.last_line = self._number - 1
+            self._end_run(self._number)
         if dialect.reads == "block" and dialect.closes:
             closed = self._block is not None and self._block.opens == dialect.closes
             self._block = None if closed else self._block
@@ -257,10 +262,10 @@ class LogReader:
                 run.add_event(record, line, str(record.fields["kind"]))
         return True
 
-    def _end_run(self) -> None:
+    def _end_run(self, next_line: int | None = None) -> None:
         if self._run is not None:
-            self._run.last_line = self._number - 1
-            self._run.finish(self._environment.flags, self._number)
+            self._run.finish(self._environment.flags, next_line)
+            self._read.runs += 1
             self._run = None
 
     def _without_start(self) -> None:

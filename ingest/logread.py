@@ -14,6 +14,7 @@ class LogRead:
 
     rows: Rows
     formats: Counter[str]
+    runs: int = 0
     lines: int = 0
     lines_read: int = 0
     lines_known: int = 0

@@ -8,10 +8,11 @@ from datetime import timedelta
 
 import duckdb
 
-from .arrow import Tables, to_arrow
+from .arrow import to_arrow
 from .ledger import Known, read_ledger
 from .migrate import now_utc
 from .rows import Rows
+from .spill import Spill
 from .sql import sql_file
 from .warehouse import Warehouse, transaction
 
@@ -24,7 +25,7 @@ class Load:
 
     plan: Known
     size: int
-    tables: Tables | None
+    tables: Spill | None
 
     @property
     def uri(self) -> str:
@@ -57,7 +58,9 @@ def store(warehouse: Warehouse, loads: Sequence[Load]) -> list[Load]:
 
 def insert(con: duckdb.DuckDBPyConnection, rows: Rows, load_id: str) -> None:
     """Insert rows of one load into their raw tables, in bulk, and its run statistics."""
-    _insert_tables(con, to_arrow(rows), load_id)
+    tables = Spill()
+    tables.add(to_arrow(rows))
+    _insert_tables(con, tables, load_id)
 
 
 def hide(
@@ -89,14 +92,14 @@ def _note_load(con: duckdb.DuckDBPyConnection, load: Known, size: int) -> None:
     )
 
 
-def _insert_tables(con: duckdb.DuckDBPyConnection, tables: Tables, load_id: str) -> None:
-    for name, table in tables.items():
+def _insert_tables(con: duckdb.DuckDBPyConnection, tables: Spill, load_id: str) -> None:
+    for name, table in tables.sources():
         con.register("incoming", table)
         try:
             query = f"INSERT INTO raw.{name} BY NAME SELECT ? AS load_id, * FROM incoming"
             con.execute(query, [load_id])
         finally:
             con.unregister("incoming")
-    if "iterations" in tables:
+    if tables.holds("iterations"):
         parameters = {"load_id": load_id, "rule_version": RUN_STATS_VERSION}
         con.execute(sql_file("run_stats"), parameters)
