@@ -208,7 +208,9 @@ def _count(summary: Summary, uri: str, found: Collected) -> None:
     count = summary.formats.setdefault(key, FormatCount())
     count.files += 1
     count.runs += found.counts["runs"]
-    count.rows += sum(found.counts[name] for name in ("cells", "iterations", "measurements"))
+    count.rows += sum(
+        found.counts[name] for name in ("cells", "iterations", "measurements", "jobs")
+    )
     count.lines += int(str(source["lines"]))
     count.lines_unread += int(str(source["lines_unread"]))
     summary.warnings += [

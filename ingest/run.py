@@ -14,6 +14,7 @@ from .outcome import Ending
 from .ranks import rank_of, voice_of
 from .record import Fields, Record
 from .secrets import redact_text
+from .silence import Silence
 from .steps import Steps
 
 EVENTS_KEPT = 100_000  # of one run: a log may print the same event at every step
@@ -36,6 +37,7 @@ class Run:
     date: str | None = None
     started_by: set[str] = field(default_factory=set)  # formats of the header lines seen
     ending: Ending = field(default_factory=Ending)
+    silence: Silence = field(default_factory=Silence)
     job_ids: dict[str, None] = field(default_factory=dict)
     misfits: Counter[str] = field(default_factory=Counter)
     said: set[tuple[str, str]] = field(default_factory=set)
@@ -86,6 +88,7 @@ class Run:
             self.train_iters = goal
         reached = self.goal is not None and (self.steps.iteration or 0) >= self.goal
         self.ending.went_on(fields, line, reached)
+        self.silence.step(fields, self.steps.length)
         self.add_memory(record, line, rank)
 
     def keep_date(self, fields: Fields) -> None:
@@ -115,7 +118,7 @@ class Run:
         """A failure; the first one counts, unless this line tells it better."""
         if "job_id" in record.fields:
             self.job_ids[str(record.fields["job_id"])] = None
-        status = self.ending.fail(record, line, refines)
+        status = self.ending.fail(self.silence.judged(record), line, refines)
         self.steps.restarted()
         if status:
             self.add_event(record, line, status)

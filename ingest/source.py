@@ -13,6 +13,7 @@ from typing import BinaryIO, cast
 
 from ..records import reading as records
 from ..schema.rows import Rows
+from .accounting import LONGEST, may_be_jobs, read_jobs, rows_of_jobs
 from .coverage import Coverage
 from .dialect import Dialect, dialects, version_of
 from .lines import read_lines
@@ -156,14 +157,23 @@ def read_file(
         return ReadFile(None, Rows())  # UTF-16: no log or table is written so
     if b"\x00" in head[:8192] and not _looks_like_text(head):
         return ReadFile(None, Rows())
-    suffix = path.suffix.lower()
+    read = _read_text(file, head, source_id, formats, sink)
+    if read.kind is None and size <= LONGEST and may_be_jobs(head):
+        return _jobs(file, source_id)
+    return read
+
+
+def _read_text(
+    file: _Bytes, head: bytes, source_id: str, formats: Path | None, sink: Sink | None
+) -> ReadFile:
+    suffix = file.path.suffix.lower()
     if suffix in _SEPARATED:
         return _separated(file, source_id, _SEPARATED[suffix])
     if suffix in _LOGS:  # programs print tables with pipes into their logs
         log = _log(file, source_id, formats, sink)
         if log.kind:
             return log
-    if size <= _DOCUMENT_LIMIT and (suffix in _MARKDOWN or _SEPARATOR_ROW.search(head)):
+    if file.size <= _DOCUMENT_LIMIT and (suffix in _MARKDOWN or _SEPARATOR_ROW.search(head)):
         document = _document(file, source_id)
         if document.kind or suffix in _MARKDOWN:
             return document
@@ -187,6 +197,15 @@ def _document(file: _Bytes, source_id: str) -> ReadFile:
     rows, coverage = read_markdown(text, source_id)
     kind = "document" if coverage.tables or rows.by_table.get("runs") else None
     return _read(kind, rows, coverage, file.size, errors, source_id)
+
+
+def _jobs(file: _Bytes, source_id: str) -> ReadFile:
+    text, errors = file.text()
+    form, jobs = read_jobs(text)
+    lines, read = text.count("\n") + (not text.endswith("\n")), len({job.line for job in jobs})
+    coverage = Coverage("jobs", form, None, lines, read, lines - read, 0)
+    kind = "jobs" if jobs else None
+    return _read(kind, rows_of_jobs(jobs), coverage, file.size, errors, source_id)
 
 
 def _separated(file: _Bytes, source_id: str, form: str) -> ReadFile:

@@ -135,6 +135,11 @@ class Steps:
             step.spread.add(step.fields, record.fields)
         return "rank"
 
+    @property
+    def length(self) -> int | None:
+        """Iterations that the newest line is a mean over."""
+        return self._open[-1].length if self._open else None
+
     def extend(self, fields: Fields) -> None:
         """The rest of the newest line, which was wrapped."""
         if self._open:
