@@ -80,8 +80,8 @@ def count(text: str) -> int | None:
 
 
 def first(text: str) -> float | None:
-    """The first number of a pair or of a number with its unit: `1460.8/1450.4`, `66.9GiB`."""
-    found = FIRST.match(text)
+    """The first number of a pair, a list, or with its unit: `1460.8/1450.4`, `[1.0`, `66.9GiB`."""
+    found = FIRST.match(text.lstrip("[("))
     return double(found.group()) if found else None
 
 

@@ -17,14 +17,22 @@ OWN = frozenset((
     "step_time_s", "samples_per_s", "tokens_per_s", "tokens_per_s_per_device", "tflops",
     "printed_at", "memory", "more", "rank",
 ))  # fmt: skip
+LOGGED_RANK = re.compile(r"rank-\d+/|(?<=\|)(?:[DTPC]P|EXP|EP)=\d+|(?<=\|)[\w.-]+(?=\]:)")
 RANK = re.compile(
     r"^(?:(\d+):|\[\d+,(\d+)\].*>:|\[(\d+)\]<std\w+>:|\[rank(\d+)\]:|.*\[rank-(\d+)/)"
 )
 
 
 def voice_of(prefixes: Sequence[str]) -> str:
-    """What tells the processes of a log apart: what stands in front of a line, but for times."""
-    return TIME.sub("", " ".join(prefixes)) if prefixes else ""
+    """What tells the processes of a log apart: all that launchers put in front of a line.
+
+    Of a logger's prefix, which has a time in it, the rank alone: the rest tells places of the code.
+    """
+    dated = [TIME.search(prefix) for prefix in prefixes]
+    return " ".join(
+        "".join(LOGGED_RANK.findall(prefix)) if at else prefix
+        for prefix, at in zip(prefixes, dated, strict=True)
+    ).strip()
 
 
 def rank_of(prefixes: Sequence[str]) -> int | None:

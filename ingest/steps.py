@@ -64,9 +64,25 @@ class Step:
                 self.fields[name] = (below if isinstance(below, dict) else {}) | members
         self.secondary = self.secondary and secondary
 
+    def lacks(self, fields: Fields) -> bool:
+        """Whether nothing of what a line says has been said: a metric a line, not a step a line."""
+        own = fields.keys() - NO_COLUMNS - {"printed_at"}
+        said, told = self.fields.get("more"), fields.get("more")
+        known = said.keys() if isinstance(said, dict) else set()
+        words = told.keys() if isinstance(told, dict) else set()
+        new = own or words or readings(fields)
+        return bool(new) and not (own & self.fields.keys() or words & known
+                                  or readings(fields) & self.by)  # fmt: skip
+
     def _more(self, members: dict[str, str]) -> None:
         below = self.fields.get("more")
         self.fields["more"] = members | (below if isinstance(below, dict) else {})
+
+
+def readings(fields: Fields) -> set[str]:
+    """Names for the readings of memory that a line brings."""
+    memory = fields.get("memory")
+    return {f"memory: {kind}" for kind in memory} if isinstance(memory, dict) else set()
 
 
 @dataclass(slots=True)
@@ -107,9 +123,14 @@ class Steps:
         step = self._open[-1] if self._open else None
         near = step is not None and line - step.line <= PARTS_WITHIN
         key = dialect.name, step.iteration if step is not None and near else 0
-        if (said := self._again(dialect, record, key, voice, line)) != "news":
-            return said
-        if step is not None and near and dialect.name not in step.by:
+        lacks = step is not None and (dialect.name not in step.by or step.lacks(record.fields))
+        # Where processes can be told apart, words heard before are another one's, late.
+        if not (lacks and near and not voice):
+            said = self._again(dialect, record, key, voice, line)
+            if said != "news":
+                return said
+        if step is not None and near and lacks:
+            self._recent.append(record.raw.strip())
             self._ranks.tell(key, voice, record.fields, line)
             self._say(step, dialect, record)
             return "news"
@@ -217,7 +238,7 @@ class Steps:
         step.merge(record.fields, secondary)
         if not step.by:
             step.secondary = dialect.secondary
-        step.by.add(dialect.name)
+        step.by |= {dialect.name, *readings(record.fields)}
 
     def _store(self, step: Step) -> None:
         row: Fields = {

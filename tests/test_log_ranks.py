@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from bench.ingest.ranks import voice_of
 from tests.test_log import header, iteration, read, rows
 
 FRONT = {
@@ -74,3 +75,17 @@ def test_a_start_between_them_is_a_rewind() -> None:
     assert len(rows(log, "runs")) == 2 and len(rows(log, "iterations")) == 4
     again = "\n".join(["0: " + iteration(5, 100.0, 9), "0: " + iteration(5, 101.0, 9)])
     assert [row["segment"] for row in rows(read(again), "iterations")] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("prefixes", "voice"),
+    [
+        ((), ""),
+        (("[2022-03-11 02:06:58,985] [INFO] [timer.py:189:stop]",), ""),
+        (("7:", "[2022-03-11 02:06:58,985] [INFO] [timer.py:189:stop]"), "7:"),
+        (("[20251202 09:12:08][rank-7/8][INFO ] [---trainer.py:2560] :",), "rank-7/"),
+        (("10/17/2025 16:31:56 [INFO|DP=0|PP=0|TP=1|ip-26]:",), "DP=0PP=0TP=1ip-26"),
+    ],
+)
+def test_what_tells_processes_apart(prefixes: tuple[str, ...], voice: str) -> None:
+    assert voice_of(prefixes) == voice
