@@ -27,12 +27,16 @@ PBS_SIGNALS = {9: "cancelled", 15: "cancelled"}
 PJM = {0: "ok", 1: "cancelled", 2: "cancelled", 11: "timeout", 12: "oom", 20: "fail", 23: "oom"}
 PJM_STATES = {"EXT": "ok", "CCL": "cancelled", "ERR": "fail", "RJT": "fail"}
 HEADS = (
-    b"JobID", b"JobId=", b"Job Id:", b"Job: ", b"JOB_ID", b"JOB ID",
+    b"JobID", b"JobId=", b"Job Id:", b"Job: ", b"JOB_ID", b"JOB ID", b" CANCELLED AT ",
 )  # fmt: skip
 RULED = re.compile(r"^-{2,}(?: +-{2,})+\s*$")
 PAIR = re.compile(r"(?:^|\s)([A-Z][\w/:]*)=(.*?)(?=\s[A-Z][\w/:]*=|$)")
 EXIT = re.compile(r"Exit_status ?= ?(-?\d{1,6})")
 STATISTIC = re.compile(r"^\s*([A-Z][A-Z ().]{1,40}?)\s*:\s?(.*)$")
+ENDED = re.compile(
+    r"\*\*\* (?:JOB|STEP) (\d{1,12})\S{0,20} ON \S{1,200} CANCELLED AT (\S{1,40})"
+    r"( DUE TO [A-Z ]{1,40})?"
+)
 TRACE = re.compile(r"^(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d)(?:\.\d+)?\s+[A-Z]\s+(.*)$")
 TIMES = ("%Y-%m-%dT%H:%M:%S", "%Y/%m/%d %H:%M:%S", "%a %b %d %H:%M:%S %Y", "%m/%d/%Y %H:%M:%S")
 
@@ -141,6 +145,17 @@ def _scontrol(lines: Sequence[str]) -> Iterator[Job]:
             made = {"JobID": cells.get("JobId", "").split(" ")[0], "State": cells["JobState"]}
             made |= {"Start": cells.get("StartTime", ""), "End": cells.get("EndTime", "")}
             yield from _slurm(cells | made, number)
+
+
+def _stepd(lines: Sequence[str]) -> Iterator[Job]:
+    """The output of a job that printed nothing else: slurmstepd says that it was ended."""
+    memory = any("exceeded memory limit" in line or "oom" in line for line in lines)
+    for number, line in enumerate(lines, 1):
+        if found := ENDED.search(line):
+            why = (found[3] or "").strip()
+            status = "timeout" if "TIME LIMIT" in why else "oom" if memory else "cancelled"
+            state = f"CANCELLED {why}".strip()
+            yield Job(found[1], "slurm", state, status, number, ended=_time(found[2]))
 
 
 def _qstat(lines: Sequence[str]) -> Iterator[Job]:
@@ -265,6 +280,7 @@ FORMS: dict[str, Callable[[Sequence[str]], Iterator[Job]]] = {
     "sacct -P": _parsable,
     "sacct": _fixed,
     "scontrol": _scontrol,
+    "slurmstepd": _stepd,
     "qstat": _qstat,
     "tracejob": _tracejob,
     "pjstat": _pjm_list,

@@ -143,6 +143,17 @@ def test_the_real_accounting(shared: Path) -> None:
 DATED = "[2026-11-20 {at}] {line}"
 
 
+def test_the_output_of_jobs_that_printed_nothing_else(shared: Path) -> None:
+    found: dict[str, tuple[str | None, str]] = {}
+    for number in (12, 31):
+        form, jobs = read_jobs((shared / "logs" / "slurm" / f"slurm-{number}.out").read_text())
+        assert form == "slurmstepd"
+        found |= {job.job_id: (job.status, str(job.ended)) for job in jobs}
+    assert found == {
+        "12": ("timeout", "2026-11-20 08:46:36"), "31": ("oom", "2026-11-20 08:52:38"),
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("name", "log", "jobs", "status"),
     [
