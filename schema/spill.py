@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO
@@ -35,7 +35,7 @@ class _File:
 class Spill:
     """Tables that grow piece by piece; `sources` gives each as DuckDB can read it."""
 
-    rows: int = 0
+    counts: Counter[str] = field(default_factory=Counter)  # rows by table
     _held: dict[str, list[pa.Table]] = field(default_factory=lambda: defaultdict(list))
     _bytes: int = 0
     _files: dict[str, _File] = field(default_factory=dict)
@@ -45,9 +45,14 @@ class Spill:
         for name, table in tables.items():
             self._held[name].append(table)
             self._bytes += table.nbytes
-            self.rows += table.num_rows
+            self.counts[name] += table.num_rows
         if self._bytes > HELD_BYTES:
             self._put_away()
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return self.counts.total()
 
     def holds(self, name: str) -> bool:
         """Whether there are rows of a table."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -17,6 +18,9 @@ from .sql import sql_file
 from .warehouse import Warehouse, transaction
 
 RUN_STATS_VERSION = 2
+# DuckDB takes what memory there is and is faster with less. Medians need room for every interval.
+_MEMORY_MB, _ROOM_FOR, _BYTES_MORE = 256, 1_000_000, 200
+_MANY = 100_000  # rows of a load that are worth a limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +54,25 @@ def store(warehouse: Warehouse, loads: Sequence[Load]) -> list[Load]:
                 if load.tables is None or plan.source_id != load.plan.source_id:
                     stale.append(load)
                     continue
-                _insert_tables(warehouse.con, load.tables, plan.load_id)
+                with _bounded(warehouse, load.tables):
+                    _insert_tables(warehouse.con, load.tables, plan.load_id)
             for noted in ledger.note(plan):
                 _note_load(warehouse.con, noted, load.size)
     return stale
+
+
+@contextmanager
+def _bounded(warehouse: Warehouse, tables: Spill) -> Iterator[None]:
+    """Little memory for a large load; a warehouse in memory needs what it needs."""
+    if warehouse.path is None or tables.rows < _MANY:
+        yield
+        return
+    more = max(0, tables.counts["iterations"] - _ROOM_FOR) * _BYTES_MORE // 1_000_000
+    warehouse.con.execute(f"SET memory_limit = '{_MEMORY_MB + more}MB'")
+    try:
+        yield
+    finally:
+        warehouse.con.execute("RESET memory_limit")
 
 
 def insert(con: duckdb.DuckDBPyConnection, rows: Rows, load_id: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from bench.ingest import log as log_reader
 from bench.ingest.pipeline import ingest
-from bench.schema import spill
+from bench.schema import spill, store
 from bench.schema.spill import Spill
 from tests.making import everything, iteration
 
@@ -45,6 +45,7 @@ def test_the_rows_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     ingest([file], tmp_path / "at_once.duckdb")
     monkeypatch.setattr(log_reader, "MOST_ROWS", 10)
     monkeypatch.setattr(spill, "HELD_BYTES", 1 << 10)
+    monkeypatch.setattr(store, "_MANY", 10)  # the limit of memory holds too
     summary = ingest([file], tmp_path / "in_pieces.duckdb")
     assert everything(tmp_path / "in_pieces.duckdb") == everything(tmp_path / "at_once.duckdb")
     (count,) = summary.formats.values()
