@@ -11,9 +11,10 @@ import tomlkit
 from tomlkit.items import InlineTable, String
 
 from ..ingest.dialect import Dialect, claimant, declared
+from ..ingest.measuring import NUMBER
 from ..schema.errors import BenchError
 from .names import Number, name_before, numbers_of
-from .shapes import NUMBER, RANKED_DIGITS, Shape
+from .shapes import RANKED_DIGITS, Shape
 
 SAMPLES = 2
 _NUMBER = r"(?i:[-+]?(?:\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?[KMGBT]?|nan(?:\.0)?|inf))(?![.,]?\d)"

@@ -14,6 +14,7 @@ from .environment import Environment
 from .header import Header
 from .lines import Line, printed_at
 from .logread import LogRead as LogRead
+from .measuring import measures
 from .record import Fields, Record
 from .run import Run
 from .steps import Steps
@@ -108,6 +109,7 @@ class LogReader:
             self._read.lines_known += 1
         else:
             self._read.lines_unread += 1
+            self._read.lines_measuring += not self._waits and measures(self._text)
             if self._unread is not None and not self._waits:
                 self._unread(self._number, self._text)
         self._read_by, self._known, self._waits = set(), True, False

@@ -40,6 +40,7 @@ class FormatCount:
     rows: int = 0
     lines: int = 0
     lines_unread: int = 0
+    lines_measuring: int = 0
 
 
 @dataclass(slots=True)
@@ -213,6 +214,7 @@ def _count(summary: Summary, uri: str, found: Collected) -> None:
     )
     count.lines += int(str(source["lines"]))
     count.lines_unread += int(str(source["lines_unread"]))
+    count.lines_measuring += int(str(source.get("lines_measuring") or 0))
     summary.warnings += [
         Warning(uri, _int(row.get("line")), str(row["code"]), str(row["message"]))
         for row in found.remarks

@@ -235,8 +235,9 @@ def _log(
     read = reader.finish()
     name = _most(read.formats, dialects(formats))
     coverage = Coverage(
-        "log", name, None, read.lines, read.lines_read, read.lines_known, read.lines_unread
-    )
+        "log", name, None, read.lines, read.lines_read, read.lines_known, read.lines_unread,
+        lines_measuring=read.lines_measuring,
+    )  # fmt: skip
     kind = "log" if read.runs else None
     return _read(kind, read.rows, coverage, file.size, read.encoding_errors, source_id)
 
@@ -258,6 +259,6 @@ def _read(
             "sources", source_id=source_id, kind=coverage.kind, format=coverage.format,
             title=coverage.title, bytes=size, lines=coverage.lines, lines_read=coverage.lines_read,
             lines_known=coverage.lines_known, lines_unread=coverage.lines_unread,
-            encoding_errors=errors,
+            encoding_errors=errors, lines_measuring=coverage.lines_measuring,
         )  # fmt: skip
     return ReadFile(kind, rows, coverage)

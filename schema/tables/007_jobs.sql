@@ -13,3 +13,5 @@ CREATE TABLE raw.jobs (
     ended TIMESTAMP,                -- as printed, no time zone
     line BIGINT NOT NULL            -- line of the file, from 1
 );
+
+ALTER TABLE raw.sources ADD COLUMN lines_measuring BIGINT; -- of those that no format reads, the ones that look as if they told of a measurement; NULL: not counted
