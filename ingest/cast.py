@@ -91,6 +91,18 @@ def instant(text: str) -> float | None:
     return double(own) if not average or double(average) is not None else None
 
 
+def minutes(text: str) -> float | None:
+    """Minutes as seconds."""
+    value = double(text)
+    return None if value is None else value * 60
+
+
+def hours(text: str) -> float | None:
+    """Hours as seconds."""
+    value = double(text)
+    return None if value is None else value * 3600
+
+
 def inverse(text: str) -> float | None:
     """One over a number: iterations a second to seconds an iteration."""
     value = double(text)
@@ -154,6 +166,8 @@ CASTS: dict[str, Callable[[str], object]] = {
         first,
         instant,
         inverse,
+        minutes,
+        hours,
         teraflops,
         clock,
         epoch_ms,
