@@ -31,7 +31,7 @@ def draft(shape: Shape, source: str, known: Sequence[Dialect]) -> str:
     if not numbers:
         hint = "docs/formats.md shows how to write a format by hand"
         if re.fullmatch(r"#(?:[,;]\s?#)+", shape.text):
-            hint = "the lines look like CSV: one group a column, `^(?P<iteration>\\d+),(?P<loss>[^,]+)`"
+            hint = r"they look like CSV: one group a column, `^(?P<iteration>\d+),(?P<loss>[^,]+)`"
         raise BenchError("nothing to draft from: no number of this shape has a name", hint=hint)
     document = _head(shape, source, numbers)
     document.append("pattern", _text(_pattern(lines[0], numbers)))
@@ -88,8 +88,6 @@ def _proved(
     lost = [line for line in lines if made.read(line) is None]
     if lost:
         hint = "docs/formats.md shows how to write a format by hand"
-        if re.fullmatch(r"#(?:[,;]\s?#)+", shape.text):
-            hint = "the lines look like CSV: one group a column, `^(?P<iteration>\\d+),(?P<loss>[^,]+)`"
         raise BenchError("the draft does not read every line of the shape", why=lost[0], hint=hint)
     for sample, line in zip(samples, lines, strict=False):
         record = made.read(line)
