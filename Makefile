@@ -14,7 +14,7 @@ PYTEST_ARGS ?= -n 2 --dist loadfile
 
 # An environment does not survive a move of its folder: forget the stamps of one made elsewhere.
 $(foreach env,$(VENV) $(OLD),$(shell [ "$$(cat $(env)/.made 2>/dev/null)" = "$(CURDIR)" ] || \
-  rm -f $(env)/.made $(env)/.installed $(env)/.developing $(env)/.deepspeed))
+  rm -f $(env)/.made $(env)/.installed $(env)/.developing $(env)/.deepspeed $(env)/.fuzzing))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONPATH PYTHONHOME
@@ -22,7 +22,7 @@ unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-fast test-all test-services test-deepspeed test-duckdb15 tcmalloc losses lint format clean python
+.PHONY: help demo test test-fast test-all test-services test-deepspeed test-duckdb15 tcmalloc losses fuzz lint format clean python
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,6 +69,10 @@ tcmalloc: $(VENV)/.developing ## with or without tcmalloc, beside the published 
 losses: $(VENV)/.developing ## every topology of the trainer against one process, as a table
 	$(VENV)/bin/python tests/test_trainer_topologies.py
 
+FUZZ_SECONDS ?= 300
+fuzz: $(VENV)/.fuzzing ## random logs guided by coverage, FUZZ_SECONDS=300; what is found lies in out/fuzz/found
+	nice -n 19 $(VENV)/bin/python tests/fuzzing.py --seconds $(FUZZ_SECONDS)
+
 lint: $(VENV)/.developing ## ruff, its format and mypy; changes nothing
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
@@ -107,6 +111,10 @@ $(VENV)/.developing: pyproject.toml | $(VENV)/.made
 
 $(VENV)/.deepspeed: $(VENV)/.developing
 	DS_BUILD_OPS=0 DS_ACCELERATOR=cpu $(VENV)/bin/python -m pip install --quiet --no-build-isolation $(DEEPSPEED)
+	@touch $@
+
+$(VENV)/.fuzzing: $(VENV)/.developing
+	$(VENV)/bin/python -m pip install --quiet -e '.[fuzz]'
 	@touch $@
 
 $(OLD)/.developing: pyproject.toml | $(OLD)/.made

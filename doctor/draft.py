@@ -11,9 +11,10 @@ import tomlkit
 from tomlkit.items import InlineTable, String
 
 from ..ingest.dialect import Dialect, claimant, declared
+from ..ingest.measuring import NUMBER
 from ..schema.errors import BenchError
 from .names import Number, name_before, numbers_of
-from .shapes import NUMBER, RANKED_DIGITS, Shape
+from .shapes import RANKED_DIGITS, Shape
 
 SAMPLES = 2
 _NUMBER = r"(?i:[-+]?(?:\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?[KMGBT]?|nan(?:\.0)?|inf))(?![.,]?\d)"
@@ -29,6 +30,8 @@ def draft(shape: Shape, source: str, known: Sequence[Dialect]) -> str:
     numbers = numbers_of(lines) if lines else []
     if not numbers:
         hint = "docs/formats.md shows how to write a format by hand"
+        if re.fullmatch(r"#(?:[,;]\s?#)+", shape.text):
+            hint = r"they look like CSV: one group a column, `^(?P<iteration>\d+),(?P<loss>[^,]+)`"
         raise BenchError("nothing to draft from: no number of this shape has a name", hint=hint)
     document = _head(shape, source, numbers)
     document.append("pattern", _text(_pattern(lines[0], numbers)))

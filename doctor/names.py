@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 
-from .shapes import NUMBER
+from ..ingest.measuring import NUMBER
 
 _NAME = re.compile(r"([A-Za-z][\w/ .()-]*?)\s*(?:[:=(\[]|\bwas\b|\bis\b)?\s*$")
 _RANK = re.compile(r"^(?:rank|gpu|node|worker)\d+\s+", re.I)
@@ -19,7 +19,10 @@ _UNIT = re.compile(r"\s?([A-Za-zµ%]+(?:/[A-Za-z]+){0,2})(?![\w/])")
 _SUFFIX = re.compile(r"[KMGBT](?![A-Za-z])")
 _SHIFTS = {"ms": -3, "msec": -3, "us": -6, "µs": -6}
 _SECONDS = frozenset(("", "s", "sec", "secs", "second", "seconds"))
-_LONG = ("min", "mins", "h", "hours")
+_LONG = {
+    "min": "minutes", "mins": "minutes", "minutes": "minutes",
+    "h": "hours", "hr": "hours", "hrs": "hours", "hours": "hours",
+}  # fmt: skip
 _PLAIN_UNITS = frozenset((*_SHIFTS, *_SECONDS, *_LONG, "gb", "gib", "mb", "mib", "%"))
 _SHORTENED = {"bigint": "count", "integer": "count", "double": "human"}
 _RISING = 4  # lines that it takes to tell a clock from a duration
@@ -82,8 +85,10 @@ def _number(
     number = Number(place, start, stop, column, column, kind)
     if not assumed:
         return number
-    shift = _shift(name, unit.partition("/")[0])
-    return _kept(number) if shift is None else replace(number, shift=shift)
+    behind_it = unit.partition("/")[0]
+    if long := _LONG.get(behind_it) or _long_in(name):
+        return replace(number, type=long)
+    return replace(number, shift=_shift(name, behind_it))
 
 
 def name_before(before: str, after_number: bool) -> str:
@@ -100,14 +105,18 @@ def plain(name: str) -> str:
     return re.sub(r"[^a-z]", "", name.casefold())
 
 
-def _shift(name: str, unit: str) -> int | None:
-    """Powers of ten to seconds, by the unit behind the number or in its name; None: no power."""
+def _shift(name: str, unit: str) -> int:
+    """Powers of ten to seconds, by the unit behind the number or in its name."""
     if unit in _SHIFTS:
         return _SHIFTS[unit]
     inside = re.search(r"(?:\(|_|\b)(ms|msec|us|µs)(?:\)|_per_\w+|\b)", name.casefold())
-    if inside:
-        return _SHIFTS[inside[1]]
-    return None if unit in _LONG else 0
+    return _SHIFTS[inside[1]] if inside else 0
+
+
+def _long_in(name: str) -> str | None:
+    """Minutes or hours, where the name of a time ends with them: time (min), elapsed_minutes."""
+    inside = re.search(r"(?:\(|_|\s)(mins?|minutes|hrs?|hours)\)?$", name.casefold().rstrip(" :="))
+    return _LONG[inside[1]] if inside else None
 
 
 def _kept(number: Number) -> Number:

@@ -11,23 +11,13 @@ from ..ingest.dialect import Dialect
 from ..ingest.inputs import inputs
 from ..ingest.lines import read_lines
 from ..ingest.log import LogReader
+from ..ingest.measuring import LONGEST, METRIC, NUMBER
 from ..ingest.packed import packing, unpacked
 from ..ingest.secrets import redact_text
 
-NUMBER = re.compile(
-    r"(?<![\w.])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?(?![\w.]*[A-Za-z_]\d)"
-    r"|(?<![\w.])[-+]?(?:nan|inf)(?!\w)",
-    re.I,
-)
 RANKED_DIGITS = re.compile(
     r"(?<=\brank)\d+\b|(?<=\bgpu)\d+\b|(?<=\bnode)\d+\b|(?<=\bworker)\d+\b", re.I
 )
-# Words that name what a training program measures.
-METRIC = re.compile(
-    r"(?i)\b(?:iter\w*|step\w*|loss\w*|lr|learning.rate|grad\w*|tokens?\w*|tok/s|samples?\w*|"
-    r"t?flops?\w*|throughput|mfu|hfu|mem\w*|elapsed|time|epoch\w*|batch\w*|ppl|perplexity)\b"
-)
-LONGEST = 2000  # characters of a line that are looked at
 EXAMPLES = 200  # lines of a shape that are kept
 MOST_SHAPES = 20_000
 _TABLES = frozenset((".md", ".markdown", ".csv", ".tsv", ".json", ".toml", ".yaml", ".yml"))

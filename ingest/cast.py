@@ -80,8 +80,8 @@ def count(text: str) -> int | None:
 
 
 def first(text: str) -> float | None:
-    """The first number of a pair or of a number with its unit: `1460.8/1450.4`, `66.9GiB`."""
-    found = FIRST.match(text)
+    """The first number of a pair, a list, or with its unit: `1460.8/1450.4`, `[1.0`, `66.9GiB`."""
+    found = FIRST.match(text.lstrip("[("))
     return double(found.group()) if found else None
 
 
@@ -89,6 +89,18 @@ def instant(text: str) -> float | None:
     """A number, or the first of `of this interval/average`: 1460.8/1450.4."""
     own, _, average = text.partition("/")
     return double(own) if not average or double(average) is not None else None
+
+
+def minutes(text: str) -> float | None:
+    """Minutes as seconds."""
+    value = double(text)
+    return None if value is None else value * 60
+
+
+def hours(text: str) -> float | None:
+    """Hours as seconds."""
+    value = double(text)
+    return None if value is None else value * 3600
 
 
 def inverse(text: str) -> float | None:
@@ -154,6 +166,8 @@ CASTS: dict[str, Callable[[str], object]] = {
         first,
         instant,
         inverse,
+        minutes,
+        hours,
         teraflops,
         clock,
         epoch_ms,

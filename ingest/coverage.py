@@ -18,3 +18,4 @@ class Coverage:
     lines_unread: int
     tables: int = 0
     tables_other: int = 0
+    lines_measuring: int | None = None

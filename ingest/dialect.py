@@ -13,6 +13,9 @@ from pathlib import Path
 from ..schema.arrow import shapes
 from ..schema.errors import BenchError
 from .declaration import SAMPLE_WORDS, Reader, Toml, broken, only, parse, reader, texts
+from .hostile import LONGEST, held_up
+from .pairs import Pairs
+from .pattern import Pattern
 from .record import NO_COLUMNS, Fields, Record
 
 
@@ -49,6 +52,7 @@ class Dialect:
     planned: bool = False  # counts where its total is the number of planned steps
     alone: bool = False  # the line is all its own, whatever it quotes: tried before all others
     refines: str | None = None  # a failure of this status is better told by this line
+    longest: int = 1 << 62  # characters of a line that it is tried on
 
     def read(self, text: str) -> Record | None:
         """The first record of this format on the line."""
@@ -56,6 +60,8 @@ class Dialect:
             if hint in text:
                 break
         else:
+            return None
+        if len(text) > self.longest:
             return None
         record = self.reader.read(self.name, self.reads, text)
         if record is not None and self.set:
@@ -95,7 +101,11 @@ def declared(file: Traversable, *folders: Traversable) -> Dialect:
         quiet=toml.get("quiet") is True,
         planned=toml.get("planned") is True,
         alone=toml.get("alone") is True,
-        **optional,
+        framework=optional["framework"],
+        opens=optional["opens"],
+        closes=optional["closes"],
+        within=optional["within"],
+        refines=optional["refines"],
     )
 
 
@@ -193,10 +203,23 @@ def dialects(own: Path | None = None) -> tuple[Dialect, ...]:
     _check_folder(own)
     made = load_folder(ours, own)
     names = {file.name.removesuffix(".toml"): file for file in _files(own)}
-    for dialect in made:
-        if dialect.name in names:
-            _check_columns(names[dialect.name], dialect)
-    return made
+    users = [dialect for dialect in made if dialect.name in names]
+    for dialect in users:
+        _check_columns(names[dialect.name], dialect)
+    tried = [(d.name, text, [s.line for s in d.samples]) for d in users for text in patterns_of(d)]
+    if slow := held_up(tried):
+        hint = "no repeat within a repeat, and at most two of `.*`; say what stands between"
+        raise broken(names[slow], "a line can hold its pattern up for ever", hint=hint)
+    return tuple(replace(d, longest=LONGEST) if d in users else d for d in made)
+
+
+def patterns_of(dialect: Dialect) -> list[str]:
+    """The regular expressions of a format."""
+    reader = dialect.reader
+    if isinstance(reader, Pattern):
+        return [reader.pattern.pattern]
+    also = [reader.pair.pattern] if isinstance(reader, Pairs) else []
+    return [reader.anchor.pattern, *also]
 
 
 def _check_folder(own: Path) -> None:

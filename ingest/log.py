@@ -14,6 +14,7 @@ from .environment import Environment
 from .header import Header
 from .lines import Line, printed_at
 from .logread import LogRead as LogRead
+from .measuring import measures
 from .record import Fields, Record
 from .run import Run
 from .steps import Steps
@@ -23,6 +24,7 @@ from .wrapped import Wrapped
 MOST_RECORDS = 1024
 MOST_LETTERS = 16 << 20  # looked at in all pieces of a line
 Unread = Callable[[int, str], None]
+MOST_ROWS = 5000  # held before they are handed over
 RULE = frozenset("-=*_#~+ \t")
 
 
@@ -47,7 +49,8 @@ class LogReader:
         self._block: Dialect | None = None
         self._starts: Counter[str] = Counter()
         self._number = 0
-        self._front: Fields = {}  # what stands in front of the line
+        self._front: Fields = {}  # the time in front of the line
+        self._prefixes: tuple[str, ...] = ()
         self._read_by: set[str] = set()
         self._known = True
         self._environment = Environment()
@@ -66,7 +69,7 @@ class LogReader:
             self._rows.warn("cut_line", "the line is longer than a log line can be", line.number)
         if self._run is not None:
             self._run.last_line = line.number
-        self._front = printed_at(line.prefixes)
+        self._front, self._prefixes = printed_at(line.prefixes), line.prefixes
         read = self._read_text(line.text)
         if not read and self._read_wrapped(line.text):
             read, self._cut_off = True, 0
@@ -80,6 +83,11 @@ class LogReader:
         self._rows.by_table = Rows().by_table
         return taken
 
+    def holds_many(self) -> bool:
+        """Whether there is so much to take that it should be taken now."""
+        begun = self._run is not None or self._read.runs > 0
+        return begun and self._read.lines % 512 == 0 and self._rows.count() >= MOST_ROWS
+
     def finish(self) -> LogRead:
         """The end of the file: the last run is stored."""
         self._count_line()
@@ -87,9 +95,7 @@ class LogReader:
             self._without_start()
         self._number = 0
         self._tell_cut_off()
-        if self._run is not None:
-            self._run.finish(self._environment.flags)
-            self._run = None
+        self._end_run()
         return self._read
 
     def _count_line(self) -> None:
@@ -103,6 +109,7 @@ class LogReader:
             self._read.lines_known += 1
         else:
             self._read.lines_unread += 1
+            self._read.lines_measuring += not self._waits and measures(self._text)
             if self._unread is not None and not self._waits:
                 self._unread(self._number, self._text)
         self._read_by, self._known, self._waits = set(), True, False
@@ -192,7 +199,7 @@ class LogReader:
         unnumbered = dialect.reads == "part" and not dialect.secondary and self._bar
         if unnumbered and "iteration" not in fields and (self._run is None or not self._run.goal):
             record = replace(record, reads="iteration", fields=self._bar | fields)
-        self._current(record).add_step(dialect, record, self._number)
+        self._current(record).add_step(dialect, record, self._number, self._prefixes)
         return True
 
     def _take_flags(self, dialect: Dialect, record: Record) -> bool:
@@ -203,7 +210,8 @@ class LogReader:
 
     def _take_header(self, dialect: Dialect, record: Record) -> bool:
         if dialect.starts_run and self._run is not None and self._run.over_at(dialect.name):
-            self._end_run()
+            self._run.last_line = self._number - 1
+            self._end_run(self._number)
         if dialect.reads == "block" and dialect.closes:
             closed = self._block is not None and self._block.opens == dialect.closes
             self._block = None if closed else self._block
@@ -258,10 +266,10 @@ class LogReader:
                 run.add_event(record, line, str(record.fields["kind"]))
         return True
 
-    def _end_run(self) -> None:
+    def _end_run(self, next_line: int | None = None) -> None:
         if self._run is not None:
-            self._run.last_line = self._number - 1
-            self._run.finish(self._environment.flags, self._number)
+            self._run.finish(self._environment.flags, next_line)
+            self._read.runs += 1
             self._run = None
 
     def _without_start(self) -> None:

@@ -14,8 +14,10 @@ class LogRead:
 
     rows: Rows
     formats: Counter[str]
+    runs: int = 0
     lines: int = 0
     lines_read: int = 0
     lines_known: int = 0
     lines_unread: int = 0
+    lines_measuring: int = 0  # of these, what looks like a measurement
     encoding_errors: int = 0

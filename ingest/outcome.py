@@ -62,13 +62,21 @@ class Ending:
             evidence = redact_text(str(record.fields.get("evidence", status)))
             self.verdict = Outcome(line, status, evidence[:REASON_LENGTH])
             return status
-        if self.failure is None or (self.failure.vague and refines == self.failure.status):
+        if self.failure is None or self._gives_way(status, refines):
             generic, weak = (record.fields.get(word) is True for word in ("generic", "weak"))
             self.failure = Outcome(line, status, text[:REASON_LENGTH], generic, weak)
         if len(self.failures) < FAILURES_KEPT and text not in self.failures:
             self.failures.add(text)
             return status
         return None
+
+    def _gives_way(self, status: str, refines: str | None) -> bool:
+        """Whether a line tells better what happened than the one that counts so far."""
+        have = self.failure
+        if have is None or not have.vague:
+            return False
+        # A step is also ended when one of its tasks has failed.
+        return refines == have.status or (have.status == "cancelled" and status != "cancelled")
 
     def explain(self, record: Record) -> None:
         """The exception that ends a traceback: the reason of the failure that it began."""

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..schema.arrow import to_arrow
 from ..schema.ledger import Known, Ledger, read_ledger
-from ..schema.rows import Rows
+from ..schema.spill import Spill
 from ..schema.store import Load, store
 from ..schema.warehouse import LOCK_TIMEOUT_S, Warehouse, open_read, open_write, require_folder
+from .collect import Collected
 from .folders import uri_of
 from .inputs import Input, inputs
 from .source import Changed, fingerprint, parser_version, read_file
@@ -40,6 +40,7 @@ class FormatCount:
     rows: int = 0
     lines: int = 0
     lines_unread: int = 0
+    lines_measuring: int = 0
 
 
 @dataclass(slots=True)
@@ -179,16 +180,17 @@ class _Reading:
             self.summary.copies += 1
             self.ledger.note(plan)
             return Load(plan, size, None)
-        read = read_file(path, sha256, size, plan.source_id, self.formats)
+        collected = Collected()
+        read = read_file(path, sha256, size, plan.source_id, self.formats, collected.add)
         if read.kind is None:
             self.summary.skipped.append(uri)
             return self._withdrawn(plan, size)
-        tables = to_arrow(read.rows)
+        collected.add(read.rows)
         self.ledger.note(plan)
         self.summary.changed += plan.generation > 1
-        _count(self.summary, uri, read.rows)
+        _count(self.summary, uri, collected)
         self.summary.tables_other += read.coverage.tables_other if read.coverage else 0
-        return Load(plan, size, tables)
+        return Load(plan, size, collected.tables)
 
     def _withdrawn(self, plan: Known, size: int) -> Load | None:
         """An empty generation for a file that held something before; None for any other."""
@@ -198,27 +200,26 @@ class _Reading:
         message = "it holds no log or benchmark table any more: what it held is no longer shown"
         self.summary.warnings.append(Warning(plan.uri, None, "withdrawn", message))
         self.ledger.note(plan)
-        return Load(plan, size, {})
+        return Load(plan, size, Spill())
 
 
-def _count(summary: Summary, uri: str, rows: Rows) -> None:
-    by_table = rows.by_table
-    source = by_table["sources"][0]
+def _count(summary: Summary, uri: str, found: Collected) -> None:
+    source = found.source or {}
     key = (str(source["kind"]), str(source["format"] or "?"))
     count = summary.formats.setdefault(key, FormatCount())
     count.files += 1
-    count.runs += len(by_table.get("runs", ()))
+    count.runs += found.counts["runs"]
     count.rows += sum(
-        len(by_table.get(name, ())) for name in ("cells", "iterations", "measurements")
+        found.counts[name] for name in ("cells", "iterations", "measurements", "jobs")
     )
     count.lines += int(str(source["lines"]))
     count.lines_unread += int(str(source["lines_unread"]))
+    count.lines_measuring += int(str(source.get("lines_measuring") or 0))
     summary.warnings += [
         Warning(uri, _int(row.get("line")), str(row["code"]), str(row["message"]))
-        for row in by_table.get("warnings", ())
+        for row in found.remarks
     ]
-    models = (run.get("model") for run in by_table.get("runs", ()))
-    summary.sizes.update(str(model) for model in models if model)
+    summary.sizes.update(found.models)
 
 
 def _int(value: object) -> int | None:
@@ -231,7 +232,7 @@ def _batches(loads: Iterable[Load]) -> Iterator[Sequence[Load]]:
     for load in loads:
         batch.append(load)
         size += load.size
-        rows += sum(table.num_rows for table in load.tables.values()) if load.tables else 0
+        rows += load.tables.rows if load.tables else 0
         if rows >= _BATCH_ROWS or size >= _BATCH_BYTES:
             yield batch
             batch, rows, size = [], 0, 0

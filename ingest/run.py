@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..schema.rows import Rows, content_id
@@ -11,8 +11,10 @@ from .dialect import Dialect
 from .environment import Flags
 from .header import RUN_COLUMNS, TOPOLOGY_COLUMNS, Header
 from .outcome import Ending
+from .ranks import rank_of, voice_of
 from .record import Fields, Record
 from .secrets import redact_text
+from .silence import Silence
 from .steps import Steps
 
 EVENTS_KEPT = 100_000  # of one run: a log may print the same event at every step
@@ -35,6 +37,7 @@ class Run:
     date: str | None = None
     started_by: set[str] = field(default_factory=set)  # formats of the header lines seen
     ending: Ending = field(default_factory=Ending)
+    silence: Silence = field(default_factory=Silence)
     job_ids: dict[str, None] = field(default_factory=dict)
     misfits: Counter[str] = field(default_factory=Counter)
     said: set[tuple[str, str]] = field(default_factory=set)
@@ -50,8 +53,10 @@ class Run:
         """Whether a header line of this format belongs to the next run."""
         return self.steps.count > 0 or (self.ending.over and dialect in self.started_by)
 
-    def add_step(self, dialect: Dialect, record: Record, line: int) -> None:
-        """A line that speaks of a step."""
+    def add_step(
+        self, dialect: Dialect, record: Record, line: int, prefixes: Sequence[str] = ()
+    ) -> None:
+        """A line that speaks of a step, and what launchers put in front of it."""
         fields = record.fields
         if dialect.secondary:
             self.engine = self.engine or dialect.framework
@@ -62,20 +67,20 @@ class Run:
             return
         if self.steps.interval is None:
             self.steps.interval = self.header.whole("log_interval")
-        if record.reads == "part":
-            new = self.steps.part(dialect, record, line)
-        else:
-            new = self.steps.add(dialect, record, line)
-        if new and not self.has_begun:
+        take = self.steps.part if record.reads == "part" else self.steps.add
+        said = take(dialect, record, line, voice_of(prefixes))
+        if said == "rank":
+            self.add_memory(record, line, rank_of(prefixes))
+        if said == "news":
+            self._keep_from(record, line, rank_of(prefixes))
+
+    def _keep_from(self, record: Record, line: int, rank: int | None) -> None:
+        fields = record.fields
+        if not self.has_begun:
             self.has_begun = True
             raw = redact_text(record.raw.strip())
             self.rows.add("facts", run_id=self.run_id, field="first_step", value=content_id(raw),
                           raw=raw, line=line, scope="step", how="stated")  # fmt: skip
-        if new:
-            self._keep_from(dialect, record, line)
-
-    def _keep_from(self, dialect: Dialect, record: Record, line: int) -> None:
-        fields = record.fields
         self.misfits.update(record.misfits)
         self.keep_date(fields)
         goal = fields.get("train_iters")
@@ -83,7 +88,8 @@ class Run:
             self.train_iters = goal
         reached = self.goal is not None and (self.steps.iteration or 0) >= self.goal
         self.ending.went_on(fields, line, reached)
-        self.add_memory(record, line)
+        self.silence.step(fields, self.steps.length)
+        self.add_memory(record, line, rank)
 
     def keep_date(self, fields: Fields) -> None:
         """The first date that the run prints."""
@@ -112,7 +118,7 @@ class Run:
         """A failure; the first one counts, unless this line tells it better."""
         if "job_id" in record.fields:
             self.job_ids[str(record.fields["job_id"])] = None
-        status = self.ending.fail(record, line, refines)
+        status = self.ending.fail(self.silence.judged(record), line, refines)
         self.steps.restarted()
         if status:
             self.add_event(record, line, status)
@@ -164,8 +170,8 @@ class Run:
         row = {"iteration": iteration, "line": line, "name": name, "min_ms": low, "max_ms": high}
         self.rows.add("timers", run_id=self.run_id, **row)
 
-    def add_memory(self, record: Record, line: int) -> None:
-        """Readings of memory, each of its own kind and unit."""
+    def add_memory(self, record: Record, line: int, rank: int | None = None) -> None:
+        """Readings of memory, each of its own kind and unit; `rank`: as the launcher says."""
         readings = record.fields.get("memory")
         if not isinstance(readings, dict):
             return
@@ -175,7 +181,7 @@ class Run:
                 run_id=self.run_id,
                 iteration=record.fields.get("iteration", self.steps.iteration),
                 line=line,
-                rank=record.fields.get("rank"),
+                rank=record.fields.get("rank", rank),
                 kind=kind,
                 value=value,
                 unit=unit or "",

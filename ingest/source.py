@@ -6,13 +6,14 @@ import hashlib
 import io
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from ..records import reading as records
 from ..schema.rows import Rows
+from .accounting import LONGEST, may_be_jobs, read_jobs, rows_of_jobs
 from .coverage import Coverage
 from .dialect import Dialect, dialects, version_of
 from .lines import read_lines
@@ -21,7 +22,7 @@ from .packed import is_packed_log, packing, unpacked
 from .separated import read_separated
 from .tables import read_markdown
 
-PARSER_VERSION = 6  # a new one reads known files again
+PARSER_VERSION = 7  # a new one reads known files again
 _LOGS = frozenset((".log", ".out", ".err", ".stdout", ".stderr"))
 _MARKDOWN = frozenset((".md", ".markdown", ".mdx", ".rst"))
 _SEPARATED = {".csv": "csv", ".tsv": "tsv"}
@@ -40,6 +41,9 @@ _SEPARATOR_ROW = re.compile(
     rb"^[ \t>]*+(?:\|[ \t]*+)?:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)++\|?[ \t]*+\r?$",
     re.M,
 )
+
+
+Sink = Callable[[Rows], None]
 
 
 @dataclass(slots=True)
@@ -131,10 +135,16 @@ def fingerprint(path: Path) -> tuple[str, int]:
 
 
 def read_file(
-    path: Path, sha256: str, size: int, source_id: str, formats: Path | None = None
+    path: Path,
+    sha256: str,
+    size: int,
+    source_id: str,
+    formats: Path | None = None,
+    sink: Sink | None = None,
 ) -> ReadFile:
     """The rows of the first `size` bytes of a file, whatever it is; `formats`: a user's own folder.
 
+    A `sink` takes the rows of a long log as they come, and the result holds the last of them.
     Raises OSError when it cannot be read, Changed when the bytes are not those of `sha256`.
     """
     file = _Bytes(path, sha256, size)
@@ -142,23 +152,32 @@ def read_file(
     if records.is_marker(path) or records.looks_like_record(head):
         return _records(file, source_id)
     if how := packing(head):
-        return _log(file, source_id, formats, how)
+        return _log(file, source_id, formats, sink, how)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return ReadFile(None, Rows())  # UTF-16: no log or table is written so
     if b"\x00" in head[:8192] and not _looks_like_text(head):
         return ReadFile(None, Rows())
-    suffix = path.suffix.lower()
+    read = _read_text(file, head, source_id, formats, sink)
+    if read.kind is None and size <= LONGEST and may_be_jobs(head):
+        return _jobs(file, source_id)
+    return read
+
+
+def _read_text(
+    file: _Bytes, head: bytes, source_id: str, formats: Path | None, sink: Sink | None
+) -> ReadFile:
+    suffix = file.path.suffix.lower()
     if suffix in _SEPARATED:
         return _separated(file, source_id, _SEPARATED[suffix])
     if suffix in _LOGS:  # programs print tables with pipes into their logs
-        log = _log(file, source_id, formats)
+        log = _log(file, source_id, formats, sink)
         if log.kind:
             return log
-    if size <= _DOCUMENT_LIMIT and (suffix in _MARKDOWN or _SEPARATOR_ROW.search(head)):
+    if file.size <= _DOCUMENT_LIMIT and (suffix in _MARKDOWN or _SEPARATOR_ROW.search(head)):
         document = _document(file, source_id)
         if document.kind or suffix in _MARKDOWN:
             return document
-    return log if suffix in _LOGS else _log(file, source_id, formats)
+    return log if suffix in _LOGS else _log(file, source_id, formats, sink)
 
 
 def _looks_like_text(head: bytes) -> bool:
@@ -180,28 +199,46 @@ def _document(file: _Bytes, source_id: str) -> ReadFile:
     return _read(kind, rows, coverage, file.size, errors, source_id)
 
 
+def _jobs(file: _Bytes, source_id: str) -> ReadFile:
+    text, errors = file.text()
+    form, jobs = read_jobs(text)
+    lines, read = text.count("\n") + (not text.endswith("\n")), len({job.line for job in jobs})
+    coverage = Coverage("jobs", form, None, lines, read, lines - read, 0)
+    kind = "jobs" if jobs else None
+    return _read(kind, rows_of_jobs(jobs), coverage, file.size, errors, source_id)
+
+
 def _separated(file: _Bytes, source_id: str, form: str) -> ReadFile:
     text, errors = file.text()
     rows, coverage = read_separated(text, source_id, form)
     return _read(form if coverage.tables else None, rows, coverage, file.size, errors, source_id)
 
 
-def _log(file: _Bytes, source_id: str, formats: Path | None, how: str | None = None) -> ReadFile:
+def _log(
+    file: _Bytes,
+    source_id: str,
+    formats: Path | None,
+    sink: Sink | None,
+    how: str | None = None,
+) -> ReadFile:
     reader = LogReader(source_id, dialects(formats))
     with file.path.open("rb") as stream:
         bounded = _Bounded(stream, file.size)
         whole = cast(BinaryIO, io.BufferedReader(bounded, 1 << 20))
         for line in read_lines(unpacked(whole, how, file.size) if how else whole):
             reader.feed(line)
+            if sink and reader.holds_many():
+                sink(reader.take_rows())
         while how and whole.read(1 << 20):  # what stands behind the packed bytes counts too
             pass
     file.check(bounded.digest.hexdigest())
     read = reader.finish()
     name = _most(read.formats, dialects(formats))
     coverage = Coverage(
-        "log", name, None, read.lines, read.lines_read, read.lines_known, read.lines_unread
-    )
-    kind = "log" if read.rows.by_table.get("runs") else None
+        "log", name, None, read.lines, read.lines_read, read.lines_known, read.lines_unread,
+        lines_measuring=read.lines_measuring,
+    )  # fmt: skip
+    kind = "log" if read.runs else None
     return _read(kind, read.rows, coverage, file.size, read.encoding_errors, source_id)
 
 
@@ -222,6 +259,6 @@ def _read(
             "sources", source_id=source_id, kind=coverage.kind, format=coverage.format,
             title=coverage.title, bytes=size, lines=coverage.lines, lines_read=coverage.lines_read,
             lines_known=coverage.lines_known, lines_unread=coverage.lines_unread,
-            encoding_errors=errors,
+            encoding_errors=errors, lines_measuring=coverage.lines_measuring,
         )  # fmt: skip
     return ReadFile(kind, rows, coverage)

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from ..schema.rows import Rows
 from .dialect import Dialect
+from .ranks import Ranks, Spread
 from .record import NO_COLUMNS, Fields, Record
 from .secrets import redact, redact_text
 
@@ -20,6 +22,8 @@ from .secrets import redact, redact_text
 COPIES_WITHIN = 64
 OPEN_STEPS = 3  # steps that a line may still speak of
 PARTS_WITHIN = 400  # lines between a step and a line that belongs to it
+# What a line was to the steps: news, the line of another rank with numbers of its own, or a copy.
+Said = Literal["news", "rank", "copy"]
 
 
 @dataclass(slots=True)
@@ -33,6 +37,7 @@ class Step:
     secondary: bool
     fields: Fields = field(default_factory=dict)
     by: set[str] = field(default_factory=set)
+    spread: Spread = field(default_factory=Spread)
 
     def merge(self, fields: Fields, secondary: bool) -> None:
         """Add what a line says; the framework's own values count, others stand beside them."""
@@ -59,9 +64,25 @@ class Step:
                 self.fields[name] = (below if isinstance(below, dict) else {}) | members
         self.secondary = self.secondary and secondary
 
+    def lacks(self, fields: Fields) -> bool:
+        """Whether nothing of what a line says has been said: a metric a line, not a step a line."""
+        own = fields.keys() - NO_COLUMNS - {"printed_at"}
+        said, told = self.fields.get("more"), fields.get("more")
+        known = said.keys() if isinstance(said, dict) else set()
+        words = told.keys() if isinstance(told, dict) else set()
+        new = own or words or readings(fields)
+        return bool(new) and not (own & self.fields.keys() or words & known
+                                  or readings(fields) & self.by)  # fmt: skip
+
     def _more(self, members: dict[str, str]) -> None:
         below = self.fields.get("more")
         self.fields["more"] = members | (below if isinstance(below, dict) else {})
+
+
+def readings(fields: Fields) -> set[str]:
+    """Names for the readings of memory that a line brings."""
+    memory = fields.get("memory")
+    return {f"memory: {kind}" for kind in memory} if isinstance(memory, dict) else set()
 
 
 @dataclass(slots=True)
@@ -82,38 +103,63 @@ class Steps:
     _open: deque[Step] = field(default_factory=deque)
     _waiting: tuple[Dialect, Record, int] | None = None
     _recent: deque[str] = field(default_factory=lambda: deque(maxlen=COPIES_WITHIN))
-    _seen: set[int] = field(default_factory=set)
+    _ranks: Ranks = field(default_factory=Ranks)
 
-    def add(self, dialect: Dialect, record: Record, line: int) -> bool:
-        """A line with the number of its step; False: a copy by another rank."""
+    def add(self, dialect: Dialect, record: Record, line: int, voice: str = "") -> Said:
+        """A line with the number of its step; `voice` tells the processes of the log apart."""
         iteration = record.fields["iteration"]
         assert isinstance(iteration, int)
-        text = record.raw.strip()
-        repeated = dialect.every_rank and iteration in self._seen
-        if text in self._recent or repeated:
-            self.copies += 1
-            return False
-        self._recent.append(text)
+        key = dialect.name, iteration
+        if (said := self._again(dialect, record, key, voice, line)) != "news":
+            return said
         self._absolute = True
         step = self._spoken_of(dialect, iteration) or self._begin(dialect, iteration, line)
+        self._ranks.tell(key, voice, record.fields, line)
         self._say(step, dialect, record)
-        return True
+        return "news"
 
-    def part(self, dialect: Dialect, record: Record, line: int) -> bool:
+    def part(self, dialect: Dialect, record: Record, line: int, voice: str = "") -> Said:
         """A line without a number of its own, or with one that starts again at each start."""
+        step = self._open[-1] if self._open else None
+        near = step is not None and line - step.line <= PARTS_WITHIN
+        key = dialect.name, step.iteration if step is not None and near else 0
+        lacks = step is not None and (dialect.name not in step.by or step.lacks(record.fields))
+        # Where processes can be told apart, words heard before are another one's, late.
+        if not (lacks and near and not voice):
+            said = self._again(dialect, record, key, voice, line)
+            if said != "news":
+                return said
+        if step is not None and near and lacks:
+            self._recent.append(record.raw.strip())
+            self._ranks.tell(key, voice, record.fields, line)
+            self._say(step, dialect, record)
+            return "news"
+        self._alone()
+        self._waiting = (dialect, record, line)
+        return "news"
+
+    def _again(
+        self, dialect: Dialect, record: Record, key: tuple[str, int], voice: str, line: int
+    ) -> Said:
+        """Whether another rank has said so already, word by word or with numbers of its own."""
         text = record.raw.strip()
         if text in self._recent:
             self.copies += 1
-            return False
+            return "copy"
         self._recent.append(text)
-        step = self._open[-1] if self._open else None
-        near = step is not None and line - step.line <= PARTS_WITHIN
-        if step is not None and near and dialect.name not in step.by:
-            self._say(step, dialect, record)
-            return True
-        self._alone()
-        self._waiting = (dialect, record, line)
-        return True
+        every = dialect.every_rank and self._ranks.knows(key)
+        if not every and not self._ranks.repeats(key, voice, record.fields, line):
+            return "news"
+        self.copies += 1
+        step = next((step for step in self._open if step.iteration == key[1]), None)
+        if step is not None:
+            step.spread.add(step.fields, record.fields)
+        return "rank"
+
+    @property
+    def length(self) -> int | None:
+        """Iterations that the newest line is a mean over."""
+        return self._open[-1].length if self._open else None
 
     def extend(self, fields: Fields) -> None:
         """The rest of the newest line, which was wrapped."""
@@ -122,7 +168,7 @@ class Steps:
 
     def restarted(self) -> None:
         """Steps from here on may be steps done before."""
-        self._seen.clear()
+        self._ranks.forget()
         self._recent.clear()
 
     def finish(self) -> None:
@@ -157,13 +203,12 @@ class Steps:
             self.segment += 1
             self._last.clear()
             self._first = None
-            self._seen.clear()
+            self._ranks.forget()
         length = self._length(iteration, dialect.secondary)
         step = Step(iteration, self.segment, length, line, dialect.secondary)
         self._open.append(step)
         self.iteration = iteration
         self.count += 1
-        self._seen.add(iteration)
         if len(self._open) > OPEN_STEPS:
             self._store(self._open.popleft())
         if self._waiting is not None and line - self._waiting[2] <= PARTS_WITHIN:
@@ -193,7 +238,7 @@ class Steps:
         step.merge(record.fields, secondary)
         if not step.by:
             step.secondary = dialect.secondary
-        step.by.add(dialect.name)
+        step.by |= {dialect.name, *readings(record.fields)}
 
     def _store(self, step: Step) -> None:
         row: Fields = {
@@ -206,8 +251,10 @@ class Steps:
         row |= step.fields
         if "loss" in row and "losses" not in row:
             row["losses"] = {"loss": row["loss"]}
-        more = row.get("more")
-        if isinstance(more, dict):
+        more = step.spread.told()
+        if isinstance(printed := row.get("more"), dict):
+            more = printed | more
+        if more:
             row["more"] = {redact_text(key): redact(key, str(text)) for key, text in more.items()}
         losses = row.get("losses")
         if isinstance(losses, dict):

@@ -56,10 +56,11 @@ SHOWN = (
     "tflops",
     "left_out",
 )
-GROUPED = (
+GROUPED = (  # a narrow terminal shows the first of them
     "runs",
     "size",
-    "device",
+    "status",
+    "step_time_s",
     "nodes",
     "world_size",
     "dp",
@@ -68,12 +69,11 @@ GROUPED = (
     "mbs",
     "gbs",
     "recompute",
+    "tflops",
+    "tokens_per_s_per_device",
+    "device",
     "settings",
     "epoch",
-    "status",
-    "step_time_s",
-    "tokens_per_s_per_device",
-    "tflops",
     "left_out",
     "where",
 )

@@ -43,5 +43,10 @@ WITH run AS (
     UNION ALL SELECT 9, 'left out', l.reason, l.detail, NULL, NULL FROM left_out l WHERE l.run_id = $run
     UNION ALL SELECT 10, 'event', e.kind, e.raw, NULL, r.uri || ':' || e.line
         FROM events e JOIN run r ON r.run_id = e.run_id
+    UNION ALL SELECT 11, 'log', 'lines', printf('%d: %d read, %d known to carry nothing, %d not read', s.lines, s.lines_read,
+            s.lines_known, s.lines_unread), NULL, s.uri
+        FROM sources s JOIN run r ON r.uri = s.uri WHERE s.kind = 'log'
+    UNION ALL SELECT 11, 'log', 'not read, like measurements', s.lines_measuring::VARCHAR, 'lines', 'bench doctor ' || s.uri
+        FROM sources s JOIN run r ON r.uri = s.uri WHERE s.lines_measuring > 0
 )
 SELECT part, name, value, unit, stated_at FROM parts ORDER BY place, name, value;

@@ -28,6 +28,7 @@ _OF_METRICS = {
 }
 # Where the columns of a view come from that its own notes do not explain.
 _TAKEN_FROM = {
+    "judged_runs": ("runs",),
     "configurations": ("runs", "topology"),
     "current_loads": ("loads",),
     "current_uris": ("loads",),

@@ -25,6 +25,10 @@ class Rows:
         for table, rows in other.by_table.items():
             self.by_table[table].extend(rows)
 
+    def count(self) -> int:
+        """How many there are."""
+        return sum(map(len, self.by_table.values()))
+
     def warn(self, code: str, message: str, line: int | None = None) -> None:
         self.add("warnings", code=code, message=message, line=line)
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
 import duckdb
 
-from .arrow import Tables, to_arrow
+from .arrow import to_arrow
 from .ledger import Known, read_ledger
 from .migrate import now_utc
 from .rows import Rows
+from .spill import Spill
 from .sql import sql_file
 from .warehouse import Warehouse, transaction
 
 RUN_STATS_VERSION = 2
+# DuckDB takes what memory there is and is faster with less. Medians need room for every interval.
+_MEMORY_MB, _ROOM_FOR, _BYTES_MORE = 256, 1_000_000, 200
+_MANY = 100_000  # rows of a load that are worth a limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +29,7 @@ class Load:
 
     plan: Known
     size: int
-    tables: Tables | None
+    tables: Spill | None
 
     @property
     def uri(self) -> str:
@@ -49,15 +54,32 @@ def store(warehouse: Warehouse, loads: Sequence[Load]) -> list[Load]:
                 if load.tables is None or plan.source_id != load.plan.source_id:
                     stale.append(load)
                     continue
-                _insert_tables(warehouse.con, load.tables, plan.load_id)
+                with _bounded(warehouse, load.tables):
+                    _insert_tables(warehouse.con, load.tables, plan.load_id)
             for noted in ledger.note(plan):
                 _note_load(warehouse.con, noted, load.size)
     return stale
 
 
+@contextmanager
+def _bounded(warehouse: Warehouse, tables: Spill) -> Iterator[None]:
+    """Little memory for a large load; a warehouse in memory needs what it needs."""
+    if warehouse.path is None or tables.rows < _MANY:
+        yield
+        return
+    more = max(0, tables.counts["iterations"] - _ROOM_FOR) * _BYTES_MORE // 1_000_000
+    warehouse.con.execute(f"SET memory_limit = '{_MEMORY_MB + more}MB'")
+    try:
+        yield
+    finally:
+        warehouse.con.execute("RESET memory_limit")
+
+
 def insert(con: duckdb.DuckDBPyConnection, rows: Rows, load_id: str) -> None:
     """Insert rows of one load into their raw tables, in bulk, and its run statistics."""
-    _insert_tables(con, to_arrow(rows), load_id)
+    tables = Spill()
+    tables.add(to_arrow(rows))
+    _insert_tables(con, tables, load_id)
 
 
 def hide(
@@ -89,14 +111,14 @@ def _note_load(con: duckdb.DuckDBPyConnection, load: Known, size: int) -> None:
     )
 
 
-def _insert_tables(con: duckdb.DuckDBPyConnection, tables: Tables, load_id: str) -> None:
-    for name, table in tables.items():
+def _insert_tables(con: duckdb.DuckDBPyConnection, tables: Spill, load_id: str) -> None:
+    for name, table in tables.sources():
         con.register("incoming", table)
         try:
             query = f"INSERT INTO raw.{name} BY NAME SELECT ? AS load_id, * FROM incoming"
             con.execute(query, [load_id])
         finally:
             con.unregister("incoming")
-    if "iterations" in tables:
+    if tables.holds("iterations"):
         parameters = {"load_id": load_id, "rule_version": RUN_STATS_VERSION}
         con.execute(sql_file("run_stats"), parameters)

@@ -15,11 +15,16 @@ if TYPE_CHECKING:
 
 
 def open_for_reading(
-    db: Path | None, paths: Sequence[Path], lock_timeout: float, *, audited: bool = True
+    db: Path | None,
+    paths: Sequence[Path],
+    lock_timeout: float,
+    *,
+    audited: bool = True,
+    skipped: list[str] | None = None,
 ) -> Warehouse:
     """The warehouse file, or logs and tables below `paths` read into memory.
 
-    `audited` is False for who audits by itself.
+    `audited` is False for who audits by itself; `skipped` gets the files that hold neither.
     Raises NothingRecognised when none of the paths holds a log or a benchmark table.
     """
     from ..schema.warehouse import in_memory, open_read
@@ -32,6 +37,8 @@ def open_for_reading(
     summary = ingest_into(warehouse, paths, Path.cwd(), read_settings().formats)
     for uri, reason in summary.failed:
         warn(f"{uri}: {reason}")
+    if skipped is not None:
+        skipped += summary.skipped
     if not summary.new:
         from .summary import nothing_recognised
 

@@ -113,9 +113,11 @@ def runs(
     """List the selected runs."""
     from ..reports import listing
     from ..reports.selection import select
+    from .contact import tell_contact
     from .where import parse_columns
 
-    with open_for_reading(asked.db, asked.words.paths, asked.lock_timeout) as warehouse:
+    paths, skipped = asked.words.paths, list[str]()
+    with open_for_reading(asked.db, paths, asked.lock_timeout, skipped=skipped) as warehouse:
         select(warehouse, _selection(warehouse, asked))
         known = list(listing.columns(warehouse))
         by = parse_columns(group, known) if group else None
@@ -131,6 +133,8 @@ def runs(
             else listing.grouped(warehouse, by, chosen)
         )
         emit(render(names, rows, choose_format(form, output)), output, name="runs.md")
+        if paths:
+            tell_contact(warehouse, skipped)
         say(f"{len(rows)} rows; next: bench show FILE:LINE")
 
 

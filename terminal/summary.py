@@ -11,14 +11,16 @@ from .messages import detail, fail, say, warn
 if TYPE_CHECKING:
     from ..ingest.pipeline import Summary
 
-COLUMNS = ("kind", "format", "files", "runs", "rows", "lines", "lines not read")
+COLUMNS = (
+    "kind", "format", "files", "runs", "rows", "lines", "lines not read", "like measurements",
+)  # fmt: skip
 _SHOWN = 20
 
 
 def rows_of(summary: Summary) -> list[tuple[object, ...]]:
     """One row for each kind and format."""
     return [
-        (kind, name, c.files, c.runs, c.rows, c.lines, c.lines_unread)
+        (kind, name, c.files, c.runs, c.rows, c.lines, c.lines_unread, c.lines_measuring)
         for (kind, name), c in sorted(summary.formats.items())
     ]
 

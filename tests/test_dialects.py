@@ -21,6 +21,8 @@ SQL = {
     "first": "double",
     "instant": "double",
     "inverse": "double",
+    "minutes": "double",
+    "hours": "double",
     "teraflops": "double",
 }
 SQL |= {"clock": "double", "count": "bigint", "epoch_ms": "timestamp"}
@@ -226,6 +228,9 @@ def test_a_format_may_be_like_another(tmp_path: Path) -> None:
         ("instant", "1460.8/x", None),
         ("inverse", "2.00", 0.5),
         ("inverse", "0", None),
+        ("minutes", "1.5", 90.0),
+        ("hours", "0.5", 1800.0),
+        ("hours", "x", None),
         ("teraflops", "112.9TFLOPS", 112.9),
         ("teraflops", "987.0GFLOPS", 0.987),
         ("clock", "0:14:31.66", 871.66),

@@ -74,7 +74,7 @@ def test_a_draft_reads_the_log(tmp_path: Path) -> None:
 
 
 NAMES = {
-    "step 1 took 0.24 min loss 1.5": {"time_1": "more.time", "loss": "loss"},
+    "step 1 took 0.24 min loss 1.5": {"step_time_s": "step_time_s", "loss": "loss"},
     "step 1 dt 1.5 ms loss 2": {"step_time_s": "step_time_s", "loss": "loss"},
     "step 1 1.5 s/step 1.9 steps/s": {"step_time_s": "step_time_s"},
     "step 1 elapsed 1s loss 1.5": {"elapsed": "more.elapsed", "loss": "loss"},
@@ -193,3 +193,9 @@ def test_no_line_breaks_the_doctor(lines: list[str]) -> None:
             assert re.search("^reads = ", draft(shape, "a:1", known), re.M)
         except BenchError:
             assert not shape.measures or shape.text
+
+
+def test_lines_of_numbers_alone_are_told(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("step,loss,time\n1,2.31,0.5\n2,2.30,0.6\n3,2.29,0.7\n")
+    done = quick(tmp_path, "doctor", "a.log", "--draft", "1")
+    assert done.code == 2 and "look like CSV: one group a column" in done.err

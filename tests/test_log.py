@@ -276,8 +276,10 @@ def test_copies_of_several_ranks_are_stored_once() -> None:
 
 
 def test_a_rewind_is_a_new_segment_of_the_same_run() -> None:
-    steps = [(2, 100.0), (3, 101.0), (3, 102.0), (4, 103.0)]
-    log = read(header() + "\n" + "\n".join(iteration(n, step) for n, step in steps))
+    again = "lm loss: 5.760192E+00 | grad norm: 7.439 |"
+    steps = [(2, 100.0, ""), (3, 101.0, ""), (3, 102.0, again), (4, 103.0, "")]
+    lines = (iteration(n, step, tail=tail) for n, step, tail in steps)
+    log = read(header() + "\n" + "\n".join(lines))
     found = [(r["iteration"], r["segment"], r["interval_length"]) for r in rows(log, "iterations")]
     assert found == [(2, 1, None), (3, 1, 1), (3, 2, None), (4, 2, 1)]
     assert only_run(log)["segment"] == 2 and only_run(log)["status"] == "ok"

@@ -203,6 +203,8 @@ def test_a_unit_error_is_put_right_in_a_view(tmp_path: Path) -> None:
     (tmp_path / "b.log").write_text(wrong.format(tflops="35.24") + "\n")
     (tmp_path / "c.log").write_text(f"{header}\n{pipeline}\n")
     (tmp_path / "d.log").write_text(line(10) + "\n")
+    old = [f"steps: {n} loss: 1.9 iter time (s): 0.580 samples/sec: 44.15" for n in (10, 20)]
+    (tmp_path / "e.log").write_text("\n".join([header.replace("0.6.2", "0.3.0"), *old]) + "\n")
     ingest([tmp_path], tmp_path / "b.duckdb")
     query = """SELECT uri, round(step_time_s, 6), round(samples_per_s, 3), round(tflops, 3),
             correction IS NOT NULL
@@ -213,6 +215,8 @@ def test_a_unit_error_is_put_right_in_a_view(tmp_path: Path) -> None:
             ("b.log", 384.5058, 5.0, 35.24, True),
             ("c.log", 0.580123, 441.0, None, True),
             ("d.log", 0.1, None, None, False),
+            ("e.log", 0.58, 441.5, None, True),
+            ("e.log", 0.58, 441.5, None, True),
         ]
         printed = list(warehouse.rows("SELECT max(tflops), max(step_time_s) FROM iterations"))
         assert printed == [(35240.1, 580.123)]

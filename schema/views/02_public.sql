@@ -22,7 +22,7 @@ SELECT l.uri, w.* EXCLUDE (load_id) FROM raw.warnings w JOIN current_loads l USI
 -- runs: runs of logs, rows of published tables, log lines quoted; as stated, NULL where nothing is.
 -- runs.uri: the log or document
 CREATE OR REPLACE VIEW runs AS
-SELECT l.uri, r.* EXCLUDE (load_id) FROM raw.runs r JOIN current_loads l USING (load_id)
+SELECT l.uri, r.* EXCLUDE (load_id) FROM judged_runs r JOIN current_loads l USING (load_id)
 ANTI JOIN hidden_runs h ON h.run_id = r.run_id;
 
 -- facts: what sources state about runs and tables outside of cells, and what users add.

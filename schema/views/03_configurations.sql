@@ -60,7 +60,7 @@ WITH stated AS (
             coalesce(t.procs_per_node, try_cast(u.said['procs_per_node'] AS INTEGER)) AS procs_per_node, coalesce(t.gbs, try_cast(u.said['gbs'] AS INTEGER)) AS gbs),
         try_cast(t.dp::HUGEINT * t.tp * t.pp * coalesce(t.cp, 1) AS BIGINT) AS product,
         g.median AS gbs_logged
-    FROM raw.runs r
+    FROM judged_runs r
     JOIN current_loads l ON l.load_id = r.load_id
     ANTI JOIN hidden_runs h ON h.run_id = r.run_id
     LEFT JOIN raw.topology t ON t.load_id = r.load_id AND t.run_id = r.run_id

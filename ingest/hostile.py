@@ -1,0 +1,160 @@
+"""Patterns of a user's formats against lines made to hold them up, in a process with a limit.
+
+Python's `re` goes back and tries again: a nested repeat takes for ever on a line that almost fits.
+It cannot be stopped from outside, so who meets such a line in a log hangs. What is tried here are
+lines as long as one that a user's format is tried on, made from the pattern itself and its samples:
+the text before a repeat, what the repeat takes as often as it goes, and an end that does not fit.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from re import _constants as codes  # type: ignore[attr-defined]  # the parser that `re` itself uses
+from re import _parser as parser  # type: ignore[attr-defined]
+
+from ..schema.errors import BenchError
+
+LONGEST = 4096  # characters of a line that a user's format is tried on
+TRIED = 1024  # characters of a line here: what takes the square of it may take 16 times as long
+LINE_S = 0.05  # of processor time for one of them, which takes some microseconds
+LIMIT_S = 2  # for all lines of one pattern, after which the process is ended from outside
+ENDS = ("\x00", " !", "")
+PLAIN = ("0", "a", " ", "1 ", "a ", "|", ": 1 |", "-", ".", "a=1 ")
+MOST_LINES = 600
+# Told on the way which pattern is tried, so that the one that hangs is known.
+CHILD = """
+import json, re, resource, sys, time
+told = json.load(sys.stdin)
+for name, pattern, lines in told:
+    print(name, flush=True)
+    tried = re.compile(pattern)
+    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+    resource.setrlimit(resource.RLIMIT_CPU, (int(used) + {limit_s}, -1))
+    for line in lines:
+        begun = time.process_time()
+        tried.search(line)
+        if time.process_time() - begun > {line_s}:
+            sys.exit(3)
+"""
+HELD_UP = (3, -signal.SIGXCPU, -signal.SIGKILL)
+Item = tuple[object, object]
+
+
+def held_up(patterns: Sequence[tuple[str, str, Sequence[str]]]) -> str | None:
+    """The name of the pattern that a line holds up, if any; each with its name and its samples."""
+    told = [(name, pattern, lines_against(pattern, samples)) for name, pattern, samples in patterns]
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", CHILD.format(line_s=LINE_S, limit_s=LIMIT_S)],
+        input=json.dumps(told), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode == 0:
+        return None
+    if done.returncode not in HELD_UP:
+        raise BenchError("patterns cannot be tried", why=done.stderr.strip()[-200:])
+    return done.stdout.splitlines()[-1]
+
+
+def lines_against(pattern: str, samples: Sequence[str]) -> list[str]:
+    """Lines on which a pattern goes back, if it goes back at all."""
+    made: dict[str, None] = {}
+    tree = parser.parse(pattern)
+    parts = [_letter(code, value, 1) for code, value in tree]
+    whole, places = "".join(parts), range(1, len(parts))
+    stops = [n for n in places if tree[n][0] in (codes.MAX_REPEAT, codes.MIN_REPEAT)]
+    stops += [n for n in places if tree[n][0] is codes.SUBPATTERN]
+    ours = ["".join(parts[:n]) for n in stops]
+    fronts = ["", *dict.fromkeys([*ours, *_fronts(pattern, samples)])]
+    # A line that begins again and again, and never ends.
+    begun = [whole[: len(whole) * part // 4] for part in (2, 3)] + [whole[:-1]]
+    repeats = dict.fromkeys(filter(None, [*_repeats(tree), *begun, *PLAIN]))
+    for repeat in repeats:
+        for front in fronts:
+            for end in ENDS:
+                many = max(1, (TRIED - len(front) - len(end)) // len(repeat))
+                made[front + repeat * many + end] = None
+                if len(made) >= MOST_LINES:
+                    return list(made)
+    return list(made)
+
+
+def _fronts(pattern: str, samples: Sequence[str]) -> Iterator[str]:
+    """The samples up to where each group begins and ends."""
+    for sample in samples:
+        found = re.search(pattern, sample)
+        if found is None:
+            continue
+        for number in range(found.re.groups + 1):
+            for place in found.span(number):
+                if place > 0:
+                    yield sample[:place]
+
+
+def _repeats(tree: Sequence[Item]) -> Iterator[str]:
+    """What the unbounded repeats of a pattern take, once each."""
+    for code, value in tree:
+        if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
+            _, most, body = value  # type: ignore[misc]  # as the parser makes it
+            if most > 8:  # type: ignore[has-type]
+                yield from filter(None, (_example(body, n) for n in (0, 1)))  # type: ignore[has-type]
+        yield from _repeats_below(value)
+
+
+def _repeats_below(value: object) -> Iterator[str]:
+    if isinstance(value, parser.SubPattern):
+        yield from _repeats(value)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _repeats_below(part)
+
+
+def _example(tree: Sequence[Item], again: int) -> str:
+    """A text that fits, the shortest or one with each repeat once more."""
+    return "".join(_letter(code, value, again) for code, value in tree)
+
+
+def _letter(code: object, value: object, again: int) -> str:
+    if code is codes.LITERAL:
+        return chr(int(str(value)))
+    if code is codes.ANY or code is codes.NOT_LITERAL:
+        return "a"
+    if code is codes.IN:
+        return _member(value)
+    if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
+        least, _, body = value  # type: ignore[misc]
+        times: int = min(max(int(least), again), 8)  # type: ignore[has-type]
+        return _example(body, again) * times  # type: ignore[has-type]
+    if code is codes.SUBPATTERN:
+        return _example(value[-1], again)  # type: ignore[index]
+    if code is codes.ATOMIC_GROUP:
+        return _example(value, again)  # type: ignore[arg-type]
+    if code is codes.BRANCH:
+        return _example(value[1][again % len(value[1])], again)  # type: ignore[index]
+    return ""
+
+
+CATEGORIES = {
+    codes.CATEGORY_DIGIT: "0",
+    codes.CATEGORY_SPACE: " ",
+    codes.CATEGORY_WORD: "a",
+    codes.CATEGORY_NOT_SPACE: "a",
+}
+
+
+def _member(value: object) -> str:
+    """A letter of a class."""
+    for code, what in value:  # type: ignore[attr-defined]
+        if code is codes.NEGATE:
+            break
+        if code is codes.LITERAL:
+            return chr(what)
+        if code is codes.RANGE:
+            return chr(what[0])
+        if code is codes.CATEGORY:
+            return CATEGORIES.get(what, "!")
+    negated = {chr(what) for code, what in value if code is codes.LITERAL}  # type: ignore[attr-defined]
+    return next((letter for letter in "a0 -|!" if letter not in negated), "a")

@@ -1,0 +1,23 @@
+"""Lines that look as if they told of a measurement: numbers, and a word for one."""
+
+from __future__ import annotations
+
+import re
+
+NUMBER = re.compile(
+    r"(?<![\w.])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?(?![\w.]*[A-Za-z_]\d)"
+    r"|(?<![\w.])[-+]?(?:nan|inf)(?!\w)",
+    re.I,
+)
+# Words that name what a training program measures.
+METRIC = re.compile(
+    r"(?i)\b(?:iter\w*|step\w*|loss\w*|lr|learning.rate|grad\w*|tokens?\w*|tok/s|samples?\w*|"
+    r"t?flops?\w*|throughput|mfu|hfu|mem\w*|elapsed|time|epoch\w*|batch\w*|ppl|perplexity)\b"
+)
+LONGEST = 2000  # characters of a line that are looked at
+
+
+def measures(text: str) -> bool:
+    """Whether a line looks so."""
+    start = text[:LONGEST]
+    return METRIC.search(start) is not None and NUMBER.search(start) is not None

@@ -1,0 +1,79 @@
+"""A long log goes in piece by piece: the same rows, and memory that does not grow."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from bench.ingest import log as log_reader
+from bench.ingest.pipeline import ingest
+from bench.schema import spill, store
+from bench.schema.spill import Spill
+from tests.making import everything, iteration
+
+PEAK = """
+import resource, sys
+from pathlib import Path
+from bench.ingest.pipeline import ingest
+ingest([Path(sys.argv[1])], Path(sys.argv[2]))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+TIMERS = "time (ms) | forward-compute: 31.88 | backward-compute: 89.44 | optimizer: 50.66\n"
+HEADER = (
+    "using world size: 2, data-parallel-size: 2, tensor-model-parallel size: 1, "
+    "pipeline-model-parallel size: 1 \n"
+)
+
+
+def long_log(path: Path, steps: int, runs: int = 1) -> Path:
+    """A log of so many steps, with what else stands between them."""
+    with path.open("w") as file:
+        for _ in range(runs):
+            file.write(HEADER)
+            for number in range(1, steps + 1):
+                file.write(iteration(number, of=steps) + TIMERS)
+                if number % 50 == 0:
+                    file.write(f" validation loss at iteration {number} | lm loss value: 4.7E+00 |"
+                               " lm loss PPL: 1.1E+02 | \n")  # fmt: skip
+    return path
+
+
+def test_the_rows_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = long_log(tmp_path / "a.log", 700, runs=2)
+    ingest([file], tmp_path / "at_once.duckdb")
+    monkeypatch.setattr(log_reader, "MOST_ROWS", 10)
+    monkeypatch.setattr(spill, "HELD_BYTES", 1 << 10)
+    monkeypatch.setattr(store, "_MANY", 10)  # the limit of memory holds too
+    summary = ingest([file], tmp_path / "in_pieces.duckdb")
+    assert everything(tmp_path / "in_pieces.duckdb") == everything(tmp_path / "at_once.duckdb")
+    (count,) = summary.formats.values()
+    assert (count.files, count.runs, count.rows) == (1, 2, 1400)
+
+
+def test_what_is_put_away_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spill, "HELD_BYTES", 100)
+    tables = Spill()
+    for number in range(40):
+        tables.add({"a": pa.table({"x": [number, None]}), "b": pa.table({"y": ["w" * number]})})
+    tables.add({"a": pa.table({"x": pa.array([99], pa.int64())})})
+    assert tables.rows == 121 and tables.holds("a") and not tables.holds("c")
+    for _ in range(2):  # as often as it is asked for
+        found = {name: t if isinstance(t, pa.Table) else t.read_all()
+                 for name, t in tables.sources()}  # fmt: skip
+        assert found["a"]["x"].to_pylist() == [n for i in range(40) for n in (i, None)] + [99]
+        assert found["b"]["y"].to_pylist() == ["w" * number for number in range(40)]
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
+    peaks = []
+    for steps in (8_000, 40_000):
+        file = long_log(tmp_path / f"{steps}.log", steps)
+        done = subprocess.run(
+            [sys.executable, "-c", PEAK, file, tmp_path / f"{steps}.duckdb"],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        peaks.append(int(done.stdout))
+    assert peaks[1] < peaks[0] + 90, f"MiB: {peaks}"

@@ -1,0 +1,91 @@
+"""Many ranks that print the same step, each with numbers of its own, make one row."""
+
+import random
+
+import pytest
+
+from bench.ingest.ranks import voice_of
+from tests.test_log import header, iteration, read, rows
+
+FRONT = {
+    "srun -l": "{rank}: ",
+    "mpirun": "[1,{rank}]<stdout>:",
+    "torchrun": "[default{rank}]:",
+    "torch": "[rank{rank}]:",
+    "host": "[node{rank}:{rank}]: ",
+    "nothing": "",
+}
+
+
+def lines(front: str, ranks: int = 4, steps: int = 6, shuffled: bool = False) -> str:
+    """What the ranks print; they run apart by up to one step where `shuffled`."""
+    told = [
+        (step + (rank / ranks if shuffled else 0), rank, step)
+        for step in range(1, steps + 1) for rank in range(ranks)
+    ]  # fmt: skip
+    if shuffled:
+        jitter = random.Random(4)
+        told = [(at + jitter.random() / 2, rank, step) for at, rank, step in told]
+    return "\n".join(
+        front.format(rank=rank) + iteration(step, 100.0 + rank + step / 10, steps)
+        for _, rank, step in sorted(told)
+    )
+
+
+@pytest.mark.parametrize("front", FRONT)
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_one_row_a_step(front: str, shuffled: bool) -> None:
+    log = read(header() + "\n" + lines(FRONT[front], shuffled=shuffled))
+    found = rows(log, "iterations")
+    assert [(row["iteration"], row["segment"]) for row in found] == [(n, 1) for n in range(1, 7)]
+    (warning,) = rows(log, "warnings")
+    assert str(warning["message"]).startswith("18 iteration lines are copies")
+
+
+def test_what_the_ranks_say_of_a_step_stands_beside_it() -> None:
+    found = rows(read(lines("{rank}: ")), "iterations")
+    assert found[1]["step_time_s"] == pytest.approx(0.1002)
+    assert found[1]["more"] == {
+        "ranks that print it": "4",
+        "step_time_s of ranks": "0.1002 to 0.1032",
+    }
+
+
+def test_local_ranks_of_several_nodes() -> None:
+    log = read("\n".join(
+        f"[default{rank % 2}]:" + iteration(step, 100.0 + rank) for step in (1, 2, 3)
+        for rank in range(4)
+    ))  # fmt: skip
+    assert [row["iteration"] for row in rows(log, "iterations")] == [1, 2, 3]
+
+
+def test_memory_of_each_rank_is_kept() -> None:
+    text = "[rank{rank}]:step: {n:2}  loss:  7.2  memory: {gib:5.2f}GiB(44.36%)  tps: 1,203"
+    log = read("\n".join(
+        text.format(n=n, rank=rank, gib=8 + rank / 4) for n in (1, 2) for rank in range(4)
+    ))  # fmt: skip
+    assert len(rows(log, "iterations")) == 2
+    found = [(row["iteration"], row["rank"], row["value"]) for row in rows(log, "memory")]
+    assert found == [(n, rank, 8 + rank / 4) for n in (1, 2) for rank in range(4)]
+
+
+def test_a_start_between_them_is_a_rewind() -> None:
+    block = "\n".join(f"{rank}: {iteration(step)}" for step in (1, 2) for rank in range(2))
+    log = read("\n".join([header(), block, header(), block]))
+    assert len(rows(log, "runs")) == 2 and len(rows(log, "iterations")) == 4
+    again = "\n".join(["0: " + iteration(5, 100.0, 9), "0: " + iteration(5, 101.0, 9)])
+    assert [row["segment"] for row in rows(read(again), "iterations")] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("prefixes", "voice"),
+    [
+        ((), ""),
+        (("[2022-03-11 02:06:58,985] [INFO] [timer.py:189:stop]",), ""),
+        (("7:", "[2022-03-11 02:06:58,985] [INFO] [timer.py:189:stop]"), "7:"),
+        (("[20251202 09:12:08][rank-7/8][INFO ] [---trainer.py:2560] :",), "rank-7/"),
+        (("10/17/2025 16:31:56 [INFO|DP=0|PP=0|TP=1|ip-26]:",), "DP=0PP=0TP=1ip-26"),
+    ],
+)
+def test_what_tells_processes_apart(prefixes: tuple[str, ...], voice: str) -> None:
+    assert voice_of(prefixes) == voice
