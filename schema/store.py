@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 import duckdb
+import pyarrow as pa
 
 from .arrow import to_arrow
 from .ledger import Known, read_ledger
@@ -40,6 +42,7 @@ def store(warehouse: Warehouse, loads: Sequence[Load]) -> list[Load]:
     Raises BenchError when the disk is full or the file damaged; then nothing is stored.
     """
     stale: list[Load] = []
+    new: list[tuple[Spill, str]] = []
     with transaction(warehouse):
         ledger = read_ledger(warehouse)
         for load in loads:
@@ -50,9 +53,10 @@ def store(warehouse: Warehouse, loads: Sequence[Load]) -> list[Load]:
                 if load.tables is None or plan.source_id != load.plan.source_id:
                     stale.append(load)
                     continue
-                _insert_tables(warehouse.con, load.tables, plan.load_id)
+                new.append((load.tables, plan.load_id))
             for noted in ledger.note(plan):
                 _note_load(warehouse.con, noted, load.size)
+        _insert_tables(warehouse.con, new)
     return stale
 
 
@@ -60,7 +64,7 @@ def insert(con: duckdb.DuckDBPyConnection, rows: Rows, load_id: str) -> None:
     """Insert rows of one load into their raw tables, in bulk, and its run statistics."""
     tables = Spill()
     tables.add(to_arrow(rows))
-    _insert_tables(con, tables, load_id)
+    _insert_tables(con, [(tables, load_id)])
 
 
 def hide(
@@ -92,14 +96,34 @@ def _note_load(con: duckdb.DuckDBPyConnection, load: Known, size: int) -> None:
     )
 
 
-def _insert_tables(con: duckdb.DuckDBPyConnection, tables: Spill, load_id: str) -> None:
-    for name, table in tables.sources():
-        con.register("incoming", table)
-        try:
-            query = f"INSERT INTO raw.{name} BY NAME SELECT ? AS load_id, * FROM incoming"
-            con.execute(query, [load_id])
-        finally:
-            con.unregister("incoming")
-    if tables.holds("iterations"):
-        parameters = {"load_id": load_id, "rule_version": RUN_STATS_VERSION}
+def _insert_tables(con: duckdb.DuckDBPyConnection, loads: Iterable[tuple[Spill, str]]) -> None:
+    """The rows of several loads, table by table, and the statistics of their runs."""
+    small: dict[str, list[pa.Table]] = defaultdict(list)
+    with_steps: list[str] = []
+    for tables, load_id in loads:
+        for name, rows in tables.sources():
+            if isinstance(rows, pa.Table):
+                small[name].append(rows.append_column("load_id", pa.repeat(load_id, len(rows))))
+            else:
+                _insert(con, name, rows, "? AS load_id, *", [load_id])
+        if tables.holds("iterations"):
+            with_steps.append(load_id)
+    for name, parts in small.items():
+        _insert(con, name, pa.concat_tables(parts), "*", [])
+    if with_steps:
+        parameters = {"load_ids": with_steps, "rule_version": RUN_STATS_VERSION}
         con.execute(sql_file("run_stats"), parameters)
+
+
+def _insert(
+    con: duckdb.DuckDBPyConnection,
+    name: str,
+    rows: pa.Table | pa.RecordBatchReader,
+    columns: str,
+    parameters: list[str],
+) -> None:
+    con.register("incoming", rows)
+    try:
+        con.execute(f"INSERT INTO raw.{name} BY NAME SELECT {columns} FROM incoming", parameters)
+    finally:
+        con.unregister("incoming")
