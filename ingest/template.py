@@ -263,10 +263,11 @@ def as_rows(
 def _map(names: list[str], members: list[pa.Array]) -> pa.Array:
     """A map with the same keys in each row."""
     rows, width = len(members[0]), len(names)
-    order = np.arange(rows * width).reshape(width, rows).T.ravel()
-    keys = pa.array(names * rows if width > 1 else [names[0]] * rows)
+    keys, items = pa.array(names * rows), pa.chunked_array(members).combine_chunks()
+    if width > 1:
+        items = items.take(pa.array(np.arange(rows * width).reshape(width, rows).T.ravel()))
     offsets = pa.array(np.arange(0, rows * width + 1, width, dtype=np.int32))
-    return pa.MapArray.from_arrays(offsets, keys, pa.concat_arrays(members).take(pa.array(order)))
+    return pa.MapArray.from_arrays(offsets, keys, items)
 
 
 def fields_at(template: Template, steps: pl.DataFrame, place: int) -> Fields:
