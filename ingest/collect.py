@@ -27,6 +27,8 @@ class Collected:
         self.tables.add(to_arrow(rows))
         for name, found in rows.by_table.items():
             self.counts[name] += len(found)
+        for name, many in rows.tables.items():
+            self.counts[name] += sum(table.num_rows for table in many)
         self.remarks += rows.by_table.get("warnings", ())[: REMARKS_KEPT - len(self.remarks)]
         self.models.update(str(r["model"]) for r in rows.by_table.get("runs", ()) if r.get("model"))
         for row in rows.by_table.get("sources", ()):

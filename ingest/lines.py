@@ -44,18 +44,23 @@ def read_lines(stream: BinaryIO) -> Iterator[Line]:
         if number == 1:
             chunk = chunk.removeprefix(BOM)
         if len(chunk) >= PIECE_LIMIT - len(BOM) and not chunk.endswith(b"\n"):
-            yield from _long_line(stream, number, chunk)
+            yield from long_line(stream, number, chunk)
             continue
-        body = chunk.removesuffix(b"\n").removesuffix(b"\r")
-        if b"\r" not in body:
-            yield _line(number, body)
-            continue
-        for piece in body.split(b"\r"):
-            if piece:
-                yield _line(number, piece)
+        yield from pieces_of(number, chunk.removesuffix(b"\n"))
 
 
-def _long_line(stream: BinaryIO, number: int, chunk: bytes) -> Iterator[Line]:
+def pieces_of(number: int, body: bytes) -> Iterator[Line]:
+    """What stands on one line: pieces between carriage returns one by one."""
+    body = body.removesuffix(b"\r")
+    if b"\r" not in body:
+        yield _line(number, body)
+        return
+    for piece in body.split(b"\r"):
+        if piece:
+            yield _line(number, piece)
+
+
+def long_line(stream: BinaryIO, number: int, chunk: bytes) -> Iterator[Line]:
     """A line of many chunks (a progress bar may redraw for hours): pieces as they end."""
     rest, cut = b"", False
     while chunk:

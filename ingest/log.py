@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ..schema.rows import Rows, content_id
 from .before import STATED, Before
@@ -17,8 +18,11 @@ from .logread import LogRead as LogRead
 from .measuring import measures
 from .record import Fields, Record
 from .run import Run
-from .steps import Steps
+from .steps import Steps, Stretch
 from .wrapped import Wrapped
+
+if TYPE_CHECKING:
+    from .template import Template
 
 # Lines of many processes may be glued together; the rest of a line with more is told, not read.
 MOST_RECORDS = 1024
@@ -26,6 +30,15 @@ MOST_LETTERS = 16 << 20  # looked at in all pieces of a line
 Unread = Callable[[int, str], None]
 MOST_ROWS = 5000  # held before they are handed over
 RULE = frozenset("-=*_#~+ \t")
+
+
+@dataclass(frozen=True, slots=True)
+class NewestStep:
+    """The record of a step that was read last, and its line."""
+
+    line: int
+    dialect: Dialect
+    record: Record
 
 
 class LogReader:
@@ -49,6 +62,7 @@ class LogReader:
         self._block: Dialect | None = None
         self._starts: Counter[str] = Counter()
         self._number = 0
+        self._counted = True
         self._front: Fields = {}  # the time in front of the line
         self._prefixes: tuple[str, ...] = ()
         self._read_by: set[str] = set()
@@ -58,12 +72,24 @@ class LogReader:
         self._wrapped = Wrapped()
         self._cut_off = 0  # the line that ended within a value, until it is known to go on
         self._bar: Fields = {}  # the newest state of a progress bar of no known purpose
+        self.newest_step: NewestStep | None = None
+        self.template: Template | None = None  # the shape that the newest steps had
+
+    @property
+    def formats(self) -> Sequence[Dialect]:
+        """The formats in the order of trying."""
+        return self._dialects
+
+    @property
+    def looks_at_each_line(self) -> bool:
+        """Whether a line that no format reads matters: in a block, or to who is told of it."""
+        return self._block is not None or self._unread is not None
 
     def feed(self, line: Line) -> None:
         """One line, or one piece of it between carriage returns."""
         if line.number != self._number:
             self._count_line()
-            self._number, self._text = line.number, line.text
+            self._number, self._text, self._counted = line.number, line.text, False
         self._read.encoding_errors += line.errors
         if line.cut:
             self._rows.warn("cut_line", "the line is longer than a log line can be", line.number)
@@ -77,16 +103,52 @@ class LogReader:
         quiet = self._block is not None and self._block.quiet
         self._known = self._known and (read or quiet or RULE.issuperset(line.text))
 
+    def skip(self, last: int, count: int, known: int, measuring: int, *, text: bool) -> None:
+        """Lines up to `last` that no format reads, `known` of them rules; `text`: not all blank."""
+        self._leave_line(last)
+        self._read.lines += count
+        self._read.lines_known += known
+        self._read.lines_unread += count - known
+        self._read.lines_measuring += measuring
+        if text:
+            self._wrapped.clear()
+
+    def goes_on(self, line: int, texts: Sequence[str]) -> bool:
+        """Whether a line told of the newest step, and lines with these texts are no copies."""
+        return self._run is not None and self._run.steps.goes_on(line, texts)
+
+    def take_steps(self, many: Stretch) -> None:
+        """Steps behind the newest one, read many at once."""
+        assert self._run is not None
+        count = len(many.lines)
+        self._leave_line(many.lines[-1])
+        self._read.lines += count
+        self._read.lines_read += count
+        self._read.formats[many.dialect.name] += count
+        self._run.steps.take(many)
+
+    def _leave_line(self, last: int) -> None:
+        self._count_line()
+        self._number, self._counted = last, True
+        self._tell_cut_off()
+        if self._run is not None:
+            self._run.last_line = last
+
     def take_rows(self) -> Rows:
         """The rows that are finished, once; later calls and `finish` give the others."""
-        taken = Rows(self._rows.by_table)
-        self._rows.by_table = Rows().by_table
+        taken = Rows(self._rows.by_table, self._rows.tables)
+        empty = Rows()
+        self._rows.by_table, self._rows.tables = empty.by_table, empty.tables
         return taken
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is a run."""
+        return self._run is not None or self._read.runs > 0
 
     def holds_many(self) -> bool:
         """Whether there is so much to take that it should be taken now."""
-        begun = self._run is not None or self._read.runs > 0
-        return begun and self._read.lines % 512 == 0 and self._rows.count() >= MOST_ROWS
+        return self.has_begun and self._read.lines % 512 == 0 and self._rows.count() >= MOST_ROWS
 
     def finish(self) -> LogRead:
         """The end of the file: the last run is stored."""
@@ -99,7 +161,7 @@ class LogReader:
         return self._read
 
     def _count_line(self) -> None:
-        if self._number == 0:
+        if self._counted:
             return
         self._read.lines += 1
         if self._read_by:
@@ -200,6 +262,7 @@ class LogReader:
         if unnumbered and "iteration" not in fields and (self._run is None or not self._run.goal):
             record = replace(record, reads="iteration", fields=self._bar | fields)
         self._current(record).add_step(dialect, record, self._number, self._prefixes)
+        self.newest_step = NewestStep(self._number, dialect, record)
         return True
 
     def _take_flags(self, dialect: Dialect, record: Record) -> bool:

@@ -14,6 +14,11 @@ METRIC = re.compile(
     r"(?i)\b(?:iter\w*|step\w*|loss\w*|lr|learning.rate|grad\w*|tokens?\w*|tok/s|samples?\w*|"
     r"t?flops?\w*|throughput|mfu|hfu|mem\w*|elapsed|time|epoch\w*|batch\w*|ppl|perplexity)\b"
 )
+# One of these stands in each.
+METRIC_WORDS = (
+    "iter", "step", "loss", "lr", "learning", "grad", "token", "tok/s", "sample", "flop",
+    "throughput", "mfu", "hfu", "mem", "elapsed", "time", "epoch", "batch", "ppl", "perplexity",
+)  # fmt: skip
 LONGEST = 2000  # characters of a line that are looked at
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from .lines import TIME
@@ -48,8 +48,12 @@ class _Told:
     """What was said of one step in lines of one format."""
 
     line: int
-    same: Fields
+    fields: Fields | Callable[[], Fields]
     voices: set[str]
+
+    def same(self) -> Fields:
+        """What is the same for every rank."""
+        return _shared(self.fields if isinstance(self.fields, dict) else self.fields())
 
 
 @dataclass(slots=True)
@@ -67,7 +71,7 @@ class Ranks:
         other = bool(voice) and voice not in told.voices
         if not other and not self.chorus:
             # A page quotes many runs: without a loss to compare, alike is not the same step.
-            alike = "loss" in fields and _shared(fields) == told.same
+            alike = "loss" in fields and _shared(fields) == told.same()
             return not voice and alike and line - told.line <= NEAR
         self.chorus = True
         told.voices.add(voice)
@@ -77,9 +81,11 @@ class Ranks:
         """Whether the step was spoken of since the last start."""
         return key in self._told
 
-    def tell(self, key: tuple[str, int], voice: str, fields: Fields, line: int) -> None:
+    def tell(
+        self, key: tuple[str, int], voice: str, fields: Fields | Callable[[], Fields], line: int
+    ) -> None:
         """The first line of a format on a step."""
-        self._told[key] = _Told(line, _shared(fields), {voice})
+        self._told[key] = _Told(line, fields, {voice})
         if len(self._told) > STEPS_KEPT:
             self._told.popitem(last=False)
 

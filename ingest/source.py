@@ -35,6 +35,7 @@ _NEVER = frozenset(
     for suffix in group.split(" ")
 )
 _HEAD = 1 << 20  # bytes looked at to tell what a file is
+BULK_BYTES = 1 << 20  # a larger log is read in blocks
 _DOCUMENT_LIMIT = 64 << 20  # a larger file is read as a log, line by line
 _SEPARATOR_ROW = re.compile(
     # Possessive: a long line of blanks or dashes is looked at once.
@@ -225,10 +226,8 @@ def _log(
     with file.path.open("rb") as stream:
         bounded = _Bounded(stream, file.size)
         whole = cast(BinaryIO, io.BufferedReader(bounded, 1 << 20))
-        for line in read_lines(unpacked(whole, how, file.size) if how else whole):
-            reader.feed(line)
-            if sink and reader.holds_many():
-                sink(reader.take_rows())
+        lines = unpacked(whole, how, file.size) if how else whole
+        _feed(reader, lines, file.size, sink)
         while how and whole.read(1 << 20):  # what stands behind the packed bytes counts too
             pass
     file.check(bounded.digest.hexdigest())
@@ -240,6 +239,18 @@ def _log(
     )  # fmt: skip
     kind = "log" if read.runs else None
     return _read(kind, read.rows, coverage, file.size, read.encoding_errors, source_id)
+
+
+def _feed(reader: LogReader, stream: BinaryIO, size: int, sink: Sink | None) -> None:
+    if size >= BULK_BYTES:
+        from .bulk import feed
+
+        feed(reader, stream, sink)
+        return
+    for line in read_lines(stream):
+        reader.feed(line)
+        if sink and reader.holds_many():
+            sink(reader.take_rows())
 
 
 def _most(formats: dict[str, int], known: Sequence[Dialect]) -> str | None:

@@ -8,15 +8,19 @@ the newest step that has none of its kind yet, else to the next one.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from functools import partial
+from typing import TYPE_CHECKING, Literal
 
 from ..schema.rows import Rows
 from .dialect import Dialect
-from .ranks import Ranks, Spread
+from .ranks import STEPS_KEPT, Ranks, Spread
 from .record import NO_COLUMNS, Fields, Record
 from .secrets import redact, redact_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # Several ranks print the same line at about the same time: a copy comes within so many lines.
 COPIES_WITHIN = 64
@@ -83,6 +87,19 @@ def readings(fields: Fields) -> set[str]:
     """Names for the readings of memory that a line brings."""
     memory = fields.get("memory")
     return {f"memory: {kind}" for kind in memory} if isinstance(memory, dict) else set()
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Lines of steps of one format that were read many at once, in the order of the log."""
+
+    dialect: Dialect
+    iterations: Sequence[int]
+    lines: Sequence[int]
+    voice: str
+    texts: Sequence[str]  # the newest lines, which a copy may repeat
+    rows: Callable[[str, int, int], pa.Table]  # of a run, a segment, behind an iteration
+    fields: Callable[[int], Fields]  # of the step at a place
 
 
 @dataclass(slots=True)
@@ -160,6 +177,23 @@ class Steps:
     def length(self) -> int | None:
         """Iterations that the newest line is a mean over."""
         return self._open[-1].length if self._open else None
+
+    def goes_on(self, line: int, texts: Sequence[str]) -> bool:
+        """Whether the newest step begins at a line, and lines with these texts are no copies."""
+        newest = self._open[-1].line if self._open else 0
+        return newest == line and set(texts).isdisjoint(self._recent)
+
+    def take(self, many: Stretch) -> None:
+        """Steps that follow the newest one, each later than the one before."""
+        last = self._last[many.dialect.secondary]
+        assert last is not None and last < many.iterations[0]
+        self.rows.tables["iterations"].append(many.rows(self.run_id, self.segment, last))
+        self._recent.extend(many.texts)
+        for place in range(max(0, len(many.iterations) - STEPS_KEPT), len(many.iterations)):
+            key = many.dialect.name, many.iterations[place]
+            self._ranks.tell(key, many.voice, partial(many.fields, place), many.lines[place])
+        self.iteration = self._last[many.dialect.secondary] = many.iterations[-1]
+        self.count += len(many.iterations)
 
     def extend(self, fields: Fields) -> None:
         """The rest of the newest line, which was wrapped."""

@@ -30,6 +30,10 @@ class Wrapped:
             return
         self._text, self._line, self._lines, self._fields = text, line, 1, size(record)
 
+    def clear(self) -> None:
+        """A line of something else: nothing goes on below."""
+        self._text = ""
+
     def join(
         self, text: str, line: int, dialects: Sequence[Dialect]
     ) -> tuple[Dialect, Record, bool] | None:

@@ -37,6 +37,9 @@ def to_arrow(rows: Rows) -> Tables:
         for name, found in rows.by_table.items()
         if found and name != "warnings"
     }
+    for name, many in rows.tables.items():
+        if many:
+            tables[name] = pa.concat_tables([tables[name], *many] if name in tables else many)
     warnings = [*rows.by_table.get("warnings", ()), *misfits.by_table.get("warnings", ())]
     rows.extend(misfits)
     if warnings:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Row = dict[str, object]
 
@@ -13,10 +17,11 @@ Row = dict[str, object]
 class Rows:
     """Rows by table name (as in `tables/*.sql`, without schema); columns left out are NULL.
 
-    `load_id` is added when the rows are stored.
+    `load_id` is added when the rows are stored. `tables` are rows that were read many at once.
     """
 
     by_table: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
+    tables: dict[str, list[pa.Table]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, table: str, **row: object) -> None:
         self.by_table[table].append(row)
@@ -24,9 +29,11 @@ class Rows:
     def extend(self, other: Rows) -> None:
         for table, rows in other.by_table.items():
             self.by_table[table].extend(rows)
+        for table, many in other.tables.items():
+            self.tables[table].extend(many)
 
     def count(self) -> int:
-        """How many there are."""
+        """How many there are, without those read many at once."""
         return sum(map(len, self.by_table.values()))
 
     def warn(self, code: str, message: str, line: int | None = None) -> None:

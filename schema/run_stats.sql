@@ -1,19 +1,20 @@
--- Statistics of the runs of one load, by rule 2: of an iteration logged twice the later one counts;
+-- Statistics of the runs of some loads, by rule 2: of an iteration logged twice the later one counts;
 -- an interval with the first logged iteration after a start in it is warm-up; where a format counts
 -- evaluating and saving into the next interval (Megatron-DeepSpeed, and Megatron-LM until its lines
 -- print the date), such an interval is left out too. What would leave nothing is not left out.
 INSERT INTO raw.run_stats
 WITH kept AS (
-    SELECT run_id, segment, iteration, coalesce(interval_length, 1) AS length, line, printed_at,
+    SELECT load_id, run_id, segment, iteration, coalesce(interval_length, 1) AS length, line, printed_at,
         step_time_s, samples_per_s, tokens_per_s, tokens_per_s_per_device, tflops, gbs
-    FROM raw.iterations WHERE load_id = $load_id
+    FROM raw.iterations WHERE list_contains($load_ids, load_id)
     QUALIFY row_number() OVER (PARTITION BY run_id, iteration ORDER BY segment DESC, line DESC) = 1
 ), pauses AS (
-    SELECT run_id, line FROM raw.evaluations WHERE load_id = $load_id
-    UNION SELECT run_id, line FROM raw.events WHERE load_id = $load_id AND kind = 'save'
+    SELECT run_id, line FROM raw.evaluations WHERE list_contains($load_ids, load_id)
+    UNION SELECT run_id, line FROM raw.events
+    WHERE list_contains($load_ids, load_id) AND kind = 'save'
 ), counting AS (
     -- The runs whose intervals contain what happens between two lines.
-    SELECT run_id FROM raw.runs WHERE load_id = $load_id
+    SELECT run_id FROM raw.runs WHERE list_contains($load_ids, load_id)
         AND (framework LIKE 'Megatron-DeepSpeed%' OR (framework LIKE 'Megatron-LM%'
             AND run_id NOT IN (SELECT run_id FROM kept WHERE printed_at IS NOT NULL)))
 ), placed AS (
@@ -28,19 +29,23 @@ WITH kept AS (
                  WHERE e.run_id = p.run_id AND e.line > p.line_before AND e.line < p.line) THEN 2
              ELSE 1 END AS grade
     FROM placed p
-), used AS (
+), used AS MATERIALIZED (
     SELECT * EXCLUDE grade FROM judged
     QUALIFY grade <= min(grade) OVER (PARTITION BY run_id)
 ), long AS (
-    UNPIVOT used ON step_time_s, samples_per_s, tokens_per_s, tokens_per_s_per_device, tflops,
-        CAST(gbs AS DOUBLE) AS gbs
-    INTO NAME metric VALUE value
+    SELECT load_id, run_id, iteration, length, 'step_time_s' AS metric, step_time_s AS value FROM used
+    UNION ALL SELECT load_id, run_id, iteration, length, 'samples_per_s', samples_per_s FROM used
+    UNION ALL SELECT load_id, run_id, iteration, length, 'tokens_per_s', tokens_per_s FROM used
+    UNION ALL SELECT load_id, run_id, iteration, length, 'tokens_per_s_per_device',
+        tokens_per_s_per_device FROM used
+    UNION ALL SELECT load_id, run_id, iteration, length, 'tflops', tflops FROM used
+    UNION ALL SELECT load_id, run_id, iteration, length, 'gbs', CAST(gbs AS DOUBLE) FROM used
 )
-SELECT $load_id, run_id, metric, sum(length), count(*), min(iteration) - min_by(length, iteration) + 1, max(iteration),
+SELECT load_id, run_id, metric, sum(length), count(*), min(iteration) - min_by(length, iteration) + 1, max(iteration),
     median(value), sum(value * length) / sum(length), min(value), max(value), quantile_cont(value, 0.95),
     stddev_samp(value),
     'without the first interval after each start and those with an evaluation or a save in them; '
         || 'a repeated iteration counts once',
     greatest($rule_version, 2)
 FROM long WHERE isfinite(value)
-GROUP BY run_id, metric;
+GROUP BY load_id, run_id, metric;

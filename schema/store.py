@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
 import duckdb
+import pyarrow as pa
 
 from .arrow import to_arrow
 from .ledger import Known, read_ledger
@@ -20,7 +22,7 @@ from .warehouse import Warehouse, transaction
 RUN_STATS_VERSION = 2
 # DuckDB takes what memory there is and is faster with less. Medians need room for every interval.
 _MEMORY_MB, _ROOM_FOR, _BYTES_MORE = 256, 1_000_000, 200
-_MANY = 100_000  # rows of a load that are worth a limit
+_MANY = 100_000  # rows of a batch that are worth a limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ def store(warehouse: Warehouse, loads: Sequence[Load]) -> list[Load]:
     Raises BenchError when the disk is full or the file damaged; then nothing is stored.
     """
     stale: list[Load] = []
+    new: list[tuple[Spill, str]] = []
     with transaction(warehouse):
         ledger = read_ledger(warehouse)
         for load in loads:
@@ -54,20 +57,22 @@ def store(warehouse: Warehouse, loads: Sequence[Load]) -> list[Load]:
                 if load.tables is None or plan.source_id != load.plan.source_id:
                     stale.append(load)
                     continue
-                with _bounded(warehouse, load.tables):
-                    _insert_tables(warehouse.con, load.tables, plan.load_id)
+                new.append((load.tables, plan.load_id))
             for noted in ledger.note(plan):
                 _note_load(warehouse.con, noted, load.size)
+        with _bounded(warehouse, [tables for tables, _ in new]):
+            _insert_tables(warehouse.con, new)
     return stale
 
 
 @contextmanager
-def _bounded(warehouse: Warehouse, tables: Spill) -> Iterator[None]:
-    """Little memory for a large load; a warehouse in memory needs what it needs."""
-    if warehouse.path is None or tables.rows < _MANY:
+def _bounded(warehouse: Warehouse, tables: Sequence[Spill]) -> Iterator[None]:
+    """Little memory for many rows; a warehouse in memory needs what it needs."""
+    if warehouse.path is None or sum(each.rows for each in tables) < _MANY:
         yield
         return
-    more = max(0, tables.counts["iterations"] - _ROOM_FOR) * _BYTES_MORE // 1_000_000
+    steps = sum(each.counts["iterations"] for each in tables)
+    more = max(0, steps - _ROOM_FOR) * _BYTES_MORE // 1_000_000
     warehouse.con.execute(f"SET memory_limit = '{_MEMORY_MB + more}MB'")
     try:
         yield
@@ -79,7 +84,7 @@ def insert(con: duckdb.DuckDBPyConnection, rows: Rows, load_id: str) -> None:
     """Insert rows of one load into their raw tables, in bulk, and its run statistics."""
     tables = Spill()
     tables.add(to_arrow(rows))
-    _insert_tables(con, tables, load_id)
+    _insert_tables(con, [(tables, load_id)])
 
 
 def hide(
@@ -111,14 +116,34 @@ def _note_load(con: duckdb.DuckDBPyConnection, load: Known, size: int) -> None:
     )
 
 
-def _insert_tables(con: duckdb.DuckDBPyConnection, tables: Spill, load_id: str) -> None:
-    for name, table in tables.sources():
-        con.register("incoming", table)
-        try:
-            query = f"INSERT INTO raw.{name} BY NAME SELECT ? AS load_id, * FROM incoming"
-            con.execute(query, [load_id])
-        finally:
-            con.unregister("incoming")
-    if tables.holds("iterations"):
-        parameters = {"load_id": load_id, "rule_version": RUN_STATS_VERSION}
+def _insert_tables(con: duckdb.DuckDBPyConnection, loads: Iterable[tuple[Spill, str]]) -> None:
+    """The rows of several loads, table by table, and the statistics of their runs."""
+    small: dict[str, list[pa.Table]] = defaultdict(list)
+    with_steps: list[str] = []
+    for tables, load_id in loads:
+        for name, rows in tables.sources():
+            if isinstance(rows, pa.Table):
+                small[name].append(rows.append_column("load_id", pa.repeat(load_id, len(rows))))
+            else:
+                _insert(con, name, rows, "? AS load_id, *", [load_id])
+        if tables.holds("iterations"):
+            with_steps.append(load_id)
+    for name, parts in small.items():
+        _insert(con, name, pa.concat_tables(parts), "*", [])
+    if with_steps:
+        parameters = {"load_ids": with_steps, "rule_version": RUN_STATS_VERSION}
         con.execute(sql_file("run_stats"), parameters)
+
+
+def _insert(
+    con: duckdb.DuckDBPyConnection,
+    name: str,
+    rows: pa.Table | pa.RecordBatchReader,
+    columns: str,
+    parameters: list[str],
+) -> None:
+    con.register("incoming", rows)
+    try:
+        con.execute(f"INSERT INTO raw.{name} BY NAME SELECT {columns} FROM incoming", parameters)
+    finally:
+        con.unregister("incoming")

@@ -1,0 +1,234 @@
+"""How fast logs go into a warehouse file, beside what the same machine needs for plainer work.
+
+    python benchmarks/ingest.py [CASE ...] [--scale 0.1] [--rounds 3]
+
+Logs are generated below a temporary folder. Each round starts every process of a case once, in
+turn, so that other work on the machine meets all alike; medians of whole processes and their ratio
+are told. Cases: dense, noisy, many, known, memory; `--scale 1` is 1,000,000 steps, 1 GB of noise,
+2,000 and 10,000 files, and a log of 4 GB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from startup import load, machine
+
+STEP = (
+    " iteration {n:8d}/{of:8d} | consumed samples: {samples:12d} | consumed tokens: {tokens:14d} |"
+    " elapsed time per iteration (ms): {ms:.1f} | learning rate: {lr:.3E} |"
+    " global batch size:  2048 | lm loss: {loss:.6E} | loss scale: 1.0 | grad norm: {norm:.3f} |"
+    " num zeros: 0.0 | number of skipped iterations:   0 | number of nan iterations:   0 |"
+    " samples per second: {speed:.3f} | TFLOPs: {tflops:.2f} |"
+)
+COLUMNS = {
+    "segment": "INTEGER", "iteration": "BIGINT", "interval_length": "BIGINT", "line": "BIGINT",
+    "step_time_s": "DOUBLE", "samples_per_s": "DOUBLE", "tflops": "DOUBLE",
+    "consumed_samples": "BIGINT", "consumed_tokens": "BIGINT", "gbs": "INTEGER", "lr": "DOUBLE",
+    "loss": "DOUBLE", "loss_scale": "DOUBLE", "grad_norm": "DOUBLE", "num_zeros": "DOUBLE",
+    "skipped": "INTEGER", "nan": "INTEGER",
+}  # fmt: skip
+NOISE = (
+    "node-{a}:{b}:{b} [{c}] NCCL INFO Channel {c:02d}/08 : {a}[{c}] -> {c}[{c}] via P2P/IPC",
+    "/opt/torch/autograd/graph.py:{b}: UserWarning: tensor {a} is not contiguous in memory",
+    "  warnings.warn(f'rank {c}: buffer {b} of {a} will be allocated')",
+    '  File "/opt/megatron/model/transformer.py", line {b}, in forward',
+    "[rank{c}]: step of the allocator {b}: {a} blocks kept, {c} given back",
+)
+SETUP = (
+    "using world size: 256, data-parallel-size: 256, tensor-model-parallel size: 1,"
+    " pipeline-model-parallel size: 1\n"
+)
+LOAD = f"""
+import duckdb, sys
+con = duckdb.connect(sys.argv[2])
+query = "CREATE TABLE iterations AS FROM read_csv(?, header = true, columns = {COLUMNS})"
+con.execute(query, [sys.argv[1]])
+con.close()
+"""
+LOOP = r"""
+import re, sys
+WANTED = re.compile(
+    r"iteration +(\d+)/ *(\d+) \| consumed samples: +(\d+) \|.*?"
+    r"elapsed time per iteration \(ms\): ([\d.]+) \|.*?"
+    r"lm loss: ([\d.E+-]+) \|.*?TFLOPs: ([\d.]+)"
+)
+count = 0
+for line in open(sys.argv[1], encoding="utf-8"):
+    found = WANTED.search(line)
+    if found:
+        count += 1
+        [int(text) for text in found.groups()[:3]] + [float(text) for text in found.groups()[3:]]
+print(count)
+"""
+Process = tuple[str, list[str]]
+
+
+def steps(count: int, seed: int = 1) -> Iterator[dict[str, float]]:
+    """The values of a run, step by step."""
+    chance = random.Random(seed)
+    for n in range(1, count + 1):
+        ms = round(chance.uniform(215_000, 216_000), 1)
+        yield {
+            "n": n, "of": count, "samples": n * 2048, "tokens": n * 2048 * 2048, "ms": ms,
+            "lr": chance.uniform(1e-6, 1e-5), "loss": chance.uniform(1.9, 2.1),
+            "norm": chance.uniform(0.1, 0.2), "speed": 2048e3 / ms,
+            "tflops": chance.uniform(145, 146),
+        }  # fmt: skip
+
+
+def dense(folder: Path, scale: float) -> list[Process]:
+    """A log of nothing but steps, beside a clean CSV of their values and beside a loop of `re`."""
+    log, csv = folder / "dense.log", folder / "dense.csv"
+    with log.open("w") as file, csv.open("w") as table:
+        file.write(SETUP)
+        table.write(",".join(COLUMNS) + "\n")
+        for line, v in enumerate(steps(int(1_000_000 * scale)), 2):
+            file.write(STEP.format(**v) + "\n")
+            table.write(
+                f"1,{v['n']},1,{line},{v['ms']}e-3,{v['speed']:.3f},{v['tflops']:.2f},{v['samples']},"
+                f"{v['tokens']},2048,{v['lr']:.3E},{v['loss']:.6E},1.0,{v['norm']:.3f},0.0,0,0\n"
+            )
+    return [
+        ("DuckDB loads a clean CSV", ["python", "-c", LOAD, str(csv), "NEW"]),
+        ("a loop of `re`, 6 fields, stores nothing", ["python", "-c", LOOP, str(log)]),
+        ("bench ingest", ["bench", "ingest", str(log), "--db", "NEW"]),
+    ]
+
+
+def noisy(folder: Path, scale: float) -> list[Process]:
+    """One line in a hundred is a step."""
+    log, chance = folder / "noisy.log", random.Random(2)
+    size = 0
+    with log.open("w") as file:
+        file.write(SETUP)
+        for values in steps(10**9):
+            lines = [
+                pattern.format(
+                    a=chance.randrange(999), b=chance.randrange(9999), c=chance.randrange(8)
+                )
+                for pattern in itertools.islice(itertools.cycle(NOISE), 99)
+            ]
+            size += file.write("\n".join([STEP.format(**values), *lines]) + "\n")
+            if size > scale * 1e9:
+                break
+    return [
+        ("grep -c", ["grep", "-c", "elapsed time per iteration", str(log)]),
+        ("bench ingest", ["bench", "ingest", str(log), "--db", "NEW"]),
+    ]
+
+
+def many(folder: Path, scale: float) -> list[Process]:
+    """Logs of 20 to 500 KB: set-up, warnings, steps with timers below."""
+    chance, made = random.Random(3), folder / "many"
+    made.mkdir()
+    for number in range(int(2000 * scale)):
+        lines = [SETUP.strip()]
+        for values in steps(int(chance.uniform(40, 900)), seed=number):
+            lines += [
+                STEP.format(**values),
+                "time (ms) | forward-compute: 31.88 | optimizer: 50.66",
+            ]
+            if chance.random() < 0.2:
+                lines.append(chance.choice(NOISE).format(a=1, b=2, c=3))
+        (made / f"run{number:05d}.log").write_text("\n".join(lines) + "\n")
+    return [
+        ("find", ["find", str(made), "-type", "f", "-printf", "%s %T@\n"]),
+        ("bench ingest", ["bench", "ingest", str(made), "--db", "NEW"]),
+    ]
+
+
+def known(folder: Path, scale: float) -> list[Process]:
+    """Files that the warehouse holds, unchanged."""
+    made, db = folder / "known", folder / "known.duckdb"
+    made.mkdir()
+    for number in range(int(10_000 * scale)):
+        values = next(steps(1, seed=number))
+        (made / f"run{number:05d}.log").write_text(SETUP + STEP.format(**values) + "\n")
+    run(["bench", "ingest", str(made), "--db", str(db)])
+    return [
+        ("find", ["find", str(made), "-type", "f", "-printf", "%s %T@\n"]),
+        ("bench ingest, again", ["bench", "ingest", str(made), "--db", str(db)]),
+    ]
+
+
+def memory(folder: Path, scale: float) -> list[Process]:
+    """A long log; what counts is the peak of memory."""
+    log = folder / "long.log"
+    with log.open("w") as file:
+        file.write(SETUP)
+        for values in steps(int(4e9 * scale / 387)):
+            file.write(STEP.format(**values) + "\n")
+    half = folder / "half.log"
+    with log.open("rb") as whole, half.open("wb") as file:
+        for _ in range(os.path.getsize(log) // 2 >> 20):
+            file.write(whole.read(1 << 20))
+    return [
+        ("bench ingest, half of it", ["bench", "ingest", str(half), "--db", "NEW"]),
+        ("bench ingest", ["bench", "ingest", str(log), "--db", "NEW"]),
+    ]
+
+
+CASES: dict[str, Callable[[Path, float], list[Process]]] = {
+    case.__name__: case for case in (dense, noisy, many, known, memory)
+}
+
+
+def run(words: list[str]) -> tuple[float, int]:
+    """Seconds and peak MiB of one process."""
+    names = {"python": [sys.executable], "bench": [sys.executable, "-m", "bench", "-q"]}
+    command = [*names.get(words[0], [words[0]]), *words[1:]]
+    with tempfile.TemporaryDirectory() as name:
+        command = [word if word != "NEW" else f"{name}/new.duckdb" for word in command]
+        began = time.perf_counter()
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        took = time.perf_counter() - began
+    if status:
+        raise SystemExit(f"not measured: {' '.join(words[:2])} ended with {status}")
+    return took, usage.ru_maxrss >> 10
+
+
+def measure(case: str, scale: float, rounds: int) -> list[str]:
+    """The rows of one case: median seconds, ratio to the first process, MiB."""
+    with tempfile.TemporaryDirectory() as name:
+        processes = CASES[case](Path(name), scale)
+        taken: dict[str, list[tuple[float, int]]] = {title: [] for title, _ in processes}
+        for _ in range(rounds):
+            for title, command in processes:
+                taken[title].append(run(command))
+    base = statistics.median(seconds for seconds, _ in taken[processes[0][0]])
+    return [
+        f"| {case} | {title} | {statistics.median(s for s, _ in found):.2f} |"
+        f" {statistics.median(s for s, _ in found) / base:.2f} | {max(m for _, m in found)} |"
+        for title, found in taken.items()
+    ]
+
+
+def main() -> None:
+    """Measure and print a table in markdown."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("cases", nargs="*", choices=[*CASES, []], default=[])
+    parser.add_argument("--scale", type=float, default=0.1)
+    parser.add_argument("--rounds", type=int, default=3)
+    asked = parser.parse_args()
+    print(f"scale {asked.scale:g}, {asked.rounds} rounds, {load()}, {machine()}\n")
+    print("| case | process | median, s | ratio | peak, MiB |\n| :-- | :-- | --: | --: | --: |")
+    for case in asked.cases or CASES:
+        print("\n".join(measure(case, asked.scale, asked.rounds)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

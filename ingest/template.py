@@ -1,0 +1,285 @@
+"""Many lines of one shape at once: what differs from line to line are numbers in known places.
+
+A line that the careful reader has just read is the template. A line of the same words at the same
+places gives the same row with other numbers; whatever is not plainly that is left to the careful
+reader. The declaration is the dialect's: columns, types and units come from its layout.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from ..schema.arrow import shapes
+from .dialect import Dialect
+from .lines import printed_at
+from .ranks import voice_of
+from .record import NO_COLUMNS, Field, Fields, Record
+from .secrets import is_secret_name, redact_text
+from .segments import Segments
+
+NUMBER = r"^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$"  # without thousands separators
+LOSS = r"^[-+]?\d\.\d+[eE][-+]?\d+$"
+TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?"
+LONGEST_KEPT = 12  # letters of a value kept as printed: no secret is as short and a number
+WHOLE = {"integer": 2**31, "bigint": 2**63}
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A number of the template: its place among the pieces of the line, and what it becomes."""
+
+    piece: int
+    lead: str  # what stands in the piece before it
+    kind: str  # column, loss, kept
+    name: str
+    field: Field
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """The shape of a line, taken from one that `dialect` has read."""
+
+    dialect: Dialect
+    head: str  # regular expression of the first piece
+    groups: tuple[tuple[str, Field], ...]
+    goal: object  # train_iters, the same on each line
+    slots: tuple[Slot, ...]
+    main: str | None  # the loss that is ours
+    voice: str  # what tells the process apart that prints it
+
+    def keys(self, kind: str) -> list[str]:
+        """The keys of one kind, as printed."""
+        return [slot.name for slot in self.slots if slot.kind == kind]
+
+
+def template_of(
+    dialect: Dialect, line: str, peeled: tuple[tuple[str, ...], str], record: Record
+) -> Template | None:
+    """The shape of a line; None where it holds what only the careful reader knows to treat.
+
+    `peeled`: the prefixes of the line, and what is left of it.
+    """
+    reader, (prefixes, text) = dialect.reader, peeled
+    if printed_at(prefixes):
+        return None
+    if not isinstance(reader, Segments) or not _is_plain(dialect, reader):
+        return None
+    if record.before.strip() or record.after.strip() or record.misfits or not line.endswith(text):
+        return None
+    head, *pieces = line.split("|")
+    keys = [piece.partition(reader.assign)[0].strip() for piece in pieces[:-1]]
+    layout = reader.layout(tuple(keys))
+    found = reader.anchor.search(text)
+    if layout is None or layout.memory or len(set(keys)) < len(keys) or found is None:
+        return None
+    if len(line) - len(text) + found.end() != len(head) + 1:
+        return None
+    if not {"loss", "losses"} & record.fields.keys() or "epoch" in record.fields:
+        return None
+    groups = _groups(found, reader.groups, record.fields)
+    slots = _slots(reader, layout.losses, layout.kept, pieces[:-1], keys)
+    if groups is None or slots is None:
+        return None
+    pattern = _head(head, len(line) - len(text), found, [name for name, _ in groups])
+    losses = {slot.name for slot in slots if slot.kind == "loss"}
+    mains = reader.losses.main if reader.losses else ()
+    main = next((name for name in mains if name in losses), None)
+    goal = record.fields.get("train_iters")
+    return Template(dialect, pattern, groups, goal, slots, main, voice_of(prefixes))
+
+
+def _is_plain(dialect: Dialect, reader: Segments) -> bool:
+    odd = reader.open_end or reader.bare or reader.ends or reader.doubled or dialect.set
+    return (
+        not odd
+        and dialect.within is None
+        and reader.separator == "|"
+        and not dialect.every_rank
+        and not dialect.planned
+    )
+
+
+def _groups(
+    found: re.Match[str], declared: dict[str, Field], fields: Fields
+) -> tuple[tuple[str, Field], ...] | None:
+    groups = []
+    for name, text in found.groupdict().items():
+        if text is None:
+            continue
+        field = declared[name]
+        plain = field.type in WHOLE and text.isascii() and text.isdigit()
+        stamp = field.type == "timestamp" and re.fullmatch(TIME, text)
+        if not (plain or stamp) or field.shift or field.add or (field.column or name) not in fields:
+            return None
+        groups.append((field.column or name, field))
+    return tuple(groups) if "iteration" in {name for name, _ in groups} else None
+
+
+def _slots(
+    reader: Segments,
+    losses: tuple[int, ...],
+    kept: tuple[int, ...],
+    pieces: list[str],
+    keys: list[str],
+) -> tuple[Slot, ...] | None:
+    slots = []
+    for place, (piece, key) in enumerate(zip(pieces, keys, strict=True)):
+        before, assigned, value = piece.partition(reader.assign)
+        field = reader.keys.get(key, Field(None))
+        kind = "loss" if place in losses else "kept" if place in kept else "column"
+        if not assigned or not key or re.match(NUMBER, value.strip()) is None or field.add:
+            return None
+        if kind == "column" and field.type not in ("double", *WHOLE):
+            return None
+        if redact_text(key) != key or (kind == "kept" and is_secret_name(key)):
+            return None
+        main = reader.losses is not None and (key in reader.losses.main or reader.losses.named)
+        if kind == "loss" and not main and re.match(LOSS, value.strip()) is None:
+            return None
+        slots.append(Slot(place + 1, before + assigned, kind, key, field))
+    columns = [slot.field.column for slot in slots if slot.kind == "column"]
+    return tuple(slots) if len(set(columns)) == len(columns) else None
+
+
+def _head(head: str, start: int, found: re.Match[str], names: list[str]) -> str:
+    """The first piece as an expression: numbers and blanks vary, all else stands as it is."""
+    pattern, at = "^", 0
+    spans = sorted(
+        (start + found.start(name), start + found.end(name), text)
+        for name, text in found.groupdict().items()
+        if text is not None
+    )
+    for begin, end, text in spans:
+        inner = r"(\d+)" if text.isdigit() else f"({TIME})"
+        pattern += _words(head[at:begin]) + inner
+        at = end
+    assert len(spans) == len(names)
+    return pattern + _words(head[at:]) + "$"
+
+
+def _words(text: str) -> str:
+    return "".join(
+        " {1,99}" if part.isspace() else re.escape(part) for part in re.findall(r" +|[^ ]+", text)
+    )
+
+
+def read(template: Template, lines: pl.Series) -> pl.DataFrame:
+    """The rows of those lines that have the shape, with their place among `lines` as `place`.
+
+    Columns are those of `iterations`; `loss:NAME` and `more:NAME` are members of its maps.
+    """
+    count = len(template.slots) + 1
+    pieces = lines.alias("line").str.splitn("|", count + 1).struct.unnest()
+    pieces.columns = [f"piece{place}" for place in range(count + 1)]
+    head = pl.col("piece0").str.extract_groups(template.head)
+    fits = [pl.col(f"piece{count}").str.strip_chars() == ""]
+    fits += [pl.col(f"piece{s.piece}").str.starts_with(s.lead) for s in template.slots]
+    texts = head.struct.rename_fields([f"text:{name}" for name, _ in template.groups])
+    values = [_value(slot) for slot in template.slots]
+    table = pieces.select(texts.alias("head"), *values, fits=pl.all_horizontal(fits))
+    table = table.with_row_index("place").unnest("head")
+    table = table.with_columns(_group(name, field) for name, field in template.groups)
+    table = table.drop(f"text:{name}" for name, _ in template.groups)
+    good = [pl.col(name).is_not_null() for name in table.columns if name != "fits"]
+    good += [pl.col(name).is_finite() for name, kind in table.schema.items() if kind == pl.Float64]
+    if isinstance(template.goal, int):
+        good.append(pl.col("train_iters") == template.goal)
+    return table.filter(pl.col("fits"), *good).drop("fits")
+
+
+def _group(name: str, field: Field) -> pl.Expr:
+    text = pl.col(f"text:{name}")
+    if field.type == "timestamp":
+        return text.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False).alias(
+            name
+        )
+    return _whole(text, field.type).alias(name)
+
+
+def _value(slot: Slot) -> pl.Expr:
+    text = pl.col(f"piece{slot.piece}").str.strip_prefix(slot.lead).str.strip_chars()
+    if slot.kind == "kept":
+        short = (text.str.len_bytes() <= LONGEST_KEPT) & text.str.contains(NUMBER)
+        return pl.when(short).then(text).alias(f"more:{slot.name}")
+    if slot.kind == "loss":
+        return _double(text, 0).alias(f"loss:{slot.name}")
+    name = slot.field.column or slot.name
+    if slot.field.type == "double":
+        return _double(text, slot.field.shift).alias(name)
+    return _whole(text, slot.field.type).alias(name)
+
+
+def _double(text: pl.Expr, shift: int) -> pl.Expr:
+    if shift:
+        # The double nearest to the printed digits moved, as `cast.shifted` has it.
+        text = pl.when(~text.str.contains_any(["e", "E"])).then(text + f"e{shift}")
+    return text.cast(pl.Float64, strict=False)
+
+
+def _whole(text: pl.Expr, kind: str) -> pl.Expr:
+    whole = text.cast(pl.Int64, strict=False)
+    return pl.when(whole.is_between(-WHOLE[kind], WHOLE[kind] - 1)).then(whole)
+
+
+def as_rows(
+    template: Template, steps: pl.DataFrame, first: int, run_id: str, segment: int, last: int
+) -> pa.Table:
+    """Rows of `iterations` of one segment; `last` is the iteration before the first of them.
+
+    `first` is the line number of the first line among which their places were counted.
+    """
+    count = len(steps)
+    iterations = steps["iteration"].to_numpy()
+    losses, kept = template.keys("loss"), template.keys("kept")
+    table = {name: steps[name].to_arrow() for name in steps.columns if name not in NO_COLUMNS}
+    loss = table[f"loss:{template.main}"] if template.main else table.get("loss")
+    table |= {
+        "run_id": pa.repeat(pa.scalar(run_id), count),
+        "segment": pa.repeat(pa.scalar(segment, pa.int32()), count),
+        "interval_length": pa.array(np.diff(iterations, prepend=last)),
+        "iteration": pa.array(iterations),
+        "line": pa.array(steps["place"].to_numpy().astype(np.int64) + first),
+        "loss": loss,
+        "losses": _map(
+            losses or ["loss"], [table.get(f"loss:{n}", loss) for n in losses or ["loss"]]
+        ),
+        "more": _map(kept, [table[f"more:{name}"] for name in kept]) if kept else None,
+    }
+    schema = shapes()["iterations"].schema
+    columns = [
+        pa.nulls(count, field.type)
+        if table.get(field.name) is None
+        else table[field.name].cast(field.type)
+        for field in schema
+    ]
+    return pa.table(columns, schema=schema)
+
+
+def _map(names: list[str], members: list[pa.Array]) -> pa.Array:
+    """A map with the same keys in each row."""
+    rows, width = len(members[0]), len(names)
+    keys, items = pa.array(names * rows), pa.chunked_array(members).combine_chunks()
+    if width > 1:
+        items = items.take(pa.array(np.arange(rows * width).reshape(width, rows).T.ravel()))
+    offsets = pa.array(np.arange(0, rows * width + 1, width, dtype=np.int32))
+    return pa.MapArray.from_arrays(offsets, keys, items)
+
+
+def fields_at(template: Template, steps: pl.DataFrame, place: int) -> Fields:
+    """The fields of one step, as its format reads them from its line."""
+    row = steps.row(place, named=True)
+    fields = {name: value for name, value in row.items() if ":" not in name and name != "place"}
+    losses = {key: row[f"loss:{key}"] for key in template.keys("loss")}
+    more = {key: row[f"more:{key}"] for key in template.keys("kept")}
+    if losses:
+        fields["losses"] = losses
+    if template.main:
+        fields["loss"] = losses[template.main]
+    if more:
+        fields["more"] = more
+    return fields

@@ -1,0 +1,135 @@
+"""A log read in blocks gives what reading it line by line gives, whatever stands in it."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bench.ingest import bulk
+from bench.ingest.dialect import Dialect, dialects
+from bench.ingest.lines import declared_prefixes, read_lines
+from bench.ingest.log import LogReader
+from bench.ingest.logread import LogRead
+from bench.schema.arrow import to_arrow
+
+ROOT = Path(__file__).parents[1]
+OUTSIDE = ROOT.parent / "shared" / "logs"
+FOLDERS = (ROOT / "data" / "logs", OUTSIDE)
+LOGS = sorted(
+    file
+    for folder in FOLDERS
+    for file in folder.rglob("*")
+    if file.suffix in (".log", ".out", ".err", ".txt") and file.stat().st_size < 2 << 20
+)
+STEPS = [(d, s.line) for d in dialects() if d.reads == "iteration" for s in d.samples]
+SAMPLES = [sample.line for dialect in dialects() for sample in dialect.samples]
+PREFIXES = ["", "", "", *(str(s["line"])[: -len(str(s["text"]))] for p in declared_prefixes()
+                          for s in p["sample"] if s["text"])]  # type: ignore[attr-defined]  # fmt: skip
+NOISE = [
+    "", "   ", "-----", "=== *** ===", "[default0]: ", "node-7:11:22 [0] NCCL INFO Channel 00/02",
+    "| a | b |", "some words", "iteration | of nothing", "5: ", "x - INFO - ", "[rank0]:", "\t~~~",
+    "  0%|   | 0/10\r 50%|#  | 5/10\r", "\x1b[31mred\x1b[0m", "a\0b", "caf\u00e9", "\x1c",
+    "Traceback (most recent call last):", "a: b: c", "loss = 3 | x", "\u2028", "1/2 ",
+]  # fmt: skip
+
+
+def by_line(content: bytes) -> LogRead:
+    reader = LogReader("source", dialects())
+    for line in read_lines(io.BytesIO(content)):
+        reader.feed(line)
+    return reader.finish()
+
+
+def in_blocks(content: bytes, block: int) -> LogRead:
+    reader = LogReader("source", dialects())
+    bulk.feed(reader, io.BytesIO(content), block=block)
+    return reader.finish()
+
+
+def all_of(read: LogRead) -> dict[str, object]:
+    counts = (read.lines, read.lines_read, read.lines_known, read.lines_unread,
+              read.encoding_errors, dict(read.formats))  # fmt: skip
+    tables = {name: sorted(map(repr, t.to_pylist())) for name, t in to_arrow(read.rows).items()}
+    return tables | {"counts": counts}
+
+
+def numbered(dialect: Dialect, line: str, number: int) -> str:
+    """A sample line as that of another step."""
+    found = re.search(r"(?i)(?:iteration|step|iter)\D{1,12}(\d+)", line)
+    if found is None:
+        return line
+    other = line[: found.start(1)] + str(number) + line[found.end(1) :]
+    # Other digits in other places, as a log has them.
+    places = [m.start() for m in re.finditer(r"(?<=\.\d)\d", other)]
+    for place in places:
+        other = other[:place] + str((number * 7 + place) % 10) + other[place + 1 :]
+    return other
+
+
+@st.composite
+def stretches(draw: st.DrawFn) -> list[str]:
+    """Steps of one format, some damaged, with other lines between them."""
+    dialect, line = draw(st.sampled_from(STEPS))
+    prefix = draw(st.sampled_from(PREFIXES))
+    start, count = draw(st.integers(0, 60)), draw(st.integers(1, 60))
+    every = draw(st.integers(1, 3))
+    lines = [prefix + numbered(dialect, line, start + every * n) for n in range(count)]
+    for place in draw(st.lists(st.integers(0, count - 1), max_size=3)):
+        lines[place] = draw(damages(lines[place]))
+    for place in draw(st.lists(st.integers(0, count), max_size=6)):
+        lines.insert(place, draw(st.sampled_from(NOISE)))
+    return lines
+
+
+@st.composite
+def damages(draw: st.DrawFn, line: str) -> str:
+    """A line with something wrong with it."""
+    place = draw(st.integers(0, max(len(line) - 1, 0)))
+    how = draw(st.integers(0, 6))
+    if how == 0:
+        return line[:place]
+    if how == 1:
+        return line[:place] + draw(st.sampled_from(" x|:9\r,")) + line[place:]
+    if how == 2:
+        return line + " " + line
+    if how == 3:
+        return re.sub(r"\d\.\d+E[+-]\d+", "nan", line)
+    if how == 4:
+        return line[:place] + "\n" + line[place:]
+    if how == 5:
+        return re.sub(r": +(\d+)\.", r": 1,\1.", line)
+    return line.replace(" | ", " |  ", 1)
+
+
+LINES = st.one_of(
+    stretches(),
+    st.lists(st.sampled_from(SAMPLES), max_size=4),
+    st.lists(st.sampled_from(NOISE), max_size=4),
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(LINES, min_size=1, max_size=6), st.sampled_from([700, 1 << 23]),
+       st.sampled_from([b"\n", b"\n", b"\r\n"]), st.binary(max_size=3))  # fmt: skip
+def test_any_log_in_blocks(parts: list[list[str]], block: int, end: bytes, tail: bytes) -> None:
+    content = end.join(line.encode() for part in parts for line in part) + tail
+    assert all_of(in_blocks(content, block)) == all_of(by_line(content))
+
+
+@pytest.mark.parametrize(("dialect", "line"), STEPS, ids=lambda x: getattr(x, "name", ""))
+def test_steps_of_every_format(dialect: Dialect, line: str) -> None:
+    lines = [numbered(dialect, line, number) for number in range(3, 90)]
+    content = "\n".join(lines).encode()
+    assert all_of(in_blocks(content, 1 << 20)) == all_of(by_line(content))
+
+
+@pytest.mark.parametrize("file", LOGS, ids=lambda file: file.name)
+def test_logs(file: Path) -> None:
+    content = file.read_bytes()
+    for block in (1000, 1 << 23):
+        assert all_of(in_blocks(content, block)) == all_of(by_line(content))
