@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -59,7 +59,7 @@ class Case:
     @cached_property
     def facts(self) -> dict[tuple[str, str], Row]:
         """What lines around state: by (scope of an argument or '', field)."""
-        query = "SELECT * FROM facts WHERE run_id = ? ORDER BY line"
+        query = "SELECT * FROM facts WHERE run_id = ? AND how = 'stated' ORDER BY line"
         found: dict[tuple[str, str], Row] = {}
         for fact in self.warehouse.dicts(query, [self.run_id]):
             around = fact["scope"] in _AROUND
@@ -73,10 +73,14 @@ class Case:
         return {row["metric"]: row for row in found}
 
     @cached_property
-    def user_facts(self) -> dict[str, Row]:
-        """What users state of the run, by column."""
-        query = "SELECT * FROM user_facts WHERE run_id = ? AND field <> 'boundary'"
-        return {row["field"]: row for row in self.warehouse.dicts(query, [self.run_id])}
+    def user_facts(self) -> dict[str, list[Row]]:
+        """What users tell of the run, by column; what counts comes first."""
+        query = """SELECT * FROM user_facts WHERE run_id = ? AND field <> 'boundary'
+                   ORDER BY outcome <> 'counts', file, line"""
+        found: dict[str, list[Row]] = {}
+        for row in self.warehouse.dicts(query, [self.run_id]):
+            found.setdefault(row["field"], []).append(row)
+        return found
 
     def cell_place(self, cell: Row) -> Place:
         """Where a cell stands."""
@@ -89,6 +93,12 @@ class Case:
 
     def stated(self, name: str, title: str = "", value: Any = None) -> Node:
         """A column of the run as stated: its cell, the line around, or the argument."""
+        node = self._stated(name, title, value)
+        others = [row for row in self.user_facts.get(name, ()) if row["outcome"] in _OTHERWISE]
+        told = [f"{_by(row)} tells {row['value']}: {_OTHERWISE[row['outcome']]}" for row in others]
+        return replace(node, note="; ".join(filter(None, (node.note, *told)))) if told else node
+
+    def _stated(self, name: str, title: str, value: Any) -> Node:
         value = self.row.get(name) if value is None else value
         unit = _UNITS.get(name, "")
         cell = self.cells.get(_CELLS.get(name, name))
@@ -98,15 +108,15 @@ class Case:
         fact = self._fact(name)
         if fact is not None:
             place = self.line_place(fact["line"], fact["raw"])
-            note = "stated by a user" if fact["how"] == "user" else _AROUND.get(
-                fact["scope"], f"{fact['field']} in the {fact['scope']}"
-            )  # fmt: skip
+            note = _AROUND.get(fact["scope"], f"{fact['field']} in the {fact['scope']}")
             return Node(title or name, value, unit, place=place, note=note)
-        user = self.user_facts.get(name)
-        if user is not None and value is not None:
-            said = f"{user['reason']} ({user['author']}, {user['stated_on']})"
+        user = next(iter(self.user_facts.get(name, ())), None)
+        if user is not None and user["outcome"] == "counts" and value is not None:
+            note = f"stated by a user: {_said(user)}"
+            if user["origin"] == "set":
+                return Node(title or name, value, unit, note=note)
             place = Place(user["file"], user["line"], None, f"{name} = {user['value']}")
-            return Node(title or name, value, unit, place=place, note=f"stated by a user: {said}")
+            return Node(title or name, value, unit, place=place, note=note)
         note = "not stated" if value is None else "as the source was read"
         return Node(title or name, value, unit, note=note)
 
@@ -133,8 +143,24 @@ _AROUND = {
     "header": "stated by the header of the log",
     "quote": "stated by the quoted line",
     "record": "stated by the record",
-    "user": "stated by a user",
 }
+_OTHERWISE = {
+    "contradicts": "the source's own value counts",
+    "outvoted": "another one counts",
+}
+
+
+def _by(user: Row) -> str:
+    """Where a user says it."""
+    place = "" if user["origin"] == "set" else f"{user['file']}:{user['line']}, "
+    return f"{place}{_said(user)}"
+
+
+def _said(user: Row) -> str:
+    """Why, who and when."""
+    when = user["stated_on"].isoformat() if user["stated_on"] else ""
+    by = ", ".join(filter(None, (user["author"], when)))
+    return f"{user['reason']} ({by})" if by else str(user["reason"])
 
 
 def case_of(warehouse: Warehouse, lines: Lines, run_id: str) -> Case:

@@ -55,6 +55,7 @@ class Summary:
     warnings: list[Warning] = field(default_factory=list)
     tables_other: int = 0
     sizes: Counter[str] = field(default_factory=Counter)
+    uris: list[str] = field(default_factory=list)  # of the sources, known ones too
 
     @property
     def new(self) -> int:
@@ -174,9 +175,11 @@ class _Reading:
         plan = self.ledger.plan(uri, sha256, parser_version(self.formats))
         if plan is None:
             self.summary.known += 1
+            self.summary.uris.append(uri)
             return None
         if self.ledger.holds(plan.load_id):
             self.summary.copies += 1
+            self.summary.uris.append(uri)
             self.ledger.note(plan)
             return Load(plan, size, None)
         read = read_file(path, sha256, size, plan.source_id, self.formats)
@@ -184,6 +187,7 @@ class _Reading:
             self.summary.skipped.append(uri)
             return self._withdrawn(plan, size)
         tables = to_arrow(read.rows)
+        self.summary.uris.append(uri)
         self.ledger.note(plan)
         self.summary.changed += plan.generation > 1
         _count(self.summary, uri, read.rows)

@@ -2,14 +2,14 @@
 WITH run AS (
     SELECT * FROM configurations WHERE run_id = $run
 ), words AS (
-    UNPIVOT (SELECT uri, line, origin::VARCHAR AS origin, status, status_reason, kind, size, model, date, notes, framework,
+    UNPIVOT (SELECT uri, line, told, origin::VARCHAR AS origin, status, status_reason, kind, size, model, date, notes, framework,
                     device, dtype, recompute, array_to_string(flags, ', ') AS flags,
                     array_to_string(job_ids, ', ') AS job_ids
              FROM run)
     ON origin, status, status_reason, kind, size, model, date, notes, framework, device, dtype, recompute, flags, job_ids
     INTO NAME name VALUE value
 ), numbers AS (
-    UNPIVOT (SELECT uri, line, nodes::BIGINT AS nodes, devices::BIGINT AS devices, world_size::BIGINT AS world_size,
+    UNPIVOT (SELECT uri, line, told, nodes::BIGINT AS nodes, devices::BIGINT AS devices, world_size::BIGINT AS world_size,
                     dp::BIGINT AS dp, tp::BIGINT AS tp, pp::BIGINT AS pp, cp::BIGINT AS cp, ep::BIGINT AS ep,
                     vpp::BIGINT AS vpp, mbs::BIGINT AS mbs, gbs::BIGINT AS gbs, seq_len::BIGINT AS seq_len,
                     layers::BIGINT AS layers, hidden::BIGINT AS hidden, heads::BIGINT AS heads, vocab::BIGINT AS vocab,
@@ -20,8 +20,9 @@ WITH run AS (
     INTO NAME name VALUE value
 ), parts AS (
     SELECT 1 AS place, 'run' AS part, 'id' AS name, run_id AS value, NULL AS unit, uri || ':' || line AS stated_at FROM run
-    UNION ALL SELECT 2, 'run', name, value, NULL, uri || ':' || line FROM words WHERE value <> ''
-    UNION ALL SELECT 3, 'configuration', name, value::VARCHAR, NULL, NULL FROM numbers
+    UNION ALL SELECT 2, 'run', name, value, CASE WHEN list_contains(told, name) THEN 'told' END, CASE WHEN list_contains(told, name) IS NOT TRUE THEN uri || ':' || line END
+        FROM words WHERE value <> ''
+    UNION ALL SELECT 3, 'configuration', name, value::VARCHAR, CASE WHEN list_contains(told, name) THEN 'told' END, NULL FROM numbers
     UNION ALL SELECT 4, 'cell', coalesce(nullif(t.headings[c.column_number], ''), 'beyond the header'), c.raw, c.misfit,
             t.uri || ':' || c.line
         FROM run r JOIN tables t ON t.table_id = r.table_id
@@ -39,7 +40,14 @@ WITH run AS (
     UNION ALL SELECT 7, 'computed', 'model_tflops', printf('%.4g', k.value), 'TFLOP/s per process', k.formula
         FROM metric_model_tflops k WHERE k.run_id = $run
     UNION ALL SELECT 8, 'stated', f.field, coalesce(f.value, 'off'), f.scope, r.uri || ':' || f.line
-        FROM facts f JOIN run r ON r.run_id = f.run_id WHERE f.scope <> 'arguments'
+        FROM facts f JOIN run r ON r.run_id = f.run_id WHERE f.scope <> 'arguments' AND f.how = 'stated'
+    UNION ALL SELECT 8, 'told', u.field, u.value,
+        concat_ws(', ', u.reason, nullif(u.author, ''), u.stated_on::VARCHAR,
+                  CASE u.outcome WHEN 'contradicts' THEN 'not used: the source states ' || u.stated
+                                 WHEN 'outvoted' THEN 'not used: ' || u.stated || ' counts'
+                                 WHEN 'agrees' THEN 'the source states so too' END),
+        CASE u.origin WHEN 'set' THEN u.file ELSE u.file || ':' || u.line END
+        FROM user_facts u JOIN run r ON r.run_id = u.run_id WHERE u.field <> 'boundary'
     UNION ALL SELECT 9, 'left out', l.reason, l.detail, NULL, NULL FROM left_out l WHERE l.run_id = $run
     UNION ALL SELECT 10, 'event', e.kind, e.raw, NULL, r.uri || ':' || e.line
         FROM events e JOIN run r ON r.run_id = e.run_id

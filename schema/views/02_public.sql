@@ -25,10 +25,43 @@ CREATE OR REPLACE VIEW runs AS
 SELECT l.uri, r.* EXCLUDE (load_id) FROM raw.runs r JOIN current_loads l USING (load_id)
 ANTI JOIN hidden_runs h ON h.run_id = r.run_id;
 
--- facts: what sources state about runs and tables outside of cells, and what users add.
+-- user_facts: what users state of runs: in facts.toml, with --set, by patterns of paths; the newest set, and what records carry.
+-- user_facts.run_id: the run
+-- user_facts.file: the file that states it; --set: the command line
+-- user_facts.line: its line, from 1
+CREATE OR REPLACE VIEW user_facts AS
+WITH newest AS (
+    SELECT u.* EXCLUDE (set_id) REPLACE (coalesce(u.origin, 'facts.toml') AS origin, coalesce(u.outcome, 'counts') AS outcome)
+    FROM raw.user_facts u SEMI JOIN (
+        SELECT set_id FROM raw.fact_sets
+        QUALIFY row_number() OVER (ORDER BY made_at DESC, set_id) = 1
+    ) s ON s.set_id = u.set_id
+    ANTI JOIN hidden_runs h ON h.run_id = u.run_id
+)
+SELECT * FROM newest
+UNION ALL BY NAME
+-- What was told of a run where its record comes from; who tells it here goes before.
+SELECT f.run_id, f.field, f.value, l.uri AS file, coalesce(f.line, 1) AS line, f.raw AS reason, '' AS author,
+    'record' AS origin, 'counts' AS outcome
+FROM raw.facts f JOIN current_loads l USING (load_id)
+ANTI JOIN hidden_runs h ON h.run_id = f.run_id
+ANTI JOIN newest n ON n.run_id = f.run_id AND n.field = f.field AND n.outcome = 'counts'
+WHERE f.how = 'user' AND f.value IS NOT NULL AND f.run_id IS NOT NULL
+QUALIFY row_number() OVER (PARTITION BY f.run_id, f.field ORDER BY f.value) = 1;
+
+-- facts: what sources state about runs and tables outside of cells; with how = 'user', what users tell where they are silent.
+-- facts.run_id: of a run, or
 CREATE OR REPLACE VIEW facts AS
 SELECT f.* EXCLUDE (load_id) FROM raw.facts f SEMI JOIN current_loads USING (load_id)
-ANTI JOIN hidden_runs h ON h.run_id = f.run_id;
+ANTI JOIN hidden_runs h ON h.run_id = f.run_id
+WHERE f.how <> 'user'
+UNION ALL BY NAME
+-- No line: it does not stand in the source.
+SELECT run_id, field, value,
+    CASE origin WHEN 'record' THEN reason ELSE concat_ws(', ', CASE WHEN origin <> 'set' THEN file || ':' || line END, reason,
+        nullif(author, ''), stated_on::VARCHAR) END AS raw,
+    'user' AS scope, 'user' AS how
+FROM user_facts WHERE outcome = 'counts' AND field <> 'boundary';
 
 -- topology: how the ranks of a run are laid out, as stated.
 CREATE OR REPLACE VIEW topology AS
@@ -83,11 +116,3 @@ SEMI JOIN (
     QUALIFY row_number() OVER (PARTITION BY load_id ORDER BY made_at DESC, audit_id) = 1
 ) a ON a.load_id = f.load_id AND a.audit_id = f.audit_id
 ANTI JOIN hidden_runs h ON h.run_id = f.run_id;
-
--- user_facts: what users state about runs in facts.toml; the newest reading of it.
-CREATE OR REPLACE VIEW user_facts AS
-SELECT u.* EXCLUDE (set_id) FROM raw.user_facts u SEMI JOIN (
-    SELECT set_id FROM raw.fact_sets
-    QUALIFY row_number() OVER (ORDER BY made_at DESC, set_id) = 1
-) s ON s.set_id = u.set_id
-ANTI JOIN hidden_runs h ON h.run_id = u.run_id;
