@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .facts import facts_of
 from .messages import warn
+from .paths import path_facts
 
 _SHOWN = 10
 
@@ -96,7 +97,7 @@ def _every(warehouse: Warehouse, root: Path) -> tuple[UserFact, ...]:
     """All that users state, the strongest first."""
     from ..schema.telling import told_facts
 
-    return (*facts_of(warehouse, root), *told_facts(warehouse))
+    return (*facts_of(warehouse, root), *told_facts(warehouse), *path_facts(warehouse, root))
 
 
 def _of_documents(warehouse: Warehouse, facts: Sequence[UserFact]) -> tuple[UserFact, ...]:
