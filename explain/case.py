@@ -59,7 +59,8 @@ class Case:
     @cached_property
     def facts(self) -> dict[tuple[str, str], Row]:
         """What lines around state: by (scope of an argument or '', field)."""
-        query = "SELECT * FROM facts WHERE run_id = ? AND how = 'stated' ORDER BY line"
+        query = """SELECT * FROM facts WHERE run_id = ? AND how = 'stated' AND scope <> 'bundle'
+                   ORDER BY file IS NOT NULL, line"""
         found: dict[tuple[str, str], Row] = {}
         for fact in self.warehouse.dicts(query, [self.run_id]):
             around = fact["scope"] in _AROUND
@@ -74,8 +75,8 @@ class Case:
 
     @cached_property
     def user_facts(self) -> dict[str, list[Row]]:
-        """What users tell of the run, by column; what counts comes first."""
-        query = """SELECT * FROM user_facts WHERE run_id = ? AND field <> 'boundary'
+        """What users and companions say of the run, by column; what counts comes first."""
+        query = """SELECT * FROM beside WHERE run_id = ? AND field <> 'boundary'
                    ORDER BY outcome <> 'counts', file, line"""
         found: dict[str, list[Row]] = {}
         for row in self.warehouse.dicts(query, [self.run_id]):
@@ -87,15 +88,16 @@ class Case:
         column = self.lines.column(self.uri, cell["line"], cell["column_number"], cell["raw"])
         return Place(self.uri, cell["line"], column, cell["raw"])
 
-    def line_place(self, line: int | None, raw: str = "") -> Place:
-        """A line of the source, with its text if it is at hand."""
-        return Place(self.uri, line, None, self.lines.text(self.uri, line) or raw)
+    def line_place(self, line: int | None, raw: str = "", file: str | None = None) -> Place:
+        """A line of the source, or of its companion, with its text if it is at hand."""
+        uri = file or self.uri
+        return Place(uri, line, None, self.lines.text(uri, line) or raw)
 
     def stated(self, name: str, title: str = "", value: Any = None) -> Node:
         """A column of the run as stated: its cell, the line around, or the argument."""
         node = self._stated(name, title, value)
         others = [row for row in self.user_facts.get(name, ()) if row["outcome"] in _OTHERWISE]
-        told = [f"{_by(row)} tells {row['value']}: {_OTHERWISE[row['outcome']]}" for row in others]
+        told = [f"{_by(row)} says {row['value']}: {_OTHERWISE[row['outcome']]}" for row in others]
         return replace(node, note="; ".join(filter(None, (node.note, *told)))) if told else node
 
     def _stated(self, name: str, title: str, value: Any) -> Node:
@@ -107,11 +109,14 @@ class Case:
             return Node(title or name, value, unit, place=self.cell_place(cell), note=note)
         fact = self._fact(name)
         if fact is not None:
-            place = self.line_place(fact["line"], fact["raw"])
+            place = self.line_place(fact["line"], fact["raw"], fact["file"])
             note = _AROUND.get(fact["scope"], f"{fact['field']} in the {fact['scope']}")
             return Node(title or name, value, unit, place=place, note=note)
         user = next(iter(self.user_facts.get(name, ())), None)
         if user is not None and user["outcome"] == "counts" and value is not None:
+            if user["origin"] == "bundle":
+                place = self.line_place(user["line"], f"{name} = {user['value']}", user["file"])
+                return Node(title or name, value, unit, place=place, note=f"by {user['reason']}")
             note = f"stated by a user: {_said(user)}"
             if user["origin"] == "set":
                 return Node(title or name, value, unit, note=note)
@@ -127,6 +132,9 @@ class Case:
                 continue
             block, _, own = argument.name.rpartition(".")
             fact = self.facts.get((block or "arguments", own))
+            if argument.when:
+                needed = self.facts.get(("arguments", argument.when))
+                fact = fact if needed and needed["raw"] == "True" else None
             if fact and fact["raw"] is not None and argument.value(fact["raw"]) is not None:
                 return fact
         return self.facts.get(("", name)) or self.facts.get(("", _CELLS.get(name, name)))

@@ -182,7 +182,7 @@ class _Reading:
             self.summary.uris.append(uri)
             self.ledger.note(plan)
             return Load(plan, size, None)
-        read = read_file(path, sha256, size, plan.source_id, self.formats)
+        read = read_file(path, sha256, size, plan.source_id, self.formats, uri)
         if read.kind is None:
             self.summary.skipped.append(uri)
             return self._withdrawn(plan, size)

@@ -13,6 +13,8 @@ from typing import BinaryIO, cast
 
 from ..records import reading as records
 from ..schema.rows import Rows
+from .companions.files import KIND, may_be_companion, read_companion, rows_of
+from .companions.files import coverage as coverage_of
 from .coverage import Coverage
 from .dialect import Dialect, dialects, version_of
 from .lines import read_lines
@@ -34,6 +36,7 @@ _NEVER = frozenset(
     for suffix in group.split(" ")
 )
 _HEAD = 1 << 20  # bytes looked at to tell what a file is
+_COMPANION_LIMIT = 1 << 20  # a job script, a configuration: nothing larger is one
 _DOCUMENT_LIMIT = 64 << 20  # a larger file is read as a log, line by line
 _SEPARATOR_ROW = re.compile(
     # Possessive: a long line of blanks or dashes is looked at once.
@@ -131,9 +134,16 @@ def fingerprint(path: Path) -> tuple[str, int]:
 
 
 def read_file(
-    path: Path, sha256: str, size: int, source_id: str, formats: Path | None = None
+    path: Path,
+    sha256: str,
+    size: int,
+    source_id: str,
+    formats: Path | None = None,
+    uri: str | None = None,
 ) -> ReadFile:
     """The rows of the first `size` bytes of a file, whatever it is; `formats`: a user's own folder.
+
+    `uri` is its name where the bytes lie elsewhere for now.
 
     Raises OSError when it cannot be read, Changed when the bytes are not those of `sha256`.
     """
@@ -148,6 +158,11 @@ def read_file(
     if b"\x00" in head[:8192] and not _looks_like_text(head):
         return ReadFile(None, Rows())
     suffix = path.suffix.lower()
+    name = uri or path.as_posix()
+    if suffix not in _LOGS and size <= _COMPANION_LIMIT and may_be_companion(name, head):
+        companion = _companion(file, source_id, name)
+        if companion.kind:
+            return companion
     if suffix in _SEPARATED:
         return _separated(file, source_id, _SEPARATED[suffix])
     if suffix in _LOGS:  # programs print tables with pipes into their logs
@@ -178,6 +193,14 @@ def _document(file: _Bytes, source_id: str) -> ReadFile:
     rows, coverage = read_markdown(text, source_id)
     kind = "document" if coverage.tables or rows.by_table.get("runs") else None
     return _read(kind, rows, coverage, file.size, errors, source_id)
+
+
+def _companion(file: _Bytes, source_id: str, path: str) -> ReadFile:
+    text, errors = file.text()
+    found = read_companion(path, text)
+    if found is None:
+        return ReadFile(None, Rows())
+    return ReadFile(KIND, rows_of(found, source_id, text, file.size, errors), coverage_of(found))
 
 
 def _separated(file: _Bytes, source_id: str, form: str) -> ReadFile:

@@ -27,7 +27,7 @@ WITH run AS (
             t.uri || ':' || c.line
         FROM run r JOIN tables t ON t.table_id = r.table_id
         JOIN cells c ON c.table_id = r.table_id AND c.row_number = r.row_number
-    UNION ALL SELECT 4, 'setting', e.name, coalesce(e.value, 'off'), e.kind, r.uri || ':' || e.line
+    UNION ALL SELECT 4, 'setting', e.name, coalesce(e.value, 'off'), e.kind, coalesce(e.file, r.uri) || ':' || e.line
         FROM env_flags e JOIN run r ON r.run_id = e.run_id
     UNION ALL SELECT 5, 'measured', m.metric, m.raw, m.unit, r.uri || ':' || m.line
         FROM measurements m JOIN run r ON r.run_id = m.run_id
@@ -39,15 +39,17 @@ WITH run AS (
         FROM metric_tokens_per_s k WHERE k.run_id = $run
     UNION ALL SELECT 7, 'computed', 'model_tflops', printf('%.4g', k.value), 'TFLOP/s per process', k.formula
         FROM metric_model_tflops k WHERE k.run_id = $run
-    UNION ALL SELECT 8, 'stated', f.field, coalesce(f.value, 'off'), f.scope, r.uri || ':' || f.line
-        FROM facts f JOIN run r ON r.run_id = f.run_id WHERE f.scope <> 'arguments' AND f.how = 'stated'
-    UNION ALL SELECT 8, 'told', u.field, u.value,
+    UNION ALL SELECT 8, 'stated', f.field, coalesce(f.value, 'off'), f.scope, coalesce(f.file, r.uri) || ':' || f.line
+        FROM facts f JOIN run r ON r.run_id = f.run_id
+        WHERE f.scope NOT IN ('arguments', 'option', 'wandb', 'hydra', 'bundle', 'env', 'launcher')
+            AND (f.scope <> 'deepspeed' OR f.file IS NULL) AND f.how = 'stated'
+    UNION ALL SELECT 8, CASE u.origin WHEN 'bundle' THEN 'companion' ELSE 'told' END, u.field, u.value,
         concat_ws(', ', u.reason, nullif(u.author, ''), u.stated_on::VARCHAR,
                   CASE u.outcome WHEN 'contradicts' THEN 'not used: the source states ' || u.stated
                                  WHEN 'outvoted' THEN 'not used: ' || u.stated || ' counts'
                                  WHEN 'agrees' THEN 'the source states so too' END),
         CASE u.origin WHEN 'set' THEN u.file ELSE u.file || ':' || u.line END
-        FROM user_facts u JOIN run r ON r.run_id = u.run_id WHERE u.field <> 'boundary'
+        FROM beside u JOIN run r ON r.run_id = u.run_id WHERE u.field <> 'boundary'
     UNION ALL SELECT 9, 'left out', l.reason, l.detail, NULL, NULL FROM left_out l WHERE l.run_id = $run
     UNION ALL SELECT 10, 'event', e.kind, e.raw, NULL, r.uri || ':' || e.line
         FROM events e JOIN run r ON r.run_id = e.run_id

@@ -18,7 +18,8 @@ from .tellable import same, tellable
 from .warehouse import Warehouse, transaction
 
 FINDING, BOUNDARY = "finding", "boundary"
-FILE, SET, PATH = "facts.toml", "set", "path"  # where a fact was stated, the strongest first
+# Where a fact was stated, the strongest first.
+FILE, SET, BUNDLE, PATH = "facts.toml", "set", "bundle", "path"
 COUNTS, AGREES, CONTRADICTS, OUTVOTED = "counts", "agrees", "contradicts", "outvoted"
 _COLUMNS = ("set_id", "run_id", "field", "value", "file", "line", "reason", "author", "stated_on",
             "origin", "outcome", "stated")  # fmt: skip
@@ -131,14 +132,15 @@ def contradictions(warehouse: Warehouse, uris: Sequence[str] | None = None) -> l
     """What users tell of sources (of `uris`, if given) and does not count, one sentence each."""
     query = """SELECT r.uri, min(r.line), u.field, u.value, u.stated, u.outcome, u.file, u.line,
                       u.origin, count(*)
-               FROM user_facts u JOIN runs r ON r.run_id = u.run_id
+               FROM beside u JOIN runs r ON r.run_id = u.run_id
                WHERE u.outcome IN ('contradicts', 'outvoted')
                    AND ($all OR list_contains($uris, r.uri))
                GROUP BY ALL ORDER BY ALL"""
     found = warehouse.rows(query, {"all": uris is None, "uris": list(uris or ())})
     return [
-        f"{uri}:{line}: {file if origin == SET else f'{file}:{at}'} tells {name} = {value}, but "
-        + (f"the source states {said}" if outcome == CONTRADICTS else f"{said} is told elsewhere")
+        f"{uri}:{line}: {file if origin == SET else f'{file}:{at}'} "
+        f"{'states' if origin == BUNDLE else 'tells'} {name} = {value}, but "
+        + (f"the source states {said}" if outcome == CONTRADICTS else "it is told elsewhere")
         + f": {said} counts"
         + (f" ({runs} runs)" if runs > 1 else "")
         for uri, line, name, value, said, outcome, file, at, origin, runs in found
@@ -174,7 +176,7 @@ def _rows(warehouse: Warehouse, facts: Sequence[UserFact]) -> Iterator[tuple[Any
     if not asked:
         return
     runs = _runs(warehouse)
-    stated = _stated(warehouse, {fact.field for fact in asked} & set(tellable()))
+    stated = stated_columns(warehouse, {fact.field for fact in asked} & set(tellable()))
     counting: dict[tuple[str, str], str] = {}
     for fact in asked:
         for run in runs.about(fact):
@@ -227,14 +229,14 @@ def _runs(warehouse: Warehouse) -> _Runs:
     return found
 
 
-def _stated(warehouse: Warehouse, names: Iterable[str]) -> Mapping[tuple[str, str], str]:
+def stated_columns(warehouse: Warehouse, names: Iterable[str]) -> Mapping[tuple[str, str], str]:
     """What sources state of these columns, as text; a batch that a log prints counts too."""
     chosen = sorted(names)
     if not chosen:
         return {}
     special = {
         "params_b": "coalesce(r.params_b, label_params_b(r.model))",
-        "gbs": "coalesce(t.gbs, g.median)",
+        "gbs": r"regexp_replace(coalesce(t.gbs, g.median)::VARCHAR, '\.0$', '')",
     }
     columns = ", ".join(f"({special.get(name, name)})::VARCHAR" for name in chosen)
     query = f"""SELECT r.run_id, {columns} FROM runs r LEFT JOIN topology t USING (run_id)

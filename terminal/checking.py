@@ -25,8 +25,10 @@ def check(warehouse: Warehouse, root: Path, *, audited: bool = True) -> None:
     Warns of what users tell and a source states otherwise.
     """
     from ..audit.store import audit_documents, store_audit
+    from ..schema.bundles import find_links, store_links
     from ..schema.user_facts import contradictions, store_facts
 
+    store_links(warehouse, find_links(warehouse))
     facts = _every(warehouse, root)
     if store_facts(warehouse, facts):
         warn_of(contradictions(warehouse))
@@ -45,6 +47,7 @@ def check_file(
     found in the documents that were audited now.
     """
     from ..audit.store import audit_documents, open_audits, store_audit
+    from ..schema.bundles import are_stored, find_links, store_links
     from ..schema.telling import tell, untold
     from ..schema.user_facts import is_stored, store_facts
     from ..schema.warehouse import open_read, open_write
@@ -53,7 +56,8 @@ def check_file(
         return 0
     root = db.absolute().parent
     with open_read(db, lock_timeout) as warehouse:
-        new = bool(told) and bool(untold(warehouse, uris, told or {}))
+        links = find_links(warehouse)
+        new = not are_stored(warehouse, links) or bool(untold(warehouse, uris, told or {}))
         every = _every(warehouse, root)
         current = not new and is_stored(warehouse, every)
         facts = _of_documents(warehouse, every)
@@ -61,6 +65,7 @@ def check_file(
             return 0
     if not current:
         with open_write(db, lock_timeout) as warehouse:
+            store_links(warehouse, links)
             tell(warehouse, uris, told or {})
             every = _every(warehouse, root)
             store_facts(warehouse, every)
@@ -75,13 +80,14 @@ def check_file(
 
 
 def tell_contradictions(db: Path, lock_timeout: float, uris: Sequence[str]) -> None:
-    """Warn of what users tell of these sources and the sources state otherwise."""
+    """Warn of what users and companions state of these sources and the sources state otherwise."""
+    from ..schema.bundles import unlinked
     from ..schema.user_facts import contradictions
     from ..schema.warehouse import open_read
 
     if uris and db.exists():
         with open_read(db, lock_timeout) as warehouse:
-            warn_of(contradictions(warehouse, uris))
+            warn_of([*unlinked(warehouse, uris), *contradictions(warehouse, uris)])
 
 
 def warn_of(found: Sequence[str]) -> None:
@@ -89,21 +95,31 @@ def warn_of(found: Sequence[str]) -> None:
     for text in found[:_SHOWN]:
         warn(text)
     if len(found) > _SHOWN:
-        query = "FROM user_facts WHERE outcome = 'contradicts'"
+        query = "FROM beside WHERE outcome = 'contradicts'"
         warn(f'{len(found) - _SHOWN} more contradictions: bench sql "{query}"')
 
 
 def _every(warehouse: Warehouse, root: Path) -> tuple[UserFact, ...]:
     """All that users state, the strongest first."""
+    from ..schema.bundles import bundle_facts
     from ..schema.telling import told_facts
 
-    return (*facts_of(warehouse, root), *told_facts(warehouse), *path_facts(warehouse, root))
+    return (
+        *facts_of(warehouse, root),
+        *told_facts(warehouse),
+        *bundle_facts(warehouse),
+        *path_facts(warehouse, root),
+    )
 
 
 def _of_documents(warehouse: Warehouse, facts: Sequence[UserFact]) -> tuple[UserFact, ...]:
     """The facts that an audit of documents may hang on: what is told of a log changes none."""
-    from ..schema.user_facts import PATH
+    from ..schema.user_facts import BUNDLE, PATH
 
     query = "SELECT source_id FROM sources WHERE kind = 'log'"
     logs = {source for (source,) in warehouse.rows(query)}
-    return tuple(fact for fact in facts if fact.origin != PATH and fact.match.source not in logs)
+    return tuple(
+        fact
+        for fact in facts
+        if fact.origin not in (BUNDLE, PATH) and fact.match.source not in logs
+    )

@@ -116,8 +116,8 @@ def test_explain_says_who_told_it(place: Path) -> None:
     done = quick(place, "explain", "a.log:1.tokens_per_s", "a.log", "--set", "seq_len=64")
     assert "seq_len = 2,048 tokens  <- facts.toml:1 'seq_len = 2048'" in done.out
     assert "stated by a user: the queue (A. Author, 2026-02-16); told with --set (" in done.out
-    assert "tells 64: another one counts" in done.out
-    assert "tells seq_len = 64, but 2048 is told elsewhere: 2048 counts" in done.err
+    assert "says 64: another one counts" in done.out
+    assert "tells seq_len = 64, but it is told elsewhere: 2048 counts" in done.err
     quick(place, "ingest", "-q", "b.log", "--set", "nodes=3")
     assert "nodes = 3  [stated by a user: told with --set (" in (
         quick(place, "explain", "b.log:1.nodes").out

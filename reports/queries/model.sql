@@ -36,7 +36,7 @@ ORDER BY uri, line;
 -- name: shape_lines
 SELECT DISTINCT s.uri, f.field, f.line
 FROM facts f JOIN selected s ON s.run_id = f.run_id
-WHERE f.field IN ('layers', 'hidden', 'heads', 'seq_len', 'gbs', 'params_b', 'size') AND f.line IS NOT NULL
+WHERE f.field IN ('layers', 'hidden', 'heads', 'seq_len', 'gbs', 'params_b', 'size') AND f.line IS NOT NULL AND f.file IS NULL
 ORDER BY s.uri, f.field, f.line;
 
 -- name: days_printed
@@ -102,7 +102,7 @@ GROUP BY ALL ORDER BY s.table_id, s.line;
 SELECT s.table_id, f.field, min(f.value) AS value, min(f.line) AS line
 FROM (SELECT *, count(*) OVER (PARTITION BY table_id) AS rows FROM selected WHERE kind = 'measured') s
 JOIN facts f ON f.run_id = s.run_id
-WHERE f.scope <> 'heading' AND f.how = 'stated'
+WHERE f.scope <> 'heading' AND f.how = 'stated' AND f.file IS NULL
     AND f.field IN ('device', 'recompute', 'seq_len', 'gbs', 'mbs', 'dtype', 'framework', 'layers', 'hidden', 'heads')
 GROUP BY s.table_id, f.field, s.rows HAVING count(DISTINCT f.value) = 1 AND count(DISTINCT f.run_id) = s.rows
 ORDER BY s.table_id, f.field;

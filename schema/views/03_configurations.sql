@@ -50,7 +50,7 @@ CREATE OR REPLACE MACRO per(a, b) AS
 -- configurations.size: size label: as stated, else three digits of the parameters
 CREATE OR REPLACE VIEW configurations AS
 WITH stated AS (
-    -- What a user tells stands where the source is silent.
+    -- What a user tells, or a companion states, stands where the source is silent.
     SELECT l.uri, r.* EXCLUDE (load_id) REPLACE (
             coalesce(r.name, u.said['name']) AS name, coalesce(r.model, u.said['model']) AS model,
             coalesce(r.params_b, label_params_b(r.model), try_cast(u.said['params_b'] AS DOUBLE), label_params_b(u.said['model'])) AS params_b,
@@ -95,8 +95,8 @@ WITH stated AS (
     ANTI JOIN hidden_runs h ON h.run_id = r.run_id
     LEFT JOIN raw.topology t ON t.load_id = r.load_id AND t.run_id = r.run_id
     LEFT JOIN (
-        SELECT run_id, map(list(field), list(value)) AS said, list_sort(list(field)) AS told
-        FROM user_facts WHERE field <> 'boundary' AND outcome = 'counts' GROUP BY run_id
+        SELECT run_id, map(list(field), list(value)) AS said, list_sort(list(field) FILTER (origin <> 'bundle')) AS told
+        FROM beside WHERE field <> 'boundary' AND outcome = 'counts' GROUP BY run_id
     ) u ON u.run_id = r.run_id
     LEFT JOIN raw.run_stats g ON g.load_id = r.load_id AND g.run_id = r.run_id AND g.metric = 'gbs'
 ), multiplied AS (
