@@ -50,6 +50,19 @@ WITH run AS (
                                  WHEN 'agrees' THEN 'the source states so too' END),
         CASE u.origin WHEN 'set' THEN u.file ELSE u.file || ':' || u.line END
         FROM beside u JOIN run r ON r.run_id = u.run_id WHERE u.field <> 'boundary'
+    -- What explains a slow run, and its log leaves out.
+    UNION ALL SELECT 8, 'not stated', w.word, '-', NULL, NULL
+        FROM (SELECT unnest(['torch_version', 'cuda_version or hip_version', 'nccl_version or rccl_version', 'nccl_net_plugin or nccl_network',
+                'driver_version or driver_cuda_version', 'te_version', 'flash_attn_version', 'apex_version', 'deepspeed_version', 'megatron_commit or megatron_core_version or version',
+                'container_image', 'hosts or SLURM_JOB_NODELIST or SLURM_NODELIST', 'device', 'nodes', 'dtype', 'recompute', 'zero_stage', 'job_ids']) AS word) w
+        JOIN run r ON r.origin = 'log'
+        WHERE NOT list_has_any(string_split(w.word, ' or '), (
+            SELECT list(x.name) FROM (
+                SELECT f.field AS name FROM facts f WHERE f.run_id = $run AND f.value IS NOT NULL
+                UNION ALL SELECT e.name FROM env_flags e WHERE e.run_id = $run
+                UNION ALL SELECT name FROM words WHERE value <> ''
+                UNION ALL SELECT name FROM numbers
+            ) x))
     UNION ALL SELECT 9, 'left out', l.reason, l.detail, NULL, NULL FROM left_out l WHERE l.run_id = $run
     UNION ALL SELECT 10, 'event', e.kind, e.raw, NULL, r.uri || ':' || e.line
         FROM events e JOIN run r ON r.run_id = e.run_id

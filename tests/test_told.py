@@ -206,3 +206,10 @@ def test_every_column_that_can_be_told_counts_where_the_source_is_silent() -> No
     view = dict(sql_files("views"))["03_configurations"]
     assert set(re.findall(r"u\.said\['(\w+)'\]", view)) == set(tellable())
     assert set(FIELDS) == {"finding", "boundary", *tellable()}
+
+
+def test_what_a_log_does_not_state_is_said(place: Path) -> None:
+    shown = quick(place, "show", "a.log:1", "a.log", "--set", "device=V100", "--format", "json").out
+    missing = {row["name"] for row in json.loads(shown) if row["part"] == "not stated"}
+    assert "torch_version" in missing and "container_image" in missing and "nodes" in missing
+    assert "device" not in missing, "it is told"

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ..environment import OPTIONS, is_told, of_command
+from ..commandline import LISTS, OPTIONS, of_command
+from ..environment import is_told
 from . import directives
 from .statement import Said
 
@@ -132,7 +133,7 @@ def _read(made: _Script, number: int, line: str, certain: bool) -> None:
         value = made.value(found["value"])
         if certain and value is not None and is_told(found["name"]):
             made.said.state(found["name"], value, "env", number)
-    elif certain and (OPTIONS.search(line) or not found):
+    elif certain and (OPTIONS.search(line) or LISTS.search(line) or not found):
         for name, text, kind in of_command(line):
             value = made.value(text)
             if value is not None and (kind != "env" or is_told(name)):
