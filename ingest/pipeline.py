@@ -15,6 +15,7 @@ from ..schema.warehouse import LOCK_TIMEOUT_S, Warehouse, open_read, open_write,
 from .folders import uri_of
 from .inputs import Input, inputs
 from .source import Changed, fingerprint, parser_version, read_file
+from .tensorboard import NoReader
 
 _BATCH_ROWS = 200_000
 _BATCH_BYTES = 64 << 20
@@ -182,7 +183,12 @@ class _Reading:
             self.summary.uris.append(uri)
             self.ledger.note(plan)
             return Load(plan, size, None)
-        read = read_file(path, sha256, size, plan.source_id, self.formats, uri)
+        try:
+            read = read_file(path, sha256, size, plan.source_id, self.formats, uri)
+        except NoReader as error:
+            self.summary.skipped.append(uri)
+            self.summary.warnings.append(Warning(uri, None, "no_reader", str(error)))
+            return None
         if read.kind is None:
             self.summary.skipped.append(uri)
             return self._withdrawn(plan, size)

@@ -22,6 +22,7 @@ from .log import LogReader
 from .packed import is_packed_log, packing, unpacked
 from .separated import read_separated
 from .tables import read_markdown
+from .tensorboard import is_event_file, read_events
 
 PARSER_VERSION = 6  # a new one reads known files again
 _LOGS = frozenset((".log", ".out", ".err", ".stdout", ".stderr"))
@@ -155,6 +156,10 @@ def read_file(
         return _log(file, source_id, formats, how)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return ReadFile(None, Rows())  # UTF-16: no log or table is written so
+    if is_event_file(uri or path.as_posix()):
+        rows, coverage = read_events(path, source_id)
+        kind = "log" if rows.by_table.get("runs") else None
+        return _read(kind, rows, coverage, size, 0, source_id)
     if b"\x00" in head[:8192] and not _looks_like_text(head):
         return ReadFile(None, Rows())
     suffix = path.suffix.lower()

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from .migrate import now_utc
-from .tellable import same
+from .same_steps import same_steps
+from .tellable import same as says_the_same
 from .user_facts import BUNDLE, Match, UserFact, stated_columns
 from .warehouse import Warehouse, transaction
 
@@ -172,9 +173,9 @@ def _stem(name: str) -> str:
 
 def find_links(warehouse: Warehouse) -> list[Link]:
     """The links of what is in the warehouse."""
-    companions = _companions(warehouse)
+    companions, same = _companions(warehouse), same_steps(warehouse)
     if not companions:
-        return []
+        return same
     found = links(companions, _logs(warehouse))
     against = _contradictions(warehouse, [link for link in found if link[2] == ALONE])
     kept = {
@@ -183,7 +184,7 @@ def find_links(warehouse: Warehouse) -> list[Link]:
         else (source, run, why)
         for source, run, why in found
     }
-    return sorted(kept, key=str)
+    return sorted([*kept, *same], key=str)
 
 
 def _contradictions(
@@ -204,7 +205,7 @@ def _contradictions(
         own = {name: stated[str(run), name] for name in _TELLING if (str(run), name) in stated}
         names = {
             name for name, value in said[source].items()
-            if name in own and not same(name, own[name], value)
+            if name in own and not says_the_same(name, own[name], value)
         }  # fmt: skip
         ranks, nodes = own.get("ranks", ""), said[source].get("nodes", "")
         if ranks.isdigit() and nodes.isdigit() and int(nodes) > int(ranks):

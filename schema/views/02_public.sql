@@ -60,7 +60,7 @@ QUALIFY row_number() OVER (PARTITION BY f.run_id, f.field ORDER BY f.how DESC, f
 -- user_facts: what users state of runs: in facts.toml, with --set, by patterns of paths; the newest set, and what records carry.
 CREATE OR REPLACE VIEW user_facts AS SELECT * FROM beside WHERE origin <> 'bundle';
 
--- companions: files beside logs, each with the runs that it belongs to.
+-- companions: files beside logs, each with the runs that it belongs to; event files that repeat a log's steps too.
 -- companions.run_id: the run; NULL: none
 -- companions.rule: why it belongs to the run, or to none
 -- companions.format: what it is
@@ -75,7 +75,7 @@ LEFT JOIN (
     ) newest ON newest.set_id = k.set_id
     ANTI JOIN hidden_runs h ON h.run_id = k.run_id
 ) k ON k.source_id = s.source_id
-WHERE s.kind = 'companion';
+WHERE s.kind = 'companion' OR k.rule = 'same steps';
 
 -- facts: what sources and their companions state about runs and tables outside of cells; with how = 'user', what users tell where they are silent.
 -- facts.file: the companion that states it; NULL: the source itself
@@ -86,7 +86,7 @@ WHERE f.how <> 'user' AND f.scope <> 'bundle' AND coalesce(f.run_id, f.table_id)
 UNION ALL BY NAME
 SELECT c.run_id, f.field, f.value, f.raw, f.line, f.scope, f.how, c.uri AS file
 FROM companions c JOIN sources s USING (source_id) JOIN raw.facts f ON f.load_id = s.load_id
-WHERE c.run_id IS NOT NULL AND f.scope <> 'column'
+WHERE c.run_id IS NOT NULL AND f.run_id IS NULL AND f.scope <> 'column'
 UNION ALL BY NAME
 -- No line: it does not stand in the source.
 SELECT run_id, field, value,
