@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from .migrate import now_utc
-from .same_steps import same_steps
+from .same_steps import EVENTS, same_steps
 from .tellable import same as says_the_same
 from .user_facts import BUNDLE, Match, UserFact, stated_columns
 from .warehouse import Warehouse, transaction
@@ -270,24 +270,29 @@ def _companions(warehouse: Warehouse) -> list[Companion]:
 
 
 def _logs(warehouse: Warehouse) -> list[Log]:
+    """Every log with a run; an event file only where no log is printed beside it."""
+    # Hidden runs too: what the links hide must not change them.
     query = """SELECT s.source_id, s.uris, list(r.run_id ORDER BY r.line),
-                   flatten(list(r.job_ids)), n.names,
-                   count(DISTINCT struct_pack(t.ranks, t.dp, t.tp, t.pp, t.nodes))
-               FROM sources s JOIN runs r USING (source_id) LEFT JOIN topology t USING (run_id)
+                   flatten(list(r.job_ids)), any_value(n.names),
+                   count(DISTINCT struct_pack(t.ranks, t.dp, t.tp, t.pp, t.nodes)), s.format
+               FROM sources s JOIN raw.runs r ON r.load_id = s.load_id
+               LEFT JOIN raw.topology t ON t.load_id = r.load_id AND t.run_id = r.run_id
                LEFT JOIN (
-                   SELECT r.source_id, list(DISTINCT f.value) AS names
-                   FROM raw.facts f JOIN runs r USING (run_id)
-                   WHERE regexp_matches(f.value, '\\.(json|ya?ml|sh|sbatch|slurm)$')
-                       AND length(f.value) < 1000
+                   SELECT load_id, list(DISTINCT value) AS names FROM raw.facts
+                   WHERE run_id IS NOT NULL AND length(value) < 1000
+                       AND regexp_matches(value, '\\.(json|ya?ml|sh|sbatch|slurm)$')
                    GROUP BY ALL
-               ) n ON n.source_id = s.source_id
-               WHERE s.kind = 'log' GROUP BY ALL ORDER BY s.source_id"""
-    return [
-        Log(source, _paths(uris), tuple(runs),
-            frozenset(jobs).union(*(_numbers(path.name) for path in _paths(uris))),
-            _names(names or ()), layouts)
-        for source, uris, runs, jobs, names, layouts in warehouse.rows(query)
-    ]  # fmt: skip
+               ) n ON n.load_id = s.load_id
+               WHERE s.kind = 'log' GROUP BY s.source_id, s.uris, s.format ORDER BY s.source_id"""
+    printed: list[Log] = []
+    events: list[Log] = []
+    for source, uris, runs, jobs, names, layouts, form in warehouse.rows(query):
+        paths = _paths(uris)
+        numbers = frozenset(jobs).union(*(_numbers(path.name) for path in paths))
+        made = Log(source, paths, tuple(runs), numbers, _names(names or ()), layouts)
+        (events if form == EVENTS else printed).append(made)
+    folders = {path.parent for log in printed for path in log.paths}
+    return printed + [log for log in events if not folders & {path.parent for path in log.paths}]
 
 
 def _paths(uris: Iterable[str]) -> tuple[PurePosixPath, ...]:

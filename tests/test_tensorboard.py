@@ -122,18 +122,27 @@ def test_an_event_file_that_repeats_a_log_is_no_second_run(folder: Path) -> None
                  "iteration-time": 0.1}) for n in range(1, 12)]  # fmt: skip
     write(folder / "job" / "tb", like, {"num_layers": "3"})
     write(folder / "other", MEGATRON)
+    write(folder / "job", like[:8])
+    (folder / "job" / "job.sh").write_text("#!/bin/bash\n#SBATCH --nodes=2\nsrun python t.py\n")
+    (folder / "other" / "a.sh").write_text("#!/bin/bash\n#SBATCH --nodes=3\nsrun python t.py\n")
     quick(folder, "ingest", "-q", ".")
+    nodes = asked(folder, "SELECT nodes FROM configurations ORDER BY uri")
+    assert nodes == [{"nodes": 2}, {"nodes": 3}], "an event file is no second log of a script"
+    stored = asked(folder, "SELECT count(*) AS n FROM loads")
     uris = [row["uri"].split("/")[0] for row in asked(folder, "SELECT uri FROM runs ORDER BY uri")]
     assert uris == ["job", "other"]
-    [link] = asked(folder, "SELECT rule, r.uri FROM companions c JOIN runs r USING (run_id)")
-    assert link == {"rule": "same steps", "uri": "job/train.log"}
+    found = asked(folder, "SELECT c.uri, rule, r.uri AS log FROM companions c JOIN runs r "
+                          "USING (run_id) WHERE rule = 'same steps'")  # fmt: skip
+    assert len(found) == 2 and {row["log"] for row in found} == {"job/train.log"}
     quick(folder, "ingest", "-q", ".")
     assert len(asked(folder, "FROM runs")) == 2, "and it stays so"
+    assert asked(folder, "SELECT nodes FROM configurations ORDER BY uri") == nodes
+    assert asked(folder, "SELECT count(*) AS n FROM loads") == stored
     [row] = json.loads(quick(folder, "runs", "job", "--format", "json").out)
     assert row["where"] == "job/train.log:1"
     (folder / "job" / "train.log").write_text(text.replace("7.439", "7.539"))
     quick(folder, "ingest", "-q", ".")
-    assert len(asked(folder, "FROM runs")) == 3, "other norms are another run"
+    assert len(asked(folder, "FROM runs")) == 4, "other norms are another run"
 
 
 def test_without_the_extra_it_is_said_what_to_install(
