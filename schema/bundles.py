@@ -173,6 +173,10 @@ def _stem(name: str) -> str:
 
 def find_links(warehouse: Warehouse) -> list[Link]:
     """The links of what is in the warehouse."""
+    # Asked of every command that reads paths: few of them hold a companion or an event file.
+    kinds = "SELECT 1 FROM raw.sources WHERE kind = 'companion' OR format = ? LIMIT 1"
+    if not warehouse.rows(kinds, [EVENTS]):
+        return []
     companions, same = _companions(warehouse), same_steps(warehouse)
     if not companions:
         return same
@@ -237,6 +241,8 @@ def are_stored(warehouse: Warehouse, found: Sequence[Link]) -> bool:
 
 def bundle_facts(warehouse: Warehouse) -> Iterator[UserFact]:
     """What linked companions say of columns, as facts about their runs."""
+    if not warehouse.rows("SELECT 1 FROM raw.links LIMIT 1"):
+        return
     query = """SELECT r.source_id, c.run_id, f.field, f.value, c.format, c.uri, f.line
                FROM companions c JOIN sources s ON s.source_id = c.source_id
                JOIN raw.facts f ON f.load_id = s.load_id AND f.scope = 'column'

@@ -116,6 +116,8 @@ def _of_documents(warehouse: Warehouse, facts: Sequence[UserFact]) -> tuple[User
     """The facts that an audit of documents may hang on: what is told of a log changes none."""
     from ..schema.user_facts import BUNDLE, PATH
 
+    if not facts:
+        return ()
     query = "SELECT source_id FROM sources WHERE kind = 'log'"
     logs = {source for (source,) in warehouse.rows(query)}
     return tuple(
