@@ -39,7 +39,7 @@ WITH run AS (
         FROM metric_tokens_per_s k WHERE k.run_id = $run
     UNION ALL SELECT 7, 'computed', 'model_tflops', printf('%.4g', k.value), 'TFLOP/s per process', k.formula
         FROM metric_model_tflops k WHERE k.run_id = $run
-    UNION ALL SELECT 8, 'stated', f.field, coalesce(f.value, 'off'), f.scope, coalesce(f.file, r.uri) || ':' || f.line
+    UNION ALL SELECT 9, 'stated', f.field, coalesce(f.value, 'off'), f.scope, coalesce(f.file, r.uri) || ':' || f.line
         FROM facts f JOIN run r ON r.run_id = f.run_id
         WHERE f.scope NOT IN ('arguments', 'option', 'wandb', 'hydra', 'bundle', 'env', 'launcher')
             AND (f.scope <> 'deepspeed' OR f.file IS NULL) AND f.how = 'stated'
@@ -51,7 +51,7 @@ WITH run AS (
         CASE u.origin WHEN 'set' THEN u.file ELSE u.file || ':' || u.line END
         FROM beside u JOIN run r ON r.run_id = u.run_id WHERE u.field <> 'boundary'
     -- What explains a slow run, and its log leaves out.
-    UNION ALL SELECT 8, 'not stated', w.word, '-', NULL, NULL
+    UNION ALL SELECT 12, 'not stated', w.word, '-', NULL, NULL
         FROM (SELECT unnest(['torch_version', 'cuda_version or hip_version', 'nccl_version or rccl_version', 'nccl_net_plugin or nccl_network',
                 'driver_version or driver_cuda_version', 'te_version', 'flash_attn_version', 'apex_version', 'deepspeed_version', 'megatron_commit or megatron_core_version or version',
                 'container_image', 'hosts or SLURM_JOB_NODELIST or SLURM_NODELIST', 'device', 'nodes', 'dtype', 'recompute', 'zero_stage', 'job_ids']) AS word) w
@@ -63,8 +63,8 @@ WITH run AS (
                 UNION ALL SELECT name FROM words WHERE value <> ''
                 UNION ALL SELECT name FROM numbers
             ) x))
-    UNION ALL SELECT 9, 'left out', l.reason, l.detail, NULL, NULL FROM left_out l WHERE l.run_id = $run
-    UNION ALL SELECT 10, 'event', e.kind, e.raw, NULL, r.uri || ':' || e.line
+    UNION ALL SELECT 10, 'left out', l.reason, l.detail, NULL, NULL FROM left_out l WHERE l.run_id = $run
+    UNION ALL SELECT 11, 'event', e.kind, e.raw, NULL, r.uri || ':' || e.line
         FROM events e JOIN run r ON r.run_id = e.run_id
 )
 SELECT part, name, value, unit, stated_at FROM parts ORDER BY place, name, value;

@@ -32,7 +32,7 @@ def untold(warehouse: Warehouse, uris: Sequence[str], told: Told) -> list[tuple[
     """Source and column of what these sources were not told yet, in this very word."""
     known = {(source, field): value for source, field, value, _ in warehouse.rows(_NEWEST)}
     wanted = set(uris)
-    query = "SELECT source_id, uris FROM sources ORDER BY source_id"
+    query = "SELECT source_id, uris FROM sources WHERE kind <> 'companion' ORDER BY source_id"
     sources = [source for source, names in warehouse.rows(query) if not wanted.isdisjoint(names)]
     return [
         (source, field)
