@@ -52,9 +52,9 @@ test-services: $(VENV)/.developing
 	  tests/services/packages.sh $(SERVICES) && $(PYTEST) -m services -n0; \
 	fi
 
-OLD_TESTS := $(foreach name,api audit best chart cli compare crash documents explain facts formulas golden \
+OLD_TESTS := $(foreach name,api audit best bundles chart cli compare crash documents explain facts formulas golden \
   headings ingest listings log measured metrics records regenerate reports restate rowdiff schema \
-  scaling sealed where,$(wildcard tests/test_$(name).py tests/test_$(name)_*.py))
+  scaling sealed tensorboard told where,$(wildcard tests/test_$(name).py tests/test_$(name)_*.py))
 test-duckdb15: $(OLD)/.developing
 	@echo '*** what asks the warehouse, on duckdb $(OLD_DUCKDB) ***'
 	$(OLD)/bin/python -m pytest -m "not services and not slow" $(OLD_TESTS) $(PYTEST_ARGS)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..reports.format import number, significant
 from ..reports.short import Names
+from ..reports.told import DEVICE, SIZE, SPLIT, with_mark
 from ..reports.words import step_time, text_of, topology_short
 from .rows import Row
 
@@ -15,7 +16,7 @@ from .rows import Row
 RUN = (
     "where", "run", "size", "model", "system", "device", "framework", "nodes", "devices",
     "world_size", "dp", "tp", "pp", "cp", "ep", "vpp", "mbs", "gbs", "seq_len", "zero_stage",
-    "recompute", "dtype", "layers", "hidden", "heads", "settings", "date",
+    "recompute", "dtype", "layers", "hidden", "heads", "settings", "date", "told",
 )  # fmt: skip
 MEASURED = (
     "jobs", "step_time_s", "step_time_low", "step_time_high", "tokens_per_step", "tokens_per_s",
@@ -98,14 +99,16 @@ def place(names: Names, row: Row) -> str:
 def with_words(names: Names, row: Row) -> dict[str, Any]:
     """A row with the cells that people read: where, topology, nodes, times with their digits."""
     nodes, count = number(row["nodes"]), number(row["device_count"])
+    many = f"{nodes} ({count})" if nodes and count else nodes or (count and f"({count})")
+    split = topology_short(row) + (f"/CP{row['cp']}" if (row["cp"] or 1) > 1 else "")
     more = max(len(row.get("places", ())) - 1, 0)
     return {
         **row,
         "where": f"{names.short(row['uri'])}:{row['line']}" + (f" +{more}" if more else ""),
-        "system": names.system(row["system"]),
+        "system": with_mark(names.system(row["system"]), row, *DEVICE),
         "settings": settings_words(row),
-        "nodes": f"{nodes} ({count})" if nodes and count else nodes or (count and f"({count})"),
-        "split": topology_short(row) + (f"/CP{row['cp']}" if (row["cp"] or 1) > 1 else ""),
+        "nodes": with_mark(many, row, *SIZE),
+        "split": with_mark(split, row, *SPLIT),
         "step_time_s": time_words(row) + ("^" if row["time_is_marked"] else ""),
     }
 

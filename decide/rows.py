@@ -32,7 +32,7 @@ _QUERY = """
     FROM selected s LEFT JOIN marks m USING (run_id) ORDER BY s.uri, s.line, s.run_id"""
 _FLAGS = "SELECT run_id, name, value, kind FROM env_flags ORDER BY run_id, name"
 _FACTS = """SELECT DISTINCT run_id, field, value FROM facts
-            WHERE scope NOT IN ('heading', 'step', 'record')
+            WHERE scope NOT IN ('heading', 'step', 'record') AND how = 'stated'
               AND value IS NOT NULL AND value NOT LIKE '%object at 0x%'
               AND run_id IN (SELECT run_id FROM selected WHERE origin = 'log')
             ORDER BY run_id, field, value"""

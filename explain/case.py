@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -59,7 +59,8 @@ class Case:
     @cached_property
     def facts(self) -> dict[tuple[str, str], Row]:
         """What lines around state: by (scope of an argument or '', field)."""
-        query = "SELECT * FROM facts WHERE run_id = ? ORDER BY line"
+        query = """SELECT * FROM facts WHERE run_id = ? AND how = 'stated' AND scope <> 'bundle'
+                   ORDER BY file IS NOT NULL, line"""
         found: dict[tuple[str, str], Row] = {}
         for fact in self.warehouse.dicts(query, [self.run_id]):
             around = fact["scope"] in _AROUND
@@ -73,22 +74,33 @@ class Case:
         return {row["metric"]: row for row in found}
 
     @cached_property
-    def user_facts(self) -> dict[str, Row]:
-        """What users state of the run, by column."""
-        query = "SELECT * FROM user_facts WHERE run_id = ? AND field <> 'boundary'"
-        return {row["field"]: row for row in self.warehouse.dicts(query, [self.run_id])}
+    def user_facts(self) -> dict[str, list[Row]]:
+        """What users and companions say of the run, by column; what counts comes first."""
+        query = """SELECT * FROM beside WHERE run_id = ? AND field <> 'boundary'
+                   ORDER BY outcome <> 'counts', file, line"""
+        found: dict[str, list[Row]] = {}
+        for row in self.warehouse.dicts(query, [self.run_id]):
+            found.setdefault(row["field"], []).append(row)
+        return found
 
     def cell_place(self, cell: Row) -> Place:
         """Where a cell stands."""
         column = self.lines.column(self.uri, cell["line"], cell["column_number"], cell["raw"])
         return Place(self.uri, cell["line"], column, cell["raw"])
 
-    def line_place(self, line: int | None, raw: str = "") -> Place:
-        """A line of the source, with its text if it is at hand."""
-        return Place(self.uri, line, None, self.lines.text(self.uri, line) or raw)
+    def line_place(self, line: int | None, raw: str = "", file: str | None = None) -> Place:
+        """A line of the source, or of its companion, with its text if it is at hand."""
+        uri = file or self.uri
+        return Place(uri, line, None, self.lines.text(uri, line) or raw)
 
     def stated(self, name: str, title: str = "", value: Any = None) -> Node:
         """A column of the run as stated: its cell, the line around, or the argument."""
+        node = self._stated(name, title, value)
+        others = [row for row in self.user_facts.get(name, ()) if row["outcome"] in _OTHERWISE]
+        told = [f"{_by(row)} says {row['value']}: {_OTHERWISE[row['outcome']]}" for row in others]
+        return replace(node, note="; ".join(filter(None, (node.note, *told)))) if told else node
+
+    def _stated(self, name: str, title: str, value: Any) -> Node:
         value = self.row.get(name) if value is None else value
         unit = _UNITS.get(name, "")
         cell = self.cells.get(_CELLS.get(name, name))
@@ -97,16 +109,19 @@ class Case:
             return Node(title or name, value, unit, place=self.cell_place(cell), note=note)
         fact = self._fact(name)
         if fact is not None:
-            place = self.line_place(fact["line"], fact["raw"])
-            note = "stated by a user" if fact["how"] == "user" else _AROUND.get(
-                fact["scope"], f"{fact['field']} in the {fact['scope']}"
-            )  # fmt: skip
+            place = self.line_place(fact["line"], fact["raw"], fact["file"])
+            note = _AROUND.get(fact["scope"], f"{fact['field']} in the {fact['scope']}")
             return Node(title or name, value, unit, place=place, note=note)
-        user = self.user_facts.get(name)
-        if user is not None and value is not None:
-            said = f"{user['reason']} ({user['author']}, {user['stated_on']})"
+        user = next(iter(self.user_facts.get(name, ())), None)
+        if user is not None and user["outcome"] == "counts" and value is not None:
+            if user["origin"] == "bundle":
+                place = self.line_place(user["line"], f"{name} = {user['value']}", user["file"])
+                return Node(title or name, value, unit, place=place, note=f"by {user['reason']}")
+            note = f"stated by a user: {_said(user)}"
+            if user["origin"] == "set":
+                return Node(title or name, value, unit, note=note)
             place = Place(user["file"], user["line"], None, f"{name} = {user['value']}")
-            return Node(title or name, value, unit, place=place, note=f"stated by a user: {said}")
+            return Node(title or name, value, unit, place=place, note=note)
         note = "not stated" if value is None else "as the source was read"
         return Node(title or name, value, unit, note=note)
 
@@ -117,6 +132,9 @@ class Case:
                 continue
             block, _, own = argument.name.rpartition(".")
             fact = self.facts.get((block or "arguments", own))
+            if argument.when:
+                needed = self.facts.get(("arguments", argument.when))
+                fact = fact if needed and needed["raw"] == "True" else None
             if fact and fact["raw"] is not None and argument.value(fact["raw"]) is not None:
                 return fact
         return self.facts.get(("", name)) or self.facts.get(("", _CELLS.get(name, name)))
@@ -133,8 +151,24 @@ _AROUND = {
     "header": "stated by the header of the log",
     "quote": "stated by the quoted line",
     "record": "stated by the record",
-    "user": "stated by a user",
 }
+_OTHERWISE = {
+    "contradicts": "the source's own value counts",
+    "outvoted": "another one counts",
+}
+
+
+def _by(user: Row) -> str:
+    """Where a user says it."""
+    place = "" if user["origin"] == "set" else f"{user['file']}:{user['line']}, "
+    return f"{place}{_said(user)}"
+
+
+def _said(user: Row) -> str:
+    """Why, who and when."""
+    when = user["stated_on"].isoformat() if user["stated_on"] else ""
+    by = ", ".join(filter(None, (user["author"], when)))
+    return f"{user['reason']} ({by})" if by else str(user["reason"])
 
 
 def case_of(warehouse: Warehouse, lines: Lines, run_id: str) -> Case:

@@ -16,7 +16,8 @@ _CELLS = """SELECT t.uri, t.number, c.*, coalesce(t.headings[c.column_number], '
     WHERE t.uri = ? AND c.line = ? ORDER BY c.column_number"""
 _STATED = """
     SELECT f.field AS what, f.value, f.raw, count(DISTINCT f.run_id) AS runs, f.scope AS how
-    FROM facts f JOIN runs r USING (run_id) WHERE r.uri = $uri AND f.line = $line GROUP BY ALL
+    FROM facts f JOIN runs r USING (run_id)
+    WHERE coalesce(f.file, r.uri) = $uri AND f.line = $line GROUP BY ALL
     UNION ALL SELECT coalesce(subject, kind), coalesce(value::VARCHAR, ''), raw, 0, kind
     FROM statements WHERE uri = $uri AND line = $line
     UNION ALL SELECT m.metric, m.value::VARCHAR, m.raw, 1, 'measured'
@@ -24,7 +25,7 @@ _STATED = """
     WHERE r.uri = $uri AND m.line = $line AND r.origin = 'log'
     UNION ALL SELECT e.name, e.value, e.name || '=' || coalesce(e.value, ''), 1, e.kind
     FROM env_flags e JOIN runs r USING (run_id)
-    WHERE r.uri = $uri AND e.line = $line AND r.origin = 'log'
+    WHERE e.file IS NULL AND r.uri = $uri AND e.line = $line AND r.origin = 'log'
     UNION ALL SELECT e.kind, '', e.raw, 1, 'event'
     FROM events e JOIN runs r USING (run_id) WHERE r.uri = $uri AND e.line = $line
     UNION ALL SELECT t.name, t.max_ms::VARCHAR, t.name, 1, 'timer, ms'

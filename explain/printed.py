@@ -18,7 +18,7 @@ _LINES = """SELECT uri, line, raw, string_agg(DISTINCT what, ', ' ORDER BY what)
         count(DISTINCT run_id) AS runs
     FROM (
         SELECT r.uri, f.line, f.raw, f.field AS what, f.run_id
-            FROM facts f JOIN selected r USING (run_id)
+            FROM facts f JOIN selected r USING (run_id) WHERE f.how = 'stated' AND f.file IS NULL
         UNION ALL SELECT uri, line, raw, kind, NULL FROM statements
         UNION ALL SELECT r.uri, m.line, m.raw, m.metric, m.run_id
             FROM measurements m JOIN selected r USING (run_id) WHERE r.origin = 'log'

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import functools
-import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 
+from .commandline import of_command
 from .record import Fields
 from .secrets import redact
 
 LONGEST_VALUE = 2000
-NAME = r"[A-Z_][A-Z0-9_]*"
-WORD = r"""(?:"[^"]{0,2000}"|'[^']{0,2000}'|[^\s"';,]{0,2000})"""
-ASSIGNED = re.compile(rf"\s*(?P<name>{NAME})=(?P<value>{WORD})(?=[\s;]|$)")
-# mpirun -x K=V, mpiexec -genv K V, srun --export=ALL,K=V, docker --env=K=V, pdsh export K=V;
-OPTIONS = re.compile(
-    rf"""(?x)
-    (?: (?<=\s)(?:-x|-e|--env|-env|-genv|-genvlist|export)[\s=] | --export=\S{{0,500}}?[,=] )
-    \s* (?P<name>{NAME}) = (?P<value>{WORD})"""
-)
-GENV = re.compile(rf"(?<=\s)-genv\s+(?P<name>{NAME})\s+(?P<value>{WORD})")
-MCA = re.compile(r"(?<=\s)--?mca\s+(?P<name>\w+)\s+(?P<value>[^\s\"']{1,500})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +48,6 @@ def flag(name: str, value: str, kind: str, line: int) -> Flags:
     if len(plain) > 1 and plain[0] == plain[-1] and plain[0] in "\"'":
         plain = plain[1:-1]
     return Flags(redact(name, plain[:LONGEST_VALUE]), kind, line)
-
-
-def of_command(text: str) -> Iterator[tuple[str, str, str]]:
-    """Name, value and kind of what a command line sets: in front of it and by its options."""
-    end = 0
-    while found := ASSIGNED.match(text, end):
-        yield found["name"], found["value"], "env"
-        end = found.end()
-    for found in OPTIONS.finditer(text, end):
-        yield found["name"], found["value"], "env"
-    for found in GENV.finditer(text, end):
-        yield found["name"], found["value"], "env"
-    for found in MCA.finditer(text, end):
-        yield f"OMPI_MCA_{found['name']}", found["value"], "launcher"
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from ..schema.errors import BenchError
 from .source import is_candidate
 
 _SKIPPED = frozenset(("venv", "node_modules", "__pycache__"))
+_SHOWN = frozenset((".hydra",))  # what ran, beside the log
 Unreadable = Callable[[Path | str, OSError], None]
 
 
@@ -18,7 +19,8 @@ def files_below(paths: Iterable[Path], unreadable: Unreadable) -> list[Path]:
     """Every file named, and those of folders that may be logs or tables; no file twice.
 
     Files come before links to them, so that a file goes by its own name; a folder reached again
-    through a link is not entered again, so loops end. Hidden files and folders have to be named.
+    through a link is not entered again, so loops end. Hidden files and folders have to be named,
+    but for Hydra's.
     `unreadable` is told of what cannot be looked into. Raises BenchError for a path that does not
     exist.
     """
@@ -77,7 +79,8 @@ def _walk(folder: Path, entered: set[str], unreadable: Unreadable) -> Iterator[P
         except OSError as error:
             unreadable(path, error)
             continue
-        if is_folder and not entry.name.startswith(".") and entry.name not in _SKIPPED:
+        hidden = entry.name.startswith(".") and entry.name not in _SHOWN
+        if is_folder and not hidden and entry.name not in _SKIPPED:
             yield from _walk(path, entered, unreadable)
         elif is_file and is_candidate(path):
             yield path

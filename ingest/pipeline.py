@@ -15,6 +15,7 @@ from .collect import Collected
 from .folders import uri_of
 from .inputs import Input, inputs
 from .source import Changed, fingerprint, parser_version, read_file
+from .tensorboard import NoReader
 
 _BATCH_ROWS = 200_000
 _BATCH_BYTES = 64 << 20
@@ -56,6 +57,7 @@ class Summary:
     warnings: list[Warning] = field(default_factory=list)
     tables_other: int = 0
     sizes: Counter[str] = field(default_factory=Counter)
+    uris: list[str] = field(default_factory=list)  # of the sources, known ones too
 
     @property
     def new(self) -> int:
@@ -175,17 +177,25 @@ class _Reading:
         plan = self.ledger.plan(uri, sha256, parser_version(self.formats))
         if plan is None:
             self.summary.known += 1
+            self.summary.uris.append(uri)
             return None
         if self.ledger.holds(plan.load_id):
             self.summary.copies += 1
+            self.summary.uris.append(uri)
             self.ledger.note(plan)
             return Load(plan, size, None)
         collected = Collected()
-        read = read_file(path, sha256, size, plan.source_id, self.formats, collected.add)
+        try:
+            read = read_file(path, sha256, size, plan.source_id, self.formats, collected.add, uri)
+        except NoReader as error:
+            self.summary.skipped.append(uri)
+            self.summary.warnings.append(Warning(uri, None, "no_reader", str(error)))
+            return None
         if read.kind is None:
             self.summary.skipped.append(uri)
             return self._withdrawn(plan, size)
         collected.add(read.rows)
+        self.summary.uris.append(uri)
         self.ledger.note(plan)
         self.summary.changed += plan.generation > 1
         _count(self.summary, uri, collected)

@@ -14,6 +14,8 @@ from typing import BinaryIO, cast
 from ..records import reading as records
 from ..schema.rows import Rows
 from .accounting import LONGEST, may_be_jobs, read_jobs, rows_of_jobs
+from .companions.files import KIND, may_be_companion, read_companion, rows_of
+from .companions.files import coverage as coverage_of
 from .coverage import Coverage
 from .dialect import Dialect, dialects, version_of
 from .lines import read_lines
@@ -21,6 +23,7 @@ from .log import LogReader
 from .packed import is_packed_log, packing, unpacked
 from .separated import read_separated
 from .tables import read_markdown
+from .tensorboard import is_event_file, read_events
 
 PARSER_VERSION = 7  # a new one reads known files again
 _LOGS = frozenset((".log", ".out", ".err", ".stdout", ".stderr"))
@@ -36,6 +39,7 @@ _NEVER = frozenset(
 )
 _HEAD = 1 << 20  # bytes looked at to tell what a file is
 BULK_BYTES = 1 << 20  # a larger log is read in blocks
+_COMPANION_LIMIT = 1 << 20  # a job script, a configuration: nothing larger is one
 _DOCUMENT_LIMIT = 64 << 20  # a larger file is read as a log, line by line
 _SEPARATOR_ROW = re.compile(
     # Possessive: a long line of blanks or dashes is looked at once.
@@ -142,10 +146,13 @@ def read_file(
     source_id: str,
     formats: Path | None = None,
     sink: Sink | None = None,
+    uri: str | None = None,
 ) -> ReadFile:
     """The rows of the first `size` bytes of a file, whatever it is; `formats`: a user's own folder.
 
     A `sink` takes the rows of a long log as they come, and the result holds the last of them.
+    `uri` is its name where the bytes lie elsewhere for now.
+
     Raises OSError when it cannot be read, Changed when the bytes are not those of `sha256`.
     """
     file = _Bytes(path, sha256, size)
@@ -156,18 +163,32 @@ def read_file(
         return _log(file, source_id, formats, sink, how)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return ReadFile(None, Rows())  # UTF-16: no log or table is written so
+    if is_event_file(uri or path.as_posix()):
+        rows, coverage = read_events(path, source_id)
+        kind = "log" if rows.by_table.get("runs") else None
+        return _read(kind, rows, coverage, size, 0, source_id)
     if b"\x00" in head[:8192] and not _looks_like_text(head):
         return ReadFile(None, Rows())
-    read = _read_text(file, head, source_id, formats, sink)
+    name = uri or path.as_posix()
+    read = _read_text(file, name, head, source_id, formats, sink)
     if read.kind is None and size <= LONGEST and may_be_jobs(head):
         return _jobs(file, source_id)
     return read
 
 
 def _read_text(
-    file: _Bytes, head: bytes, source_id: str, formats: Path | None, sink: Sink | None
+    file: _Bytes,
+    name: str,
+    head: bytes,
+    source_id: str,
+    formats: Path | None,
+    sink: Sink | None,
 ) -> ReadFile:
     suffix = file.path.suffix.lower()
+    if suffix not in _LOGS and file.size <= _COMPANION_LIMIT and may_be_companion(name, head):
+        companion = _companion(file, source_id, name)
+        if companion.kind:
+            return companion
     if suffix in _SEPARATED:
         return _separated(file, source_id, _SEPARATED[suffix])
     if suffix in _LOGS:  # programs print tables with pipes into their logs
@@ -207,6 +228,14 @@ def _jobs(file: _Bytes, source_id: str) -> ReadFile:
     coverage = Coverage("jobs", form, None, lines, read, lines - read, 0)
     kind = "jobs" if jobs else None
     return _read(kind, rows_of_jobs(jobs), coverage, file.size, errors, source_id)
+
+
+def _companion(file: _Bytes, source_id: str, path: str) -> ReadFile:
+    text, errors = file.text()
+    found = read_companion(path, text)
+    if found is None:
+        return ReadFile(None, Rows())
+    return ReadFile(KIND, rows_of(found, source_id, text, file.size, errors), coverage_of(found))
 
 
 def _separated(file: _Bytes, source_id: str, form: str) -> ReadFile:

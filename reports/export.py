@@ -31,6 +31,8 @@ TABLES = (
     "statements",
     "findings",
     "user_facts",
+    "beside",
+    "companions",
     "run_stats",
     "configurations",
     "left_out",

@@ -55,6 +55,7 @@ SHOWN = (
     "tokens_per_s_per_device",
     "tflops",
     "left_out",
+    "told",
 )
 GROUPED = (  # a narrow terminal shows the first of them
     "runs",
@@ -75,6 +76,7 @@ GROUPED = (  # a narrow terminal shows the first of them
     "settings",
     "epoch",
     "left_out",
+    "told",
     "where",
 )
 _RUNS = """SELECT * EXCLUDE (table_id, source_id, segment, product, usable), run_id AS run,
@@ -91,7 +93,7 @@ def columns(warehouse: Warehouse) -> dict[str, str]:
 
 def every_run(warehouse: Warehouse, chosen: Sequence[str] | None = None) -> Listing:
     """One row a run, by source and line."""
-    names = list(chosen or SHOWN)
+    names = list(chosen or _said(warehouse, SHOWN))
     quoted = ", ".join(f'"{name}"' for name in names)
     return names, warehouse.rows(f"SELECT {quoted} FROM ({_RUNS}) ORDER BY uri, line, run_id")
 
@@ -106,8 +108,9 @@ def grouped(
     keys = list(by or CONFIGURATION)
     names = list(
         chosen
-        or ([*keys, "runs", "step_time_s", "tokens_per_s_per_device", "tflops"] if by else GROUPED)
-    )
+        or ([*keys, "runs", "step_time_s", "tokens_per_s_per_device", "tflops"] if by
+            else _said(warehouse, GROUPED))
+    )  # fmt: skip
     parts = {name: f'"{name}"' for name in keys}
     parts |= {
         name: f"median({name}) FILTER (left_out IS NULL) AS {name}"
@@ -127,6 +130,7 @@ def grouped(
     parts["where"] = """min("where") AS "where" """
     parts["left_out"] = """CASE WHEN count(left_out) > 0 THEN count(left_out) || ': '
         || string_agg(DISTINCT left_out, ', ' ORDER BY left_out) END AS left_out"""
+    parts["told"] = """nullif(list_sort(list_distinct(flatten(list(told)))), []) AS told"""
     unknown = [name for name in names if name not in parts]
     if unknown:
         raise BenchError(
@@ -139,3 +143,9 @@ def grouped(
     order = ", ".join(f'"{name}" NULLS LAST' for name in keys)
     query = f"SELECT {chosen_parts} FROM ({_RUNS}) GROUP BY {by_keys}"
     return names, warehouse.rows(f"{query} ORDER BY {order}")
+
+
+def _said(warehouse: Warehouse, names: Sequence[str]) -> list[str]:
+    """The columns of a listing, without that of what users tell where nobody tells anything."""
+    told = warehouse.rows("SELECT 1 FROM selected WHERE told IS NOT NULL LIMIT 1")
+    return [name for name in names if name != "told" or told]

@@ -91,7 +91,8 @@ def _restated(warehouse: Warehouse, request: Request) -> list[dict[str, Any]]:
     if request.restated is None:
         return []
     query = """SELECT run_id, uri, line, size, system, nodes, world_size, dp, tp, pp, cp, mbs,
-                   recompute, left_out FROM selected WHERE kind = 'measured' ORDER BY uri, line"""
+                   recompute, left_out, told
+               FROM selected WHERE kind = 'measured' ORDER BY uri, line"""
     found = request.restated
     return [row | dict(found[row["run_id"]]) for row in warehouse.dicts(query)
             if row["run_id"] in found]  # fmt: skip

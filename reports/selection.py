@@ -17,7 +17,7 @@ from ..schema.warehouse import Warehouse
 
 SMALL = 200_000  # rows, of all tables together
 # Each after those that it reads.
-_VIEWS = ("current_uris", "current_loads", "hidden_runs", "user_facts", "run_stats",
+_VIEWS = ("current_uris", "current_loads", "hidden_runs", "beside", "user_facts", "run_stats",
           "configurations", "measured", "findings", "left_out", "model_flops", "token_rates",
           "epochs")  # fmt: skip
 _CLOSE = 0.03  # a computed size within 3 % of a label may bear it

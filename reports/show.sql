@@ -2,14 +2,14 @@
 WITH run AS (
     SELECT * FROM configurations WHERE run_id = $run
 ), words AS (
-    UNPIVOT (SELECT uri, line, origin::VARCHAR AS origin, status, status_reason, kind, size, model, date, notes, framework,
+    UNPIVOT (SELECT uri, line, told, origin::VARCHAR AS origin, status, status_reason, kind, size, model, date, notes, framework,
                     device, dtype, recompute, array_to_string(flags, ', ') AS flags,
                     array_to_string(job_ids, ', ') AS job_ids
              FROM run)
     ON origin, status, status_reason, kind, size, model, date, notes, framework, device, dtype, recompute, flags, job_ids
     INTO NAME name VALUE value
 ), numbers AS (
-    UNPIVOT (SELECT uri, line, nodes::BIGINT AS nodes, devices::BIGINT AS devices, world_size::BIGINT AS world_size,
+    UNPIVOT (SELECT uri, line, told, nodes::BIGINT AS nodes, devices::BIGINT AS devices, world_size::BIGINT AS world_size,
                     dp::BIGINT AS dp, tp::BIGINT AS tp, pp::BIGINT AS pp, cp::BIGINT AS cp, ep::BIGINT AS ep,
                     vpp::BIGINT AS vpp, mbs::BIGINT AS mbs, gbs::BIGINT AS gbs, seq_len::BIGINT AS seq_len,
                     layers::BIGINT AS layers, hidden::BIGINT AS hidden, heads::BIGINT AS heads, vocab::BIGINT AS vocab,
@@ -20,13 +20,14 @@ WITH run AS (
     INTO NAME name VALUE value
 ), parts AS (
     SELECT 1 AS place, 'run' AS part, 'id' AS name, run_id AS value, NULL AS unit, uri || ':' || line AS stated_at FROM run
-    UNION ALL SELECT 2, 'run', name, value, NULL, uri || ':' || line FROM words WHERE value <> ''
-    UNION ALL SELECT 3, 'configuration', name, value::VARCHAR, NULL, NULL FROM numbers
+    UNION ALL SELECT 2, 'run', name, value, CASE WHEN list_contains(told, name) THEN 'told' END, CASE WHEN list_contains(told, name) IS NOT TRUE THEN uri || ':' || line END
+        FROM words WHERE value <> ''
+    UNION ALL SELECT 3, 'configuration', name, value::VARCHAR, CASE WHEN list_contains(told, name) THEN 'told' END, NULL FROM numbers
     UNION ALL SELECT 4, 'cell', coalesce(nullif(t.headings[c.column_number], ''), 'beyond the header'), c.raw, c.misfit,
             t.uri || ':' || c.line
         FROM run r JOIN tables t ON t.table_id = r.table_id
         JOIN cells c ON c.table_id = r.table_id AND c.row_number = r.row_number
-    UNION ALL SELECT 4, 'setting', e.name, coalesce(e.value, 'off'), e.kind, r.uri || ':' || e.line
+    UNION ALL SELECT 4, 'setting', e.name, coalesce(e.value, 'off'), e.kind, coalesce(e.file, r.uri) || ':' || e.line
         FROM env_flags e JOIN run r ON r.run_id = e.run_id
     UNION ALL SELECT 5, 'measured', m.metric, m.raw, m.unit, r.uri || ':' || m.line
         FROM measurements m JOIN run r ON r.run_id = m.run_id
@@ -38,10 +39,32 @@ WITH run AS (
         FROM metric_tokens_per_s k WHERE k.run_id = $run
     UNION ALL SELECT 7, 'computed', 'model_tflops', printf('%.4g', k.value), 'TFLOP/s per process', k.formula
         FROM metric_model_tflops k WHERE k.run_id = $run
-    UNION ALL SELECT 8, 'stated', f.field, coalesce(f.value, 'off'), f.scope, r.uri || ':' || f.line
-        FROM facts f JOIN run r ON r.run_id = f.run_id WHERE f.scope <> 'arguments'
-    UNION ALL SELECT 9, 'left out', l.reason, l.detail, NULL, NULL FROM left_out l WHERE l.run_id = $run
-    UNION ALL SELECT 10, 'event', e.kind, e.raw, NULL, r.uri || ':' || e.line
+    UNION ALL SELECT 9, 'stated', f.field, coalesce(f.value, 'off'), f.scope, coalesce(f.file, r.uri) || ':' || f.line
+        FROM facts f JOIN run r ON r.run_id = f.run_id
+        WHERE f.scope NOT IN ('arguments', 'option', 'wandb', 'hydra', 'bundle', 'env', 'launcher')
+            AND (f.scope <> 'deepspeed' OR f.file IS NULL) AND f.how = 'stated'
+    UNION ALL SELECT 8, CASE u.origin WHEN 'bundle' THEN 'companion' ELSE 'told' END, u.field, u.value,
+        concat_ws(', ', u.reason, nullif(u.author, ''), u.stated_on::VARCHAR,
+                  CASE u.outcome WHEN 'contradicts' THEN 'not used: the source states ' || u.stated
+                                 WHEN 'outvoted' THEN 'not used: ' || u.stated || ' counts'
+                                 WHEN 'agrees' THEN 'the source states so too' END),
+        CASE u.origin WHEN 'set' THEN u.file ELSE u.file || ':' || u.line END
+        FROM beside u JOIN run r ON r.run_id = u.run_id WHERE u.field <> 'boundary'
+    -- What explains a slow run, and its log leaves out.
+    UNION ALL SELECT 12, 'not stated', w.word, '-', NULL, NULL
+        FROM (SELECT unnest(['torch_version', 'cuda_version or hip_version', 'nccl_version or rccl_version', 'nccl_net_plugin or nccl_network',
+                'driver_version or driver_cuda_version', 'te_version', 'flash_attn_version', 'apex_version', 'deepspeed_version', 'megatron_commit or megatron_core_version or version',
+                'container_image', 'hosts or SLURM_JOB_NODELIST or SLURM_NODELIST', 'device', 'nodes', 'dtype', 'recompute', 'zero_stage', 'job_ids']) AS word) w
+        JOIN run r ON r.origin = 'log'
+        WHERE NOT list_has_any(string_split(w.word, ' or '), (
+            SELECT list(x.name) FROM (
+                SELECT f.field AS name FROM facts f WHERE f.run_id = $run AND f.value IS NOT NULL
+                UNION ALL SELECT e.name FROM env_flags e WHERE e.run_id = $run
+                UNION ALL SELECT name FROM words WHERE value <> ''
+                UNION ALL SELECT name FROM numbers
+            ) x))
+    UNION ALL SELECT 10, 'left out', l.reason, l.detail, NULL, NULL FROM left_out l WHERE l.run_id = $run
+    UNION ALL SELECT 11, 'event', e.kind, e.raw, NULL, r.uri || ':' || e.line
         FROM events e JOIN run r ON r.run_id = e.run_id
     UNION ALL SELECT 11, 'log', 'lines', printf('%d: %d read, %d known to carry nothing, %d not read', s.lines, s.lines_read,
             s.lines_known, s.lines_unread), NULL, s.uri

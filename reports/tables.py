@@ -10,6 +10,7 @@ from .escape import markdown_cell
 from .format import days, number, params, percent, range_text, significant
 from .layout import Markdown, italic, pipe_table
 from .short import Names
+from .told import DEVICE, MODEL, SHAPE, SIZE, SPLIT, with_mark
 from .words import step_time, text_of, topology_short
 
 Row = Mapping[str, Any]
@@ -22,12 +23,12 @@ def days_table(names: Names, rows: Sequence[Row]) -> Markdown:
     columns: list[tuple[str, str, Callable[[Row], str]]] = [
         ("Days", "right", lambda r: italic(_marked(days(r["days"]), r))),
         ("Range", "center", lambda r: "" if r["time_is_marked"] else italic(_days_range(r))),
-        ("System", "left", lambda r: markdown_cell(names.system(r["system"]))),
+        ("System", "left", lambda r: _system(names, r)),
         ("Nodes (devices)", "right", _nodes),
-        ("DP/TP/PP", "center", topology_short),
-        ("MBS", "right", lambda r: text_of(r["mbs"])),
-        ("GBS", "right", lambda r: text_of(r["gbs"])),
-        ("Recompute", "left", lambda r: r["recompute"] or "not stated"),
+        ("DP/TP/PP", "center", _split),
+        ("MBS", "right", lambda r: with_mark(text_of(r["mbs"]), r, "mbs")),
+        ("GBS", "right", lambda r: with_mark(text_of(r["gbs"]), r, "gbs")),
+        ("Recompute", "left", _recompute),
         ("Settings", "left", lambda r: markdown_cell(r["settings"])),
         ("Epoch", "left", lambda r: markdown_cell(r["epoch"])),
         ("Sec/it", "right", lambda r: _marked(step_time(r), r)),
@@ -41,7 +42,7 @@ def days_table(names: Names, rows: Sequence[Row]) -> Markdown:
         ("Source", "left", lambda r: f"{markdown_cell(names.short(r['uri']))} l.{r['line']}"),
     ]
     if several:
-        columns.insert(2, ("Model", "left", lambda r: markdown_cell(r["size"])))
+        columns.insert(2, ("Model", "left", _model))
     dropped = {"GBS"} if not batches else set()
     dropped |= {"Settings"} if not any(row["settings"] for row in rows) else set()
     dropped |= {"Epoch"} if not any(row["epoch"] for row in rows) else set()
@@ -62,12 +63,16 @@ def shape_table(names: Names, rows: Sequence[Row], lines: Sequence[Row]) -> Mark
         )
         return f" ({', '.join(found[:3])}{', ...' if len(found) > 3 else ''})" if found else ""
 
+    def systems(row: Row) -> str:
+        listed = ", ".join(markdown_cell(names.system(name)) for name in row["systems"])
+        return with_mark(listed, row, *DEVICE)
+
     def shape(row: Row) -> str:
         if row["layers"] is None and row["hidden"] is None:
             return "not stated"
         heads = ", ".join(map(str, row["heads"] or ["?"]))
         text = f"{text_of(row['layers']) or '?'} / {text_of(row['hidden']) or '?'} / {heads}"
-        return text + of(row, "layers", "hidden", "heads")
+        return with_mark(text, row, *SHAPE) + of(row, "layers", "hidden", "heads")
 
     def parameters(row: Row) -> str:
         if row["params_computed"] is None and row["params_stated"] is not None:
@@ -81,22 +86,24 @@ def shape_table(names: Names, rows: Sequence[Row], lines: Sequence[Row]) -> Mark
     return _table(
         [
             ("Source", "left", lambda r: markdown_cell(names.short(r["uri"]))),
-            *([("Model", "left", lambda r: markdown_cell(r["size"]))] if _several(rows) else []),
-            (
-                "System",
-                "left",
-                lambda r: ", ".join(markdown_cell(names.system(name)) for name in r["systems"]),
-            ),
+            *([("Model", "left", _model)] if _several(rows) else []),
+            ("System", "left", systems),
             ("Layers / hidden / heads", "left", shape),
             (
                 "Seq len",
                 "left",
-                lambda r: (number(r["seq_len"]) or "not stated") + of(r, "seq_len"),
+                lambda r: (
+                    (with_mark(number(r["seq_len"]), r, "seq_len") or "not stated")
+                    + of(r, "seq_len")
+                ),
             ),
             (
                 "GBS",
                 "left",
-                lambda r: (", ".join(map(str, r["gbs"] or [])) or "not stated") + of(r, "gbs"),
+                lambda r: (
+                    (with_mark(", ".join(map(str, r["gbs"] or [])), r, "gbs") or "not stated")
+                    + of(r, "gbs")
+                ),
             ),
             (
                 "Tokens/it",
@@ -132,9 +139,9 @@ def log_table(names: Names, rows: Sequence[Row]) -> Markdown:
             ("Run", "left", lambda r: f"{markdown_cell(names.short(r['uri']))} l.{r['line']}"),
             ("Format", "left", lambda r: markdown_cell(r["framework"]) or "-"),
             ("Nodes (devices)", "right", _nodes),
-            ("DP/TP/PP", "center", topology_short),
-            ("MBS", "right", lambda r: text_of(r["mbs"])),
-            ("GBS", "right", lambda r: text_of(r["gbs"])),
+            ("DP/TP/PP", "center", _split),
+            ("MBS", "right", lambda r: with_mark(text_of(r["mbs"]), r, "mbs")),
+            ("GBS", "right", lambda r: with_mark(text_of(r["gbs"]), r, "gbs")),
             ("Status", "left", lambda r: r["status"]),
             ("Sec/it, median", "right", lambda r: significant(r["step_time_s"], 4)),
             (
@@ -163,10 +170,10 @@ def restated_table(names: Names, rows: Sequence[Row]) -> Markdown:
     """TFLOP/s and share of the peak by one formula, beside what is printed and what printed it."""
     columns: list[tuple[str, str, Callable[[Row], str]]] = [
         ("Where", "left", lambda r: f"{markdown_cell(names.short(r['uri']))} l.{r['line']}"),
-        ("System", "left", lambda r: markdown_cell(names.system(r["system"]))),
+        ("System", "left", lambda r: _system(names, r)),
         ("Nodes (devices)", "right", _nodes),
-        ("DP/TP/PP", "center", topology_short),
-        ("Recompute", "left", lambda r: r["recompute"] or "not stated"),
+        ("DP/TP/PP", "center", _split),
+        ("Recompute", "left", _recompute),
         ("TFLOPs, printed", "right", lambda r: significant(r["printed"], 4)),
         ("Printed by", "left", lambda r: markdown_cell(r["printed_by"])),
         ("Formula", "left", lambda r: r["formula"]),
@@ -176,7 +183,7 @@ def restated_table(names: Names, rows: Sequence[Row]) -> Markdown:
         ("Not restated", "left", lambda r: markdown_cell(r["why"])),
     ]
     if _several(rows):
-        columns.insert(1, ("Model", "left", lambda r: markdown_cell(r["size"])))
+        columns.insert(1, ("Model", "left", _model))
     shares = {"MFU": False, "HFU": True}
     dropped = {
         name
@@ -237,7 +244,24 @@ def _table(
 
 def _nodes(row: Row) -> str:
     nodes, count = number(row["nodes"]), number(row["world_size"])
-    return f"{nodes} ({count})" if nodes and count else nodes or (count and f"({count})")
+    text = f"{nodes} ({count})" if nodes and count else nodes or (count and f"({count})")
+    return with_mark(text, row, *SIZE)
+
+
+def _split(row: Row) -> str:
+    return with_mark(topology_short(row), row, *SPLIT)
+
+
+def _model(row: Row) -> str:
+    return with_mark(markdown_cell(row["size"]), row, *MODEL)
+
+
+def _system(names: Names, row: Row) -> str:
+    return with_mark(markdown_cell(names.system(row["system"])), row, *DEVICE)
+
+
+def _recompute(row: Row) -> str:
+    return with_mark(row["recompute"] or "", row, "recompute") or "not stated"
 
 
 def _window(row: Row) -> str:

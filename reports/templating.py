@@ -12,7 +12,7 @@ from jinja2.runtime import Context
 from jinja2.sandbox import SandboxedEnvironment
 
 from ..schema.errors import BenchError
-from . import pairs, tables, words
+from . import pairs, tables, told, words
 from .escape import FILTERS as ESCAPES
 from .escape import markdown_text, visible
 from .format import FILTERS as FORMATS
@@ -103,6 +103,7 @@ def _environment(folder: Path | None) -> jinja2.Environment:
         tables.restated_table,
         tables.source_table,
         pairs.pairs_table,
+        told.told_table,
         words.budget_words,
         words.device_note,
         words.boundary_note,
@@ -119,6 +120,7 @@ def _environment(folder: Path | None) -> jinja2.Environment:
         "short": _with_names(Names.short),
         "system": _with_names(Names.system),
         "italic": italic,
+        "with_mark": told.with_mark,
         "pipe_table": pipe_table,
         "bare": lambda text: text.strip("-*+ "),
     }

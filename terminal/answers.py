@@ -57,6 +57,7 @@ def as_text(answer: Answer, form: Format) -> str:
     if form in (Format.CSV, Format.TSV, Format.JSON):
         return render(answer.columns, answer.for_programs(), form)
     from ..reports.escape import html, markdown_text, terminal
+    from ..reports.told import MARK
 
     heads, rows, common = answer.for_people()
     table = render(heads, [list(map(_figure, row)) for row in rows], form) if rows else ""
@@ -69,7 +70,10 @@ def as_text(answer: Answer, form: Format) -> str:
     above = "".join(
         f"{one(line)}\n" for line in [*answer.said, *([f"All: {common}."] if common else [])]
     )
-    below = "".join(f"{one(line)}\n" for line in answer.notes)
+    told = "‡ = told by a user, not stated by the source: bench sql 'FROM user_facts' says by whom."
+    marked = MARK in common or any(MARK in str(value) for row in rows for value in row)
+    notes = [*answer.notes, *([told] if marked else [])]
+    below = "".join(f"{one(line)}\n" for line in notes)
     gap = "\n" if form is Format.TABLE and table else ""
     middle = f"{table}\n" if form is Format.MD and table and below else table
     return f"{above}{gap}{middle}{gap}{below}".rstrip("\n") + "\n"

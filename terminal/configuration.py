@@ -39,6 +39,19 @@ class Job(_Section):
     )
 
 
+class PathPattern(_Section):
+    """What the names of folders and files tell of the logs in them: `[[paths]]`."""
+
+    pattern: Text = Field(
+        description="Names of a path, with columns in braces: dp-{dp}_tp-{tp}_pp-{pp}/ or "
+        "{nodes:int}node/*.log; * stands for anything, {} for something that tells nothing."
+    )
+    example: Text = Field(description="A path that fits: the pattern is proved on it.")
+    gives: dict[str, bool | int | float | Text] = Field(
+        description="What the example tells, column by column."
+    )
+
+
 class Configuration(_Section):
     """Settings of bench for one repository; paths are relative to this file."""
 
@@ -66,6 +79,10 @@ class Configuration(_Section):
         default=[],
         description="Markdown files with regions, or patterns such as docs/**/*.md; "
         "default: every markdown file that git tracks.",
+    )
+    paths: list[PathPattern] = Field(
+        default=[],
+        description="What names of folders and files tell of the logs in them. docs/facts.md.",
     )
     github: Job = Field(default_factory=Job, description="What `bench ci github` does.")
     gitlab: Job = Field(default_factory=Job, description="What `bench ci gitlab` does.")

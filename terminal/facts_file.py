@@ -9,12 +9,13 @@ import datetime
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ..schema.errors import BenchError
-from ..schema.user_facts import BOUNDARY, COLUMNS, FINDING, Match, UserFact
+from ..schema.tellable import parse_told, tellable, unknown_field
+from ..schema.user_facts import BOUNDARY, FINDING, Match, UserFact
 from .configuration import SCHEMA_ID
 from .messages import did_you_mean
 
@@ -25,11 +26,7 @@ NAME = "facts.toml"
 Text = Annotated[str, Field(min_length=1, strict=True)]
 Whole = Annotated[int, Field(ge=1, strict=True)]
 VALUES = ("exception", "corrected")
-_KNOWN = Literal[
-    "finding", "boundary", "device", "dtype", "recompute", "framework", "layers", "hidden",
-    "heads", "seq_len", "vocab", "gbs", "devices_per_node", "procs_per_node",
-]  # fmt: skip
-_WORDS = ("device", "dtype", "recompute", "framework")
+FIELDS = (FINDING, BOUNDARY, *tellable())
 
 
 class _Section(BaseModel):
@@ -53,6 +50,12 @@ class MatchOf(_Section):
     line: Whole | list[Whole] | None = Field(default=None, description="Its line or lines.")
     table: Whole | None = Field(default=None, description="Its N-th benchmark table, from 1.")
     model: Text | None = Field(default=None, description="A size label, such as 1.3B.")
+    label: Text | None = Field(default=None, description="The same as model.")
+    sha256: str | None = Field(
+        default=None,
+        pattern=r"^[0-9a-f]{8,64}$",
+        description="A source's SHA-256, or its beginning: it goes with the bytes.",
+    )
     run: Text | None = Field(default=None, description="A run's id, or the beginning of it.")
     rule: str | None = Field(
         default=None, pattern=r"^R\d+[a-z]?$", description="Of findings: their rule, such as R6."
@@ -63,11 +66,12 @@ class Entry(_Section):
     """One fact."""
 
     match: MatchOf = Field(description="What it is about.")
-    field: _KNOWN = Field(
+    field: Text = Field(
+        json_schema_extra={"enum": list(FIELDS)},
         description="finding closes findings of the audit; boundary tells a change after which "
-        "numbers do not compare; the others state a column where the source is silent."
+        "numbers do not compare; the others state a column where the source is silent.",
     )
-    value: Text | Whole = Field(
+    value: bool | Text | Whole | float = Field(
         description="Of a finding: exception (known, and as it should be) or corrected (the "
         "suggestion is accepted); of a boundary: what changed; else the value."
     )
@@ -85,8 +89,8 @@ class Entry(_Section):
             raise WrongKey("match", "match of a finding names a file, a line or a rule")
         if self.match.rule and self.field != FINDING:
             raise WrongKey("rule", "only findings have a rule")
-        if self.field in COLUMNS and self.field not in _WORDS and not str(self.value).isdigit():
-            raise WrongKey("value", f"{self.field} is a whole number")
+        if self.match.label and self.match.model:
+            raise WrongKey("label", "model and label are the same: one is enough")
         return self
 
 
@@ -117,15 +121,24 @@ def read_facts(file: Path) -> list[UserFact]:
     except ValidationError as error:
         raise _refused(file, text.splitlines(), starts, error.errors()[0]) from error
     lines = starts if len(starts) == len(found.fact) else [1] * len(found.fact)
-    return [_fact(entry, file.name, line) for entry, line in zip(found.fact, lines, strict=True)]
+    return [_fact(entry, file, line) for entry, line in zip(found.fact, lines, strict=True)]
 
 
-def _fact(entry: Entry, file: str, line: int) -> UserFact:
+def _fact(entry: Entry, file: Path, line: int) -> UserFact:
     match, named = entry.match, entry.match.line
     lines = (named,) if isinstance(named, int) else tuple(named or ())
-    made = Match(match.file, lines, match.table, match.model, match.run, match.rule)
-    return UserFact(made, entry.field, str(entry.value), entry.reason, entry.author, entry.date,
-                    file, line)  # fmt: skip
+    label = match.model or match.label
+    made = Match(match.file, lines, match.table, label, match.run, match.rule, match.sha256)
+    value = str(entry.value)
+    if entry.field not in FIELDS:
+        near = did_you_mean(entry.field, FIELDS)
+        hint = near if near.startswith("did") else unknown_field(entry.field).hint
+        what = f"unknown field {entry.field!r} in {file.name}"
+        raise BenchError(what, where=f"{file}:{line}", hint=hint)
+    if entry.field in tellable():
+        value = parse_told(entry.field, value, f"{file}:{line}")
+    return UserFact(made, entry.field, value, entry.reason, entry.author, entry.date,
+                    file.name, line)  # fmt: skip
 
 
 _EXAMPLE = (
@@ -150,11 +163,6 @@ def _refused(file: Path, lines: list[str], starts: list[int], error: ErrorDetail
     if error["type"] == "missing":
         return BenchError(f"a fact in {file.name} has no {key.split('.')[-1]!r}", where=where,
                           hint=_EXAMPLE)  # fmt: skip
-    if error["type"] == "literal_error" and place[-1] == "field":
-        hint = did_you_mean(str(error["input"]), [FINDING, BOUNDARY, *COLUMNS])
-        return BenchError(
-            f"unknown field {error['input']!r} in {file.name}", where=where, hint=hint
-        )
     why = error["msg"].removeprefix("Value error, ")
     return BenchError(f"a fact in {file.name} is wrong", why=why, where=where, hint=_EXAMPLE)
 

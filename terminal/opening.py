@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from .checking import check
 from .messages import warn
 from .settings import find_db, read_settings
+from .telling import asked, without_paths
 
 if TYPE_CHECKING:
     from ..schema.warehouse import Warehouse
@@ -29,7 +30,10 @@ def open_for_reading(
     """
     from ..schema.warehouse import in_memory, open_read
 
+    told = asked.take()
     if not paths:
+        if told:
+            raise without_paths(told)
         return open_read(find_db(db), lock_timeout)
     from ..ingest.pipeline import ingest_into
 
@@ -43,5 +47,9 @@ def open_for_reading(
         from .summary import nothing_recognised
 
         raise nothing_recognised(len(summary.skipped))
+    if told:
+        from ..schema.telling import tell
+
+        tell(warehouse, summary.uris, told)
     check(warehouse, Path.cwd(), audited=audited)
     return warehouse

@@ -18,6 +18,7 @@ from . import tables
 from .lazy import LazyCommands
 from .light import lighten
 from .messages import volume
+from .telling import asked, parse
 
 if TYPE_CHECKING:
     # mypy sees typer's own copy of click; nothing of it is named at run time.
@@ -55,6 +56,7 @@ SHARED = {
     "steps": Shared(("--steps",), "N", "Length of the training in steps."),
     "tokens": Shared(("--tokens",), "N", "Length of the training in tokens: 380B, 1.3e12."),
     "templates": Shared(("--templates",), "FOLDER", "Templates that go before the built-in ones."),
+    "set": Shared(("--set",), "NAME=VALUE,...", "What PATH does not state: device=A64FX,nodes=64."),
 }
 BY_NAME = {name: shared for shared in SHARED.values() for name in shared.names}
 LOCK_TIMEOUT = 5.0
@@ -176,6 +178,11 @@ def _set_verbose(value: bool) -> bool:
     return value
 
 
+def _set_told(value: list[str] | None) -> list[str] | None:
+    asked.told = parse(value) if value else {}
+    return value
+
+
 def _term(shared: Shared) -> str:
     return f"{', '.join(shared.names)} {shared.metavar}".rstrip()
 
@@ -212,6 +219,7 @@ Document = Annotated[str | None, _option("document")]
 All = Annotated[bool, _option("all")]
 Steps = Annotated[int | None, _parsed("steps", parse_count)]
 Tokens = Annotated[int | None, _parsed("tokens", parse_count)]
+Tell = Annotated[list[str] | None, _option("set", callback=_set_told, show_default=False)]
 Templates = Annotated[Path | None, _option("templates")]
 
 # What `bench days` asks, and whoever explains its numbers.

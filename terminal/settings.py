@@ -15,12 +15,15 @@ from .messages import did_you_mean
 if TYPE_CHECKING:
     from tomllib import TOMLDecodeError
 
+    from pydantic import BaseModel
     from pydantic_core import ErrorDetails
 
     from . import configuration
+    from .paths import PathPattern
 
 FILE = "bench.toml"
 DEFAULT_DB = "bench.duckdb"
+_PATHS = re.compile(r"\s*\[\[paths\]\]")
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class Settings:
     facts: Path | None = None
     sources: tuple[Path, ...] = ()
     pages: tuple[str, ...] = ()
+    paths: tuple[PathPattern, ...] = ()
     github: JobSettings = JobSettings()
     gitlab: JobSettings = JobSettings()
 
@@ -121,8 +125,22 @@ def _checked(file: Path, text: str, values: Mapping[str, Any]) -> Settings:
         facts=_path(file, found.facts),
         sources=tuple(file.parent / Path(source).expanduser() for source in found.sources),
         pages=tuple(found.pages),
+        paths=_patterns(file, text, found.paths),
         github=_job(found.github),
         gitlab=_job(found.gitlab),
+    )
+
+
+def _patterns(
+    file: Path, text: str, found: Sequence[configuration.PathPattern]
+) -> tuple[PathPattern, ...]:
+    from .paths import checked
+
+    starts = [n for n, line in enumerate(text.splitlines(), 1) if _PATHS.match(line)]
+    lines = starts if len(starts) == len(found) else [_line(text, ("paths",))] * len(found)
+    return tuple(
+        checked(one.pattern, one.example, one.gives, f"{file}:{line}", line)
+        for one, line in zip(found, lines, strict=True)
     )
 
 
@@ -131,12 +149,13 @@ def _job(found: configuration.Job) -> JobSettings:
 
 
 def _refused(file: Path, text: str, error: ErrorDetails) -> BenchError:
-    from .configuration import Configuration, Job
+    from .configuration import Configuration, Job, PathPattern
 
     place = error["loc"]
     key = ".".join(str(part) for part in place if not isinstance(part, int))
     where = f"{file}:{_line(text, place)}"
-    section = Job if len(place) > 1 and place[0] in ("github", "gitlab") else Configuration
+    sections: dict[str, type[BaseModel]] = {"github": Job, "gitlab": Job, "paths": PathPattern}
+    section = sections.get(str(place[0]), Configuration) if len(place) > 1 else Configuration
     known = [field.alias or name for name, field in section.model_fields.items()]
     if error["type"] == "extra_forbidden":
         hint = did_you_mean(str(place[-1]), known)
@@ -148,6 +167,8 @@ def _refused(file: Path, text: str, error: ErrorDetails) -> BenchError:
         where=where,
         hint=f'{key} = "PATH", relative to {FILE}'
         if is_path
+        else "docs/facts.md says more"
+        if place[0] == "paths"
         else "docs/pull_requests.md says more",
     )
 

@@ -1,7 +1,7 @@
 -- Days to train a budget of tokens, fastest first. Reads the temporary table `selected`.
 -- Parameters: $tokens, the budget; $most, the rows shown of each system (0: all).
 
--- from model: ranked boundaries
+-- from model: ranked boundaries told
 
 -- name: left_out
 -- Runs with a time that no ranking may hold, each with its reasons; copies are told apart.

@@ -27,7 +27,8 @@ SELECT uri, size, list_sort(list_distinct(list(system))) AS systems, layers, hid
     arg_min(params_computed, vocab_used) AS params_computed, max(params_stated) AS params_stated,
     min(params_without_embedding) AS params_without_embedding,
     min(vocab_used) AS vocab_used, bool_and(vocab_assumed) AS vocab_assumed,
-    arg_min(coalesce(model, size), line) AS label, count(*) AS rows, min(line) AS line
+    arg_min(coalesce(model, size), line) AS label, count(*) AS rows, min(line) AS line,
+    list_sort(list_distinct(flatten(list(told)))) AS told
 FROM selected WHERE kind = 'measured'
 GROUP BY uri, size, layers, hidden, seq_len
 ORDER BY uri, line;
@@ -35,7 +36,7 @@ ORDER BY uri, line;
 -- name: shape_lines
 SELECT DISTINCT s.uri, f.field, f.line
 FROM facts f JOIN selected s ON s.run_id = f.run_id
-WHERE f.field IN ('layers', 'hidden', 'heads', 'seq_len', 'gbs', 'params_b', 'size') AND f.line IS NOT NULL
+WHERE f.field IN ('layers', 'hidden', 'heads', 'seq_len', 'gbs', 'params_b', 'size') AND f.line IS NOT NULL AND f.file IS NULL
 ORDER BY s.uri, f.field, f.line;
 
 -- name: days_printed
@@ -49,7 +50,7 @@ SELECT run_id, size, model, system, nodes, devices, world_size, dp, tp, pp, cp, 
     step_time_s, step_time_low, step_time_high, n, basis, tokens_per_s, tokens_per_s_per_device,
     d1($tokens, tokens_per_s) AS days, d1($tokens, tokens_per_s_high) AS days_low,
     d1($tokens, tokens_per_s_low) AS days_high, d1($tokens, tokens_per_s) * coalesce(devices, world_size) AS device_days,
-    time_is_marked, epoch, uri, line,
+    time_is_marked, epoch, uri, line, told,
     row_number() OVER (PARTITION BY size, system ORDER BY tokens_per_s DESC, uri, line) AS place,
     count(*) OVER () AS timed
 FROM selected
@@ -101,7 +102,7 @@ GROUP BY ALL ORDER BY s.table_id, s.line;
 SELECT s.table_id, f.field, min(f.value) AS value, min(f.line) AS line
 FROM (SELECT *, count(*) OVER (PARTITION BY table_id) AS rows FROM selected WHERE kind = 'measured') s
 JOIN facts f ON f.run_id = s.run_id
-WHERE f.scope <> 'heading'
+WHERE f.scope <> 'heading' AND f.how = 'stated' AND f.file IS NULL
     AND f.field IN ('device', 'recompute', 'seq_len', 'gbs', 'mbs', 'dtype', 'framework', 'layers', 'hidden', 'heads')
 GROUP BY s.table_id, f.field, s.rows HAVING count(DISTINCT f.value) = 1 AND count(DISTINCT f.run_id) = s.rows
 ORDER BY s.table_id, f.field;
@@ -110,7 +111,7 @@ ORDER BY s.table_id, f.field;
 SELECT s.uri, s.line, s.origin, s.framework, s.size, s.nodes, s.world_size, s.dp, s.tp, s.pp, s.mbs,
     coalesce(s.gbs, g.median::INTEGER) AS gbs, s.seq_len, s.dtype, s.recompute, s.status, s.status_reason, s.status_line,
     s.step_time_s, s.step_time_low, s.step_time_high, t.n, t.lines, t.first_iteration, t.last_iteration, t.stddev,
-    s.tflops, s.tokens_per_s_per_device, s.model_tflops
+    s.tflops, s.tokens_per_s_per_device, s.model_tflops, s.told
 FROM selected s
 LEFT JOIN run_stats t ON t.run_id = s.run_id AND t.metric = 'step_time_s'
 LEFT JOIN run_stats g ON g.run_id = s.run_id AND g.metric = 'gbs'
@@ -124,6 +125,15 @@ LEFT JOIN (
     WHERE severity = 'error' AND closed = '' AND suggestion <> '' GROUP BY run_id
 ) f ON f.run_id = l.run_id AND f.reason = l.reason
 ORDER BY l.reason = 'copy', s.uri, s.line, l.reason;
+
+-- name: told
+-- What users tell: where sources are silent, and where they say otherwise.
+SELECT u.field, u.value, u.origin, u.file, u.line, u.reason, u.author, u.stated_on,
+    CASE WHEN u.outcome IN ('contradicts', 'outvoted') THEN u.stated END AS stated,
+    list_sort(list_distinct(list(s.uri))) AS uris, count(*) AS runs
+FROM user_facts u JOIN selected s ON s.run_id = u.run_id
+WHERE u.field <> 'boundary' AND u.outcome <> 'agrees'
+GROUP BY ALL ORDER BY u.field, u.value, u.file, u.line, uris;
 
 -- name: comments
 SELECT uri, line, raw FROM statements

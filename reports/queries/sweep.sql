@@ -1,3 +1,3 @@
 -- Published sweep tables with computed cells, and logs. Reads the temporary table `selected`.
 -- Parameters: $most; 0 also shows the rows that are plans.
--- from model: sweeps sweep_rows sweep_context logs
+-- from model: sweeps sweep_rows sweep_context logs told

@@ -25,20 +25,98 @@ CREATE OR REPLACE VIEW runs AS
 SELECT l.uri, r.* EXCLUDE (load_id) FROM judged_runs r JOIN current_loads l USING (load_id)
 ANTI JOIN hidden_runs h ON h.run_id = r.run_id;
 
--- facts: what sources state about runs and tables outside of cells, and what users add.
+-- beside: what stands beside the sources of runs, column by column: what users state and what companions say.
+-- beside.run_id: the run
+-- beside.file: the file that states it; --set: the command line
+-- beside.line: its line, from 1
+-- beside.field: the column it states, or boundary
+-- beside.value: as text
+-- beside.reason: why
+-- beside.author: who says so
+-- beside.stated_on: when
+-- beside.origin: facts.toml, set (`bench ingest --set`), bundle (a companion), path (a pattern of bench.toml), record
+-- beside.outcome: counts, agrees (the source says so too), contradicts (the source says otherwise, and counts), outvoted (what is told elsewhere counts)
+-- beside.stated: what counts in its place, as text; NULL where it counts
+CREATE OR REPLACE VIEW beside AS
+WITH newest AS (
+    SELECT u.* EXCLUDE (set_id) REPLACE (coalesce(u.origin, 'facts.toml') AS origin, coalesce(u.outcome, 'counts') AS outcome)
+    FROM raw.user_facts u SEMI JOIN (
+        SELECT set_id FROM raw.fact_sets
+        QUALIFY row_number() OVER (ORDER BY made_at DESC, set_id) = 1
+    ) s ON s.set_id = u.set_id
+    ANTI JOIN hidden_runs h ON h.run_id = u.run_id
+)
+SELECT * FROM newest
+UNION ALL BY NAME
+-- What was told of a run where its record comes from; who tells it here goes before.
+SELECT f.run_id, f.field, f.value, l.uri AS file, coalesce(f.line, 1) AS line, f.raw AS reason, '' AS author,
+    CASE f.how WHEN 'user' THEN 'record' ELSE 'bundle' END AS origin, 'counts' AS outcome
+FROM raw.facts f JOIN current_loads l USING (load_id)
+ANTI JOIN hidden_runs h ON h.run_id = f.run_id
+ANTI JOIN newest n ON n.run_id = f.run_id AND n.field = f.field AND n.outcome = 'counts'
+WHERE (f.how = 'user' OR f.scope = 'bundle') AND f.value IS NOT NULL AND f.run_id IS NOT NULL
+QUALIFY row_number() OVER (PARTITION BY f.run_id, f.field ORDER BY f.how DESC, f.value) = 1;
+
+-- user_facts: what users state of runs: in facts.toml, with --set, by patterns of paths; the newest set, and what records carry.
+CREATE OR REPLACE VIEW user_facts AS SELECT * FROM beside WHERE origin <> 'bundle';
+
+-- companions: files beside logs, each with the runs that it belongs to; event files that repeat a log's steps too.
+-- companions.run_id: the run; NULL: none
+-- companions.rule: why it belongs to the run, or to none
+-- companions.format: what it is
+-- companions.uri: the file
+CREATE OR REPLACE VIEW companions AS
+SELECT s.source_id, s.uri, s.format, k.run_id, coalesce(k.rule, 'not looked at yet') AS rule
+FROM sources s
+LEFT JOIN (
+    SELECT k.* FROM raw.links k SEMI JOIN (
+        SELECT set_id FROM raw.link_sets
+        QUALIFY row_number() OVER (ORDER BY made_at DESC, set_id) = 1
+    ) newest ON newest.set_id = k.set_id
+    ANTI JOIN hidden_runs h ON h.run_id = k.run_id
+) k ON k.source_id = s.source_id
+WHERE s.kind = 'companion' OR k.rule = 'same steps';
+
+-- facts: what sources and their companions state about runs and tables outside of cells; with how = 'user', what users tell where they are silent.
+-- facts.file: the companion that states it; NULL: the source itself
 CREATE OR REPLACE VIEW facts AS
-SELECT f.* EXCLUDE (load_id) FROM raw.facts f SEMI JOIN current_loads USING (load_id)
-ANTI JOIN hidden_runs h ON h.run_id = f.run_id;
+SELECT f.* EXCLUDE (load_id), NULL::VARCHAR AS file FROM raw.facts f SEMI JOIN current_loads USING (load_id)
+ANTI JOIN hidden_runs h ON h.run_id = f.run_id
+WHERE f.how <> 'user' AND f.scope <> 'bundle' AND coalesce(f.run_id, f.table_id) IS NOT NULL
+UNION ALL BY NAME
+SELECT c.run_id, f.field, f.value, f.raw, f.line, f.scope, f.how, c.uri AS file
+FROM companions c JOIN sources s USING (source_id) JOIN raw.facts f ON f.load_id = s.load_id
+WHERE c.run_id IS NOT NULL AND f.run_id IS NULL AND f.scope <> 'column'
+UNION ALL BY NAME
+-- No line: it does not stand in the source.
+SELECT run_id, field, value,
+    CASE WHEN origin = 'record' THEN reason ELSE concat_ws(', ', CASE WHEN origin <> 'set' THEN file || ':' || line END, reason,
+        nullif(author, ''), stated_on::VARCHAR) END AS raw,
+    CASE origin WHEN 'bundle' THEN 'bundle' ELSE 'user' END AS scope, CASE origin WHEN 'bundle' THEN 'stated' ELSE 'user' END AS how,
+    CASE origin WHEN 'bundle' THEN file END AS file
+FROM beside WHERE outcome = 'counts' AND field <> 'boundary';
 
 -- topology: how the ranks of a run are laid out, as stated.
 CREATE OR REPLACE VIEW topology AS
 SELECT t.* EXCLUDE (load_id) FROM raw.topology t SEMI JOIN current_loads USING (load_id)
 ANTI JOIN hidden_runs h ON h.run_id = t.run_id;
 
--- env_flags: environment variables, scheduler and launcher settings, clocks.
+-- env_flags: environment variables, scheduler and launcher settings, clocks; of companions what the source does not state.
+-- env_flags.file: the companion that states it; NULL: the source itself
 CREATE OR REPLACE VIEW env_flags AS
-SELECT e.* EXCLUDE (load_id) FROM raw.env_flags e SEMI JOIN current_loads USING (load_id)
-ANTI JOIN hidden_runs h ON h.run_id = e.run_id;
+WITH own AS (
+    SELECT e.* EXCLUDE (load_id) FROM raw.env_flags e SEMI JOIN current_loads USING (load_id)
+    ANTI JOIN hidden_runs h ON h.run_id = e.run_id
+)
+SELECT *, NULL::VARCHAR AS file FROM own
+UNION ALL BY NAME
+-- Of a scheduler's settings those that change the speed: names and limits of jobs would tell like runs apart.
+SELECT f.run_id, f.field AS name, f.value, f.scope AS kind, f.line, f.file
+FROM facts f ANTI JOIN own ON own.run_id = f.run_id AND own.name = f.field
+WHERE f.file IS NOT NULL AND (f.scope IN ('env', 'launcher')
+    OR (f.scope = 'scheduler' AND f.field IN ('freq', 'eco_state', 'retention_state', 'throttling_state', 'boost',
+        '--cpu-freq', '--gpu-freq', '--constraint', '--hint', '--distribution', '--cpu-bind', '--exclusive')))
+QUALIFY row_number() OVER (PARTITION BY f.run_id, f.field ORDER BY f.file, f.line DESC) = 1;
 
 -- measurements: values reported as such, with the range that their digits allow.
 CREATE OR REPLACE VIEW measurements AS
@@ -83,11 +161,3 @@ SEMI JOIN (
     QUALIFY row_number() OVER (PARTITION BY load_id ORDER BY made_at DESC, audit_id) = 1
 ) a ON a.load_id = f.load_id AND a.audit_id = f.audit_id
 ANTI JOIN hidden_runs h ON h.run_id = f.run_id;
-
--- user_facts: what users state about runs in facts.toml; the newest reading of it.
-CREATE OR REPLACE VIEW user_facts AS
-SELECT u.* EXCLUDE (set_id) FROM raw.user_facts u SEMI JOIN (
-    SELECT set_id FROM raw.fact_sets
-    QUALIFY row_number() OVER (ORDER BY made_at DESC, set_id) = 1
-) s ON s.set_id = u.set_id
-ANTI JOIN hidden_runs h ON h.run_id = u.run_id;

@@ -30,6 +30,7 @@ CREATE OR REPLACE MACRO per(a, b) AS
 -- configurations: runs with topology, and with what the source leaves to convention or arithmetic filled in.
 -- configurations.uri: the log or document
 -- configurations.params_b: parameters in 1e9, as stated, else as the label says
+-- configurations.told: columns that a user tells where the source is silent; NULL: none
 -- configurations.product: DP x TP x PP x CP
 -- configurations.gbs_logged: median of the batch sizes that the log prints, in sequences
 -- configurations.nodes_stated: nodes as stated
@@ -49,30 +50,61 @@ CREATE OR REPLACE MACRO per(a, b) AS
 -- configurations.size: size label: as stated, else three digits of the parameters
 CREATE OR REPLACE VIEW configurations AS
 WITH stated AS (
+    -- What a user tells, or a companion states, stands where the source is silent.
     SELECT l.uri, r.* EXCLUDE (load_id) REPLACE (
-            coalesce(r.params_b, label_params_b(r.model)) AS params_b, coalesce(r.layers, try_cast(u.said['layers'] AS INTEGER)) AS layers,
-            coalesce(r.hidden, try_cast(u.said['hidden'] AS INTEGER)) AS hidden, coalesce(r.heads, try_cast(u.said['heads'] AS INTEGER)) AS heads,
-            coalesce(r.seq_len, try_cast(u.said['seq_len'] AS INTEGER)) AS seq_len, coalesce(r.vocab, try_cast(u.said['vocab'] AS INTEGER)) AS vocab,
-            coalesce(r.device, u.said['device']) AS device, coalesce(r.dtype, u.said['dtype']) AS dtype,
-            coalesce(r.recompute, u.said['recompute']) AS recompute, coalesce(r.framework, u.said['framework']) AS framework),
+            coalesce(r.name, u.said['name']) AS name, coalesce(r.model, u.said['model']) AS model,
+            coalesce(r.params_b, label_params_b(r.model), try_cast(u.said['params_b'] AS DOUBLE), label_params_b(u.said['model'])) AS params_b,
+            coalesce(r.params_stated, try_cast(u.said['params_stated'] AS BIGINT)) AS params_stated,
+            coalesce(r.layers, try_cast(u.said['layers'] AS INTEGER)) AS layers,
+            coalesce(r.hidden, try_cast(u.said['hidden'] AS INTEGER)) AS hidden,
+            coalesce(r.heads, try_cast(u.said['heads'] AS INTEGER)) AS heads,
+            coalesce(r.kv_heads, try_cast(u.said['kv_heads'] AS INTEGER)) AS kv_heads,
+            coalesce(r.ffn_hidden, try_cast(u.said['ffn_hidden'] AS INTEGER)) AS ffn_hidden,
+            coalesce(r.seq_len, try_cast(u.said['seq_len'] AS INTEGER)) AS seq_len,
+            coalesce(r.vocab, try_cast(u.said['vocab'] AS INTEGER)) AS vocab,
+            coalesce(r.swiglu, try_cast(u.said['swiglu'] AS BOOLEAN)) AS swiglu,
+            coalesce(r.framework, u.said['framework']) AS framework, coalesce(r.device, u.said['device']) AS device,
+            coalesce(r.dtype, u.said['dtype']) AS dtype, coalesce(r.recompute, u.said['recompute']) AS recompute,
+            coalesce(r.async_launch, try_cast(u.said['async_launch'] AS BOOLEAN)) AS async_launch,
+            coalesce(r.date, u.said['date']) AS date,
+            coalesce(r.train_iters, try_cast(u.said['train_iters'] AS BIGINT)) AS train_iters,
+            coalesce(r.experts, try_cast(u.said['experts'] AS INTEGER)) AS experts),
         t.* EXCLUDE (load_id, run_id) REPLACE (
+            coalesce(t.nodes, try_cast(u.said['nodes'] AS INTEGER)) AS nodes,
+            coalesce(t.devices, try_cast(u.said['devices'] AS INTEGER)) AS devices,
+            coalesce(t.ranks, try_cast(u.said['ranks'] AS INTEGER)) AS ranks,
             coalesce(t.devices_per_node, try_cast(u.said['devices_per_node'] AS INTEGER)) AS devices_per_node,
-            coalesce(t.procs_per_node, try_cast(u.said['procs_per_node'] AS INTEGER)) AS procs_per_node, coalesce(t.gbs, try_cast(u.said['gbs'] AS INTEGER)) AS gbs),
-        try_cast(t.dp::HUGEINT * t.tp * t.pp * coalesce(t.cp, 1) AS BIGINT) AS product,
+            coalesce(t.procs_per_node, try_cast(u.said['procs_per_node'] AS INTEGER)) AS procs_per_node,
+            coalesce(t.dp, try_cast(u.said['dp'] AS INTEGER)) AS dp,
+            coalesce(t.dp_replicate, try_cast(u.said['dp_replicate'] AS INTEGER)) AS dp_replicate,
+            coalesce(t.dp_shard, try_cast(u.said['dp_shard'] AS INTEGER)) AS dp_shard,
+            coalesce(t.tp, try_cast(u.said['tp'] AS INTEGER)) AS tp,
+            coalesce(t.pp, try_cast(u.said['pp'] AS INTEGER)) AS pp,
+            coalesce(t.cp, try_cast(u.said['cp'] AS INTEGER)) AS cp,
+            coalesce(t.ep, try_cast(u.said['ep'] AS INTEGER)) AS ep,
+            coalesce(t.vpp, try_cast(u.said['vpp'] AS INTEGER)) AS vpp,
+            coalesce(t.mbs, try_cast(u.said['mbs'] AS INTEGER)) AS mbs,
+            coalesce(t.gbs, CASE WHEN g.median IS NULL THEN try_cast(u.said['gbs'] AS INTEGER) END) AS gbs,
+            coalesce(t.grad_accum, try_cast(u.said['grad_accum'] AS INTEGER)) AS grad_accum,
+            coalesce(t.zero_stage, try_cast(u.said['zero_stage'] AS INTEGER)) AS zero_stage,
+            coalesce(t.sequence_parallel, try_cast(u.said['sequence_parallel'] AS BOOLEAN)) AS sequence_parallel),
+        u.told,
         g.median AS gbs_logged
     FROM judged_runs r
     JOIN current_loads l ON l.load_id = r.load_id
     ANTI JOIN hidden_runs h ON h.run_id = r.run_id
     LEFT JOIN raw.topology t ON t.load_id = r.load_id AND t.run_id = r.run_id
     LEFT JOIN (
-        -- What a user states stands where the source is silent.
-        SELECT run_id, map(list(field), list(value)) AS said FROM user_facts WHERE field <> 'boundary' GROUP BY run_id
+        SELECT run_id, map(list(field), list(value)) AS said, list_sort(list(field) FILTER (origin <> 'bundle')) AS told
+        FROM beside WHERE field <> 'boundary' AND outcome = 'counts' GROUP BY run_id
     ) u ON u.run_id = r.run_id
     LEFT JOIN raw.run_stats g ON g.load_id = r.load_id AND g.run_id = r.run_id AND g.metric = 'gbs'
+), multiplied AS (
+    SELECT *, try_cast(dp::HUGEINT * tp * pp * coalesce(cp, 1) AS BIGINT) AS product FROM stated
 ), implied AS (
     -- Processes a node, where nothing states them: what most rows of the table multiply out to.
     SELECT table_id, product // nullif(nodes, 0) AS implied_per_node
-    FROM stated
+    FROM multiplied
     WHERE product % nullif(nodes, 0) = 0 AND product > 0
         AND procs_per_node IS NULL AND devices_per_node IS NULL AND table_id IS NOT NULL
     GROUP BY table_id, implied_per_node
@@ -93,7 +125,7 @@ WITH stated AS (
         coalesce(s.experts, 1) <= 1 AND coalesce(s.ep, 1) <= 1
             AND NOT coalesce(regexp_matches(s.model, '(?i)moe|mixtral|\d\s?x\s?\d+(\.\d+)?[BM]|-A\d+(\.\d+)?[BM]'), false) AS dense,
         NOT coalesce(s.swiglu, false) AND coalesce(s.ffn_hidden = 4 * s.hidden::BIGINT, true) AND dense AS plain_mlp
-    FROM stated s LEFT JOIN implied i ON i.table_id = s.table_id
+    FROM multiplied s LEFT JOIN implied i ON i.table_id = s.table_id
 ), sized AS (
     SELECT f.*,
         coalesce(f.ranks, f.devices, try_cast(f.nodes::HUGEINT * f.procs_per_node AS BIGINT), f.product)

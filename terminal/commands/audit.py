@@ -33,6 +33,7 @@ class Grade(StrEnum):
 
 def audit(
     paths: o.Paths = None,
+    told: o.Tell = None,
     db: o.Db = None,
     model: o.Model = None,
     fail_on: Annotated[

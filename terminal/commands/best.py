@@ -21,6 +21,7 @@ class By(StrEnum):
 
 def best(
     paths: o.Paths = None,
+    told: o.Tell = None,
     db: o.Db = None,
     model: o.Model = None,
     table: o.Table = None,

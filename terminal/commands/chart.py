@@ -18,6 +18,7 @@ def chart(
         list[Path] | None,
         typer.Argument(metavar="PATH", help="Logs, tables or folders; none: the warehouse."),
     ] = None,
+    told: o.Tell = None,
     db: o.Db = None,
     model: o.Model = None,
     table: o.Table = None,

@@ -7,6 +7,7 @@ from .. import options as o
 
 def days(
     paths: o.Paths = None,
+    told: o.Tell = None,
     db: o.Db = None,
     model: o.Model = None,
     table: o.Table = None,

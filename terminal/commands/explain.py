@@ -26,6 +26,7 @@ def explain(
         ),
     ],
     paths: o.Paths = None,
+    told: o.Tell = None,
     db: o.Db = None,
     model: o.Model = None,
     table: o.Table = None,

@@ -22,6 +22,7 @@ class ExportFormat(StrEnum):
 
 def export(
     paths: o.Paths = None,
+    told: o.Tell = None,
     db: o.Db = None,
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="FOLDER", help="Write here, one file a table.")

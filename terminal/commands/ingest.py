@@ -19,6 +19,7 @@ def ingest(
     name: Annotated[
         str | None, typer.Option("--name", metavar="NAME", help="What standard input is called.")
     ] = None,
+    told: o.Tell = None,
     format: o.Format = None,
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
@@ -26,12 +27,14 @@ def ingest(
 ) -> None:
     """Read logs and tables into the warehouse; known, unchanged files add nothing."""
     from ...ingest.pipeline import ingest as read_in
-    from ..checking import check_file
+    from ..checking import check_file, tell_contradictions
     from ..messages import Progress, say
     from ..settings import find_db, read_settings
     from ..summary import COLUMNS, rows_of, tell
     from ..tables import choose_format, emit, render
+    from ..telling import asked
 
+    facts = asked.take()
     with Progress("reading") as progress:
         summary = read_in(
             paths,
@@ -41,10 +44,12 @@ def ingest(
             stdin_name=name,
             progress=lambda uri: progress.advance(label=uri),
         )
-    errors = check_file(find_db(db), lock_timeout)
+    errors = check_file(find_db(db), lock_timeout, summary.uris, facts)
     if summary.formats and not quiet:
         emit(render(COLUMNS, rows_of(summary), choose_format(format)))
     if errors:
         number = f"{errors} {'error' if errors == 1 else 'errors'}"
         say(f"the audit found {number} in tables, whose rows are left out: bench audit")
-    raise typer.Exit(tell(summary))
+    code = tell(summary)
+    tell_contradictions(find_db(db), lock_timeout, summary.uris)
+    raise typer.Exit(code)

@@ -28,6 +28,7 @@ def report(
     steps: o.Steps = None,
     tokens: o.Tokens = None,
     templates: o.Templates = None,
+    told: o.Tell = None,
     flops: Annotated[
         str | None,
         typer.Option("--flops", metavar="F8|model|hardware", help="TFLOP/s by one formula, too."),
@@ -62,7 +63,7 @@ def report(
         from ...ci.update import update_or_check
 
         given = (model, table, where, since, document, all_rows, steps, tokens, templates, format,
-                 suggestions, flops, columns, group)  # fmt: skip
+                 suggestions, flops, columns, group, told)  # fmt: skip
         raise typer.Exit(
             update_or_check(
                 arguments, sources, db, lock_timeout, update, check, any((*given, output))

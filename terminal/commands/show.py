@@ -12,6 +12,7 @@ from .. import options as o
 def show(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run's id, or FILE:LINE.")],
     paths: o.Paths = None,
+    told: o.Tell = None,
     db: o.Db = None,
     format: o.Format = None,
     output: o.Output = None,

@@ -15,6 +15,7 @@ def sql(
         typer.Argument(metavar="QUERY", help="One query; reads only, no file or network access."),
     ],
     paths: o.Paths = None,
+    told: o.Tell = None,
     db: o.Db = None,
     format: o.Format = None,
     output: o.Output = None,

@@ -1,0 +1,1 @@
+"""Files that lie beside a log and say what ran: job scripts, configurations, lists of versions."""

@@ -1,0 +1,64 @@
+"""YAML and JSON as leaves: dotted name, text, line. Nothing of it is made into an object."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+LARGEST = 1 << 20
+MOST_LEAVES = 20_000
+DEEPEST = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A value of a document: its name from the root, its text, its line from 1."""
+
+    name: str
+    text: str
+    line: int
+
+
+def leaves(text: str, is_json: bool) -> list[Leaf] | None:
+    """The leaves of a mapping; None for what is no document of that kind, or too large."""
+    import yaml
+
+    if len(text) > LARGEST:
+        return None
+    if is_json:
+        try:
+            if not isinstance(json.loads(text), dict):
+                return None
+        except (ValueError, RecursionError):
+            return None
+        text = text.replace("\t", " ")  # JSON may be indented so, YAML not; strings hold none
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        root = yaml.compose(text, loader)
+        if not isinstance(root, yaml.MappingNode):
+            return None
+        found = []
+        for leaf in _walk(root, ""):
+            found.append(leaf)
+            if len(found) > MOST_LEAVES:
+                return None
+        return found
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return None
+
+
+def _walk(node: object, name: str, depth: int = 0) -> Iterator[Leaf]:
+    import yaml
+
+    if depth > DEEPEST:
+        return
+    if isinstance(node, yaml.ScalarNode):
+        yield Leaf(name, node.value, node.start_mark.line + 1)
+    elif isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                yield from _walk(value, f"{name}.{key.value}" if name else key.value, depth + 1)
+    elif isinstance(node, yaml.SequenceNode):
+        for place, value in enumerate(node.value):
+            yield from _walk(value, f"{name}.{place}", depth + 1)

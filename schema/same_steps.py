@@ -1,0 +1,70 @@
+"""TensorBoard event files that tell the steps of a log: one run must not count twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from .warehouse import Warehouse
+
+RULE = "same steps"
+EVENTS = "TensorBoard"
+_LEAST = 5  # common iterations
+# Of the last iteration of an interval, with the digits that logs print; a loss may be a mean.
+_AGREE = """
+    WITH of_log AS (
+        SELECT iteration, lr, grad_norm, loss
+        FROM raw.iterations i JOIN current_loads USING (load_id)
+        WHERE i.run_id = $log
+        QUALIFY row_number() OVER (PARTITION BY iteration ORDER BY segment DESC, line DESC) = 1
+    ), of_events AS (
+        SELECT iteration, lr, grad_norm, loss
+        FROM raw.iterations i JOIN current_loads USING (load_id)
+        WHERE i.run_id = $events
+        QUALIFY row_number() OVER (PARTITION BY iteration ORDER BY segment DESC, line DESC) = 1
+    ), compared AS (
+        SELECT abs(l.lr - e.lr) <= 6e-4 * abs(l.lr) + 1e-12 AS lr,
+            abs(l.grad_norm - e.grad_norm) <= 6e-4 + 1e-6 * abs(l.grad_norm) AS grad_norm,
+            abs(l.loss - e.loss) <= 1e-5 * abs(l.loss) AS loss
+        FROM of_log l JOIN of_events e USING (iteration)
+    )
+    SELECT count(*) FILTER (lr AND coalesce(grad_norm, loss)),
+        count(*) FILTER (NOT lr OR NOT coalesce(grad_norm, loss))
+    FROM compared"""
+
+
+def same_steps(warehouse: Warehouse) -> list[tuple[str, str | None, str]]:
+    """Event files and the run of a log that each repeats: source, run, rule.
+
+    They lie in one folder, or one below the other; five iterations or more agree in learning rate
+    and in the norm of the gradient (else the loss), as printed, and none differs.
+    """
+    found: list[tuple[str, str | None, str]] = []
+    for source, events, run in _candidates(warehouse):
+        [(agree, differ)] = warehouse.rows(_AGREE, {"log": run, "events": events})
+        if agree >= _LEAST and not differ:
+            found.append((source, run, RULE))
+    return found
+
+
+def _candidates(warehouse: Warehouse) -> Iterator[tuple[str, str, str]]:
+    query = """SELECT s.source_id, r.run_id, s.uris FROM sources s
+               JOIN raw.runs r ON r.load_id = s.load_id
+               WHERE s.kind = 'log' AND (s.format = ?) = ? ORDER BY ALL"""
+    logs = None
+    for source, events, uris in warehouse.rows(query, [EVENTS, True]):
+        if logs is None:
+            logs = [
+                (run, _folders(uris)) for _, run, uris in warehouse.rows(query, [EVENTS, False])
+            ]
+        for run, folders in logs:
+            if any(
+                one == other or one in other.parents or other in one.parents
+                for one in folders
+                for other in _folders(uris)
+            ):
+                yield source, events, run
+
+
+def _folders(uris: list[str]) -> list[PurePosixPath]:
+    return [PurePosixPath(uri).parent for uri in uris]
