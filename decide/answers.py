@@ -17,7 +17,7 @@ from .choosing import Chosen, choose
 from .compare import compare
 from .days import Plan, days
 from .extrapolate import at_nodes
-from .factors import Factor, factor, level
+from .factors import Factor, factor, level, plain_name
 from .gate import nothing
 from .goodput import measured
 from .jobs import pooled, spread_of
@@ -109,7 +109,7 @@ def two_sides(
     answer = compare(names, "", pairs, left, lambda row: known)
     if not parts:
         return answer
-    told = ", ".join(sorted(part.removeprefix("env ") for part in parts))
+    told = ", ".join(sorted(plain_name(part) for part in parts))
     return replace(answer, said=(f"The sides differ by {told}.", *answer.said))
 
 

@@ -21,7 +21,7 @@ from .packed import is_packed_log, packing, unpacked
 from .separated import read_separated
 from .tables import read_markdown
 
-PARSER_VERSION = 6  # a new one reads known files again
+PARSER_VERSION = 7  # a new one reads known files again
 _LOGS = frozenset((".log", ".out", ".err", ".stdout", ".stderr"))
 _MARKDOWN = frozenset((".md", ".markdown", ".mdx", ".rst"))
 _SEPARATED = {".csv": "csv", ".tsv": "tsv"}
