@@ -18,7 +18,7 @@ from .compare import compare
 from .days import Plan, days
 from .extrapolate import at_nodes
 from .factors import Factor, factor, level, plain_name
-from .gate import nothing
+from .gate import gated, nothing
 from .goodput import measured
 from .jobs import pooled, spread_of
 from .matching import failures, matched, nearest_words, sides
@@ -28,10 +28,12 @@ from .scaling import scaling
 
 
 def answered(warehouse: Warehouse, name: str, asked: Asked, by: str | None = None) -> Answer:
-    """The answer called `scaling`, `best` or `compare`, as commands and regions show it."""
+    """The answer called `scaling`, `best`, `days` or `compare`, as commands and regions show it."""
+    if name == "days":
+        return lasting(warehouse, asked, Length())
     chosen = choose(warehouse, asked)
     if name == "compare":
-        return compared(chosen, by or "settings", None)
+        return gated(compared(chosen, by or "settings", None), [], False)
     return scaled(chosen) if name == "scaling" else ranked(warehouse, chosen, asked, by)
 
 
