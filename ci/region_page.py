@@ -27,7 +27,7 @@ from ..reports.selection import Selection, select
 from ..reports.statements import report_names
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
-from ..terminal.answers import as_text
+from ..terminal.answers import as_text, fitted
 from ..terminal.messages import did_you_mean
 from ..terminal.options import parse_count, parse_table
 from ..terminal.settings import find_home, find_templates
@@ -38,6 +38,7 @@ from .sources import Sources
 T = TypeVar("T")
 DRAWING = 1  # raised when the same numbers are drawn otherwise: then every chart is stale
 ANSWERS = ("best", "compare", "scaling")
+_SHAPED = ("columns", "group")  # with one of these `days` is the answer of `bench days`
 _MARKER = re.compile(r"^<!-- bench:(?:begin|end)\b.*-->$")
 _DATA = re.compile(rb"<!-- bench:data ([0-9a-f]{12}) -->\s*\Z")
 
@@ -77,7 +78,7 @@ def make(region: Region, file: Path, sources: Sources) -> Made:
     if region.report not in known:
         raise BenchError(f"no report {region.report!r}", hint=did_you_mean(region.report, known))
     _check_options(region)
-    if region.report in ANSWERS:
+    if region.report in ANSWERS or any(name in options for name in _SHAPED):
         return _answer(region, file, sources)
     warehouse = _warehouse(region, file, sources)
     request = Request(
@@ -100,7 +101,7 @@ def make(region: Region, file: Path, sources: Sources) -> Made:
 
 
 def _answer(region: Region, file: Path, sources: Sources) -> Made:
-    """A report that is computed: `best`, `scaling`, or `compare` by a column."""
+    """A report that is computed: `best`, `days`, `scaling`, or `compare` by a column."""
     options = region.options
     asked = Asked(
         model=options.get("model"),
@@ -109,17 +110,20 @@ def _answer(region: Region, file: Path, sources: Sources) -> Made:
         all_rows="all" in options,
         tokens=_count(options, "tokens"),
         steps=_count(options, "steps"),
+        columns=options.get("columns"),
+        group=options.get("group"),
     )
     warehouse = _warehouse(region, file, sources)
     answer = answered(warehouse, region.report, asked, options.get("by"))
-    body = as_text(answer, Format.MD).strip("\n")
+    body = as_text(fitted(answer, asked), Format.MD).strip("\n")
     return Made(section(body, options["section"]) if "section" in options else body)
 
 
 def _check_options(region: Region) -> None:
     """Raises BenchError for an option that this report has no use for."""
     useful_for = {"by": ["compare"], "charts": ["model", "days", "sweep"],
-                  "template": report_names()}  # fmt: skip
+                  "template": report_names(),
+                  **{key: [*ANSWERS, "days"] for key in _SHAPED}}  # fmt: skip
     for name in sorted(region.options):
         useful = useful_for.get(name)
         if useful is not None and region.report not in useful:

@@ -17,8 +17,8 @@ from .choosing import Chosen, choose
 from .compare import compare
 from .days import Plan, days
 from .extrapolate import at_nodes
-from .factors import Factor, factor, level
-from .gate import nothing
+from .factors import Factor, factor, level, plain_name
+from .gate import gated, nothing
 from .goodput import measured
 from .jobs import pooled, spread_of
 from .matching import failures, matched, nearest_words, sides
@@ -28,10 +28,12 @@ from .scaling import scaling
 
 
 def answered(warehouse: Warehouse, name: str, asked: Asked, by: str | None = None) -> Answer:
-    """The answer called `scaling`, `best` or `compare`, as commands and regions show it."""
+    """The answer called `scaling`, `best`, `days` or `compare`, as commands and regions show it."""
+    if name == "days":
+        return lasting(warehouse, asked, Length())
     chosen = choose(warehouse, asked)
     if name == "compare":
-        return compared(chosen, by or "settings", None)
+        return gated(compared(chosen, by or "settings", None), [], False)
     return scaled(chosen) if name == "scaling" else ranked(warehouse, chosen, asked, by)
 
 
@@ -109,7 +111,7 @@ def two_sides(
     answer = compare(names, "", pairs, left, lambda row: known)
     if not parts:
         return answer
-    told = ", ".join(sorted(part.removeprefix("env ") for part in parts))
+    told = ", ".join(sorted(plain_name(part) for part in parts))
     return replace(answer, said=(f"The sides differ by {told}.", *answer.said))
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from ..reports.table_ref import TableRef
 
+RANKED_BY = ("tokens_per_s", "tflops", "mem", "device_hours")  # what `bench best --by` takes
 MOST = 20  # rows that people are shown, unless they ask for all
 
 

@@ -15,6 +15,7 @@ TOGETHER = (
     {"nodes", "devices", "world_size", "procs_per_node"}, {"system", "device"}, {"size", "model"},
     {"gbs", "grad_accum"},
 )  # fmt: skip
+_INNER = ("env", "versions", "arguments", "others")  # what a row holds for us
 _MOVE_DP = ("tp", "pp", "cp", "nodes", "devices", "world_size")  # what data parallelism follows
 
 
@@ -27,13 +28,18 @@ class Factor:
 
 
 def factor(name: str, rows: Sequence[Row]) -> Factor:
-    """A column, a flag, all flags with a prefix, or a version; raises BenchError."""
+    """A column, ours or a table's own, a flag, all flags with a prefix, or a version; raises
+    BenchError."""
     flags = sorted({flag for row in rows for flag in row["env"]})
     known = {one.casefold(): one for one in flags}
-    word = name.casefold()
+    others = {one.casefold(): one for row in rows for one in row["others"]}
+    word = name.strip().strip("`").casefold()
     if word == "settings":
-        return Factor(name, frozenset(f"env {flag}" for flag in flags))
-    if rows and word in rows[0] and word not in ("env", "versions"):
+        parts = {f"env {flag}" for flag in flags} | {f"column {one}" for one in others.values()}
+        return Factor(name, frozenset(parts))
+    if word in others and not any(row.get(word) is not None for row in rows):
+        return Factor(others[word], frozenset({f"column {others[word]}"}))
+    if rows and word in rows[0] and word not in _INNER:
         together = next((one for one in TOGETHER if word in one), {word})
         follows = {"dp"} if word in _MOVE_DP else set()
         return Factor(word, frozenset(together | follows))
@@ -47,7 +53,8 @@ def factor(name: str, rows: Sequence[Row]) -> Factor:
         return Factor(name, frozenset(parts))
     raise BenchError(
         f"nothing to compare by {name!r}", why="it is no column, environment flag or version here",
-        hint=f"flags here: {', '.join(flags) or 'none'}; columns: {', '.join(CONFIGURATION)}",
+        hint=f"flags here: {', '.join(flags) or 'none'}; "
+        f"columns: {', '.join([*others.values(), *CONFIGURATION])}",
     )  # fmt: skip
 
 
@@ -96,6 +103,13 @@ def whole(row: Row) -> dict[str, Any]:
         "date": row["date"] if dated else None,
         "epoch": row["epoch"] if dated else None,
     }
+
+
+def plain_name(part: str) -> str:
+    """The name of a part of a configuration, without what kind it is."""
+    for kind in ("env ", "version ", "column "):
+        part = part.removeprefix(kind)
+    return part
 
 
 def value_text(value: object) -> str:

@@ -6,13 +6,24 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .factors import NOT_STATED, TOGETHER, Factor, base_level, level, order, value_text, whole
+from .factors import (
+    NOT_STATED,
+    TOGETHER,
+    Factor,
+    base_level,
+    level,
+    order,
+    plain_name,
+    value_text,
+    whole,
+)
 from .rows import Row
 
 _TRIED = 100  # runs a side that are looked at for the nearest
 MOST_MORE = 1  # columns that a pair may differ in beside the factor, to be shown at all
 FAILED = frozenset({"oom", "hang", "fail", "nan", "timeout"})
 # A run that failed may not state the rest; these it has to.
+_OWN = ("env ", "column ")
 _SIZES = ("nodes", "devices", "world_size", "dp", "tp", "pp", "mbs", "gbs", "layers", "hidden")
 
 
@@ -195,7 +206,7 @@ def _first(found: _Levels) -> Row:
 
 def _agree(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
     """Whether what both state is equal, sizes and flags to the last one."""
-    needed = {name for name in (*mine, *theirs) if name in _SIZES or name.startswith("env ")}
+    needed = {name for name in (*mine, *theirs) if name in _SIZES or name.startswith(_OWN)}
     return all(
         mine.get(name) == theirs.get(name)
         for name in (*mine, *theirs)
@@ -247,8 +258,7 @@ def stated_apart(pair: Pair) -> dict[str, tuple[str, str]]:
 def also_words(also: Mapping[str, tuple[Any, Any]]) -> str:
     """What else differs, as text: dp 8 → 4."""
     return ", ".join(
-        f"{name.removeprefix('env ').removeprefix('version ')} {value_text(a)} → {value_text(b)}"
-        for name, (a, b) in also.items()
+        f"{plain_name(name)} {value_text(a)} → {value_text(b)}" for name, (a, b) in also.items()
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from ..audit.run import audit
 from ..ingest.environment import states
 from ..schema.warehouse import Warehouse
+from .other_columns import other_columns
 
 Row = Mapping[str, Any]
 # What a configuration is, as columns; environment flags are compared one by one beside them.
@@ -56,7 +57,8 @@ class Rows:
 
 
 def load(warehouse: Warehouse) -> list[Row]:
-    """The runs of the temporary table `selected`, each with its system, flags, versions, hosts.
+    """The runs of the temporary table `selected`, each with its system, flags, versions, hosts,
+    and the columns of its table that are settings unknown to us.
 
     What names a job or its nodes tells no configuration. `pace`: seconds a token, else a step.
     """
@@ -76,9 +78,12 @@ def load(warehouse: Warehouse) -> list[Row]:
         elif not _ASIDE.fullmatch(field):
             # Lines of several processes run into each other: True.......
             arguments.setdefault(run, {})[field] = str(value).rstrip(".")
+    others = other_columns(warehouse)
     return [
         {
             **row,
+            "settings": _settings(row["settings"], others.get(row["run"], {})),
+            "others": others.get(row["run"], {}),
             "system": _system(row),
             "env": env.get(row["run"], {}),
             "hosts": hosts.get(row["run"]),
@@ -89,6 +94,12 @@ def load(warehouse: Warehouse) -> list[Row]:
         }
         for row in warehouse.dicts(_QUERY)
     ]
+
+
+def _settings(flags: str | None, others: Mapping[str, str]) -> str | None:
+    """Flags and other settings of a run as one text."""
+    told = [f"{name}={value}" for name, value in others.items()]
+    return ", ".join([*([flags] if flags else []), *told]) or None
 
 
 def _system(row: Row) -> str:
@@ -122,15 +133,17 @@ def sorted_out(rows: Sequence[Row], doubted: Mapping[str, str], need: str) -> Ro
 
 
 def configuration(row: Row) -> dict[str, Any]:
-    """What tells one configuration from another: columns, then `env NAME` for each flag.
+    """What tells one configuration from another: columns, `env NAME` for each flag, `column NAME`
+    for each other column of its table.
 
     A model is its shape; its label counts where no shape is stated. Logs that state no device are
     taken to be of one machine, tables that state none of one a document.
     """
     flags = {f"env {name}": value for name, value in row["env"].items()}
+    others = {f"column {name}": value for name, value in row["others"].items()}
     shaped = row["layers"] is not None and row["hidden"] is not None
     label = {"size": None, "model": None} if shaped else {}
-    return {name: row[name] for name in CONFIGURATION} | label | flags
+    return {name: row[name] for name in CONFIGURATION} | label | flags | others
 
 
 def gigabytes(row: Row) -> float | None:

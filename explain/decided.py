@@ -15,7 +15,9 @@ from ..decide.jobs import pooled as joint
 from ..decide.rows import Row, Rows
 from ..reports.format import days_words, number, percent, range_text, significant
 from ..reports.format import tokens as as_tokens
+from ..reports.selection import source_named
 from ..reports.show import find_run
+from ..schema.errors import BenchError
 from . import of_best, of_compare, of_days, of_scaling
 from .decision import Derive, Question, Told, again, decisions
 from .found import Match
@@ -84,12 +86,29 @@ def _side(world: World, question: Question, word: str) -> tuple[Chosen, Rows]:
         chosen = choose(world.warehouse, replace(asked, where=both))
         return chosen, chosen.sorted_out("pace")
     if not _RUN.fullmatch(word):
-        chosen = choose(world.warehouse, replace(asked, document=word))
-        return chosen, chosen.sorted_out("pace")
+        return _sources(world, question, word)
     run = find_run(world.warehouse, word)
     chosen = choose(world.warehouse, asked)
     alone = replace(chosen, rows=[row for row in chosen.rows if row["run"] == run])
     return chosen, alone.sorted_out("pace")
+
+
+def _sources(world: World, question: Question, word: str) -> tuple[Chosen, Rows]:
+    """The runs of a source, or of those below a folder; raises BenchError for what is neither."""
+    everything = choose(world.warehouse, question.asked)
+    below = f"{word.removeprefix('./').rstrip('/')}/"
+    if rows := [row for row in everything.rows if row["uri"].startswith(below)]:
+        return everything, replace(everything, rows=rows).sorted_out("pace")
+    try:
+        source_named(world.warehouse, word)
+    except BenchError as error:
+        raise BenchError(
+            f"{word!r} is no run, condition, source or folder of sources here",
+            why="revisions and other warehouses are compared, but not explained",
+            hint="check the revision out beside this one: bench explain 'NEW / OLD' OLD NEW",
+        ) from error
+    chosen = choose(world.warehouse, replace(question.asked, document=word))
+    return chosen, chosen.sorted_out("pace")
 
 
 def on_answers(world: World, question: Question, asked: Number) -> Iterator[Match]:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from ..decide.answer import Answer
 from ..decide.answers import compared, lasting, ranked, scaled
-from ..decide.asked import Asked, Length
+from ..decide.asked import RANKED_BY, Asked, Length
 from ..decide.choosing import Chosen, choose
 from ..decide.rows import Row
 from ..reports.selection import Selection, select
@@ -26,6 +26,16 @@ class Question:
     length: Length = field(default_factory=Length)
     by: str | None = None
     base: str | None = None
+
+    @property
+    def ranked_by(self) -> str | None:
+        """What `bench best` ranks by, where `by` names that and nothing to compare by."""
+        return self.by if self.by in RANKED_BY else None
+
+    @property
+    def compared_by(self) -> str | None:
+        """What `bench compare` compares by."""
+        return None if self.ranked_by else self.by
 
 
 @dataclass
@@ -69,16 +79,18 @@ def _decided(world: World, question: Question) -> Iterator[Told]:
         again(world, question.asked)
         return
     ways: dict[str, Callable[[], Answer]] = {
-        "bench best": lambda: ranked(world.warehouse, chosen, question.asked),
+        "bench best": lambda: ranked(world.warehouse, chosen, question.asked, question.ranked_by),
         "bench days": lambda: lasting(world.warehouse, question.asked, question.length, chosen),
         "bench report scaling": lambda: scaled(chosen),
-        "bench compare": lambda: compared(chosen, question.by or "settings", question.base),
+        "bench compare": lambda: compared(
+            chosen, question.compared_by or "settings", question.base
+        ),
     }
     for command, answer in ways.items():
         try:
             yield Told(world, command, answer(), chosen, question)
         except BenchError:
-            if command == "bench compare" and question.by is not None:
+            if command == "bench compare" and question.compared_by is not None:
                 raise  # asked for by name
             if command == "bench days" and question.length != Length():
                 raise

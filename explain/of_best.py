@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..decide.best import order_by
 from ..decide.jobs import REPEATABILITY, Spread, spread_of
 from ..decide.rows import Row
 from ..decide.work import Work, work
@@ -50,8 +51,17 @@ def normalised(told: Told, row: Row) -> Node | None:
 
 def rank(told: Told, row: Row) -> Node:
     """The place in the order."""
-    note = f"of {len(told.answer.rows)} rows, in the order that the answer names"
-    return Node("rank", row["rank"], note=note)
+    by = _ordering(told, row)
+    note = f"of {len(told.answer.rows)} rows, ordered by {by.name}"
+    return Node("rank", row["rank"], note=note, inputs=(by,))
+
+
+def _ordering(told: Told, row: Row) -> Node:
+    """What the rows are ranked by."""
+    by = told.question.ranked_by or "tokens_per_s"
+    need = {"mem": "memory", "tflops": "tflops"}.get(by, "tokens_per_s")
+    column = order_by(by, told.chosen.sorted_out(need).kept).column
+    return device_hours(told, row) if column == "device_hours" else pooled(told, row, column)
 
 
 def rank_normalised(told: Told, row: Row) -> Node | None:
@@ -70,7 +80,7 @@ def ties_with(told: Told, row: Row) -> Node | None:
     known = spread_of(row, told.chosen.spreads)
     leader = told.answer.rows[row["ties_with"] - 1]
     note = "closer than printed digits, or repeats of one configuration, tell"
-    inputs = (pooled(told, leader, "tokens_per_s"), pooled(told, row, "tokens_per_s"))
+    inputs = (_ordering(told, leader), _ordering(told, row))
     more = (limit(told, known),) if known else ()
     return Node("ties_with", row["ties_with"], note=note, inputs=(*inputs, *more))
 

@@ -18,6 +18,7 @@ from .results import Habits, Result, habits_of, results
 from .row import AROUND, MODEL, TOPOLOGY, PublishedRow
 from .secrets import REDACTED, is_secret_name, redact
 from .status import flags_of, rough, status_of
+from .variables import flags_in
 
 
 @dataclass(slots=True)
@@ -48,7 +49,7 @@ class RowReader:
         habits = habits_of([cells for _, cells in read], columns)
         for number, (row, cells) in enumerate(read, 1):
             self._add_cells(table_id, number, row, cells, columns)
-            self._add_run(table_id, number, row, cells, columns, found.facts, habits, bool(unread))
+            self._add_run(table_id, number, row, cells, columns, found, habits, bool(unread))
 
     def _id(self, kind: str, cells: Sequence[str]) -> str:
         """An identity that outlives changes elsewhere: the text, and which of its kind it is."""
@@ -124,7 +125,7 @@ class RowReader:
         row: TableRow,
         cells: Sequence[Cell],
         columns: Sequence[Column | None],
-        facts: Sequence[Fact],
+        found: FoundTable,
         habits: Habits,
         unread: bool,
     ) -> None:
@@ -132,8 +133,9 @@ class RowReader:
         own_size = by_name["size"].value if "size" in by_name else None
         counted = {"nodes", "devices", "ranks"} & set(by_name)
         names = AROUND if counted else AROUND | {"nodes", "dp"}
-        around = stated(facts, self.everywhere, names - set(by_name), own_size)
-        read = PublishedRow(row.line, cells, by_name, around)
+        around = stated(found.facts, self.everywhere, names - set(by_name), own_size)
+        flags = tuple(flags_in(found.table.header.cells, columns, cells))
+        read = PublishedRow(row.line, cells, by_name, around, flags)
         measured = list(results(cells, columns, habits))
         status = status_of(by_name, columns, measured, self.footnotes, unread)
         run_id = self._id("row", row.cells)
@@ -167,7 +169,7 @@ class RowReader:
         )
         topology = {name: read.integer(name) for name in TOPOLOGY}
         self.rows.add("topology", run_id=run_id, procs_per_node=read.procs_per_node(), **topology)
-        self._add_details(run_id, read, measured, facts)
+        self._add_details(run_id, read, measured, found.facts)
 
     def _add_details(
         self, run_id: str, read: PublishedRow, measured: Sequence[Result], facts: Sequence[Fact]

@@ -31,6 +31,7 @@ class PublishedRow:
     cells: Sequence[Cell]
     by_name: Mapping[str, Cell]
     around: Mapping[str, Fact]
+    flags: Sequence[Setting] = ()  # of columns headed with the name of a variable
 
     def integer(self, name: str) -> int | None:
         """A whole number from its cell, else from the text around; None when damaged or missing."""
@@ -107,7 +108,8 @@ class PublishedRow:
         return int(values[0]) if values and values[0].isdigit() else None
 
     def settings(self) -> Iterator[Setting]:
-        """Settings written inside cells, and the clock of its own column."""
+        """Settings written inside cells, and the columns of clocks and variables."""
+        yield from self.flags
         for cell in self.cells:
             yield from cell.settings
         freq = self.by_name.get("freq")

@@ -39,9 +39,13 @@ class Source:
 
 
 def fitted(answer: Answer, asked: Asked) -> Answer:
-    """The answer with the columns and groups asked for; raises BenchError for unknown ones."""
+    """The answer with the columns and groups asked for, of pairs the mean of each; raises
+    BenchError for unknown ones."""
     if asked.group is not None:
-        answer = answer.first_of(parse_columns(asked.group, answer.columns))
+        from ..decide.grouping import grouped
+
+        names = parse_columns(asked.group, answer.columns)
+        answer = grouped(answer, names) if "speedup" in answer.columns else answer.first_of(names)
     if asked.columns is not None:
         answer = answer.only(parse_columns(asked.columns, answer.columns))
     return answer

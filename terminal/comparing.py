@@ -14,7 +14,6 @@ from .answers import Source, fitted, write
 from .messages import say
 from .settings import find_home, read_settings
 from .tables import Format
-from .where import parse_columns
 
 if TYPE_CHECKING:
     from ..decide.answer import Answer
@@ -60,16 +59,12 @@ def compare(
 ) -> int:
     """Compare, write the answer, and say by the exit code whether something got worse."""
     from ..decide.gate import gated
-    from ..decide.grouping import grouped
 
     limits = gate.limits()
     answer = _answer(arguments, source, asked, by)
     told = gated(answer, limits, gate.fail)
     worse = sum(bool(row["worse"]) for row in told.rows)
-    shown = told
-    if asked.group is not None:
-        shown = grouped(told, parse_columns(asked.group, told.columns))
-    write(fitted(shown, replace(asked, group=None)), form, output, "compare.md")
+    write(fitted(told, asked), form, output, "compare.md")
     say(f"{len(told.rows)} pairs, {worse} worse, {len(told.left_out)} runs left out")
     return FOUND if gate.fail and worse else FINE
 

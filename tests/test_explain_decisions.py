@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -21,6 +22,7 @@ from bench.reports.table_ref import TableRef
 from bench.schema.warehouse import in_memory
 from bench.terminal.answers import as_text
 from bench.terminal.tables import Format
+from tests.deciding import table
 from tests.program import quick, told
 
 # Names of places, days, versions, settings and models: no number is meant by them.
@@ -149,4 +151,27 @@ def test_two_sides_by_their_names(data: Path, folder: Path) -> None:
     assert done.code == 0 and "speedup = 1.29521" in done.out, done.text
     done = quick(folder, "explain", "settings like '%tcmalloc%' / settings like 'no LD%'", named)
     assert done.out.count("speedup = ") == 7
+    wrong = quick(folder, "explain", "HEAD~1 / HEAD", named)
+    told(wrong, 2, "'HEAD' is no run, condition, source or folder", "check the revision out")
     told(quick(folder, "explain", "003:20.speed", named), 2, "no metric 'speed'", "speedup")
+
+
+def test_folders_are_sides(folder: Path) -> None:
+    for name, time in (("old", "10.0"), ("new", "8.0")):
+        (folder / name).mkdir()
+        table(folder / name / "a.md", [f"2 | 1.3B | 16 | 1 | 1 | 1 | 512 | 20GB | {time} | | "])
+    done = quick(folder, "explain", "new / old", "old", "new")
+    assert done.code == 0 and "speedup = 1.25" in done.out, done.text
+    assert "new/a.md" in done.out and "old/a.md" in done.out
+
+
+def test_the_order_of_a_ranking(data: Path, folder: Path) -> None:
+    tables = str(data / "tables" / "002_chronicles-prequel.md")
+    for by, column in (("mem", "memory_gb"), ("device_hours", "device_hours")):
+        ranked = quick(folder, "best", tables, "--model", "181B", "--by", by, "--format", "json")
+        first = json.loads(ranked.out)[0]
+        where = first["where"].rsplit("/", 1)[1]
+        asked = ("explain", f"{where}.rank", tables, "--model", "181B", "--by", by)
+        done = quick(folder, *asked)
+        assert done.code == 0 and f"ordered by {column}" in done.out, done.text
+        assert re.search(r"rank = 1\b", done.out), done.text

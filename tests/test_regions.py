@@ -8,7 +8,7 @@ from contextlib import chdir
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -404,12 +404,32 @@ def test_charts_that_name_a_file(folder: Path) -> None:
 @pytest.mark.parametrize(
     "options",
     ["report=best charts=img", "report=best template=x.md.j2", "report=days by=tp",
-     "report=runs charts=img"],
+     "report=runs charts=img", "report=runs columns=tp", "report=model group=tp"],
 )  # fmt: skip
 def test_options_without_a_meaning_are_told(folder: Path, options: str) -> None:
     text = DAYS.replace("report=days", options)
     after, done = update(folder, text)
     assert done.code == 2 and after == text and "has no meaning for report=" in done.err, done.text
+
+
+def test_columns_and_groups_of_an_answer(folder: Path) -> None:
+    other = ROW.replace("4 | 1 | 1 | 1024 | 100.5", "4 | 1 | 2 | 1024 | 90.25")
+    (folder / "sweep.md").write_text(
+        table(ROW, other).replace("# Sweep", "# Sweep, sequence length=1024")
+    )
+    for report, heads in (
+        ("best", "step_time_s | mbs"), ("days tokens=1e12", "days | mbs"),
+        ("compare by=mbs", "level | speedup"),
+    ):  # fmt: skip
+        named = ",".join(heads.split(" | "))
+        text, done = update(folder, DAYS.replace("days", f"{report} columns={named}"))
+        assert done.code == 0 and f"| {heads} |" in " ".join(text.split()), done.text
+        text, done = update(folder, DAYS.replace("days", f"{report} group=mbs"))
+        assert done.code == 0, done.text
+    text, done = update(folder, DAYS.replace("days", "best group=tp columns=tp,step_time_s"))
+    assert done.code == 0 and "90.25" in text and "100.5" not in text
+    _, done = update(folder, DAYS.replace("days", "scaling columns=nope"))
+    assert done.code == 2 and "unknown column 'nope'" in done.err and "README.md:1" in done.err
 
 
 def test_nothing_is_left_of_an_update_that_fails(folder: Path) -> None:
@@ -439,6 +459,7 @@ LINES = st.sampled_from(["", "x", "| a | b |", "  y  ", "bench:begin", "```", "-
 ENDS = st.sampled_from(["\n", "\r\n"])
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # on a machine with other work
 @given(
     st.lists(st.tuples(LINES, ENDS), max_size=6),
     st.lists(st.tuples(LINES.filter(lambda line: "`" not in line), ENDS), max_size=4),

@@ -34,7 +34,10 @@ def explain(
     since: o.Since = None,
     document: o.Document = None,
     by: Annotated[
-        str | None, typer.Option("--by", metavar="COLUMN", help="What bench compare compared by.")
+        str | None,
+        typer.Option(
+            "--by", metavar="COLUMN", help="What bench compare compared, or bench best ranked by."
+        ),
     ] = None,
     base: Annotated[
         str | None, typer.Option("--base", metavar="VALUE", help="The base of bench compare.")

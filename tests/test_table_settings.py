@@ -1,0 +1,97 @@
+"""Columns that set the rows of a table apart: environment variables, and settings unknown to us."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.decide.other_columns import is_setting
+from bench.ingest.headings import column_of
+from bench.ingest.variables import variable_of
+from tests.deciding import answer
+from tests.program import quick
+
+SWEEP = "# Sweep on H100 80GB, 8 GPUs per node\n\nSequence length 4096, model 7B.\n\n"
+
+
+def sweep(folder: Path, heading: str, rows: str) -> Path:
+    head = f"| Nodes | DP | TP | PP | MBS | GBS | {heading} | Sec/it |\n|--|--|--|--|--|--|--|--|\n"
+    path = folder / "sweep.md"
+    path.write_text(SWEEP + head + "".join(f"| {line} |\n" for line in rows.splitlines()))
+    return path
+
+
+TWO = "2 | 16 | 1 | 1 | 1 | 256 | {} | 10.0\n2 | 16 | 1 | 1 | 1 | 256 | {} | 8.0"
+
+
+@pytest.mark.parametrize(
+    ("heading", "name"),
+    [
+        ("NCCL_ALGO", "NCCL_ALGO"), ("`OMP_NUM_THREADS`", "OMP_NUM_THREADS"),
+        ("LD_PRELOAD=", "LD_PRELOAD"), ("`FI_PROVIDER=`", "FI_PROVIDER"),
+        ("$UCX_TLS", "UCX_TLS"), ("env NCCL_ALGO", "NCCL_ALGO"),
+        ("**MY_OWN_SWITCH**", "MY_OWN_SWITCH"),
+        ("NCCL_ALGO (env)", "NCCL_ALGO"), ("GRAD\\_BUCKET\\_MB", "GRAD_BUCKET_MB"),
+        ("JOB_ID", None), ("TRAIN_LOSS", None), ("STEP_TIME_MS", None), ("ZERO_STAGE", None),
+        ("TFLOPS_FP8", None), ("FP8", None), ("Notes", None), ("nccl_algo", None), ("", None),
+    ],
+)  # fmt: skip
+def test_a_heading_that_names_a_variable(heading: str, name: str | None) -> None:
+    assert (None if column_of(heading) else variable_of(heading)) == name
+
+
+@pytest.mark.parametrize("heading", ["NCCL_ALGO", "`NCCL_ALGO`", "NCCL_ALGO="])
+def test_a_column_of_a_variable_is_a_flag(folder: Path, heading: str) -> None:
+    path = str(sweep(folder, heading, TWO.format("-", "`NCCL_ALGO=Tree`")))
+    ranked = answer(folder, "best", path)
+    assert [(row["jobs"], row["settings"]) for row in ranked] == [
+        (1, "NCCL_ALGO=Tree"), (1, "no NCCL_ALGO"),
+    ]  # fmt: skip
+    [pair] = answer(folder, "compare", path, "--by", "NCCL_ALGO")
+    assert (pair["base"], pair["level"], round(pair["speedup"], 9)) == ("none", "Tree", 1.25)
+
+
+def test_a_secret_in_a_column_is_not_kept(folder: Path) -> None:
+    path = str(sweep(folder, "WANDB_API_KEY", TWO.format("0123456789abcdef", "hunter2hunter2")))
+    done = quick(folder, "best", path, "--format", "json")
+    assert done.code == 0 and "hunter2" not in done.text and "0123456789" not in done.text
+
+
+@pytest.mark.parametrize(
+    ("heading", "cells"),
+    [("Interconnect", ("IB NDR", "RoCE")), ("NCCL", ("2.18.3", "2.20.5")),
+     ("Bucket MB", ("25", "100")), ("Attention", ("eager", "flash")), ("Config", ("a", "b")),
+     ("CUDA", ("12.1", "12.4"))],
+)  # fmt: skip
+def test_a_setting_that_nobody_knows_keeps_rows_apart(
+    folder: Path, heading: str, cells: tuple[str, str]
+) -> None:
+    path = str(sweep(folder, heading, TWO.format(*cells)))
+    for command in ("best", "days"):
+        found = answer(folder, command, path)
+        assert [row["jobs"] for row in found] == [1, 1], command
+        assert {row["settings"] for row in found} == {f"{heading}={cell}" for cell in cells}
+        assert cells[1] in quick(folder, command, path).out
+    [pair] = answer(folder, "compare", path, "--by", heading)
+    assert (pair["base"], pair["level"], round(pair["speedup"], 9)) == (*cells, 1.25)
+
+
+def test_such_a_setting_is_named_beside_another_factor(folder: Path) -> None:
+    rows = "2 | 16 | 1 | 1 | 1 | 256 | ring | 10.0\n2 | 16 | 1 | 1 | 2 | 256 | tree | 8.0"
+    path = str(sweep(folder, "Algorithm", rows))
+    [pair] = answer(folder, "compare", path, "--by", "mbs")
+    assert pair["also_differs"] == "Algorithm ring → tree"
+    sizes = "1 | 8 | 1 | 1 | 1 | 256 | ring | 20.0\n2 | 16 | 1 | 1 | 1 | 256 | tree | 8.0"
+    path = str(sweep(folder, "Algorithm", sizes))
+    assert "No two runs here differ" in quick(folder, "report", "scaling", path).out
+
+
+def test_names_of_jobs_and_results_set_nothing_apart(folder: Path) -> None:
+    for heading, cells in (
+        ("Job", ("a1", "b2")), ("Loss", ("2.31", "2.35")), ("Power (W)", ("610", "633")),
+        ("Run #", ("1", "2")), ("Node list", ("n[01-02]", "n[03-04]")),
+    ):  # fmt: skip
+        assert not is_setting(heading, cells), heading
+        path = str(sweep(folder, heading, TWO.format(*cells)))
+        assert [row["jobs"] for row in answer(folder, "best", path)] == [2], heading
