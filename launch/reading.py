@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,6 +69,7 @@ def check_plan(values: Mapping[str, object], where: str, text: str = "") -> Plan
             hint='trainer = "megatron" and path = "/opt/Megatron-LM"',
         )
     _check_labels(plan, where, text)
+    _check_texts(plan, where, text)
     return plan
 
 
@@ -110,6 +111,36 @@ def _check_labels(plan: Plan, where: str, text: str) -> None:
                     f"{THREADS} is no number of threads: {value!r}",
                     where=_place(where, text, ("env",)), hint=f'{THREADS} = "2"',
                 )  # fmt: skip
+
+
+def _check_texts(plan: Plan, where: str, text: str) -> None:
+    """Raises BenchError for what a script would take as its own line, or no program can be told."""
+    for place, value in _texts(plan):
+        if "job" not in place:
+            why = "a NUL ends a word for every program" if "\0" in value else None
+        elif not value.isprintable():
+            why = "a line end or the like would begin a line of its own in the job script"
+        elif plan.launcher == "pjm" and '"' in value:
+            why = "pjsub reads options between quotes, and this one ends them"
+        else:
+            why = None
+        if why is not None:
+            at = _place(where, text, place)
+            raise BenchError(f"no value of a plan: {value!r}", why=why, where=at)
+
+
+def _texts(plan: Plan) -> Iterator[tuple[list[int | str], str]]:
+    """Every free text of a plan and its place."""
+    alone = {"command": plan.command, "path": plan.path, "arguments": plan.arguments}
+    tables: list[tuple[list[int | str], Mapping[str, object]]] = [([], alone)]
+    tables += [([word], getattr(plan, word)) for word in _WORDS]
+    for number, matrix in enumerate(plan.matrix):
+        tables += [(["matrix", number, word], getattr(matrix, word)) for word in _WORDS]
+    for place, table in tables:
+        for name, value in table.items():
+            for one in value if isinstance(value, list) else [value]:
+                if isinstance(one, str):
+                    yield [*place, name], one
 
 
 def _refused(error: ErrorDetails, where: str, text: str) -> BenchError:

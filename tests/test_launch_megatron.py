@@ -67,6 +67,26 @@ def test_megatron_lm(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_megatron_lm_that_makes_flags_of_fields(tmp_path: Path) -> None:
+    """The newest `arguments.py` names few flags itself: they are fields of configurations."""
+    path = checkout(tmp_path, "megatron/training", ("use-distributed-optimizer", "mock-data"))
+    with (path / "megatron/training/arguments.py").open("a") as stream:
+        stream.write("\n    ArgumentGroupFactory(TransformerConfig).build_group(parser)\n")
+    for file, field in (
+        ("megatron/training/config/training_config.py", "log_throughput: bool = False"),
+        ("megatron/core/transformer/transformer_config.py", "recompute_granularity: str = None"),
+        ("megatron/core/model_parallel_config.py", "sequence_parallel: bool = False"),
+    ):
+        (path / file).parent.mkdir(parents=True, exist_ok=True)
+        (path / file).write_text(f"@dataclass\nclass Config:\n    {field}\n")
+    assert words(path, [], zero_stage=1, recompute="full", sequence_parallel=True) == [
+        *SAME, "--sequence-parallel", "--recompute-granularity", "full",
+        "--recompute-method", "uniform", "--recompute-num-layers", "1",
+        "--use-distributed-optimizer", "--log-throughput", "--mock-data",
+        "--tokenizer-type", "NullTokenizer", "--vocab-size", "50257",
+    ]  # fmt: skip
+
+
 def test_megatron_deepspeed(tmp_path: Path) -> None:
     path = checkout(tmp_path, "megatron", MICROSOFT)
     data = ["--data-path", "x", "--deepspeed_config", "ds.json"]
@@ -87,6 +107,7 @@ def test_deepspeedfugaku_on_processors(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("flags", "settings", "why"),
     [
+        (CORE, {"schedule": "gpipe"}, "Megatron's pipelines run 1F1B, not gpipe"),
         (CORE, {"zero_stage": 3}, "this Megatron has no ZeRO-3"),
         (CORE, {"device": "cpu"}, "this Megatron has no --no-cuda"),
         (FUGAKU, {"zero_stage": 1}, "ZeRO-1 needs --deepspeed_config FILE in `arguments`"),

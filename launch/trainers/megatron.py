@@ -1,10 +1,12 @@
 """Megatron-LM, Megatron-DeepSpeed or DeepSpeedFugaku: `pretrain_gpt.py` of a checkout.
 
 Which flags there are is read from the checkout itself: forks and years name them differently.
+The newest Megatron-LM makes a flag of each field of its configurations; its files are read too.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -17,6 +19,9 @@ from .reference import SIZES, Reference
 
 # Where the versions keep their arguments: core, then the forks of before.
 ARGUMENTS = ("megatron/training/arguments.py", "megatron/arguments.py")
+# What makes flags of the fields of dataclasses, and where these are.
+FACTORY = "ArgumentGroupFactory"
+CONFIGURATIONS = ("megatron/training/config/*.py", "megatron/core/**/*config.py")
 # Our word -> Megatron's flag, alike in all versions.
 FLAGS = {
     "layers": "num-layers", "hidden": "hidden-size", "heads": "num-attention-heads",
@@ -24,6 +29,7 @@ FLAGS = {
     "tp": "tensor-model-parallel-size", "pp": "pipeline-model-parallel-size",
     "train_iters": "train-iters",
 }  # fmt: skip
+_FIELD = re.compile(r"^    (\w+)\s*:", re.M)
 
 
 class Megatron:
@@ -49,7 +55,18 @@ class Megatron:
 
     def has(self, flag: str) -> bool:
         """Whether this version knows a flag."""
-        return f"'--{flag}'" in self.arguments or f'"--{flag}"' in self.arguments
+        if f"'--{flag}'" in self.arguments or f'"--{flag}"' in self.arguments:
+            return True
+        return flag.replace("-", "_") in self._fields
+
+    @cached_property
+    def _fields(self) -> frozenset[str]:
+        """Fields of the configurations, in a version that makes flags of them."""
+        if FACTORY not in self.arguments:
+            return frozenset()
+        files = (file for pattern in CONFIGURATIONS for file in self.path.glob(pattern))
+        texts = (file.read_text(encoding="utf-8", errors="replace") for file in files)
+        return frozenset(name for text in texts for name in _FIELD.findall(text))
 
     def missing(self) -> str | None:
         """Nothing that we know of: the checkout has needs of its own."""
@@ -77,6 +94,8 @@ class Megatron:
 
     def _refused(self, words: Words) -> str | None:
         stage = words.get("zero_stage", 0)
+        if words.get("schedule", "1f1b") != "1f1b":
+            return f"Megatron's pipelines run 1F1B, not {words['schedule']}"
         if isinstance(stage, int) and stage > 0:
             if self.has("zero-stage"):
                 if "--deepspeed_config" not in self.more:

@@ -1,0 +1,31 @@
+"""Free texts of a plan: what no script and no program can be told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.launch.reading import read_plan
+from bench.schema.errors import BenchError
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("launcher = 'slurm'\n[job]\npartition = \"x\\n#SBATCH --wrap=id\"\n", "toml:3"),
+        ('launcher = \'pbs\'\n[[matrix]]\njob = {queue = ["a", "b\\r"]}\n', "toml:3"),
+        ("launcher = 'pjm'\n[job]\nrscgrp = \"x\\u2028y\"\n", "toml:3"),
+        ("launcher = 'pjm'\n[job]\nfreq = 2000\nrscgrp = 'x\" --bulk \"'\n", "toml:4"),
+        ("[settings]\nmodel = 'nano'\n[env]\nTF_X = \"a\\u0000b\"\n", "toml:4"),
+        ('trainer = \'command\'\ncommand = "true {x}"\n[values]\nx = "\\u0000"\n', "toml:4"),
+        ("trainer = 'command'\ncommand = \"true \\u0000\"\n", "toml:2"),
+    ],
+)
+def test_no_value_writes_lines_of_its_own(tmp_path: Path, text: str, told: str) -> None:
+    """Behind `#SBATCH` a line end begins a line of the script; no program takes a NUL."""
+    plan = tmp_path / "sweep.toml"
+    plan.write_text(text)
+    with pytest.raises(BenchError, match="no value") as caught:
+        read_plan(plan)
+    assert caught.value.where.endswith(told)
