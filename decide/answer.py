@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..ingest.secrets import REDACTED
 from ..reports.format import number, significant
 from ..reports.short import Names
 from ..reports.told import DEVICE, SIZE, SPLIT, with_mark
@@ -61,14 +62,22 @@ class Answer:
 
     def for_people(self) -> tuple[list[str], list[list[Any]], str]:
         """Headings, rows without what was left out, and what all rows share, said once."""
-        rows = self.cells or self.rows
+        rows: Sequence[Row] = self.cells or self.rows
         if self.chosen:
             names = [name for name, _ in self.shown]
             return names, [[row.get(name) for name in names] for row in rows], ""
+        apart, shared = settings_apart([row.get("settings") for row in self.rows[: len(rows)]])
+        if any(name == "settings" for name, _ in self.shown) and len(rows) > 1:
+            rows = [{**row, "settings": text} for row, text in zip(rows, apart, strict=True)]
+        else:
+            shared = ""
         told = [(name, head) for name, head in self.shown if any(_says(row, name) for row in rows)]
         common = [] if len(rows) < 2 else [(n, h) for n, h in told if _shared(rows, n)]
         kept = [one for one in told if one not in common]
-        words = ", ".join(f"{head} {rows[0][name]}" for name, head in common)
+        words = ", ".join(
+            [f"{head} {rows[0][name]}" for name, head in common]
+            + ([f"Settings {shared}"] if shared else [])
+        )
         return [head for _, head in kept], [[row.get(n) for n, _ in kept] for row in rows], words
 
 
@@ -138,12 +147,34 @@ def configuration_words(row: Row) -> str:
 
 
 def settings_words(row: Row) -> str:
-    """The flags of a run, the first of too many: NCCL_DEBUG=INFO and 8 more."""
-    told = str(row["settings"] or "")
-    if len(told) <= _LONGEST:
-        return told
-    first, *more = told.split(", ")
-    return f"{first[:_LONGEST]} and {len(more)} more"
+    """The flags of a run, as many as there is room for: NCCL_DEBUG=INFO and 8 more."""
+    return _shortened(_settings(row["settings"]))
+
+
+def settings_apart(settings: Sequence[str | None]) -> tuple[list[str], str]:
+    """In which settings each of several runs differs from the others, and those of all."""
+    items = [_settings(text) for text in settings]
+    shared = [one for one in items[0] if all(one in other for other in items)] if items else []
+    apart = [", ".join(one for one in own if one not in shared) for own in items]
+    short = [_shortened([one for one in own if one not in shared]) for own in items]
+    return (short if len(set(short)) == len(set(apart)) else apart), _shortened(shared)
+
+
+def _settings(text: str | None) -> list[str]:
+    """Single settings; those whose value nobody may see come last."""
+    items = [one for one in (text or "").split(", ") if one]
+    return sorted(items, key=lambda one: one.endswith(f"={REDACTED}"))
+
+
+def _shortened(items: Sequence[str]) -> str:
+    """As many settings as have room, and how many more there are."""
+    shown = ", ".join(items)
+    if len(shown) <= _LONGEST:
+        return shown
+    fits = max((n for n in range(len(items)) if len(", ".join(items[:n])) <= _LONGEST), default=0)
+    first = ", ".join(items[:fits]) or items[0][:_LONGEST]
+    more = len(items) - max(fits, 1)
+    return f"{first} and {more} more" if more else f"{first}..."
 
 
 def devices_words(row: Row) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from ..audit.book import Row as Printed
 from ..audit.load import load
 from ..audit.memory import predicted, usual
+from ..ingest.secrets import REDACTED
 from ..reports.format import number, percent, significant
 from ..reports.short import Names
 from ..schema.errors import BenchError
@@ -110,7 +111,9 @@ def as_plan(answer: Answer) -> str:
         for name in (*names, "zero_stage", "recompute"):
             if row[name] is not None and row[name] != "selective":
                 one[name] = row[name]
-        env = {name: said for name, said in row["env"].items() if name.isupper()}
+        env = {
+            name: said for name, said in row["env"].items() if name.isupper() and said != REDACTED
+        }
         if env:
             one["env"] = {name: "" if said == "none" else said for name, said in env.items()}
         matrix.append(one)

@@ -14,6 +14,7 @@ from .answer import (
     Answer,
     left_out_words,
     place,
+    settings_words,
     with_words,
 )
 from .fits import Fit, fits
@@ -235,7 +236,7 @@ def _words(names: Names, group: Group) -> str:
     what += [f"TP{row['tp']} PP{row['pp']}"] if row["tp"] and row["pp"] else []
     what += [f"MBS {row['mbs']}"] if row["mbs"] else []
     what += [f"recompute {row['recompute']}"] if row["recompute"] else []
-    what += [row["settings"]] if row["settings"] else []
+    what += [settings_words(row)] if row["settings"] else []
     share = percent(group.efficiency(last), 1)
     rows = [one for point in group.points for one in point.rows]
     days = sorted({one["date"][:10] for one in rows if one["date"]})

@@ -95,3 +95,16 @@ def test_names_of_jobs_and_results_set_nothing_apart(folder: Path) -> None:
         assert not is_setting(heading, cells), heading
         path = str(sweep(folder, heading, TWO.format(*cells)))
         assert [row["jobs"] for row in answer(folder, "best", path)] == [2], heading
+
+
+def test_what_rows_share_hides_nothing_that_differs(folder: Path) -> None:
+    heads = (
+        "NCCL_ALGO | NCCL_BUFFSIZE | OMP_NUM_THREADS | HF_TOKEN | TORCH_NCCL_AVOID_RECORD_STREAMS"
+    )
+    flags = "{} | 8388608 | 16 | hf_abcdefghijkl | 1"
+    rows = TWO.format(flags.format("Ring"), flags.format("Tree"))
+    done = quick(folder, "best", str(sweep(folder, heads, rows)))
+    table = [line for line in done.out.splitlines() if line.startswith("|")]
+    assert "NCCL_ALGO=Tree" in table[2] and "NCCL_ALGO=Ring" in table[3], done.out
+    assert "BUFFSIZE" not in "".join(table) and "NCCL_BUFFSIZE=8388608" in done.out
+    assert "hf_abc" not in done.text
