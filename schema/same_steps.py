@@ -32,6 +32,28 @@ _AGREE = """
         count(*) FILTER (NOT lr OR NOT coalesce(grad_norm, loss))
     FROM compared"""
 
+# What a join finds quickly: rounded norms of gradients, or losses, of the same iterations.
+_ALIKE = """
+    WITH steps AS (
+        SELECT s.source_id, s.uris, i.run_id, s.format = ? AS events, i.iteration,
+            round(i.grad_norm, 2) AS grad_norm, round(i.loss, 4) AS loss
+        FROM raw.iterations i JOIN sources s ON s.load_id = i.load_id
+        WHERE s.kind = 'log' AND EXISTS (SELECT 1 FROM sources WHERE format = ?)
+    ), alike AS (
+        SELECT e.run_id AS events, l.run_id AS log, e.iteration
+        FROM steps e JOIN steps l ON l.iteration = e.iteration AND l.grad_norm = e.grad_norm
+        WHERE e.events AND NOT l.events
+        UNION
+        SELECT e.run_id, l.run_id, e.iteration
+        FROM steps e JOIN steps l ON l.iteration = e.iteration AND l.loss = e.loss
+        WHERE e.events AND NOT l.events
+    ), pairs AS (
+        SELECT events, log FROM alike GROUP BY ALL HAVING count(DISTINCT iteration) >= 3
+    ), runs_of AS (SELECT DISTINCT run_id, source_id, uris FROM steps)
+    SELECT e.source_id, p.events, e.uris, p.log, l.uris
+    FROM pairs p JOIN runs_of e ON e.run_id = p.events JOIN runs_of l ON l.run_id = p.log
+    ORDER BY ALL"""
+
 
 def same_steps(warehouse: Warehouse) -> list[tuple[str, str | None, str]]:
     """Event files and the run of a log that each repeats: source, run, rule.
@@ -48,22 +70,14 @@ def same_steps(warehouse: Warehouse) -> list[tuple[str, str | None, str]]:
 
 
 def _candidates(warehouse: Warehouse) -> Iterator[tuple[str, str, str]]:
-    query = """SELECT s.source_id, r.run_id, s.uris FROM sources s
-               JOIN raw.runs r ON r.load_id = s.load_id
-               WHERE s.kind = 'log' AND (s.format = ?) = ? ORDER BY ALL"""
-    logs = None
-    for source, events, uris in warehouse.rows(query, [EVENTS, True]):
-        if logs is None:
-            logs = [
-                (run, _folders(uris)) for _, run, uris in warehouse.rows(query, [EVENTS, False])
-            ]
-        for run, folders in logs:
-            if any(
-                one == other or one in other.parents or other in one.parents
-                for one in folders
-                for other in _folders(uris)
-            ):
-                yield source, events, run
+    """Event files and runs that share some numbers, and lie in one line of folders."""
+    for source, events, uris, run, others in warehouse.rows(_ALIKE, [EVENTS, EVENTS]):
+        if any(
+            one == other or one in other.parents or other in one.parents
+            for one in _folders(others)
+            for other in _folders(uris)
+        ):
+            yield source, events, run
 
 
 def _folders(uris: list[str]) -> list[PurePosixPath]:
