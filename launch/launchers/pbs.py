@@ -41,7 +41,7 @@ class Pbs:
     submits = "qsub"
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
-        """The trainer's own words, or torchrun; on several nodes mpiexec starts a torchrun on each."""
+        """The trainer's own words, or torchrun; on several nodes mpiexec starts one on each."""
         if nodes == 1:
             return list(words) if self.spawns else Torchrun().command(words, ranks, nodes)
         return ["mpiexec", "-n", str(nodes), "-ppn", "1", *torchrun(words, ranks, nodes)]

@@ -28,7 +28,7 @@ class Slurm:
     submits = "sbatch"
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
-        """The trainer's own words, or torchrun; on several nodes srun starts a torchrun on each."""
+        """The trainer's own words, or torchrun; on several nodes srun starts one on each."""
         if nodes == 1:
             return list(words) if self.spawns else Torchrun().command(words, ranks, nodes)
         return [
