@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ import tomlkit
 from ..reports.selection import source_named
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
+from .cases import slug
+from .plan import NAME
 from .trainers.checker import ask
 
 _ROWS = """
@@ -35,7 +38,8 @@ def plan_of_missing(warehouse: Warehouse, file: str, number: int | None) -> str:
         raise BenchError("no row is without a result", where=named, hint="bench runs FILE --all")
     plan = tomlkit.document()
     plan.add(tomlkit.comment(f"Rows without a result of {named}; iterations and limits are ours."))
-    plan["name"] = "missing-" + uri.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+    stem = uri.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+    plan["name"] = "missing-" + (stem if re.match(NAME, f"missing-{stem}") else slug(stem))
     plan["settings"] = tomlkit.item({"iterations": 10})
     plan["limits"] = tomlkit.item({"idle_s": 1800.0})
     asked = [warehouse.rows(_FLAGS, [row["run_id"]]) for row in rows]

@@ -188,10 +188,12 @@ class Queue:
 
 
 def _run(words: Sequence[str], folder: Path | None = None) -> str:
+    """What it prints. In a session of its own: Ctrl-C must not end an sbatch half-way."""
     try:
         done = subprocess.run(
-            words, cwd=folder, capture_output=True, text=True, timeout=60, check=False
-        )
+            words, cwd=folder, capture_output=True, text=True, timeout=60, check=False,
+            start_new_session=True,
+        )  # fmt: skip
     except FileNotFoundError as error:
         raise BenchError(
             f"{words[0]} is not here", hint="launch on a machine that the scheduler runs on"

@@ -123,6 +123,18 @@ def test_what_a_version_cannot_do_is_dropped(
     assert why in caught.value.why
 
 
+@pytest.mark.parametrize("launcher", ["slurm", "pbs"])
+def test_a_job_of_one_node_starts_every_rank(tmp_path: Path, launcher: str) -> None:
+    """Megatron starts no processes itself: alone it would run as one, whatever the label says."""
+    path = checkout(tmp_path, "megatron/training", CORE)
+    values = {"trainer": "megatron", "path": str(path), "launcher": launcher, "settings": SETTINGS}
+    plan = check_plan(values, "here")
+    [case] = expand(plan, program(plan).trainer).cases
+    _, *run = program(plan).command(case)
+    started = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "4"]
+    assert run[: len(started) + 1] == [*started, str(path / "pretrain_gpt.py")]
+
+
 def test_a_folder_that_is_no_checkout_is_told(tmp_path: Path) -> None:
     with pytest.raises(BenchError, match="no checkout of Megatron"):
         planned(tmp_path, [])

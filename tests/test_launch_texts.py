@@ -8,6 +8,7 @@ import pytest
 
 from bench.launch.reading import read_plan
 from bench.schema.errors import BenchError
+from tests.program import quick
 
 
 @pytest.mark.parametrize(
@@ -29,3 +30,15 @@ def test_no_value_writes_lines_of_its_own(tmp_path: Path, text: str, told: str) 
     with pytest.raises(BenchError, match="no value") as caught:
         read_plan(plan)
     assert caught.value.where.endswith(told)
+
+
+def test_a_plan_of_missing_rows_can_be_read_whatever_the_table_is_called(
+    root: Path, tmp_path: Path
+) -> None:
+    table = tmp_path / "my sweep, 50% (new).md"
+    table.write_bytes((root / "data" / "tables" / "000_fugaku_sweep.md").read_bytes())
+    done = quick(tmp_path, "launch", "--missing", f"{table}:1")
+    assert done.code == 0, done.text
+    plan = tmp_path / "plan.toml"
+    plan.write_text(done.out)
+    assert read_plan(plan).name == "missing-my-sweep-50-new"

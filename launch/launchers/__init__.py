@@ -43,11 +43,12 @@ def scheduler(plan: Plan) -> Scheduler | None:
     from .pjm import Pjm
     from .slurm import Slurm
 
+    spawns = plan.trainer != "megatron"
     match plan.launcher:
         case "slurm":
-            return Slurm()
+            return Slurm(spawns)
         case "pbs":
-            return Pbs()
+            return Pbs(spawns)
         case "pjm":
             return Pjm()
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..layout import NODES
 from .scheduler import (
@@ -18,6 +19,7 @@ from .scheduler import (
     seconds,
     torchrun,
 )
+from .torchrun import Torchrun
 
 # What is asked for once for the whole job; all other resources are those of a chunk
 # (pbs_resources(7B), "Resources": walltime, place, ... against ncpus, ngpus, mem, vmem, host, ...).
@@ -29,16 +31,19 @@ LETTERS = {"queue": "q", "account": "A", "project": "P", "priority": "p"}
 ATTRIBUTES = frozenset(("group_list", "umask", "sandbox"))
 
 
+@dataclass(frozen=True, slots=True)
 class Pbs:
     """A task is a subjob; the exit code tells what PBS did to it."""
+
+    spawns: bool = True  # whether the trainer starts its processes of one node itself
 
     here = False
     submits = "qsub"
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
-        """The trainer's own words; on several nodes a torchrun on each, started by mpiexec."""
+        """The trainer's own words, or torchrun; on several nodes mpiexec starts one on each."""
         if nodes == 1:
-            return list(words)
+            return list(words) if self.spawns else Torchrun().command(words, ranks, nodes)
         return ["mpiexec", "-n", str(nodes), "-ppn", "1", *torchrun(words, ranks, nodes)]
 
     def script(self, job: Job) -> str:

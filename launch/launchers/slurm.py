@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..layout import EACH, NODES
 from .scheduler import Job, JobState, choose, clock, directive, meet, seconds, torchrun
+from .torchrun import Torchrun
 
 # https://slurm.schedmd.com/sacct.html, "job state codes"; what is not here still goes on.
 STATES = {
@@ -16,16 +18,19 @@ STATES = {
 }  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
 class Slurm:
     """A task is a batch step; nodes are not shared unless `exclusive = false` is said."""
+
+    spawns: bool = True  # whether the trainer starts its processes of one node itself
 
     here = False
     submits = "sbatch"
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
-        """The trainer's own words; on several nodes a torchrun on each, started by srun."""
+        """The trainer's own words, or torchrun; on several nodes srun starts one on each."""
         if nodes == 1:
-            return list(words)
+            return list(words) if self.spawns else Torchrun().command(words, ranks, nodes)
         return [
             "srun",
             "--ntasks-per-node=1",
