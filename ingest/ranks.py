@@ -48,7 +48,7 @@ class _Told:
     """What was said of one step in lines of one format."""
 
     line: int
-    same: Fields
+    fields: Fields
     voices: set[str]
 
 
@@ -67,8 +67,9 @@ class Ranks:
         other = bool(voice) and voice not in told.voices
         if not other and not self.chorus:
             # A page quotes many runs: without a loss to compare, alike is not the same step.
-            alike = "loss" in fields and _shared(fields) == told.same
-            return not voice and alike and line - told.line <= NEAR
+            if voice or "loss" not in fields or line - told.line > NEAR:
+                return False
+            return _shared(fields) == _shared(told.fields)
         self.chorus = True
         told.voices.add(voice)
         return True
@@ -79,7 +80,7 @@ class Ranks:
 
     def tell(self, key: tuple[str, int], voice: str, fields: Fields, line: int) -> None:
         """The first line of a format on a step."""
-        self._told[key] = _Told(line, _shared(fields), {voice})
+        self._told[key] = _Told(line, fields, {voice})
         if len(self._told) > STEPS_KEPT:
             self._told.popitem(last=False)
 
