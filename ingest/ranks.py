@@ -71,8 +71,9 @@ class Ranks:
         other = bool(voice) and voice not in told.voices
         if not other and not self.chorus:
             # A page quotes many runs: without a loss to compare, alike is not the same step.
-            alike = "loss" in fields and _shared(fields) == told.same()
-            return not voice and alike and line - told.line <= NEAR
+            if voice or "loss" not in fields or line - told.line > NEAR:
+                return False
+            return _shared(fields) == told.same()
         self.chorus = True
         told.voices.add(voice)
         return True

@@ -272,7 +272,9 @@ class Steps:
         step.merge(record.fields, secondary)
         if not step.by:
             step.secondary = dialect.secondary
-        step.by |= {dialect.name, *readings(record.fields)}
+        step.by.add(dialect.name)
+        if "memory" in record.fields:
+            step.by |= readings(record.fields)
 
     def _store(self, step: Step) -> None:
         row: Fields = {
