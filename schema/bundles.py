@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
@@ -97,20 +97,15 @@ def _home(path: PurePosixPath, folders: dict[PurePosixPath, _Folder]) -> PurePos
 
 
 def _of_folder(folder: _Folder) -> Iterator[Link]:
-    sure: dict[str, list[tuple[Log, str]]] = {
-        one.source_id: [
-            (log, why) for log in folder.logs if (why := _evidence(one, log, folder.companions))
-        ]
-        for one in folder.companions
-    }
+    evidence = _evidence(folder)
+    kinds = Counter(one.format for one in folder.companions)
     for one in folder.companions:
-        own = sure[one.source_id]
-        rivals = [c for c in folder.companions if c.format == one.format and c is not one]
-        if not own and len(folder.logs) == 1 and not rivals:
-            own = [(folder.logs[0], ALONE)]
+        own = evidence[one.source_id]
+        if not own and len(folder.logs) == 1 and kinds[one.format] == 1:
+            own = {folder.logs[0].source_id: (folder.logs[0], ALONE)}
         if not own:
-            yield one.source_id, None, _why_not(one, folder, rivals)
-        for log, why in own:
+            yield one.source_id, None, _why_not(folder, kinds[one.format])
+        for log, why in own.values():
             if log.layouts > 1:
                 yield one.source_id, None, "the runs of the log lay out their ranks differently"
                 continue
@@ -118,45 +113,72 @@ def _of_folder(folder: _Folder) -> Iterator[Link]:
                 yield one.source_id, run, why
 
 
-def _evidence(one: Companion, log: Log, beside: Iterable[Companion]) -> str:
-    """Why a companion surely belongs to a log; '' where nothing says so."""
+def _evidence(folder: _Folder) -> dict[str, dict[str, tuple[Log, str]]]:
+    """Of each companion the logs that it surely belongs to, with the first reason."""
+    by: dict[tuple[str, str], list[Log]] = defaultdict(list)
+    for log in folder.logs:
+        keys = {("job id", number) for number in log.numbers}
+        keys |= {("name", _stem(path.name)) for path in log.paths}
+        keys |= {("the log names it", name) for name in log.names}
+        for key in keys:
+            by[key].append(log)
+    names: dict[str, list[Log]] = defaultdict(list)
+    for log in folder.logs:
+        for path in log.paths:
+            names[path.name].append(log)
+    outputs = {one.source_id: _named(one, names) for one in folder.companions}
+    for one in folder.companions:
+        for name in one.files:
+            by["the job script names it", name] += outputs[one.source_id]
+    return {one.source_id: _sure(one, by, outputs[one.source_id]) for one in folder.companions}
+
+
+def _sure(
+    one: Companion, by: Mapping[tuple[str, str], Sequence[Log]], outputs: Sequence[Log]
+) -> dict[str, tuple[Log, str]]:
+    found: dict[str, tuple[Log, str]] = {}
     for path in one.paths:
-        if _numbers(path.name) & log.numbers:
-            return "job id"
-        if any(_stem(path.name) == _stem(other.name) for other in log.paths):
-            return "name"
-        if path.name in log.names and path.suffix:
-            return "the log names it"
-        for script in beside:
-            if path.name in script.files and path.suffix and _named(script, log):
-                return "the job script names it"
-    return "it names the log" if _named(one, log) else ""
+        keys = [("job id", number) for number in sorted(_numbers(path.name))]
+        keys += [("name", _stem(path.name))]
+        if path.suffix:
+            keys += [(why, path.name) for why in ("the log names it", "the job script names it")]
+        for why, key in keys:
+            for log in by.get((why, key), ()):
+                found.setdefault(log.source_id, (log, why))
+    for log in outputs:
+        found.setdefault(log.source_id, (log, "it names the log"))
+    return found
 
 
-def _named(one: Companion, log: Log) -> bool:
-    """Whether a script names the log as its output; %j and the like stand for any number."""
-    return any(
-        re.fullmatch(_pattern(output), path.name) for output in one.outputs for path in log.paths
-    )
+def _named(one: Companion, names: Mapping[str, Sequence[Log]]) -> list[Log]:
+    """The logs that a script names as its output; %j and the like stand for any number."""
+    found: list[Log] = []
+    for output in one.outputs:
+        last = output.rsplit("/", 1)[-1]
+        if "%" not in last:
+            found += names.get(last, ())
+        elif pattern := _pattern(last):
+            fits = re.compile(pattern).fullmatch
+            found += (log for name, logs in names.items() if fits(name) for log in logs)
+    return found
 
 
 def _pattern(output: str) -> str:
-    """The names that an output's pattern stands for; one of a pattern alone stands for none."""
-    last = output.rsplit("/", 1)[-1]
-    if not re.sub(r"%\d*[A-Za-z]|\.\w+$|[-_.]", "", last):
-        return r"(?!)"
-    parts = re.split(r"%\d*([A-Za-z])", last)
+    """The names that an output's pattern stands for; '' of one that is nothing but its number."""
+    if not re.sub(r"%\d*[A-Za-z]|\.\w+$|[-_.]", "", output):
+        return ""
+    parts = re.split(r"%\d*([A-Za-z])", output)
     made = re.escape(parts[0])
     for letter, rest in zip(parts[1::2], parts[2::2], strict=True):
         made += (r"\d+" if letter in "jJAatnsIRm" else r"[^/]+") + re.escape(rest)
     return made
 
 
-def _why_not(one: Companion, folder: _Folder, rivals: Sequence[Companion]) -> str:
+def _why_not(folder: _Folder, of_kind: int) -> str:
     if not folder.logs:
         return "no log with a run lies beside it"
-    if rivals and len(folder.logs) == 1:
-        return f"{len(rivals) + 1} files of its kind lie beside the log, and nothing says which"
+    if len(folder.logs) == 1:
+        return f"{of_kind} files of its kind lie beside the log, and nothing says which"
     return f"{len(folder.logs)} logs lie beside it, and nothing says which"
 
 
