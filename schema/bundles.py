@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from .linking import ALONE, Companion, Link, Log, links, numbers_of
 from .migrate import now_utc
 from .same_steps import EVENTS, same_steps
 from .tellable import same as says_the_same
@@ -18,157 +17,8 @@ from .warehouse import Warehouse, transaction
 # Written by the run itself first, then what was asked of it, then what stood around.
 _ORDER = ("W&B machine", "W&B configuration", "Hydra configuration", "DeepSpeed configuration",
           "job script", "list of the environment", "list of packages")  # fmt: skip
-_NUMBER = re.compile(r"(?<!\d)\d{4,12}(?!\d)")
-_DATE = re.compile(r"(?:19|20)\d{2}(?:\d{2}){0,5}")
-_ENDS = re.compile(r"(?:\.(?:log|out|err|txt|stdout|stderr|gz|xz|bz2|zst|o\d+|e\d+))+$", re.I)
-_WANDB = re.compile(r"(?:offline-)?run-[\w-]+")
-ALONE = "alone together"
 # What a file of another job would say otherwise.
 _TELLING = ("ranks", "dp", "tp", "pp", "cp", "ep", "mbs", "layers", "hidden", "heads", "seq_len")
-Link = tuple[str, str | None, str]  # companion, run, why
-
-
-@dataclass(frozen=True, slots=True)
-class Log:
-    """A log with runs: where it lies, its job ids, the files that it names."""
-
-    source_id: str
-    paths: tuple[PurePosixPath, ...]
-    runs: tuple[str, ...]
-    numbers: frozenset[str]
-    names: frozenset[str]
-    layouts: int  # in how many ways its runs lay out their ranks
-
-
-@dataclass(frozen=True, slots=True)
-class Companion:
-    """A file beside logs: where it lies, what it is, the outputs and files that it names."""
-
-    source_id: str
-    paths: tuple[PurePosixPath, ...]
-    format: str
-    outputs: tuple[str, ...] = ()
-    files: frozenset[str] = frozenset()
-
-
-@dataclass(slots=True)
-class _Folder:
-    logs: list[Log] = field(default_factory=list)
-    companions: list[Companion] = field(default_factory=list)
-
-
-def links(companions: Sequence[Companion], logs: Sequence[Log]) -> list[Link]:
-    """Every companion with the runs that it surely belongs to; else with the reason why none.
-
-    Only files of one folder go together (of W&B the folder of a run, of Hydra that above
-    `.hydra`): by a job id in both names, by the same name, because one names the other, or
-    because a log and one companion of its kind are alone there.
-    """
-    folders: dict[PurePosixPath, _Folder] = defaultdict(_Folder)
-    for log in logs:
-        for folder in {path.parent for path in log.paths}:
-            folders[folder].logs.append(log)
-    for one in companions:
-        for home in {_home(path, folders) for path in one.paths}:
-            folders[home].companions.append(one)
-    found: dict[tuple[str, str | None], str] = {}
-    for _, bundle in sorted(folders.items()):
-        for source, run, why in _of_folder(bundle):
-            found.setdefault((source, run), why)
-    linked = {source for source, run in found if run is not None}
-    return sorted(
-        ((source, run, why) for (source, run), why in found.items() if run or source not in linked),
-        key=str,
-    )
-
-
-def _home(path: PurePosixPath, folders: dict[PurePosixPath, _Folder]) -> PurePosixPath:
-    """The folder whose logs a file speaks of."""
-    folder = path.parent
-    if folder.name == ".hydra":
-        return folder.parent
-    run = folder.parent
-    if folder.name == "files" and _WANDB.fullmatch(run.name) and folder not in folders:
-        # Nothing was printed into W&B's own folder: the job's folder is above `wandb`.
-        others = [other for other in folders if other.parent.parent == run.parent]
-        if run.parent.name == "wandb" and not others:
-            return run.parent.parent
-    return folder
-
-
-def _of_folder(folder: _Folder) -> Iterator[Link]:
-    sure: dict[str, list[tuple[Log, str]]] = {
-        one.source_id: [
-            (log, why) for log in folder.logs if (why := _evidence(one, log, folder.companions))
-        ]
-        for one in folder.companions
-    }
-    for one in folder.companions:
-        own = sure[one.source_id]
-        rivals = [c for c in folder.companions if c.format == one.format and c is not one]
-        if not own and len(folder.logs) == 1 and not rivals:
-            own = [(folder.logs[0], ALONE)]
-        if not own:
-            yield one.source_id, None, _why_not(one, folder, rivals)
-        for log, why in own:
-            if log.layouts > 1:
-                yield one.source_id, None, "the runs of the log lay out their ranks differently"
-                continue
-            for run in log.runs:
-                yield one.source_id, run, why
-
-
-def _evidence(one: Companion, log: Log, beside: Iterable[Companion]) -> str:
-    """Why a companion surely belongs to a log; '' where nothing says so."""
-    for path in one.paths:
-        if _numbers(path.name) & log.numbers:
-            return "job id"
-        if any(_stem(path.name) == _stem(other.name) for other in log.paths):
-            return "name"
-        if path.name in log.names and path.suffix:
-            return "the log names it"
-        for script in beside:
-            if path.name in script.files and path.suffix and _named(script, log):
-                return "the job script names it"
-    return "it names the log" if _named(one, log) else ""
-
-
-def _named(one: Companion, log: Log) -> bool:
-    """Whether a script names the log as its output; %j and the like stand for any number."""
-    return any(
-        re.fullmatch(_pattern(output), path.name) for output in one.outputs for path in log.paths
-    )
-
-
-def _pattern(output: str) -> str:
-    """The names that an output's pattern stands for; one of a pattern alone stands for none."""
-    last = output.rsplit("/", 1)[-1]
-    if not re.sub(r"%\d*[A-Za-z]|\.\w+$|[-_.]", "", last):
-        return r"(?!)"
-    parts = re.split(r"%\d*([A-Za-z])", last)
-    made = re.escape(parts[0])
-    for letter, rest in zip(parts[1::2], parts[2::2], strict=True):
-        made += (r"\d+" if letter in "jJAatnsIRm" else r"[^/]+") + re.escape(rest)
-    return made
-
-
-def _why_not(one: Companion, folder: _Folder, rivals: Sequence[Companion]) -> str:
-    if not folder.logs:
-        return "no log with a run lies beside it"
-    if rivals and len(folder.logs) == 1:
-        return f"{len(rivals) + 1} files of its kind lie beside the log, and nothing says which"
-    return f"{len(folder.logs)} logs lie beside it, and nothing says which"
-
-
-def _numbers(name: str) -> frozenset[str]:
-    """Numbers of a name that may be job ids: no years and dates."""
-    return frozenset(n for n in _NUMBER.findall(name) if not _DATE.fullmatch(n))
-
-
-def _stem(name: str) -> str:
-    """A file's name without what its end says of its kind; of `.hydra` and the like the name."""
-    cut = _ENDS.sub("", name)
-    return cut if cut != name else PurePosixPath(name).stem or name
 
 
 def find_links(warehouse: Warehouse) -> list[Link]:
@@ -294,7 +144,7 @@ def _logs(warehouse: Warehouse) -> list[Log]:
     events: list[Log] = []
     for source, uris, runs, jobs, names, layouts, form in warehouse.rows(query):
         paths = _paths(uris)
-        numbers = frozenset(jobs).union(*(_numbers(path.name) for path in paths))
+        numbers = frozenset(jobs).union(*(numbers_of(path.name) for path in paths))
         made = Log(source, paths, tuple(runs), numbers, _names(names or ()), layouts)
         (events if form == EVENTS else printed).append(made)
     folders = {path.parent for log in printed for path in log.paths}

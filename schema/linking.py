@@ -1,0 +1,181 @@
+"""Which files beside logs surely belong to which runs: by names, job ids and what they name."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+_NUMBER = re.compile(r"(?<!\d)\d{4,12}(?!\d)")
+_DATE = re.compile(r"(?:19|20)\d{2}(?:\d{2}){0,5}")
+_ENDS = re.compile(r"(?:\.(?:log|out|err|txt|stdout|stderr|gz|xz|bz2|zst|o\d+|e\d+))+$", re.I)
+_WANDB = re.compile(r"(?:offline-)?run-[\w-]+")
+ALONE = "alone together"
+Link = tuple[str, str | None, str]  # companion, run, why
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A log with runs: where it lies, its job ids, the files that it names."""
+
+    source_id: str
+    paths: tuple[PurePosixPath, ...]
+    runs: tuple[str, ...]
+    numbers: frozenset[str]
+    names: frozenset[str]
+    layouts: int  # in how many ways its runs lay out their ranks
+
+
+@dataclass(frozen=True, slots=True)
+class Companion:
+    """A file beside logs: where it lies, what it is, the outputs and files that it names."""
+
+    source_id: str
+    paths: tuple[PurePosixPath, ...]
+    format: str
+    outputs: tuple[str, ...] = ()
+    files: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class _Folder:
+    logs: list[Log] = field(default_factory=list)
+    companions: list[Companion] = field(default_factory=list)
+
+
+def links(companions: Sequence[Companion], logs: Sequence[Log]) -> list[Link]:
+    """Every companion with the runs that it surely belongs to; else with the reason why none.
+
+    Only files of one folder go together (of W&B the folder of a run, of Hydra that above
+    `.hydra`): by a job id in both names, by the same name, because one names the other, or
+    because a log and one companion of its kind are alone there.
+    """
+    folders: dict[PurePosixPath, _Folder] = defaultdict(_Folder)
+    for log in logs:
+        for folder in {path.parent for path in log.paths}:
+            folders[folder].logs.append(log)
+    for one in companions:
+        for home in {_home(path, folders) for path in one.paths}:
+            folders[home].companions.append(one)
+    found: dict[tuple[str, str | None], str] = {}
+    for _, bundle in sorted(folders.items()):
+        for source, run, why in _of_folder(bundle):
+            found.setdefault((source, run), why)
+    linked = {source for source, run in found if run is not None}
+    return sorted(
+        ((source, run, why) for (source, run), why in found.items() if run or source not in linked),
+        key=str,
+    )
+
+
+def _home(path: PurePosixPath, folders: dict[PurePosixPath, _Folder]) -> PurePosixPath:
+    """The folder whose logs a file speaks of."""
+    folder = path.parent
+    if folder.name == ".hydra":
+        return folder.parent
+    run = folder.parent
+    if folder.name == "files" and _WANDB.fullmatch(run.name) and folder not in folders:
+        # Nothing was printed into W&B's own folder: the job's folder is above `wandb`.
+        others = [other for other in folders if other.parent.parent == run.parent]
+        if run.parent.name == "wandb" and not others:
+            return run.parent.parent
+    return folder
+
+
+def _of_folder(folder: _Folder) -> Iterator[Link]:
+    evidence = _evidence(folder)
+    kinds = Counter(one.format for one in folder.companions)
+    for one in folder.companions:
+        own = evidence[one.source_id]
+        if not own and len(folder.logs) == 1 and kinds[one.format] == 1:
+            own = {folder.logs[0].source_id: (folder.logs[0], ALONE)}
+        if not own:
+            yield one.source_id, None, _why_not(folder, kinds[one.format])
+        for log, why in own.values():
+            if log.layouts > 1:
+                yield one.source_id, None, "the runs of the log lay out their ranks differently"
+                continue
+            for run in log.runs:
+                yield one.source_id, run, why
+
+
+def _evidence(folder: _Folder) -> dict[str, dict[str, tuple[Log, str]]]:
+    """Of each companion the logs that it surely belongs to, with the first reason."""
+    by: dict[tuple[str, str], list[Log]] = defaultdict(list)
+    for log in folder.logs:
+        keys = {("job id", number) for number in log.numbers}
+        keys |= {("name", _stem(path.name)) for path in log.paths}
+        keys |= {("the log names it", name) for name in log.names}
+        for key in keys:
+            by[key].append(log)
+    names: dict[str, list[Log]] = defaultdict(list)
+    for log in folder.logs:
+        for path in log.paths:
+            names[path.name].append(log)
+    outputs = {one.source_id: _named(one, names) for one in folder.companions}
+    for one in folder.companions:
+        for name in one.files:
+            by["the job script names it", name] += outputs[one.source_id]
+    return {one.source_id: _sure(one, by, outputs[one.source_id]) for one in folder.companions}
+
+
+def _sure(
+    one: Companion, by: Mapping[tuple[str, str], Sequence[Log]], outputs: Sequence[Log]
+) -> dict[str, tuple[Log, str]]:
+    found: dict[str, tuple[Log, str]] = {}
+    for path in one.paths:
+        keys = [("job id", number) for number in sorted(numbers_of(path.name))]
+        keys += [("name", _stem(path.name))]
+        if path.suffix:
+            keys += [(why, path.name) for why in ("the log names it", "the job script names it")]
+        for why, key in keys:
+            for log in by.get((why, key), ()):
+                found.setdefault(log.source_id, (log, why))
+    for log in outputs:
+        found.setdefault(log.source_id, (log, "it names the log"))
+    return found
+
+
+def _named(one: Companion, names: Mapping[str, Sequence[Log]]) -> list[Log]:
+    """The logs that a script names as its output; %j and the like stand for any number."""
+    found: list[Log] = []
+    for output in one.outputs:
+        last = output.rsplit("/", 1)[-1]
+        if "%" not in last:
+            found += names.get(last, ())
+        elif pattern := _pattern(last):
+            fits = re.compile(pattern).fullmatch
+            found += (log for name, logs in names.items() if fits(name) for log in logs)
+    return found
+
+
+def _pattern(output: str) -> str:
+    """The names that an output's pattern stands for; '' of one that is nothing but its number."""
+    if not re.sub(r"%\d*[A-Za-z]|\.\w+$|[-_.]", "", output):
+        return ""
+    parts = re.split(r"%\d*([A-Za-z])", output)
+    made = re.escape(parts[0])
+    for letter, rest in zip(parts[1::2], parts[2::2], strict=True):
+        made += (r"\d+" if letter in "jJAatnsIRm" else r"[^/]+") + re.escape(rest)
+    return made
+
+
+def _why_not(folder: _Folder, of_kind: int) -> str:
+    if not folder.logs:
+        return "no log with a run lies beside it"
+    if len(folder.logs) == 1:
+        return f"{of_kind} files of its kind lie beside the log, and nothing says which"
+    return f"{len(folder.logs)} logs lie beside it, and nothing says which"
+
+
+def numbers_of(name: str) -> frozenset[str]:
+    """Numbers of a name that may be job ids: no years and dates."""
+    return frozenset(n for n in _NUMBER.findall(name) if not _DATE.fullmatch(n))
+
+
+def _stem(name: str) -> str:
+    """A file's name without what its end says of its kind; of `.hydra` and the like the name."""
+    cut = _ENDS.sub("", name)
+    return cut if cut != name else PurePosixPath(name).stem or name
