@@ -102,7 +102,7 @@ def best(
         *_leader(names, found, order),
         *_shape_words(names, found, common),
         *_tie_words(names, found, spreads),
-        *_pareto_words(names, found),
+        *_pareto_words(names, found, order),
         *_date_words(found),
         *_stated_words(found),
         *_system_words(found),
@@ -248,7 +248,9 @@ def _tie_words(
     )
 
 
-def _pareto_words(names: Names, found: Sequence[Row]) -> tuple[str, ...]:
+def _pareto_words(names: Names, found: Sequence[Row], order: Order) -> tuple[str, ...]:
+    timed = order.column in ("tokens_per_s", "device_hours")
+    among = "" if timed else f", of rows that state {order.column}"  # others may be better
     several = len({row["system"] for row in found}) > 1
     told = []
     for system in sorted({row["system"] for row in found}):
@@ -261,7 +263,7 @@ def _pareto_words(names: Names, found: Sequence[Row]) -> tuple[str, ...]:
             )
             more = f" and {len(front) - 8} more" if len(front) > 8 else ""
             where = f" on {names.system(system)}" if several else ""
-            told.append(f"Devices against days{where}, none better in both: {listed}{more}.")
+            told.append(f"Devices against days{where}{among}, none better in both: {listed}{more}.")
     return tuple(told)
 
 

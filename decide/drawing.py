@@ -108,8 +108,10 @@ def efficiency(names: Names, answer: Answer) -> Picture:
     ]
 
     def draw(title: str) -> Figure:
-        x_label = count.split("_")[0].capitalize()
-        return scaling_efficiency(series, title=title, x_label=x_label)
+        unit = "node" if count == "nodes" else "device"
+        y_label = f"Tokens/s a {unit}, against the smallest run"
+        x_label = f"{unit.capitalize()}s"
+        return scaling_efficiency(series, title=title, x_label=x_label, y_label=y_label)
 
     left = _cut("groups, of fewest sizes", labels, _MOST_SERIES)
     return Picture(draw, tuple(row for rows in drawn for row in rows), tuple(left))
@@ -134,6 +136,9 @@ def pareto(names: Names, answer: Answer) -> Picture:
             for row, label in zip(front, labels, strict=True)
         )
         name = names.system(system) if len(systems) > 1 else "none better in both"
+        sizes = {row["size"] for row in front}
+        if len(sizes) == 1 and None not in sizes and len({row["size"] for row in rows}) > 1:
+            name = f"{sizes.pop()}, {name}"
         series.append(Series(name, points, lowest=True))
 
     def draw(title: str) -> Figure:

@@ -122,3 +122,11 @@ def test_a_table_is_named_through_a_link(data: Path, folder: Path) -> None:
     for paths in (["linked"], []):
         found = answer(folder, "best", *paths, "--table", f"{named}:4")
         assert len(lines(found)) == 9
+
+
+def test_a_front_of_rows_that_state_memory_says_so(data: Path, folder: Path) -> None:
+    tables = str(data / "tables")
+    asked = ("best", tables, "--document", "000")
+    assert "Devices against days, none better" in quick(folder, *asked).out
+    said = quick(folder, *asked, "--by", "mem").out
+    assert "Devices against days, of rows that state memory_gb, none better" in said

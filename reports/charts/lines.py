@@ -132,14 +132,18 @@ def _x_axis(panel: Panel, values: Sequence[float]) -> None:
 
 
 def _place_points(drawing: Drawing) -> None:
-    """Points on lines stay where they are; those that would cover others move sideways."""
+    """Points on lines stay where they are; those that would cover others move sideways.
+
+    Beside points that belong to no line, those of lines stay even where there is but one.
+    """
     place = drawing.panel.place
     drawing.spots = [{} for _ in drawing.series]
     loose: list[tuple[int, Point]] = []
+    mixed = len({each.joined for each in drawing.series}) > 1
     for i, each in enumerate(drawing.series):
         best = each.best()
         for point in dict.fromkeys(each.points):
-            if point in best and len(best) > 1:
+            if point in best and (each.joined if mixed else len(best) > 1):
                 drawing.spots[i][point] = place(point.x, point.y)
             else:
                 loose.append((i, point))
