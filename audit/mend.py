@@ -14,7 +14,7 @@ from .book import Row, Table
 from .detect import expected, rate_of, time_of
 from .interval import Interval, Printed
 from .relations import COUNTS, Powers, held, quantity
-from .repair import number, with_printed, with_value
+from .repair import as_in_cell, number, with_printed, with_value
 from .titles import TITLES
 from .topology import broken, contradicts
 from .work import share_of, work_of
@@ -192,12 +192,14 @@ def _rate(row: Row, name: str, asked: Sequence[Demand], limits: Interval) -> Men
     scale = best.point if best.powers[name] > 0 else 1 / best.point
     scale = min(max(scale, limits.low), limits.high)
     printed = row.printed[name]
-    unit = 100.0 if name in _PERCENT else 1.0
+    unit, word = 100.0 if name in _PERCENT else 1.0, "%" if name in _PERCENT else ""
+    if name == "step_time_s":
+        unit, word = as_in_cell(printed)
     text = number(unit * printed.value * scale, unit * printed.half)
     rough = best.rough * printed.value * scale > 4 * printed.half
     return Mend(
         _CELLS.get(name, name),
-        f"{'about ' if rough else ''}{text}{'%' if name in _PERCENT else ''}",
+        f"{'about ' if rough else ''}{text}{word}",
     )
 
 

@@ -116,6 +116,16 @@ def _kind(row: Row) -> Hashable:
     return (row.device, row.dtype)
 
 
+def _with_hfu(key: Callable[[Row], Hashable]) -> Callable[[Row], Hashable]:
+    """HFU counts what is recomputed: rows without any have their MFU for HFU."""
+
+    def apart(row: Row) -> Hashable:
+        model, hardware = row.printed.get("mfu"), row.printed.get("hfu")
+        return key(row), row.recompute, model and hardware and model.value == hardware.value
+
+    return apart
+
+
 def _made() -> Iterator[Relation]:
     for (one, plain), (two, also) in combinations(_SPEEDS, 2):
         powers = _over(one, two)
@@ -125,10 +135,13 @@ def _made() -> Iterator[Relation]:
         if not ("tflops" in power and "step_time_s" in speed):  # R1 knows the formula
             work = {name: n for name, n in _over(power, speed).items() if name != "seq_len"}
             rate = any(name in power for name in _RATES)
-            yield Relation(work, _work if rate else _fast, plain=plain)
+            key = _with_hfu(_fast) if "hfu" in power else _work if rate else _fast
+            yield Relation(work, key, plain=plain)
     for first, second in combinations(_POWERS, 2):
         rates = sum(name in _RATES for name in (*first, *second))
-        yield Relation(_over(first, second), (_work, _kind, _whole)[rates])
+        key = (_work, _kind, _whole)[rates]
+        hardware = "hfu" in (*first, *second)
+        yield Relation(_over(first, second), _with_hfu(key) if hardware else key)
 
 
 def _over(one: Powers, two: Powers) -> Powers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,7 @@ from .reading import Reading
 from .titles import TITLES
 
 _UNITS = ((1e-3, "ms"), (1e3, "s for ms"), (60.0, "min"), (3600.0, "h"))
+_PRINTED_AS = {1e3: "ms", 1e6: "us", 1 / 60: "min", 1 / 3600: "h"}  # a second in that unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +189,10 @@ def suggestion(row: Row, reading: Reading, name: str) -> str:
     if name == "tflops":
         return f"TFLOPs {_needed(row, reading)}"
     time = needed_time(row, reading)
-    return f"Sec/it {_between(time)}" if time else ""
+    if time is None or row.time is None:
+        return ""
+    scale, unit = as_in_cell(row.time)
+    return f"Sec/it {_between(time * Interval(scale, scale))}{unit}"
 
 
 def needed_time(row: Row, reading: Reading) -> Interval | None:
@@ -212,6 +217,16 @@ def _needed(row: Row, reading: Reading) -> str:
         return "?"
     exact = wanted.low * time_of(row).high / time.value
     return number(exact, rate.half)
+
+
+def as_in_cell(time: Printed) -> tuple[float, str]:
+    """What a second is in the unit of the cell, and that unit: a time may be printed in ms."""
+    found = re.match(r"[\d.]+", (time.raw or "").replace(",", "").lstrip("*_`~ "))
+    cell = float(found[0]) if found and found[0].count(".") < 2 and found[0] != "." else time.value
+    for scale, unit in _PRINTED_AS.items():
+        if abs(cell / time.value / scale - 1) < 1e-6:
+            return scale, f" {unit}"
+    return 1.0, ""
 
 
 def number(value: float, half: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import isfinite
 
 from .endings import failure_of, risk_of
@@ -51,6 +52,7 @@ _PLAIN_WORDS = re.compile(r"^\s*[x×]?\s*[^\W\d_][^\d,;:]*\d{0,3}[A-Za-z]*$")  #
 _WRAP = re.compile(r"^(\*\*|__|~~|`|\*|_)(?=\S)(.+?)(?<=\S)\1$", re.S)
 _SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _TOO_MANY = 2**31
+_REMEMBERED = 1 << 14  # cells: topology, batch and labels repeat in every row of a sweep
 # A batch of millions is one of tokens.
 _IN_TOKENS = re.compile(r"^[\d.,]+\s*(?:[MBT]\b|[KMG]i\b|[kKMB]?\s*tok)")
 _NEVER_ZERO = frozenset(
@@ -82,6 +84,7 @@ class Cell:
         return text if text == self.raw else None
 
 
+@lru_cache(_REMEMBERED)
 def parse_cell(raw: str, column: Column | None) -> Cell:
     """Read one cell by its column's grammar; a cell that does not fit is kept and says why."""
     if column is None:
@@ -174,8 +177,8 @@ def _measure(raw: str, column: Column) -> Cell:
     cell = _number(raw, found)
     rest = found["rest"]
     if not rest.strip():
-        gap: tuple[Piece, ...] = (["gap", rest],) if rest else ()
-        return _fit(replace(cell, pieces=(*cell.pieces, *gap)), column)
+        spaced = replace(cell, pieces=(*cell.pieces, ["gap", rest])) if rest else cell
+        return _fit(spaced, column)
     return _fit(_with_rest(cell, rest, column), column)
 
 
@@ -203,6 +206,8 @@ def _number(raw: str, found: re.Match[str]) -> Cell:
 
 
 def _mark_pieces(text: str) -> list[Piece]:
+    if not text:
+        return []
     parts = re.split(rf"({MARK})", text)
     return [["mark" if place % 2 else "gap", part] for place, part in enumerate(parts) if part]
 

@@ -166,7 +166,8 @@ def _alignment(cell: str) -> str:
 
 @cache
 def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark").enable("table")
+    """Blocks only: what is inside a line is read by other means."""
+    return MarkdownIt("commonmark").enable("table").disable("inline")
 
 
 def _structure(text: str) -> tuple[dict[int, Heading], set[int], set[int]]:

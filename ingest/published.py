@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 from ..schema.rows import Rows, content_id
 from .cells import Cell, parse_cell
@@ -19,6 +19,8 @@ from .row import AROUND, MODEL, TOPOLOGY, PublishedRow
 from .secrets import REDACTED, is_secret_name, redact
 from .status import flags_of, rough, status_of
 from .variables import flags_in
+
+_RESULT = tuple(one.name for one in fields(Result))
 
 
 @dataclass(slots=True)
@@ -176,8 +178,10 @@ class RowReader:
     ) -> None:
         for result in measured:
             flags = sorted(self.footnotes.flags(result.marks) | rough(result.raw))
-            fields = asdict(result) | {"marks": list(result.marks)}
-            self.rows.add("measurements", run_id=run_id, line=read.line, flags=flags, **fields)
+            values = {name: getattr(result, name) for name in _RESULT} | {
+                "marks": list(result.marks)
+            }
+            self.rows.add("measurements", run_id=run_id, line=read.line, flags=flags, **values)
         for name, (value, kind, line) in read.env(facts).items():
             safe = None if value is None else redact(name, value)
             self.rows.add("env_flags", run_id=run_id, name=name, value=safe, kind=kind, line=line)

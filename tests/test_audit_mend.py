@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from bench.audit.finding import Finding
+from bench.audit.interval import Printed
+from bench.audit.repair import as_in_cell
 from tests.test_audit_rates import found_in
 
 SHAPE = "# GPT 6.7B: 32 layers, hidden size 4096, 32 heads, sequence length 2048, A100-80GB"
@@ -161,3 +163,13 @@ def test_a_topology_is_mended_as_the_rates_say(tmp_path: Path) -> None:
     assert audited(tmp_path, title, head, *rows) == []
     wrong = rows[1].replace("2 | 8 | 2", "2 | 16 | 2")
     assert one_of(tmp_path, title, head, rows[0], wrong, *rows[2:]).suggestion == "DP=8"
+
+
+def test_a_time_is_suggested_in_the_unit_of_its_cell() -> None:
+    def printed(value: float, raw: str) -> Printed:
+        return Printed(value, 0.00005, "s", None, raw)
+
+    assert as_in_cell(printed(17.8755, "17,875.5")) == (1e3, " ms")
+    assert as_in_cell(printed(17.8755, "17875.5 ms")) == (1e3, " ms")
+    assert as_in_cell(printed(90.0, "1.5 min")) == (1 / 60, " min")
+    assert as_in_cell(printed(14.5, "14.5")) == (1.0, "")

@@ -83,6 +83,17 @@ def test_a_batch_that_does_not_multiply_out(tmp_path: Path) -> None:
     assert (finding.rule, finding.line) == ("R2b", 5 + 4)
 
 
+def test_hfu_of_rows_without_recompute(tmp_path: Path) -> None:
+    """HFU counts what is recomputed: it differs from the other rows, and is no error."""
+    rows = rates(Random(4))
+    rows[2][5] = rows[2][4]
+    write(tmp_path / "rates.md", rows)
+    assert errors(found_in(tmp_path)) == set()
+    rows[7][5] = "64.00"
+    write(tmp_path / "rates.md", rows)
+    assert errors(found_in(tmp_path)) == {5 + 7}
+
+
 def test_hfu_below_mfu(tmp_path: Path) -> None:
     rows = rates(Random(4))
     rows[2][5] = "20.00"
