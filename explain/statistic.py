@@ -62,7 +62,7 @@ def intervals(case: Case, metric: str) -> list[Interval]:
         SELECT line, iteration, {metric}::DOUBLE, grade, grade <= least FROM (
             SELECT *, min(grade) OVER () AS least FROM judged WHERE run_id = $run_id)
         WHERE isfinite({metric}) ORDER BY line"""
-    return case.warehouse.rows(query, {"load_id": load_id, "run_id": case.run_id})
+    return case.warehouse.rows(query, {"load_ids": [load_id], "run_id": case.run_id})
 
 
 def _listed(used: Sequence[Interval], every: Sequence[Interval]) -> list[Interval]:

@@ -6,7 +6,7 @@ from .sql import sql_file
 
 
 def judged_intervals() -> str:
-    """The WITH clause that ends with `judged`: the intervals of load $load_id with their grade.
+    """The WITH clause that ends with `judged`: the intervals of $load_ids with their grade.
 
     Grade 1 is used, 2 holds an evaluation or a save, 3 is warm-up; the lowest grade that a run has
     is what its statistics are made of.

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -120,11 +121,18 @@ def read_facts(file: Path) -> list[UserFact]:
         found = Facts.model_validate(values)
     except ValidationError as error:
         raise _refused(file, text.splitlines(), starts, error.errors()[0]) from error
-    lines = starts if len(starts) == len(found.fact) else [1] * len(found.fact)
-    return [_fact(entry, file, line) for entry, line in zip(found.fact, lines, strict=True)]
+    where = starts if len(starts) == len(found.fact) else [1] * len(found.fact)
+    return [
+        _fact(
+            entry, file, line, partial(_line_of, lines=text.splitlines(), starts=starts, number=n)
+        )
+        for n, (entry, line) in enumerate(zip(found.fact, where, strict=True))
+    ]
 
 
-def _fact(entry: Entry, file: Path, line: int) -> UserFact:
+def _fact(
+    entry: Entry, file: Path, line: int, line_of: Callable[[list[str]], int | None]
+) -> UserFact:
     match, named = entry.match, entry.match.line
     lines = (named,) if isinstance(named, int) else tuple(named or ())
     label = match.model or match.label
@@ -134,9 +142,9 @@ def _fact(entry: Entry, file: Path, line: int) -> UserFact:
         near = did_you_mean(entry.field, FIELDS)
         hint = near if near.startswith("did") else unknown_field(entry.field).hint
         what = f"unknown field {entry.field!r} in {file.name}"
-        raise BenchError(what, where=f"{file}:{line}", hint=hint)
+        raise BenchError(what, where=f"{file}:{line_of(['field'])}", hint=hint)
     if entry.field in tellable():
-        value = parse_told(entry.field, value, f"{file}:{line}")
+        value = parse_told(entry.field, value, f"{file}:{line_of(['value'])}")
     return UserFact(made, entry.field, value, entry.reason, entry.author, entry.date,
                     file.name, line)  # fmt: skip
 

@@ -110,7 +110,7 @@ def expected(run: str) -> dict[str, Any]:
 def disagreements(text: str) -> list[str]:
     """Runs whose statistics by this SQL are not those of the rule."""
     with stored() as warehouse:
-        warehouse.con.execute(text, {"load_id": "load", "rule_version": 2})
+        warehouse.con.execute(text, {"load_ids": ["load"], "rule_version": 2})
         found = {
             row["run_id"]: row
             for row in warehouse.dicts("SELECT * FROM raw.run_stats WHERE metric = 'step_time_s'")

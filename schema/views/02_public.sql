@@ -61,6 +61,7 @@ QUALIFY row_number() OVER (PARTITION BY f.run_id, f.field ORDER BY f.how DESC, f
 CREATE OR REPLACE VIEW user_facts AS SELECT * FROM beside WHERE origin <> 'bundle';
 
 -- companions: files beside logs, each with the runs that it belongs to; event files that repeat a log's steps too.
+-- companions.source_id: the file, as one of the sources
 -- companions.run_id: the run; NULL: none
 -- companions.rule: why it belongs to the run, or to none
 -- companions.format: what it is
