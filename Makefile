@@ -38,7 +38,13 @@ test: $(VENV)/.developing ## every test that needs no service
 test-fast: $(VENV)/.developing ## without the slow tests, stops at the first failure
 	$(PYTEST) -m "not services and not slow" -x -q $(PYTEST_ARGS)
 
-test-all: test test-deepspeed test-services test-duckdb15 ## every test, on both lines of DuckDB
+# The services' tests wait most of their time: the other line of DuckDB is tested beside them.
+test-all: test test-deepspeed ## every test, on both lines of DuckDB
+	@log=$$(mktemp); status=0; \
+	$(MAKE) --no-print-directory test-services >"$$log" 2>&1 & services=$$!; \
+	$(MAKE) --no-print-directory test-duckdb15 || status=$$?; \
+	wait $$services || status=$$?; \
+	cat "$$log"; rm -f "$$log"; exit $$status
 
 test-deepspeed: $(VENV)/.deepspeed
 	$(PYTEST) tests/test_trainer_deepspeed.py -n0
