@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..schema.rows import Rows, content_id
 from .before import STATED, Before
-from .candidates import Candidates
 from .dialect import Dialect
 from .environment import Environment
+from .finder import Finder
 from .header import Header
 from .lines import Line, printed_at
 from .logread import LogRead as LogRead
-from .measuring import measures
+from .logread import Tally, Unread
 from .record import Fields, Record
 from .run import Run
 from .steps import Steps, Stretch
@@ -24,10 +24,6 @@ from .wrapped import Wrapped
 if TYPE_CHECKING:
     from .template import Template
 
-# Lines of many processes may be glued together; the rest of a line with more is told, not read.
-MOST_RECORDS = 1024
-MOST_LETTERS = 16 << 20  # looked at in all pieces of a line
-Unread = Callable[[int, str], None]
 MOST_ROWS = 5000  # held before they are handed over
 RULE = frozenset("-=*_#~+ \t")
 
@@ -54,19 +50,14 @@ class LogReader:
         self._rows = Rows()
         self._read = LogRead(self._rows, Counter())
         self._dialects = formats
-        self._unread = unread  # is told number and text of each line that no format reads
-        self._text = ""
-        self._waits = False  # a format has the line, and no run to give it to yet
-        self._candidates = Candidates(self._dialects)
+        self._tally = Tally(self._read, unread)
+        self._finder = Finder(formats)
         self._run: Run | None = None
         self._block: Dialect | None = None
         self._starts: Counter[str] = Counter()
         self._number = 0
-        self._counted = True
         self._front: Fields = {}  # the time in front of the line
         self._prefixes: tuple[str, ...] = ()
-        self._read_by: set[str] = set()
-        self._known = True
         self._environment = Environment()
         self._before = Before()
         self._wrapped = Wrapped()
@@ -83,13 +74,14 @@ class LogReader:
     @property
     def looks_at_each_line(self) -> bool:
         """Whether a line that no format reads matters: in a block, or to who is told of it."""
-        return self._block is not None or self._unread is not None
+        return self._block is not None or self._tally.unread is not None
 
     def feed(self, line: Line) -> None:
         """One line, or one piece of it between carriage returns."""
         if line.number != self._number:
-            self._count_line()
-            self._number, self._text, self._counted = line.number, line.text, False
+            self._tally.count()
+            self._number = line.number
+            self._tally.begin(line)
         self._read.encoding_errors += line.errors
         if line.cut:
             self._rows.warn("cut_line", "the line is longer than a log line can be", line.number)
@@ -101,15 +93,13 @@ class LogReader:
             read, self._cut_off = True, 0
         self._tell_cut_off()
         quiet = self._block is not None and self._block.quiet
-        self._known = self._known and (read or quiet or RULE.issuperset(line.text))
+        if not (read or quiet or RULE.issuperset(line.text)):
+            self._tally.known = False
 
     def skip(self, last: int, count: int, known: int, measuring: int, *, text: bool) -> None:
         """Lines up to `last` that no format reads, `known` of them rules; `text`: not all blank."""
         self._leave_line(last)
-        self._read.lines += count
-        self._read.lines_known += known
-        self._read.lines_unread += count - known
-        self._read.lines_measuring += measuring
+        self._read.count_unread(count, known, measuring)
         if text:
             self._wrapped.clear()
 
@@ -122,14 +112,12 @@ class LogReader:
         assert self._run is not None
         count = len(many.lines)
         self._leave_line(many.lines[-1])
-        self._read.lines += count
-        self._read.lines_read += count
-        self._read.formats[many.dialect.name] += count
+        self._read.count_read(count, [many.dialect.name])
         self._run.steps.take(many)
 
     def _leave_line(self, last: int) -> None:
-        self._count_line()
-        self._number, self._counted = last, True
+        self._tally.count()
+        self._number = last
         self._tell_cut_off()
         if self._run is not None:
             self._run.last_line = last
@@ -152,7 +140,7 @@ class LogReader:
 
     def finish(self) -> LogRead:
         """The end of the file: the last run is stored."""
-        self._count_line()
+        self._tally.count()
         if self._run is None:
             self._without_start()
         self._number = 0
@@ -160,57 +148,21 @@ class LogReader:
         self._end_run()
         return self._read
 
-    def _count_line(self) -> None:
-        if self._counted:
-            return
-        self._read.lines += 1
-        if self._read_by:
-            self._read.lines_read += 1
-            self._read.formats.update(self._read_by)
-        elif self._known:
-            self._read.lines_known += 1
-        else:
-            self._read.lines_unread += 1
-            self._read.lines_measuring += not self._waits and measures(self._text)
-            if self._unread is not None and not self._waits:
-                self._unread(self._number, self._text)
-        self._read_by, self._known, self._waits = set(), True, False
-
     def _read_text(self, text: str) -> bool:
-        records = 0
-        # Pieces of the line hold no hint that the line has not.
-        candidates = self._candidates.of(text)
-        waiting = [text] if candidates else []
-        letters = max(MOST_LETTERS, 2 * len(text))
-        while waiting and records < MOST_RECORDS and letters > 0:
-            piece = waiting.pop()
-            letters -= len(piece)
-            found = self._first_record(piece, candidates)
-            if found is None:
-                continue
-            dialect, record = found
-            records += 1
+        """Every record on the line; another process, or a print without line end, may have more."""
+        found = self._finder.records(text, self._opened)
+        for dialect, record in found:
             if self._take(dialect, record):
-                self._read_by.add(dialect.name)
+                self._tally.read_by.add(dialect.name)
                 self._check_tail(dialect, record)
-            if dialect.alone:
-                continue
-            # Another process, or a print without line end: text in front and behind.
-            waiting += [rest for rest in (record.after, record.before) if rest.strip()]
-        if waiting and records:
-            message = f"the line holds more records than can be told apart: {records} are read"
+        if self._finder.left_over:
+            count = self._finder.left_over
+            message = f"the line holds more records than can be told apart: {count} are read"
             self._rows.warn("crowded_line", message, self._number)
-        return bool(self._read_by)
+        return bool(self._tally.read_by)
 
-    def _first_record(self, text: str, candidates: Iterable[int]) -> tuple[Dialect, Record] | None:
-        block = self._block.opens if self._block else None
-        for order in candidates:
-            dialect = self._dialects[order]
-            if dialect.within is None or dialect.within == block:
-                record = dialect.read(text)
-                if record is not None and record.raw and _usable(record):
-                    return dialect, record
-        return None
+    def _opened(self) -> str | None:
+        return self._block.opens if self._block else None
 
     def _read_wrapped(self, text: str) -> bool:
         """The rest of a line that a page or a terminal has broken."""
@@ -222,7 +174,7 @@ class LogReader:
             return self._take(dialect, record)
         if self._run is not None:
             self._run.steps.extend(record.fields)
-        self._read_by.add(dialect.name)
+        self._tally.read_by.add(dialect.name)
         return True
 
     def _check_tail(self, dialect: Dialect, record: Record) -> None:
@@ -281,7 +233,7 @@ class LogReader:
             return self._run is not None and closed
         if self._run is None and not dialect.starts_run:
             self._before.keep(dialect, record, self._number)
-            self._waits = True
+            self._tally.waits = True
             return False
         run = self._current(record)
         run.started_by.add(dialect.name)
@@ -307,7 +259,7 @@ class LogReader:
         run = self._run
         if run is None:
             self._before.keep(dialect, record, self._number)
-            self._waits = True
+            self._tally.waits = True
             return False
         line = self._number
         match dialect.reads:
@@ -378,7 +330,3 @@ class LogReader:
         self._read.lines_read += len(numbers)
         self._read.lines_unread -= len(numbers)
         run.job_ids |= dict.fromkeys(self._environment.job_ids())
-
-
-def _usable(record: Record) -> bool:
-    return record.reads != "iteration" or "iteration" in record.fields

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 from ..schema.rows import Rows
+from .lines import Line
+from .measuring import measures
+
+Unread = Callable[[int, str], None]
 
 
 @dataclass(slots=True)
@@ -21,3 +26,46 @@ class LogRead:
     lines_unread: int = 0
     lines_measuring: int = 0  # of these, what looks like a measurement
     encoding_errors: int = 0
+
+    def count_read(self, count: int, formats: Iterable[str]) -> None:
+        """Lines that these formats read."""
+        self.lines += count
+        self.lines_read += count
+        for name in formats:
+            self.formats[name] += count
+
+    def count_unread(self, count: int, known: int, measuring: int) -> None:
+        """Lines that no format reads: some are known to carry nothing, some look like metrics."""
+        self.lines += count
+        self.lines_known += known
+        self.lines_unread += count - known
+        self.lines_measuring += measuring
+
+
+@dataclass(slots=True)
+class Tally:
+    """The line at hand: who reads it, counted once when it is over."""
+
+    read: LogRead
+    unread: Unread | None = None  # is told number and text of each line that no format reads
+    line: Line | None = None
+    read_by: set[str] = field(default_factory=set)
+    known: bool = True
+    waits: bool = False  # a format has the line, and no run to give it to yet
+
+    def begin(self, line: Line) -> None:
+        """The first piece of a line."""
+        self.line = line
+
+    def count(self) -> None:
+        """The line is over."""
+        if self.line is None:
+            return
+        if self.read_by:
+            self.read.count_read(1, self.read_by)
+        else:
+            told = not self.known and not self.waits
+            self.read.count_unread(1, self.known, told and measures(self.line.text))
+            if told and self.unread is not None:
+                self.unread(self.line.number, self.line.text)
+        self.line, self.read_by, self.known, self.waits = None, set(), True, False
