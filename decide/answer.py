@@ -52,7 +52,7 @@ class Answer:
         for at, row in enumerate(self.rows):
             seen.setdefault(tuple(str(row[name]) for name in names), at)
         cells = tuple(self.cells[at] for at in seen.values() if at < len(self.cells))
-        said = (*self.said, f"Shown is the first of each {', '.join(names)}.")
+        said = (*self.said, f"Shown is the first row for each value of {', '.join(names)}.")
         rows = tuple(self.rows[at] for at in seen.values())
         return replace(self, said=said, rows=rows, cells=cells)
 

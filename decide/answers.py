@@ -134,7 +134,8 @@ def on_nodes(rows: Rows, nodes: int | None, extrapolate: bool) -> Rows:
         return rows
     kept = tuple(row for row in rows.kept if row["nodes"] == nodes)
     left = tuple(row for row in rows.left_out if row["nodes"] == nodes)
-    made = at_nodes(rows.kept, nodes) if extrapolate else Rows((), ())
+    broken = failures(rows.left_out)
+    made = at_nodes(rows.kept, nodes, broken) if extrapolate else Rows((), ())
     if not kept and not made.kept:
         measured = sorted({row["nodes"] for row in rows.kept if row["nodes"]})
         told = f"measured: {', '.join(map(str, measured)) or 'none that states its nodes'}"

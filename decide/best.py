@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..reports.format import days_words, number, percent, significant
+from ..reports.format import days_words, number, significant
 from ..reports.format import tokens as as_tokens
 from ..reports.short import Names
 from .answer import (
@@ -17,16 +17,17 @@ from .answer import (
     devices_words,
     left_out_words,
     place,
-    places,
     time_words,
     with_words,
 )  # fmt: skip
-from .jobs import Spread, alike_but_stated, by_configuration, spread_of
+from .comparison_words import modes_words
+from .jobs import Spread, alike_but_stated, by_configuration
+from .rivals import epoch_words, far_apart, of_one_epoch, rivals
 from .rows import NOT_STATED, Row, Rows
+from .ties import tie, tie_words
 from .work import Work, labelled_flops, normalised, shapes_differ, work
 
 SECONDS_A_DAY = 86_400
-_RIVALS = 1.5  # models that differ more in size are not compared
 _SHOWN = (
     ("rank", "Rank"), ("ties_with", "Ties with"), ("size", "Model"), ("system", "System"),
     ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"),
@@ -91,18 +92,22 @@ def best(
 
     `tokens` is what the days are for, `budget` where that comes from.
     """
+    rows = of_one_epoch(rows)
     order = order_by(by, rows.kept)
     found = ranked(rows.kept, order, tokens)
-    _tie(found, order, spreads)
-    _mark_pareto(found)
-    common = work(found) if shapes_differ(found) and not _far_apart(found) else None
+    apart = far_apart(found)
+    tie(found, order.column, spreads, lambda row: rivals(row, apart))
+    _mark_pareto(found, apart)
+    common = work(found) if shapes_differ(found) and not apart else None
     if common and common.differs:
         _normalise(found, common)
     said = (
         *_leader(names, found, order),
         *_shape_words(names, found, common),
-        *_tie_words(names, found, spreads),
-        *_pareto_words(names, found, order),
+        *tie_words(names, found, order.column, spreads),
+        *_bimodal_words(names, found),
+        *_pareto_words(names, found, order, apart),
+        *epoch_words(names, rows),
         *_date_words(found),
         *_stated_words(found),
         *_system_words(found),
@@ -125,40 +130,14 @@ def _with_days(row: Row, tokens: int) -> dict[str, Any]:
     return {**row, "days": days, "device_hours": hours, "pareto": False}
 
 
-def _tie(found: list[dict[str, Any]], order: Order, spreads: Mapping[str, Spread]) -> None:
-    """Mark rows that printed digits, or repeats of one configuration, do not tell from a better.
-
-    Rows of other systems, or of models that are no rivals, tie with none.
-    """
-    leaders: dict[Hashable, dict[str, Any]] = {}
-    apart = _far_apart(found)
-    for row in found:
-        row["ties_with"] = None
-        of = (row["system"], row["size"] if apart else None)
-        leader = leaders.get(of)
-        if leader and order.column != "memory_gb" and _alike(leader, row, order, spreads):
-            row["ties_with"] = leader["rank"]
-        else:
-            leaders[of] = row
-
-
-def _alike(leader: Row, row: Row, order: Order, spreads: Mapping[str, Spread]) -> bool:
-    known = spread_of(row, spreads)
-    apart = abs(row[order.column] / leader[order.column] - 1)
-    if known and known is spread_of(leader, spreads) and apart <= known.limit:
-        return True
-    cells = all(one["basis"] == "cell" and one["jobs"] == 1 for one in (leader, row))
-    high, low = row["tokens_per_s_high"], leader["tokens_per_s_low"]
-    return bool(order.column == "tokens_per_s" and cells and low and high and high >= low)
-
-
-def _mark_pareto(found: list[dict[str, Any]]) -> None:
-    """Rows that no other of their system beats in days with as few devices."""
+def _mark_pareto(found: list[dict[str, Any]], apart: bool) -> None:
+    """Rows that none of their rivals beats in days with as few devices."""
     sized = [row for row in found if row["device_count"] and row["days"]]
-    fewest: dict[str, float] = {}
+    fewest: dict[Hashable, float] = {}
     for row in sorted(sized, key=lambda row: (row["device_count"], row["days"])):
-        if row["days"] < fewest.get(row["system"], float("inf")):
-            fewest[row["system"]], row["pareto"] = row["days"], True
+        of = rivals(row, apart)
+        if row["days"] < fewest.get(of, float("inf")):
+            fewest[of], row["pareto"] = row["days"], True
 
 
 def _normalise(found: list[dict[str, Any]], common: Work) -> None:
@@ -188,7 +167,7 @@ def _speed(row: Row) -> str:
 def _shape_words(names: Names, found: Sequence[Row], common: Work | None) -> tuple[str, ...]:
     if len(found) < 2 or not shapes_differ(found) or (common and not common.differs):
         return ()
-    if _far_apart(found):
+    if far_apart(found):
         return (
             "These are models of very different size, which are not rivals: --model LABEL, or"
             " --group size for the best of each.",
@@ -208,16 +187,6 @@ def _shape_words(names: Names, found: Sequence[Row], common: Work | None) -> tup
     )
 
 
-def _far_apart(found: Sequence[Row]) -> bool:
-    """Whether the largest model is more than half as large again as the smallest."""
-    sizes = [
-        row["params_stated"] or (row["params_b"] or 0) * 1e9 or row["params_computed"]
-        for row in found
-    ]
-    known = sorted(size for size in sizes if size)
-    return bool(known) and known[-1] > _RIVALS * known[0]
-
-
 def _label_words(found: Sequence[Row], best: Row, common: Work) -> str:
     """Where the size labels would tell another story than the FLOPs."""
     by_label = [labelled_flops(row) for row in found]
@@ -228,33 +197,22 @@ def _label_words(found: Sequence[Row], best: Row, common: Work) -> str:
     return "" if leader is best else f" By the size labels alone {time_words(leader)} s/it would."
 
 
-def _tie_words(
-    names: Names, found: Sequence[Row], spreads: Mapping[str, Spread]
-) -> tuple[str, ...]:
-    if len(found) < 2:
-        return ()
-    tied = [row for row in found if row["ties_with"] == 1]
-    known = spread_of(found[0], spreads)
-    if known is None:
-        told = f"To the printed digits it ties with {places(names, tied)}. " if tied else ""
-        return (
-            f"{told}No configuration was repeated here: how much jobs vary is not known, and small"
-            " differences may be chance.",
-        )
-    runs = names.within(", ".join(known.places[:4])) + (", ..." if len(known.places) > 4 else "")
-    heard = f"repeats of one configuration vary by up to {percent(known.limit, 1)} ({runs})"
-    return (
-        f"{f'It ties with {places(names, tied)}' if tied else 'Nothing ties with it'}: {heard}.",
-    )
+def _bimodal_words(names: Names, found: Sequence[Row]) -> list[str]:
+    """Configurations whose jobs fall into two clusters: the median tells of one alone."""
+    told = [(row, modes_words(row["members"])) for row in found]
+    return [f"Bimodal: {place(names, row)}: {said}." for row, said in told if said]
 
 
-def _pareto_words(names: Names, found: Sequence[Row], order: Order) -> tuple[str, ...]:
+def _pareto_words(names: Names, found: Sequence[Row], order: Order, apart: bool) -> tuple[str, ...]:
     timed = order.column in ("tokens_per_s", "device_hours")
     among = "" if timed else f", of rows that state {order.column}"  # others may be better
-    several = len({row["system"] for row in found}) > 1
+    fronts: dict[Hashable, list[Row]] = {}
+    for row in found:
+        if row["pareto"]:
+            fronts.setdefault(rivals(row, apart), []).append(row)
+    systems = len({row["system"] for row in found})
     told = []
-    for system in sorted({row["system"] for row in found}):
-        front = [row for row in found if row["pareto"] and row["system"] == system]
+    for front in fronts.values():
         front.sort(key=lambda row: row["device_count"])
         if len(front) > 1:
             listed = ", ".join(
@@ -262,8 +220,11 @@ def _pareto_words(names: Names, found: Sequence[Row], order: Order) -> tuple[str
                 for row in front[:8]
             )
             more = f" and {len(front) - 8} more" if len(front) > 8 else ""
-            where = f" on {names.system(system)}" if several else ""
-            told.append(f"Devices against days{where}{among}, none better in both: {listed}{more}.")
+            where = f" on {names.system(front[0]['system'])}" if systems > 1 else ""
+            what = f" for {front[0]['size'] or 'models without a size'}" if apart else ""
+            told.append(
+                f"Devices against days{what}{where}{among}, none better in both: {listed}{more}."
+            )
     return tuple(told)
 
 

@@ -85,7 +85,7 @@ def compare(
         *bimodal_words(names, title, ordered),
         *also_sentence(title, ordered),
         *stated_words(ordered),
-        *date_words(ordered),
+        *date_words(title, ordered),
     )
     cells = tuple(_cells(names, row) for row in rows)
     notes = left_out_words(names, left_out)

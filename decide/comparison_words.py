@@ -9,10 +9,11 @@ from statistics import median
 from ..reports.format import percent, significant
 from ..reports.short import Names
 from .answer import places
-from .jobs import Spread, jobs, per_job
+from .jobs import Spread, grain, jobs, per_job
 from .matching import Pair, stated_apart
+from .modes import modes
 from .rows import Row
-from .statistics import Effect, modes, over_configurations
+from .statistics import Effect, over_configurations
 
 _MOST_STATED, _LONGEST = 8, 40
 
@@ -20,7 +21,7 @@ _MOST_STATED, _LONGEST = 8, 40
 def modes_words(rows: Sequence[Row]) -> str | None:
     """Two clusters of jobs in words: 3 jobs near 10.02 s, 2 near 12.11 s."""
     times = per_job(rows, "step_time_s")
-    found = modes(times) if len(times) > 3 else None
+    found = modes(times, grain(rows)) if len(times) > 3 else None
     if found is None:
         return None
     fast, slow = ([times[at] for at in part] for part in (found.fast, found.slow))
@@ -32,8 +33,10 @@ def overall(title: str, pairs: Sequence[Pair], effects: Sequence[Effect]) -> tup
     told = []
     both = [(pair, one) for pair, one in zip(pairs, effects, strict=True) if not pair.also]
     for base, level in dict.fromkeys((pair.base, pair.level) for pair, _ in both):
-        ups = [one.speedup for pair, one in both if (pair.base, pair.level) == (base, level)]
+        here = [one for pair, one in both if (pair.base, pair.level) == (base, level)]
+        ups = [one.speedup for one in here]
         faster = sum(up > 1 for up in ups)
+        sure = sum(one.verdict == "faster" for one in here)
         mean = math.exp(sum(map(math.log, ups)) / len(ups))
         head = f"{title} {level} against {base}: ".lstrip()
         if len(ups) == 1:
@@ -48,13 +51,23 @@ def overall(title: str, pairs: Sequence[Pair], effects: Sequence[Effect]) -> tup
             else ""
         )
         told.append(
-            f"{head}{span} (geometric mean {mean:.2f}x), faster in {faster} of {len(ups)}.{chance}"
+            f"{head}{span} (geometric mean {mean:.2f}x), faster in {faster} of {len(ups)}"
+            f"{_surely(here, sure)}.{chance}"
         )
     if not told and pairs == []:
         return ()
     return tuple(told) or (
         f"No two runs differ in {title} alone." if title else "The two sides differ in more.",
     )
+
+
+def _surely(effects: Sequence[Effect], faster: int) -> str:
+    """How many of the pairs that can be tested are told from chance one by one."""
+    if all(one.p is None for one in effects):
+        return ""
+    slower = sum(one.verdict == "slower" for one in effects)
+    worse = f", slower in {slower}" if slower else ""
+    return f" (detectably in {faster or 'none'}{worse})"
 
 
 def one_sided_words(pair: Pair) -> str:
@@ -131,7 +144,7 @@ def bimodal_words(names: Names, title: str, pairs: Sequence[Pair]) -> tuple[str,
         for rows, name in ((pair.before, pair.base), (pair.after, pair.level)):
             if said := modes_words(rows):
                 times = per_job(rows, "step_time_s")
-                found = modes(times)
+                found = modes(times, grain(rows))
                 slow = [jobs(rows)[at][0] for at in sorted(found.slow)] if found else []
                 which = f"{title} {name}".lstrip()
                 told.append(f"Bimodal: {which}: {said}. The slow ones: {places(names, slow)}.")
@@ -165,12 +178,20 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def date_words(pairs: Sequence[Pair]) -> tuple[str, ...]:
+def date_words(title: str, pairs: Sequence[Pair]) -> tuple[str, ...]:
+    """Pairs of different days, and pairs that a boundary parts where days are what is compared."""
+    if title in ("date", "epoch"):
+        crossing = sum(_all(pair.before, "epoch") != _all(pair.after, "epoch") for pair in pairs)
+        if not crossing:
+            return ()
+        return (
+            f"{crossing} of {len(pairs)} pairs lie across a boundary: what is said to have changed"
+            " there is the effect, or a part of it.",
+        )
     apart = [
         pair
         for pair in pairs
-        if {row["date"] for row in pair.before if row["date"]}
-        != {row["date"] for row in pair.after if row["date"]}
+        if _all(pair.before, "date") != _all(pair.after, "date")
         and all(row["origin"] == "row" for row in (*pair.before, *pair.after))
     ]
     if not apart:
@@ -179,3 +200,7 @@ def date_words(pairs: Sequence[Pair]) -> tuple[str, ...]:
         f"{len(apart)} of {len(pairs)} pairs are of different days: what changed on the machine"
         " between them is in the effect too.",
     )
+
+
+def _all(rows: Sequence[Row], name: str) -> set[str]:
+    return {row[name] for row in rows if row[name]}

@@ -5,6 +5,7 @@ Days = tokens / (tokens/s) / 86,400 / goodput (D1); device-hours = days x 24 x d
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,22 +23,26 @@ from .answer import (
     with_words,
 )  # fmt: skip
 from .goodput import Goodput
-from .jobs import REPEATABILITY, Spread, by_configuration, spread_of
+from .jobs import Spread, by_configuration, spread_of
 from .rampup import RampUp, forbids, schedule, spent
+from .rivals import epoch_words, far_apart, of_one_epoch, rivals
 from .rows import Row, Rows
+from .ties import tie, tie_words
 
 SECONDS_A_DAY = 86_400
+NORMAL_95 = 1.96
 COLUMNS = (
-    "rank", "days", "days_low", "days_high", "range_from", "goodput", "goodput_from",
+    "rank", "ties_with", "days", "days_low", "days_high", "range_from", "goodput", "goodput_from",
     "ramp_up_steps", "ramp_up_days", "device_hours", *RUN, *MEASURED, "left_out",
 )  # fmt: skip
 _SHOWN = (
-    ("rank", "Rank"), ("days", "Days"), ("range", "Range"), ("range_from", "Range from"),
-    ("ramp_up_days", "Ramp-up"), ("device_hours", "Device-hours"), ("size", "Model"),
-    ("system", "System"),
+    ("rank", "Rank"), ("ties_with", "Ties with"), ("days", "Days"), ("range", "Range"),
+    ("range_from", "Range from"), ("ramp_up_days", "Ramp-up"), ("device_hours", "Device-hours"),
+    ("size", "Model"), ("system", "System"),
     ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"),
-    ("recompute", "Recompute"), ("zero_stage", "ZeRO"), ("settings", "Settings"),
-    ("step_time_s", "Sec/it"), ("jobs", "Jobs"), ("tokens_per_s_per_device", "Tokens/s/device"),
+    ("recompute", "Recompute"), ("zero_stage", "ZeRO"), ("heads", "Heads"),
+    ("settings", "Settings"), ("step_time_s", "Sec/it"), ("jobs", "Jobs"),
+    ("tokens_per_s_per_device", "Tokens/s/device"),
     ("goodput", "Goodput"), ("goodput_from", "Goodput from"), ("date", "Date"), ("where", "Where"),
 )  # fmt: skip
 
@@ -61,15 +66,23 @@ def days(
     most: int = 0,
 ) -> Answer:
     """The configurations by days, shortest first; `measured` holds goodputs by uri of a log."""
-    rows = _rampable(rows, plan.ramp)
+    rows = _rampable(of_one_epoch(rows), plan.ramp)
     found = []
     for row in by_configuration(rows.kept):
         share = _goodput(row, plan.goodput, measured)
         found.append(_with_days(row, plan, share, spread_of(row, spreads)))
     found.sort(key=lambda row: (row["days"], row["uri"], row["line"]))
     found = [{**row, "rank": rank} for rank, row in enumerate(found, 1)]
-    said = (*_leader(names, found), f"For {as_tokens(plan.tokens)} tokens ({plan.words}).")
-    said += (*_ramp_words(found, plan.ramp), *_said(found, plan.ramp))
+    apart = far_apart(found)
+    tie(found, "days", spreads, lambda row: (rivals(row, apart), row["goodput"]))
+    said = (
+        *_leader(names, found),
+        f"For {as_tokens(plan.tokens)} tokens ({plan.words}).",
+        *tie_words(names, found, "days", spreads),
+        *epoch_words(names, rows),
+        *_ramp_words(found, plan.ramp),
+        *_said(found, plan.ramp),
+    )
     cells = tuple(_cells(names, row) for row in (found[:most] if most else found))
     more = (f"{len(found) - most} more: --all.",) if most and len(found) > most else ()
     notes = (*more, *left_out_words(names, rows.left_out))
@@ -121,19 +134,23 @@ def _with_days(row: Row, plan: Plan, goodput: Goodput, known: Spread | None) -> 
 
 
 def rates(row: Row, known: Spread | None) -> tuple[float | None, float | None, str]:
-    """The range of tokens/s, and what it comes from: jobs, else repeats elsewhere, else digits."""
+    """The range of tokens/s, and what it comes from: known repeats, else jobs or printed digits.
+
+    Of repeats: 1.96 standard deviations of a new job about the median of those measured, the spread
+    taken as known. How sure that is, the ties tell.
+    """
     low, high = row["tokens_per_s_low"], row["tokens_per_s_high"]
     if row["basis"] == "fit":
         return low, high, row["range_from"]
-    if row["jobs"] > 1:
-        return low, high, f"{row['jobs']} jobs"
+    count = row["jobs"]
     if known is None or not known.deviation:
-        told = "printed digits" if row["basis"] == "cell" else "intervals of the log"
-        return low, high, told
-    about = 1 + REPEATABILITY / 2**0.5 * known.deviation
+        alone = "printed digits" if row["basis"] == "cell" else "intervals of the log"
+        return low, high, f"{count} jobs" if count > 1 else alone
+    about = math.exp(NORMAL_95 * known.deviation * math.sqrt(1 + 1 / count))
     rate = row["tokens_per_s"]
     lowest, highest = min(low or rate, rate / about), max(high or rate, rate * about)
-    return lowest, highest, f"repeats (±{percent(about - 1, 1)})"
+    told = f"{count} jobs, repeats" if count > 1 else "repeats"
+    return lowest, highest, f"{told} (±{percent(about - 1, 1)})"
 
 
 def _leader(names: Names, found: Sequence[Row]) -> tuple[str, ...]:

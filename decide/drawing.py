@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from ..reports.format import number
 from ..reports.short import Names
 from ..schema.errors import BenchError
 from .answer import Answer
+from .rivals import far_apart, rivals
 from .rows import Row
 
 if TYPE_CHECKING:
@@ -122,29 +124,39 @@ def pareto(names: Names, answer: Answer) -> Picture:
     from ..reports.chart import Point, Series, days_over_devices
 
     rows, left = _sized(answer)
-    systems = list(dict.fromkeys(row["system"] for row in rows))
-    left += _cut("systems", list(map(names.system, systems)), _MOST_SERIES - 1)
-    systems = systems[: _MOST_SERIES - 1]
-    rows = [row for row in rows if row["system"] in systems]
+    apart = far_apart(rows)
+    sets = list(dict.fromkeys(rivals(row, apart) for row in rows))
+    called = [
+        _front_words(names, rows, [row for row in rows if rivals(row, apart) == one])
+        for one in sets
+    ]
+    left += _cut("fronts", called, _MOST_SERIES - 1)
+    sets = sets[: _MOST_SERIES - 1]
+    rows = [row for row in rows if rivals(row, apart) in sets]
     others = tuple(Point(row["device_count"], row["days"]) for row in rows if not row["pareto"])
     series = [Series("others", others, joined=False, lowest=True)] if others else []
-    for system in systems:
-        front = [row for row in rows if row["pareto"] and row["system"] == system]
+    for one, name in zip(sets, called, strict=False):
+        front = [row for row in rows if row["pareto"] and rivals(row, apart) == one]
         labels = _labels(names, front, ("tp", "pp", "mbs", *_SETTING), named=False)
         points = tuple(
             Point(row["device_count"], row["days"], label=label or None)
             for row, label in zip(front, labels, strict=True)
         )
-        name = names.system(system) if len(systems) > 1 else "none better in both"
-        sizes = {row["size"] for row in front}
-        if len(sizes) == 1 and None not in sizes and len({row["size"] for row in rows}) > 1:
-            name = f"{sizes.pop()}, {name}"
         series.append(Series(name, points, lowest=True))
 
     def draw(title: str) -> Figure:
         return days_over_devices(series, title=title)
 
     return Picture(draw, tuple(rows), tuple(left))
+
+
+def _front_words(names: Names, rows: Sequence[Row], members: Sequence[Row]) -> str:
+    """What tells a front from the others: its system, where there are several, and its model."""
+    sizes = {row["size"] for row in members if row["pareto"]} - {None}
+    several = len({row["size"] for row in rows}) > 1
+    size = [str(*sizes)] if len(sizes) == 1 and several else []
+    system = [names.system(members[0]["system"])] if len({r["system"] for r in rows}) > 1 else []
+    return ", ".join([*size, *(system or ["none better in both"])])
 
 
 def days(names: Names, answer: Answer) -> Picture:
@@ -247,7 +259,7 @@ def _labels(
 def _short(verdict: str) -> str:
     if verdict.startswith("cannot tell"):
         return "one job a side"
-    short = verdict.replace("no detectable change", "not detected").replace(" among all pairs", "")
+    short = re.sub(r" among \d+ pairs", "", verdict.replace("no detectable change", "not detected"))
     return short.replace("could see >= ", "sees ")
 
 

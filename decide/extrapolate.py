@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..reports.format import number
-from .rows import Row, Rows
+from .matching import agree
+from .rows import Row, Rows, configuration
 from .scaling import Group, groups
 
 
-def at_nodes(rows: Sequence[Row], nodes: int) -> Rows:
-    """One run of so many nodes for each scaling group with a fit, and those that cannot be.
+def at_nodes(rows: Sequence[Row], nodes: int, failed: Sequence[Row] = ()) -> Rows:
+    """One run of so many nodes for each scaling group with a fit, and those that cannot be: the
+    batch does not divide, or one of the runs that `failed` was of this configuration.
 
     Its tokens/s are the law's, their range the 95% interval of a new measurement.
     """
@@ -20,12 +22,12 @@ def at_nodes(rows: Sequence[Row], nodes: int) -> Rows:
     for group in groups(rows)[0]:
         if group.unit != "nodes" or any(point.x == nodes for point in group.points):
             continue
-        made = _made(group, nodes)
+        made = _made(group, nodes, failed)
         (left if made["left_out"] else kept).append(made)
     return Rows(tuple(kept), tuple(left))
 
 
-def _made(group: Group, nodes: int) -> dict[str, Any]:
+def _made(group: Group, nodes: int, failed: Sequence[Row]) -> dict[str, Any]:
     nearest = min(group.points, key=lambda point: abs(point.x - nodes))
     row = nearest.row
     law, first_fitted = group.law()
@@ -38,7 +40,7 @@ def _made(group: Group, nodes: int) -> dict[str, Any]:
         made["gbs"], made["tokens_per_step"] = (
             _scaled(row[name], grown) for name in ("gbs", "tokens_per_step")
         )
-    made["left_out"] = _impossible(made)
+    made["left_out"] = _impossible(made) or _failed(made, failed)
     if law is None or made["left_out"]:
         return {**made, "left_out": made["left_out"] or f"{len(group.points)} sizes: no fit"}
     per_node = base.rate / base.x
@@ -51,7 +53,8 @@ def _made(group: Group, nodes: int) -> dict[str, Any]:
     made["step_time_low"] = made["step_time_high"] = made["tflops"] = made["model_tflops"] = None
     made["tokens_per_s_per_device"] = rate / made["device_count"] if made["device_count"] else None
     first, last = number(base.x), number(group.points[-1].x)
-    made["range_from"] = f"{law.law} fit of {law.points} sizes, {first} to {last} nodes"
+    scaled = f"{group.kind} scaling, {law.points} sizes, {first} to {last} nodes"
+    made["range_from"] = f"{law.law} fit of {scaled}"
     return made
 
 
@@ -69,3 +72,14 @@ def _impossible(row: Row) -> str | None:
     if row["mbs"] and row["gbs"] % (row["mbs"] * row["dp"]):
         return f"GBS {row['gbs']} is no multiple of MBS x DP = {row['mbs']} x {row['dp']}"
     return None
+
+
+def _failed(row: Row, failed: Sequence[Row]) -> str | None:
+    """How a run of this configuration and size failed, if one did."""
+    stated = _stated(row)
+    found = next((one for one in failed if agree(stated, _stated(one))), None)
+    return f"a run of this size failed: {found['status']} ({found['where']})" if found else None
+
+
+def _stated(row: Row) -> dict[str, Any]:
+    return {name: value for name, value in configuration(row).items() if value is not None}

@@ -13,7 +13,7 @@ NOT_STATED = "not stated"
 # Columns that say the same thing as another: with a factor of one, both may differ.
 TOGETHER = (
     {"nodes", "devices", "world_size", "procs_per_node"}, {"system", "device"}, {"size", "model"},
-    {"gbs", "grad_accum"},
+    {"gbs", "grad_accum"}, {"date", "epoch"},
 )  # fmt: skip
 _INNER = ("env", "versions", "arguments", "others")  # what a row holds for us
 _MOVE_DP = ("tp", "pp", "cp", "nodes", "devices", "world_size")  # what data parallelism follows

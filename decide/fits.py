@@ -14,6 +14,7 @@ from dataclasses import dataclass
 DRAWS = 2000
 _SEED = 20200101  # so that the same points give the same interval
 _ENDS = (0.025, 0.975)
+_NOTHING = 1e-9  # a parameter below is what arithmetic leaves of 0
 Range = tuple[float, float]
 
 
@@ -41,13 +42,19 @@ class Fit:
         return _interval(found)
 
 
-def fits(xs: Sequence[float], efficiencies: Sequence[float]) -> list[Fit]:
-    """Amdahl's law from 3 points on, the universal one from 4 on; the first x is 1, the base."""
+def fits(xs: Sequence[float], efficiencies: Sequence[float], grain: float = 0.0) -> list[Fit]:
+    """Amdahl's law from 3 points on, the universal one from 4 on; the first x is 1, the base.
+
+    `grain` is the deviation that rounding gives the efficiencies, as a share: a fit that meets
+    rounded values exactly is no surer than they are.
+    """
     found = [("Amdahl", 1), ("USL", 2)]
-    return [_fit(law, xs, efficiencies, free) for law, free in found if len(xs) >= free + 2]
+    return [_fit(law, xs, efficiencies, free, grain) for law, free in found if len(xs) >= free + 2]
 
 
-def _fit(law: str, xs: Sequence[float], efficiencies: Sequence[float], free: int) -> Fit:
+def _fit(
+    law: str, xs: Sequence[float], efficiencies: Sequence[float], free: int, grain: float
+) -> Fit:
     """Least squares of relative errors with parameters of at least 0; the base point is kept."""
     import numpy
     from scipy.optimize import nnls
@@ -58,13 +65,14 @@ def _fit(law: str, xs: Sequence[float], efficiencies: Sequence[float], free: int
 
     def solved(of: numpy.typing.NDArray[numpy.float64]) -> tuple[float, float]:
         made, _ = nnls(terms / of[:, None], 1 - 1 / of)
-        return float(made[0]), float(made[1]) if free > 1 else 0.0
+        found = [float(one) if one > _NOTHING else 0.0 for one in made]
+        return found[0], found[1] if free > 1 else 0.0
 
     alpha, beta = solved(y)
     fitted = 1 + alpha * terms[:, 0] + beta * x * (x - 1)
     errors = fitted / y - 1
     freedom = len(x) - free
-    deviation = math.sqrt(float((errors**2).sum()) / freedom)
+    deviation = max(math.sqrt(float((errors**2).sum()) / freedom), grain)
     rng = numpy.random.default_rng(_SEED)
     noise = deviation * rng.standard_t(freedom, size=(DRAWS, len(x) + 1))
     noise = numpy.clip(noise, -0.9, 9.0)

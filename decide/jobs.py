@@ -9,13 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
+from .modes import modes
 from .rows import Row, configuration
 
-# Two single results differ by less in 95 of 100 cases: the repeatability limit of ISO 5725-6.
-REPEATABILITY = 1.96 * math.sqrt(2)
 _MEASURED = (
     "step_time_s", "tokens_per_s", "tokens_per_s_per_device", "tflops", "model_tflops", "memory_gb",
 )  # fmt: skip
@@ -37,17 +36,14 @@ class Spread:
     places: tuple[str, ...]
     scope: str
 
-    @property
-    def limit(self) -> float:
-        """The largest difference, as a share, that two jobs of one configuration usually show."""
-        return math.expm1(REPEATABILITY * self.deviation)
-
 
 def identity(row: Row) -> tuple[Hashable, ...]:
     """Equal for runs of one configuration, with the same versions and arguments in their logs.
 
-    Rows of a table that bear other dates stand apart.
+    Rows of a table that bear other dates stand apart, and so does what each fit tells.
     """
+    if row["basis"] == "fit":
+        return (row["uri"], row["line"], row["range_from"])
     dated = (row["uri"], row["date"], row["epoch"] or "") if row["origin"] == "row" else ()
     more = (*sorted(row["versions"].items()), *sorted(row["arguments"].items()))
     stated = sorted((name, str(value)) for name, value in configuration(row).items())
@@ -80,7 +76,7 @@ def runs_of(rows: Iterable[Row]) -> list[list[str]]:
 
 
 def by_configuration(rows: Iterable[Row]) -> list[Row]:
-    """One row a configuration: medians over its jobs, `jobs`, `places` and the range."""
+    """One row a configuration: medians over its jobs, `jobs`, `places`, `members`, the range."""
     groups: dict[Hashable, list[Row]] = {}
     for row in rows:
         groups.setdefault(identity(row), []).append(row)
@@ -91,6 +87,16 @@ def per_job(rows: Iterable[Row], name: str) -> list[float]:
     """The median of a column for each job that has it."""
     found = ([row[name] for row in job if row[name] is not None] for job in jobs(rows))
     return [median(values) for values in found if values]
+
+
+def grain(rows: Iterable[Row]) -> float:
+    """The standard deviation that the rounding of printed step times gives, as a share."""
+    found = (
+        (row["step_time_high"] - row["step_time_low"]) / row["step_time_s"] / math.sqrt(12)
+        for row in rows
+        if row["basis"] == "cell" and row["step_time_s"] and row["step_time_low"]
+    )
+    return float(max(found, default=0.0))
 
 
 def spreads(rows: Sequence[Row]) -> dict[str, Spread]:
@@ -122,22 +128,36 @@ def scope_name(row: Row, scope: str) -> str:
 def pooled(sets: Sequence[Sequence[Row]], scope: str) -> Spread | None:
     """The spread over the configurations that several jobs ran; None where none was repeated.
 
-    Runs of different sets are not jobs of one configuration, whatever they state.
+    Runs of different sets are not jobs of one configuration, whatever they state. Jobs in two
+    clusters vary as those within each do; rounded times vary at least as rounding does.
     """
     groups: dict[Hashable, list[Row]] = {}
     for at, rows in enumerate(sets):
         for row in rows:
             groups.setdefault((at, identity(row)), []).append(row)
-    squares, freedom = 0.0, 0
+    squares, freedom, least = 0.0, 0, 0.0
     places: list[str] = []
     for group in groups.values():
-        logs = [math.log(pace) for pace in per_job(group, "pace")]
-        if len(logs) > 1:
-            mean = sum(logs) / len(logs)
-            squares += sum((one - mean) ** 2 for one in logs)
-            freedom += len(logs) - 1
+        paces = per_job(group, "pace")
+        if len(paces) > 1:
+            rounded = grain(group)
+            for cluster in _clusters(paces, rounded):
+                logs = [math.log(pace) for pace in cluster]
+                squares += sum((one - mean(logs)) ** 2 for one in logs)
+                freedom += len(logs) - 1
+            least = max(least, rounded)
             places += [row["where"] for row in group]
-    return Spread(math.sqrt(squares / freedom), freedom, tuple(places), scope) if freedom else None
+    if not freedom:
+        return None
+    return Spread(max(math.sqrt(squares / freedom), least), freedom, tuple(places), scope)
+
+
+def _clusters(paces: Sequence[float], rounded: float) -> list[list[float]]:
+    """The jobs of one configuration, apart where they fall into two clusters."""
+    found = modes(paces, rounded) if len(paces) > 3 else None
+    return (
+        [[paces[at] for at in part] for part in (found.fast, found.slow)] if found else [[*paces]]
+    )
 
 
 def combined(runs: Iterable[Row]) -> Row:
@@ -147,6 +167,7 @@ def combined(runs: Iterable[Row]) -> Row:
     made: dict[str, Any] = {**rows[0], "jobs": len(group)}
     made["places"] = [row["where"] for row in rows]
     made["runs"] = runs_of(rows)
+    made["members"] = tuple(rows)
     if len(rows) > 1:
         values = {name: per_job(rows, name) for name in _MEASURED}
         made |= {name: median(found) if found else None for name, found in values.items()}

@@ -195,7 +195,7 @@ def _add_failed(groups: dict[Hashable, _Levels], row: Row, at: str, by: Factor) 
     key = _key(row, by)
     if key not in groups:
         mine = _stated(row, by)
-        fitting = [one for one, found in groups.items() if _agree(mine, _stated(_first(found), by))]
+        fitting = [one for one, found in groups.items() if agree(mine, _stated(_first(found), by))]
         key = fitting[0] if len(fitting) == 1 else key
     groups.setdefault(key, {}).setdefault(at, _Jobs()).failed.append(row)
 
@@ -204,7 +204,7 @@ def _first(found: _Levels) -> Row:
     return next(row for jobs in found.values() for row in (*jobs.ran, *jobs.failed))
 
 
-def _agree(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
+def agree(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
     """Whether what both state is equal, sizes and flags to the last one."""
     needed = {name for name in (*mine, *theirs) if name in _SIZES or name.startswith(_OWN)}
     return all(

@@ -14,6 +14,8 @@ from ..reports.format import number
 from ..schema.errors import BenchError
 from .rows import Row
 
+_MOST = 5  # doublings that a sentence tells of
+
 
 @dataclass(frozen=True, slots=True)
 class RampUp:
@@ -68,10 +70,12 @@ def spent(row: Row, ramp: RampUp) -> tuple[float, float]:
 
 
 def schedule(row: Row, ramp: RampUp) -> str:
-    """How many replicas, devices and nodes each doubling of the batch can feed, in words."""
+    """How many replicas, devices and nodes doublings of the batch can feed, in words."""
     replica = (row["tp"] or 1) * (row["pp"] or 1) * (row["cp"] or 1)
     per_node = row["device_count"] / row["nodes"] if row["nodes"] and row["device_count"] else None
     told = [_feeds(batch, row["mbs"], replica, per_node) for batch in _doublings(ramp, row["gbs"])]
+    if len(told) > _MOST:
+        told = [*told[: _MOST - 1], f"...; {told[-1]}"]
     return f"At MBS {row['mbs']} a batch feeds at most: {'; '.join(told)}."
 
 

@@ -166,7 +166,17 @@ def _reason(row: Row, doubted: Mapping[str, str], need: str, here: set[str]) -> 
         return doubted[row["run"]]
     if row["left_out"] and (reason := _damage(row, here)):
         return reason
-    return None if row[need] is not None else f"no {need} is known"
+    return None if row[need] is not None else _lacks(row, need)
+
+
+def _lacks(row: Row, need: str) -> str:
+    """What would have to be stated for the column that is needed."""
+    if need == "tokens_per_s" and row["step_time_s"] is not None:
+        for name, words in (("gbs", "global batch size"), ("seq_len", "sequence length")):
+            if row[name] is None:
+                return f"no tokens/s: no {words} is stated (--set {name}=... tells it)"
+    named = {"pace": "step time", "tokens_per_s": "tokens/s", "tflops": "TFLOPs"}
+    return f"no {named.get(need, need)} is known"
 
 
 def _damage(row: Row, here: set[str]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ from .answer import (
     with_words,
 )
 from .fits import Fit, fits
-from .jobs import combined
+from .jobs import combined, grain
 from .rows import Row, configuration
 
 _FREE = ("nodes", "devices", "world_size", "dp")  # what may differ beside the batch
@@ -90,7 +91,8 @@ class Group:
         points = self.points[first:]
         per_unit = [one.rate / one.x for one in points]
         shares = [one / per_unit[0] for one in per_unit]
-        return fits([one.x / points[0].x for one in points], shares)
+        rounded = grain(row for one in points for row in one.rows) * math.sqrt(2)  # of a ratio
+        return fits([one.x / points[0].x for one in points], shares, rounded)
 
     def law(self) -> tuple[Fit | None, int]:
         """The richest law that fits, and the point that is its base: the first, or the second

@@ -25,7 +25,8 @@ class Effect:
     """The second group against the first: `speedup` > 1 where the second is faster.
 
     `low`, `high`: 95% interval of it. `seen`: the smallest change, as a share, that would have been
-    detected 4 times in 5. `p` and `q` (Benjamini-Hochberg) are None where jobs tell nothing.
+    detected 4 times in 5. `p` and `q` (Benjamini-Hochberg, over `pairs`) are None where jobs tell
+    nothing.
     """
 
     speedup: float
@@ -36,6 +37,7 @@ class Effect:
     method: str
     floor: float = 0.0  # the least p that so many jobs can reach
     q: float | None = None
+    pairs: int = 1
     confounded: bool = False
 
     @property
@@ -47,19 +49,13 @@ class Effect:
             return UNKNOWN
         if (self.p if self.q is None else self.q) < LEVEL:
             return "faster" if self.speedup > 1 else "slower"
-        if self.p < LEVEL:
-            return f"no detectable change among all pairs (alone p = {self.p:.2g})"
+        if self.p < LEVEL:  # of many pairs, some look so by chance
+            way = "faster" if self.speedup > 1 else "slower"
+            return f"{way} alone (p = {self.p:.2g}), not sure among {self.pairs} pairs"
         if self.seen is None:
-            return "no detectable change (too few jobs a side for one among all pairs)"
+            jobs = _jobs_for(self.pairs)
+            return f"no detectable change (one of {self.pairs} pairs needs {jobs} jobs a side)"
         return f"no detectable change (could see >= {100 * self.seen:.2g}%)"
-
-
-@dataclass(frozen=True, slots=True)
-class Modes:
-    """Jobs that fall into two clusters: their places in the group, fast ones first."""
-
-    fast: tuple[int, ...]
-    slow: tuple[int, ...]
 
 
 def effect(before: Sequence[float], after: Sequence[float], known: Spread | None) -> Effect:
@@ -77,6 +73,13 @@ def effect(before: Sequence[float], after: Sequence[float], known: Spread | None
     return _by_spread(len(a), len(b), shift, known)
 
 
+def limit(known: Spread, n: int = 1, m: int = 1) -> float:
+    """The difference, as a share, that the medians of n and m jobs of one configuration exceed in
+    5 of 100 cases: by Student's t, since the spread itself is known from few repeats."""
+    about = _quantile(1 - LEVEL / 2, known.freedom) * known.deviation
+    return math.expm1(about * math.sqrt(1 / n + 1 / m))
+
+
 def untested(before: Sequence[float], after: Sequence[float]) -> Effect:
     """The ratio of two groups that differ in more than what is compared."""
     shift = median(before) / median(after)
@@ -92,7 +95,9 @@ def corrected(effects: Sequence[Effect]) -> list[Effect]:
 
     qs = iter(false_discovery_control(tested, method="bh").tolist())
     return [
-        one if one.p is None else replace(one, q=next(qs), seen=_alone(one, len(tested)))
+        one
+        if one.p is None
+        else replace(one, q=next(qs), pairs=len(tested), seen=_alone(one, len(tested)))
         for one in effects
     ]
 
@@ -100,6 +105,14 @@ def corrected(effects: Sequence[Effect]) -> list[Effect]:
 def _alone(one: Effect, count: int) -> float | None:
     """The smallest change seen, or None where too few jobs could show one pair among so many."""
     return one.seen if one.floor * count <= LEVEL else None
+
+
+def _jobs_for(pairs: int) -> int:
+    """The least number of jobs a side of which a rank test can tell one of so many pairs."""
+    jobs = ENOUGH
+    while 2 / math.comb(2 * jobs, jobs) * pairs > LEVEL:
+        jobs += 1
+    return jobs
 
 
 def over_configurations(shifts: Sequence[float]) -> float | None:
@@ -114,25 +127,6 @@ def over_configurations(shifts: Sequence[float]) -> float | None:
 def variation(values: Sequence[float]) -> float | None:
     """The coefficient of variation of jobs, None for one."""
     return stdev(values) / mean(values) if len(values) > 1 else None
-
-
-def modes(values: Sequence[float]) -> Modes | None:
-    """Two clusters of two jobs or more, if they stand too far apart for one.
-
-    The distance of their means over the deviation within them; 4 + 220 / n^2 is what the best split
-    of normal jobs exceeds once in a hundred (simulated for n of 4 to 20).
-    """
-    n = len(values)
-    order = sorted(range(n), key=values.__getitem__)
-    logs = [math.log(values[at]) for at in order]
-    best: tuple[float, int] = (0.0, 0)
-    for cut in range(2, n - 1):
-        low, high = logs[:cut], logs[cut:]
-        within = sum((x - mean(low)) ** 2 for x in low) + sum((x - mean(high)) ** 2 for x in high)
-        apart = mean(high) - mean(low)
-        best = max(best, (apart / max(math.sqrt(within / (n - 2)), 1e-6), cut))
-    ratio, cut = best
-    return Modes(tuple(order[:cut]), tuple(order[cut:])) if ratio > 4 + 220 / n**2 else None
 
 
 def _ranks(a: Sequence[float], b: Sequence[float], shift: float) -> Effect:
@@ -158,13 +152,13 @@ def _ranks(a: Sequence[float], b: Sequence[float], shift: float) -> Effect:
 
 def _by_spread(n: int, m: int, shift: float, known: Spread) -> Effect:
     """Few jobs: Student's t with the spread that repeats show."""
-    from scipy.stats import t
+    from scipy.special import stdtr
 
     error = known.deviation * math.sqrt(1 / n + 1 / m)
     if not error:
         return Effect(math.exp(shift), None, None, None, None, "repeats without spread")
-    p = 2 * float(t.sf(abs(shift) / error, known.freedom))
-    about = float(t.ppf(1 - LEVEL / 2, known.freedom)) * error
+    p = 2 * float(stdtr(known.freedom, -abs(shift) / error))
+    about = _quantile(1 - LEVEL / 2, known.freedom) * error
     return Effect(
         math.exp(shift), math.exp(shift - about), math.exp(shift + about), p,
         _seen(known.deviation, known.freedom, n, m), "spread of repeats, t test",
@@ -173,7 +167,12 @@ def _by_spread(n: int, m: int, shift: float, known: Spread) -> Effect:
 
 def _seen(deviation: float, freedom: int, n: int, m: int) -> float:
     """The smallest change that is detected with this power."""
-    from scipy.stats import t
-
-    quantiles = float(t.ppf(1 - LEVEL / 2, freedom)) + float(t.ppf(POWER, freedom))
+    quantiles = _quantile(1 - LEVEL / 2, freedom) + _quantile(POWER, freedom)
     return math.expm1(quantiles * deviation * math.sqrt(1 / n + 1 / m))
+
+
+def _quantile(share: float, freedom: int) -> float:
+    """The quantile of Student's t."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, share))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..decide.best import order_by
-from ..decide.jobs import REPEATABILITY, Spread, spread_of
+from ..decide.jobs import Spread, spread_of
 from ..decide.rows import Row
+from ..decide.statistics import ENOUGH, LEVEL
+from ..decide.statistics import limit as limit_of
 from ..decide.work import Work, work
 from .computed import by_formula, world_size
 from .decision import Told
@@ -81,17 +83,19 @@ def ties_with(told: Told, row: Row) -> Node | None:
     leader = told.answer.rows[row["ties_with"] - 1]
     note = "closer than printed digits, or repeats of one configuration, tell"
     inputs = (_ordering(told, leader), _ordering(told, row))
-    more = (limit(told, known),) if known else ()
+    more = (limit(told, known, leader["jobs"]),) if known else ()
     return Node("ties_with", row["ties_with"], note=note, inputs=(*inputs, *more))
 
 
-def limit(told: Told, known: Spread) -> Node:
-    """By how much repeats of one configuration vary."""
+def limit(told: Told, known: Spread, jobs: int) -> Node:
+    """By how much jobs of one configuration may differ from the median of so many others."""
     how = How(
-        "exp(1.96 x sqrt(2) x deviation) - 1", title="the repeatability limit",
-        source="ISO 5725-6", counts=f"{REPEATABILITY:.4g} standard deviations of ln(time)",
-    )  # fmt: skip
-    return Node("limit", known.limit, "of the time", how=how, inputs=(deviation(told, known),))
+        "exp(t x deviation x sqrt(1 / jobs + 1)) - 1",
+        title="95 in 100 differences between jobs of one configuration are less",
+        counts=f"t: of Student at {1 - LEVEL / 2} with {known.freedom} degrees of freedom",
+    )
+    inputs = (deviation(told, known), Node("jobs", jobs, note="measured of the first"))
+    return Node("limit", limit_of(known, jobs), "of the time", how=how, inputs=inputs)
 
 
 def deviation(told: Told, known: Spread) -> Node:
@@ -103,10 +107,19 @@ def deviation(told: Told, known: Spread) -> Node:
 
 def said(told: Told) -> Iterator[Node]:
     """Numbers of the sentences that stand in no row."""
-    if told.answer.rows:
-        known = spread_of(told.answer.rows[0], told.chosen.spreads)
-        if known is not None:
-            yield limit(told, known)
+    yield from spread(told)
+
+
+def spread(told: Told) -> Iterator[Node]:
+    """What is said of the spread between jobs, and of runs on another side of a boundary."""
+    rows = told.answer.rows
+    known = spread_of(rows[0], told.chosen.spreads) if rows else None
+    if known is not None:
+        yield limit(told, known, rows[0]["jobs"])
+        yield Node("jobs a side", ENOUGH, note="from which a rank test can tell")
+    others = sum(str(row["left_out"]).startswith("other epoch") for row in told.answer.left_out)
+    if others:
+        yield Node("other epoch", others, note="runs on another side of a boundary")
 
 
 def _per_token(told: Told, row: Row, known: Work, at: int, name: str) -> Node:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
-from ..decide.days import rates
+from ..decide.days import NORMAL_95, rates
 from ..decide.jobs import spread_of
 from ..decide.rampup import RampUp, parse_ramp_up, spent
 from ..decide.rows import Row
 from .computed import by_formula
 from .decision import Told
 from .node import How, Node
-from .of_best import deviation
+from .of_best import deviation, spread
 from .pooled import devices, pooled
 
 
@@ -26,18 +27,18 @@ def days(told: Told, row: Row) -> Node:
         if low is not None and high is not None
         else ""
     )
-    spread = (deviation(told, known),) if known and "repeats" in row["range_from"] else ()
+    varies = (deviation(told, known),) if known and "repeats" in row["range_from"] else ()
     plan = told.world.plan.node()
     if ramp is None:
         how = by_formula("D1", "tokens / tokens_per_s / 86400 / goodput")
-        inputs = (plan, rate, share, *spread)
+        inputs = (plan, rate, share, *varies)
     else:
         expression = "(tokens - ramp_up_tokens) / tokens_per_s / 86400 / goodput + ramp_up_days"
         how = by_formula("D1", expression)
         tokens = Node("ramp_up_tokens", ramp.samples * row["seq_len"], "tokens",
                       how=How("samples x seq_len"), inputs=tuple(_given(ramp)))  # fmt: skip
         more = ramp_up_days(told, row)
-        inputs = (plan, tokens, rate, share, *([more] if more else []), *spread)
+        inputs = (plan, tokens, rate, share, *([more] if more else []), *varies)
     return Node("days", row["days"], "days", low, high, how, note=note, inputs=inputs)
 
 
@@ -91,12 +92,14 @@ def said(told: Told) -> Iterator[Node]:
     if ramp is not None and told.answer.rows:
         yield from _given(ramp)
         yield from _schedule(told, told.answer.rows[0], ramp)
+    yield from spread(told)
     for row in told.answer.rows:
         known = spread_of(row, told.chosen.spreads)
         if known and "repeats" in row["range_from"]:
-            how = How("1.96 x deviation", title="of one job, 95 in 100")
-            value = 1.96 * known.deviation
-            yield Node("repeats", value, "of the time", how=how, inputs=(deviation(told, known),))
+            about = math.expm1(NORMAL_95 * known.deviation * math.sqrt(1 + 1 / row["jobs"]))
+            how = How(f"exp({NORMAL_95} x deviation x sqrt(1 + 1 / jobs)) - 1")
+            inputs = (deviation(told, known), Node("jobs", row["jobs"], note="measured"))
+            yield Node("repeats", about, "of the time", how=how, inputs=inputs)
 
 
 def _schedule(told: Told, row: Row, ramp: RampUp) -> Iterator[Node]:

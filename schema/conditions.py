@@ -166,6 +166,8 @@ class Reader:
         if kind == "time" and text is not None and typed.kind == "text" and _is_time(text):
             return exp.cast(exp.Literal.string(text), "TIMESTAMP", dialect="duckdb")
         hint = "times are written 'YYYY-MM-DD' or 'YYYY-MM-DD HH:MM'" if kind == "time" else ""
+        if {kind, typed.kind} == {"text", "number"}:
+            hint = "text stands in quotes, dates of tables too: date = '02-25'"
         raise self.wrong(node, f"compares {_a(kind)} with {_a(typed.kind)}", hint)
 
     def wrong(self, node: exp.Expr, what: str, hint: str = "") -> BenchError:

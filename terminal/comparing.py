@@ -65,7 +65,8 @@ def compare(
     told = gated(answer, limits, gate.fail)
     worse = sum(bool(row["worse"]) for row in told.rows)
     write(fitted(told, asked), form, output, "compare.md")
-    say(f"{len(told.rows)} pairs, {worse} worse, {len(told.left_out)} runs left out")
+    many = f"{len(told.rows)} {'pair' if len(told.rows) == 1 else 'pairs'}"
+    say(f"{many}, {worse} worse, {len(told.left_out)} runs left out")
     return FOUND if gate.fail and worse else FINE
 
 

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.decide.jobs import Spread
-from bench.decide.statistics import UNKNOWN, corrected, effect, modes
+from bench.decide.modes import modes
+from bench.decide.statistics import UNKNOWN, corrected, effect
 from tests.deciding import answer, table
 from tests.program import quick, told
 

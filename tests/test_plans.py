@@ -94,8 +94,8 @@ def test_only_fits_tell_of_sizes_that_nobody_measured(data: Path, folder: Path) 
     told(quick(folder, "days", named, "--nodes", "128"), 2, "measured: 1, 2, 4", "--extrapolate")
     told(quick(folder, "days", named, "--extrapolate"), 2, "--nodes 128")
     fast, slow = answer(folder, "days", named, "--nodes", "128", "--extrapolate")
-    assert fast["range_from"] == "USL fit of 7 sizes, 1 to 64 nodes"
-    assert slow["range_from"] == "USL fit of 6 sizes, 2 to 64 nodes"
+    assert fast["range_from"] == "USL fit of strong scaling, 7 sizes, 1 to 64 nodes"
+    assert slow["range_from"] == "USL fit of strong scaling, 6 sizes, 2 to 64 nodes"
     for row in (fast, slow):
         assert (row["nodes"], row["dp"], row["world_size"]) == (128, 128, 128)
         assert row["days_low"] < row["days"] < row["days_high"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bench.decide.fits import fits
 from tests.deciding import answer, table
-from tests.program import quick
+from tests.program import quick, told
 
 
 def test_the_laws_of_the_document(data: Path, folder: Path) -> None:
@@ -106,3 +106,30 @@ def test_several_jobs_of_a_size_are_pooled_in_every_column(folder: Path) -> None
                      "seq_len,tokens_per_s,efficiency")  # fmt: skip
     assert base["jobs"] == 2 and base["step_time_s"] == pytest.approx(10.2)
     assert base["tokens_per_s"] == pytest.approx(512 * 2048 / 10.2)
+
+
+LAW = {2: "60.0", 4: "31.0", 8: "16.4", 16: "9.4"}
+
+
+def test_each_fit_stands_by_itself_with_its_interval(folder: Path) -> None:
+    grown = {2: "4.00", 4: "4.10", 8: "4.30", 16: "4.70"}
+    strong = [f"{n} | 13B | {n} | 4 | 2 | 1 | 256 | 50GB | {time} | | " for n, time in LAW.items()]
+    weak = [
+        f"{n} | 13B | {n} | 4 | 2 | 1 | {8 * n} | 50GB | {time} | | " for n, time in grown.items()
+    ]
+    table(folder / "a.md", [*strong, *weak])
+    found = answer(folder, "days", "a.md", "--nodes", "32", "--extrapolate")
+    assert [row["jobs"] for row in found] == [1, 1]  # of the nearest size that was measured
+    assert {row["range_from"] for row in found} == {
+        "USL fit of strong scaling, 4 sizes, 2 to 16 nodes",
+        "USL fit of weak scaling, 4 sizes, 2 to 16 nodes",
+    }
+    for row in found:  # rounded times that a law meets exactly leave an interval
+        assert row["days_low"] < 0.999 * row["days"] and row["days_high"] > 1.001 * row["days"]
+
+
+def test_no_fit_is_told_of_a_size_that_ran_out_of_memory(folder: Path) -> None:
+    rows = [f"{n} | 13B | {n} | 4 | 2 | 1 | 256 | 50GB | {time} | | " for n, time in LAW.items()]
+    table(folder / "a.md", [*rows, "32 | 13B | 32 | 4 | 2 | 1 | 256 | OOM | OOM | | "])
+    done = quick(folder, "days", "a.md", "--nodes", "32", "--extrapolate")
+    told(done, 2, "a run of this size failed: oom", "a.md:12")

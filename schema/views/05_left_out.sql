@@ -8,17 +8,24 @@ WITH rows_of_tables AS (
         flags, product, world_size, dp_replicate, dp_shard
     FROM configurations WHERE origin = 'row'
 ), copies AS (
-    -- The same configuration with the same digits is one measurement; the best described row stays.
-    SELECT same[1] AS original, unnest(same[2:]) AS copy
+    -- The same configuration with the same digits is one measurement; the best described row stays. But a table that
+    -- has a configuration three times repeats it: jobs may agree in the digits that are printed.
+    SELECT same[1] AS original,
+        unnest(list_filter(same[2:], lambda s: NOT (s.table_id = same[1].table_id AND s.repeated))) AS copy
     FROM (
-        SELECT list({run_id: c.run_id, uri: uri, line: line, layers: layers, hidden: hidden}
+        SELECT list({run_id: c.run_id, uri: uri, line: line, layers: layers, hidden: hidden, table_id: c.table_id,
+                     repeated: times >= 3}
                     ORDER BY layers IS NULL, uri, line, c.run_id) AS same
-        FROM rows_of_tables c
+        FROM (SELECT *, count(*) OVER (
+                PARTITION BY table_id, size, layers, hidden, device, framework, recompute, seq_len, nodes_stated,
+                    devices_stated, dp, tp, pp, cp, ep, vpp, mbs, gbs, grad_accum, zero_stage, dtype, date, env
+              ) AS times
+              FROM rows_of_tables LEFT JOIN (
+                SELECT run_id, list(name || '=' || coalesce(value, '') ORDER BY name, value) AS env
+                FROM env_flags GROUP BY run_id) USING (run_id)) c
         JOIN (SELECT run_id, list(metric || ' ' || value ORDER BY metric, value) AS digits FROM measurements
               WHERE metric IN ('step_time_s', 'tflops', 'memory') GROUP BY run_id
               HAVING bool_or(metric <> 'memory')) n ON n.run_id = c.run_id
-        LEFT JOIN (SELECT run_id, list(name || '=' || coalesce(value, '') ORDER BY name, value) AS env
-                   FROM env_flags GROUP BY run_id) e ON e.run_id = c.run_id
         LEFT JOIN (SELECT table_id, row_number, list(c.raw ORDER BY c.raw) AS others FROM cells c
                    WHERE c.name IS NULL AND c.kind <> 'missing' GROUP BY ALL) o
             ON o.table_id = c.table_id AND o.row_number = c.row_number

@@ -1,0 +1,76 @@
+"""Which runs may be ranked against each other: models of about one size, on one side of every
+boundary."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+from ..reports.short import Names
+from .rows import Row, Rows
+
+_MOST = 1.5  # models that differ more in size are not compared
+
+
+def far_apart(found: Iterable[Row]) -> bool:
+    """Whether the largest model is more than half as large again as the smallest."""
+    sizes = [
+        row["params_stated"] or (row["params_b"] or 0) * 1e9 or row["params_computed"]
+        for row in found
+    ]
+    known = sorted(size for size in sizes if size)
+    return bool(known) and known[-1] > _MOST * known[0]
+
+
+def rivals(row: Row, apart: bool) -> Hashable:
+    """Equal for runs of one system, and of one model where models are far apart."""
+    return (row["system"], row["size"] if apart else None)
+
+
+def of_one_epoch(rows: Rows) -> Rows:
+    """Of the rivals in a document, or in logs, that stand on several sides of boundaries, those
+    behind the last one; the others are left out."""
+    apart = far_apart(rows.kept)
+    last: dict[Hashable, tuple[tuple[bool, int, str], str]] = {}
+    for row in rows.kept:
+        if row["epoch"]:
+            at = (_since(row), row["line"] if row["origin"] == "row" else 0, row["date"] or "")
+            of = _drawn(row, apart)
+            last[of] = max(last.get(of, (at, row["epoch"])), (at, row["epoch"]))
+    kept: list[Row] = []
+    left: list[Row] = []
+    for row in rows.kept:
+        known = last.get(_drawn(row, apart))
+        if known is None or row["epoch"] in (None, known[1]):
+            kept.append(row)
+        else:
+            left.append({**row, "left_out": f"other epoch ({row['epoch']})"})
+    return Rows(tuple(kept), (*rows.left_out, *left))
+
+
+def epoch_words(names: Names, rows: Rows) -> tuple[str, ...]:
+    """Which side of the boundaries is ranked, and how to ask for another."""
+    others = [row for row in rows.left_out if str(row["left_out"]).startswith("other epoch")]
+    if not others:
+        return ()
+    sources = {row["uri"] for row in others}
+    ranked = sorted(
+        {
+            f"{names.short(row['uri'])} {row['epoch']}" if row["origin"] == "row" else row["epoch"]
+            for row in rows.kept
+            if row["epoch"] and (row["uri"] in sources or row["origin"] == "log")
+        }
+    )
+    return (
+        f"A boundary lies between these runs, across which numbers do not compare: taken are those"
+        f' of {", ".join(ranked)}; {len(others)} others are left out (--where "epoch ='
+        f" '{others[0]['epoch']}'\" takes them).",
+    )
+
+
+def _since(row: Row) -> bool:
+    return str(row["epoch"]).startswith("since ")
+
+
+def _drawn(row: Row, apart: bool) -> Hashable:
+    """Equal for rivals that the same boundaries stand between."""
+    return (row["uri"] if row["origin"] == "row" else None, rivals(row, apart))

@@ -1,0 +1,60 @@
+"""What may be ranked together: one side of a boundary, and models of about one size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.deciding import HEAD, RULE, answer, lines, table
+from tests.program import quick
+
+BEFORE = (
+    "4 | 13B | 8 | 4 | 1 | 2 | 512 | 40GB | 40.00 | | 02-21",
+    "8 | 13B | 16 | 4 | 1 | 2 | 512 | 40GB | 19.00 | | 02-21",
+)
+AFTER = (
+    "8 | 13B | 16 | 4 | 1 | 2 | 512 | 40GB | 19.90 | | 02-25",
+    "16 | 13B | 32 | 4 | 1 | 2 | 512 | 40GB | 9.70 | | 02-25",
+)
+CHANGED = "Note: the network was improved today: do not compare today's numbers to yesterday's."
+
+
+def sweep(folder: Path) -> None:
+    """Two days with a boundary between them; line 8 to 9, and 15 to 16."""
+    path = table(folder / "a.md", BEFORE)
+    later = "".join(f"| {row} |\n" for row in AFTER)
+    path.write_text(f"{path.read_text()}\n{CHANGED}\n\n{HEAD}\n{RULE}\n{later}")
+
+
+def test_only_what_stands_behind_the_last_boundary_is_ranked(folder: Path) -> None:
+    sweep(folder)
+    for command in ("best", "days"):
+        found = answer(folder, command, "a.md")
+        assert [row["step_time_s"] for row in found] == [9.70, 19.90, 40.00, 19.00]
+        assert [row["left_out"] for row in found[2:]] == ["other epoch (before l.11)"] * 2
+        said = quick(folder, command, "a.md").out
+        assert "taken are those of a since l.11; 2 others are left out" in said
+        earlier = answer(folder, command, "a.md", "--where", "epoch = 'before l.11'")
+        assert [row["step_time_s"] for row in earlier] == [19.00, 40.00]
+
+
+def test_days_are_compared_across_the_boundary_that_parts_them(folder: Path) -> None:
+    sweep(folder)
+    for column in ("date", "epoch"):
+        found = answer(folder, "compare", "a.md", "--by", column)
+        [pair] = [row for row in found if not row["left_out"]]
+        assert pair["nodes"] == 8 and pair["also_differs"] is None
+        assert pair["speedup"] < 1
+
+
+def test_models_of_other_sizes_have_fronts_and_boundaries_of_their_own(folder: Path) -> None:
+    rows = (
+        "4 | 13B | 8 | 4 | 1 | 2 | 512 | 40GB | 40.00 | | ",
+        "8 | 13B | 16 | 4 | 1 | 2 | 512 | 40GB | 21.00 | | ",
+        "4 | 1.3B | 32 | 1 | 1 | 2 | 512 | 40GB | 4.00 | | ",
+        "8 | 1.3B | 64 | 1 | 1 | 2 | 512 | 40GB | 2.10 | | ",
+    )
+    table(folder / "a.md", rows)
+    found = answer(folder, "best", "a.md")
+    assert all(row["pareto"] for row in found) and len(lines(found)) == 4
+    said = quick(folder, "best", "a.md").out
+    assert "Devices against days for 13B" in said and "Devices against days for 1.3B" in said
