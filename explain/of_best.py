@@ -115,6 +115,7 @@ def spread(told: Told) -> Iterator[Node]:
     rows = told.answer.rows
     known = spread_of(rows[0], told.chosen.spreads) if rows else None
     if known is not None:
+        yield deviation(told, known)
         yield limit(told, known, rows[0]["jobs"])
         yield Node("jobs a side", ENOUGH, note="from which a rank test can tell")
     others = sum(str(row["left_out"]).startswith("other epoch") for row in told.answer.left_out)
