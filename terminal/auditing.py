@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -57,6 +58,7 @@ def _audit(
     from ..audit.places import placed
     from ..audit.run import audit as find
 
+    gc.set_threshold(100_000, 50, 50)  # rows stay until the end: looking for rubbish takes a fifth
     root = Path.cwd() if paths else find_db(db).absolute().parent
     with open_for_reading(db, paths, lock_timeout, audited=False) as warehouse:
         findings = placed(warehouse, find(warehouse, model=model), root)
