@@ -75,11 +75,11 @@ def _kinds(table: Table, row: Row, related: bool) -> set[str]:
     detected = table.detected
     formula = testable(row) and detected and detected.certain and expected(row, detected.reading)
     device = device_of(row.device) if row.device else None
-    split = row.product if row.dp else row.tp
+    split = row.dp_shard if row.sharded else row.product if row.dp else row.tp
     said = {
         _SPEED[0]: formula or (usable(row) and share_of(table, row)),
         _SPEED[1]: related,
-        "topology": split and row.world and not row.sharded,
+        "topology": split and row.world,
         "batch": row.gbs and row.mbs and row.data_parallel,
         "memory": ratio(row),
         "peak": device and device.peak and ("tflops" in row.printed or "mfu" in row.printed),
