@@ -11,9 +11,9 @@ from .book import Book, Row, Table
 from .detect import expected, testable
 from .memory import ratio
 from .relations import held
-from .work import share_of, usable
+from .work import share_of, token_share, usable
 
-_SPEED = ("TFLOPs and time", "rates against each other")
+_SPEED = ("TFLOPs and time", "rates against each other", "size")
 _KINDS = (*_SPEED, "topology", "batch", "memory", "peak")
 _RATES = ("tflops", "tokens_per_s", "tokens_per_s_per_device", "samples_per_s",
           "samples_per_s_per_device", "mfu", "hfu", "peak_share")  # fmt: skip
@@ -79,6 +79,7 @@ def _kinds(table: Table, row: Row, related: bool) -> set[str]:
     said = {
         _SPEED[0]: formula or (usable(row) and share_of(table, row)),
         _SPEED[1]: related,
+        _SPEED[2]: token_share(row),
         "topology": split and row.world,
         "batch": row.gbs and row.mbs and row.data_parallel,
         "memory": ratio(row),
