@@ -60,16 +60,17 @@ def _full(document: Document) -> Iterator[Finding]:
 
 def _roomy(document: Document) -> Iterator[Finding]:
     """A set-up that ran out on a device, though a larger one had less in use than that."""
+    failed = [row for row in document.rows if row.status == "oom" and capacity_gib(row)]
+    if not failed:
+        return
     used: dict[Hashable, list[tuple[Row, str]]] = {}
     for table in document.tables:
         for row in table.rows:
             if row.status == "ok" and _printed(row) and not row.misfits:
                 key = configuration(row, *_ELSEWHERE)
                 used.setdefault(key, []).append((row, _cell(table)))
-    for row in document.rows:
-        limit = capacity_gib(row)
-        if row.status != "oom" or not limit:
-            continue
+    for row in failed:
+        limit = capacity_gib(row) or 0.0
         for other, cell in used.get(configuration(row, *_ELSEWHERE), []):
             have = _printed(other) or 0.0
             if have < _ROOM * limit and (capacity_gib(other) or 0.0) > limit:
