@@ -49,3 +49,13 @@ def test_many_labels_off_alike_are_another_kind_of_model(tmp_path: Path) -> None
     (tmp_path / "x.md").write_text(head + one_off)
     found = [one for one in audited(tmp_path / "x.md") if one["rule"] == "R11"]
     assert [(one["severity"], one["line"]) for one in found] == [("warning", 5)]
+
+
+def test_dp_and_tp_divide_the_devices_where_pp_is_not_told(tmp_path: Path) -> None:
+    head = "| GPUs | DP | TP | GBS | Step time (s) |\n|--|--|--|--|--|\n"
+    rows = ((16, 2, 8), (32, 4, 8), (64, 4, 8), (64, 16, 8))
+    text = head + "".join(f"| {w} | {dp} | {tp} | 512 | {99 / w:.2f} |\n" for w, dp, tp in rows)
+    (tmp_path / "x.md").write_text(text)
+    found = [one for one in audited(tmp_path / "x.md") if one["severity"] == "error"]
+    assert [(one["rule"], one["line"]) for one in found] == [("R2", 6)]
+    assert "DP x TP = 128 does not divide 64" in found[0]["evidence"]
