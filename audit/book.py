@@ -59,6 +59,8 @@ class Row:
     grad_accum: int | None
     zero_stage: int | None
     sharded: bool
+    dp_replicate: int | None
+    dp_shard: int | None
     date: str | None
     env: tuple[str, ...] = ()
     printed: dict[str, Printed] = field(default_factory=dict)

@@ -14,6 +14,8 @@ from .places import read
 from .rule import known_ids
 
 RULE = "R0"
+TITLE = "Facts and comments that close nothing"
+TESTS = "what `facts.toml` or a comment closes is found, and its rule exists; when all else is done"
 
 
 def idle(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from statistics import median
 
+from ..schema.hardware import device_of
 from .book import Row
 
 _GB = {
@@ -26,6 +28,19 @@ def gigabytes(row: Row) -> float | None:
     printed = row.memory
     scale = _GB.get(printed.unit or "GB") if printed else None
     return printed.value * scale if printed and scale else None
+
+
+def capacity(row: Row) -> float | None:
+    """GB (1e9 bytes) of the row's device, where its name says so."""
+    size = capacity_gib(row)
+    return size * _GB["GiB"] if size else None
+
+
+def capacity_gib(row: Row) -> float | None:
+    """GiB of the row's device, where its name says so."""
+    named = re.search(r"(\d+)\s?GB", row.device or "")
+    device = device_of(row.device) if row.device else None
+    return float(named[1]) if named else device.memory_gib if device else None
 
 
 def states(row: Row) -> float | None:

@@ -78,8 +78,8 @@ def as_github(findings: Sequence[Finding]) -> str:
     )
 
 
-def as_sarif(findings: Sequence[Finding], version: str) -> str:
-    """A SARIF 2.1.0 log with one run."""
+def as_sarif(findings: Sequence[Finding], version: str, scope: Sequence[str] = ()) -> str:
+    """A SARIF 2.1.0 log with one run; `scope` says what could be tested."""
     driver = {
         "name": "bench audit",
         "semanticVersion": version,
@@ -87,7 +87,13 @@ def as_sarif(findings: Sequence[Finding], version: str) -> str:
     }
     places = list(_rules(findings))
     results = [_result(one, places.index(one.rule)) for one in findings]
-    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    told = [{"level": "note", "message": {"text": line}} for line in scope]
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": told}],
+        "results": results,
+    }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
 

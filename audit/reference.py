@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import idle
 from .rule import rules
 
 
@@ -12,6 +13,7 @@ def table() -> str:
         f"| {rule.id} | {rule.title} | {rule.tests} | {rule.threshold} | {rule.severity} |"
         for rule in rules()
     ]
+    lines.append(f"| {idle.RULE} | {idle.TITLE} | {idle.TESTS} | none | warning |")
     return "\n".join(lines) + "\n"
 
 

@@ -63,3 +63,23 @@ def _majority(table: Table, row: Row) -> list[Row] | None:
 
 def _key(row: Row) -> Hashable:
     return (model(row), row.seq_len, row.recompute)
+
+
+def token_share(row: Row) -> float | None:
+    """TFLOPs over tokens per second of a device, as a multiple of 6 FLOP a parameter.
+
+    None where the row does not print them, and of mixtures of experts.
+    """
+    rate, tokens = row.tflops, tokens_of(row)
+    dense = (row.ep or 1) == 1 and "x" not in (row.model or "").casefold()
+    if not (rate and rate.scope != "job" and tokens and row.params_b and dense) or row.misfits:
+        return None
+    return rate.value * 1e12 / tokens / (6e9 * row.params_b)
+
+
+def tokens_of(row: Row) -> float | None:
+    """Tokens a second and device, as printed."""
+    each, whole = row.printed.get("tokens_per_s_per_device"), row.printed.get("tokens_per_s")
+    if each and each.value:
+        return each.value
+    return whole.value / row.world if whole and whole.value and row.world else None

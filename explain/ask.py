@@ -29,6 +29,7 @@ from .world import World, world
 
 MOST = 20  # answers to a bare number, unless all are asked for
 _FEW = 5  # answers to a bare number whose findings are told
+_ALL = 50  # so few sources are audited together: what others say of the same run is told too
 _METRIC = re.compile(r"(.+)\.([a-z_]+)")
 _PLACE = re.compile(r"(.+?):(\d+)(?::(.+))?")
 _SIDES = re.compile(r"(.+?)\s+/\s+(.+)")
@@ -150,8 +151,8 @@ def _findings(here: World, root: Path, matches: Iterable[Match]) -> Iterator[Fin
     lines = {one for match in matches for one in match.tree.places()}
     if not lines:
         return
-    uris = sorted({uri for uri, _ in lines})
-    found = audit(here.warehouse, uris)
+    [(sources,)] = here.warehouse.rows("SELECT count(*) FROM sources")
+    found = audit(here.warehouse, None if sources <= _ALL else sorted({uri for uri, _ in lines}))
     for finding in placed(here.warehouse, found, root):
         if finding.rows() & lines:
             yield finding

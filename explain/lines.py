@@ -27,6 +27,12 @@ class Lines:
         lines = self._read(uri)
         return redact_text(lines[line - 1].strip()) if line and 0 < line <= len(lines) else ""
 
+    def begins(self, uri: str, line: int) -> int | None:
+        """The first character of a line's text, from 1: where findings on all of it stand."""
+        lines = self._read(uri)
+        text = lines[line - 1] if 0 < line <= len(lines) else ""
+        return len(text) - len(text.lstrip()) + 1 if text.strip() else None
+
     def column(self, uri: str, line: int, number: int, raw: str) -> int | None:
         """The first character of the n-th cell of a line, from 1."""
         lines = self._read(uri)

@@ -41,6 +41,8 @@ _STEP = ("step_time_s", "samples_per_s", "tokens_per_s", "tokens_per_s_per_devic
 
 def matches(world: World, uri: str, line: int, column: int | str | None) -> Iterator[Match]:
     """Whatever a line gives: a row's values, an interval of a log, what it states."""
+    if column == world.lines.begins(uri, line) and not any(_cells(world, uri, line, column)):
+        column = None
     found = False
     for match in (*_cells(world, uri, line, column), *_intervals(world, uri, line)):
         found = True

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock, table
 
 _SEPARATOR = re.compile(r"^\s*+(?:\|\s*+)?:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*$")
 _QUOTE = re.compile(r"^\s{0,3}(?:>\s?)+")
@@ -166,8 +167,32 @@ def _alignment(cell: str) -> str:
 
 @cache
 def _parser() -> MarkdownIt:
-    """Blocks only: what is inside a line is read by other means."""
-    return MarkdownIt("commonmark").enable("table").disable("inline")
+    """Blocks only: what is inside a line is read by other means, tables too."""
+    parser = MarkdownIt("commonmark").enable("table").disable("inline")
+    parser.block.ruler.at("table", _over_table, {"alt": ["paragraph", "reference"]})
+    return parser
+
+
+def _over_table(state: StateBlock, first: int, end: int, silent: bool) -> bool:
+    """The parser's rule for tables without its tokens, ten a cell, which nobody reads."""
+    if not table(state, first, end, True):
+        return False
+    if silent:
+        return True
+    outer, state.parentType = state.parentType, "table"
+    ends = state.md.block.ruler.getRules("blockquote")
+    line = first + 2
+    while line < end and state.sCount[line] >= state.blkIndent and not state.isEmpty(line):
+        # Nothing that ends a table begins with a pipe.
+        begin = state.bMarks[line] + state.tShift[line]
+        if state.is_code_block(line) or (
+            state.src[begin] != "|" and any(rule(state, line, end, True) for rule in ends)
+        ):
+            break
+        line += 1
+    state.parentType = outer
+    state.line = line
+    return True
 
 
 def _structure(text: str) -> tuple[dict[int, Heading], set[int], set[int]]:

@@ -21,6 +21,7 @@ from .status import flags_of, rough, status_of
 from .variables import flags_in
 
 _RESULT = tuple(one.name for one in fields(Result))
+_JSON = json.JSONEncoder(ensure_ascii=False)  # `dumps` makes one a call
 
 
 @dataclass(slots=True)
@@ -32,6 +33,9 @@ class RowReader:
     footnotes: Footnotes = field(default_factory=Footnotes)
     everywhere: Sequence[Fact] = ()
     _seen: Counter[str] = field(default_factory=Counter)
+    _around: dict[tuple[frozenset[str], float | None], dict[str, Fact]] = field(
+        default_factory=dict
+    )  # of the table that is read
 
     def add(self, found: FoundTable, form: str) -> None:
         """Add one table and, when it is a benchmark table, its cells and runs."""
@@ -47,6 +51,7 @@ class RowReader:
         if found.number is None:
             return
         self._warn_of_shape(table)
+        self._around.clear()
         read = [(row, _parse(row, columns)) for row in table.rows if any(row.cells)]
         habits = habits_of([cells for _, cells in read], columns)
         for number, (row, cells) in enumerate(read, 1):
@@ -117,7 +122,7 @@ class RowReader:
                 text=cell.text,
                 marks=list(cell.marks),
                 misfit=cell.misfit,
-                pieces=json.dumps(cell.pieces, ensure_ascii=False),
+                pieces=_JSON.encode(cell.pieces),
             )
 
     def _add_run(
@@ -133,9 +138,7 @@ class RowReader:
     ) -> None:
         by_name = {c.name: cell for cell, c in zip(cells, columns, strict=False) if c}
         own_size = by_name["size"].value if "size" in by_name else None
-        counted = {"nodes", "devices", "ranks"} & set(by_name)
-        names = AROUND if counted else AROUND | {"nodes", "dp"}
-        around = stated(found.facts, self.everywhere, names - set(by_name), own_size)
+        around = self._stated(found, frozenset(by_name), own_size)
         flags = tuple(flags_in(found.table.header.cells, columns, cells))
         read = PublishedRow(row.line, cells, by_name, around, flags)
         measured = list(results(cells, columns, habits))
@@ -172,6 +175,17 @@ class RowReader:
         topology = {name: read.integer(name) for name in TOPOLOGY}
         self.rows.add("topology", run_id=run_id, procs_per_node=read.procs_per_node(), **topology)
         self._add_details(run_id, read, measured, found.facts)
+
+    def _stated(
+        self, found: FoundTable, columns: frozenset[str], own_size: float | None
+    ) -> dict[str, Fact]:
+        """What the text around a table says, for rows of a size: mostly the same for all of it."""
+        key = (columns, own_size)
+        if key not in self._around:
+            counted = {"nodes", "devices", "ranks"} & columns
+            names = AROUND if counted else AROUND | {"nodes", "dp"}
+            self._around[key] = stated(found.facts, self.everywhere, names - columns, own_size)
+        return self._around[key]
 
     def _add_details(
         self, run_id: str, read: PublishedRow, measured: Sequence[Result], facts: Sequence[Fact]

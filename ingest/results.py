@@ -47,18 +47,20 @@ class Habits:
 
 
 def habits_of(rows: Sequence[Sequence[Cell]], columns: Sequence[Column | None]) -> Habits:
-    """The habits of a table: seconds or a share above one somewhere speak for the column."""
+    """The habits of a table: seconds somewhere, or half of the shares above one, speak for it."""
     read = [
         (cell, column)
         for cells in rows
         for cell, column in zip(cells, columns, strict=False)
         if column
     ]
+    above: dict[str, list[bool]] = {}
+    for cell, column in read:
+        if column.type == "percent" and cell.value:
+            above.setdefault(column.name, []).append(cell.value > 1)
     return Habits(
         any(c.unit and in_seconds(c.unit) for c, column in read if column.type == "throughput"),
-        frozenset(
-            column.name for c, column in read if column.type == "percent" and (c.value or 0) > 1
-        ),
+        frozenset(name for name, found in above.items() if 2 * sum(found) >= len(found)),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter, methodcaller
 
 import duckdb
 import pyarrow as pa
@@ -75,6 +76,7 @@ def _schema(con: duckdb.DuckDBPyConnection, table: str) -> pa.Schema:
 def _table(name: str, rows: list[Row], misfits: Rows) -> pa.Table:
     shape = shapes()[name]
     given = set[str]().union(*rows)
+    alike = all(row.keys() == given for row in rows)  # a row as its reader makes it, mostly
     unknown = given - set(shape.schema.names)
     if unknown:
         raise ValueError(f"raw.{name} has no column {sorted(unknown)}")
@@ -84,7 +86,8 @@ def _table(name: str, rows: list[Row], misfits: Rows) -> pa.Table:
         if field.name not in given:
             columns.append(pa.nulls(len(rows), field.type))
             continue
-        values = _prepared([row.get(field.name) for row in rows], field.type)
+        read = itemgetter(field.name) if alike else methodcaller("get", field.name)
+        values = _prepared(list(map(read, rows)), field.type)
         try:
             columns.append(pa.array(values, field.type))
         except _NO_FIT:

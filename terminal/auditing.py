@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -55,16 +56,18 @@ def _audit(
     from ..audit.closing import closed
     from ..audit.idle import idle
     from ..audit.places import placed
-    from ..audit.run import audit as find
+    from ..audit.run import examined
 
+    gc.set_threshold(100_000, 50, 50)  # rows stay until the end: looking for rubbish takes a fifth
     root = Path.cwd() if paths else find_db(db).absolute().parent
     with open_for_reading(db, paths, lock_timeout, audited=False) as warehouse:
-        findings = placed(warehouse, find(warehouse, model=model), root)
+        found, scope = examined(warehouse, model=model)
+        findings = placed(warehouse, found, root)
         facts = facts_of(warehouse, root)
         findings = closed(warehouse, findings, facts)
         if model is None:  # the findings of one model do not tell what closes those of others
             findings += idle(warehouse, findings, facts, root, whole=not paths)
-    emit(_text(findings, form or _default(output)), output, name="audit.md")
+    emit(_text(findings, scope.lines(), form or _default(output)), output, name="audit.md")
     say(_summary(findings))
     return FOUND if any(_fails(one, fail_on) for one in findings) else FINE
 
@@ -75,7 +78,7 @@ def _default(output: Path | None) -> str:
     return suffix if suffix in ("sarif", "github") else choose_format(None, output).value
 
 
-def _text(findings: Sequence[Finding], form: str) -> str:
+def _text(findings: Sequence[Finding], scope: Sequence[str], form: str) -> str:
     from ..audit import output
 
     if form == "json":
@@ -85,8 +88,15 @@ def _text(findings: Sequence[Finding], form: str) -> str:
     if form == "sarif":
         from importlib.metadata import version
 
-        return output.as_sarif(findings, version("bench-warehouse"))
-    return render(output.COLUMNS, output.rows(findings), Format(form))
+        return output.as_sarif(findings, version("bench-warehouse"), scope)
+    listed = render(output.COLUMNS, output.rows(findings), Format(form)) if findings else ""
+    if form in ("table", "md"):  # of the others each line is a finding
+        return "\n".join(filter(None, (listed, *_paragraphs(scope, form)))) + "\n"
+    return listed or render(output.COLUMNS, [], Format(form))
+
+
+def _paragraphs(scope: Sequence[str], form: str) -> Sequence[str]:
+    return [f"- {line}" for line in scope] if form == "md" else scope
 
 
 def _fails(finding: Finding, fail_on: str) -> bool:

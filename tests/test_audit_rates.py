@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from random import Random
@@ -12,6 +13,7 @@ from bench.audit.finding import Finding
 from bench.audit.run import audit
 from bench.ingest.pipeline import ingest_into
 from bench.schema.warehouse import in_memory
+from tests.program import quick
 
 HEAD = (
     "Model | SeqLen | # GPUs | GPU | MFU | HFU | Model TFLOP | MicroBatchSize | GradAccum "
@@ -152,3 +154,29 @@ def test_one_wrong_counter_is_one_error(root: Path, tmp_path: Path) -> None:
     assert [(one.line, one.suggestion) for one in found] == [
         (at + 1, f"consumed samples {right[1]}")
     ]
+
+
+def test_one_share_above_one_is_no_percentage(tmp_path: Path) -> None:
+    shares = (0.449, 0.441, 1.432, 0.421)
+    rows = "".join(
+        f"| {8 << place} | {512 << place} | 4.{place} | {share} |\n"
+        for place, share in enumerate(shares)
+    )
+    head = "| GPUs | GBS | Step time (s) | MFU |\n|--|--|--|--|\n"
+    (tmp_path / "x.md").write_text(head + rows)
+    done = quick(tmp_path, "audit", "x.md", "--format", "json", "--fail-on", "never")
+    found = [one for one in json.loads(done.out) if one["severity"] == "error"]
+    assert [(one["rule"], one["line"]) for one in found] == [("R1b", 5)]
+
+
+def test_accumulation_steps_by_another_name(tmp_path: Path) -> None:
+    head = "| GPUs | DP | TP | Micro batch | Grad acc | GBS | Step time (s) |\n" + "|--" * 7 + "|\n"
+    rows = "".join(
+        f"| {8 * dp} | {dp} | 8 | 2 | {8 if dp < 16 else 16} | {16 * dp} | 4.2 |\n"
+        for dp in (2, 4, 8, 16)
+    )
+    (tmp_path / "x.md").write_text(head + rows)
+    done = quick(tmp_path, "audit", "x.md", "--format", "json", "--fail-on", "never")
+    found = [one for one in json.loads(done.out) if one["severity"] == "error"]
+    [one] = found
+    assert (one["rule"], one["line"]) == ("R2b", 6) and one["suggestion"].startswith("GA=8")

@@ -35,6 +35,8 @@ CLASSES = {
     "artifactLocation": sarif_om.ArtifactLocation,
     "region": sarif_om.Region,
     "suppressions": sarif_om.Suppression,
+    "invocations": sarif_om.Invocation,
+    "toolExecutionNotifications": sarif_om.Notification,
     "properties": sarif_om.PropertyBag,
 }
 ENUMS = {

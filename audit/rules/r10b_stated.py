@@ -12,7 +12,9 @@ from ..rule import Rule
 
 _QUERY = """SELECT uri, line, kind, subject, raw FROM statements
     WHERE kind IN ('boundary', 'constraint') ORDER BY uri, line, subject"""
-_SIMPLE = re.compile(r"(?P<name>[A-Za-z]+)\s*%\s*(?P<by>\d+)\s*=\s*0")
+_SIMPLE = re.compile(
+    r"(?P<log>log2\()?(?P<name>[A-Za-z]+)(?(log)\))\s*%\s*(?P<by>\d+)\s*=\s*0", re.I
+)
 _NAMES = {"dp": "dp", "tp": "tp", "pp": "pp", "gbs": "gbs", "mbs": "mbs", "nhidden": "hidden",
           "hidden": "hidden", "heads": "heads", "nheads": "heads", "nlayers": "layers",
           "layers": "layers", "nodes": "nodes"}  # fmt: skip
@@ -56,20 +58,36 @@ def _constraint(
     asked: list[Row] = [
         row
         for row in document.rows
-        if row.line > line and row.origin == "row" and getattr(row, name) is not None
+        if row.line > line and row.origin == "row" and getattr(row, name)
     ]
-    broken = [row for row in asked if getattr(row, name) % by]
-    # What most rows do not keep was not meant for them.
+    kept = {row.run_id: _keeps(getattr(row, name), by, bool(found["log"])) for row in asked}
+    broken = [row for row in asked if not kept[row.run_id]]
     if broken and 4 * len(broken) <= len(asked):
-        yield Finding(
-            ("R10b",),
-            "note",
-            "low",
+        yield _note(
             "rows that do not keep a constraint of the document",
             f"l.{line} states {subject}; it does not hold on "
             + ", ".join(f"l.{row.line} ({getattr(row, name)})" for row in broken),
             tuple(row.at(name) for row in broken),
         )
+    elif broken:  # what so many rows do not keep was not meant for them, or not meant so
+        values = ", ".join(map(str, sorted({getattr(row, name) for row in broken})))
+        yield _note(
+            "a constraint that many rows do not keep",
+            f"{subject} does not hold on {len(broken)} of the {len(asked)} rows below that print "
+            f"it ({values}), such as l.{broken[0].line}",
+            (Place(document.uri, line, text=subject),),
+        )
+
+
+def _keeps(value: int, by: int, log: bool) -> bool:
+    if not log:
+        return value % by == 0
+    power = value.bit_length() - 1
+    return value == 1 << power and power % by == 0
+
+
+def _note(message: str, evidence: str, cells: tuple[Place, ...]) -> Finding:
+    return Finding(("R10b",), "note", "low", message, evidence, cells)
 
 
 RULE = Rule(
@@ -78,7 +96,8 @@ RULE = Rule(
     "Boundaries and constraints",
     "rows on either side of a boundary are told apart; rows below a constraint (`DP % 4 = 0`) "
     "keep it",
-    "exact; where three quarters of the rows keep it; never more than a note",
+    "exact; where three quarters of the rows keep it the others are named, else the constraint; "
+    "never more than a note",
     "note",
     check,
 )

@@ -11,6 +11,8 @@ from ..formulas import compute, padded
 from ..rule import Rule
 
 _OFF = 0.10
+_GATED, _VOCABULARY = 1.5, 128_256  # a third matrix in the MLP; two embeddings, as of Llama 3
+_ALIKE = 3  # as many labels are not wrong in one document: the MLP or the vocabulary is another
 
 
 def check(book: Book) -> Iterator[Finding]:
@@ -19,6 +21,10 @@ def check(book: Book) -> Iterator[Finding]:
         odd = [
             (row, sizes) for row in document.rows if (sizes := _sizes(row)) and _differs(row, sizes)
         ]
+        known = [row for row in document.rows if row.params_b and _sizes(row)]
+        if len({row.model for row, _ in odd}) >= _ALIKE and 2 * len(odd) > len(known):
+            yield _other_shape(odd)
+            odd = []
         by_label: dict[tuple[str | None, tuple[float, float]], list[Row]] = {}
         for row, sizes in odd:
             by_label.setdefault((row.model, sizes), []).append(row)
@@ -38,6 +44,22 @@ def check(book: Book) -> Iterator[Finding]:
             yield from _two_labels(table)
 
 
+def _other_shape(odd: list[tuple[Row, tuple[float, float]]]) -> Finding:
+    told = ", ".join(
+        f"l.{row.line} {sizes[0]:.3g}B to {sizes[1]:.3g}B, labelled {row.model}"
+        for row, sizes in odd[:4]
+    )
+    return Finding(
+        ("R11",),
+        "note",
+        "low",
+        "most size labels do not fit an MLP of four times the hidden size",
+        f"{told}{' ...' if len(odd) > 4 else ''}: a gated or wider MLP, experts, or a vocabulary "
+        "that is not stated",
+        tuple(row.at("size") for row, _ in odd),
+    )
+
+
 def _sizes(row: Row) -> tuple[float, float] | None:
     """Parameters in 1e9 without and with embedding."""
     if row.swiglu or (row.ffn_hidden and row.hidden and row.ffn_hidden != 4 * row.hidden):
@@ -51,8 +73,10 @@ def _sizes(row: Row) -> tuple[float, float] | None:
 
 
 def _differs(row: Row, sizes: tuple[float, float]) -> bool:
-    label = row.params_b
-    return bool(label) and not sizes[0] * (1 - _OFF) <= (label or 0) <= sizes[1] * (1 + _OFF)
+    label, (without, whole) = row.params_b or 0.0, sizes
+    if not row.vocab_fitted:  # no formula tells the MLP or the vocabulary: they may be larger
+        whole = max(whole, _GATED * without + 2 * (row.hidden or 0) * _VOCABULARY / 1e9)
+    return bool(label) and not without * (1 - _OFF) <= label <= whole * (1 + _OFF)
 
 
 def _two_labels(table: Table) -> Iterator[Finding]:
@@ -89,8 +113,8 @@ RULE = Rule(
     120,
     "Size labels",
     "a label lies between the parameters without and with embedding; one model has one label",
-    "10% outside (labels round: 1.3B for 1.21B to 1.32B); two labels of one work a sequence "
-    "within 0.02%",
+    "10% outside (labels round: 1.3B for 1.21B to 1.32B), a note where most labels of a document "
+    "are, three or more; two labels of one work a sequence within 0.02%",
     "warning",
     check,
 )

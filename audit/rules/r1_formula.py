@@ -52,6 +52,7 @@ def check(book: Book) -> Iterator[Finding]:
                 tuple(_head(table) for table in labels),
             )
         yield from _of_nodes(document)
+        yield from _vocabulary(document, spans)
 
 
 def _spans(document: Document) -> list[tuple[Reading, list[Table]]]:
@@ -91,6 +92,30 @@ def _of_nodes(document: Document) -> Iterator[Finding]:
             f"a node, l.{rows[0].line}; "
             "the value is the rounded one of a process times that",
             tuple(row.at("tflops") for row in rows),
+        )
+
+
+def _vocabulary(document: Document, spans: list[tuple[Reading, list[Table]]]) -> Iterator[Finding]:
+    """A vocabulary that a line states and no table's TFLOPs follow: rounded, or of another run."""
+    used = {one.vocab: tables for one, tables in spans if one.vocab}
+    used |= {row.vocab: [table] for table in document.tables for row in table.rows if row.vocab}
+    stated = sorted(
+        {
+            (line, said)
+            for name, said, line in document.stated
+            if name in ("vocab", "vocab_label") and not (said.isdigit() and int(said) in used)
+        }
+    )
+    if stated and used:
+        others = " and ".join(f"{vocab} ({_lines(tables)})" for vocab, tables in used.items())
+        yield Finding(
+            ("R1",),
+            "note",
+            "medium",
+            "the stated vocabulary is not the one that TFLOPs follow",
+            ", ".join(f"l.{line} says {said}" for line, said in stated)
+            + f"; TFLOPs fit {others}, padded: the text rounds, or is of another run",
+            tuple(Place(document.uri, line) for line, _ in stated),
         )
 
 

@@ -10,7 +10,7 @@ from ..mend import devices_a_node, holds, mends, suggestion
 from ..repair import with_value
 from ..rule import Rule
 from ..titles import TITLES
-from ..topology import contradicts, repairs
+from ..topology import SIZES, contradicts, repairs
 
 
 def check(book: Book) -> Iterator[Finding]:
@@ -37,19 +37,21 @@ def _undivided(table: Table) -> Iterator[Finding]:
     asked = [(row, _model(row)) for row in table.rows if _counted(row) and _model(row) > 1]
     off = [(row, size) for row, size in asked if (row.world or 0) % size]
     for row, size in off if 3 * len(off) <= len(asked) or len(asked) < 3 else ():
-        names = [name for name in ("devices", "ranks", "tp", "pp", "cp") if name in table.columns]
+        names = [name for name in ("devices", "ranks", *SIZES) if name in table.columns]
+        said = " x ".join(TITLES[name] for name in SIZES if (getattr(row, name) or 1) > 1)
         yield Finding(
             ("R2",),
             "error",
             "high",
             "topology contradicts itself as printed",
-            f"TP x PP = {size} does not divide {row.world} processes",
+            f"{said} = {size} does not divide {row.world} processes",
             tuple(row.at(name) for name in names) or (row.at(),),
         )
 
 
 def _model(row: Row) -> int:
-    return (row.tp or 1) * (row.pp or 1) * (row.cp or 1)
+    copies = 1 if row.sharded else row.dp or 1
+    return copies * (row.tp or 1) * (row.pp or 1) * (row.cp or 1)
 
 
 def _counted(row: Row) -> bool:
@@ -115,8 +117,8 @@ RULE = Rule(
     "R2",
     20,
     "Topology",
-    "DP x TP x PP (x CP) is the number of processes that nodes or GPUs give; without DP, TP x PP "
-    "divides it; nodes and GPUs are in one proportion",
+    "DP x TP x PP (x CP) is the number of processes that nodes or GPUs give; where one of "
+    "them is not told, the product of the others divides it; nodes and GPUs are in one proportion",
     "exact; a repair is one cell that then satisfies batch, heads, layers, TFLOPs and rates too; "
     "of nodes and GPUs three quarters of three rows or more",
     "error",

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from ...schema.hardware import device_of
 from ..book import Book, Row
 from ..finding import Finding
-from ..memory import gigabytes, ratio, states
+from ..memory import capacity, gigabytes, ratio, states
 from ..rule import Rule
 
 _UNUSUAL = 1.35
@@ -76,14 +74,6 @@ def _explained(rows: Sequence[Row]) -> Iterator[Finding]:
             ),
             tuple(row.at("mem") for row, _, _ in found),
         )
-
-
-def capacity(row: Row) -> float | None:
-    """GB (1e9 bytes) of the row's device, where its name says so."""
-    named = re.search(r"(\d+)\s?GB", row.device or "")
-    device = device_of(row.device) if row.device else None
-    size = float(named[1]) if named else device.memory_gib if device else None
-    return size * 1.073741824 if size else None
 
 
 Like = dict[tuple[object, ...], list[tuple[str, float]]]

@@ -10,34 +10,36 @@ from ..book import Book, Row
 from ..finding import Finding
 from ..rule import Rule
 
-_SUPER = 1.01
-
 
 def check(book: Book) -> Iterator[Finding]:
     """Super-linear steps of a sweep over nodes, and clock pairs faster than their clocks."""
     doubted = book.doubted()
-    for table in book.tables:
+    for document in book.documents:
         clear = [
-            row
-            for row in table.rows
-            if row.time and row.time.value > 0 and row.world and (row.uri, row.line) not in doubted
+            [row for row in table.rows if _timed(row) and (row.uri, row.line) not in doubted]
+            for table in document.tables
         ]
-        found: list[str] = []
-        odd: list[Row] = []
-        for rows in groups(clear, "nodes", "devices", "ranks", "dp", "grad_accum"):
-            for first, second in _steps(rows):
-                found.append(_told(first, second))
-                odd += [row for row in (first, second) if row not in odd]
-        if found:
+        steps = [
+            pair
+            for rows in clear
+            for group in groups(rows, "nodes", "devices", "ranks", "dp", "grad_accum")
+            for pair in _steps(group)
+        ]
+        if steps:
+            odd = {row.run_id: row for pair in steps for row in pair}
             yield Finding(
                 ("R7b",),
                 "note",
                 "medium",
                 "faster than the number of nodes explains",
-                "; ".join(found),
-                tuple(row.at("step_time") for row in odd),
+                "; ".join(_told(first, second) for first, second in steps),
+                tuple(row.at("step_time") for row in odd.values()),
             )
         yield from _clocks(clear)
+
+
+def _timed(row: Row) -> bool:
+    return bool(row.time and row.time.value > 0 and row.world)
 
 
 def _steps(rows: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
@@ -49,7 +51,7 @@ def _steps(rows: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
         ):
             continue
         most = first.time.either.low / second.time.either.high
-        if most > _SUPER * second.world / first.world:
+        if most > second.world / first.world:
             yield first, second
 
 
@@ -62,9 +64,10 @@ def _told(first: Row, second: Row) -> str:
     )
 
 
-def _clocks(rows: Sequence[Row]) -> Iterator[Finding]:
+def _clocks(tables: Sequence[Sequence[Row]]) -> Iterator[Finding]:
     told, odd = [], []
-    clocked = [group for group in groups(rows, "env") if any(_named(row) for row in group)]
+    alike = [group for rows in tables for group in groups(rows, "env")]
+    clocked = [group for group in alike if any(_named(row) for row in group)]
     for slow, fast in (pair for group in clocked for pair in permutations(group, 2)):
         ratio = _clock(fast) / _clock(slow)
         if ratio <= 1 or _rest(slow) != _rest(fast) or not (slow.time and fast.time):
@@ -107,7 +110,7 @@ RULE = Rule(
     91,
     "Scaling and clocks",
     "n times the nodes make a step at most n times as fast, a clock its ratio (R8)",
-    "1% beyond the printed digits; noise is 2-4%, so never more than a note",
+    "the printed digits; noise is 2-4%, so never more than a note",
     "note",
     check,
 )

@@ -1,0 +1,101 @@
+"""R12b: numbers that the text repeats from a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+from ..book import Book, Document, Row
+from ..finding import Finding, Place
+from ..interval import Interval
+from ..load import half_of
+from ..rule import Rule
+
+_QUERY = """SELECT uri, line, raw, detail FROM statements WHERE kind = 'summary'
+    ORDER BY uri, line"""
+_SETTINGS = ("nodes", "dp", "tp", "pp", "cp", "mbs", "gbs", "layers", "hidden", "heads")
+_SAID = {"step_time_s": "s", "tflops": "TFLOPs"}
+
+
+def check(book: Book) -> Iterator[Finding]:
+    """Summaries (`DP=4, PP=12: 123 secs/it | 130 TFLOPs`) against the rows of their set-up."""
+    documents = {document.uri: document for document in book.documents}
+    cut: dict[str, list[tuple[int, str, Row]]] = {}
+    for uri, line, raw, detail in book.warehouse.rows(_QUERY):
+        said: Mapping[str, str] = json.loads(detail) if isinstance(detail, str) else detail
+        if uri not in documents or not (rows := _meant(documents[uri], said)):
+            continue
+        rows.sort(key=lambda row: abs(row.line - line))
+        if any(_fits(row, said, cut_off=False) for row in rows):
+            continue
+        if found := [row for row in rows if _fits(row, said, cut_off=True)]:
+            cut.setdefault(uri, []).append((line, raw, found[0]))
+        else:
+            yield _wrong(uri, line, raw, said, rows[0])
+    for uri, all_of_it in cut.items():
+        yield Finding(
+            ("R12b",),
+            "note",
+            "medium",
+            "the text cuts numbers of a table off, and does not round them",
+            "; ".join(
+                f"l.{line} repeats l.{row.line} ({_numbers(row)})" for line, _, row in all_of_it
+            ),
+            tuple(Place(uri, line, text=raw.strip()) for line, raw, _ in all_of_it),
+        )
+
+
+def _meant(document: Document, said: Mapping[str, str]) -> list[Row]:
+    """The rows that have all the settings that the text names, two or more."""
+    wanted = {name: int(said[name]) for name in _SETTINGS if said.get(name, "").isdigit()}
+    if len(wanted) < 2:
+        return []
+    return [
+        row
+        for row in document.rows
+        if row.origin == "row"
+        and row.time
+        and row.tflops
+        and all(getattr(row, name) == value for name, value in wanted.items())
+    ]
+
+
+def _fits(row: Row, said: Mapping[str, str], *, cut_off: bool) -> bool:
+    for name in _SAID:
+        text, printed = said[name], row.printed[name]
+        step = 2 * half_of(float(text)) if "." in text else 1.0
+        low = float(text) - (0 if cut_off else step / 2)
+        both = Interval(
+            min(low, float(text) - step / 2), float(text) + (step if cut_off else step / 2)
+        )
+        if not both.meets(printed.value):
+            return False
+    return True
+
+
+def _wrong(uri: str, line: int, raw: str, said: Mapping[str, str], row: Row) -> Finding:
+    told = ", ".join(f"{said[name]} {unit}" for name, unit in _SAID.items())
+    return Finding(
+        ("R12b",),
+        "warning",
+        "medium",
+        "no row of its set-up has the numbers of the text",
+        f"l.{line} says {told}; l.{row.line} has {_numbers(row)}",
+        (Place(uri, line, text=raw.strip()),),
+        _numbers(row),
+    )
+
+
+def _numbers(row: Row) -> str:
+    return ", ".join(f"{row.printed[name].value:g} {unit}" for name, unit in _SAID.items())
+
+
+RULE = Rule(
+    "R12b",
+    116,
+    "Numbers repeated in the text",
+    "step time and TFLOPs that the text gives with a set-up are those of a row with it",
+    "printed digits, rounded or cut off (a note); two settings or more are named",
+    "warning",
+    check,
+)

@@ -1,0 +1,125 @@
+"""What an audit could test and what it could not: no finding is not the same as all is right."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..schema.hardware import device_of
+from .book import Book, Row, Table
+from .detect import expected, testable
+from .memory import ratio
+from .relations import held
+from .work import share_of, token_share, usable
+
+_SPEED = ("TFLOPs and time", "rates against each other", "size")
+_KINDS = (*_SPEED, "topology", "batch", "memory", "peak")
+_RATES = ("tflops", "tokens_per_s", "tokens_per_s_per_device", "samples_per_s",
+          "samples_per_s_per_device", "mfu", "hfu", "peak_share")  # fmt: skip
+_LOGS = """SELECT r.uri, count(*), count(i.tflops), count(i.samples_per_s), count(i.tokens_per_s)
+    FROM iterations i JOIN runs r USING (run_id)
+    WHERE r.origin = 'log' AND i.step_time_s IS NOT NULL GROUP BY r.uri, i.run_id"""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Numbers of rows with results and of logged runs, by what tested them and what was missing."""
+
+    rows: int
+    tested: Mapping[str, int]
+    untested: Mapping[str, int]  # rows whose speed is in no equation, by what is missing
+    no_peak: int
+    logs: Mapping[str, int]
+
+    def lines(self) -> tuple[str, ...]:
+        """In words: what was checked, what was not."""
+        found = []
+        if self.rows:
+            by = ", ".join(f"{number:,} by {name}" for name, number in self.tested.items())
+            found.append(f"checked: {_counted(self.rows, 'row')} with results, {by}")
+        if self.logs:
+            told = ", ".join(_counted(number, name) for name, number in self.logs.items())
+            found.append(f"checked: {told}")
+        missing = []
+        if self.untested:
+            number = sum(self.untested.values())
+            told = ", ".join(f"{name}: {one:,}" for name, one in self.untested.items())
+            missing.append(f"the speed of {_counted(number, 'row')} ({told})")
+        if self.no_peak:
+            missing.append(f"the peak of {_counted(self.no_peak, 'row')} (no device that is known)")
+        if missing:
+            found.append(f"not checked: {'; '.join(missing)}")
+        return tuple(found) or ("checked: nothing; there is no row or step with a result",)
+
+
+def scope_of(book: Book) -> Scope:
+    """What the rules could test of a book, after they have run over it."""
+    tested: Counter[str] = Counter(dict.fromkeys(_KINDS, 0))
+    untested: Counter[str] = Counter()
+    rows = no_peak = 0
+    for table in book.tables:
+        related = {row.run_id for one in held(table) for row in one.rows}
+        for row in (row for row in table.rows if row.measured):
+            rows += 1
+            kinds = _kinds(table, row, row.run_id in related)
+            tested.update(kinds)
+            if not kinds.intersection(_SPEED):
+                untested[_missing(table, row)] += 1
+            no_peak += "peak" not in kinds and ("tflops" in row.printed or "mfu" in row.printed)
+    ordered = dict(untested.most_common())
+    return Scope(rows, dict(tested), ordered, no_peak, _logs(book))
+
+
+def _kinds(table: Table, row: Row, related: bool) -> set[str]:
+    detected = table.detected
+    formula = testable(row) and detected and detected.certain and expected(row, detected.reading)
+    device = device_of(row.device) if row.device else None
+    split = row.dp_shard if row.sharded else row.product if row.dp else row.tp
+    said = {
+        _SPEED[0]: formula or (usable(row) and share_of(table, row)),
+        _SPEED[1]: related,
+        _SPEED[2]: token_share(row),
+        "topology": split and row.world,
+        "batch": row.gbs and row.mbs and row.data_parallel,
+        "memory": ratio(row),
+        "peak": device and device.peak and ("tflops" in row.printed or "mfu" in row.printed),
+    }
+    return {name for name, value in said.items() if value}
+
+
+def _missing(table: Table, row: Row) -> str:
+    """The first thing that keeps the speed of a row out of every equation."""
+    rates = [name for name in _RATES if name in row.printed]
+    if row.misfits:
+        return "cells under wrong headings"
+    if not rates:
+        return "a time and no rate"
+    if not row.time:
+        return "no time" if len(rates) == 1 else "fewer than three rows that agree"
+    for said, value in (
+        ("no GBS", row.gbs),
+        ("no number of processes", row.world),
+        ("no sequence length", row.seq_len),
+        ("no size or shape of the model", row.params_b or row.layers),
+    ):
+        if not value:
+            return said
+    return "no formula fits, or too few rows to tell" if row.tflops else "too few rows to tell"
+
+
+def _logs(book: Book) -> dict[str, int]:
+    wanted = {document.uri for document in book.documents}
+    found: Counter[str] = Counter()
+    for uri, steps, *rates in book.warehouse.rows(_LOGS):
+        if uri in wanted:
+            found["logged run"] += 1
+            found["step"] += steps
+            for name, number in zip(("TFLOPs", "samples/s", "tokens/s"), rates, strict=True):
+                found[f"value of {name}"] += number
+    return dict(found)
+
+
+def _counted(number: int, name: str) -> str:
+    first, *rest = name.split(" of ")
+    return " of ".join((f"{number:,} {first}{'' if number == 1 else 's'}", *rest))

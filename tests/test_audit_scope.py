@@ -1,0 +1,59 @@
+"""What an audit says it could test."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.program import quick
+
+TABLE = "| GPUs | {} |\n|--|--|--|--|--|\n"
+
+
+def told(folder: Path, text: str, form: str = "md") -> list[str]:
+    (folder / "x.md").write_text(text)
+    out = quick(folder, "audit", "x.md", "--format", form, "--fail-on", "never").out
+    return [line.removeprefix("- ") for line in out.splitlines() if "checked: " in line]
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "missing"),
+    [("MBS | GBS | Sec/it", ("64 | 1 | 512 | 12.3",), "a time and no rate: 1"),
+     ("MBS | GBS | TFLOPs", ("64 | 1 | 512 | 123", "64 | 2 | 512 | 131"), "no time: 2"),
+     ("MBS | Sec/it | TFLOPs", ("64 | 1 | 12.3 | 123",), "no GBS: 1"),
+     ("GBS | Sec/it | TFLOPs", ("64 | 512 | 12.3 | 123",), "no sequence length: 1")],
+)  # fmt: skip
+def test_what_is_missing(tmp_path: Path, columns: str, rows: tuple[str, ...], missing: str) -> None:
+    text = TABLE.format(columns).replace("|--|--|--|--|--|", "|--|--|--|--|")
+    checked, unchecked = told(tmp_path, text + "".join(f"| {row} |\n" for row in rows))
+    assert checked.startswith(f"checked: {len(rows)} row") and "0 by TFLOPs and time" in checked
+    assert missing in unchecked, unchecked
+    assert ("no device" in unchecked) == ("TFLOPs" in columns)
+
+
+def test_everything_is_tested(tmp_path: Path, root: Path) -> None:
+    text = (root / "data" / "tables" / "003_check_tcmalloc.md").read_text("utf-8")
+    [checked, unchecked] = told(tmp_path, text)
+    assert "14 by TFLOPs and time" in checked and "14 by topology" in checked
+    assert "speed" not in unchecked
+
+
+def test_where_it_stands(tmp_path: Path) -> None:
+    text = TABLE.format("DP | TP | MBS | Sec/it")
+    text += "| 64 | 8 | 8 | 1 | 12.3 |\n"
+    assert told(tmp_path, text, "table") == told(tmp_path, text, "md")
+    for form in ("json", "csv", "tsv", "github"):
+        assert told(tmp_path, text, form) == [], "each line or object of these is a finding"
+    out = quick(tmp_path, "audit", "x.md", "--format", "sarif").out
+    [call] = json.loads(out)["runs"][0]["invocations"]
+    said = [one["message"]["text"] for one in call["toolExecutionNotifications"]]
+    assert said == told(tmp_path, text)
+
+
+def test_logs_are_counted(tmp_path: Path, root: Path) -> None:
+    source = root / "data" / "logs" / "megatron_lm_dp2.log"
+    (tmp_path / "x.log").write_bytes(source.read_bytes())
+    out = quick(tmp_path, "audit", "x.log", "--format", "md", "--fail-on", "never").out
+    assert "logged run" in out and "step" in out

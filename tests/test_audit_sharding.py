@@ -1,0 +1,61 @@
+"""Tables of sharded training, and of models whose shape is told in part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.test_audit_tables import audited
+
+HEAD = "| GPUs | {} | TP | GBS | Step time (s) |\n|--|--|--|--|--|\n"
+FINE = ((8, 8, 1), (16, 16, 1), (32, 16, 2), (64, 32, 2))
+
+
+def graded(
+    folder: Path, rows: tuple[tuple[int, int, int], ...], head: str
+) -> list[tuple[str, str]]:
+    """Grade and suggestion of what is said of shards."""
+    text = HEAD.format(head) + "".join(
+        f"| {gpus} | {shards} | {tp} | {8 * gpus} | {7 + gpus / 100} |\n"
+        for gpus, shards, tp in rows
+    )
+    (folder / "x.md").write_text(text)
+    found = [one for one in audited(folder / "x.md") if one["rule"] == "R2c"]
+    return [(one["severity"], one["suggestion"]) for one in found]
+
+
+@pytest.mark.parametrize("head", ["FSDP", "Sharding degree", "HSDP"])
+def test_shards_and_tp_divide_the_devices(tmp_path: Path, head: str) -> None:
+    assert graded(tmp_path, FINE, head) == []
+    assert graded(tmp_path, (*FINE, (128, 32, 2)), head) == [], "two copies of the shards"
+    assert graded(tmp_path, (*FINE, (64, 32, 4)), head) == [
+        ("error", "shards=16, or TP=2, or GPUs=128")
+    ]
+    assert [one for one, _ in graded(tmp_path, ((64, 32, 4),), head)] == ["warning"]
+    rest = ((8, 16, 1), (16, 32, 1))  # a table that mostly does otherwise counts otherwise
+    assert graded(tmp_path, (*FINE[:2], *rest), head) == []
+
+
+def test_many_labels_off_alike_are_another_kind_of_model(tmp_path: Path) -> None:
+    head = "| Size | Layers | Hidden | Heads | GPUs | TFLOPs |\n|--|--|--|--|--|--|\n"
+    gated = ((18, 32, 4096), (34, 40, 5120), (160, 80, 8192), (240, 96, 9216))
+    rows = "".join(f"| {b}B | {n} | {h} | {h // 128} | 64 | 400 |\n" for b, n, h in gated)
+    (tmp_path / "x.md").write_text(head + rows)
+    found = [one for one in audited(tmp_path / "x.md") if one["rule"] == "R11"]
+    assert [one["severity"] for one in found] == ["note"]
+    fits = [(12e-9 * n * h * h * (2 if n == 80 else 1), n, h) for _, n, h in gated]
+    one_off = "".join(f"| {b:.1f}B | {n} | {h} | {h // 128} | 64 | 400 |\n" for b, n, h in fits)
+    (tmp_path / "x.md").write_text(head + one_off)
+    found = [one for one in audited(tmp_path / "x.md") if one["rule"] == "R11"]
+    assert [(one["severity"], one["line"]) for one in found] == [("warning", 5)]
+
+
+def test_dp_and_tp_divide_the_devices_where_pp_is_not_told(tmp_path: Path) -> None:
+    head = "| GPUs | DP | TP | GBS | Step time (s) |\n|--|--|--|--|--|\n"
+    rows = ((16, 2, 8), (32, 4, 8), (64, 4, 8), (64, 16, 8))
+    text = head + "".join(f"| {w} | {dp} | {tp} | 512 | {99 / w:.2f} |\n" for w, dp, tp in rows)
+    (tmp_path / "x.md").write_text(text)
+    found = [one for one in audited(tmp_path / "x.md") if one["severity"] == "error"]
+    assert [(one["rule"], one["line"]) for one in found] == [("R2", 6)]
+    assert "DP x TP = 128 does not divide 64" in found[0]["evidence"]
