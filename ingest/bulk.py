@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import BinaryIO
 
 import numpy as np
@@ -16,24 +16,18 @@ import numpy.typing as npt
 import polars as pl
 
 from ..schema.rows import Rows
-from .dialect import Dialect
 from .lines import BOM, PIECE_LIMIT, long_line, peel, pieces_of
-from .log import RULE, LogReader
-from .measuring import METRIC_WORDS, measures
+from .log import LogReader
+from .outline import ZEROS, Outlines
 from .steps import COPIES_WITHIN, Stretch
 from .template import Template, as_rows, fields_at, read, template_of
 
 BLOCK = 8 << 20
-# Lines that may be more than text of no format: of a table, wrapped, redrawn, coloured, damaged.
-ODD = ("|", "iteration", "\r", "\x1b", "\0", "\x1c", "\x1d", "\x1e", "\x1f", "\u017f", "\u212a")
 EDGE = 4  # steps at either end of a stretch that the careful reader reads: more than it keeps open
 LEAST = 3 * EDGE  # steps that are worth it
 MOST_SHAPES = 4  # looked for in one block
-# How what launchers put in front of a line may end: such a line may be blank behind it.
-PREFIX_END = r"(?:[:\]>]|/\d+| - [A-Z]+)$"
 SEPARATOR = b"\x01"
 Places = npt.NDArray[np.int64]
-Marks = npt.NDArray[np.bool_]
 
 
 def feed(
@@ -43,7 +37,7 @@ def feed(
     block: int = BLOCK,
 ) -> None:
     """All lines of a log, as `reader.feed` of each would read them; `sink` takes what is read."""
-    number, first, hints = 1, True, _hints(reader.formats)
+    number, first, outlines = 1, True, Outlines(reader.formats)
     while data := stream.read(block):
         if first:
             data, first = data.removeprefix(BOM), False
@@ -51,7 +45,7 @@ def feed(
             data += stream.readline(PIECE_LIMIT)
         end = data.rfind(b"\n") + 1
         if end:
-            number = _feed_lines(reader, number, data[: end - 1], hints)
+            number = _feed_lines(reader, number, data[: end - 1], outlines)
         rest = data[end:]
         if len(rest) >= PIECE_LIMIT - len(BOM):
             for line in long_line(stream, number, rest):
@@ -63,18 +57,18 @@ def feed(
             sink(reader.take_rows())
 
 
-def _feed_lines(reader: LogReader, first: int, data: bytes, hints: list[str]) -> int:
+def _feed_lines(reader: LogReader, first: int, data: bytes, outlines: Outlines) -> int:
     """A block of whole lines; gives the number of the line behind it."""
     if b"\r" in data and data.count(b"\r") == data.count(b"\r\n") + data.endswith(b"\r"):
         data = data.replace(b"\r\n", b"\n").removesuffix(b"\r")
     count = data.count(b"\n") + 1
     try:
-        lines = _split(data, count)
+        lines = Lines(data, _split(data.translate(ZEROS), count))
     except UnicodeDecodeError:
         for number, body in enumerate(data.split(b"\n"), first):
             _feed_line(reader, number, body)
     else:
-        _Block(reader, first, lines, hints).feed()
+        _Block(reader, first, lines, outlines).feed()
     return first + count
 
 
@@ -101,19 +95,36 @@ def _split(data: bytes, count: int) -> pl.Series:
     return pl.Series("line", text.split("\n"), pl.String)
 
 
-def _hints(formats: Sequence[Dialect]) -> list[str]:
-    """What stands on every line that is read outside of a block, and on odd lines."""
-    return sorted({hint for d in formats if d.within is None for hint in d.hints}.union(ODD))
+class Lines:
+    """The lines of a block, cut out where they are asked for."""
+
+    def __init__(self, data: bytes, outlines: pl.Series) -> None:
+        self._data, self.outlines = data, outlines
+        self._ends = np.cumsum(outlines.str.len_bytes().to_numpy().astype(np.int64) + 1)
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __getitem__(self, place: int) -> str:
+        start = self._ends[place - 1] if place else 0
+        return self._data[start : self._ends[place] - 1].decode()
+
+    def gather(self, places: Places) -> pl.Series:
+        """The lines at some places."""
+        if 4 * len(places) < len(self):
+            return pl.Series("line", [self[place] for place in places.tolist()], pl.String)
+        lines = _split(self._data, len(self))
+        return lines if len(places) == len(self) else lines.gather(places)
 
 
 class _Block:
     """The lines of a block: of no format, of the shape at hand, or to be read with care."""
 
-    def __init__(self, reader: LogReader, first: int, lines: pl.Series, hints: list[str]) -> None:
+    def __init__(self, reader: LogReader, first: int, lines: Lines, outlines: Outlines) -> None:
         self._reader, self._first, self._lines = reader, first, lines
-        hot = lines.str.contains_any(hints)
-        self._hot = (hot | (lines.str.len_bytes() >= PIECE_LIMIT - len(BOM))).to_numpy()
-        self._known, self._text, self._measures = _looks(lines, self._hot)
+        self._codes = outlines.codes(lines.outlines)
+        self._looks = outlines.looks
+        self._hot = outlines.careful(self._codes)
         self._shapes = MOST_SHAPES
         self._template: Template | None = None
         self._steps = pl.DataFrame()
@@ -158,8 +169,7 @@ class _Block:
         """Read all lines of a shape, and mark those that need no care."""
         self._reader.template = self._template = template
         places = start + np.flatnonzero(self._hot[start:])
-        lines = self._lines
-        steps = read(template, lines if len(places) == len(lines) else lines.gather(places))
+        steps = read(template, self._lines.gather(places))
         places = places[steps["place"].to_numpy()]
         # A step done again, or the copy of another rank, is a matter of judgement.
         onward = np.diff(steps["iteration"].to_numpy(), prepend=-1) > 0
@@ -191,14 +201,14 @@ class _Block:
         self._skip(start, end)
 
     def _skip(self, start: int, end: int) -> None:
-        """Lines of no format: they are counted."""
-        if start < end:
-            cold = ~self._fits[start:end]
-            known = int((self._known[start:end] & cold).sum())
-            text = bool((self._text[start:end] & cold).any())
-            measuring = int((self._measures[start:end] & cold).sum())
-            last = self._first + end - 1
-            self._reader.skip(last, int(cold.sum()), known, measuring, text=text)
+        """Lines that state nothing: they are counted."""
+        if start >= end:
+            return
+        codes = self._codes[start:end][~self._hot[start:end]]
+        counts = np.bincount(codes, minlength=len(self._looks)).tolist()
+        self._reader.skip(self._first + end - 1, [
+            (look, count) for look, count in zip(self._looks, counts, strict=True) if count
+        ])  # fmt: skip
 
     def _at_once(self, start: int, end: int) -> None:
         low, high = np.searchsorted(self._steps["place"].to_numpy(), (start, end))
@@ -218,19 +228,3 @@ class _Block:
             functools.partial(fields_at, template, steps),
         )
         self._reader.take_steps(many)
-
-
-def _looks(lines: pl.Series, hot: Marks) -> tuple[Marks, Marks, Marks]:
-    """Of lines of no format: which are known to carry nothing, are not blank, look like metrics."""
-    known, text, measuring = (np.zeros(len(lines), dtype=bool) for _ in range(3))
-    places = np.flatnonzero(~hot)
-    cold = lines if len(places) == len(lines) else lines.gather(places)
-    rest = cold.str.strip_chars("".join(RULE))
-    known[places] = (rest == "").to_numpy()
-    text[places] = (cold.str.strip_chars() != "").to_numpy()
-    for place in places[rest.str.contains(PREFIX_END).to_numpy()].tolist():
-        known[place] = RULE.issuperset(peel(lines[place])[1])
-    may = cold.str.contains_any(list(METRIC_WORDS), ascii_case_insensitive=True).to_numpy()
-    for place in places[may].tolist():
-        measuring[place] = not known[place] and measures(peel(lines[place])[1])
-    return known, text, measuring

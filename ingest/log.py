@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from .steps import Steps, Stretch
 from .wrapped import Wrapped
 
 if TYPE_CHECKING:
+    from .outline import Look
     from .template import Template
 
 MOST_ROWS = 5000  # held before they are handed over
@@ -96,12 +97,16 @@ class LogReader:
         if not (read or quiet or RULE.issuperset(line.text)):
             self._tally.known = False
 
-    def skip(self, last: int, count: int, known: int, measuring: int, *, text: bool) -> None:
-        """Lines up to `last` that no format reads, `known` of them rules; `text`: not all blank."""
+    def skip(self, last: int, looks: Iterable[tuple[Look, int]]) -> None:
+        """Lines up to `last` that state nothing: how many of which look."""
         self._leave_line(last)
-        self._read.count_unread(count, known, measuring)
-        if text:
-            self._wrapped.clear()
+        for look, count in looks:
+            if look.formats:
+                self._read.count_read(count, look.formats)
+                continue
+            self._read.count_unread(count, count * look.known, count * look.measures)
+            if look.text:
+                self._wrapped.clear()
 
     def goes_on(self, line: int, texts: Sequence[str]) -> bool:
         """Whether a line told of the newest step, and lines with these texts are no copies."""
