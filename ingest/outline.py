@@ -6,6 +6,7 @@ on its digits. The outline of a line is the line with every digit a zero.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from .candidates import Candidates
+from .block_lines import outline
+from .candidates import candidates_of
 from .dialect import Dialect
 from .finder import Finder
 from .lines import BOM, PIECE_LIMIT, peel
@@ -23,7 +25,6 @@ from .log import RULE
 from .measuring import METRIC_WORDS, measures
 from .pattern import Pattern
 
-ZEROS = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else byte for byte in range(256))
 # Lines that may be more than text of no format: of a table, wrapped, redrawn, coloured, damaged.
 ODD = ("|", "iteration", "\r", "\x1b", "\0", "\x1c", "\x1d", "\x1e", "\x1f", "\u017f", "\u212a")
 # How what launchers put in front of a line may end: such a line may be blank behind it.
@@ -60,10 +61,10 @@ class Outlines:
     def __init__(self, formats: Sequence[Dialect]) -> None:
         outside = [dialect for dialect in formats if dialect.within is None]
         self._formats = formats
-        self._finder, self._candidates = Finder(formats), Candidates(formats)
+        self._finder, self.candidates = Finder(formats), candidates_of(tuple(formats))
         hints = {hint for dialect in outside for hint in dialect.hints}
-        self._hints = sorted({_outline(hint) for hint in hints}.union(ODD))
-        self._counted = [_outline(hint) for hint in hints if _outline(hint) != hint]
+        self._hints = sorted({outline(hint) for hint in hints}.union(ODD))
+        self._counted = [outline(hint) for hint in hints if outline(hint) != hint]
         self.looks: list[Look] = []
         self._places: dict[Look, int] = {}
         self._known: dict[str, int] = {}
@@ -89,22 +90,29 @@ class Outlines:
         return np.array([look.careful for look in self.looks], dtype=bool)[codes]
 
     def _looked_at(self, outlines: list[str]) -> list[int]:
-        lines = pl.Series("line", outlines, pl.String)
-        hot = lines.str.contains_any(self._hints).to_list()
-        odd = lines.str.contains_any(list(ODD))
-        odd |= lines.str.len_bytes() >= PIECE_LIMIT - len(BOM)
-        rest = lines.str.strip_chars("".join(RULE))
-        rules, prefixed = (rest == "").to_list(), rest.str.contains(PREFIX_END).to_list()
-        blank = (lines.str.strip_chars() == "").to_list()
-        metric = lines.str.contains_any(list(METRIC_WORDS), ascii_case_insensitive=True).to_list()
+        line = pl.col("line")
+        rest = line.str.strip_chars("".join(RULE))
+        metrics = list(METRIC_WORDS)
+        odd = line.str.contains_any(list(ODD)) | (line.str.len_bytes() >= PIECE_LIMIT - len(BOM))
+        hot = (
+            line.str.contains_any(self._hints)
+            | rest.str.contains(PREFIX_END)
+            | line.str.contains_any(metrics, ascii_case_insensitive=True)
+        )
+        known, not_blank = rest == "", line.str.strip_chars() != ""
         found = []
-        for place, is_odd in enumerate(odd.to_list()):
+        table = pl.DataFrame({"line": outlines}, schema={"line": pl.String})
+        told = table.select(
+            odd.alias("odd"), hot.alias("hot"), known.alias("known"), text=not_blank
+        )
+        for text, row in zip(outlines, told.iter_rows(), strict=True):
+            is_odd, is_hot, is_known, is_text = row
             if is_odd:
                 look = CAREFUL
-            elif hot[place] or prefixed[place] or metric[place]:
-                look = self._any_year(outlines[place])
+            elif is_hot:
+                look = self._any_year(text)
             else:
-                look = Look(known=rules[place], text=not blank[place])
+                look = Look(known=is_known, text=is_text)
             found.append(self._code(look))
         return found
 
@@ -123,7 +131,7 @@ class Outlines:
         _, text = peel(outline)
         if any(hint in text for hint in self._counted):
             return CAREFUL
-        tried = (self._formats[order] for order in self._candidates.of(text))
+        tried = (self._formats[order] for order in self.candidates.of(text))
         if any(_tells_digits(dialect) for dialect in tried if dialect.within is None):
             return CAREFUL
         formats = set()
@@ -139,8 +147,10 @@ class Outlines:
         return Look(False, known, bool(outline.strip()), not known and measures(text))
 
 
-def _outline(text: str) -> str:
-    return text.encode().translate(ZEROS).decode()
+@functools.lru_cache(maxsize=4)
+def outlines_of(formats: tuple[Dialect, ...]) -> Outlines:
+    """What lines are to these formats; logs have many outlines in common."""
+    return Outlines(formats)
 
 
 def _with_years(outline: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 import re
 from pathlib import Path
 
@@ -29,6 +30,9 @@ LOGS = sorted(
 )
 STEPS = [(d, s.line) for d in dialects() if d.reads == "iteration" for s in d.samples]
 SAMPLES = [sample.line for dialect in dialects() for sample in dialect.samples]
+TIMERS = [s.line for d in dialects() if d.reads == "timers" for s in d.samples]
+BELOW = ["time (ms) | forward-compute: 31.88 | optimizer: 50.66", *TIMERS]
+CHANCES = st.randoms(use_true_random=False)
 PREFIXES = ["", "", "", *(str(s["line"])[: -len(str(s["text"]))] for p in declared_prefixes()
                           for s in p["sample"] if s["text"])]  # type: ignore[attr-defined]  # fmt: skip
 NOISE = [
@@ -83,6 +87,12 @@ def numbered(dialect: Dialect, line: str, number: int) -> str:
     return other
 
 
+def with_digits(chance: random.Random, line: str) -> str:
+    """A line with other digits, some numbers of them longer."""
+    other = re.sub(r"[0-9]", lambda _: chance.choice("0123456789"), line)
+    return re.sub(r"(?<=: )(?=[0-9])", lambda _: chance.choice(["", "", "1", "27"]), other)
+
+
 @st.composite
 def stretches(draw: st.DrawFn) -> list[str]:
     """Steps of one format, some damaged, with other lines between them."""
@@ -91,6 +101,10 @@ def stretches(draw: st.DrawFn) -> list[str]:
     start, count = draw(st.integers(0, 60)), draw(st.integers(1, 60))
     every = draw(st.integers(1, 3))
     lines = [prefix + numbered(dialect, line, start + every * n) for n in range(count)]
+    below, chance = draw(st.sampled_from([None, None, *BELOW])), draw(CHANCES)
+    if below is not None:
+        lines = [each for one in lines for each in (one, with_digits(chance, below))]
+    count = len(lines)
     for place in draw(st.lists(st.integers(0, count - 1), max_size=3)):
         lines[place] = draw(damages(lines[place]))
     for place in draw(st.lists(st.integers(0, count), max_size=6)):
@@ -102,8 +116,8 @@ def stretches(draw: st.DrawFn) -> list[str]:
 def noises(draw: st.DrawFn) -> list[str]:
     """Lines of one kind that differ in their digits, behind what launchers print, some glued."""
     line = draw(st.sampled_from(PREFIXES)) + draw(st.sampled_from([*NOISE, *SAMPLES]))
-    chance = draw(st.randoms(use_true_random=False))
-    lines = [re.sub(r"[0-9]", lambda _: chance.choice("0123456789"), line) for _ in range(12)]
+    chance = draw(CHANCES)
+    lines = [with_digits(chance, line) for _ in range(12)]
     if draw(st.booleans()):
         lines[3] += draw(st.sampled_from(NOISE)) + lines[4]
     lines[draw(st.integers(0, 11))] = line
@@ -139,7 +153,7 @@ LINES = st.one_of(
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(LINES, min_size=1, max_size=6), st.sampled_from([700, 1 << 23]),
+@given(st.lists(LINES, min_size=1, max_size=6), st.sampled_from([700, 6000, 1 << 23]),
        st.sampled_from([b"\n", b"\n", b"\r\n"]), st.binary(max_size=3))  # fmt: skip
 def test_any_log_in_blocks(parts: list[list[str]], block: int, end: bytes, tail: bytes) -> None:
     content = end.join(line.encode() for part in parts for line in part) + tail
@@ -156,7 +170,7 @@ def test_steps_of_every_format(dialect: Dialect, line: str) -> None:
 @pytest.mark.parametrize("file", LOGS, ids=lambda file: file.name)
 def test_logs(file: Path) -> None:
     content = file.read_bytes()
-    for block in (1000, 1 << 23):
+    for block in (1000, 30_000, 1 << 23):
         assert all_of(in_blocks(content, block)) == all_of(by_line(content))
 
 
