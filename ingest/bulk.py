@@ -8,32 +8,28 @@ from __future__ import annotations
 
 import functools
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+import pyarrow as pa
 
 from ..schema.rows import Rows
-from .dialect import Dialect
+from .block_lines import Lines
 from .lines import BOM, PIECE_LIMIT, long_line, peel, pieces_of
-from .log import RULE, LogReader
-from .measuring import METRIC_WORDS, measures
+from .log import LogReader
+from .outline import Outlines, outlines_of
 from .steps import COPIES_WITHIN, Stretch
 from .template import Template, as_rows, fields_at, read, template_of
+from .timer_lines import TimerLine, read_timers, timer_line_of, timer_rows
 
 BLOCK = 8 << 20
-# Lines that may be more than text of no format: of a table, wrapped, redrawn, coloured, damaged.
-ODD = ("|", "iteration", "\r", "\x1b", "\0", "\x1c", "\x1d", "\x1e", "\x1f", "\u017f", "\u212a")
 EDGE = 4  # steps at either end of a stretch that the careful reader reads: more than it keeps open
 LEAST = 3 * EDGE  # steps that are worth it
 MOST_SHAPES = 4  # looked for in one block
-# How what launchers put in front of a line may end: such a line may be blank behind it.
-PREFIX_END = r"(?:[:\]>]|/\d+| - [A-Z]+)$"
-SEPARATOR = b"\x01"
 Places = npt.NDArray[np.int64]
-Marks = npt.NDArray[np.bool_]
 
 
 def feed(
@@ -43,7 +39,7 @@ def feed(
     block: int = BLOCK,
 ) -> None:
     """All lines of a log, as `reader.feed` of each would read them; `sink` takes what is read."""
-    number, first, hints = 1, True, _hints(reader.formats)
+    number, first, outlines = 1, True, outlines_of(tuple(reader.formats))
     while data := stream.read(block):
         if first:
             data, first = data.removeprefix(BOM), False
@@ -51,7 +47,7 @@ def feed(
             data += stream.readline(PIECE_LIMIT)
         end = data.rfind(b"\n") + 1
         if end:
-            number = _feed_lines(reader, number, data[: end - 1], hints)
+            number = _feed_lines(reader, number, data[: end - 1], outlines)
         rest = data[end:]
         if len(rest) >= PIECE_LIMIT - len(BOM):
             for line in long_line(stream, number, rest):
@@ -63,18 +59,18 @@ def feed(
             sink(reader.take_rows())
 
 
-def _feed_lines(reader: LogReader, first: int, data: bytes, hints: list[str]) -> int:
+def _feed_lines(reader: LogReader, first: int, data: bytes, outlines: Outlines) -> int:
     """A block of whole lines; gives the number of the line behind it."""
     if b"\r" in data and data.count(b"\r") == data.count(b"\r\n") + data.endswith(b"\r"):
         data = data.replace(b"\r\n", b"\n").removesuffix(b"\r")
     count = data.count(b"\n") + 1
     try:
-        lines = _split(data, count)
+        lines = Lines(data, count, whole=reader.mostly_steps)
     except UnicodeDecodeError:
         for number, body in enumerate(data.split(b"\n"), first):
             _feed_line(reader, number, body)
     else:
-        _Block(reader, first, lines, hints).feed()
+        _Block(reader, first, lines, outlines).feed()
     return first + count
 
 
@@ -87,44 +83,42 @@ def _feed_line(reader: LogReader, number: int, body: bytes) -> None:
         reader.feed(line)
 
 
-def _split(data: bytes, count: int) -> pl.Series:
-    """The lines of a block; raises UnicodeDecodeError."""
-    text = data.decode("utf-8")
-    # A reader of CSV is fastest; what it would treat as its own is left to Python.
-    if data[:1] not in (b"\n", b"\xef", b"") and SEPARATOR not in data and b"\r" not in data:
-        table = pl.read_csv(
-            io.BytesIO(data), separator=SEPARATOR.decode(), has_header=False, quote_char=None,
-            infer_schema=False, new_columns=["line"],
-        )  # fmt: skip
-        if table.height == count and table.width == 1:
-            return table["line"].fill_null("")
-    return pl.Series("line", text.split("\n"), pl.String)
-
-
-def _hints(formats: Sequence[Dialect]) -> list[str]:
-    """What stands on every line that is read outside of a block, and on odd lines."""
-    return sorted({hint for d in formats if d.within is None for hint in d.hints}.union(ODD))
-
-
 class _Block:
     """The lines of a block: of no format, of the shape at hand, or to be read with care."""
 
-    def __init__(self, reader: LogReader, first: int, lines: pl.Series, hints: list[str]) -> None:
+    def __init__(self, reader: LogReader, first: int, lines: Lines, outlines: Outlines) -> None:
         self._reader, self._first, self._lines = reader, first, lines
-        hot = lines.str.contains_any(hints)
-        self._hot = (hot | (lines.str.len_bytes() >= PIECE_LIMIT - len(BOM))).to_numpy()
-        self._known, self._text, self._measures = _looks(lines, self._hot)
+        self._looks, self._candidates = outlines.looks, outlines.candidates
         self._shapes = MOST_SHAPES
         self._template: Template | None = None
         self._steps = pl.DataFrame()
         self._fits = np.zeros(len(lines), dtype=bool)
-        self._odd = np.flatnonzero(self._hot)
+        self._timer_line: TimerLine | None = None
+        self._times = pl.DataFrame({"place": pl.Series([], dtype=pl.Int64)})
+        self._timed = np.zeros(len(lines), dtype=bool)
+        self._codes = np.zeros(len(lines), dtype=np.int64)
+        self._hot = np.ones(len(lines), dtype=bool)
+        self._odd = np.arange(len(lines))
+        if not lines.whole:
+            self._look_at(np.arange(len(lines)), outlines)
+        if reader.template is not None:
+            self._use(reader.template, 0)
+        if lines.whole:
+            self._look_at(np.flatnonzero(~self._fits), outlines)
+        if reader.timer_line is not None:
+            self._use_timers(reader.timer_line, 0)
+        reader.mostly_steps = 2 * int(self._fits.sum()) > len(lines)
+
+    def _look_at(self, places: Places, outlines: Outlines) -> None:
+        """Tell which of these lines have to be read with care, and what the others are."""
+        codes = outlines.codes(self._lines.outlines(places))
+        self._codes[places] = codes
+        self._hot[places] = outlines.careful(codes)
+        self._odd = np.flatnonzero(self._hot & ~self._fits)
 
     def feed(self) -> None:
         """Every line, in order."""
         place, end = 0, len(self._lines)
-        if self._reader.template is not None:
-            self._use(self._reader.template, 0)
         while place < end:
             if self._reader.looks_at_each_line:
                 self._careful(place)
@@ -142,31 +136,47 @@ class _Block:
         _feed_line(self._reader, self._first + place, self._lines[place].encode())
 
     def _learn(self, place: int) -> None:
-        """The shape of a step that was read with care, for those below it."""
-        newest = self._reader.newest_step
+        """The shape of a step or of timers that were read with care, for those below."""
         below = len(self._odd) - int(np.searchsorted(self._odd, place))
-        if newest is None or newest.line != self._first + place or below < LEAST:
+        if below < LEAST or self._shapes <= 0:
             return
-        if self._shapes > 0:
-            line = self._lines[place]
-            template = template_of(newest.dialect, line, peel(line), newest.record)
+        number, line = self._first + place, self._lines[place]
+        step, timers = self._reader.newest_step, self._reader.newest_timers
+        if step is not None and step.line == number:
             self._shapes -= 1
+            template = template_of(step.dialect, line, peel(line), step.record)
             if template is not None and template != self._template:
                 self._use(template, place + 1)
+        elif timers is not None and timers.line == number:
+            self._shapes -= 1
+            text = peel(line)[1]
+            shape = timer_line_of(timers.dialect, line, text, timers.record, self._candidates)
+            if shape is not None and shape != self._timer_line:
+                self._use_timers(shape, place + 1)
 
     def _use(self, template: Template, start: int) -> None:
         """Read all lines of a shape, and mark those that need no care."""
         self._reader.template = self._template = template
         places = start + np.flatnonzero(self._hot[start:])
-        lines = self._lines
-        steps = read(template, lines if len(places) == len(lines) else lines.gather(places))
+        steps = read(template, self._lines.gather(places))
         places = places[steps["place"].to_numpy()]
         # A step done again, or the copy of another rank, is a matter of judgement.
         onward = np.diff(steps["iteration"].to_numpy(), prepend=-1) > 0
         self._steps = steps.with_columns(place=pl.Series(places)).filter(onward)
         self._fits[start:] = False
         self._fits[places[onward]] = True
-        self._odd = np.flatnonzero(self._hot & ~self._fits)
+        self._odd = np.flatnonzero(self._hot & ~self._fits & ~self._timed)
+
+    def _use_timers(self, shape: TimerLine, start: int) -> None:
+        """Read all lines of timers of a shape, and mark them."""
+        self._reader.timer_line = self._timer_line = shape
+        places = start + np.flatnonzero((self._hot & ~self._fits)[start:])
+        times = read_timers(shape, self._lines.gather(places))
+        places = places[times["place"].to_numpy()]
+        self._times = times.with_columns(place=pl.Series(places))
+        self._timed[start:] = False
+        self._timed[places] = True
+        self._odd = np.flatnonzero(self._hot & ~self._fits & ~self._timed)
 
     def _stretch(self, start: int, end: int) -> None:
         """Lines of no format and of the shape at hand."""
@@ -184,21 +194,22 @@ class _Block:
             self._one_by_one(head, end, fits[EDGE:])
 
     def _one_by_one(self, start: int, end: int, fits: Places) -> None:
-        for place in fits.tolist():
+        timed = start + np.flatnonzero(self._timed[start:end])
+        for place in np.union1d(fits, timed).tolist():
             self._skip(start, place)
             self._careful(place)
             start = place + 1
         self._skip(start, end)
 
     def _skip(self, start: int, end: int) -> None:
-        """Lines of no format: they are counted."""
-        if start < end:
-            cold = ~self._fits[start:end]
-            known = int((self._known[start:end] & cold).sum())
-            text = bool((self._text[start:end] & cold).any())
-            measuring = int((self._measures[start:end] & cold).sum())
-            last = self._first + end - 1
-            self._reader.skip(last, int(cold.sum()), known, measuring, text=text)
+        """Lines that state nothing: they are counted."""
+        if start >= end:
+            return
+        codes = self._codes[start:end][~self._hot[start:end]]
+        counts = np.bincount(codes, minlength=len(self._looks)).tolist()
+        self._reader.skip(self._first + end - 1, [
+            (look, count) for look, count in zip(self._looks, counts, strict=True) if count
+        ])  # fmt: skip
 
     def _at_once(self, start: int, end: int) -> None:
         low, high = np.searchsorted(self._steps["place"].to_numpy(), (start, end))
@@ -206,6 +217,7 @@ class _Block:
         template = self._template
         assert template is not None
         self._skip(start, end)
+        self._timers_at_once(start, end, steps)
         places = steps["place"].to_list()
         recent = [self._lines[place] for place in places[-COPIES_WITHIN:]]
         many = Stretch(
@@ -219,18 +231,17 @@ class _Block:
         )
         self._reader.take_steps(many)
 
+    def _timers_at_once(self, start: int, end: int, steps: pl.DataFrame) -> None:
+        low, high = np.searchsorted(self._times["place"].to_numpy(), (start, end))
+        times, shape = self._times.slice(int(low), int(high - low)), self._timer_line
+        if not len(times) or shape is None:
+            return
+        places = times["place"].to_numpy()
+        behind = np.searchsorted(steps["place"].to_numpy(), places)
 
-def _looks(lines: pl.Series, hot: Marks) -> tuple[Marks, Marks, Marks]:
-    """Of lines of no format: which are known to carry nothing, are not blank, look like metrics."""
-    known, text, measuring = (np.zeros(len(lines), dtype=bool) for _ in range(3))
-    places = np.flatnonzero(~hot)
-    cold = lines if len(places) == len(lines) else lines.gather(places)
-    rest = cold.str.strip_chars("".join(RULE))
-    known[places] = (rest == "").to_numpy()
-    text[places] = (cold.str.strip_chars() != "").to_numpy()
-    for place in places[rest.str.contains(PREFIX_END).to_numpy()].tolist():
-        known[place] = RULE.issuperset(peel(lines[place])[1])
-    may = cold.str.contains_any(list(METRIC_WORDS), ascii_case_insensitive=True).to_numpy()
-    for place in places[may].tolist():
-        measuring[place] = not known[place] and measures(peel(lines[place])[1])
-    return known, text, measuring
+        def rows(run_id: str, newest: int | None) -> pa.Table:
+            after = [newest, *steps["iteration"].to_list()]
+            iterations = [after[step] for step in behind.tolist()]
+            return timer_rows(shape, times, places + self._first, iterations, run_id)
+
+        self._reader.take_timers(shape.dialect, len(times), rows)

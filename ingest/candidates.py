@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from collections import Counter
 from collections.abc import Sequence
 
 from .dialect import Dialect
 
 SIZE = 3
+NUMBER = re.compile(r"\d+")
 SHORT = 150  # longer lines are searched hint by hint, which costs less there
 
 
@@ -15,6 +18,7 @@ class Candidates:
     """An index of hints by three letters each: a line is cut once and not searched often."""
 
     def __init__(self, dialects: Sequence[Dialect]) -> None:
+        self._dialects = dialects
         self._hints = [(hint, order) for order, d in enumerate(dialects) for hint in d.hints]
         parts = [(hint, order, _parts(hint)) for hint, order in self._hints]
         common = Counter(part for _, _, own in parts for part in own)
@@ -33,6 +37,22 @@ class Candidates:
         for part in self._index.keys() & _parts(text):
             found.update(order for hint, order in self._index[part] if hint in text)
         return sorted(found)
+
+    def only(self, text: str, dialect: Dialect) -> bool:
+        """Whether no other format outside of blocks may read a line, whatever its numbers are."""
+        plain = NUMBER.sub("0", text)
+        for hint, order in self._hints:
+            told = NUMBER.sub("0", hint)
+            if told != hint and told in plain and self._dialects[order].within is None:
+                return False
+        own = [self._dialects[order] for order in self.of(text)]
+        return [other for other in own if other.within is None] == [dialect]
+
+
+@functools.lru_cache(maxsize=4)
+def candidates_of(dialects: tuple[Dialect, ...]) -> Candidates:
+    """The index of these formats."""
+    return Candidates(dialects)
 
 
 def _parts(text: str) -> set[str]:

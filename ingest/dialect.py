@@ -28,7 +28,7 @@ class Sample:
     row: Fields
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Dialect:
     """One log format: how its lines are found and read, and what they mean for a run."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from .candidates import Candidates
+from .candidates import candidates_of
 from .dialect import Dialect
 from .record import Record
 
@@ -18,7 +18,7 @@ class Finder:
 
     def __init__(self, formats: Sequence[Dialect]) -> None:
         self._formats = formats
-        self._candidates = Candidates(formats)
+        self._candidates = candidates_of(tuple(formats))
         self.left_over = 0
 
     def records(

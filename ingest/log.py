@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,15 +22,19 @@ from .steps import Steps, Stretch
 from .wrapped import Wrapped
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .outline import Look
     from .template import Template
+    from .timer_lines import TimerLine
 
 MOST_ROWS = 5000  # held before they are handed over
 RULE = frozenset("-=*_#~+ \t")
 
 
 @dataclass(frozen=True, slots=True)
-class NewestStep:
-    """The record of a step that was read last, and its line."""
+class Newest:
+    """The record of a step or of timers that was read last, and its line."""
 
     line: int
     dialect: Dialect
@@ -63,8 +67,11 @@ class LogReader:
         self._wrapped = Wrapped()
         self._cut_off = 0  # the line that ended within a value, until it is known to go on
         self._bar: Fields = {}  # the newest state of a progress bar of no known purpose
-        self.newest_step: NewestStep | None = None
+        self.newest_step: Newest | None = None
+        self.newest_timers: Newest | None = None
         self.template: Template | None = None  # the shape that the newest steps had
+        self.timer_line: TimerLine | None = None  # and the newest timers
+        self.mostly_steps = False  # of that shape were the newest lines
 
     @property
     def formats(self) -> Sequence[Dialect]:
@@ -96,12 +103,16 @@ class LogReader:
         if not (read or quiet or RULE.issuperset(line.text)):
             self._tally.known = False
 
-    def skip(self, last: int, count: int, known: int, measuring: int, *, text: bool) -> None:
-        """Lines up to `last` that no format reads, `known` of them rules; `text`: not all blank."""
+    def skip(self, last: int, looks: Iterable[tuple[Look, int]]) -> None:
+        """Lines up to `last` that state nothing: how many of which look."""
         self._leave_line(last)
-        self._read.count_unread(count, known, measuring)
-        if text:
-            self._wrapped.clear()
+        for look, count in looks:
+            if look.formats:
+                self._read.count_read(count, look.formats)
+                continue
+            self._read.count_unread(count, count * look.known, count * look.measures)
+            if look.text:
+                self._wrapped.clear()
 
     def goes_on(self, line: int, texts: Sequence[str]) -> bool:
         """Whether a line told of the newest step, and lines with these texts are no copies."""
@@ -114,6 +125,14 @@ class LogReader:
         self._leave_line(many.lines[-1])
         self._read.count_read(count, [many.dialect.name])
         self._run.steps.take(many)
+
+    def take_timers(
+        self, dialect: Dialect, count: int, rows: Callable[[str, int | None], pa.Table]
+    ) -> None:
+        """Lines of timers that were read many at once; `rows` of a run, behind an iteration."""
+        assert self._run is not None
+        self._read.count_read(count, [dialect.name])
+        self._rows.tables["timers"].append(rows(self._run.run_id, self._run.steps.iteration))
 
     def _leave_line(self, last: int) -> None:
         self._tally.count()
@@ -214,7 +233,7 @@ class LogReader:
         if unnumbered and "iteration" not in fields and (self._run is None or not self._run.goal):
             record = replace(record, reads="iteration", fields=self._bar | fields)
         self._current(record).add_step(dialect, record, self._number, self._prefixes)
-        self.newest_step = NewestStep(self._number, dialect, record)
+        self.newest_step = Newest(self._number, dialect, record)
         return True
 
     def _take_flags(self, dialect: Dialect, record: Record) -> bool:
@@ -275,6 +294,7 @@ class LogReader:
                 run.evaluate(record, line)
             case "timers":
                 run.add_timers(record, line)
+                self.newest_timers = Newest(line, dialect, record)
             case "measurement":
                 run.measure(record, line)
             case _:

@@ -38,7 +38,7 @@ _NEVER = frozenset(
     for suffix in group.split(" ")
 )
 _HEAD = 1 << 20  # bytes looked at to tell what a file is
-BULK_BYTES = 1 << 20  # a larger log is read in blocks
+BULK_BYTES = 1 << 15  # a larger log is read in blocks
 _COMPANION_LIMIT = 1 << 20  # a job script, a configuration: nothing larger is one
 _DOCUMENT_LIMIT = 64 << 20  # a larger file is read as a log, line by line
 _SEPARATOR_ROW = re.compile(

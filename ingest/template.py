@@ -168,6 +168,11 @@ def _words(text: str) -> str:
     )
 
 
+def literal(text: str) -> str:
+    """An expression for a text as it stands, which Polars takes."""
+    return " ".join(re.escape(part) for part in text.split(" "))
+
+
 def read(template: Template, lines: pl.Series) -> pl.DataFrame:
     """The rows of those lines that have the shape, with their place among `lines` as `place`.
 
@@ -181,15 +186,16 @@ def read(template: Template, lines: pl.Series) -> pl.DataFrame:
     fits += [pl.col(f"piece{s.piece}").str.starts_with(s.lead) for s in template.slots]
     texts = head.struct.rename_fields([f"text:{name}" for name, _ in template.groups])
     values = [_value(slot) for slot in template.slots]
-    table = pieces.select(texts.alias("head"), *values, fits=pl.all_horizontal(fits))
+    table = pieces.lazy().select(texts.alias("head"), *values, fits=pl.all_horizontal(fits))
     table = table.with_row_index("place").unnest("head")
     table = table.with_columns(_group(name, field) for name, field in template.groups)
     table = table.drop(f"text:{name}" for name, _ in template.groups)
-    good = [pl.col(name).is_not_null() for name in table.columns if name != "fits"]
-    good += [pl.col(name).is_finite() for name, kind in table.schema.items() if kind == pl.Float64]
+    kinds = table.collect_schema()
+    good = [pl.col(name).is_not_null() for name in kinds if name != "fits"]
+    good += [pl.col(name).is_finite() for name, kind in kinds.items() if kind == pl.Float64]
     if isinstance(template.goal, int):
         good.append(pl.col("train_iters") == template.goal)
-    return table.filter(pl.col("fits"), *good).drop("fits")
+    return table.filter(pl.col("fits"), *good).drop("fits").collect()
 
 
 def _group(name: str, field: Field) -> pl.Expr:

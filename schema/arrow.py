@@ -40,7 +40,8 @@ def to_arrow(rows: Rows) -> Tables:
     }
     for name, many in rows.tables.items():
         if many:
-            tables[name] = pa.concat_tables([tables[name], *many] if name in tables else many)
+            every = [tables[name], *many] if name in tables else many
+            tables[name] = pa.concat_tables(every).combine_chunks()
     warnings = [*rows.by_table.get("warnings", ()), *misfits.by_table.get("warnings", ())]
     rows.extend(misfits)
     if warnings:

@@ -129,7 +129,7 @@ def _insert_tables(con: duckdb.DuckDBPyConnection, loads: Iterable[tuple[Spill, 
         if tables.holds("iterations"):
             with_steps.append(load_id)
     for name, parts in small.items():
-        _insert(con, name, pa.concat_tables(parts), "*", [])
+        _insert(con, name, pa.concat_tables(parts).combine_chunks(), "*", [])
     if with_steps:
         parameters = {"load_ids": with_steps, "rule_version": RUN_STATS_VERSION}
         con.execute(sql_file("run_stats"), parameters)

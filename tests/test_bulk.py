@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 import re
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from bench.ingest.dialect import Dialect, dialects
 from bench.ingest.lines import declared_prefixes, read_lines
 from bench.ingest.log import LogReader
 from bench.ingest.logread import LogRead
+from bench.ingest.outline import wants_digits
 from bench.schema.arrow import to_arrow
 
 ROOT = Path(__file__).parents[1]
@@ -28,6 +30,9 @@ LOGS = sorted(
 )
 STEPS = [(d, s.line) for d in dialects() if d.reads == "iteration" for s in d.samples]
 SAMPLES = [sample.line for dialect in dialects() for sample in dialect.samples]
+TIMERS = [s.line for d in dialects() if d.reads == "timers" for s in d.samples]
+BELOW = ["time (ms) | forward-compute: 31.88 | optimizer: 50.66", *TIMERS]
+CHANCES = st.randoms(use_true_random=False)
 PREFIXES = ["", "", "", *(str(s["line"])[: -len(str(s["text"]))] for p in declared_prefixes()
                           for s in p["sample"] if s["text"])]  # type: ignore[attr-defined]  # fmt: skip
 NOISE = [
@@ -35,6 +40,17 @@ NOISE = [
     "| a | b |", "some words", "iteration | of nothing", "5: ", "x - INFO - ", "[rank0]:", "\t~~~",
     "  0%|   | 0/10\r 50%|#  | 5/10\r", "\x1b[31mred\x1b[0m", "a\0b", "caf\u00e9", "\x1c",
     "Traceback (most recent call last):", "a: b: c", "loss = 3 | x", "\u2028", "1/2 ",
+    "n7:11:22 [0] NCCL INFO NCCL_IB_TIMEOUT set by environment to 20.", "[3] NCCL INFO comm 0x7f",
+    "/opt/torch/graph.py:75: UserWarning: tensor 12 is not contiguous in memory",
+    "  warnings.warn(f'rank 3: buffer 17 of 99')", '  File "/opt/model.py", line 75, in forward',
+    "ValueError: step 3 of 4", "[2024-05-01 10:00:00,123] [INFO] [x.py:1:f] ---",
+    "2024-05-01 10:00:00,123 - root - INFO - ----", "1024-05-01 10:00:00,123 - root - INFO - ----",
+    "w-0: [2022-10-29] training ...", "w-0: [1022-10-29] time 3",
+    "[NeMo I 2025-03-07 22:33:59 b:4]",
+    "export NCCL_DEBUG=INFO", "MASTER_PORT=6000", "SLURM_NNODES=16", "+ export OMP_NUM_THREADS=12",
+    "c10::CUDAError", "c47::CUDAError", "Caught signal 11", "Caught signal 12", "return code = -9",
+    "a 12.5 NCCL INFO [1] NCCL INFO done with setup ...", "> initializing torch distributed ...",
+    "[rank1]: step of the allocator 12: 3 blocks kept", "12%|##  | 1/8 [00:01<00:07, 1.2it/s]",
 ]  # fmt: skip
 
 
@@ -53,7 +69,7 @@ def in_blocks(content: bytes, block: int) -> LogRead:
 
 def all_of(read: LogRead) -> dict[str, object]:
     counts = (read.lines, read.lines_read, read.lines_known, read.lines_unread,
-              read.encoding_errors, dict(read.formats))  # fmt: skip
+              read.lines_measuring, read.encoding_errors, dict(read.formats))  # fmt: skip
     tables = {name: sorted(map(repr, t.to_pylist())) for name, t in to_arrow(read.rows).items()}
     return tables | {"counts": counts}
 
@@ -71,6 +87,12 @@ def numbered(dialect: Dialect, line: str, number: int) -> str:
     return other
 
 
+def with_digits(chance: random.Random, line: str) -> str:
+    """A line with other digits, some numbers of them longer."""
+    other = re.sub(r"[0-9]", lambda _: chance.choice("0123456789"), line)
+    return re.sub(r"(?<=: )(?=[0-9])", lambda _: chance.choice(["", "", "1", "27"]), other)
+
+
 @st.composite
 def stretches(draw: st.DrawFn) -> list[str]:
     """Steps of one format, some damaged, with other lines between them."""
@@ -79,10 +101,26 @@ def stretches(draw: st.DrawFn) -> list[str]:
     start, count = draw(st.integers(0, 60)), draw(st.integers(1, 60))
     every = draw(st.integers(1, 3))
     lines = [prefix + numbered(dialect, line, start + every * n) for n in range(count)]
+    below, chance = draw(st.sampled_from([None, None, *BELOW])), draw(CHANCES)
+    if below is not None:
+        lines = [each for one in lines for each in (one, with_digits(chance, below))]
+    count = len(lines)
     for place in draw(st.lists(st.integers(0, count - 1), max_size=3)):
         lines[place] = draw(damages(lines[place]))
     for place in draw(st.lists(st.integers(0, count), max_size=6)):
         lines.insert(place, draw(st.sampled_from(NOISE)))
+    return lines
+
+
+@st.composite
+def noises(draw: st.DrawFn) -> list[str]:
+    """Lines of one kind that differ in their digits, behind what launchers print, some glued."""
+    line = draw(st.sampled_from(PREFIXES)) + draw(st.sampled_from([*NOISE, *SAMPLES]))
+    chance = draw(CHANCES)
+    lines = [with_digits(chance, line) for _ in range(12)]
+    if draw(st.booleans()):
+        lines[3] += draw(st.sampled_from(NOISE)) + lines[4]
+    lines[draw(st.integers(0, 11))] = line
     return lines
 
 
@@ -108,13 +146,14 @@ def damages(draw: st.DrawFn, line: str) -> str:
 
 LINES = st.one_of(
     stretches(),
+    noises(),
     st.lists(st.sampled_from(SAMPLES), max_size=4),
     st.lists(st.sampled_from(NOISE), max_size=4),
 )
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(LINES, min_size=1, max_size=6), st.sampled_from([700, 1 << 23]),
+@given(st.lists(LINES, min_size=1, max_size=6), st.sampled_from([700, 6000, 1 << 23]),
        st.sampled_from([b"\n", b"\n", b"\r\n"]), st.binary(max_size=3))  # fmt: skip
 def test_any_log_in_blocks(parts: list[list[str]], block: int, end: bytes, tail: bytes) -> None:
     content = end.join(line.encode() for part in parts for line in part) + tail
@@ -131,5 +170,12 @@ def test_steps_of_every_format(dialect: Dialect, line: str) -> None:
 @pytest.mark.parametrize("file", LOGS, ids=lambda file: file.name)
 def test_logs(file: Path) -> None:
     content = file.read_bytes()
-    for block in (1000, 1 << 23):
+    for block in (1000, 30_000, 1 << 23):
         assert all_of(in_blocks(content, block)) == all_of(by_line(content))
+
+
+def test_prefixes_tell_no_digits_but_years() -> None:
+    patterns = [str(prefix["pattern"]).replace(r"20\d\d-", "") for prefix in declared_prefixes()]
+    assert not [pattern for pattern in patterns if wants_digits(pattern)]
+    assert all(map(wants_digits, ["a1", r"[3-7]", r"(a)\1", "(?P<x>a)(?P=x)"]))
+    assert not any(map(wants_digits, [r"\d{1,3}", "[0-9a-f]+", "x{2}"]))

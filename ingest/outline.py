@@ -1,0 +1,166 @@
+"""Lines that differ in their digits only are looked at once.
+
+What a line that tells of no step is (text, a rule, noise of a library) hangs on its words and not
+on its digits. The outline of a line is the line with every digit a zero.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from .block_lines import outline
+from .candidates import candidates_of
+from .dialect import Dialect
+from .finder import Finder
+from .lines import BOM, PIECE_LIMIT, peel
+from .log import RULE
+from .measuring import METRIC_WORDS, measures
+from .pattern import Pattern
+
+# Lines that may be more than text of no format: of a table, wrapped, redrawn, coloured, damaged.
+ODD = ("|", "iteration", "\r", "\x1b", "\0", "\x1c", "\x1d", "\x1e", "\x1f", "\u017f", "\u212a")
+# How what launchers put in front of a line may end: such a line may be blank behind it.
+PREFIX_END = r"(?:[:\]>]|/\d+| - [A-Z]+)$"
+# The only digits that a prefix wants are those of a year.
+YEAR, YEARS = "0000-", ("0000-", "2000-")
+MOST_YEARS = 3
+MOST_LETTERS = 16 << 20  # of outlines that are remembered
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a line of an outline is."""
+
+    careful: bool = False  # to be read line by line
+    known: bool = False  # carries nothing
+    text: bool = True  # is not blank
+    measures: bool = False  # looks like a measurement
+    formats: frozenset[str] = frozenset()  # that read it, and state nothing
+
+
+CAREFUL = Look(careful=True)
+
+
+def wants_digits(pattern: str) -> bool:
+    """Whether a regular expression may tell one digit from another."""
+    return re.search(r"\d|\(\?P=", re.sub(r"\{\d*,?\d*\}|0-9", "", pattern)) is not None
+
+
+class Outlines:
+    """What the lines of a log are, by outline; `looks` lists them, codes are places in it."""
+
+    def __init__(self, formats: Sequence[Dialect]) -> None:
+        outside = [dialect for dialect in formats if dialect.within is None]
+        self._formats = formats
+        self._finder, self.candidates = Finder(formats), candidates_of(tuple(formats))
+        hints = {hint for dialect in outside for hint in dialect.hints}
+        self._hints = sorted({outline(hint) for hint in hints}.union(ODD))
+        self._counted = [outline(hint) for hint in hints if outline(hint) != hint]
+        self.looks: list[Look] = []
+        self._places: dict[Look, int] = {}
+        self._known: dict[str, int] = {}
+        self._letters = 0
+
+    def codes(self, outlines: pl.Series) -> Codes:
+        """The code of each line of a block."""
+        encoded = outlines.to_arrow().dictionary_encode()
+        distinct = encoded.dictionary.to_pylist()
+        if self._letters > MOST_LETTERS:
+            self._known.clear()
+            self._letters = 0
+        new = [outline for outline in distinct if outline not in self._known]
+        if new:
+            self._known.update(zip(new, self._looked_at(new), strict=True))
+            self._letters += sum(map(len, new))
+        known = [self._known[outline] for outline in distinct]
+        codes: Codes = np.array(known, dtype=np.int64)[encoded.indices.to_numpy()]
+        return codes
+
+    def careful(self, codes: Codes) -> npt.NDArray[np.bool_]:
+        """Which lines have to be read line by line."""
+        return np.array([look.careful for look in self.looks], dtype=bool)[codes]
+
+    def _looked_at(self, outlines: list[str]) -> list[int]:
+        line = pl.col("line")
+        rest = line.str.strip_chars("".join(RULE))
+        metrics = list(METRIC_WORDS)
+        odd = line.str.contains_any(list(ODD)) | (line.str.len_bytes() >= PIECE_LIMIT - len(BOM))
+        hot = (
+            line.str.contains_any(self._hints)
+            | rest.str.contains(PREFIX_END)
+            | line.str.contains_any(metrics, ascii_case_insensitive=True)
+        )
+        known, not_blank = rest == "", line.str.strip_chars() != ""
+        found = []
+        table = pl.DataFrame({"line": outlines}, schema={"line": pl.String})
+        told = table.select(
+            odd.alias("odd"), hot.alias("hot"), known.alias("known"), text=not_blank
+        )
+        for text, row in zip(outlines, told.iter_rows(), strict=True):
+            is_odd, is_hot, is_known, is_text = row
+            if is_odd:
+                look = CAREFUL
+            elif is_hot:
+                look = self._any_year(text)
+            else:
+                look = Look(known=is_known, text=is_text)
+            found.append(self._code(look))
+        return found
+
+    def _code(self, look: Look) -> int:
+        if look not in self._places:
+            self._places[look] = len(self.looks)
+            self.looks.append(look)
+        return self._places[look]
+
+    def _any_year(self, outline: str) -> Look:
+        """What lines of an outline are, where that is the same for all of them."""
+        looks = {self._look(text) for text in _with_years(outline)}
+        return looks.pop() if len(looks) == 1 else CAREFUL
+
+    def _look(self, outline: str) -> Look:
+        _, text = peel(outline)
+        if any(hint in text for hint in self._counted):
+            return CAREFUL
+        tried = (self._formats[order] for order in self.candidates.of(text))
+        if any(_tells_digits(dialect) for dialect in tried if dialect.within is None):
+            return CAREFUL
+        formats = set()
+        for dialect, _ in self._finder.records(text, lambda: None):
+            if dialect.reads != "noise":
+                return CAREFUL
+            formats.add(dialect.name)
+        if self._finder.left_over:
+            return CAREFUL
+        if formats:
+            return Look(formats=frozenset(formats))
+        known = RULE.issuperset(text)
+        return Look(False, known, bool(outline.strip()), not known and measures(text))
+
+
+@functools.lru_cache(maxsize=4)
+def outlines_of(formats: tuple[Dialect, ...]) -> Outlines:
+    """What lines are to these formats; logs have many outlines in common."""
+    return Outlines(formats)
+
+
+def _with_years(outline: str) -> Iterator[str]:
+    parts = outline.split(YEAR)
+    if len(parts) > MOST_YEARS + 1:
+        return
+    for years in itertools.product(YEARS, repeat=len(parts) - 1):
+        yield parts[0] + "".join(map("".join, zip(years, parts[1:], strict=True)))
+
+
+def _tells_digits(dialect: Dialect) -> bool:
+    reader = dialect.reader
+    return not isinstance(reader, Pattern) or wants_digits(reader.pattern.pattern)

@@ -1,0 +1,104 @@
+"""Lines of timers that differ in their numbers only, read many at once.
+
+As with steps, a line that the careful reader has just read is the template: a line of the same
+words with as many decimals gives the same timers with other times.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+
+from ..schema.arrow import shapes
+from .candidates import Candidates
+from .dialect import Dialect
+from .pairs import Pairs
+from .record import Record
+from .template import literal
+
+DECIMAL = re.compile(r"[0-9]+(?:\.([0-9]+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class TimerLine:
+    """The shape of a line of timers, taken from one that `dialect` has read."""
+
+    dialect: Dialect
+    pattern: str  # one group for each time
+    names: tuple[str, ...]
+
+
+def timer_line_of(
+    dialect: Dialect, line: str, text: str, record: Record, candidates: Candidates
+) -> TimerLine | None:
+    """The shape of a line; None where it is not plain. `text` is the line without prefixes."""
+    reader, values = dialect.reader, record.fields.get("values")
+    if not isinstance(reader, Pairs) or not isinstance(values, dict) or not line.endswith(text):
+        return None
+    if record.fields.keys() - {"values", "printed_at"} or record.before.strip() or dialect.set:
+        return None
+    # Of a length that is counted, a longer number may be read otherwise.
+    if record.after.strip() or r"\d{" in reader.pair.pattern or reader.groups:
+        return None
+    if not candidates.only(text, dialect):
+        return None
+    found = reader.anchor.search(text)
+    if found is None:
+        return None
+    names, pattern, end, at = [], "^", found.end(), 0
+    line_start = len(line) - len(text)
+    while (pair := reader.pair.match(text, end)) and pair.end() > end:
+        number = DECIMAL.fullmatch(pair["value"])
+        if number is None:
+            return None
+        start, end = line_start + pair.start("value"), pair.end()
+        decimals = len(number[1] or "")
+        pattern += literal(line[at:start]) + (
+            "([0-9]+%s)" % (rf"\.[0-9]{{{decimals}}}" * bool(decimals))
+        )
+        at = line_start + pair.end("value")
+        names.append(pair["key"].strip())
+    if not names or names != list(values):
+        return None
+    return TimerLine(dialect, pattern + literal(line[at:]) + "$", tuple(names))
+
+
+def read_timers(shape: TimerLine, lines: pl.Series) -> pl.DataFrame:
+    """The times of those lines that have the shape, with their place among `lines` as `place`."""
+    names = [str(number) for number in range(len(shape.names))]
+    groups = pl.col("line").str.extract_groups(shape.pattern).struct.rename_fields(names)
+    times = (
+        lines.alias("line").to_frame().lazy().select(groups).unnest("line").with_row_index("place")
+    )
+    numbers = pl.col(names).cast(pl.Float64, strict=False)
+    finite = pl.all_horizontal(pl.col(name).is_finite() for name in names)
+    return times.with_columns(numbers).filter(finite).collect()
+
+
+def timer_rows(
+    shape: TimerLine,
+    times: pl.DataFrame,
+    lines: npt.NDArray[np.int64],
+    iterations: list[int | None],
+    run_id: str,
+) -> pa.Table:
+    """Rows of `timers`; for each line its number and the step that it was printed after."""
+    rows, width = len(times), len(shape.names)
+    values = pa.array(times.drop("place").to_numpy().astype(np.float64).ravel())
+    schema = shapes()["timers"].schema
+    columns = {
+        "run_id": pa.repeat(pa.scalar(run_id), rows * width),
+        "iteration": pa.array(iterations, pa.int64()).take(
+            pa.array(np.repeat(np.arange(rows), width))
+        ),
+        "line": pa.array(np.repeat(lines, width)),
+        "name": pa.array(list(shape.names) * rows),
+        "min_ms": values,
+        "max_ms": values,
+    }
+    return pa.table([columns[field.name].cast(field.type) for field in schema], schema=schema)
