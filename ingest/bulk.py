@@ -43,7 +43,7 @@ def feed(
     block: int = BLOCK,
 ) -> None:
     """All lines of a log, as `reader.feed` of each would read them; `sink` takes what is read."""
-    number, first, hints = 1, True, _hints(reader.formats)
+    number, first, hints = reader.line + 1, reader.line == 0, _hints(reader.formats)
     while data := stream.read(block):
         if first:
             data, first = data.removeprefix(BOM), False
