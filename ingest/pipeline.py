@@ -16,7 +16,7 @@ from .collect import Collected
 from .content import Print, end_of_lines, print_of
 from .folders import uri_of
 from .inputs import Input, inputs
-from .rotated import family, holds, relatives
+from .rotated import holds, related, relatives
 from .source import BULK_BYTES, Changed, Growth, fingerprint, parser_version, read_file
 from .tally import FormatCount as FormatCount
 from .tally import Summary as Summary
@@ -128,7 +128,7 @@ class _Reading:
     options: _Options
     resume: Callable[[str], Stored | None] | None = None  # where a load's reader goes on
     paths: dict[str, Path] = field(default_factory=dict)
-    _gone_of: dict[tuple[str, str], list[Known]] = field(default_factory=dict)
+    _gone_of: dict[Path, list[Known]] = field(default_factory=dict)
 
     def loads(self, paths: Iterable[Path]) -> Iterator[Load]:
         """What there is to store, file by file; the rest is counted in the summary."""
@@ -176,17 +176,18 @@ class _Reading:
     def _may_move(self, item: Input) -> bool:
         return self.resume is not None and uri_of(item.path, self.root) == item.uri
 
-    def _gone(self, item: Input) -> list[Known]:
-        """What files of its family held that are not there any more, or are shorter now."""
-        key = str(item.path.parent), family(item.path.name)
-        if key not in self._gone_of:
-            self._gone_of[key] = [
+    def _gone(self, item: Input) -> Iterator[Known]:
+        """What logs of its family held that are not there any more, or are shorter now."""
+        folder = item.path.parent
+        if folder not in self._gone_of:
+            self._gone_of[folder] = [
                 known
                 for known in self.ledger.beside(item.uri)
-                if family(known.uri.rpartition("/")[2]) == key[1]
-                and _size(_beside(item, known.uri).path) < known.size
+                if _size(_beside(item, known.uri).path) < known.size
             ]
-        return self._gone_of[key]
+        for known in self._gone_of[folder]:
+            if related(known.uri.rpartition("/")[2], item.path.name):
+                yield known
 
     def _displaced(self, item: Input, known: Known) -> Iterator[Load]:
         """What a file held goes on under the name of the file that holds it now."""

@@ -22,6 +22,11 @@ def family(name: str) -> str:
     return name
 
 
+def related(one: str, other: str) -> bool:
+    """Whether two names may be those of older and newer states of one log."""
+    return one != other and not {one, family(one)}.isdisjoint((other, family(other)))
+
+
 def holds(path: Path, known: Known) -> bool:
     """Whether a file begins with the bytes of a load."""
     try:
@@ -34,12 +39,9 @@ def holds(path: Path, known: Known) -> bool:
 
 def relatives(path: Path) -> Iterator[Path]:
     """Files of the same folder that may be older or newer states of one log."""
-    own = family(path.name)
     try:
         with os.scandir(path.parent) as scan:
             names = sorted(entry.name for entry in scan if entry.is_file())
     except OSError:
         return
-    for name in names:
-        if name != path.name and family(name) == own:
-            yield path.with_name(name)
+    yield from (path.with_name(name) for name in names if related(path.name, name))
