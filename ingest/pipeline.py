@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +15,7 @@ from .collect import Collected
 from .content import Print, end_of_lines, print_of
 from .folders import uri_of
 from .inputs import Input, inputs
-from .rotated import holds, related, relatives
+from .rotated import Moves, beside, size_of
 from .source import BULK_BYTES, Changed, Growth, fingerprint, parser_version, read_file
 from .tally import FormatCount as FormatCount
 from .tally import Summary as Summary
@@ -128,7 +127,10 @@ class _Reading:
     options: _Options
     resume: Callable[[str], Stored | None] | None = None  # where a load's reader goes on
     paths: dict[str, Path] = field(default_factory=dict)
-    _gone_of: dict[Path, list[Known]] = field(default_factory=dict)
+    moves: Moves = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.moves = Moves(self.root, self.ledger)
 
     def loads(self, paths: Iterable[Path]) -> Iterator[Load]:
         """What there is to store, file by file; the rest is counted in the summary."""
@@ -156,62 +158,26 @@ class _Reading:
         if found.again:
             yield from self._loads_of(item)
             for moved in found.loads:
-                yield from self._loads_of(_beside(item, moved.uri))
+                yield from self._loads_of(beside(item, moved.uri))
 
     def _regained(self, item: Input) -> Iterator[Load]:
         """A new file may hold what another one held before it was renamed or begun afresh."""
-        if not self._may_move(item) or self.ledger.newest(item.uri) is not None:
+        known = self.moves.source_of(item) if self.resume else None
+        if known is None:
             return
-        for known in self._gone(item):
-            if not holds(item.path, known):
-                continue
-            old = _beside(item, known.uri)
-            if old.path.exists():
-                yield from self._loads_of(old)
-            else:
-                yield from self._displaced(old, known)
-                yield from self._emptied(known)
-            return
+        old = beside(item, known.uri)
+        if old.path.exists():
+            yield from self._loads_of(old)
+        else:
+            yield from self._named_anew(old, known)
+            if nothing := self.moves.emptied(known):
+                yield Load(nothing, 0, Spill())
 
-    def _may_move(self, item: Input) -> bool:
-        return self.resume is not None and uri_of(item.path, self.root) == item.uri
-
-    def _gone(self, item: Input) -> Iterator[Known]:
-        """What logs of its family held that are not there any more, or are shorter now."""
-        folder = item.path.parent
-        if folder not in self._gone_of:
-            self._gone_of[folder] = [
-                known
-                for known in self.ledger.beside(item.uri)
-                if _size(_beside(item, known.uri).path) < known.size
-            ]
-        for known in self._gone_of[folder]:
-            if related(known.uri.rpartition("/")[2], item.path.name):
-                yield known
-
-    def _displaced(self, item: Input, known: Known) -> Iterator[Load]:
-        """What a file held goes on under the name of the file that holds it now."""
-        for path in relatives(item.path):
-            other = Input(path, uri_of(path, self.root), item.given)
-            present = self.ledger.newest(other.uri)
-            if not holds(path, known) or (present and holds(path, present)):
-                continue
-            if present:
-                yield from self._displaced(other, present)
-            plan = self.ledger.plan(other.uri, *known.content, known.size)
-            if plan is not None and plan.load_id == known.load_id:
-                self.paths[other.uri] = item.given
-                self.ledger.note(plan)
-                yield Load(plan, known.size, None)
-            return
-
-    def _emptied(self, known: Known) -> Iterator[Load]:
-        """Nothing more is shown for a file that is gone: it goes by another name."""
-        nothing = hashlib.sha256().hexdigest()
-        plan = self.ledger.plan(known.uri, nothing, known.parser_version)
-        if plan is not None:
-            self.ledger.note(plan)
-            yield Load(plan, 0, Spill())
+    def _named_anew(self, item: Input, known: Known) -> Iterator[Load]:
+        """What a file held goes on under the names of those that hold it now."""
+        for plan in self.moves.displaced(item, known):
+            self.paths[plan.uri] = item.given
+            yield Load(plan, plan.size, None)
 
     def _load(self, item: Input) -> _Found:
         for _ in range(_ATTEMPTS):
@@ -233,7 +199,7 @@ class _Reading:
             return _Found()
         grown = present is not None and seen.head == present.sha256
         lost = present if present and present.size and not grown else None
-        if lost and self._may_move(item) and (moved := list(self._displaced(item, lost))):
+        if lost and self.resume and (moved := list(self._named_anew(item, lost))):
             return _Found(moved, again=True)
         if self.ledger.holds(plan.load_id):
             self.summary.copies += 1
@@ -246,7 +212,7 @@ class _Reading:
 
     def _before(self, path: Path, present: Known | None) -> Stored | None:
         """Where the reader of a log that has become longer stopped."""
-        if present is None or self.resume is None or _size(path) <= present.size:
+        if present is None or self.resume is None or size_of(path) <= present.size:
             return None
         if present.parser_version != parser_version(self.options.formats):
             return None
@@ -254,7 +220,7 @@ class _Reading:
 
     def _seen(self, path: Path, present: Known | None, before: Stored | None) -> Print:
         """What a file's bytes are; of a live log those of its whole lines."""
-        size, known = _size(path), present.size if present else 0
+        size, known = size_of(path), present.size if present else 0
         longer = 0 < known < size
         if not (longer or self.options.live):
             return Print(*fingerprint(path))
@@ -303,19 +269,6 @@ class _Reading:
         self.summary.warnings.append(Warning(plan.uri, None, "withdrawn", message))
         self.ledger.note(plan)
         return Load(plan, size, Spill())
-
-
-def _beside(item: Input, uri: str) -> Input:
-    """Another file of the folder of one."""
-    return Input(item.path.with_name(uri.rpartition("/")[2]), uri, item.given)
-
-
-def _size(path: Path) -> int:
-    """Bytes; none of a file that is not there."""
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
 
 
 def _batches(loads: Iterable[Load]) -> Iterator[Sequence[Load]]:

@@ -41,6 +41,7 @@ class Ledger:
         self._by_content: dict[tuple[str, int], dict[str, Known]] = defaultdict(dict)
         self._uris_of_source: dict[str, set[str]] = defaultdict(set)
         self._uris_of_bytes: dict[str, set[str]] = defaultdict(set)
+        self._uris_of_folder: dict[str, set[str]] = defaultdict(set)
         self._loads: set[str] = set()
         for load in known:
             self._add(load)
@@ -71,13 +72,8 @@ class Ledger:
 
     def beside(self, uri: str) -> list[Known]:
         """The loads that show for other files of its folder, the longest first."""
-        folder = uri.rpartition("/")[0]
-        found = [
-            load
-            for name, load in self._by_uri.items()
-            if name != uri and name.rpartition("/")[0] == folder
-        ]
-        return sorted(found, key=lambda load: (-load.size, load.uri))
+        others = self._uris_of_folder[uri.rpartition("/")[0]] - {uri}
+        return sorted((self._by_uri[other] for other in others), key=lambda o: (-o.size, o.uri))
 
     def holds(self, load_id: str) -> bool:
         """Whether the rows of a load are stored, or on their way."""
@@ -113,6 +109,7 @@ class Ledger:
             self._uris_of_source[present.source_id].discard(load.uri)
             self._uris_of_bytes[present.sha256].discard(load.uri)
         self._by_uri[load.uri] = load
+        self._uris_of_folder[load.uri.rpartition("/")[0]].add(load.uri)
         self._uris_of_source[load.source_id].add(load.uri)
         self._uris_of_bytes[load.sha256].add(load.uri)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,12 +10,9 @@ from pathlib import Path
 
 from ..ingest.folders import files_below, uri_of
 from ..ingest.pipeline import Summary, ingest
-from ..ingest.rotated import family, relatives
+from ..ingest.rotated import family, is_log_name, relatives
 from ..schema.errors import BenchError
 
-# Of a folder: names of logs, rotated ones too. Packed logs grow no more.
-_LOG = re.compile(r"(?i).+\.(?:(?:log|out|err|txt|stdout|stderr)(?:[-._].+)?|[oe]\d+)")
-_PACKED = frozenset((".gz", ".bz2", ".xz", ".zst", ".tar", ".tgz", ".zip"))
 _State = tuple[int, int, int]  # inode, bytes, time of the last change in ns
 
 
@@ -44,7 +40,7 @@ class Follower:
         present = [path for path in self.paths if path.exists()]
         found = files_below(present, lambda what, error: None)
         named = {path for path in present if not path.is_dir()}
-        logs = [path for path in found if path in named or _is_log(path)]
+        logs = [path for path in found if path in named or is_log_name(path.name)]
         return list(dict.fromkeys([*logs, *(path for path in self._moved if path.exists())]))
 
     def store(self) -> Summary:
@@ -86,7 +82,7 @@ class Follower:
             for other in relatives(path):
                 state = _state(other)
                 written = state is not None and state[2] >= self._began * 1e9
-                if written and family(other.name) == path.name and _is_log(other):
+                if written and family(other.name) == path.name:
                     self._moved[other] = None
         for path, (inode, _, _) in list(self._seen.items()):
             now = _state(path)
@@ -98,10 +94,6 @@ class Follower:
                     self._moved[other] = None
             if now is None:
                 del self._seen[path]
-
-
-def _is_log(path: Path) -> bool:
-    return path.suffix.lower() not in _PACKED and _LOG.fullmatch(path.name) is not None
 
 
 def _state(path: Path) -> _State | None:
