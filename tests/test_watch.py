@@ -252,3 +252,14 @@ def test_what_is_followed(tmp_path: Path) -> None:
     assert tmp_path / "later.log.old" in follower.files()
     with open_read(tmp_path / "bench.duckdb") as warehouse:
         assert warehouse.rows("SELECT uri FROM runs") == [("later.log.old",)]
+
+
+def test_a_log_that_is_renamed_between_two_looks(tmp_path: Path) -> None:
+    for name in ("a.log", "b.log"):
+        (tmp_path / name).write_text(log(5, 100.0 + len(name)))
+    follower = Follower([tmp_path], tmp_path / "bench.duckdb", 5.0)
+    found = follower.files()
+    (tmp_path / "a.log").unlink()
+    follower._ingest(found, live=True)
+    with open_read(tmp_path / "bench.duckdb") as warehouse:
+        assert warehouse.rows("SELECT uri FROM runs") == [("b.log",)]

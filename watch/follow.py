@@ -11,7 +11,7 @@ from pathlib import Path
 from ..ingest.folders import files_below, uri_of
 from ..ingest.pipeline import Summary, ingest
 from ..ingest.rotated import family, is_log_name, relatives
-from ..schema.errors import BenchError
+from ..schema.errors import BenchError, Locked
 
 _State = tuple[int, int, int]  # inode, bytes, time of the last change in ns
 
@@ -72,9 +72,16 @@ class Follower:
                 yield f"{uri}: not read: {reason}"
 
     def _ingest(self, files: Sequence[Path], *, live: bool) -> Summary:
-        return ingest(
-            files, self.db, lock_timeout=self.lock_timeout, formats=self.formats, live=live
-        )
+        try:
+            return ingest(
+                files, self.db, lock_timeout=self.lock_timeout, formats=self.formats, live=live
+            )
+        except BenchError as error:
+            there = [path for path in files if path.exists()]
+            if isinstance(error, Locked) or len(there) == len(files):
+                raise
+            # One was renamed a moment ago.
+            return self._ingest(there, live=live) if there else Summary()
 
     def _follow_moved(self) -> None:
         """A file that lies elsewhere now is told by its inode, or by name and time."""
