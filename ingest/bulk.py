@@ -39,7 +39,7 @@ def feed(
     block: int = BLOCK,
 ) -> None:
     """All lines of a log, as `reader.feed` of each would read them; `sink` takes what is read."""
-    number, first, outlines = 1, True, outlines_of(tuple(reader.formats))
+    number, first, outlines = reader.line + 1, reader.line == 0, outlines_of(tuple(reader.formats))
     while data := stream.read(block):
         if first:
             data, first = data.removeprefix(BOM), False

@@ -36,9 +36,12 @@ class Line:
     cut: bool = False
 
 
-def read_lines(stream: BinaryIO) -> Iterator[Line]:
-    """The lines of a log: split on line feeds, pieces between carriage returns one by one."""
-    number = 0
+def read_lines(stream: BinaryIO, above: int = 0) -> Iterator[Line]:
+    """The lines of a log: split on line feeds, pieces between carriage returns one by one.
+
+    `above` are the lines that stand before those of the stream.
+    """
+    number = above
     while chunk := stream.readline(PIECE_LIMIT):
         number += 1
         if number == 1:

@@ -79,6 +79,26 @@ class LogReader:
         return self._dialects
 
     @property
+    def line(self) -> int:
+        """The number of the newest line; 0 before the first."""
+        return self._number
+
+    @property
+    def rows(self) -> Rows:
+        """What is read and not yet taken."""
+        return self._rows
+
+    def restored(self) -> None:
+        """What was told of another reader is in place: bind what hangs together."""
+        self._tally = Tally(self._read)
+        if self._run is not None:
+            self._run.steps.derive = self._run.header.step_of
+
+    def end_line(self) -> None:
+        """The newest line is whole: what comes next is another one."""
+        self._tally.count()
+
+    @property
     def looks_at_each_line(self) -> bool:
         """Whether a line that no format reads matters: in a block, or to who is told of it."""
         return self._block is not None or self._tally.unread is not None

@@ -2,67 +2,30 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..schema.growing import Part, Stored, read_stored
 from ..schema.ledger import Known, Ledger, read_ledger
 from ..schema.spill import Spill
 from ..schema.store import Load, store
 from ..schema.warehouse import LOCK_TIMEOUT_S, Warehouse, open_read, open_write, require_folder
 from .collect import Collected
+from .content import Print, end_of_lines, print_of
 from .folders import uri_of
 from .inputs import Input, inputs
-from .source import Changed, fingerprint, parser_version, read_file
+from .rotated import Moves, beside, size_of
+from .source import BULK_BYTES, Changed, Growth, fingerprint, parser_version, read_file
+from .tally import FormatCount as FormatCount
+from .tally import Summary as Summary
+from .tally import Warning as Warning
+from .tally import add_file
 from .tensorboard import NoReader
 
 _BATCH_ROWS = 200_000
 _BATCH_BYTES = 64 << 20
 _ATTEMPTS = 3  # at a file that changes while it is read, and at one that another process stores
-
-
-@dataclass(frozen=True, slots=True)
-class Warning:
-    """A remark on one line of a file; line None: the file as a whole."""
-
-    uri: str
-    line: int | None
-    code: str
-    message: str
-
-
-@dataclass(slots=True)
-class FormatCount:
-    """What the files of one kind and format gave."""
-
-    files: int = 0
-    runs: int = 0
-    rows: int = 0
-    lines: int = 0
-    lines_unread: int = 0
-    lines_measuring: int = 0
-
-
-@dataclass(slots=True)
-class Summary:
-    """What an ingest did; `formats` is keyed by (kind, format)."""
-
-    formats: dict[tuple[str, str], FormatCount] = field(default_factory=dict)
-    known: int = 0
-    changed: int = 0  # of the new ones, those that were there with other bytes
-    copies: int = 0
-    skipped: list[str] = field(default_factory=list)
-    failed: list[tuple[str, str]] = field(default_factory=list)
-    warnings: list[Warning] = field(default_factory=list)
-    tables_other: int = 0
-    sizes: Counter[str] = field(default_factory=Counter)
-    uris: list[str] = field(default_factory=list)  # of the sources, known ones too
-
-    @property
-    def new(self) -> int:
-        """Files whose rows were read."""
-        return sum(count.files for count in self.formats.values())
 
 
 Progress = Callable[[str], None]
@@ -76,22 +39,25 @@ def ingest(
     progress: Progress | None = None,
     formats: Path | None = None,
     stdin_name: str | None = None,
+    live: bool = False,
 ) -> Summary:
     """Read logs and tables below `paths` into the warehouse file `db`, made with its first row.
 
     Known, unchanged files are left alone. Files are committed whole, several in one transaction;
     the warehouse is locked only while a batch is committed. `formats` is a folder of log formats
-    beside the built-in ones, `stdin_name` what the path `-` is called. Raises Locked, Incompatible,
+    beside the built-in ones, `stdin_name` what the path `-` is called. A `live` log is still being
+    written: its last line counts when it is whole. Raises Locked, Incompatible,
     BenchError; what was committed before stays, and the same call goes on from there.
     """
     summary = Summary()
-    stale = _ingest_once(paths, db, lock_timeout, summary, progress, formats, stdin_name)
+    options = _Options(progress, formats, stdin_name, live)
+    stale = _ingest_once(paths, db, lock_timeout, summary, options)
     for _ in range(_ATTEMPTS):
         if not stale:
             return summary
         # Another process changed what these files are copies of: plan them afresh.
         again = Summary()
-        stale = _ingest_once(stale, db, lock_timeout, again, progress, formats, stdin_name)
+        stale = _ingest_once(stale, db, lock_timeout, again, options)
         summary.failed += again.failed
     summary.failed += [(str(path), "another process keeps storing it: try again") for path in stale]
     return summary
@@ -101,24 +67,33 @@ def ingest_into(
     warehouse: Warehouse, paths: Iterable[Path], root: Path, formats: Path | None = None
 ) -> Summary:
     """The same into a warehouse in memory; uris are relative to `root`."""
-    reading = _Reading(root, read_ledger(warehouse), Summary(), formats=formats)
+    reading = _Reading(root, read_ledger(warehouse), Summary(), _Options(formats=formats))
     for batch in _batches(reading.loads(paths)):
         store(warehouse, batch)
     return reading.summary
 
 
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """How to read."""
+
+    progress: Progress | None = None
+    formats: Path | None = None
+    stdin_name: str | None = None
+    live: bool = False
+
+
 def _ingest_once(
-    paths: Iterable[Path],
-    db: Path,
-    lock_timeout: float,
-    summary: Summary,
-    progress: Progress | None,
-    formats: Path | None,
-    stdin_name: str | None,
+    paths: Iterable[Path], db: Path, lock_timeout: float, summary: Summary, options: _Options
 ) -> list[Path]:
     """One pass; gives the files whose plan another process has overtaken."""
+
+    def resume(load_id: str) -> Stored | None:
+        with open_read(db, lock_timeout) as warehouse:
+            return read_stored(warehouse, load_id)
+
     known = _known(db, lock_timeout)
-    reading = _Reading(db.absolute().parent, known, summary, progress, formats, stdin_name)
+    reading = _Reading(db.absolute().parent, known, summary, options, resume)
     stale: list[Path] = []
     for batch in _batches(reading.loads(paths)):
         with open_write(db, lock_timeout) as warehouse:
@@ -134,6 +109,14 @@ def _known(db: Path, lock_timeout: float) -> Ledger:
         return read_ledger(warehouse)
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a file gave to store; `again`: these are names of what it held before, it comes next."""
+
+    loads: Sequence[Load] = ()
+    again: bool = False
+
+
 @dataclass(slots=True)
 class _Reading:
     """Files on their way to loads; `paths` says by which path of the user each uri was read."""
@@ -141,66 +124,141 @@ class _Reading:
     root: Path
     ledger: Ledger
     summary: Summary
-    progress: Progress | None = None
-    formats: Path | None = None
-    stdin_name: str | None = None
+    options: _Options
+    resume: Callable[[str], Stored | None] | None = None  # where a load's reader goes on
     paths: dict[str, Path] = field(default_factory=dict)
+    moves: Moves = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.moves = Moves(self.root, self.ledger)
 
     def loads(self, paths: Iterable[Path]) -> Iterator[Load]:
         """What there is to store, file by file; the rest is counted in the summary."""
-        for item in inputs(paths, self.root, self._fail, self.stdin_name):
-            self.paths[item.uri] = item.given
-            if self.progress:
-                self.progress(item.uri)
-            try:
-                load = self._load(item)
-            except OSError as error:
-                self._fail(item.uri, error)
-                continue
-            if load:
-                yield load
+        options = self.options
+        for item in inputs(paths, self.root, self._fail, options.stdin_name):
+            if options.progress:
+                options.progress(item.uri)
+            yield from self._loads_of(item)
 
     def _fail(self, what: Path | str, error: OSError) -> None:
         name = what if isinstance(what, str) else uri_of(what, self.root)
         self.summary.failed.append((name, error.strerror or str(error)))
 
-    def _load(self, item: Input) -> Load | None:
+    def _loads_of(self, item: Input) -> Iterator[Load]:
+        """A file, and what other files hold of what it held before, or it of what they held."""
+        self.paths[item.uri] = item.given
+        try:
+            regained = list(self._regained(item))
+            found = self._load(item)
+        except OSError as error:
+            self._fail(item.uri, error)
+            return
+        yield from regained
+        yield from found.loads
+        if found.again:
+            yield from self._loads_of(item)
+            for moved in found.loads:
+                yield from self._loads_of(beside(item, moved.uri))
+
+    def _regained(self, item: Input) -> Iterator[Load]:
+        """A new file may hold what another one held before it was renamed or begun afresh."""
+        known = self.moves.source_of(item) if self.resume else None
+        if known is None:
+            return
+        old = beside(item, known.uri)
+        if old.path.exists():
+            yield from self._loads_of(old)
+        else:
+            yield from self._named_anew(old, known)
+            if nothing := self.moves.emptied(known):
+                yield Load(nothing, 0, Spill())
+
+    def _named_anew(self, item: Input, known: Known) -> Iterator[Load]:
+        """What a file held goes on under the names of those that hold it now."""
+        for plan in self.moves.displaced(item, known):
+            self.paths[plan.uri] = item.given
+            yield Load(plan, plan.size, None)
+
+    def _load(self, item: Input) -> _Found:
         for _ in range(_ATTEMPTS):
             try:
-                return self._load_once(item.path, item.uri)
+                return self._load_once(item)
             except Changed:
                 continue
         raise OSError("it changes while it is read: try again when it is complete")
 
-    def _load_once(self, path: Path, uri: str) -> Load | None:
-        sha256, size = fingerprint(path)
-        plan = self.ledger.plan(uri, sha256, parser_version(self.formats))
+    def _load_once(self, item: Input) -> _Found:
+        path, uri = item.path, item.uri
+        present = self.ledger.newest(uri)
+        before = self._before(path, present)
+        seen = self._seen(path, present, before)
+        plan = self.ledger.plan(uri, seen.sha256, parser_version(self.options.formats), seen.size)
         if plan is None:
             self.summary.known += 1
             self.summary.uris.append(uri)
-            return None
+            return _Found()
+        grown = present is not None and seen.head == present.sha256
+        lost = present if present and present.size and not grown else None
+        if lost and self.resume and (moved := list(self._named_anew(item, lost))):
+            return _Found(moved, again=True)
         if self.ledger.holds(plan.load_id):
             self.summary.copies += 1
             self.summary.uris.append(uri)
             self.ledger.note(plan)
-            return Load(plan, size, None)
-        collected = Collected()
+            return _Found([Load(plan, seen.size, None)])
+        same = present is not None and plan.source_id == present.source_id
+        load = self._read(path, uri, seen, plan, before if grown and same else None)
+        return _Found([load] if load else [])
+
+    def _before(self, path: Path, present: Known | None) -> Stored | None:
+        """Where the reader of a log that has become longer stopped."""
+        if present is None or self.resume is None or size_of(path) <= present.size:
+            return None
+        if present.parser_version != parser_version(self.options.formats):
+            return None
+        return self.resume(present.load_id)
+
+    def _seen(self, path: Path, present: Known | None, before: Stored | None) -> Print:
+        """What a file's bytes are; of a live log those of its whole lines."""
+        size, known = size_of(path), present.size if present else 0
+        longer = 0 < known < size
+        if not (longer or self.options.live):
+            return Print(*fingerprint(path))
+        until = max(end_of_lines(path, size), known if known <= size else 0)
+        since = before.checkpoint.offset if before else None
+        return print_of(path, until if self.options.live else None, known or None, since)
+
+    def _read(
+        self, path: Path, uri: str, seen: Print, plan: Known, before: Stored | None
+    ) -> Load | None:
+        """What is new of a file, behind what was stored `before`."""
+        may_grow = plan.generation > 1 or seen.size >= BULK_BYTES or self.options.live
+        growth = Growth(before.checkpoint, seen.tail) if before else Growth()
+        collected, formats = Collected(), self.options.formats
         try:
-            read = read_file(path, sha256, size, plan.source_id, self.formats, collected.add, uri)
+            read = read_file(
+                path, seen.sha256, seen.size, plan.source_id, formats, collected.add, uri,
+                growth if may_grow and self.resume else None,
+            )  # fmt: skip
         except NoReader as error:
             self.summary.skipped.append(uri)
             self.summary.warnings.append(Warning(uri, None, "no_reader", str(error)))
             return None
         if read.kind is None:
             self.summary.skipped.append(uri)
-            return self._withdrawn(plan, size)
+            return self._withdrawn(plan, seen.size)
+        part = None
+        if read.checkpoint:
+            part = Part(read.checkpoint, before if read.resumed else None, collected.tables)
+            collected.tables = Spill()
         collected.add(read.rows)
         self.summary.uris.append(uri)
         self.ledger.note(plan)
-        self.summary.changed += plan.generation > 1
-        _count(self.summary, uri, collected)
+        self.summary.grown += read.resumed
+        self.summary.changed += plan.generation > 1 and not read.resumed
+        add_file(self.summary, uri, collected)
         self.summary.tables_other += read.coverage.tables_other if read.coverage else 0
-        return Load(plan, size, collected.tables)
+        return Load(plan, seen.size, collected.tables, part)
 
     def _withdrawn(self, plan: Known, size: int) -> Load | None:
         """An empty generation for a file that held something before; None for any other."""
@@ -211,29 +269,6 @@ class _Reading:
         self.summary.warnings.append(Warning(plan.uri, None, "withdrawn", message))
         self.ledger.note(plan)
         return Load(plan, size, Spill())
-
-
-def _count(summary: Summary, uri: str, found: Collected) -> None:
-    source = found.source or {}
-    key = (str(source["kind"]), str(source["format"] or "?"))
-    count = summary.formats.setdefault(key, FormatCount())
-    count.files += 1
-    count.runs += found.counts["runs"]
-    count.rows += sum(
-        found.counts[name] for name in ("cells", "iterations", "measurements", "jobs")
-    )
-    count.lines += int(str(source["lines"]))
-    count.lines_unread += int(str(source["lines_unread"]))
-    count.lines_measuring += int(str(source.get("lines_measuring") or 0))
-    summary.warnings += [
-        Warning(uri, _int(row.get("line")), str(row["code"]), str(row["message"]))
-        for row in found.remarks
-    ]
-    summary.sizes.update(found.models)
-
-
-def _int(value: object) -> int | None:
-    return value if isinstance(value, int) else None
 
 
 def _batches(loads: Iterable[Load]) -> Iterator[Sequence[Load]]:

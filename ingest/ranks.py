@@ -44,7 +44,7 @@ def rank_of(prefixes: Sequence[str]) -> int | None:
 
 
 @dataclass(slots=True)
-class _Told:
+class Told:
     """What was said of one step in lines of one format."""
 
     line: int
@@ -61,7 +61,7 @@ class Ranks:
     """Who spoke of the newest steps, by format and step."""
 
     chorus: bool = False  # several processes print the lines of a step
-    _told: OrderedDict[tuple[str, int], _Told] = field(default_factory=OrderedDict)
+    _told: OrderedDict[tuple[str, int], Told] = field(default_factory=OrderedDict)
 
     def repeats(self, key: tuple[str, int], voice: str, fields: Fields, line: int) -> bool:
         """Whether a line is another rank's line of a step that one has spoken of."""
@@ -86,7 +86,7 @@ class Ranks:
         self, key: tuple[str, int], voice: str, fields: Fields | Callable[[], Fields], line: int
     ) -> None:
         """The first line of a format on a step."""
-        self._told[key] = _Told(line, fields, {voice})
+        self._told[key] = Told(line, fields, {voice})
         if len(self._told) > STEPS_KEPT:
             self._told.popitem(last=False)
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
-import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from ..records import reading as records
+from ..schema.growing import Checkpoint
 from ..schema.rows import Rows
 from .accounting import LONGEST, may_be_jobs, read_jobs, rows_of_jobs
+from .checkpoint import freeze, thaw
 from .companions.files import KIND, may_be_companion, read_companion, rows_of
 from .companions.files import coverage as coverage_of
+from .content import Bounded, Bytes, end_of_lines
+from .content import Changed as Changed
+from .content import fingerprint as fingerprint
 from .coverage import Coverage
 from .dialect import Dialect, dialects, version_of
 from .lines import read_lines
@@ -37,7 +39,6 @@ _NEVER = frozenset(
     )
     for suffix in group.split(" ")
 )
-_HEAD = 1 << 20  # bytes looked at to tell what a file is
 BULK_BYTES = 1 << 15  # a larger log is read in blocks
 _COMPANION_LIMIT = 1 << 20  # a job script, a configuration: nothing larger is one
 _DOCUMENT_LIMIT = 64 << 20  # a larger file is read as a log, line by line
@@ -58,54 +59,16 @@ class ReadFile:
     kind: str | None
     rows: Rows
     coverage: Coverage | None = None
-
-
-class Changed(OSError):
-    """The bytes are no longer those that were fingerprinted."""
+    checkpoint: Checkpoint | None = None  # of a log that may grow: `rows` may change then
+    resumed: bool = False  # only what stands behind the checkpoint given was read
 
 
 @dataclass(frozen=True, slots=True)
-class _Bytes:
-    """The bytes of a file that count: the first `size`, whose SHA-256 is `sha256`."""
+class Growth:
+    """That a log may grow: where its reader goes on, and the SHA-256 of what stands behind."""
 
-    path: Path
-    sha256: str
-    size: int
-
-    def head(self) -> bytes:
-        with self.path.open("rb") as stream:
-            return stream.read(min(self.size, _HEAD))
-
-    def text(self) -> tuple[str, int]:
-        """All of it as text, and how many characters are no UTF-8."""
-        with self.path.open("rb") as stream:
-            content = stream.read(self.size)
-        self.check(hashlib.sha256(content).hexdigest())
-        text = content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-        text = text.replace("\r\n", "\n").replace("\r", " ").replace("\x00", "")
-        return text, text.count("\ufffd")
-
-    def check(self, sha256: str) -> None:
-        if sha256 != self.sha256:
-            raise Changed(f"{self.path} changed while it was read")
-
-
-class _Bounded(io.RawIOBase):
-    """The first `size` bytes of a stream, hashed as they pass: a log may grow while it is read."""
-
-    def __init__(self, stream: BinaryIO, size: int) -> None:
-        self._stream, self._left, self.digest = stream, size, hashlib.sha256()
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(cast(bytearray, buffer))
-        chunk = self._stream.read(min(len(view), self._left))
-        view[: len(chunk)] = chunk
-        self._left -= len(chunk)
-        self.digest.update(chunk)
-        return len(chunk)
+    since: Checkpoint | None = None
+    tail: str | None = None
 
 
 def parser_version(formats: Path | None) -> int:
@@ -122,23 +85,6 @@ def is_candidate(path: Path) -> bool:
     return not records.is_read_with_folder(path)
 
 
-def fingerprint(path: Path) -> tuple[str, int]:
-    """SHA-256 and size of a file's bytes, as far as they reach when it is opened.
-
-    Of a folder of records, which its marker stands for, those of all of them. Raises OSError when
-    it cannot be read.
-    """
-    if records.is_marker(path):
-        return records.fingerprint_of_folder(path)
-    with path.open("rb") as stream:
-        bounded = _Bounded(stream, os.fstat(stream.fileno()).st_size)
-        buffer = bytearray(1 << 20)
-        size = 0
-        while count := bounded.readinto(buffer):
-            size += count
-        return bounded.digest.hexdigest(), size
-
-
 def read_file(
     path: Path,
     sha256: str,
@@ -147,20 +93,22 @@ def read_file(
     formats: Path | None = None,
     sink: Sink | None = None,
     uri: str | None = None,
+    growth: Growth | None = None,
 ) -> ReadFile:
     """The rows of the first `size` bytes of a file, whatever it is; `formats`: a user's own folder.
 
     A `sink` takes the rows of a long log as they come, and the result holds the last of them.
-    `uri` is its name where the bytes lie elsewhere for now.
+    `uri` is its name where the bytes lie elsewhere for now. With `growth` the result may tell where
+    reading can go on when a log has grown; then the sink has the rows that no later line changes.
 
     Raises OSError when it cannot be read, Changed when the bytes are not those of `sha256`.
     """
-    file = _Bytes(path, sha256, size)
+    file = Bytes(path, sha256, size)
     head = file.head()
     if records.is_marker(path) or records.looks_like_record(head):
         return _records(file, source_id)
     if how := packing(head):
-        return _log(file, source_id, formats, sink, how)
+        return _log(file, source_id, formats, sink, how=how)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return ReadFile(None, Rows())  # UTF-16: no log or table is written so
     if is_event_file(uri or path.as_posix()):
@@ -170,19 +118,20 @@ def read_file(
     if b"\x00" in head[:8192] and not _looks_like_text(head):
         return ReadFile(None, Rows())
     name = uri or path.as_posix()
-    read = _read_text(file, name, head, source_id, formats, sink)
+    read = _read_text(file, name, head, source_id, formats, sink, growth)
     if read.kind is None and size <= LONGEST and may_be_jobs(head):
         return _jobs(file, source_id)
     return read
 
 
 def _read_text(
-    file: _Bytes,
+    file: Bytes,
     name: str,
     head: bytes,
     source_id: str,
     formats: Path | None,
     sink: Sink | None,
+    growth: Growth | None,
 ) -> ReadFile:
     suffix = file.path.suffix.lower()
     if suffix not in _LOGS and file.size <= _COMPANION_LIMIT and may_be_companion(name, head):
@@ -192,14 +141,14 @@ def _read_text(
     if suffix in _SEPARATED:
         return _separated(file, source_id, _SEPARATED[suffix])
     if suffix in _LOGS:  # programs print tables with pipes into their logs
-        log = _log(file, source_id, formats, sink)
+        log = _log(file, source_id, formats, sink, growth)
         if log.kind:
             return log
     if file.size <= _DOCUMENT_LIMIT and (suffix in _MARKDOWN or _SEPARATOR_ROW.search(head)):
         document = _document(file, source_id)
         if document.kind or suffix in _MARKDOWN:
             return document
-    return log if suffix in _LOGS else _log(file, source_id, formats, sink)
+    return log if suffix in _LOGS else _log(file, source_id, formats, sink, growth)
 
 
 def _looks_like_text(head: bytes) -> bool:
@@ -208,20 +157,20 @@ def _looks_like_text(head: bytes) -> bool:
     return control * 50 < len(head[:8192])
 
 
-def _records(file: _Bytes, source_id: str) -> ReadFile:
+def _records(file: Bytes, source_id: str) -> ReadFile:
     rows, sha256 = records.read_records(file.path, source_id)
     file.check(sha256)
     return ReadFile("record" if rows.by_table.get("runs") else None, rows)
 
 
-def _document(file: _Bytes, source_id: str) -> ReadFile:
+def _document(file: Bytes, source_id: str) -> ReadFile:
     text, errors = file.text()
     rows, coverage = read_markdown(text, source_id)
     kind = "document" if coverage.tables or rows.by_table.get("runs") else None
     return _read(kind, rows, coverage, file.size, errors, source_id)
 
 
-def _jobs(file: _Bytes, source_id: str) -> ReadFile:
+def _jobs(file: Bytes, source_id: str) -> ReadFile:
     text, errors = file.text()
     form, jobs = read_jobs(text)
     lines, read = text.count("\n") + (not text.endswith("\n")), len({job.line for job in jobs})
@@ -230,7 +179,7 @@ def _jobs(file: _Bytes, source_id: str) -> ReadFile:
     return _read(kind, rows_of_jobs(jobs), coverage, file.size, errors, source_id)
 
 
-def _companion(file: _Bytes, source_id: str, path: str) -> ReadFile:
+def _companion(file: Bytes, source_id: str, path: str) -> ReadFile:
     text, errors = file.text()
     found = read_companion(path, text)
     if found is None:
@@ -238,28 +187,62 @@ def _companion(file: _Bytes, source_id: str, path: str) -> ReadFile:
     return ReadFile(KIND, rows_of(found, source_id, text, file.size, errors), coverage_of(found))
 
 
-def _separated(file: _Bytes, source_id: str, form: str) -> ReadFile:
+def _separated(file: Bytes, source_id: str, form: str) -> ReadFile:
     text, errors = file.text()
     rows, coverage = read_separated(text, source_id, form)
     return _read(form if coverage.tables else None, rows, coverage, file.size, errors, source_id)
 
 
 def _log(
-    file: _Bytes,
+    file: Bytes,
     source_id: str,
     formats: Path | None,
     sink: Sink | None,
+    growth: Growth | None = None,
     how: str | None = None,
 ) -> ReadFile:
+    if growth and sink:
+        return _growing(file, source_id, formats, sink, growth)
     reader = LogReader(source_id, dialects(formats))
     with file.path.open("rb") as stream:
-        bounded = _Bounded(stream, file.size)
-        whole = cast(BinaryIO, io.BufferedReader(bounded, 1 << 20))
+        bounded = Bounded(stream, file.size)
+        whole = bounded.buffered()
         lines = unpacked(whole, how, file.size) if how else whole
         _feed(reader, lines, file.size, sink)
         while how and whole.read(1 << 20):  # what stands behind the packed bytes counts too
             pass
     file.check(bounded.digest.hexdigest())
+    return _finished(file, reader, source_id, formats)
+
+
+def _growing(
+    file: Bytes, source_id: str, formats: Path | None, sink: Sink, growth: Growth
+) -> ReadFile:
+    """A log whose whole lines are read for good, and what stands behind them for now."""
+    since, checkpoint = growth.since, None
+    reader = thaw(since.state, source_id, dialects(formats)) if since else None
+    resumed, start = (True, since.offset) if since and reader else (False, 0)
+    reader = reader or LogReader(source_id, dialects(formats))
+    end = end_of_lines(file.path, file.size, start)
+    with file.path.open("rb") as stream:
+        stream.seek(start)
+        lines = Bounded(stream, end - start)
+        _feed(reader, lines.buffered(), end - start, sink)
+        if reader.has_begun:
+            reader.end_line()
+            sink(reader.take_rows())
+            state = freeze(reader)
+            checkpoint = Checkpoint(end, state) if state else None
+        rest = Bounded(stream, file.size - end, lines.digest)
+        _feed(reader, rest.buffered(), file.size - end, None)
+    seen = replace(file, sha256=growth.tail or "") if resumed else file
+    seen.check(rest.digest.hexdigest())
+    read = _finished(file, reader, source_id, formats)
+    return replace(read, checkpoint=checkpoint, resumed=resumed)
+
+
+def _finished(file: Bytes, reader: LogReader, source_id: str, formats: Path | None) -> ReadFile:
+    """The end of a log: what it gave in all."""
     read = reader.finish()
     name = _most(read.formats, dialects(formats))
     coverage = Coverage(
@@ -276,7 +259,7 @@ def _feed(reader: LogReader, stream: BinaryIO, size: int, sink: Sink | None) -> 
 
         feed(reader, stream, sink)
         return
-    for line in read_lines(stream):
+    for line in read_lines(stream, reader.line):
         reader.feed(line)
         if sink and reader.holds_many():
             sink(reader.take_rows())

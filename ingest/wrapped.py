@@ -15,6 +15,8 @@ LONGEST = 4000
 class Wrapped:
     """The newest line that may go on below, and what it gave so far."""
 
+    __slots__ = ("_fields", "_line", "_lines", "_text")
+
     def __init__(self) -> None:
         self._text = ""
         self._line = 0

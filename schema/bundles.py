@@ -134,7 +134,8 @@ def _logs(warehouse: Warehouse) -> list[Log]:
                FROM sources s JOIN raw.runs r ON r.load_id = s.load_id
                LEFT JOIN raw.topology t ON t.load_id = r.load_id AND t.run_id = r.run_id
                LEFT JOIN (
-                   SELECT load_id, list(DISTINCT value) AS names FROM raw.facts
+                   SELECT shown_by AS load_id, list(DISTINCT value) AS names
+                   FROM raw.facts JOIN current_loads USING (load_id)
                    WHERE run_id IS NOT NULL AND length(value) < 1000
                        AND regexp_matches(value, '\\.(json|ya?ml|sh|sbatch|slurm)$')
                    GROUP BY ALL

@@ -21,6 +21,7 @@ class Known:
     source_id: str
     sha256: str
     parser_version: int
+    size: int = 0  # bytes
 
     @property
     def content(self) -> tuple[str, int]:
@@ -40,6 +41,7 @@ class Ledger:
         self._by_content: dict[tuple[str, int], dict[str, Known]] = defaultdict(dict)
         self._uris_of_source: dict[str, set[str]] = defaultdict(set)
         self._uris_of_bytes: dict[str, set[str]] = defaultdict(set)
+        self._uris_of_folder: dict[str, set[str]] = defaultdict(set)
         self._loads: set[str] = set()
         for load in known:
             self._add(load)
@@ -50,7 +52,7 @@ class Ledger:
         They do when new code has read the bytes again: once is enough for all.
         """
         followers = [
-            Known(uri, old.generation + 1, load.load_id, load.source_id, *load.content)
+            Known(uri, old.generation + 1, load.load_id, load.source_id, *load.content, load.size)
             for uri in sorted(self._uris_of_bytes[load.sha256] - {load.uri})
             if (old := self._by_uri[uri]).parser_version != load.parser_version
         ]
@@ -63,11 +65,21 @@ class Ledger:
         """The load that shows for a uri."""
         return self._by_uri.get(uri)
 
+    def shows_elsewhere(self, load: Known) -> bool:
+        """Whether another uri shows the same load."""
+        others = self._uris_of_source[load.source_id] - {load.uri}
+        return any(self._by_uri[other].load_id == load.load_id for other in others)
+
+    def beside(self, uri: str) -> list[Known]:
+        """The loads that show for other files of its folder, the longest first."""
+        others = self._uris_of_folder[uri.rpartition("/")[0]] - {uri}
+        return sorted((self._by_uri[other] for other in others), key=lambda o: (-o.size, o.uri))
+
     def holds(self, load_id: str) -> bool:
         """Whether the rows of a load are stored, or on their way."""
         return load_id in self._loads
 
-    def plan(self, uri: str, sha256: str, parser_version: int) -> Known | None:
+    def plan(self, uri: str, sha256: str, parser_version: int, size: int = 0) -> Known | None:
         """The load to make for these bytes at this uri; None when they are known there.
 
         `load_id` is that of a stored load when the same bytes lie at another path.
@@ -78,14 +90,14 @@ class Ledger:
         generation = present.generation + 1 if present else 1
         for twin in self._by_content[sha256, parser_version].values():
             if self._free(twin.source_id, uri, sha256):
-                return Known(uri, generation, twin.load_id, twin.source_id, *twin.content)
+                return Known(uri, generation, twin.load_id, twin.source_id, *twin.content, size)
         source_id = next(
             source_id
             for source_id in _source_ids(uri, present, generation)
             if self._free(source_id, uri, sha256)
         )
         load_id = content_id("load", uri, generation, sha256, parser_version)
-        return Known(uri, generation, load_id, source_id, sha256, parser_version)
+        return Known(uri, generation, load_id, source_id, sha256, parser_version, size)
 
     def _add(self, load: Known) -> None:
         self._loads.add(load.load_id)
@@ -97,6 +109,7 @@ class Ledger:
             self._uris_of_source[present.source_id].discard(load.uri)
             self._uris_of_bytes[present.sha256].discard(load.uri)
         self._by_uri[load.uri] = load
+        self._uris_of_folder[load.uri.rpartition("/")[0]].add(load.uri)
         self._uris_of_source[load.source_id].add(load.uri)
         self._uris_of_bytes[load.sha256].add(load.uri)
 
@@ -108,7 +121,7 @@ class Ledger:
 
 def read_ledger(warehouse: Warehouse) -> Ledger:
     """Every load of the warehouse, oldest first."""
-    query = """SELECT uri, generation, load_id, source_id, sha256, parser_version
+    query = """SELECT uri, generation, load_id, source_id, sha256, parser_version, to_byte
                FROM raw.loads ORDER BY loaded_at, uri, generation"""
     return Ledger(Known(*row) for row in warehouse.rows(query))
 

@@ -3,18 +3,26 @@
 -- evaluating and saving into the next interval (Megatron-DeepSpeed, and Megatron-LM until its lines
 -- print the date), such an interval is left out too. What would leave nothing is not left out.
 INSERT INTO raw.run_stats
-WITH kept AS (
-    SELECT load_id, run_id, segment, iteration, coalesce(interval_length, 1) AS length, line, printed_at,
+WITH asked AS (
+    SELECT unnest($load_ids) AS load_id
+), held AS (
+    -- Of a log that was read as it grew, the rows of all its parts count as those of the load.
+    SELECT load_id AS part_id, load_id FROM asked
+    UNION ALL
+    SELECT p.part_id, n.load_id FROM asked a JOIN raw.parts n ON n.load_id = a.load_id
+    JOIN raw.parts p ON p.chain_id = n.chain_id AND p.number <= n.number
+), kept AS (
+    SELECT h.load_id, run_id, segment, iteration, coalesce(interval_length, 1) AS length, line, printed_at,
         step_time_s, samples_per_s, tokens_per_s, tokens_per_s_per_device, tflops, gbs
-    FROM raw.iterations WHERE list_contains($load_ids, load_id)
+    FROM raw.iterations i JOIN held h ON h.part_id = i.load_id
     QUALIFY row_number() OVER (PARTITION BY run_id, iteration ORDER BY segment DESC, line DESC) = 1
 ), pauses AS (
-    SELECT run_id, line FROM raw.evaluations WHERE list_contains($load_ids, load_id)
-    UNION SELECT run_id, line FROM raw.events
-    WHERE list_contains($load_ids, load_id) AND kind = 'save'
+    SELECT run_id, line FROM raw.evaluations JOIN held ON part_id = evaluations.load_id
+    UNION SELECT run_id, line FROM raw.events JOIN held ON part_id = events.load_id
+    WHERE kind = 'save'
 ), counting AS (
     -- The runs whose intervals contain what happens between two lines.
-    SELECT run_id FROM raw.runs WHERE list_contains($load_ids, load_id)
+    SELECT run_id FROM raw.runs WHERE load_id IN (SELECT load_id FROM asked)
         AND (framework LIKE 'Megatron-DeepSpeed%' OR (framework LIKE 'Megatron-LM%'
             AND run_id NOT IN (SELECT run_id FROM kept WHERE printed_at IS NOT NULL)))
 ), placed AS (

@@ -37,7 +37,8 @@ _ALIKE = """
     WITH steps AS (
         SELECT s.source_id, s.uris, i.run_id, s.format = ? AS events, i.iteration,
             round(i.grad_norm, 2) AS grad_norm, round(i.loss, 4) AS loss
-        FROM raw.iterations i JOIN sources s ON s.load_id = i.load_id
+        FROM raw.iterations i JOIN current_loads c ON c.load_id = i.load_id
+        JOIN sources s ON s.load_id = c.shown_by
         WHERE s.kind = 'log' AND EXISTS (SELECT 1 FROM sources WHERE format = ?)
     ), alike AS (
         SELECT e.run_id AS events, l.run_id AS log, e.iteration

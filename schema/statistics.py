@@ -12,4 +12,4 @@ def judged_intervals() -> str:
     is what its statistics are made of.
     """
     text = sql_file("run_stats")
-    return text[text.index("WITH kept") : text.index(", used AS")]
+    return text[text.index("WITH asked") : text.index(", used AS")]

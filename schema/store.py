@@ -12,6 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from .arrow import to_arrow
+from .growing import Part, follows, store_part
 from .ledger import Known, read_ledger
 from .migrate import now_utc
 from .rows import Rows
@@ -27,15 +28,28 @@ _MANY = 100_000  # rows of a batch that are worth a limit
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """One file ready to be stored: its plan, and its tables unless its bytes are stored already."""
+    """One file ready to be stored: its plan, and its tables unless its bytes are stored already.
+
+    Of a log that may grow `part` has the rows that stay, and `tables` those that may change.
+    """
 
     plan: Known
     size: int
     tables: Spill | None
+    part: Part | None = None
 
     @property
     def uri(self) -> str:
         return self.plan.uri
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """Rows on their way in, the id that they take, and the load that shows them."""
+
+    tables: Spill
+    rows_id: str
+    load_id: str
 
 
 def store(warehouse: Warehouse, loads: Sequence[Load]) -> list[Load]:
@@ -46,21 +60,27 @@ def store(warehouse: Warehouse, loads: Sequence[Load]) -> list[Load]:
     Raises BenchError when the disk is full or the file damaged; then nothing is stored.
     """
     stale: list[Load] = []
-    new: list[tuple[Spill, str]] = []
+    new: list[_Held] = []
     with transaction(warehouse):
         ledger = read_ledger(warehouse)
         for load in loads:
-            plan = ledger.plan(load.uri, *load.plan.content)
+            plan = ledger.plan(load.uri, *load.plan.content, load.size)
             if plan is None:
                 continue
             if not ledger.holds(plan.load_id):
                 if load.tables is None or plan.source_id != load.plan.source_id:
                     stale.append(load)
                     continue
-                new.append((load.tables, plan.load_id))
+                if load.part and not follows(ledger, load.part, load.plan, plan):
+                    stale.append(load)
+                    continue
+                new.append(_Held(load.tables, plan.load_id, plan.load_id))
+                if load.part:
+                    part_id = store_part(warehouse, ledger, plan, load.part)
+                    new.append(_Held(load.part.rows, part_id, plan.load_id))
             for noted in ledger.note(plan):
                 _note_load(warehouse.con, noted, load.size)
-        with _bounded(warehouse, [tables for tables, _ in new]):
+        with _bounded(warehouse, [held.tables for held in new]):
             _insert_tables(warehouse.con, new)
     return stale
 
@@ -84,7 +104,7 @@ def insert(con: duckdb.DuckDBPyConnection, rows: Rows, load_id: str) -> None:
     """Insert rows of one load into their raw tables, in bulk, and its run statistics."""
     tables = Spill()
     tables.add(to_arrow(rows))
-    _insert_tables(con, [(tables, load_id)])
+    _insert_tables(con, [_Held(tables, load_id, load_id)])
 
 
 def hide(
@@ -116,22 +136,23 @@ def _note_load(con: duckdb.DuckDBPyConnection, load: Known, size: int) -> None:
     )
 
 
-def _insert_tables(con: duckdb.DuckDBPyConnection, loads: Iterable[tuple[Spill, str]]) -> None:
+def _insert_tables(con: duckdb.DuckDBPyConnection, loads: Iterable[_Held]) -> None:
     """The rows of several loads, table by table, and the statistics of their runs."""
     small: dict[str, list[pa.Table]] = defaultdict(list)
-    with_steps: list[str] = []
-    for tables, load_id in loads:
-        for name, rows in tables.sources():
+    with_steps: dict[str, None] = {}
+    for held in loads:
+        for name, rows in held.tables.sources():
             if isinstance(rows, pa.Table):
-                small[name].append(rows.append_column("load_id", pa.repeat(load_id, len(rows))))
+                column = pa.repeat(held.rows_id, len(rows))
+                small[name].append(rows.append_column("load_id", column))
             else:
-                _insert(con, name, rows, "? AS load_id, *", [load_id])
-        if tables.holds("iterations"):
-            with_steps.append(load_id)
+                _insert(con, name, rows, "? AS load_id, *", [held.rows_id])
+        if held.tables.holds("iterations") or held.rows_id != held.load_id:
+            with_steps[held.load_id] = None
     for name, parts in small.items():
         _insert(con, name, pa.concat_tables(parts).combine_chunks(), "*", [])
     if with_steps:
-        parameters = {"load_ids": with_steps, "rule_version": RUN_STATS_VERSION}
+        parameters = {"load_ids": list(with_steps), "rule_version": RUN_STATS_VERSION}
         con.execute(sql_file("run_stats"), parameters)
 
 

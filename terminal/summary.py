@@ -58,7 +58,8 @@ def _files(count: int) -> str:
 
 
 def _counts(summary: Summary) -> str:
-    parts = [f"{summary.new - summary.changed} new"]
+    parts = [f"{summary.new - summary.changed - summary.grown} new"]
+    parts += [f"{summary.grown} grown"] if summary.grown else []
     parts += [f"{summary.changed} changed"] if summary.changed else []
     parts += [f"{summary.known} known and unchanged"] if summary.known else []
     parts += [f"{summary.copies} known under another path"] if summary.copies else []

@@ -27,7 +27,7 @@ COMMANDS = get_command(app).commands  # type: ignore[attr-defined]  # a group, a
 def test_the_commands(root: Path) -> None:
     names = (
         "ingest forget report runs show explain days best compare chart sql export audit diff ci"
-        " doctor launch"
+        " doctor launch watch"
     )
     assert sorted(COMMANDS) == sorted(names.split())
     files = {file.stem for file in (root / "terminal" / "commands").glob("*.py")}

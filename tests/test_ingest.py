@@ -5,12 +5,13 @@ import itertools
 import json
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bench.ingest import pipeline, source
+from bench.ingest import content, pipeline, source
 from bench.ingest.pipeline import Summary, ingest, ingest_into
 from bench.schema.errors import BenchError
 from bench.schema.store import hide
@@ -211,13 +212,17 @@ def test_a_file_that_is_rewritten_while_it_is_read_is_read_again(
     file.write_text(log(3))
     rewrites = iter([log(4, 90), log(5, 80)])
 
-    def rewritten(path: Path) -> tuple[str, int]:
-        found = source.fingerprint(path)
-        if text := next(rewrites, None):
-            path.write_text(text)
-        return found
+    def rewritten(seen: Callable[..., Any]) -> Callable[..., Any]:  # Any: of either function
+        def see(path: Path, *more: int | None) -> object:
+            found = seen(path, *more)
+            if text := next(rewrites, None):
+                path.write_text(text)
+            return found
 
-    monkeypatch.setattr(pipeline, "fingerprint", rewritten)
+        return see
+
+    monkeypatch.setattr(pipeline, "fingerprint", rewritten(content.fingerprint))
+    monkeypatch.setattr(pipeline, "print_of", rewritten(content.print_of))
     assert ingest([file], db).new == 1
     assert count(db, "iterations") == 5
     file.write_text(log(6, 6))

@@ -8,10 +8,17 @@ WHERE uri NOT IN (
     SELECT id FROM raw.hidden WHERE scope = 'uri' GROUP BY id HAVING max_by(hidden, hidden_at))
 QUALIFY row_number() OVER (PARTITION BY uri ORDER BY generation DESC, loaded_at DESC, load_id) = 1;
 
--- current_loads: the loads behind them, each once.
+-- current_loads: the loads behind them, each once; of a log that grew also the parts that it was read in.
+-- current_loads.load_id: the load, or the part, as the rows have it
 -- current_loads.uri: the file; the first by name of those that hold these bytes
+-- current_loads.shown_by: the load; of a part the newest one, which shows it
 CREATE OR REPLACE VIEW current_loads AS
-SELECT load_id, min(uri) AS uri FROM current_uris GROUP BY load_id;
+SELECT load_id, min(uri) AS uri, load_id AS shown_by FROM current_uris GROUP BY load_id
+UNION ALL
+SELECT p.part_id, min(u.uri), min(u.load_id)
+FROM current_uris u JOIN raw.parts n ON n.load_id = u.load_id
+JOIN raw.parts p ON p.chain_id = n.chain_id AND p.number <= n.number
+GROUP BY p.part_id;
 
 -- hidden_runs: runs that a user has hidden.
 -- hidden_runs.run_id: the run

@@ -48,7 +48,8 @@ UNION ALL
 SELECT k.run_id FROM records k
 SEMI JOIN (
     SELECT r.uri AS source, b.value AS first_step FROM stored r
-    JOIN raw.facts b ON b.load_id = r.load_id AND b.run_id = r.run_id AND b.scope = 'step'
+    JOIN current_loads l ON l.shown_by = r.load_id
+    JOIN raw.facts b ON b.load_id = l.load_id AND b.run_id = r.run_id AND b.scope = 'step'
 ) longer USING (source, first_step)
 UNION ALL
 -- Before its first step a run is told by its id alone: nothing is lost with a state that measured nothing.

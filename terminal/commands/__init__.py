@@ -5,5 +5,5 @@ from __future__ import annotations
 # As help lists them: what one does first comes first.
 COMMANDS = (
     "ingest", "forget", "report", "runs", "show", "explain", "days", "best", "compare", "chart",
-    "audit", "sql", "export", "diff", "ci", "doctor", "launch",
+    "audit", "sql", "export", "diff", "ci", "doctor", "launch", "watch",
 )  # fmt: skip

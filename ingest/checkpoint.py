@@ -1,0 +1,151 @@
+"""What a reader of a log knows between two lines, as bytes, and the reader that goes on from them.
+
+Nothing of it is a program: plain values and the fields of the classes below, by name.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from ..schema.rows import Rows
+from ..schema.sql import digest
+from .before import Before
+from .dialect import Dialect
+from .environment import Environment, Flags
+from .header import Header
+from .log import LogReader
+from .logread import LogRead
+from .outcome import Ending, Outcome
+from .ranks import Ranks, Spread, Told
+from .record import Record
+from .run import Run
+from .silence import Silence
+from .steps import Step, Steps
+from .wrapped import Wrapped
+
+MOST_BYTES = 16 << 20  # of packed state; a log that needs more is read as a whole
+_MOST_UNPACKED = 256 << 20
+_KINDS: Mapping[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        Before, Ending, Environment, Flags, Header, LogRead, Outcome, Ranks, Record, Run, Silence,
+        Spread, Step, Steps, Told, Wrapped,
+    )
+}  # fmt: skip
+# Of a reader what a line end leaves behind; the rest is made anew, or is of one line only.
+_KEPT = (
+    "_read", "_run", "_block", "_starts", "_number", "_environment", "_before", "_wrapped",
+    "_cut_off", "_bar",
+)  # fmt: skip
+_GROUPS: Mapping[str, Callable[[list[Any]], object]] = {  # Any: JSON
+    "tuple": tuple,
+    "set": set,
+    "dict": dict,
+    "Counter": lambda pairs: Counter(dict(pairs)),
+    "OrderedDict": OrderedDict,
+}
+_DAMAGE = (KeyError, ValueError, TypeError, AttributeError, zlib.error)
+
+
+def freeze(reader: LogReader) -> bytes | None:
+    """The state of a reader at the end of a line; None where it is too large to be worth it."""
+    values = {name: _frozen(getattr(reader, name)) for name in _KEPT}
+    text = json.dumps([_shape(), values], separators=(",", ":"))
+    packed = zlib.compress(text.encode(), 1)
+    return packed if len(text) <= _MOST_UNPACKED and len(packed) <= MOST_BYTES else None
+
+
+def thaw(state: bytes, source_id: str, formats: Sequence[Dialect]) -> LogReader | None:
+    """A reader that goes on from a state; None for one that this version did not make."""
+    try:
+        unpacking = zlib.decompressobj()
+        shape, values = json.loads(unpacking.decompress(state, _MOST_UNPACKED))
+        if shape != _shape() or not unpacking.eof:
+            return None
+        reader = LogReader(source_id, formats)
+        thawing = _Thawing(reader.rows, {dialect.name: dialect for dialect in formats})
+        for name in _KEPT:
+            setattr(reader, name, thawing.value(values[name]))
+        reader.restored()
+    except _DAMAGE:
+        return None
+    return reader
+
+
+@cache
+def _shape() -> str:
+    """Tells states of classes with other fields apart."""
+    return digest(" ".join(f"{name}: {_names(kind)}" for name, kind in _KINDS.items()))
+
+
+def _names(kind: type) -> Sequence[str]:
+    """The fields of a class whose objects travel; how a step is derived is no value."""
+    return [name for name in kind.__slots__ if name != "derive"]  # type: ignore[attr-defined]
+
+
+def _frozen(value: object) -> object:
+    kind = type(value)
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case list():
+            return [_frozen(one) for one in value]
+        case Rows():
+            return {"rows": 0}
+        case Dialect():
+            return {"format": value.name}
+        case datetime():
+            return {"time": value.isoformat()}
+        case deque():
+            return {"deque": [value.maxlen, [_frozen(one) for one in value]]}
+        case dict():
+            return {kind.__name__: [[_frozen(key), _frozen(one)] for key, one in value.items()]}
+        case tuple() | set() | frozenset():
+            return {kind.__name__: [_frozen(one) for one in value]}
+        case Told():
+            value = Told(value.line, value.same(), value.voices)
+    if kind.__name__ not in _KINDS:
+        raise TypeError(f"a reader's state holds a {kind.__name__}")
+    return {kind.__name__: [_frozen(getattr(value, name)) for name in _names(kind)]}
+
+
+class _Thawing:
+    """Makes values again; those that are rows or formats are the new reader's."""
+
+    def __init__(self, rows: Rows, formats: Mapping[str, Dialect]) -> None:
+        self._rows = rows
+        self._formats = formats
+
+    def value(self, frozen: Any) -> Any:
+        if isinstance(frozen, list):
+            return self._all(frozen)
+        if not isinstance(frozen, dict):
+            return frozen
+        [(word, inner)] = frozen.items()
+        match word:
+            case "rows":
+                return self._rows
+            case "format":
+                return self._formats[inner]
+            case "time":
+                return datetime.fromisoformat(inner)
+            case "deque":
+                return deque(self._all(inner[1]), maxlen=inner[0])
+            case _ if word in _GROUPS:
+                return _GROUPS[word](self._all(inner))
+        return self._made(_KINDS[word], self._all(inner))
+
+    def _all(self, values: Iterable[Any]) -> list[Any]:
+        return [self.value(value) for value in values]
+
+    def _made(self, kind: type, values: list[Any]) -> object:
+        made: object = object.__new__(kind)
+        for name, value in zip(_names(kind), values, strict=True):
+            object.__setattr__(made, name, value)
+        return made

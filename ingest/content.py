@@ -1,0 +1,140 @@
+"""The bytes of a file that count: the first of them, hashed, so that growth does no harm."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol, cast
+
+from ..records import reading as records
+
+_CHUNK = 1 << 20
+_BACK = 1 << 16  # bytes looked at at once for the last line end
+_HEAD = 1 << 20  # bytes looked at to tell what a file is
+
+
+class Changed(OSError):
+    """The bytes are no longer those that were fingerprinted."""
+
+
+class Digest(Protocol):
+    """What hashes bytes as they pass."""
+
+    def update(self, data: bytes, /) -> None: ...
+    def hexdigest(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Print:
+    """What tells the first `size` bytes of a file from others, as SHA-256.
+
+    `head` is that of the first bytes asked for, `tail` of those behind a place asked for.
+    """
+
+    sha256: str
+    size: int
+    head: str | None = None
+    tail: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """The first `size` bytes of a file, whose SHA-256 is `sha256`."""
+
+    path: Path
+    sha256: str
+    size: int
+
+    def head(self) -> bytes:
+        """What tells what the file is."""
+        with self.path.open("rb") as stream:
+            return stream.read(min(self.size, _HEAD))
+
+    def text(self) -> tuple[str, int]:
+        """All of it as text, and how many characters are no UTF-8."""
+        with self.path.open("rb") as stream:
+            content = stream.read(self.size)
+        self.check(hashlib.sha256(content).hexdigest())
+        text = content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+        text = text.replace("\r\n", "\n").replace("\r", " ").replace("\x00", "")
+        return text, text.count("\ufffd")
+
+    def check(self, sha256: str) -> None:
+        """Raises Changed where these are not the bytes that were read."""
+        if sha256 != self.sha256:
+            raise Changed(f"{self.path} changed while it was read")
+
+
+class Bounded(io.RawIOBase):
+    """The next `size` bytes of a stream, hashed as they pass: a log may grow while it is read."""
+
+    def __init__(self, stream: BinaryIO, size: int, digest: Digest | None = None) -> None:
+        self._stream, self._left = stream, size
+        self.digest: Digest = digest or hashlib.sha256()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(cast(bytearray, buffer))
+        chunk = self._stream.read(min(len(view), self._left))
+        view[: len(chunk)] = chunk
+        self._left -= len(chunk)
+        self.digest.update(chunk)
+        return len(chunk)
+
+    def buffered(self) -> BinaryIO:
+        """The same, read in large pieces."""
+        return cast(BinaryIO, io.BufferedReader(self, _CHUNK))
+
+
+def fingerprint(path: Path) -> tuple[str, int]:
+    """SHA-256 and size of a file's bytes, as far as they reach when it is opened.
+
+    Of a folder of records, which its marker stands for, those of all of them. Raises OSError when
+    it cannot be read.
+    """
+    if records.is_marker(path):
+        return records.fingerprint_of_folder(path)
+    found = print_of(path)
+    return found.sha256, found.size
+
+
+def print_of(
+    path: Path, size: int | None = None, head: int | None = None, since: int | None = None
+) -> Print:
+    """The print of the first `size` bytes of a file, by default of all that are there.
+
+    Also of the first `head` of them, and of those behind byte `since`. Raises OSError.
+    """
+    whole, tail, of_head, at = hashlib.sha256(), hashlib.sha256(), None, 0
+    with path.open("rb") as stream:
+        size = os.fstat(stream.fileno()).st_size if size is None else size
+        for end in sorted({min(one, size) for one in (head, since, size) if one is not None}):
+            while at < end and (chunk := stream.read(min(_CHUNK, end - at))):
+                whole.update(chunk)
+                if since is not None and at >= since:
+                    tail.update(chunk)
+                at += len(chunk)
+            of_head = whole.hexdigest() if end == head == at else of_head
+    return Print(whole.hexdigest(), at, of_head, None if since is None else tail.hexdigest())
+
+
+def end_of_lines(path: Path, size: int | None = None, start: int = 0) -> int:
+    """The place behind the last line end of the first `size` bytes; `start` where there is none.
+
+    Raises OSError.
+    """
+    with path.open("rb") as stream:
+        end = os.fstat(stream.fileno()).st_size if size is None else size
+        while end > start:
+            begin = max(start, end - _BACK)
+            stream.seek(begin)
+            found = stream.read(end - begin).rfind(b"\n")
+            if found >= 0:
+                return begin + found + 1
+            end = begin
+    return start

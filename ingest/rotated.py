@@ -1,0 +1,149 @@
+"""Files that took over what another one held: logs that were rotated or renamed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..schema.ledger import Known, Ledger
+from .content import print_of
+from .folders import uri_of
+from .inputs import Input
+
+# Names of logs, rotated ones too. Packed logs grow no more.
+_LOG = re.compile(r"(?i).+\.(?:(?:log|out|err|txt|stdout|stderr)(?:[-._].+)?|[oe]\d+)")
+_PACKED = (".gz", ".bz2", ".xz", ".zst", ".tar", ".tgz", ".zip")
+# train.log.1, train.log-20261120, train.log.2026-11-20_01; train-20261120.log, train.1.log
+_BEHIND = re.compile(r"(.+?\.(?:log|out|err|txt|stdout|stderr))[-._].+")
+_WITHIN = re.compile(r"(.+?)[-._][\d._:T-]+(\.\w+)")
+_Names = dict[str, list[str]]
+
+
+def is_log_name(name: str) -> bool:
+    """Whether a file may be a log that grows, by its name."""
+    return _LOG.fullmatch(name) is not None and not name.lower().endswith(_PACKED)
+
+
+def family(name: str) -> str:
+    """The name that a log has before it is rotated; any other file's own."""
+    if found := _BEHIND.fullmatch(name) or _WITHIN.fullmatch(name):
+        return "".join(found.groups())
+    return name
+
+
+def beside(item: Input, uri: str) -> Input:
+    """Another file of the folder of one."""
+    return Input(item.path.with_name(uri.rpartition("/")[2]), uri, item.given)
+
+
+def size_of(path: Path) -> int:
+    """Bytes; none of a file that is not there."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def holds(path: Path, known: Known) -> bool:
+    """Whether a file begins with the bytes of a load."""
+    try:
+        if path.stat().st_size < known.size:
+            return False
+        return print_of(path, known.size).sha256 == known.sha256
+    except OSError:
+        return False
+
+
+def relatives(path: Path) -> Iterator[Path]:
+    """Files of the same folder that may be older or newer states of one log."""
+    yield from _related(path, _by_family(path.parent))
+
+
+def _by_family(folder: Path) -> _Names:
+    """Names of logs by themselves and by their families."""
+    found: _Names = defaultdict(list)
+    try:
+        with os.scandir(folder) as scan:
+            names = sorted(entry.name for entry in scan if entry.is_file())
+    except OSError:
+        return found
+    for name in names:
+        if is_log_name(name):
+            for word in {name, family(name)}:
+                found[word].append(name)
+    return found
+
+
+def _related(path: Path, names: _Names) -> Iterator[Path]:
+    keys = (path.name, family(path.name))
+    found = {name: None for key in keys for name in names.get(key, ()) if name != path.name}
+    yield from (path.with_name(name) for name in found)
+
+
+@dataclass(slots=True)
+class Moves:
+    """What files hold that others held before, by the ledger; folders are listed once."""
+
+    root: Path
+    ledger: Ledger
+    _names: dict[Path, _Names] = field(default_factory=dict)
+    _gone: dict[Path, dict[str, list[Known]]] = field(default_factory=dict)
+
+    def source_of(self, item: Input) -> Known | None:
+        """What a new log begins with, where a file held it that does not hold it any more."""
+        if not self._may_move(item) or self.ledger.newest(item.uri) is not None:
+            return None
+        gone = self._gone_from(item)
+        keys = (item.path.name, family(item.path.name))
+        every = [known for key in keys for known in gone.get(key, ())]
+        return next((known for known in every if holds(item.path, known)), None)
+
+    def displaced(self, item: Input, known: Known) -> Iterator[Known]:
+        """The names that what a log held has now, noted; several, where logs move on by one."""
+        if not self._may_move(item):
+            return
+        folder = item.path.parent
+        if folder not in self._names:
+            self._names[folder] = _by_family(folder)
+        for path in _related(item.path, self._names[folder]):
+            other = Input(path, uri_of(path, self.root), item.given)
+            present = self.ledger.newest(other.uri)
+            if not holds(path, known) or (present and holds(path, present)):
+                continue
+            if present:
+                yield from self.displaced(other, present)
+            plan = self.ledger.plan(other.uri, *known.content, known.size)
+            if plan is not None and plan.load_id == known.load_id:
+                self.ledger.note(plan)
+                yield plan
+            return
+
+    def emptied(self, known: Known) -> Known | None:
+        """That nothing is shown for a file which is gone: it goes by another name."""
+        nothing = hashlib.sha256().hexdigest()
+        plan = self.ledger.plan(known.uri, nothing, known.parser_version)
+        if plan is not None:
+            self.ledger.note(plan)
+        return plan
+
+    def _may_move(self, item: Input) -> bool:
+        """Whether it is a log that lies where its name says, and not in an archive."""
+        return is_log_name(item.path.name) and uri_of(item.path, self.root) == item.uri
+
+    def _gone_from(self, item: Input) -> dict[str, list[Known]]:
+        """What logs of the folder held that are not there any more, or are shorter now."""
+        folder = item.path.parent
+        if folder not in self._gone:
+            gone: dict[str, list[Known]] = defaultdict(list)
+            for known in self.ledger.beside(item.uri):
+                name = known.uri.rpartition("/")[2]
+                if is_log_name(name) and size_of(beside(item, known.uri).path) < known.size:
+                    for word in {name, family(name)}:
+                        gone[word].append(known)
+            self._gone[folder] = gone
+        return self._gone[folder]

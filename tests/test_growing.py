@@ -1,0 +1,243 @@
+"""A log that grows is read on where its reader stopped, and shows what the whole file shows."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from bench.ingest import pipeline, source
+from bench.ingest.checkpoint import freeze, thaw
+from bench.ingest.dialect import dialects
+from bench.ingest.lines import read_lines
+from bench.ingest.log import LogReader
+from bench.ingest.pipeline import ingest
+from bench.schema.rows import Rows
+from bench.schema.warehouse import open_read, open_write
+from tests.growing import piece_by_piece, shown, whole
+from tests.making import count, iteration, log
+from tests.test_bulk import LINES, LOGS, all_of, by_line
+
+ANY = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(ANY, max_examples=5, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+# A format each, with timers, ranks, tables, failures and restarts among them.
+REAL = [file for file in LOGS if file.stat().st_size < 300_000]
+
+
+def in_pieces(content: bytes, every: int) -> dict[str, object]:
+    """What a log gives that is put away and taken up again after so many lines."""
+    *ended, last = content.split(b"\n")
+    lines = [line + b"\n" for line in ended] + ([last] if last else [])
+    reader, rows = LogReader("source", dialects()), Rows()
+    for start in range(0, len(lines), every):
+        stream = io.BytesIO(b"".join(lines[start : start + every]))
+        for line in read_lines(stream, reader.line):
+            reader.feed(line)
+        if start + every < len(lines):
+            reader.end_line()
+            rows.extend(reader.take_rows())
+            state = freeze(reader)
+            assert state is not None
+            taken_up = thaw(state, "source", dialects())
+            assert taken_up is not None
+            reader = taken_up
+    read = reader.finish()
+    rows.extend(read.rows)
+    read.rows.by_table, read.rows.tables = rows.by_table, rows.tables
+    return all_of(read)
+
+
+@ANY
+@given(st.lists(LINES, min_size=1, max_size=6), st.integers(1, 40),
+       st.sampled_from([b"\n", b"\n", b"\r\n"]), st.binary(max_size=3))  # fmt: skip
+def test_any_log_put_away_and_taken_up(
+    parts: list[list[str]], every: int, end: bytes, tail: bytes
+) -> None:
+    content = end.join(line.encode() for part in parts for line in part) + tail
+    assert in_pieces(content, every) == all_of(by_line(content))
+
+
+@pytest.mark.parametrize("file", REAL, ids=lambda file: file.name)
+def test_a_real_log_put_away_and_taken_up(file: Path) -> None:
+    content = file.read_bytes()
+    assert in_pieces(content, 97) == all_of(by_line(content))
+
+
+@pytest.mark.slow
+@FEW
+@given(st.sampled_from(REAL), st.data(), st.booleans(), st.booleans())
+def test_pieces_of_a_log_show_what_the_whole_shows(
+    file: Path, data: st.DataObject, live: bool, blocks: bool
+) -> None:
+    content = file.read_bytes()
+    cuts = data.draw(st.lists(st.integers(1, len(content)), min_size=1, max_size=4))
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as name:
+        if blocks:
+            patch.setattr(source, "BULK_BYTES", 1000)
+            patch.setattr(pipeline, "BULK_BYTES", 1000)
+        for folder in ("pieces", "whole"):
+            Path(name, folder).mkdir()
+        piece_by_piece(content, cuts, file.name, Path(name, "pieces"), live=live)
+        assert shown(Path(name, "pieces", "bench.duckdb")) == whole(
+            content, file.name, Path(name, "whole")
+        )
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "run.log"
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "bench.duckdb"
+
+
+def rows(db: Path, query: str) -> list[tuple[Any, ...]]:  # Any: whatever the query gives
+    with open_read(db) as warehouse:
+        return warehouse.rows(query)
+
+
+def steps(db: Path) -> list[int]:
+    with open_read(db) as warehouse:
+        return [
+            number for (number,) in warehouse.rows("SELECT iteration FROM iterations ORDER BY 1")
+        ]
+
+
+def test_only_what_is_new_is_stored(file: Path, db: Path) -> None:
+    for number in (20, 30, 40, 50):
+        file.write_text(log(number))
+        summary = ingest([file], db, live=True)
+    assert (summary.new, summary.grown, summary.changed) == (1, 1, 0)
+    assert [c.rows for c in summary.formats.values()] == [13], "three may still be spoken of"
+    assert steps(db) == list(range(1, 51))
+    assert count(db, "raw.iterations") == 50 + 3 * 3
+    with open_read(db) as warehouse:
+        assert warehouse.rows("SELECT n, last_iteration FROM run_stats WHERE metric = 'gbs'") == [
+            (49, 50)
+        ]
+
+
+def test_a_small_log_is_read_as_a_whole_the_first_time_that_it_has_grown(
+    file: Path, db: Path
+) -> None:
+    grown = []
+    for number in (5, 10, 15, 20):
+        file.write_text(log(number))
+        grown.append(ingest([file], db).grown)
+    assert grown == [0, 0, 1, 1]
+    assert steps(db) == list(range(1, 21))
+
+
+def test_a_last_line_without_end_counts_for_now(file: Path, db: Path) -> None:
+    line = iteration(5)
+    file.write_text(log(4) + line[:-40])
+    ingest([file], db, live=True)
+    assert steps(db) == [1, 2, 3, 4], "the line of a live log is not whole"
+    ingest([file], db)
+    assert steps(db) == [1, 2, 3, 4, 5], "as it lies, it is the end of the log"
+    assert ingest([file], db, live=True).known == 1
+    file.write_text(log(6))
+    assert ingest([file], db, live=True).grown == 1
+    assert steps(db) == [1, 2, 3, 4, 5, 6]
+    assert count(db, "warnings") == 0, "the line is whole now"
+
+
+def test_a_log_that_is_begun_afresh_shows_what_it_holds(file: Path, db: Path) -> None:
+    for text in (log(30), log(40), log(3, 250.0), log(7, 250.0), log(50, 300.0)):
+        file.write_text(text)
+        ingest([file], db, live=True)
+        assert steps(db) == list(range(1, text.count("\n") + 1))
+    assert count(db, "runs") == 1
+
+
+@pytest.mark.parametrize("name", ["run.log.1", "run-20261120.log"])
+@pytest.mark.parametrize("longer", [0, 9])
+def test_a_log_that_is_rotated_keeps_its_runs(file: Path, db: Path, name: str, longer: int) -> None:
+    for number in (30, 40):
+        file.write_text(log(number))
+        ingest([file], db, live=True)
+    [(run,)] = rows(db, "SELECT run_id FROM runs")
+    file.write_text(log(40 + longer))
+    file.rename(file.with_name(name))
+    file.write_text(log(5, 250.0))
+    summary = ingest([file], db, live=True)
+    assert summary.failed == []
+    found = dict(
+        rows(db, "SELECT uri, count(*) FROM runs JOIN iterations USING (run_id) GROUP BY 1")
+    )
+    assert found == {"run.log": 5, name: 40 + longer}
+    assert rows(db, f"SELECT run_id FROM runs WHERE uri = '{name}'") == [(run,)]
+    assert ingest([file.parent], db).known == 2
+
+
+def test_a_log_that_is_renamed_keeps_its_runs(file: Path, db: Path) -> None:
+    file.write_text(log(40))
+    ingest([file], db, live=True)
+    [(run,)] = rows(db, "SELECT run_id FROM runs")
+    file.write_text(log(45))
+    file.rename(file.with_name("run.log.1"))
+    ingest([file.parent], db)
+    assert rows(db, "SELECT uri, run_id FROM runs") == [("run.log.1", run)]
+    assert steps(db) == list(range(1, 46))
+
+
+def test_logs_that_move_on_by_one(file: Path, db: Path) -> None:
+    older, oldest = file.with_name("run.log.1"), file.with_name("run.log.2")
+    file.write_text(log(10, 100.0))
+    ingest([file], db)
+    for step_ms in (110.0, 120.0):
+        if older.exists():
+            older.rename(oldest)
+        file.rename(older)
+        file.write_text(log(10, step_ms))
+        ingest([file.parent], db)
+    query = "SELECT uri, any_value(step_time_s) FROM runs JOIN iterations USING (run_id) GROUP BY 1"
+    assert dict(rows(db, query)) == {"run.log": 0.12, "run.log.1": 0.11, "run.log.2": 0.1}
+    assert count(db, "runs") == 3
+
+
+def test_a_state_that_is_damaged_costs_time_only(file: Path, db: Path) -> None:
+    file.write_text(log(30))
+    ingest([file], db, live=True)
+    for damage in ("'x'::BLOB", "state[:-3]", "''::BLOB"):
+        with open_write(db) as warehouse:
+            warehouse.con.execute(f"UPDATE raw.checkpoints SET state = {damage}")
+        with file.open("a") as stream:
+            stream.write(iteration(len(steps(db)) + 1))
+        assert ingest([file], db, live=True).grown == 0
+        assert steps(db) == list(range(1, file.read_text().count("\n") + 1))
+
+
+def test_another_process_that_was_faster_is_not_overtaken(file: Path, db: Path) -> None:
+    file.write_text(log(30))
+    ingest([file], db, live=True)
+    file.write_text(log(35))
+    done: dict[str, int] = defaultdict(int)
+
+    def faster(uri: str) -> None:
+        done[uri] += 1
+        if done[uri] == 1:
+            ingest([file], db, live=True)
+
+    def meanwhile(uri: str) -> None:
+        # Between the plan of the other process and its commit.
+        done[uri] += 1
+        if done[uri] == 1:
+            with file.open("a") as stream:
+                stream.write(iteration(36))
+            ingest([file], db, live=True)
+            file.write_text(log(37))
+
+    for progress in (faster, meanwhile):
+        done.clear()
+        assert ingest([file], db, live=True, progress=progress).failed == []
+    assert steps(db) == list(range(1, 38))
+    assert count(db, "runs") == 1

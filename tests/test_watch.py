@@ -1,0 +1,265 @@
+"""`bench watch` beside programs that write, rotate and are killed; how runs stand, and warnings."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.ingest.pipeline import ingest
+from bench.schema.warehouse import open_read
+from bench.watch.follow import Follower
+from bench.watch.standing import Budget, Standing, standings
+from tests.growing import shown
+from tests.making import iteration, log
+from tests.program import bench, environment, quick, told
+
+# Writes at speed, in pieces that end anywhere, and moves its log away now and then.
+WRITER = """
+import os, random, sys, time
+from tests.making import iteration
+path, rotations, chance = sys.argv[1], int(sys.argv[2]), random.Random(7)
+for part in range(rotations + 1):
+    with open(path, "ab", buffering=0) as log:
+        print("ready", flush=True)
+        for number in range(1, 200):
+            line = iteration(number, 100.0 + part, 1000).encode()
+            cut = chance.randrange(len(line))
+            log.write(line[:cut])
+            time.sleep(chance.random() / 200)
+            log.write(line[cut:])
+        if part < rotations:
+            for older in range(rotations, 0, -1):
+                if os.path.exists(f"{path}.{older}"):
+                    os.rename(f"{path}.{older}", f"{path}.{older + 1}")
+            os.rename(path, f"{path}.1")
+            time.sleep(0.5)
+    if part == rotations and len(sys.argv) > 3:
+        log = open(path, "ab", buffering=0)
+        log.write(iteration(200).encode()[:90])
+        time.sleep(60)
+"""
+Child = subprocess.Popen[str]
+
+
+def start(folder: Path, *words: str) -> Child:
+    """A process in a folder, with the tests to import from."""
+    root = str(Path(__file__).parent.parent)
+    return subprocess.Popen(
+        [sys.executable, *words], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, env=environment({"PYTHONPATH": root}),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def children() -> Iterator[Callable[..., Child]]:
+    started: list[Child] = []
+
+    def begin(folder: Path, *words: str) -> Child:
+        started.append(start(folder, *words))
+        return started[-1]
+
+    yield begin
+    for child in started:
+        child.kill()
+        child.communicate()
+
+
+def wait_for(what: Callable[[], bool], seconds: float = 60) -> None:
+    until = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < until, "it never came"
+        time.sleep(0.1)
+
+
+def stored(folder: Path) -> int:
+    """Iterations that a reader sees meanwhile."""
+    if not (folder / "bench.duckdb").exists():
+        return 0
+    with open_read(folder / "bench.duckdb", 30) as warehouse:
+        return int(warehouse.rows("SELECT count(*) FROM iterations")[0][0])
+
+
+def of_the_final_files(folder: Path) -> dict[str, list[str]]:
+    """What one ingest of the files as they lie shows."""
+    alone = folder / "alone.duckdb"
+    ingest([folder / "logs"], alone)
+    return shown(alone)
+
+
+def steps_by_file(db: Path) -> dict[str, list[tuple[int, float]]]:
+    query = """SELECT uri, list((iteration, step_time_s) ORDER BY iteration) FROM iterations
+               JOIN runs USING (run_id) GROUP BY uri"""
+    with open_read(db) as warehouse:
+        return dict(warehouse.rows(query))
+
+
+def stop(child: Child, number: int = signal.SIGINT) -> tuple[str, str]:
+    child.send_signal(number)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == 0, err
+    assert "Traceback" not in err
+    return out, err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_writer_at_speed_that_is_killed(
+    folder: Path, children: Callable[..., Child], number: int
+) -> None:
+    (folder / "logs").mkdir()
+    watcher = children(folder, "-m", "bench", "watch", "logs/train.log", "--interval", "0.2")
+    writer = children(folder, "-c", WRITER, "logs/train.log", "0", "hold")
+    wait_for(lambda: stored(folder) > 20)
+    wait_for(lambda: (folder / "logs/train.log").read_bytes().count(b"\n") == 199)
+    os.kill(writer.pid, signal.SIGKILL)
+    wait_for(lambda: stored(folder) == 199)
+    out, _ = stop(watcher, number)
+    assert shown(folder / "bench.duckdb") == of_the_final_files(folder)
+    assert "logs/train.log: status running, iteration 199/1000" in out
+    assert bench(folder, "ingest", "logs").err.startswith("files: 0 new, 1 known")
+
+
+@pytest.mark.slow
+def test_a_writer_that_rotates_its_log(folder: Path, children: Callable[..., Child]) -> None:
+    (folder / "logs").mkdir()
+    watcher = children(folder, "-m", "bench", "watch", "logs/train.log", "--interval", "0.2")
+    assert watcher.stderr and watcher.stderr.readline().startswith("watching logs/train.log;")
+    writer = children(folder, "-c", WRITER, "logs/train.log", "2")
+    assert writer.wait(timeout=120) == 0
+    wait_for(lambda: stored(folder) == 3 * 199)
+    stop(watcher)
+    ingest([folder / "logs"], folder / "alone.duckdb")
+    found, expected = steps_by_file(folder / "bench.duckdb"), steps_by_file(folder / "alone.duckdb")
+    assert found == expected
+    assert sorted(found) == ["logs/train.log", "logs/train.log.1", "logs/train.log.2"]
+
+
+@pytest.mark.slow
+def test_three_watchers_of_one_log_double_nothing(
+    folder: Path, children: Callable[..., Child]
+) -> None:
+    (folder / "logs").mkdir()
+    line = ["-m", "bench", "watch", "logs", "--interval", "0.2", "--lock-timeout", "30"]
+    watchers = [children(folder, *line) for _ in range(3)]
+    writer = children(folder, "-c", WRITER, "logs/train.log", "0")
+    assert writer.wait(timeout=60) == 0
+    wait_for(lambda: stored(folder) == 199)
+    for watcher in watchers:
+        stop(watcher)
+    assert shown(folder / "bench.duckdb") == of_the_final_files(folder)
+
+
+@pytest.mark.slow
+def test_a_watcher_that_is_killed_loses_nothing(
+    folder: Path, children: Callable[..., Child]
+) -> None:
+    (folder / "logs").mkdir()
+    writer = children(folder, "-c", WRITER, "logs/train.log", "0")
+    for _ in range(3):
+        before = stored(folder)
+        watcher = children(folder, "-m", "bench", "watch", "logs", "--interval", "0.1")
+        wait_for(lambda before=before: stored(folder) > before or writer.poll() is not None)  # type: ignore[misc]
+        watcher.kill()
+    assert writer.wait(timeout=60) == 0
+    ingest([folder / "logs"], folder / "bench.duckdb")
+    assert shown(folder / "bench.duckdb") == of_the_final_files(folder)
+
+
+# How runs stand.
+
+
+def standing(folder: Path, text: str, age_s: float = 1.0, **more: float) -> Standing:
+    """The one run of a log that was written so long ago."""
+    file = folder / "run.log"
+    file.write_text(text)
+    db = folder / "bench.duckdb"
+    ingest([file], db, live=True)
+    with open_read(db) as warehouse:
+        now = file.stat().st_mtime + age_s
+        [found] = standings(warehouse, {"run.log": file}, Budget(), now, **more)
+    return found
+
+
+def test_how_a_run_stands(tmp_path: Path) -> None:
+    found = standing(tmp_path, log(40))
+    assert (found.iteration, found.planned, found.step_time_s) == (40, 500, 0.1)
+    assert found.tokens == 40 * 512
+    assert found.eta_s == pytest.approx(460 * 0.1)
+    assert found.days == pytest.approx(500 * 0.1 / 86_400)
+    assert found.age_s == pytest.approx(1.0)
+    assert (found.status, found.warnings) == ("running", ())
+
+
+def test_what_is_warned_of(tmp_path: Path) -> None:
+    hung = standing(tmp_path, log(40), age_s=301.0)
+    assert hung.warnings == ("hang? no line for 301 s, and one comes every 0.1 s",)
+    assert standing(tmp_path, log(40), age_s=299.0).warnings == ()
+    assert standing(tmp_path, log(40), age_s=3.0, hang_after=2.0).warnings[0].startswith("hang?")
+    slow = log(40) + "".join(iteration(number, 150.0) for number in range(41, 46))
+    assert standing(tmp_path, slow).warnings == ("slow: 0.15 s/it lately, 0.1 s/it before",)
+    nan = log(40) + iteration(41).replace("lm loss: 5.760191E+00", "lm loss: nan")
+    assert standing(tmp_path, nan + iteration(42)).warnings == ("nan at iteration 41",)
+    done = "".join(iteration(number, of=40) for number in range(1, 41))
+    over = standing(tmp_path, done, age_s=9999.0)
+    assert (over.status, over.warnings, over.eta_s) == ("ok", (), None)
+
+
+def test_once(folder: Path) -> None:
+    (folder / "run.log").write_text(log(40) + iteration(41)[:50])
+    done = quick(folder, "watch", "run.log", "--once", "--format", "json")
+    [row] = json.loads(done.out)
+    assert (done.code, row["iteration"], row["warnings"]) == (0, 40, "")
+    assert quick(folder, "watch", ".", "--once", "--format", "table").out.startswith("log ")
+    os.utime(folder / "run.log", (0, 0))
+    late = quick(folder, "watch", "run.log", "--once")
+    assert late.code == 1 and "run.log: hang? no line for" in late.err
+
+
+def test_nothing_to_watch(folder: Path) -> None:
+    told(quick(folder, "watch", "no/such.log", "--once"), 2, "no such file or folder")
+    told(quick(folder, "watch", "later.log", "--once"), 3, "nothing to watch")
+    assert list(folder.iterdir()) == [folder / ".git"]
+
+
+def test_what_is_followed(tmp_path: Path) -> None:
+    names = [
+        "a.log",
+        "b.out",
+        "c.log.1",
+        "d.o123",
+        "e-2.err",
+        "f.txt",
+        "notes.md",
+        "g.log.gz",
+        "h.csv",
+    ]
+    for name in names:
+        (tmp_path / name).write_text("x\n")
+    follower = Follower([tmp_path, tmp_path / "later.log"], tmp_path / "bench.duckdb", 5.0)
+    assert sorted(path.name for path in follower.files()) == names[:6]
+    (tmp_path / "later.log").write_text(log(5))
+    assert follower.store().new == 1
+    (tmp_path / "later.log").rename(tmp_path / "later.log.old")
+    assert follower.store().failed == []
+    assert tmp_path / "later.log.old" in follower.files()
+    with open_read(tmp_path / "bench.duckdb") as warehouse:
+        assert warehouse.rows("SELECT uri FROM runs") == [("later.log.old",)]
+
+
+def test_a_log_that_is_renamed_between_two_looks(tmp_path: Path) -> None:
+    for name in ("a.log", "b.log"):
+        (tmp_path / name).write_text(log(5, 100.0 + len(name)))
+    follower = Follower([tmp_path], tmp_path / "bench.duckdb", 5.0)
+    found = follower.files()
+    (tmp_path / "a.log").unlink()
+    follower._ingest(found, live=True)
+    with open_read(tmp_path / "bench.duckdb") as warehouse:
+        assert warehouse.rows("SELECT uri FROM runs") == [("b.log",)]

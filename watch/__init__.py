@@ -1,0 +1,1 @@
+"""Logs that are being written: followed, stored as they grow, and judged."""

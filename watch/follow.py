@@ -1,0 +1,111 @@
+"""Which files are followed, and when what is new of them is stored."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..ingest.folders import files_below, uri_of
+from ..ingest.pipeline import Summary, ingest
+from ..ingest.rotated import family, is_log_name, relatives
+from ..schema.errors import BenchError, Locked
+
+_State = tuple[int, int, int]  # inode, bytes, time of the last change in ns
+
+
+@dataclass(slots=True)
+class Follower:
+    """Files that may grow, by the paths that a user names; `store` takes what is new of them."""
+
+    paths: Sequence[Path]
+    db: Path
+    lock_timeout: float
+    formats: Path | None = None
+    _began: float = field(default_factory=time.time)
+    _seen: dict[Path, _State] = field(default_factory=dict)
+    _moved: dict[Path, None] = field(default_factory=dict)
+    _told: set[str] = field(default_factory=set)
+
+    def check(self) -> None:
+        """Raises BenchError for a path whose folder is not there either."""
+        for path in self.paths:
+            if not path.exists() and not path.absolute().parent.is_dir():
+                raise BenchError(f"no such file or folder: {path}", hint="check the path")
+
+    def files(self) -> list[Path]:
+        """The files that are there now, those that were rotated away too."""
+        present = [path for path in self.paths if path.exists()]
+        found = files_below(present, lambda what, error: None)
+        named = {path for path in present if not path.is_dir()}
+        logs = [path for path in found if path in named or is_log_name(path.name)]
+        return list(dict.fromkeys([*logs, *(path for path in self._moved if path.exists())]))
+
+    def store(self) -> Summary:
+        """Store what is new since the last call, whole lines only. Raises Locked, BenchError."""
+        self._follow_moved()
+        states = {path: state for path in self.files() if (state := _state(path))}
+        changed = [path for path, state in states.items() if self._seen.get(path) != state]
+        summary = self._ingest(changed, live=True) if changed else Summary()
+        if not summary.failed:  # else they are looked at again
+            self._seen |= states
+        return summary
+
+    def finish(self) -> Summary:
+        """Store all that is there, also a last line without its end: nothing comes any more."""
+        self._follow_moved()
+        files = self.files()
+        return self._ingest(files, live=False) if files else Summary()
+
+    def uris(self) -> dict[str, Path]:
+        """The files by their names in the warehouse."""
+        root = self.db.absolute().parent
+        return {uri_of(path, root): path for path in self.files()}
+
+    def failures(self, summary: Summary) -> Iterator[str]:
+        """What could not be read, each told once."""
+        for uri, reason in summary.failed:
+            if uri not in self._told:
+                self._told.add(uri)
+                yield f"{uri}: not read: {reason}"
+
+    def _ingest(self, files: Sequence[Path], *, live: bool) -> Summary:
+        try:
+            return ingest(
+                files, self.db, lock_timeout=self.lock_timeout, formats=self.formats, live=live
+            )
+        except BenchError as error:
+            there = [path for path in files if path.exists()]
+            if isinstance(error, Locked) or len(there) == len(files):
+                raise
+            # One was renamed a moment ago.
+            return self._ingest(there, live=live) if there else Summary()
+
+    def _follow_moved(self) -> None:
+        """A file that lies elsewhere now is told by its inode, or by name and time."""
+        for path in self.paths:
+            for other in relatives(path):
+                state = _state(other)
+                written = state is not None and state[2] >= self._began * 1e9
+                if written and family(other.name) == path.name:
+                    self._moved[other] = None
+        for path, (inode, _, _) in list(self._seen.items()):
+            now = _state(path)
+            if now is not None and now[0] == inode:
+                continue
+            for other in relatives(path):
+                state = _state(other)
+                if state is not None and state[0] == inode:
+                    self._moved[other] = None
+            if now is None:
+                del self._seen[path]
+
+
+def _state(path: Path) -> _State | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns

@@ -1,0 +1,158 @@
+"""How watched runs stand: the newest step, what is left, and what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from ..ingest.silence import INTERVALS, LEAST_S
+from ..reports.budget import SECONDS_A_DAY, STEPS, TOKENS_PER_STEP
+from ..schema.warehouse import Warehouse
+
+LATELY = 5  # intervals whose median is held against the steady state
+STEADY = 10  # intervals that make a steady state
+NAN_WITHIN = 50  # intervals in which a nan is told
+SLOWER = 1.2  # times the steady step time: slower is told
+_OVER = frozenset(("ok", "oom", "fail", "timeout", "cancelled", "hang"))
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What days are asked for: tokens, else steps, else what the run plans, else 362k steps."""
+
+    tokens: int | None = None
+    steps: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One watched run; times in s, rates of one GPU in TFLOP/s, `warnings` in words."""
+
+    uri: str
+    run_id: str
+    model: str | None
+    status: str
+    iteration: int | None
+    planned: int | None  # iterations
+    step_time_s: float | None
+    tflops: float | None
+    loss: float | None
+    tokens: int | None  # since the start of training
+    eta_s: float | None
+    days: float | None
+    age_s: float
+    warnings: tuple[str, ...]
+
+
+def standings(
+    warehouse: Warehouse,
+    watched: Mapping[str, Path],
+    budget: Budget,
+    now: float,
+    hang_after: float | None = None,
+) -> list[Standing]:
+    """The newest run of each file that has one; `now` in seconds since the epoch, as files tell.
+
+    A run hangs after `hang_after` seconds without a line, else after ten of its intervals and
+    five minutes.
+    """
+    query = files(__package__ or "bench.watch").joinpath("standing.sql").read_text("utf-8")
+    parameters = {"uris": list(watched), "lately": LATELY, "nan_within": NAN_WITHIN}
+    return [
+        _standing(row, max(now - _changed(watched[row["uri"]], now), 0.0), budget, hang_after)
+        for row in warehouse.dicts(query, parameters)
+    ]
+
+
+def _changed(path: Path, now: float) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return now
+
+
+def _standing(
+    row: dict[str, Any], age_s: float, budget: Budget, hang_after: float | None
+) -> Standing:
+    step_s, tokens_a_step = step_time(row), _product(row["gbs"], row["seq_len"])
+    usual_s = row["lately_s"] or step_s
+    left = (row["train_iters"] or 0) - (row["iteration"] or 0)
+    running = row["status"] not in _OVER
+    return Standing(
+        uri=row["uri"],
+        run_id=row["run_id"],
+        model=row["size"],
+        status=row["status"],
+        iteration=row["iteration"],
+        planned=row["train_iters"],
+        step_time_s=step_s,
+        tflops=row["tflops"] if row["tflops"] is not None else row["model_tflops"],
+        loss=row["loss"],
+        tokens=_tokens(row, tokens_a_step),
+        eta_s=left * usual_s if running and left > 0 and usual_s and row["iteration"] else None,
+        days=_days(row, usual_s, tokens_a_step, budget),
+        age_s=age_s,
+        warnings=tuple(_warnings(row, age_s, usual_s, hang_after, running=running)),
+    )
+
+
+def step_time(row: Mapping[str, Any]) -> float | None:
+    """Seconds a step of the newest interval: as printed, else of its samples or tokens a second."""
+    if row["step_time_s"] is not None:
+        return float(row["step_time_s"])
+    if row["samples_per_s"] and row["gbs"]:
+        return float(row["gbs"] / row["samples_per_s"])
+    tokens = _product(row["gbs"], row["seq_len"])
+    if row["tokens_per_s"] and tokens:
+        return float(tokens / row["tokens_per_s"])
+    return None
+
+
+def _tokens(row: Mapping[str, Any], a_step: int | None) -> int | None:
+    if row["consumed_tokens"] is not None:
+        return int(row["consumed_tokens"])
+    return _product(row["consumed_samples"], row["seq_len"]) or _product(row["iteration"], a_step)
+
+
+def _days(
+    row: Mapping[str, Any], step_s: float | None, a_step: int | None, budget: Budget
+) -> float | None:
+    if not step_s or not a_step:
+        return None
+    steps = budget.steps or row["train_iters"]
+    tokens = budget.tokens or (steps * a_step if steps else STEPS * TOKENS_PER_STEP)
+    return float(tokens / a_step * step_s / SECONDS_A_DAY)
+
+
+def _warnings(
+    row: Mapping[str, Any],
+    age_s: float,
+    step_s: float | None,
+    hang_after: float | None,
+    *,
+    running: bool,
+) -> list[str]:
+    found = []
+    usual = step_s * row["interval_length"] if step_s else None
+    silent = hang_after if hang_after is not None else usual and max(INTERVALS * usual, LEAST_S)
+    if running and silent is not None and age_s > silent:
+        every = f", and one comes every {usual:.3g} s" if usual else ""
+        found.append(f"hang? no line for {age_s:.0f} s{every}")
+    if row["nan_at"] is not None:
+        found.append(f"nan at iteration {row['nan_at']}")
+    elif row["status"] == "nan":
+        found.append(f"nan since line {row['status_line']}")
+    steady, lately = row["steady_s"], row["lately_s"]
+    enough = (row["steady_n"] or 0) >= STEADY and row["lately_n"] == LATELY
+    if running and enough and steady and lately > SLOWER * steady:
+        found.append(f"slow: {lately:.4g} s/it lately, {steady:.4g} s/it before")
+    if row["status"] not in ("running", "ok", "nan"):
+        found.append(f"{row['status']}: {row['status_reason'] or 'no reason printed'}")
+    return found
+
+
+def _product(one: Any, other: Any) -> int | None:
+    return int(one * other) if one is not None and other is not None else None

@@ -1,0 +1,32 @@
+-- How the newest run of each of the files $uris stands; `recent` are its newest intervals, the
+-- newest last, and `steady` is the median of its own steady state, as run_stats has it.
+WITH newest AS (
+    SELECT uri, run_id, status, status_reason, status_line, train_iters FROM runs
+    WHERE list_contains($uris, uri) AND origin = 'log'
+    QUALIFY row_number() OVER (PARTITION BY uri ORDER BY line DESC) = 1
+), steps AS (
+    SELECT i.*, row_number() OVER (PARTITION BY run_id ORDER BY segment DESC, line DESC) AS age
+    FROM iterations i SEMI JOIN newest USING (run_id)
+), recent AS (
+    SELECT run_id, arg_min(iteration, age) AS iteration,
+        arg_min(coalesce(interval_length, 1), age) AS interval_length,
+        arg_min(step_time_s, age) AS step_time_s, arg_min(samples_per_s, age) AS samples_per_s,
+        arg_min(tokens_per_s, age) AS tokens_per_s, arg_min(tflops, age) AS tflops,
+        arg_min(loss, age) AS loss, arg_min(consumed_tokens, age) AS consumed_tokens,
+        arg_min(gbs, age) AS gbs, arg_min(seq_len, age) AS seq_len,
+        arg_min(consumed_samples, age) AS consumed_samples, arg_min(line, age) AS line,
+        median(step_time_s) FILTER (age <= $lately) AS lately_s,
+        count(step_time_s) FILTER (age <= $lately) AS lately_n,
+        max(iteration) FILTER (age <= $nan_within AND (nan > 0 OR isnan(loss)
+            OR len(list_filter(map_values(losses), lambda v: isnan(v))) > 0
+            OR len(list_filter(map_values(more), lambda v: lower(v) IN ('nan', '-nan', 'nan.0'))) > 0)) AS nan_at
+    FROM steps GROUP BY run_id
+)
+SELECT n.*, r.* EXCLUDE (run_id, gbs, seq_len), g.median AS steady_s, g.lines AS steady_n,
+    c.size, coalesce(r.gbs, c.gbs) AS gbs, coalesce(r.seq_len, c.seq_len) AS seq_len, coalesce(c.devices, c.world_size) AS devices,
+    f.value AS model_tflops
+FROM newest n LEFT JOIN recent r USING (run_id)
+LEFT JOIN run_stats g ON g.run_id = n.run_id AND g.metric = 'step_time_s'
+LEFT JOIN configurations c ON c.run_id = n.run_id
+LEFT JOIN metric_model_tflops f ON f.run_id = n.run_id
+ORDER BY n.uri
