@@ -16,13 +16,14 @@ from .content import Print, end_of_lines, print_of
 from .folders import uri_of
 from .inputs import Input, inputs
 from .rotated import Moves, beside, size_of
-from .source import BULK_BYTES, Changed, Growth, fingerprint, parser_version, read_file
+from .source import Changed, Growth, fingerprint, parser_version, read_file
 from .tally import FormatCount as FormatCount
 from .tally import Summary as Summary
 from .tally import Warning as Warning
 from .tally import add_file
 from .tensorboard import NoReader
 
+LONG_BYTES = 1 << 20  # of a longer log it is kept how its reader stands, since it may grow
 _BATCH_ROWS = 200_000
 _BATCH_BYTES = 64 << 20
 _ATTEMPTS = 3  # at a file that changes while it is read, and at one that another process stores
@@ -232,7 +233,7 @@ class _Reading:
         self, path: Path, uri: str, seen: Print, plan: Known, before: Stored | None
     ) -> Load | None:
         """What is new of a file, behind what was stored `before`."""
-        may_grow = plan.generation > 1 or seen.size >= BULK_BYTES or self.options.live
+        may_grow = plan.generation > 1 or seen.size >= LONG_BYTES or self.options.live
         growth = Growth(before.checkpoint, seen.tail) if before else Growth()
         collected, formats = Collected(), self.options.formats
         try:

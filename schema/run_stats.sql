@@ -15,7 +15,7 @@ WITH asked AS (
     SELECT h.load_id, run_id, segment, iteration, coalesce(interval_length, 1) AS length, line, printed_at,
         step_time_s, samples_per_s, tokens_per_s, tokens_per_s_per_device, tflops, gbs
     FROM raw.iterations i JOIN held h ON h.part_id = i.load_id
-    QUALIFY row_number() OVER (PARTITION BY run_id, iteration ORDER BY segment DESC, line DESC) = 1
+    QUALIFY row_number() OVER (PARTITION BY run_id, iteration ORDER BY segment DESC, line DESC, step_time_s) = 1
 ), pauses AS (
     SELECT run_id, line FROM raw.evaluations JOIN held ON part_id = evaluations.load_id
     UNION SELECT run_id, line FROM raw.events JOIN held ON part_id = events.load_id
@@ -28,7 +28,7 @@ WITH asked AS (
 ), placed AS (
     SELECT k.*, iteration - length + 1 <= first_value(iteration) OVER sequence AS warm,
         coalesce(lag(line) OVER sequence, 0) AS line_before
-    FROM kept k WINDOW sequence AS (PARTITION BY run_id, segment ORDER BY line)
+    FROM kept k WINDOW sequence AS (PARTITION BY run_id, segment ORDER BY line, iteration)
 ), judged AS (
     SELECT p.* EXCLUDE (warm, line_before, printed_at),
         CASE WHEN warm THEN 3

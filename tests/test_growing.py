@@ -80,7 +80,7 @@ def test_pieces_of_a_log_show_what_the_whole_shows(
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as name:
         if blocks:
             patch.setattr(source, "BULK_BYTES", 1000)
-            patch.setattr(pipeline, "BULK_BYTES", 1000)
+            patch.setattr(pipeline, "LONG_BYTES", 1000)
         for folder in ("pieces", "whole"):
             Path(name, folder).mkdir()
         piece_by_piece(content, cuts, file.name, Path(name, "pieces"), live=live)

@@ -5,7 +5,7 @@ WITH newest AS (
     WHERE list_contains($uris, uri) AND origin = 'log'
     QUALIFY row_number() OVER (PARTITION BY uri ORDER BY line DESC) = 1
 ), steps AS (
-    SELECT i.*, row_number() OVER (PARTITION BY run_id ORDER BY segment DESC, line DESC) AS age
+    SELECT i.*, row_number() OVER (PARTITION BY run_id ORDER BY segment DESC, line DESC, iteration DESC) AS age
     FROM iterations i SEMI JOIN newest USING (run_id)
 ), recent AS (
     SELECT run_id, arg_min(iteration, age) AS iteration,
