@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..reports import listing, rowdiff, rowtable
+from ..reports import rowdiff, rowtable
+from ..reports.conditions import condition
 from ..reports.selection import Selection, select
 from ..schema.errors import FINE, FOUND, NOTHING_TO_COMPARE, BenchError, NothingRecognised
 from ..schema.warehouse import Warehouse, open_read
 from ..terminal.messages import say
 from ..terminal.settings import FILE, find_home, read_file, read_settings
 from ..terminal.tables import Format, choose_format, emit, render
-from ..terminal.where import compile_where
 from .sources import read
 
 DATABASES = (".duckdb", ".db")
@@ -190,8 +190,7 @@ def _condition(warehouse: Warehouse, where: str | None) -> str | None:
     if where is None:
         return None
     select(warehouse, Selection())
-    kinds: Mapping[str, str] = listing.columns(warehouse)
-    return compile_where(where, {k: v for k, v in kinds.items() if k not in ("run", "where")})
+    return condition(warehouse, where)
 
 
 def _below(path: Path, top: Path) -> str:

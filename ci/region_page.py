@@ -17,7 +17,7 @@ import typer
 
 from ..decide.answers import answered
 from ..decide.asked import Asked
-from ..reports.listing import columns
+from ..reports.conditions import condition
 from ..reports.page import Page, Request, page
 from ..reports.pictures import draw
 from ..reports.regenerate import regenerate
@@ -32,7 +32,6 @@ from ..terminal.messages import did_you_mean
 from ..terminal.options import parse_count, parse_table
 from ..terminal.settings import find_home, find_templates
 from ..terminal.tables import Format
-from ..terminal.where import compile_where
 from .sources import Sources
 
 T = TypeVar("T")
@@ -171,10 +170,7 @@ def _selection(warehouse: Warehouse, region: Region) -> Selection:
     if "where" not in options:
         return plain
     select(warehouse, plain)
-    kinds = {
-        name: kind for name, kind in columns(warehouse).items() if name not in ("run", "where")
-    }
-    return replace(plain, where=compile_where(options["where"], kinds))
+    return replace(plain, where=condition(warehouse, options["where"]))
 
 
 def _count(options: Mapping[str, str], name: str) -> int | None:

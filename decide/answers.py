@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 from ..reports.budget import Budget, planned
@@ -20,11 +21,13 @@ from .extrapolate import at_nodes
 from .factors import Factor, factor, level, plain_name
 from .gate import gated, nothing
 from .goodput import measured
-from .jobs import pooled, spread_of
+from .jobs import identity, pooled, spread_of
 from .matching import failures, matched, nearest_words, sides
 from .rampup import parse_ramp_up
 from .rows import CONFIGURATION, Row, Rows
 from .scaling import scaling
+
+SAME = "the same on both sides"
 
 
 def answered(warehouse: Warehouse, name: str, asked: Asked, by: str | None = None) -> Answer:
@@ -89,30 +92,57 @@ def two_sides(
 ) -> Answer:
     """The runs of two sides, matched by configuration; raises BenchError where none are alike.
 
-    `conditions`: the words are, and what they name is what they compare.
+    `conditions`: the words are, and what they name is what they compare. A measurement that both
+    sides hold, as two revisions of a document do, is one: it counts for the first side alone.
     """
+    same, after = unchanged(before, after)
     rows = [*before.kept, *after.kept]
     names = Names({row["uri"] for row in (*rows, *before.left_out, *after.left_out)})
     known = pooled([before.kept, after.kept], "both sides")
     declared = _declared(words, rows) if conditions else frozenset[str]()
     failed = (failures(before.left_out), failures(after.left_out))
     pairs, parts = sides(before.kept, after.kept, words, declared, failed)
-    if not pairs:
+    if not pairs and not same:
         apart = nearest_words(before.kept, after.kept)
         raise nothing(f"no configuration is on both sides; {apart}")
     used = {id(row) for pair in pairs for row in pair.rows()}
     alone = [
-        {**row, "left_out": f"only in {word}"}
+        {**row, "left_out": SAME if id(row) in same else f"only in {word}"}
         for word, side in zip(words, (before, after), strict=True)
         for row in side.kept
         if id(row) not in used
     ]
     left = (*before.left_out, *after.left_out, *alone)
     answer = compare(names, "", pairs, left, lambda row: known)
+    if not pairs:
+        answer = replace(answer, said=("Nothing was measured anew: all runs are on both sides.",))
     if not parts:
         return answer
     told = ", ".join(sorted(plain_name(part) for part in parts))
     return replace(answer, said=(f"The sides differ by {told}.", *answer.said))
+
+
+def unchanged(before: Rows, after: Rows) -> tuple[frozenset[int], Rows]:
+    """The runs of the first side, as ids of objects, that the second holds too; and the second
+    without them."""
+    shared = Counter(map(_measurement, before.kept)) & Counter(map(_measurement, after.kept))
+    first, second = Counter(shared), Counter(shared)
+    same = frozenset(id(row) for row in before.kept if _taken(first, row))
+    kept = tuple(row for row in after.kept if not _taken(second, row))
+    return same, replace(after, kept=kept)
+
+
+def _taken(left: Counter[Hashable], row: Row) -> bool:
+    """Whether a run is one of those counted, which is then one less."""
+    key = _measurement(row)
+    left[key] -= 1
+    return left[key] >= 0
+
+
+def _measurement(row: Row) -> Hashable:
+    """Equal for what two readings tell of one measurement."""
+    values = (row["pace"], row["tflops"], row["memory_gb"], *map(str, row["job_ids"] or ()))
+    return (row["source"], identity(row), values)
 
 
 def _declared(words: tuple[str, str], rows: Sequence[Row]) -> frozenset[str]:
@@ -161,9 +191,9 @@ def budget_text(names: Names, plan: Budget) -> str:
 def _require_levels(rows: Rows, by: Factor) -> None:
     """Raises BenchError where the runs of all other values are left out, and says why."""
     known = {level(row, by) for row in rows.kept}
-    others = [row for row in rows.left_out if level(row, by) not in known and row["pace"]]
+    others = [row for row in rows.left_out if level(row, by) not in known]
     if len(known) < 2 and others:
-        first = others[0]
+        first = next((row for row in others if row["pace"]), others[0])
         raise nothing(
             f"{len(others)} runs with another {by.name} are left out, such as"
             f" {first['where']}: {first['left_out']}"

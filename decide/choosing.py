@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..reports.listing import columns
+from ..reports.conditions import condition
 from ..reports.regenerate import benchmark_tables
 from ..reports.selection import Selection, select
 from ..reports.short import Names
 from ..reports.table_ref import TableRef
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
-from ..schema.where import compile_where
 from .asked import Asked
 from .jobs import Spread, spreads
 from .rows import Row, Rows, doubts, load, sorted_out
@@ -52,13 +51,6 @@ def choose(warehouse: Warehouse, asked: Asked) -> Chosen:
     known = spreads(sorted_out(near, doubted, "pace").kept)
     names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
     return Chosen(names, rows, doubted, known)
-
-
-def condition(warehouse: Warehouse, where: str) -> str:
-    """The condition as SQL over the temporary table `selected`."""
-    kinds = columns(warehouse)
-    stored = {name: kind for name, kind in kinds.items() if name not in ("run", "where")}
-    return compile_where(where, stored)
 
 
 def _keep_table(warehouse: Warehouse, table: TableRef) -> None:

@@ -22,6 +22,7 @@ from .comparison_words import (
     spread_words,
     stated_words,
 )
+from .factors import order
 from .jobs import Spread, jobs, per_job, runs_of
 from .matching import Pair, also_words
 from .rows import Row
@@ -105,7 +106,7 @@ def _pair_order(pair: Pair) -> tuple[Any, ...]:
         (0, value, "") if isinstance(value := row[name], int) else (1, 0, str(value or ""))
         for name in _ORDER
     ]
-    return (bool(pair.also), pair.level, *keys, row["uri"], row["line"])
+    return (bool(pair.also), order(pair.level), *keys, row["uri"], row["line"])
 
 
 def _row(names: Names, pair: Pair, one: Effect) -> dict[str, Any]:

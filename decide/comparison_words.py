@@ -14,6 +14,7 @@ from .matching import Pair, stated_apart
 from .modes import modes
 from .rows import Row
 from .statistics import Effect, over_configurations
+from .ties import clusters_words
 
 _MOST_STATED, _LONGEST = 8, 40
 
@@ -133,7 +134,8 @@ def spread_words(
         told.append(
             f"Where a side has fewer than 4 jobs, the spread between jobs is taken from repeats:"
             f" {percent(known.deviation, 2)} standard deviation, {known.freedom}"
-            f" {'degree' if known.freedom == 1 else 'degrees'} of freedom ({runs})."
+            f" {'degree' if known.freedom == 1 else 'degrees'} of freedom ({runs})"
+            f"{f'; {clusters_words(known)}' if known.clusters else ''}."
         )
     return tuple(told)
 

@@ -66,7 +66,7 @@ def days(
     most: int = 0,
 ) -> Answer:
     """The configurations by days, shortest first; `measured` holds goodputs by uri of a log."""
-    rows = _rampable(of_one_epoch(rows), plan.ramp)
+    rows = of_one_epoch(_rampable(rows, plan.ramp))
     found = []
     for row in by_configuration(rows.kept):
         share = _goodput(row, plan.goodput, measured)
@@ -144,7 +144,7 @@ def rates(row: Row, known: Spread | None) -> tuple[float | None, float | None, s
         return low, high, row["range_from"]
     count = row["jobs"]
     if known is None or not known.deviation:
-        alone = "printed digits" if row["basis"] == "cell" else "intervals of the log"
+        alone = "intervals of the log" if row["origin"] == "log" else "printed digits"
         return low, high, f"{count} jobs" if count > 1 else alone
     about = math.exp(NORMAL_95 * known.deviation * math.sqrt(1 + 1 / count))
     rate = row["tokens_per_s"]

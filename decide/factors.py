@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,8 @@ TOGETHER = (
     {"nodes", "devices", "world_size", "procs_per_node"}, {"system", "device"}, {"size", "model"},
     {"gbs", "grad_accum"}, {"date", "epoch"},
 )  # fmt: skip
+_SIZE = re.compile(r"(-?\d{1,18}(?:\.\d{1,18})?)([KMBT]?)")
+_UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _INNER = ("env", "versions", "arguments", "others")  # what a row holds for us
 _MOVE_DP = ("tp", "pp", "cp", "nodes", "devices", "world_size")  # what data parallelism follows
 
@@ -118,10 +121,8 @@ def value_text(value: object) -> str:
 
 
 def order(text: str) -> tuple[int, float, str]:
-    """Numbers by size, then texts; what is not stated first."""
+    """Numbers and sizes such as 1.3B by size, then texts; what is not stated first."""
     if text == NOT_STATED:
         return (0, 0.0, text)
-    try:
-        return (1, float(text), text)
-    except ValueError:
-        return (2, 0.0, text)
+    found = _SIZE.fullmatch(text)
+    return (1, float(found[1]) * _UNITS[found[2] or ""], text) if found else (2, 0.0, text)

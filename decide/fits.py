@@ -37,8 +37,8 @@ class Fit:
         return 1 / _inverse(x, self.alpha, self.beta)
 
     def predicted(self, x: float) -> Range:
-        """The 95% interval of a new measurement's efficiency at x."""
-        found = [1 / max(_inverse(x, a, b) * (1 + e), 1e-9) for a, b, e in self.draws]
+        """The 95% interval of a new measurement's efficiency at x; no law has one above 1."""
+        found = [1 / max(_inverse(x, a, b) * (1 + e), 1.0) for a, b, e in self.draws]
         return _interval(found)
 
 

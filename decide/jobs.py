@@ -28,13 +28,15 @@ _RANGES = {
 class Spread:
     """How much jobs of one configuration vary: the standard deviation of ln(time per token).
 
-    `freedom`: degrees of freedom; `places`: the runs that it comes from.
+    `freedom`: degrees of freedom; `places`: the runs that it comes from; `clusters`: configurations
+    whose jobs fall into two, within which they count.
     """
 
     deviation: float
     freedom: int
     places: tuple[str, ...]
     scope: str
+    clusters: int = 0
 
 
 def identity(row: Row) -> tuple[Hashable, ...]:
@@ -135,13 +137,15 @@ def pooled(sets: Sequence[Sequence[Row]], scope: str) -> Spread | None:
     for at, rows in enumerate(sets):
         for row in rows:
             groups.setdefault((at, identity(row)), []).append(row)
-    squares, freedom, least = 0.0, 0, 0.0
+    squares, freedom, least, split = 0.0, 0, 0.0, 0
     places: list[str] = []
     for group in groups.values():
         paces = per_job(group, "pace")
         if len(paces) > 1:
             rounded = grain(group)
-            for cluster in _clusters(paces, rounded):
+            parts = _clusters(paces, rounded)
+            split += len(parts) > 1
+            for cluster in parts:
                 logs = [math.log(pace) for pace in cluster]
                 squares += sum((one - mean(logs)) ** 2 for one in logs)
                 freedom += len(logs) - 1
@@ -149,7 +153,8 @@ def pooled(sets: Sequence[Sequence[Row]], scope: str) -> Spread | None:
             places += [row["where"] for row in group]
     if not freedom:
         return None
-    return Spread(max(math.sqrt(squares / freedom), least), freedom, tuple(places), scope)
+    deviation = max(math.sqrt(squares / freedom), least)
+    return Spread(deviation, freedom, tuple(places), scope, split)
 
 
 def _clusters(paces: Sequence[float], rounded: float) -> list[list[float]]:

@@ -77,11 +77,12 @@ def neighbours(
         row["left_out"] = broken or (None if allowed(row) else "outside of --where")
         (left if row["left_out"] else kept).append(row)
     rows = [{**row, "rank": at} for at, row in enumerate(kept, 1)]
+    unchecked = _unchecked_words(best, memory)
     said = (
         f"Next to the best, {configuration_words(best)} ({place(names, best)}): {len(rows)}"
-        f" configurations fulfil all arithmetic and were never run.",
+        f" configurations fulfil {'known' if unchecked else 'all'} arithmetic and were never run.",
         *_memory_words(memory),
-        *_unchecked_words(best, memory),
+        *unchecked,
     )
     cells = tuple(_cells(names, row) for row in rows)
     notes = tuple(f"Not {row['changes']}: {row['left_out']}." for row in left)

@@ -24,9 +24,10 @@ _SEED = 20200101  # of the bootstrap, so that the same jobs give the same interv
 class Effect:
     """The second group against the first: `speedup` > 1 where the second is faster.
 
-    `low`, `high`: 95% interval of it. `seen`: the smallest change, as a share, that would have been
-    detected 4 times in 5. `p` and `q` (Benjamini-Hochberg, over `pairs`) are None where jobs tell
-    nothing.
+    `low`, `high`: 95% interval of it. `error`, `freedom`: the standard error of ln(speed-up) and
+    its degrees of freedom. `seen`: the smallest change, as a share, that would have been detected 4
+    times in 5, among all pairs. `p` and `q` (Benjamini-Hochberg, over `pairs`) are None where jobs
+    tell nothing.
     """
 
     speedup: float
@@ -38,6 +39,8 @@ class Effect:
     floor: float = 0.0  # the least p that so many jobs can reach
     q: float | None = None
     pairs: int = 1
+    error: float = 0.0
+    freedom: int = 0
     confounded: bool = False
 
     @property
@@ -103,8 +106,11 @@ def corrected(effects: Sequence[Effect]) -> list[Effect]:
 
 
 def _alone(one: Effect, count: int) -> float | None:
-    """The smallest change seen, or None where too few jobs could show one pair among so many."""
-    return one.seen if one.floor * count <= LEVEL else None
+    """The smallest change seen of one pair among so many, which has to pass LEVEL / count; None
+    where too few jobs could show one at all."""
+    if one.floor * count > LEVEL:
+        return None
+    return _seen(one.error, one.freedom, LEVEL / count) if one.freedom else one.seen
 
 
 def _jobs_for(pairs: int) -> int:
@@ -145,9 +151,12 @@ def _ranks(a: Sequence[float], b: Sequence[float], shift: float) -> Effect:
         low, high = (math.exp(float(end)) for end in found.confidence_interval)
     squares = sum((x - mean(one)) ** 2 for one in (a, b) for x in one)
     freedom = len(a) + len(b) - 2
-    seen = _seen(math.sqrt(squares / freedom), freedom, len(a), len(b))
+    error = math.sqrt(squares / freedom * (1 / len(a) + 1 / len(b)))
     least = 2 / math.comb(len(a) + len(b), len(a))
-    return Effect(math.exp(shift), low, high, p, seen, "rank test, bootstrap", least)
+    return Effect(
+        math.exp(shift), low, high, p, _seen(error, freedom), "rank test, bootstrap", least,
+        error=error, freedom=freedom,
+    )  # fmt: skip
 
 
 def _by_spread(n: int, m: int, shift: float, known: Spread) -> Effect:
@@ -161,14 +170,15 @@ def _by_spread(n: int, m: int, shift: float, known: Spread) -> Effect:
     about = _quantile(1 - LEVEL / 2, known.freedom) * error
     return Effect(
         math.exp(shift), math.exp(shift - about), math.exp(shift + about), p,
-        _seen(known.deviation, known.freedom, n, m), "spread of repeats, t test",
+        _seen(error, known.freedom), "spread of repeats, t test",
+        error=error, freedom=known.freedom,
     )  # fmt: skip
 
 
-def _seen(deviation: float, freedom: int, n: int, m: int) -> float:
-    """The smallest change that is detected with this power."""
-    quantiles = _quantile(1 - LEVEL / 2, freedom) + _quantile(POWER, freedom)
-    return math.expm1(quantiles * deviation * math.sqrt(1 / n + 1 / m))
+def _seen(error: float, freedom: int, level: float = LEVEL) -> float:
+    """The smallest change that is detected with this power, at a level of significance."""
+    quantiles = _quantile(1 - level / 2, freedom) + _quantile(POWER, freedom)
+    return math.expm1(quantiles * error)
 
 
 def _quantile(share: float, freedom: int) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..reports.format import percent
 from ..reports.short import Names
-from .answer import places
+from .answer import place, places
 from .jobs import Spread, per_job, spread_of
 from .rows import Row
 from .statistics import ENOUGH, LEVEL, effect, limit
@@ -81,17 +81,26 @@ def tie_words(
     if len(found) < 2:
         return ()
     tied = [row for row in found if row["ties_with"] == 1]
-    told = f"It ties with {places(names, tied)}" if tied else "Nothing ties with it"
+    first = place(names, found[0])
+    told = f"{first} ties with {places(names, tied)}" if tied else f"Nothing ties with {first}"
     if column == "memory_gb":
         return (f"{told}: by printed digits; how much memory varies between jobs is not known.",)
     known = spread_of(found[0], spreads)
     if known is None or not known.deviation:
-        heard = f"To the printed digits it ties with {places(names, tied)}. " if tied else ""
+        heard = f"To the printed digits {first} ties with {places(names, tied)}. " if tied else ""
         return (
             f"{heard}No configuration was repeated here with times that differ: how much jobs vary"
             " is not known, and small differences may be chance.",
         )
     return (f"{told}: {spread_sentence(names, known, found[0]['jobs'])}",)
+
+
+def clusters_words(known: Spread) -> str:
+    """That a spread is one within clusters, so that single jobs may differ by more."""
+    return (
+        f"jobs of {known.clusters} of these configurations fall into two clusters, and a single job"
+        " may be of either: the spread is the one within"
+    )
 
 
 def spread_sentence(names: Names, known: Spread, jobs: int) -> str:
@@ -100,6 +109,8 @@ def spread_sentence(names: Names, known: Spread, jobs: int) -> str:
     freedom = f"{known.freedom} {'degree' if known.freedom == 1 else 'degrees'} of freedom"
     few = "single jobs" if jobs == 1 else f"{jobs} jobs and one"
     own = "; 4 jobs a side are tested by ranks" if jobs >= ENOUGH else ""
+    if known.clusters:
+        own += f"; {clusters_words(known)}"
     if known.freedom < _FEW:
         own += "; more repeats of one configuration would tell smaller differences"
     return (

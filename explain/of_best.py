@@ -101,7 +101,12 @@ def limit(told: Told, known: Spread, jobs: int) -> Node:
 def deviation(told: Told, known: Spread) -> Node:
     """The standard deviation of ln(time) between jobs of one configuration."""
     how = How(f"pooled over repeats, {known.freedom} degrees of freedom")
-    inputs = (*of_places(told, known.places), Node("freedom", known.freedom, note="jobs - sets"))
+    clusters = Node("clusters", known.clusters, note="configurations whose jobs fall into two")
+    inputs = (
+        *of_places(told, known.places),
+        Node("freedom", known.freedom, note="jobs - sets"),
+        *([clusters] if known.clusters else []),
+    )
     return Node("deviation", known.deviation, how=how, inputs=inputs)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlglot import exp
+from sqlglot import exp, parse_one
 
 from .errors import BenchError
 
@@ -44,8 +44,8 @@ class _Typed:
 class Reader:
     """Builds the safe tree: each method turns one parsed node into one of ours."""
 
-    def __init__(self, expr: str, columns: Mapping[str, str]) -> None:
-        self.expr, self.columns = expr, columns
+    def __init__(self, expr: str, columns: Mapping[str, str], values: Mapping[str, str]) -> None:
+        self.expr, self.columns, self.values = expr, columns, values
 
     def condition(self, node: exp.Expr, depth: int) -> exp.Expr:
         typed = self.value(node, depth)
@@ -129,7 +129,12 @@ class Reader:
         name = node.name
         if name not in self.columns:
             raise self.wrong(node, "is no column")
-        return _Typed(_kind(self.columns[name]), exp.column(name, quoted=True))
+        sql = (
+            parse_one(self.values[name], dialect="duckdb")
+            if name in self.values
+            else exp.column(name, quoted=True)
+        )
+        return _Typed(_kind(self.columns[name]), sql)
 
     def boolean(self, node: exp.Expr, depth: int) -> _Typed:
         return _Typed(BOOL, type(node)(this=bool(node.this)))

@@ -23,12 +23,15 @@ OPERATORS = re.compile(
 )
 
 
-def compile_where(expr: str, columns: Mapping[str, str]) -> str:
-    """The condition as DuckDB SQL; `columns` maps the names allowed to their DuckDB types."""
+def compile_where(
+    expr: str, columns: Mapping[str, str], values: Mapping[str, str] | None = None
+) -> str:
+    """The condition as DuckDB SQL; `columns` maps the names allowed to their DuckDB types, `values`
+    those that are no column to the SQL of their value."""
     from .conditions import Reader, too_deep
 
     try:
-        tree = Reader(expr, columns).condition(_parse(expr, columns), 0)
+        tree = Reader(expr, columns, values or {}).condition(_parse(expr, columns), 0)
     except RecursionError as error:
         raise too_deep(expr) from error
     return tree.sql(dialect="duckdb", comments=False)

@@ -46,14 +46,15 @@ def plan(
 
 def _holds(warehouse: Warehouse, where: str | None, row: Row) -> bool:
     """Whether a run with these sizes would satisfy the user's condition."""
-    from ..decide.choosing import condition
+    from ..reports.conditions import condition
 
     if where is None:
         return True
     sizes = [row[name] for name in ("dp", "tp", "pp", "mbs")]
     replaced = "dp, ?::INTEGER AS tp, ?::INTEGER AS pp, ?::INTEGER AS mbs"
     query = f"""SELECT ({condition(warehouse, where)}) IS TRUE FROM (
-                SELECT * REPLACE (?::INTEGER AS {replaced}) FROM selected WHERE run_id = ?)"""
+                SELECT * REPLACE (?::INTEGER AS {replaced}) FROM selected WHERE run_id = ?
+                ) AS selected"""
     found = warehouse.rows(query, [*sizes, row["run"]])
     return bool(found and found[0][0])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -139,18 +139,16 @@ def runs(
 
 
 def _selection(warehouse: Warehouse, asked: Asked) -> Selection:
-    from ..reports.listing import columns
     from ..reports.selection import Selection, select
 
     plain = Selection(asked.model, asked.document, None, asked.since)
     if asked.where is None:
         return plain
-    from .where import compile_where
+    from ..reports.conditions import condition
 
     select(warehouse, plain)
-    kinds: Mapping[str, str] = columns(warehouse)
-    stored = {name: kind for name, kind in kinds.items() if name not in ("run", "where")}
-    return Selection(asked.model, asked.document, compile_where(asked.where, stored), asked.since)
+    where = condition(warehouse, asked.where)
+    return Selection(asked.model, asked.document, where, asked.since)
 
 
 def _page(warehouse: Warehouse, asked: Asked, form: Format | None, output: Path | None) -> None:

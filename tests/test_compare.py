@@ -157,6 +157,35 @@ def test_revisions_are_sides(folder: Path) -> None:
     told(quick(folder, "compare", "HEAD", "nowhere", "a.md"), 2, "nowhere")
 
 
+def test_flags_are_conditions(data: Path, folder: Path) -> None:
+    """What --by takes of the environment, --where and the sides of a comparison take too."""
+    named = str(data / "tables" / "003_check_tcmalloc.md")
+    with_it, without = "LD_PRELOAD = 'libtcmalloc.so'", "ld_preload = 'none'"
+    found = answer(folder, "best", named, "--where", f"{with_it} and nodes > 8")
+    assert [row["nodes"] for row in found] == [64, 32, 16]
+    pairs = answer(folder, "compare", without, with_it, named)
+    assert sorted(round(row["speedup"], 2) for row in pairs) == sorted(TCMALLOC)
+    done = quick(folder, "best", named, "--where", "LD_PRELOADED = 'x'")
+    told(done, 2, "unknown column 'LD_PRELOADED'", "LD_PRELOAD")
+
+
+def test_a_measurement_on_both_sides_is_one(folder: Path) -> None:
+    """What nobody measured anew between two revisions is no job of the second."""
+    (folder / ".git").rmdir()
+    git = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(folder))
+    subprocess.run([*git, "init", "-q"], check=True)
+    for time in (10.0, 11.0):
+        table(folder / "a.md", [*jobs([time], 1), *jobs([8.0], 2), *jobs([9.0, 9.1], 4)])
+        subprocess.run([*git, "add", "-A"], check=True)
+        subprocess.run([*git, "commit", "-qm", "x"], check=True)
+    found = answer(folder, "compare", "HEAD~1", "HEAD", "a.md")
+    pair, *others = found
+    assert (pair["step_time_s_base"], pair["step_time_s"], pair["jobs"]) == (10.0, 11.0, 1)
+    assert [row["left_out"] for row in others] == ["the same on both sides"] * 3
+    same = quick(folder, "compare", "HEAD", "HEAD", "a.md", "--fail-on", "regression")
+    assert same.code == 0 and "Nothing was measured anew" in same.out
+
+
 def log(data: Path, path: Path, factor: float, **arguments: str) -> None:
     """The log of a job whose steps take so many times as long; arguments as it states them."""
     text = (data / "logs" / "megatron_lm_dp2.log").read_text()

@@ -58,3 +58,20 @@ def test_models_of_other_sizes_have_fronts_and_boundaries_of_their_own(folder: P
     assert all(row["pareto"] for row in found) and len(lines(found)) == 4
     said = quick(folder, "best", "a.md").out
     assert "Devices against days for 13B" in said and "Devices against days for 1.3B" in said
+
+
+def test_sizes_are_in_order(folder: Path) -> None:
+    rows = (
+        "4 | 13B | 8 | 4 | 1 | 2 | 512 | 40GB | 40.00 | | ",
+        "4 | 7B | 8 | 4 | 1 | 2 | 512 | 40GB | 22.00 | | ",
+    )
+    table(folder / "a.md", rows)
+    [pair] = answer(folder, "compare", "a.md", "--by", "size")
+    assert (pair["base"], pair["level"]) == ("7B", "13B")
+
+
+def test_a_ramp_up_chooses_among_the_runs_that_can(folder: Path) -> None:
+    """The side of a boundary is taken of the runs whose batch ramps up so."""
+    sweep(folder)
+    found = answer(folder, "days", "a.md", "--ramp-up", "16,16,1000", "--where", "nodes < 9")
+    assert [row["step_time_s"] for row in found if not row["left_out"]] == [40.00]

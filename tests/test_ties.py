@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.decide.jobs import Spread
 from bench.decide.statistics import Effect, corrected, effect
 from tests.deciding import answer, table
 from tests.program import quick
@@ -74,6 +75,17 @@ def test_repeats_that_print_alike_are_jobs(folder: Path) -> None:
     assert pair["modes"] is None and pair["modes_base"] is None  # digits make no clusters
 
 
+def test_more_columns_make_no_copies_of_repeats(folder: Path) -> None:
+    """Memory and TFLOPs follow from the set-up and the time: they agree where that does."""
+    rows = [
+        f"2 | 1.3B | 16 | 1 | 1 | 1 | 512 | 20.12GB | {time} | {flops} | "
+        for time, flops in (("10.0", "40.12"), ("10.0", "40.12"), ("10.4", "38.58"))
+    ]
+    table(folder / "a.md", rows)
+    [row] = answer(folder, "best", "a.md")
+    assert (row["jobs"], row["step_time_s"]) == (3, 10.0)
+
+
 def test_a_row_printed_twice_is_one_job(folder: Path) -> None:
     sweep(folder, {1: ["20.0", "20.0"], 2: ["19.0"]})
     found = answer(folder, "best", "a.md")
@@ -94,6 +106,7 @@ def test_clusters_are_named_and_do_not_count_as_spread(folder: Path) -> None:
     found = {row["mbs"]: row["ties_with"] for row in answer(folder, "best", "a.md")}
     assert found == {1: None, 2: None, 4: None}
     said = quick(folder, "best", "a.md").out
+    assert "jobs of 1 of these configurations fall into two clusters" in said
     assert "Bimodal: a l.8: 3 jobs near 4.991 s, 2 near 5.567 s" in said
 
 
@@ -106,3 +119,15 @@ def test_one_pair_among_many_is_said_to_be_slower_alone() -> None:
         "no detectable change (one of 20 pairs needs 6 jobs a side)"
     }
     assert isinstance(first, Effect) and first.q is not None and first.q > 0.05
+
+
+def test_what_could_be_seen_is_seen_among_all_pairs() -> None:
+    """A pair that changed by what could be seen, as its neighbours print, is not overlooked."""
+    known = Spread(0.0039, 1, ("a:8", "a:9"), "a")
+    many = corrected([effect([100.0], [100.0 + step], known) for step in (0, 9, 10, 11, 15, 16)])
+    unseen = [one for one in many if one.verdict.startswith("no detectable")]
+    for one in unseen:
+        assert one.seen is not None and abs(1 / one.speedup - 1) < one.seen
+    alone = effect([100.0], [100.0], known)
+    assert alone.seen is not None and unseen[0].seen is not None
+    assert unseen[0].seen > 5 * alone.seen

@@ -9,13 +9,17 @@ from ..book import Book, Document, Row
 from ..finding import Finding
 from ..rule import Rule
 
+REPEATED = 3  # rows of one set-up in a table: that many are repeats
+SURE = 6  # digits of one number, of which repeats do not agree in the last three
+
 
 def check(book: Book) -> Iterator[Finding]:
     """Rows of one table that are alike in all they say; repeats in other tables are notes."""
     for document in book.documents:
         for table in document.tables:
             for rows in groups(table.rows):
-                yield from _copies([row for row in rows if _says_much(row)])
+                told = [row for row in rows if _says_much(row)]
+                yield from _copies(told, repeated=len(told) >= REPEATED)
         yield from _repeats(document)
 
 
@@ -23,13 +27,16 @@ def _says_much(row: Row) -> bool:
     return row.measured and not row.misfits and row.origin == "row"
 
 
-def _copies(rows: Sequence[Row]) -> Iterator[Finding]:
+def _copies(rows: Sequence[Row], repeated: bool) -> Iterator[Finding]:
+    """Rows alike; where a table repeats a set-up, jobs agree in the few digits that vary: there
+    one number has to agree in so many that chance is out of the question."""
     found: dict[Hashable, list[Row]] = {}
     for row in rows:
         said = tuple(sorted((name, one.value) for name, one in row.printed.items()))
         found.setdefault((row.date, row.besides, said), []).append(row)
     for alike in found.values():
-        if len(alike) > 1 and _digits(alike[0]) >= 6:
+        enough = _longest(alike[0]) >= SURE if repeated else _digits(alike[0]) >= 6
+        if len(alike) > 1 and enough:
             yield Finding(
                 ("R6",),
                 "error",
@@ -44,6 +51,11 @@ def _copies(rows: Sequence[Row]) -> Iterator[Finding]:
 def _digits(row: Row) -> int:
     """Digits that would have to agree by chance."""
     return sum(number.digits for number in row.printed.values())
+
+
+def _longest(row: Row) -> int:
+    """The digits of the longest number."""
+    return max((number.digits for number in row.printed.values()), default=0)
 
 
 def _repeats(document: Document) -> Iterator[Finding]:
