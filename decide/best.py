@@ -23,7 +23,7 @@ from .answer import (
 from .comparison_words import modes_words
 from .jobs import Spread, alike_but_stated, by_configuration
 from .rivals import epoch_words, far_apart, of_one_epoch, rivals
-from .rows import NOT_STATED, Row, Rows
+from .rows import NOT_STATED, Row, Rows, assumed_words
 from .ties import tie, tie_words
 from .work import Work, labelled_flops, normalised, shapes_differ, work
 
@@ -112,6 +112,7 @@ def best(
         *_stated_words(found),
         *_system_words(found),
         *_budget_words(found, tokens, budget),
+        *assumed_words(found),
     )
     cells = tuple(_cells(names, row) for row in (found[:most] if most else found))
     more = (f"{len(found) - most} more: --all.",) if most and len(found) > most else ()

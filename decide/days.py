@@ -26,7 +26,7 @@ from .goodput import Goodput
 from .jobs import Spread, by_configuration, spread_of
 from .rampup import RampUp, forbids, schedule, spent
 from .rivals import epoch_words, far_apart, of_one_epoch, rivals
-from .rows import Row, Rows
+from .rows import Row, Rows, assumed_words
 from .ties import tie, tie_words
 
 SECONDS_A_DAY = 86_400
@@ -82,6 +82,7 @@ def days(
         *epoch_words(names, rows),
         *_ramp_words(found, plan.ramp),
         *_said(found, plan.ramp),
+        *assumed_words(found),
     )
     cells = tuple(_cells(names, row) for row in (found[:most] if most else found))
     more = (f"{len(found) - most} more: --all.",) if most and len(found) > most else ()

@@ -146,6 +146,22 @@ def configuration(row: Row) -> dict[str, Any]:
     return {name: row[name] for name in CONFIGURATION} | label | flags | others
 
 
+def assumed_words(rows: Sequence[Row]) -> tuple[str, ...]:
+    """Where nothing tells the devices of a node, and one process a node is taken."""
+    blind = [
+        row
+        for row in rows
+        if row["nodes"] and row["device_count"] == row["nodes"] and row["devices"] is None
+        and row["procs_per_node_stated"] is None and None in (row["dp"], row["tp"], row["pp"])
+    ]  # fmt: skip
+    if not blind:
+        return ()
+    return (
+        "Nothing states the devices of a node: one process a node is taken, in all that counts"
+        " devices (--set procs_per_node=8 tells it).",
+    )
+
+
 def gigabytes(row: Row) -> float | None:
     """The printed memory in GB."""
     scale = _GB.get(row["memory_unit"] or "")

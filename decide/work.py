@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from .rows import Row
 
@@ -36,8 +37,22 @@ def work(rows: Sequence[Row]) -> Work | None:
         ("F5 from the size label", _by_label, labelled_flops),
     ):
         if allowed(rows) and all(found := [count(row) for row in rows]):
-            return Work(tuple(one for one in found if one), method)
+            return Work(_by_model(rows, [one for one in found if one]), method)
     return None
+
+
+def alike(row: Row, rows: Sequence[Row]) -> list[Row]:
+    """The rows of one model: a token costs all of them the same, whatever rounding says."""
+    return [one for one in rows if all(one[name] == row[name] for name in _SHAPE)]
+
+
+def _by_model(rows: Sequence[Row], found: Sequence[float]) -> tuple[float, ...]:
+    """The median over the rows of each model."""
+    sets: dict[tuple[Hashable, ...], list[float]] = {}
+    keys = [tuple(row[name] for name in _SHAPE) for row in rows]
+    for key, value in zip(keys, found, strict=True):
+        sets.setdefault(key, []).append(value)
+    return tuple(median(sets[key]) for key in keys)
 
 
 def normalised(rows: Sequence[Row], known: Work) -> list[float]:

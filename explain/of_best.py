@@ -9,7 +9,7 @@ from ..decide.jobs import Spread, spread_of
 from ..decide.rows import Row
 from ..decide.statistics import ENOUGH, LEVEL
 from ..decide.statistics import limit as limit_of
-from ..decide.work import Work, work
+from ..decide.work import Work, alike, work
 from .computed import by_formula, world_size
 from .decision import Told
 from .node import How, Node
@@ -139,7 +139,10 @@ def _per_token(told: Told, row: Row, known: Work, at: int, name: str) -> Node:
         column = "model_tflops" if known.method.startswith("F7") else "tflops"
         processes = world_size(told.case(row["runs"][0][0]))
         inputs = (pooled(told, row, column), processes, pooled(told, row, "tokens_per_s"))
-        how = How(f"{column} x 1e12 x world_size / tokens_per_s", title=known.method)
+        expression = f"{column} x 1e12 x world_size / tokens_per_s"
+        if (many := len(alike(row, told.answer.rows))) > 1:
+            expression = f"median over the {many} rows of its model: {expression}"
+        how = How(expression, title=known.method)
     return Node(name, value, "FLOP a token", how=how, inputs=inputs)
 
 

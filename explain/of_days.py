@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ..decide.days import NORMAL_95, rates
 from ..decide.jobs import spread_of
@@ -40,6 +40,18 @@ def days(told: Told, row: Row) -> Node:
         more = ramp_up_days(told, row)
         inputs = (plan, tokens, rate, share, *([more] if more else []), *varies)
     return Node("days", row["days"], "days", low, high, how, note=note, inputs=inputs)
+
+
+def end(name: str, of: str) -> Callable[[Told, Row], Node | None]:
+    """An end of the range of days: the same budget at the other end of the rates."""
+
+    def made(told: Told, row: Row) -> Node | None:
+        if row[name] is None:
+            return None
+        how = How(f"days at the {of} end of tokens/s", title=f"range from {row['range_from']}")
+        return Node(name, row[name], "days", how=how, inputs=(days(told, row),))
+
+    return made
 
 
 def goodput(told: Told, row: Row) -> Node:
@@ -130,6 +142,7 @@ def _ramp(told: Told) -> RampUp | None:
 
 
 VALUES = {
-    "days": days, "goodput": goodput, "device_hours": device_hours,
+    "days": days, "days_low": end("days_low", "high"), "days_high": end("days_high", "low"),
+    "goodput": goodput, "device_hours": device_hours,
     "ramp_up_steps": ramp_up_steps, "ramp_up_days": ramp_up_days,
 }  # fmt: skip

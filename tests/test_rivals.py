@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.deciding import HEAD, RULE, answer, lines, table
 from tests.program import quick
 
@@ -75,3 +77,37 @@ def test_a_ramp_up_chooses_among_the_runs_that_can(folder: Path) -> None:
     sweep(folder)
     found = answer(folder, "days", "a.md", "--ramp-up", "16,16,1000", "--where", "nodes < 9")
     assert [row["step_time_s"] for row in found if not row["left_out"]] == [40.00]
+
+
+LLAMA = """# Llama
+
+H100. Sequence length 4096.
+
+| Nodes | Model | TP | GBS | Tokens/s |
+| --: | --- | --: | --: | --: |
+| 1 | 7B | 1 | 128 | 25600 |
+| 8 | 7B | 1 | 128 | 181000 |
+"""
+
+
+def test_devices_that_nothing_states_are_said_to_be_assumed(folder: Path) -> None:
+    (folder / "a.md").write_text(LLAMA)
+    for command in ("best", "days"):
+        assert "one process a node is taken" in quick(folder, command, "a.md").out
+        stated = quick(folder, command, "a.md", "--set", "procs_per_node=8").out
+        assert "one process a node" not in stated and "8 (64)" in stated
+
+
+def test_a_token_costs_rows_of_one_model_the_same(folder: Path) -> None:
+    """Rounded TFLOPs of one model are no shapes of their own."""
+    rows = (
+        "4 | 7B | 32 | 1 | 1 | 2 | 512 | 40GB | 10.00 | 43.0 | ",
+        "8 | 7B | 64 | 1 | 1 | 2 | 512 | 40GB | 5.20 | 41.0 | ",
+        "4 | 8B | 32 | 1 | 1 | 2 | 512 | 40GB | 11.00 | 44.0 | ",
+    )
+    table(folder / "a.md", rows)
+    found = {row["step_time_s"]: row for row in answer(folder, "best", "a.md")}
+    fast, slow = found[5.20], found[10.00]
+    ratio = fast["tokens_per_s"] / slow["tokens_per_s"]
+    assert fast["tokens_per_s_normalised"] / slow["tokens_per_s_normalised"] == pytest.approx(ratio)
+    assert fast["tokens_per_s_normalised"] == pytest.approx(fast["tokens_per_s"])
