@@ -9,24 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from bench.launch.cases import Case, Expansion, expand
+from bench.launch.cases import Case, expand
 from bench.launch.environment import chosen, require
 from bench.launch.reading import check_plan, read_plan, with_shell
 from bench.launch.trainers import trainer
 from bench.launch.witness import Sight, Witness, allocators, belied, shell, told
 from bench.schema.errors import BenchError
-from tests.launching import preloadable
+from tests.launching import expanded, preloadable, write
 from tests.program import quick
-
-
-def write(folder: Path, text: str, name: str = "sweep.toml") -> Path:
-    (folder / name).write_text(text)
-    return folder / name
-
-
-def expanded(folder: Path, text: str) -> Expansion:
-    plan = read_plan(write(folder, text))
-    return expand(plan, trainer(plan))
 
 
 def test_threads_of_the_shell_are_part_of_what_a_run_is(tmp_path: Path) -> None:

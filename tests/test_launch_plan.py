@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.launch.cases import Expansion, expand, slug
+from bench.launch.cases import expand, slug
 from bench.launch.constraints import Constraint, unmet
 from bench.launch.environment import chosen, require, whole
 from bench.launch.keeping import turns
@@ -15,6 +15,7 @@ from bench.launch.program import program
 from bench.launch.reading import check_plan, read_plan
 from bench.launch.trainers import trainer
 from bench.schema.errors import BenchError
+from tests.launching import expanded, write
 from tests.program import quick
 
 PLAN = """
@@ -34,16 +35,6 @@ LD_PRELOAD = ["", "libjemalloc.so.2"]
 [limits]
 time_s = 60
 """
-
-
-def write(folder: Path, text: str, name: str = "sweep.toml") -> Path:
-    (folder / name).write_text(text)
-    return folder / name
-
-
-def expanded(folder: Path, text: str) -> Expansion:
-    plan = read_plan(write(folder, text))
-    return expand(plan, trainer(plan))
 
 
 def test_the_schema_is_published(root: Path) -> None:
