@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import mean, median, stdev
 
+from ..reports.format import number, significant
 from .jobs import Spread
 
 LEVEL = 0.05
@@ -58,7 +59,9 @@ class Effect:
         if self.seen is None:
             jobs = _jobs_for(self.pairs)
             return f"no detectable change (one of {self.pairs} pairs needs {jobs} jobs a side)"
-        return f"no detectable change (could see >= {100 * self.seen:.2g}%)"
+        seen = 100 * self.seen
+        told = significant(seen, 2) if seen < 100 else number(seen, 0)
+        return f"no detectable change (could see >= {told}%)"
 
 
 def effect(before: Sequence[float], after: Sequence[float], known: Spread | None) -> Effect:

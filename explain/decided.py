@@ -155,7 +155,7 @@ def _prints(asked: Number, value: Any) -> bool:
     texts = [number(value), number(value, 0), number(value, 1), f"{value:.2f}x"]
     texts += [significant(value, digits) for digits in (2, 3, 4)]
     texts += [percent(value, places) for places in (0, 1, 2)]
-    texts += [f"{value:.2g}%", f"{value:.1f}%"]  # of columns in percent
+    texts += [f"{value:.2g}%", f"{value:.1f}%", f"{number(value, 0)}%"]  # of columns in percent
     texts += [days_words(value)] if value > 0 else []
     texts += [as_tokens(int(value))] if isinstance(value, int) and value > 0 else []
     return any(text and asked.stands_in(text) for text in texts)

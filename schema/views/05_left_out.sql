@@ -9,12 +9,12 @@ WITH rows_of_tables AS (
     FROM configurations WHERE origin = 'row'
 ), copies AS (
     -- The same configuration with the same digits is one measurement; the best described row stays. But a table that
-    -- has a configuration three times repeats it: jobs may agree in the digits that are printed.
+    -- has a configuration three times repeats it: jobs may agree in the digits that are printed, unless they are one by name.
     SELECT same[1] AS original,
         unnest(list_filter(same[2:], lambda s: NOT (s.table_id = same[1].table_id AND s.repeated))) AS copy
     FROM (
         SELECT list({run_id: c.run_id, uri: uri, line: line, layers: layers, hidden: hidden, table_id: c.table_id,
-                     repeated: times >= 3}
+                     repeated: times >= 3 AND len(coalesce(job_ids, [])) = 0}
                     ORDER BY layers IS NULL, uri, line, c.run_id) AS same
         FROM (SELECT *, count(*) OVER (
                 PARTITION BY table_id, size, layers, hidden, device, framework, recompute, seq_len, nodes_stated,
