@@ -8,8 +8,8 @@ import pytest
 from bench.ingest.accounting import Job, read_jobs
 from bench.ingest.pipeline import ingest
 from bench.schema.warehouse import open_read
+from tests.logs import only_run, read
 from tests.making import iteration
-from tests.test_log import only_run, read
 
 SACCT_P = """JobID|JobName|State|ExitCode|Start|End|NNodes|Reason|SubmitLine
 12|t.sh|TIMEOUT|0:15|2026-11-20T08:45:18|2026-11-20T08:46:36|1|TimeLimit|sbatch t.sh

@@ -1,24 +1,17 @@
 """The grammar of cells: every form that published tables have, and what gives its text back."""
 
+from __future__ import annotations
+
 import json
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
-from bench.ingest.cells import Cell, parse_cell
+from bench.ingest.cells import parse_cell
 from bench.ingest.endings import failure_of, risk_of
-from bench.ingest.headings import Column, column_of, columns
+from bench.ingest.headings import column_of
 from bench.ingest.pieces import format_pieces
 from bench.ingest.settings import Setting
-
-COLUMNS = [*columns().values(), None]
-
-
-def read(heading: str, text: str) -> Cell:
-    column = column_of(heading)
-    assert column, heading
-    return parse_cell(text, column)
+from tests.cells import read
 
 
 @pytest.mark.parametrize(
@@ -321,84 +314,3 @@ def test_half_the_last_digit() -> None:
     assert read("Sec/it", "29").half == pytest.approx(0.5)
     assert read("Tokens/s", "35k").half == pytest.approx(500)
     assert read("TFLOPs", "1.2e3").half == pytest.approx(50)
-
-
-@given(st.text(max_size=80), st.sampled_from(COLUMNS))
-@example("\\", None)
-@example("1" * 400, column_of("Nodes"))
-@example("9e999", column_of("Nodes"))
-@example("1e400", column_of("Size"))
-@example("9" * 400 + "B", column_of("Size"))
-@example("9e999", column_of("Freq"))
-@example("١٢", column_of("Nodes"))
-@example("²", column_of("TFLOPs"))
-@example("٣B", column_of("Size"))
-def test_no_text_raises_and_none_is_altered(text: str, column: Column | None) -> None:
-    cell = parse_cell(text, column)
-    assert cell.raw == text
-    assert cell.rebuilt() in (text, None)
-    json.dumps(cell.pieces)
-
-
-WORDS = st.sampled_from(
-    [
-        "1",
-        "06",
-        "1,024",
-        "2.50",
-        "-",
-        "OOM",
-        "^",
-        "†",
-        "MiB",
-        "GB",
-        "s",
-        "ms",
-        "(",
-        ")",
-        "2.2Hz",
-        "LD_PRELOAD=a.so",
-        '"',
-        ",",
-        "1.3B",
-        "1B3",
-        "~",
-        "**",
-        "`",
-        "%",
-        "/",
-        "*4",
-        "GPUs",
-        "02-15",
-        "21103755",
-        "<br>",
-        "\\|",
-        "x",
-        "?",
-        " ",
-        "実行",
-        "1e5",
-    ]
-)
-
-
-@given(st.lists(WORDS, max_size=8).map("".join), st.sampled_from(COLUMNS))
-def test_nor_does_what_looks_like_a_cell(text: str, column: Column | None) -> None:
-    cell = parse_cell(text, column)
-    assert cell.rebuilt() in (text, None)
-    assert cell.misfit is None or cell.kind == "misfit"
-
-
-@given(
-    st.decimals(min_value=0, max_value=10**9, places=3, allow_nan=False),
-    st.integers(0, 3),
-    st.sampled_from(["", "MiB", " MiB", "GB", " GiB"]),
-    st.sampled_from(["", "^", "^/^^", "†", "*"]),
-    st.booleans(),
-)
-def test_any_number_with_unit_and_mark_comes_back(
-    number: object, places: int, unit: str, mark: str, grouped: bool
-) -> None:
-    text = f"{number:{',' if grouped else ''}.{places}f}{unit}{mark}"
-    cell = read("Mem", text)
-    assert (cell.kind, cell.rebuilt()) == ("number", text)

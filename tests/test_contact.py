@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from tests.logs import header
 from tests.making import folder as logs_and_tables
 from tests.making import iteration
 from tests.program import quick
 from tests.test_accounting import SACCT_P
-from tests.test_log import header
 
 
 def test_what_is_said_of_a_folder(folder: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.test_log import iteration, only_run, read
+from tests.logs import iteration, only_run, read
 
 TRACEBACK = ["Traceback (most recent call last):", '  File "x.py", line 1, in <module>']
 STEPD = "slurmstepd: error: *** "

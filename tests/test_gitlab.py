@@ -13,7 +13,7 @@ from bench.ci.comment import COMMENT_LIMIT, marker
 from tests.hub import TOKEN, Hub
 from tests.making import table
 from tests.program import Outcome, quick
-from tests.test_github import a_branch
+from tests.reviewing import a_branch
 from tests.test_rowdiff import git
 
 yaml = pytest.importorskip("yaml", reason="NOT TESTED: no PyYAML, which comes with pre-commit")

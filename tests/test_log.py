@@ -1,67 +1,16 @@
 """Logs to rows: real logs against counts made without our code, and small ones made for a rule."""
 
-import io
+from __future__ import annotations
+
 import re
-import time
 from datetime import datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from bench.ingest.dialect import dialects
-from bench.ingest.lines import read_lines
-from bench.ingest.log import LogReader
-from bench.ingest.logread import LogRead
-from bench.ingest.steps import OPEN_STEPS
-from bench.schema.rows import Row
-from bench.schema.store import insert
-from bench.schema.warehouse import in_memory
+from tests.logs import WORLD, codes, header, iteration, only_run, read, rows
 
-WORLD = "using world size: 2, data-parallel-size: 2, tensor-model-parallel size: 1, "
 WORLD += "pipeline-model-parallel size: 1 "
-BLOCK = """------------------------ arguments ------------------------
-  data_parallel_size .............................. 2
-  hf_token ........................................ hf_thisismysecret
-  num_layers ...................................... 4
-  tensor_model_parallel_size ...................... 1
-  train_iters ..................................... {train_iters}
--------------------- end of arguments ---------------------"""
-
-
-def header(train_iters: int = 4) -> str:
-    return WORLD + "\n" + BLOCK.format(train_iters=train_iters)
-
-
-def iteration(number: int, step: float = 100.0, of: int = 4, tail: str = "") -> str:
-    return (
-        f" iteration {number:8d}/{of:8d} | consumed samples: {8 * number:12d} | "
-        f"elapsed time per iteration (ms): {step:.1f} | learning rate: 1.000E-03 | "
-        f"global batch size:     8 | {tail or 'lm loss: 5.760191E+00 | grad norm: 7.439 |'} "
-        "number of skipped iterations:   0 | number of nan iterations:   0 |"
-    )
-
-
-def read(data: bytes | str, source: str = "source") -> LogRead:
-    reader = LogReader(source, dialects())
-    raw = data if isinstance(data, bytes) else data.encode()
-    for line in read_lines(io.BytesIO(raw)):
-        reader.feed(line)
-    return reader.finish()
-
-
-def rows(log: LogRead, table: str) -> list[Row]:
-    return log.rows.by_table.get(table, [])
-
-
-def only_run(log: LogRead) -> Row:
-    (run,) = rows(log, "runs")
-    return run
-
-
-def codes(log: LogRead) -> list[object]:
-    return [row["code"] for row in rows(log, "warnings")]
 
 
 # Iteration lines as `shared/logs/INDEX.md` counts them; statuses as seen in the files.
@@ -311,134 +260,3 @@ def test_arguments_win_over_the_world_size_line() -> None:
     assert rows(log, "topology")[0]["dp"] == 2
     (warning,) = rows(log, "warnings")
     assert (warning["code"], warning["line"]) == ("header_conflict", 1)
-
-
-TRACEBACK = "Traceback (most recent call last):"
-OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB."
-LIMIT = "slurmstepd: error: *** JOB 12 ON vm CANCELLED AT 2026-11-20T08:46:36 DUE TO TIME LIMIT ***"
-NAN = "grad norm: nan |"
-
-
-@pytest.mark.parametrize(
-    ("lines", "status", "line"),
-    [
-        ([iteration(1)], "running", 9),
-        ([iteration(1), "[after training is done] datetime: 2026-11-20 09:08:24 "], "ok", 10),
-        ([iteration(4)], "ok", 9),
-        ([iteration(4), TRACEBACK], "ok", 9),
-        ([], "running", 8),
-        ([TRACEBACK, "ValueError: no", LIMIT], "fail", 9),
-        ([TRACEBACK, "  File x", OOM, LIMIT], "oom", 11),
-        ([LIMIT, TRACEBACK], "timeout", 9),
-        ([TRACEBACK, iteration(1)], "running", 10),
-        (["Process 4711 exits with return code = -11"], "fail", 9),
-        (["Process 4711 exits with return code = 0"], "running", 9),
-        ([iteration(1), iteration(2, tail=NAN), iteration(3, tail=NAN), LIMIT], "nan", 10),
-        ([iteration(1, tail=NAN), iteration(2)], "running", 10),
-        ([iteration(1, tail="loss scale: 8.0 |")], "running", 9),
-    ],
-)
-def test_how_a_run_ended(lines: list[str], status: str, line: int) -> None:
-    run = only_run(read("\n".join([header(), *lines])))
-    assert (run["status"], run["status_line"]) == (status, line)
-    assert (run["status_reason"] is None) == (status == "ok")
-
-
-def test_a_damaged_value_is_kept_and_counted() -> None:
-    log = read(iteration(1).replace("7.439", "7.4x9"))
-    (row,) = rows(log, "iterations")
-    assert "grad_norm" not in row and row["more"] == {"grad norm": "7.4x9"}
-    assert codes(log) == ["misfit"]
-
-
-def test_rows_may_be_taken_early() -> None:
-    text = "\n".join([header(), *(iteration(n, of=9) for n in range(1, 9))])
-    reader, taken = LogReader("source", dialects()), []
-    for line in read_lines(io.BytesIO(text.encode())):
-        reader.feed(line)
-        taken += reader.take_rows().by_table.get("iterations", [])
-        assert not reader.take_rows().by_table
-    rest = reader.finish().rows.by_table
-    # The newest steps wait for other lines that may speak of them.
-    assert len(rest["iterations"]) == OPEN_STEPS and len(rest["runs"]) == 1
-    assert taken + rest["iterations"] == rows(read(text), "iterations")
-
-
-def test_what_is_no_log_gives_no_run() -> None:
-    log = read("# Title\n\n------\nTraceback (most recent call last):\n> padded vocab\n")
-    assert not log.rows.by_table and not log.formats
-    assert (log.lines, log.lines_read, log.lines_known, log.lines_unread) == (5, 0, 2, 3)
-
-
-PIECES = st.sampled_from(
-    [
-        *header().splitlines(),
-        iteration(1),
-        iteration(3)[:150],
-        TRACEBACK,
-        OOM,
-        LIMIT,
-        " validation loss at iteration 5 on test set | lm loss value: x | lm loss PPL: 1E+2 | ",
-        " > number of parameters on model parallel rank 2            52.005 Billion",
-        "\r",
-        "\n",
-        "|",
-        ": ",
-    ]
-)
-
-
-@settings(max_examples=200)
-@given(st.lists(PIECES | st.text(max_size=20) | st.binary(max_size=8), max_size=30))
-def test_no_damage_raises(pieces: list[str | bytes]) -> None:
-    raw = b"".join(p if isinstance(p, bytes) else p.encode("utf-8", "replace") for p in pieces)
-    log = read(raw)
-    runs = {row["run_id"] for row in rows(log, "runs")}
-    assert {row["run_id"] for row in rows(log, "iterations")} <= runs
-    assert log.lines == log.lines_read + log.lines_known + log.lines_unread
-    assert "thisismysecret" not in repr(log)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "  ",
-        "a",
-        "a.",
-        "-",
-        "|",
-        "a: 1 |",
-        " loss at ",
-        "[before ",
-        "using world size: 1, context-parallel size: 1, ",
-        "iteration 1/ 2 | elapsed time per iteration",
-        "failed (exitcode: ",
-        "a=",
-        "--token ",
-        "-eyJ",
-        "http://",
-    ],
-)
-def test_a_long_line_takes_no_time(unit: str) -> None:
-    def processor_time(size: int) -> float:
-        long = unit * (size // len(unit))
-        begun = time.process_time()
-        read(f"{header()}\n{BLOCK.splitlines()[0]}\n  data_path ...... {long}\n{long}\n{long}")
-        return time.process_time() - begun
-
-    # Four times the line may take four times as long; a pattern that goes back takes sixteen.
-    assert processor_time(400_000) < 9 * processor_time(100_000) + 0.1
-
-
-def test_the_tables_take_every_row(data: Path) -> None:
-    with in_memory() as warehouse:
-        for path in sorted((data / "logs").glob("*.log")):
-            log = read(path.read_bytes(), path.name)
-            insert(warehouse.con, log.rows, path.name)
-            for table, made in log.rows.by_table.items():
-                query = f"SELECT count(*) FROM raw.{table} WHERE load_id = ?"
-                assert list(warehouse.rows(query, [path.name])) == [(len(made),)]
-        query = "SELECT sum(step_time_s), max(losses['lm loss']) FROM raw.iterations"
-        (found,) = warehouse.rows(query + " WHERE load_id = 'fugaku_dp2.log'")
-        assert found == (pytest.approx(0.1431 + 0.2921 + 0.0784 + 0.0760 + 0.0756), 5.800581)

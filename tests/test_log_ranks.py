@@ -5,7 +5,7 @@ import random
 import pytest
 
 from bench.ingest.ranks import voice_of
-from tests.test_log import header, iteration, read, rows
+from tests.logs import header, iteration, read, rows
 
 FRONT = {
     "srun -l": "{rank}: ",

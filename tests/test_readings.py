@@ -10,7 +10,7 @@ from bench.ingest.pipeline import ingest_into
 from bench.ingest.tables import read_markdown
 from bench.schema.arrow import to_arrow
 from bench.schema.warehouse import in_memory
-from tests.test_documents import check, read
+from tests.documents import check, read
 
 
 def test_a_status_column_says_how_a_row_ended(tmp_path: Path) -> None:

@@ -1,0 +1,14 @@
+"""A cell under a heading, for tests."""
+
+from __future__ import annotations
+
+from bench.ingest.cells import Cell, parse_cell
+from bench.ingest.headings import column_of, columns
+
+COLUMNS = [*columns().values(), None]
+
+
+def read(heading: str, text: str) -> Cell:
+    column = column_of(heading)
+    assert column, heading
+    return parse_cell(text, column)

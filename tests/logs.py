@@ -1,0 +1,54 @@
+"""Lines of logs for tests, and what a reader makes of them."""
+
+from __future__ import annotations
+
+import io
+
+from bench.ingest.dialect import dialects
+from bench.ingest.lines import read_lines
+from bench.ingest.log import LogReader
+from bench.ingest.logread import LogRead
+from bench.schema.rows import Row
+
+WORLD = "using world size: 2, data-parallel-size: 2, tensor-model-parallel size: 1, "
+BLOCK = """------------------------ arguments ------------------------
+  data_parallel_size .............................. 2
+  hf_token ........................................ hf_thisismysecret
+  num_layers ...................................... 4
+  tensor_model_parallel_size ...................... 1
+  train_iters ..................................... {train_iters}
+-------------------- end of arguments ---------------------"""
+
+
+def header(train_iters: int = 4) -> str:
+    return WORLD + "\n" + BLOCK.format(train_iters=train_iters)
+
+
+def iteration(number: int, step: float = 100.0, of: int = 4, tail: str = "") -> str:
+    return (
+        f" iteration {number:8d}/{of:8d} | consumed samples: {8 * number:12d} | "
+        f"elapsed time per iteration (ms): {step:.1f} | learning rate: 1.000E-03 | "
+        f"global batch size:     8 | {tail or 'lm loss: 5.760191E+00 | grad norm: 7.439 |'} "
+        "number of skipped iterations:   0 | number of nan iterations:   0 |"
+    )
+
+
+def read(data: bytes | str, source: str = "source") -> LogRead:
+    reader = LogReader(source, dialects())
+    raw = data if isinstance(data, bytes) else data.encode()
+    for line in read_lines(io.BytesIO(raw)):
+        reader.feed(line)
+    return reader.finish()
+
+
+def rows(log: LogRead, table: str) -> list[Row]:
+    return log.rows.by_table.get(table, [])
+
+
+def only_run(log: LogRead) -> Row:
+    (run,) = rows(log, "runs")
+    return run
+
+
+def codes(log: LogRead) -> list[object]:
+    return [row["code"] for row in rows(log, "warnings")]
