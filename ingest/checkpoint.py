@@ -39,10 +39,8 @@ _KINDS: Mapping[str, type] = {
     )
 }  # fmt: skip
 # Of a reader what a line end leaves behind; the rest is made anew, or is of one line only.
-_KEPT = (
-    "_read", "_run", "_block", "_starts", "_number", "_environment", "_before", "_wrapped",
-    "_cut_off", "_bar",
-)  # fmt: skip
+_KEPT = ("_read", "_number", "_wrapped", "_cut_off")
+_KEPT_OF_RUNS = ("run", "block", "starts", "environment", "before", "bar")
 _GROUPS: Mapping[str, Callable[[list[Any]], object]] = {  # Any: JSON
     "tuple": tuple,
     "set": set,
@@ -56,6 +54,7 @@ _DAMAGE = (KeyError, ValueError, TypeError, AttributeError, zlib.error)
 def freeze(reader: LogReader) -> bytes | None:
     """The state of a reader at the end of a line; None where it is too large to be worth it."""
     values = {name: _frozen(getattr(reader, name)) for name in _KEPT}
+    values |= {name: _frozen(getattr(reader.runs, name)) for name in _KEPT_OF_RUNS}
     text = json.dumps([_shape(), values], separators=(",", ":"))
     packed = zlib.compress(text.encode(), 1)
     return packed if len(text) <= _MOST_UNPACKED and len(packed) <= MOST_BYTES else None
@@ -72,6 +71,8 @@ def thaw(state: bytes, source_id: str, formats: Sequence[Dialect]) -> LogReader 
         thawing = _Thawing(reader.rows, {dialect.name: dialect for dialect in formats})
         for name in _KEPT:
             setattr(reader, name, thawing.value(values[name]))
+        for name in _KEPT_OF_RUNS:
+            setattr(reader.runs, name, thawing.value(values[name]))
         reader.restored()
     except _DAMAGE:
         return None
@@ -86,7 +87,7 @@ def _shape() -> str:
 
 def _names(kind: type) -> Sequence[str]:
     """The fields of a class whose objects travel; how a step is derived is no value."""
-    return [name for name in kind.__slots__ if name != "derive"]  # type: ignore[attr-defined]
+    return [name for name in vars(kind)["__slots__"] if name != "derive"]
 
 
 def _frozen(value: object) -> object:

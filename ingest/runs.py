@@ -1,0 +1,202 @@
+"""What the records of one log tell of its runs: which run they belong to, and what they state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ..schema.rows import Rows, content_id
+from .before import STATED, Before
+from .dialect import Dialect
+from .environment import Environment
+from .header import Header
+from .logread import LogRead
+from .record import Fields, Record
+from .run import Run
+from .steps import Steps
+
+
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """The record of a step or of timers that was read last, and its line."""
+
+    line: int
+    dialect: Dialect
+    record: Record
+
+
+class Runs:
+    """The runs of a log one after the other, and what stands between them.
+
+    A run comes when it is over, its facts at once, its steps when no line can speak of them more.
+    """
+
+    def __init__(self, source_id: str, rows: Rows, read: LogRead) -> None:
+        self._source_id, self._rows, self._read = source_id, rows, read
+        self.run: Run | None = None
+        self.block: Dialect | None = None
+        self.starts: Counter[str] = Counter()
+        self.environment = Environment()
+        self.before = Before()
+        self.bar: Fields = {}  # the newest state of a progress bar of no known purpose
+        self.waits = False  # the newest record is kept for a run that has not begun
+        self.newest_step: Newest | None = None
+        self.newest_timers: Newest | None = None
+        self._number = 0
+
+    def restored(self, read: LogRead) -> None:
+        """What was told of others is in place: bind what hangs together."""
+        self._read = read
+        if self.run is not None:
+            self.run.steps.derive = self.run.header.step_of
+
+    def take(self, dialect: Dialect, record: Record, line: int, prefixes: Sequence[str]) -> bool:
+        """Store a record; False where nothing has begun that it could belong to."""
+        self._number, self.waits = line, False
+        match dialect.reads:
+            case "iteration" | "part":
+                return self._take_step(dialect, record, tuple(prefixes))
+            case "env" | "command":
+                return self._take_flags(dialect, record)
+            case "noise":
+                return True
+            case _ if dialect.reads in STATED:
+                return self._take_header(dialect, record)
+            case _:
+                return self._take_event(dialect, record)
+
+    def begin_late(self, last: int) -> None:
+        """At the last line, of this number: nothing may have begun a run, and yet told of one."""
+        if self.run is None:
+            self._without_start(last)
+
+    def finish(self) -> None:
+        """The end of the file: the last run is stored."""
+        self._end_run()
+
+    def _take_step(self, dialect: Dialect, record: Record, prefixes: tuple[str, ...]) -> bool:
+        self.block = None
+        fields = record.fields
+        if dialect.planned and (self.run is None or self.run.goal != fields.get("train_iters")):
+            self.bar = fields
+            return True
+        unnumbered = dialect.reads == "part" and not dialect.secondary and self.bar
+        if unnumbered and "iteration" not in fields and (self.run is None or not self.run.goal):
+            record = replace(record, reads="iteration", fields=self.bar | fields)
+        self._current(record).add_step(dialect, record, self._number, prefixes)
+        self.newest_step = Newest(self._number, dialect, record)
+        return True
+
+    def _take_flags(self, dialect: Dialect, record: Record) -> bool:
+        job_ids = self.environment.take(dialect.reads, record.fields, self._number)
+        if job_ids and self.run is not None:
+            self.run.job_ids |= dict.fromkeys(job_ids)
+        return job_ids is not None
+
+    def _take_header(self, dialect: Dialect, record: Record) -> bool:
+        if dialect.starts_run and self.run is not None and self.run.over_at(dialect.name):
+            self.run.last_line = self._number - 1
+            self._end_run(self._number)
+        if dialect.reads == "block" and dialect.closes:
+            closed = self.block is not None and self.block.opens == dialect.closes
+            self.block = None if closed else self.block
+            return self.run is not None and closed
+        if self.run is None and not dialect.starts_run:
+            self.before.keep(dialect, record, self._number)
+            self.waits = True
+            return False
+        run = self._current(record)
+        run.started_by.add(dialect.name)
+        run.keep_date(record.fields)
+        self._state(run, dialect, record, self._number)
+        return True
+
+    def _state(self, run: Run, dialect: Dialect, record: Record, line: int) -> None:
+        if dialect.reads == "block":
+            self.block = dialect
+            if dialect.starts_run:
+                run.steps.restarted()
+        elif dialect.reads == "header":
+            run.header.state(record, line)
+        elif dialect.reads == "parameters":
+            run.header.on_rank(record, line)
+        elif dialect.reads == "memory":
+            run.add_memory(record, line)
+        else:
+            run.header.argument(record, line, dialect.scope)
+
+    def _take_event(self, dialect: Dialect, record: Record) -> bool:
+        run = self.run
+        if run is None:
+            self.before.keep(dialect, record, self._number)
+            self.waits = True
+            return False
+        line = self._number
+        match dialect.reads:
+            case "failure":
+                run.fail(record, line, dialect.refines)
+            case "cause":
+                run.ending.explain(record)
+            case "stop":
+                run.ending.stop(line)
+            case "end":
+                run.end(record, line)
+            case "evaluation":
+                run.evaluate(record, line)
+            case "timers":
+                run.add_timers(record, line)
+                self.newest_timers = Newest(line, dialect, record)
+            case "measurement":
+                run.measure(record, line)
+            case _:
+                run.add_event(record, line, str(record.fields["kind"]))
+        return True
+
+    def _end_run(self, next_line: int | None = None) -> None:
+        if self.run is not None:
+            self.run.finish(self.environment.flags, next_line)
+            self._read.runs += 1
+            self.run = None
+
+    def _without_start(self, last: int) -> None:
+        """Nothing begins a run, but what was read tells of one."""
+        first = self.before.first()
+        if first is None:
+            return
+        kept, self._number = self.before.kept, first[2]
+        run = self._current(first[1])
+        for dialect, record, line in kept:
+            self._number = line
+            if dialect.reads not in STATED:
+                self._take_event(dialect, record)
+                self._read.lines_read += 1
+                self._read.lines_unread -= 1
+                self._read.formats[dialect.name] += 1
+        run.last_line = last
+
+    def _current(self, record: Record) -> Run:
+        """The run that is being read; the first header or iteration line starts one."""
+        if self.run is None:
+            text = record.raw.strip()
+            self.starts[text] += 1
+            run_id = content_id(self._source_id, "log", text, self.starts[text])
+            number = self._number
+            header = Header(run_id, self._rows)
+            steps = Steps(run_id, self._rows, derive=header.step_of)
+            self.run = Run(run_id, self._source_id, self._rows, number, number, header, steps)
+            self._catch_up(self.run)
+        return self.run
+
+    def _catch_up(self, run: Run) -> None:
+        """Header lines above the one that begins the run belong to it."""
+        numbers = set()
+        for dialect, record, line in self.before.take():
+            if dialect.reads in STATED:
+                self._state(run, dialect, record, line)
+                numbers.add(line)
+                self._read.formats[dialect.name] += 1
+        numbers.discard(self._number)
+        self._read.lines_read += len(numbers)
+        self._read.lines_unread -= len(numbers)
+        run.job_ids |= dict.fromkeys(self.environment.job_ids())
