@@ -16,8 +16,8 @@ from .rows import Row
 # What every row of an answer is for a program, beside what the answer adds in front and behind.
 RUN = (
     "where", "run", "size", "model", "system", "device", "framework", "nodes", "devices",
-    "world_size", "dp", "tp", "pp", "cp", "ep", "vpp", "mbs", "gbs", "seq_len", "zero_stage",
-    "recompute", "dtype", "layers", "hidden", "heads", "settings", "date", "told",
+    "device_count", "world_size", "dp", "tp", "pp", "cp", "ep", "vpp", "mbs", "gbs", "seq_len",
+    "zero_stage", "recompute", "dtype", "layers", "hidden", "heads", "settings", "date", "told",
 )  # fmt: skip
 MEASURED = (
     "jobs", "step_time_s", "step_time_low", "step_time_high", "tokens_per_step", "tokens_per_s",

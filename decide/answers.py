@@ -22,7 +22,7 @@ from .factors import Factor, factor, level, plain_name
 from .gate import gated, nothing
 from .goodput import measured
 from .jobs import identity, pooled, spread_of
-from .matching import failures, matched, nearest_words, sides
+from .matching import TAKES_ALONG, failures, matched, nearest_words, sides
 from .rampup import parse_ramp_up
 from .rows import CONFIGURATION, Row, Rows
 from .scaling import scaling
@@ -42,7 +42,7 @@ def answered(warehouse: Warehouse, name: str, asked: Asked, by: str | None = Non
 
 def scaled(chosen: Chosen) -> Answer:
     """How the runs chosen scale."""
-    rows = chosen.sorted_out("tokens_per_s")
+    rows = chosen.sorted_out("rate")
     return scaling(chosen.names, rows.kept, rows.left_out)
 
 
@@ -79,12 +79,20 @@ def compared(chosen: Chosen, by: str, base: str | None) -> Answer:
     if not pairs:
         apart = nearest_words(rows.kept, rows.kept, found)
         raise nothing(f"no two runs differ in {found.name} alone; {apart}")
-    unmatched = [{**row, "left_out": f"no partner that differs in {found.name}"} for row in alone]
+    unmatched = [{**row, "left_out": _alone_words(row, found)} for row in alone]
     left = (*rows.left_out, *unmatched)
     spreads = chosen.spreads
     return compare(
         chosen.names, found.name, pairs, left, lambda row: spread_of(row, spreads), found.parts
     )
+
+
+def _alone_words(row: Row, by: Factor) -> str:
+    """Why a run has no partner."""
+    if by.parts & TAKES_ALONG.get(row["measure"], frozenset()):
+        named = {"tflops": "TFLOPs", "step_time_s": "step times"}[row["measure"]]
+        return f"{named} alone tell no speed across {by.name}"
+    return f"no partner that differs in {by.name}"
 
 
 def two_sides(

@@ -16,6 +16,7 @@ from .comparison_words import (
     bimodal_words,
     date_words,
     failure_words,
+    measure_words,
     modes_words,
     one_sided_words,
     overall,
@@ -35,8 +36,8 @@ from .statistics import (
 )
 
 COLUMNS = (
-    "factor", "base", "level", *RUN, "where_base", "jobs_base", "step_time_s_base",
-    "tokens_per_s_base",
+    "factor", "base", "level", *RUN, "where_base", "jobs_base", "measure", "step_time_s_base",
+    "tokens_per_s_base", "tflops_base",
     *MEASURED, "speedup", "speedup_low", "speedup_high", "change_percent", "cv_base_percent",
     "cv_percent", "p_value", "q_value", "could_see_percent", "verdict", "method",
     "memory_gb_base", "failed_base", "failed", "newly_fails", "worse", "also_differs",
@@ -47,7 +48,7 @@ _SHOWN = (
     ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"),
     ("recompute", "Recompute"), ("zero_stage", "ZeRO"), ("heads", "Heads"),
     ("jobs_text", "Jobs"), ("failed_text", "Failed"), ("step_time_s_base", "Sec/it, base"),
-    ("step_time_s", "Sec/it"),
+    ("step_time_s", "Sec/it"), ("tflops_base", "TFLOPs, base"), ("tflops", "TFLOPs"),
     ("speedup_text", "Speed-up"), ("range", "95%"), ("cv_text", "CV"), ("q_value", "q"),
     ("verdict", "Verdict"), ("also_differs", "Also differs"), ("where_base", "Base at"),
     ("where", "Where"),
@@ -84,6 +85,7 @@ def compare(
         *overall(title, ordered, effects),
         *spread_words(names, ordered, effects, spread),
         *bimodal_words(names, title, ordered),
+        *measure_words(ordered),
         *also_sentence(title, ordered),
         *stated_words(ordered),
         *date_words(title, ordered),
@@ -158,6 +160,7 @@ def _base_of(names: Names, before: Sequence[Row]) -> dict[str, Any]:
         "jobs_base": count,
         "step_time_s_base": time,
         "tokens_per_s_base": _median(before, "tokens_per_s"),
+        "tflops_base": _median(before, "tflops"),
         "memory_gb_base": _median(before, "memory_gb"),
         "modes_base": modes_words(before),
         "hosts_base": _hosts(before),
@@ -194,6 +197,7 @@ def _hosts(rows: Sequence[Row]) -> str | None:
 
 def _cells(names: Names, row: Row) -> dict[str, Any]:
     low, high = row["speedup_low"], row["speedup_high"]
+    printed = row["measure"] == "tflops"
     cvs = [row["cv_base_percent"], row["cv_percent"]]
     return {
         **with_words(names, {**row, "places": ()}),
@@ -208,6 +212,8 @@ def _cells(names: Names, row: Row) -> dict[str, Any]:
         "cv_text": " / ".join("-" if cv is None else f"{number(cv, 1)}%" for cv in cvs)
         if any(cv is not None for cv in cvs)
         else None,
+        "tflops_base": significant(row["tflops_base"], 4) if printed else None,
+        "tflops": significant(row["tflops"], 4) if printed else None,
         "q_value": significant(row["q_value"], 2),
         "memory_gb": row["memory_gb"],
     }

@@ -153,6 +153,18 @@ def bimodal_words(names: Names, title: str, pairs: Sequence[Pair]) -> tuple[str,
     return tuple(dict.fromkeys(told))
 
 
+def measure_words(pairs: Sequence[Pair]) -> tuple[str, ...]:
+    """Which pairs have no times, and by what they are told."""
+    printed = sum(pair.after[0]["measure"] == "tflops" for pair in pairs)
+    if not printed:
+        return ()
+    which = "No" if printed == len(pairs) else f"Of {printed} of {len(pairs)} pairs no"
+    return (
+        f"{which} times are printed: compared are printed TFLOPs x devices, which tell the speed"
+        " where model and recomputation are the same.",
+    )
+
+
 def also_sentence(title: str, pairs: Sequence[Pair]) -> tuple[str, ...]:
     more = [pair for pair in pairs if pair.also]
     if not more:

@@ -11,10 +11,11 @@ from ..schema.errors import BenchError
 from .rows import CONFIGURATION, Row, configuration
 
 NOT_STATED = "not stated"
+_DP = {"dp", "dp_replicate", "dp_shard"}
 # Columns that say the same thing as another: with a factor of one, both may differ.
 TOGETHER = (
     {"nodes", "devices", "world_size", "procs_per_node"}, {"system", "device"}, {"size", "model"},
-    {"gbs", "grad_accum"}, {"date", "epoch"},
+    {"gbs", "grad_accum"}, {"date", "epoch"}, _DP,
 )  # fmt: skip
 _SIZE = re.compile(r"(-?\d{1,18}(?:\.\d{1,18})?)([KMBT]?)")
 _UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
@@ -44,7 +45,7 @@ def factor(name: str, rows: Sequence[Row]) -> Factor:
         return Factor(others[word], frozenset({f"column {others[word]}"}))
     if rows and word in rows[0] and word not in _INNER:
         together = next((one for one in TOGETHER if word in one), {word})
-        follows = {"dp"} if word in _MOVE_DP else set()
+        follows = _DP if word in _MOVE_DP else set()
         return Factor(word, frozenset(together | follows))
     if word in known:
         return Factor(known[word], frozenset({f"env {known[word]}"}))

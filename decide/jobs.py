@@ -131,12 +131,14 @@ def pooled(sets: Sequence[Sequence[Row]], scope: str) -> Spread | None:
     """The spread over the configurations that several jobs ran; None where none was repeated.
 
     Runs of different sets are not jobs of one configuration, whatever they state. Jobs in two
-    clusters vary as those within each do; rounded times vary at least as rounding does.
+    clusters vary as those within each do; rounded times vary at least as rounding does. Printed
+    TFLOPs do not count: how they were rounded is not known.
     """
     groups: dict[Hashable, list[Row]] = {}
     for at, rows in enumerate(sets):
         for row in rows:
-            groups.setdefault((at, identity(row)), []).append(row)
+            if row["measure"] != "tflops":
+                groups.setdefault((at, row["measure"], identity(row)), []).append(row)
     squares, freedom, least, split = 0.0, 0, 0.0, 0
     places: list[str] = []
     for group in groups.values():

@@ -21,6 +21,14 @@ from .rows import Row
 
 _TRIED = 100  # runs a side that are looked at for the nearest
 MOST_MORE = 1  # columns that a pair may differ in beside the factor, to be shown at all
+# What a measure of speed takes along: between runs that differ in it, it tells none.
+TAKES_ALONG: Mapping[str | None, frozenset[str]] = {
+    "step_time_s": frozenset({"gbs", "seq_len"}),
+    "tflops": frozenset({
+        "size", "model", "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "experts",
+        "seq_len", "recompute",
+    }),
+}  # fmt: skip
 FAILED = frozenset({"oom", "hang", "fail", "nan", "timeout"})
 # A run that failed may not state the rest; these it has to.
 _OWN = ("env ", "column ")
@@ -157,7 +165,8 @@ def _sides(
         for side in _SIDES
     )
     if not full and len(left) == len(right) == 1:
-        return [_pair(base, other, left[0], right[0], nothing)]
+        single = _pair(base, other, left[0], right[0], nothing)
+        return [single] if _of_one_measure(single) else []
     pairs = [_both(base, other, found["a"], found["b"], nothing) for found in full]
     return [*_told(pairs), *_nearest([(other, rows) for rows in right], left, base, nothing)]
 
@@ -269,10 +278,20 @@ def _nearest(
     pairs: list[Pair] = []
     for name, rows in alone:
         tried = [_pair(chosen, name, base, rows, by) for base in bases]
+        tried = [pair for pair in tried if _of_one_measure(pair)]
         tried = [pair for pair in tried if 0 < _counted(pair) <= MOST_MORE]
         best = min(tried, key=_counted, default=None)
         pairs += [best] if best else []
     return pairs
+
+
+def _of_one_measure(pair: Pair) -> bool:
+    """Whether both sides are measured alike, and alike in what that measure takes along."""
+    before, after = pair.before[0], pair.after[0]
+    first, second = whole(before), whole(after)
+    return before["measure"] == after["measure"] and all(
+        first.get(name) == second.get(name) for name in TAKES_ALONG.get(before["measure"], ())
+    )
 
 
 def _counted(pair: Pair) -> int:
@@ -298,13 +317,15 @@ def _pair(base: str, other: str, before: Sequence[Row], after: Sequence[Row], by
 
 def _stated(row: Row, by: Factor) -> dict[str, Any]:
     """What tells a run apart beside the factor; versions are named, not matched."""
+    free = by.parts - TAKES_ALONG.get(row["measure"], frozenset())
     return {
         name: value
         for name, value in whole(row).items()
-        if name not in by.parts and not name.startswith("version ") and value is not None
+        if name not in free and not name.startswith("version ") and value is not None
     }
 
 
 def _key(row: Row, by: Factor) -> Hashable:
-    """Equal for runs that differ in the factor alone."""
-    return tuple(sorted((name, str(value)) for name, value in _stated(row, by).items()))
+    """Equal for runs that have one measure and differ in the factor alone."""
+    stated = sorted((name, str(value)) for name, value in _stated(row, by).items())
+    return row["measure"], tuple(stated)

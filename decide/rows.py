@@ -15,10 +15,15 @@ from .other_columns import other_columns
 Row = Mapping[str, Any]
 # What a configuration is, as columns; environment flags are compared one by one beside them.
 CONFIGURATION = (
-    "size", "model", "system", "framework", "nodes", "devices", "world_size", "dp", "tp", "pp",
-    "cp", "ep", "vpp", "mbs", "gbs", "seq_len", "zero_stage", "sequence_parallel", "recompute",
-    "procs_per_node", "dtype", "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "experts",
+    "size", "model", "system", "framework", "nodes", "devices", "world_size", "dp", "dp_replicate",
+    "dp_shard", "tp", "pp", "cp", "ep", "vpp", "mbs", "gbs", "seq_len", "zero_stage",
+    "sequence_parallel", "recompute", "procs_per_node", "dtype", "async_launch", "layers", "hidden",
+    "heads", "kv_heads", "ffn_hidden", "swiglu", "experts",
 )  # fmt: skip
+# Those without a column of their own in answers, and the value that needs no word.
+_UNSEEN: Mapping[str, object] = {
+    "async_launch": None, "sequence_parallel": False, "ep": 1, "vpp": 1, "dp_replicate": 1,
+}  # fmt: skip
 NOT_STATED = "device not stated"
 _COPY_OF = re.compile(r"same configuration and digits as (\S.*?:\d+)(?:;|$)")
 _GB = {"GB": 1.0, "MB": 1e-3, "GiB": 1.073741824, "MiB": 1.048576e-3}
@@ -60,7 +65,9 @@ def load(warehouse: Warehouse) -> list[Row]:
     """The runs of the temporary table `selected`, each with its system, flags, versions, hosts,
     and the columns of its table that are settings unknown to us.
 
-    What names a job or its nodes tells no configuration. `pace`: seconds a token, else a step.
+    What names a job or its nodes tells no configuration. `pace` is what jobs are compared by: less
+    is better, of one `measure` alone. `rate` is tokens/s, or the TFLOP/s of a job that prints those
+    alone.
     """
     env: dict[str, dict[str, str]] = {}
     hosts: dict[str, str] = {}
@@ -82,7 +89,7 @@ def load(warehouse: Warehouse) -> list[Row]:
     return [
         {
             **row,
-            "settings": _settings(row["settings"], others.get(row["run"], {})),
+            "settings": _settings(row, others.get(row["run"], {})),
             "others": others.get(row["run"], {}),
             "system": _system(row),
             "env": env.get(row["run"], {}),
@@ -90,16 +97,32 @@ def load(warehouse: Warehouse) -> list[Row]:
             "versions": versions.get(row["run"], {}),
             "arguments": arguments.get(row["run"], {}),
             "memory_gb": gigabytes(row),
-            "pace": 1 / row["tokens_per_s"] if row["tokens_per_s"] else row["step_time_s"],
+            **_pace(row),
         }
         for row in warehouse.dicts(_QUERY)
     ]
 
 
-def _settings(flags: str | None, others: Mapping[str, str]) -> str | None:
-    """Flags and other settings of a run as one text."""
-    told = [f"{name}={value}" for name, value in others.items()]
-    return ", ".join([*([flags] if flags else []), *told]) or None
+def _pace(row: Row) -> dict[str, Any]:
+    """Seconds a token, else a step, else a TFLOP of a job that prints TFLOPs alone; and which."""
+    if row["tokens_per_s"]:
+        rate, measure = row["tokens_per_s"], "tokens_per_s"
+    elif row["step_time_s"]:
+        return {"pace": row["step_time_s"], "rate": None, "measure": "step_time_s"}
+    elif row["tflops"] and row["device_count"]:
+        rate, measure = row["tflops"] * row["device_count"], "tflops"
+    else:
+        return {"pace": None, "rate": None, "measure": None}
+    return {"pace": 1 / rate, "rate": rate, "measure": measure}
+
+
+def _settings(row: Row, others: Mapping[str, str]) -> str | None:
+    """Flags and other settings of a run, such as have no column of their own in answers, as one
+    text."""
+    flags = [row["settings"]] if row["settings"] else []
+    unseen = {name: row[name] for name, plain in _UNSEEN.items() if row[name] not in (None, plain)}
+    told = [f"{name}={value}" for name, value in (unseen | dict(others)).items()]
+    return ", ".join([*flags, *told]) or None
 
 
 def _system(row: Row) -> str:
@@ -187,11 +210,16 @@ def _reason(row: Row, doubted: Mapping[str, str], need: str, here: set[str]) -> 
 
 def _lacks(row: Row, need: str) -> str:
     """What would have to be stated for the column that is needed."""
-    if need == "tokens_per_s" and row["step_time_s"] is not None:
+    if need in ("tokens_per_s", "rate") and row["step_time_s"] is not None:
         for name, words in (("gbs", "global batch size"), ("seq_len", "sequence length")):
             if row[name] is None:
                 return f"no tokens/s: no {words} is stated (--set {name}=... tells it)"
-    named = {"pace": "step time", "tokens_per_s": "tokens/s", "tflops": "TFLOPs"}
+    named = {
+        "pace": "step time",
+        "tokens_per_s": "tokens/s",
+        "rate": "tokens/s",
+        "tflops": "TFLOPs",
+    }
     return f"no {named.get(need, need)} is known"
 
 

@@ -22,18 +22,25 @@ from .fits import Fit, fits
 from .jobs import combined, grain
 from .rows import Row, configuration
 
-_FREE = ("nodes", "devices", "world_size", "dp")  # what may differ beside the batch
+_FREE = (
+    "nodes",
+    "devices",
+    "world_size",
+    "dp",
+    "dp_replicate",
+    "dp_shard",
+)  # what may differ beside the batch
 COLUMNS = (
     "group", "scaling", "base_devices", "efficiency", "efficiency_low", "efficiency_high",
     "efficiency_fit", "bubble", "efficiency_without_bubble", "law", "alpha", "alpha_low",
-    "alpha_high", "beta", "beta_low", "beta_high", "rms_error", "worst_error", *RUN, *MEASURED,
-    "left_out",
+    "alpha_high", "beta", "beta_low", "beta_high", "rms_error", "worst_error", *RUN, "measure",
+    *MEASURED, "left_out",
 )  # fmt: skip
 _SHOWN = (
     ("group", "Group"), ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"),
     ("gbs", "GBS"), ("jobs_text", "Jobs"), ("step_time_s", "Sec/it"),
-    ("tokens_per_s", "Tokens/s"), ("efficiency_text", "Efficiency"), ("range", "Range"),
-    ("fit_text", "Fit"),
+    ("tokens_per_s", "Tokens/s"), ("tflops", "TFLOPs"), ("efficiency_text", "Efficiency"),
+    ("range", "Range"), ("fit_text", "Fit"),
     ("bubble_text", "Bubble"), ("without_text", "Without bubble"), ("where", "Where"),
 )  # fmt: skip
 _MISSES = 0.10  # a fit that misses a point by more is tried again without its base
@@ -52,7 +59,9 @@ class Point:
 
     @property
     def rate(self) -> float:
-        """Tokens/s of the job."""
+        """Tokens/s of the job; TFLOP/s where those alone are printed."""
+        if self.row["measure"] == "tflops":
+            return float(self.row["tflops"] * self.row["device_count"])
         return float(self.row["tokens_per_s"])
 
     @property
@@ -163,7 +172,13 @@ def _key(row: Row, kind: str) -> Hashable | None:
         whole["batch a device"] = row["gbs"] / row["device_count"]
     document = row["uri"] if row["origin"] == "row" else None
     stated = (*sorted(row["versions"].items()), *sorted(row["arguments"].items()))
-    return (document, row["epoch"], stated, *sorted((n, str(v)) for n, v in whole.items()))
+    return (
+        document,
+        row["epoch"],
+        row["measure"],
+        stated,
+        *sorted((n, str(v)) for n, v in whole.items()),
+    )
 
 
 def _by_day(rows: Sequence[Row], unit: str) -> list[list[Row]]:
@@ -238,7 +253,9 @@ def _words(names: Names, group: Group) -> str:
     what += [f"TP{row['tp']} PP{row['pp']}"] if row["tp"] and row["pp"] else []
     what += [f"MBS {row['mbs']}"] if row["mbs"] else []
     what += [f"recompute {row['recompute']}"] if row["recompute"] else []
+    what += [row["dtype"]] if row["dtype"] else []
     what += [settings_words(row)] if row["settings"] else []
+    what += ["by printed TFLOPs"] if row["measure"] == "tflops" else []
     share = percent(group.efficiency(last), 1)
     rows = [one for point in group.points for one in point.rows]
     days = sorted({one["date"][:10] for one in rows if one["date"]})
@@ -277,6 +294,7 @@ def _cells(names: Names, row: Row) -> dict[str, Any]:
     low, high = row["efficiency_low"], row["efficiency_high"]
     return {
         **with_words(names, row),
+        "tflops": significant(row["tflops"], 4) if row["measure"] == "tflops" else None,
         "jobs_text": row["jobs"] if row["jobs"] > 1 else None,
         "efficiency_text": percent(row["efficiency"], 1),
         "range": f"{percent(low, 1)}-{percent(high, 1)}" if low and high else None,

@@ -19,14 +19,25 @@ def efficiency(told: Told, row: Row) -> Node:
     """The rate per node or device against that of the base."""
     base = _group(told, row)[0]
     unit = _unit(told, row)
+    rates = _rate(told, row), _rate(told, base)
+    name = rates[0].name
     inputs = (
-        pooled(told, row, "tokens_per_s"), _size(told, row, unit, unit),
-        _named(pooled(told, base, "tokens_per_s"), "tokens_per_s_of_the_base"),
-        _size(told, base, unit, f"{unit}_of_the_base"),
+        rates[0], _size(told, row, unit, unit),
+        _named(rates[1], f"{name}_of_the_base"), _size(told, base, unit, f"{unit}_of_the_base"),
     )  # fmt: skip
-    how = How(f"tokens_per_s / {unit} / (tokens_per_s_of_the_base / {unit}_of_the_base)")
+    how = How(f"{name} / {unit} / ({name}_of_the_base / {unit}_of_the_base)")
     low, high = row["efficiency_low"], row["efficiency_high"]
     return Node("efficiency", row["efficiency"], "", low, high, how, inputs=inputs)
+
+
+def _rate(told: Told, row: Row) -> Node:
+    """Tokens/s of the job, or the TFLOP/s of all its devices where those alone are printed."""
+    if row["measure"] != "tflops":
+        return pooled(told, row, "tokens_per_s")
+    inputs = (pooled(told, row, "tflops"), devices(told, row))
+    value = row["tflops"] * row["device_count"]
+    how = How("tflops x devices")
+    return Node("tflops_of_all", value, "TFLOP/s", how=how, inputs=inputs)
 
 
 def fitted(told: Told, row: Row) -> Node | None:
@@ -103,7 +114,7 @@ def _fit_node(law: Row, name: str, points: Sequence[Node]) -> Node:
 def _laws(told: Told) -> Iterator[tuple[list[Row], list[Row]]]:
     from ..decide.scaling import groups, laws_of
 
-    found, _ = groups(told.chosen.sorted_out("tokens_per_s").kept)
+    found, _ = groups(told.chosen.sorted_out("rate").kept)
     for at, group in enumerate(found, 1):
         rows = [row for row in told.answer.rows if row["group"] == at]
         yield [dict(law) for law in laws_of(group)], rows

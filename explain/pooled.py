@@ -36,7 +36,7 @@ def pooled(told: Told, row: Row, name: str, side: str = "") -> Node:
 
 
 def pace(told: Told, row: Row, side: str = "") -> Node:
-    """Seconds a token, which sides are compared by; a step, where tokens are not known."""
+    """Seconds a token, which sides are compared by; else a step, else a printed TFLOP."""
     runs: Sequence[Sequence[str]] = row[f"runs{side}"]
     nodes = [_of_job(told, job, "pace") for job in runs]
     if len(nodes) == 1:
@@ -97,7 +97,15 @@ def _of_run(told: Told, run: str, name: str) -> Node:
         return Node(
             "pace", 1 / rate.value, "s a token", how=How("1 / tokens_per_s"), inputs=(rate,)
         )
-    return replace(METRICS["step_time_s"].derive(case, plan), name="pace")
+    time = METRICS["step_time_s"].derive(case, plan)
+    if time.value is not None:
+        return replace(time, name="pace")
+    inputs = (METRICS["tflops"].derive(case, plan), count(case))
+    printed, many = (node.value for node in inputs)
+    if not isinstance(printed, (int, float)) or not isinstance(many, (int, float)):
+        return Node("pace", None, inputs=inputs)
+    how = How("1 / (tflops x devices)")
+    return Node("pace", 1 / (printed * many), "s a TFLOP", how=how, inputs=inputs)
 
 
 def _median(nodes: Sequence[Node]) -> float | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from .opening import open_for_reading
 from .options import LOCK_TIMEOUT
 from .tables import Format, choose_format, emit, render
+from .telling import Told
 from .where import parse_columns
 
 if TYPE_CHECKING:
@@ -29,13 +30,14 @@ class Source:
     db: Path | None = None
     paths: tuple[Path, ...] = ()
     lock_timeout: float = LOCK_TIMEOUT
+    told: Told | None = None  # by `--set`, where several are opened
 
     def opened(self, table: TableRef | None = None) -> Warehouse:
         """The warehouse of the paths; without any, a file that --table names is one."""
         paths = self.paths
         if table and not paths and Path(table.file).exists():
             paths = (Path(table.file),)
-        return open_for_reading(self.db, paths, self.lock_timeout)
+        return open_for_reading(self.db, paths, self.lock_timeout, told=self.told)
 
 
 def fitted(answer: Answer, asked: Asked) -> Answer:

@@ -150,6 +150,8 @@ def _revision(stack: ExitStack, word: str, source: Source, asked: Asked) -> Rows
             f"{word!r} is no file, condition or run, and nothing says what to read of it in git",
             hint="bench compare main HEAD logs/, or name the sources in bench.toml",
         )  # fmt: skip
+    if source.told:
+        raise BenchError("--set tells nothing of a git revision", hint="facts.toml can, in each")
     home = find_home(Path.cwd()).resolve()
     root, top, paths = stack.enter_context(checked_out(word, named))
     if not paths:

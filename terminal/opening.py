@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .checking import check
 from .messages import warn
 from .settings import find_db, read_settings
-from .telling import asked, without_paths
+from .telling import Told, asked, without_paths
 
 if TYPE_CHECKING:
     from ..schema.warehouse import Warehouse
@@ -22,15 +22,17 @@ def open_for_reading(
     *,
     audited: bool = True,
     skipped: list[str] | None = None,
+    told: Told | None = None,
 ) -> Warehouse:
     """The warehouse file, or logs and tables below `paths` read into memory.
 
-    `audited` is False for who audits by itself; `skipped` gets the files that hold neither.
+    `audited` is False for who audits by itself; `skipped` gets the files that hold neither; `told`
+    is what `--set` said, where several are opened for one command.
     Raises NothingRecognised when none of the paths holds a log or a benchmark table.
     """
     from ..schema.warehouse import in_memory, open_read
 
-    told = asked.take()
+    told = asked.take() if told is None else told
     if not paths:
         if told:
             raise without_paths(told)

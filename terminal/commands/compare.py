@@ -25,6 +25,7 @@ def compare(
             help="Two sides: files, conditions, runs or git revisions; with --by: paths.",
         ),
     ] = None,
+    told: o.Tell = None,
     db: o.Db = None,
     by: Annotated[
         str | None, typer.Option("--by", metavar="COLUMN", help="Compare the values of this.")
@@ -57,8 +58,9 @@ def compare(
     from ..answers import Source
     from ..comparing import By, Gate
     from ..comparing import compare as tell
+    from ..telling import asked as told_by_option
 
     asked = Asked(model, table, where, since, document, columns=columns, group=group)
     gate = Gate(fail_on is FailOn.REGRESSION, tuple(threshold or ()))
-    source = Source(db, (), lock_timeout)
+    source = Source(db, (), lock_timeout, told_by_option.take())
     raise typer.Exit(tell(arguments or [], source, asked, By(by, base), gate, format, output))
