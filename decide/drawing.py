@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..reports.format import number
 from ..reports.short import Names
 from ..schema.errors import BenchError
-from .answer import Answer
+from .answer import Answer, devices_words
 from .rivals import far_apart, rivals
 from .rows import Row
 
@@ -160,10 +160,13 @@ def _front_words(names: Names, rows: Sequence[Row], members: Sequence[Row]) -> s
 
 
 def days(names: Names, answer: Answer) -> Picture:
-    """Days over devices with their ranges, a line for each setting of several sizes."""
+    """Days over devices with their ranges, a line for each setting of several sizes; of runs of
+    one size, a bar a configuration."""
     from ..reports.chart import Point, Series, days_over_devices
 
     rows, left = _sized(answer)
+    if len({row["device_count"] for row in rows}) == 1:
+        return _days_of_one_size(names, rows, left)
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row[name] for name in _SETTING), []).append(row)
@@ -187,6 +190,24 @@ def days(names: Names, answer: Answer) -> Picture:
         return days_over_devices(series, title=title)
 
     return Picture(draw, tuple(row for rows in drawn for row in rows), tuple(left))
+
+
+def _days_of_one_size(names: Names, rows: Sequence[Row], left: Sequence[str]) -> Picture:
+    from ..reports.chart import Bar, days_to_train
+
+    found = sorted(rows, key=lambda row: row["days"])
+    labels = _labels(names, found, (*_SETTING[:2], "dp", *_SETTING[2:], "mbs", "gbs", "date"))
+    drawn = found[:_MOST_EFFECTS]
+    bars = [
+        Bar(label, row["days"], row["days_low"], row["days_high"])
+        for label, row in zip(labels, drawn, strict=False)
+    ]
+
+    def draw(title: str) -> Figure:
+        return days_to_train(bars, title=title, x_label=f"Days on {devices_words(rows[0])}")
+
+    cut = _cut("configurations, of most days", labels, _MOST_EFFECTS)
+    return Picture(draw, tuple(drawn), (*left, *cut))
 
 
 def footer(sources: Mapping[str, str], picture: Picture, answer: Answer, version: str) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 
 from ..audit.run import audit
 from ..ingest.environment import states
+from ..reports.other_columns import other_columns
 from ..schema.warehouse import Warehouse
-from .other_columns import other_columns
 
 Row = Mapping[str, Any]
 # What a configuration is, as columns; environment flags are compared one by one beside them.
@@ -89,7 +89,7 @@ def load(warehouse: Warehouse) -> list[Row]:
     return [
         {
             **row,
-            "settings": _settings(row, others.get(row["run"], {})),
+            "settings": _settings(row),
             "others": others.get(row["run"], {}),
             "system": _system(row),
             "env": env.get(row["run"], {}),
@@ -116,13 +116,11 @@ def _pace(row: Row) -> dict[str, Any]:
     return {"pace": 1 / rate, "rate": rate, "measure": measure}
 
 
-def _settings(row: Row, others: Mapping[str, str]) -> str | None:
-    """Flags and other settings of a run, such as have no column of their own in answers, as one
-    text."""
-    flags = [row["settings"]] if row["settings"] else []
+def _settings(row: Row) -> str | None:
+    """The settings of a run as one text, with what has no column of its own in answers."""
     unseen = {name: row[name] for name, plain in _UNSEEN.items() if row[name] not in (None, plain)}
-    told = [f"{name}={value}" for name, value in (unseen | dict(others)).items()]
-    return ", ".join([*flags, *told]) or None
+    told = [f"{name}={value}" for name, value in unseen.items()]
+    return ", ".join([*([row["settings"]] if row["settings"] else []), *told]) or None
 
 
 def _system(row: Row) -> str:

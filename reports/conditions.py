@@ -1,4 +1,4 @@
-"""What `--where` may name: the columns of a run listing, and environment flags."""
+"""What `--where` may name: columns of a run listing, environment flags, headings of tables."""
 
 from __future__ import annotations
 
@@ -14,6 +14,21 @@ _VALUE = """(
                     WHEN f.kind = 'launcher' AND f.value = '' THEN 'set' ELSE f.value END)
     FROM env_flags f WHERE f.run_id = selected.run_id AND f.name = '{name}'
 )"""
+# Cells under headings that mean nothing to us, without what dresses them.
+_HEADINGS = """SELECT regexp_replace(trim(t.headings[c.column_number]), '[*`]', '', 'g') AS heading,
+                bool_and(try_cast(replace(nullif(trim(c.raw), ''), ',', '') AS DOUBLE) IS NOT NULL
+                         OR trim(c.raw) = '') AS numbers
+            FROM cells c JOIN tables t USING (table_id)
+            WHERE c.name IS NULL AND heading <> ''
+              AND c.table_id IN (SELECT table_id FROM selected) GROUP BY heading ORDER BY heading"""
+_TEXT = "regexp_replace(trim(c.raw), '[*`]', '', 'g')"
+_NUMBER = "try_cast(replace(c.raw, ',', '') AS DOUBLE)"
+_CELL = """(
+    SELECT max({cell})
+    FROM cells c JOIN tables t USING (table_id)
+    WHERE c.table_id = selected.table_id AND c.row_number = selected.row_number
+      AND regexp_replace(trim(t.headings[c.column_number]), '[*`]', '', 'g') = '{name}'
+)"""
 
 
 def condition(warehouse: Warehouse, text: str) -> str:
@@ -21,6 +36,24 @@ def condition(warehouse: Warehouse, text: str) -> str:
     known = columns(warehouse)
     kinds = {name: kind for name, kind in known.items() if name not in ("run", "where")}
     taken = {name.casefold() for name in known}
-    flags = [name for (name,) in warehouse.rows(_FLAGS) if name.casefold() not in taken]
-    values = {name: _VALUE.replace("{name}", name.replace("'", "''")) for name in flags}
-    return compile_where(text, kinds | dict.fromkeys(flags, "VARCHAR"), values)
+    values: dict[str, str] = {}
+    for name, kind, value in (*_flags(warehouse), *_headings(warehouse)):
+        if name.casefold() not in taken:
+            taken.add(name.casefold())
+            kinds[name] = kind
+            values[name] = value.replace("{name}", name.replace("'", "''"))
+    return compile_where(text, kinds, values)
+
+
+def _flags(warehouse: Warehouse) -> list[tuple[str, str, str]]:
+    return [(name, "VARCHAR", _VALUE) for (name,) in warehouse.rows(_FLAGS)]
+
+
+def _headings(warehouse: Warehouse) -> list[tuple[str, str, str]]:
+    """Headings that mean nothing to us, with the type and value of their cells."""
+    return [
+        (name, "DOUBLE", _CELL.replace("{cell}", _NUMBER))
+        if numbers
+        else (name, "VARCHAR", _CELL.replace("{cell}", _TEXT))
+        for name, numbers in warehouse.rows(_HEADINGS)
+    ]

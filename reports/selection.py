@@ -14,12 +14,16 @@ from pathlib import Path
 from ..ingest.sizes import parse_size
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
+from .other_columns import other_columns
 
 SMALL = 200_000  # rows, of all tables together
 # Each after those that it reads.
 _VIEWS = ("current_uris", "current_loads", "hidden_runs", "beside", "user_facts", "run_stats",
           "configurations", "measured", "findings", "left_out", "model_flops", "token_rates",
           "epochs")  # fmt: skip
+_MORE_SETTINGS = """
+    UPDATE selected SET settings = concat_ws(', ', settings, more)
+    FROM (SELECT unnest(?::VARCHAR[]) AS run, unnest(?::VARCHAR[]) AS more) WHERE run_id = run"""
 _CLOSE = 0.03  # a computed size within 3 % of a label may bear it
 
 
@@ -62,6 +66,7 @@ def select(warehouse: Warehouse, selection: Selection) -> Selected:
         parameters.append(selection.since)
     where = " AND ".join(conditions) or "true"
     warehouse.rows(_selection_sql().replace("{where}", where), parameters)
+    _add_other_settings(warehouse)
     if selection.where:
         warehouse.rows(f"DELETE FROM selected WHERE ({selection.where}) IS NOT TRUE")
     [(runs,)] = warehouse.rows("SELECT count(*) FROM selected")
@@ -71,6 +76,16 @@ def select(warehouse: Warehouse, selection: Selection) -> Selected:
         )
         name = sizes[0][0] if len(sizes) == 1 else name
     return Selected(name, runs)
+
+
+def _add_other_settings(warehouse: Warehouse) -> None:
+    """Settings that a table states in columns of its own, behind the environment flags."""
+    others = other_columns(warehouse)
+    if others:
+        told = [
+            ", ".join(f"{name}={value}" for name, value in one.items()) for one in others.values()
+        ]
+        warehouse.rows(_MORE_SETTINGS, [[*others], told])
 
 
 def known_models(warehouse: Warehouse) -> list[tuple[str, int]]:

@@ -104,3 +104,29 @@ def test_the_footer_says_what_is_not_drawn_and_names_drawn_rows_alone(folder: Pa
     said = footer({"many.md": "0123456789abcdef"}, picture, answer, "1")
     assert said.startswith("Not drawn: 2 of 9 settings, of most days ('TP4, PP2', 'TP4, PP4').")
     assert "many.md l." in said and "(sha256 0123456789ab)" in said
+
+
+def test_days_of_one_size_are_a_bar_a_configuration(folder: Path) -> None:
+    from bench.decide.answers import lasting
+    from bench.decide.asked import Asked, Length
+    from bench.decide.drawing import PICTURES
+    from bench.ingest.pipeline import ingest_into
+    from bench.reports.short import Names
+    from bench.schema.warehouse import in_memory
+
+    rows = [
+        f"2 | 1.3B | 16 | 1 | 1 | {mbs} | {64 * mbs} | | {mbs * (3 - mbs / 100):.3f} | |"
+        for mbs in range(1, 14)
+    ]
+    table(folder / "one.md", rows)
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [folder / "one.md"], folder)
+        answer = lasting(warehouse, Asked(all_rows=True), Length())
+    picture = PICTURES["days"](Names(["one.md"]), answer)
+    assert [row["mbs"] for row in picture.rows] == list(range(13, 2, -1))
+    assert (
+        picture.note
+        == "Not drawn: 2 of 13 configurations, of most days ('MBS 2, GBS 128', 'MBS 1, GBS 64')."
+    )
+    figure = picture.draw("Days")
+    assert figure.axes[0].get_xscale() == "linear" and len(figure.axes[0].patches) == 11

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.decide.other_columns import is_setting
 from bench.ingest.headings import column_of
 from bench.ingest.variables import variable_of
+from bench.reports.other_columns import is_setting
 from tests.deciding import answer
 from tests.program import quick
 
@@ -108,3 +108,29 @@ def test_what_rows_share_hides_nothing_that_differs(folder: Path) -> None:
     assert "NCCL_ALGO=Tree" in table[2] and "NCCL_ALGO=Ring" in table[3], done.out
     assert "BUFFSIZE" not in "".join(table) and "NCCL_BUFFSIZE=8388608" in done.out
     assert "hf_abc" not in done.text
+
+
+def test_conditions_name_headings_of_tables(folder: Path) -> None:
+    rows = TWO.format("IB's | 25", "RoCE | 1,000")
+    path = str(sweep(folder, "Inter connect | Bucket MB", rows))
+    for where, times in (
+        ("\"Inter connect\" = 'IB''s'", [10.0]),
+        ("\"inter connect\" in ('RoCE', 'none')", [8.0]),
+        ('"Bucket MB" > 25', [8.0]),
+        ('"Bucket MB" <= 1000 and dp = 16', [8.0, 10.0]),
+    ):
+        found = answer(folder, "best", path, "--where", where)
+        assert [row["step_time_s"] for row in found if not row["left_out"]] == times, where
+    done = quick(folder, "best", path, "--where", "Bucket = 1")
+    assert done.code == 2 and "Bucket MB" in done.text
+
+
+def test_listings_and_pages_keep_other_settings_apart(folder: Path) -> None:
+    path = str(sweep(folder, "Algorithm", TWO.format("ring", "tree")))
+    listed = answer(folder, "runs", path)
+    assert {(row["settings"], row["runs"]) for row in listed} == {
+        ("Algorithm=ring", 1),
+        ("Algorithm=tree", 1),
+    }
+    page = quick(folder, "report", path).out
+    assert "Algorithm=ring" in page and "Algorithm=tree" in page
