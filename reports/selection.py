@@ -14,13 +14,16 @@ from pathlib import Path
 from ..ingest.sizes import parse_size
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
-from .other_columns import other_columns
 
 SMALL = 200_000  # rows, of all tables together
 # Each after those that it reads.
 _VIEWS = ("current_uris", "current_loads", "hidden_runs", "beside", "user_facts", "run_stats",
           "configurations", "measured", "findings", "left_out", "model_flops", "token_rates",
           "epochs")  # fmt: skip
+_ANY_OTHER = """
+    SELECT 1 FROM cells c JOIN tables t USING (table_id)
+    WHERE c.name IS NULL AND trim(t.headings[c.column_number]) <> ''
+      AND c.table_id IN (SELECT table_id FROM selected) LIMIT 1"""
 _MORE_SETTINGS = """
     UPDATE selected SET settings = concat_ws(', ', settings, more)
     FROM (SELECT unnest(?::VARCHAR[]) AS run, unnest(?::VARCHAR[]) AS more) WHERE run_id = run"""
@@ -80,6 +83,10 @@ def select(warehouse: Warehouse, selection: Selection) -> Selected:
 
 def _add_other_settings(warehouse: Warehouse) -> None:
     """Settings that a table states in columns of its own, behind the environment flags."""
+    if not warehouse.rows(_ANY_OTHER):
+        return
+    from .other_columns import other_columns  # what headings mean takes longer to load
+
     others = other_columns(warehouse)
     if others:
         told = [

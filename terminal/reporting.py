@@ -57,20 +57,26 @@ class Asked:
 
 def split(arguments: Sequence[str]) -> Words:
     """The report's name, if the first word is one, and the paths; `./model` is always a path."""
-    from ..ingest.inputs import is_named_input
     from ..reports.statements import report_names
 
     known = sorted([*report_names(), *ANSWERS])
     if arguments and arguments[0] in known:
         return Words(arguments[0], tuple(map(Path, arguments[1:])))
-    missing = [word for word in arguments if not is_named_input(word)]
-    if missing:
+    missing = [word for word in arguments if not Path(word).exists()]
+    if missing and (missing := _not_named(missing)):
         raise BenchError(
             f"{missing[0]!r} is neither a report nor a file",
             why=f"reports: {', '.join(known)}",
             hint="check the path",
         )
     return Words("model", tuple(map(Path, arguments)))
+
+
+def _not_named(words: Sequence[str]) -> list[str]:
+    """The words that are no pattern, standard input or address either."""
+    from ..ingest.inputs import is_named_input  # the readers of logs, which pages do without
+
+    return [word for word in words if not is_named_input(word)]
 
 
 def report(asked: Asked, form: Format | None, output: Path | None) -> None:

@@ -268,3 +268,21 @@ def seconds(code: str) -> float:
     began = time.perf_counter()
     subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     return time.perf_counter() - began
+
+
+def test_a_page_of_the_warehouse_loads_no_reader(data: Path, tmp_path: Path) -> None:
+    """A page starts in the time of its libraries: what reads logs and draws stays outside."""
+    program = "import sys; from bench.cli import main; sys.argv[1:] = {}; main()"
+    ingest = ["ingest", "-q", str(data / "tables"), "--db", "w.duckdb"]
+    subprocess.run([sys.executable, "-c", program.format(ingest)], cwd=tmp_path, check=True)
+    page = ["report", "--model", "1.3B", "--db", "w.duckdb", "-o", "page.md"]
+    listed = "import atexit, sys; atexit.register(lambda: print(*sys.modules)); " + program.format(
+        page
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", listed], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    modules = set(done.stdout.split())
+    assert "bench.reports.page" in modules
+    heavy = {"pyarrow", "pandas", "numpy", "polars", "matplotlib", "markdown_it", "scipy"}
+    assert not modules & heavy
