@@ -24,7 +24,7 @@ def launch(
     gbs: Annotated[int | None, typer.Option("--gbs", help="Global batch in sequences.")] = None,
     zero_stage: Annotated[int | None, typer.Option("--zero-stage", help="ZeRO stage.")] = None,
     recompute: Annotated[str | None, typer.Option("--recompute", help="none or full.")] = None,
-    dtype: Annotated[str | None, typer.Option("--dtype", help="fp32 or bf16.")] = None,
+    dtype: Annotated[str | None, typer.Option("--dtype", help="fp32, bf16, or fp16.")] = None,
     iterations: Annotated[int | None, typer.Option("--iterations", help="Steps.")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any other setting.")
