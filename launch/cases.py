@@ -94,7 +94,9 @@ def expand(plan: Plan, trainer: Trainer, told: Sequence[str] = ()) -> Expansion:
         reasons = dict.fromkeys(f"{one.case.label}: {one.why}" for one in dropped)
         shown = "\n       ".join(list(reasons)[:10])
         raise BenchError(
-            "nothing is left to run", why=shown, hint="bench launch PLAN --dry-run after a change"
+            "nothing is left to run",
+            why=shown,
+            hint="other sizes or constraints; --dry-run shows what they come to",
         )
     return Expansion(kept, dropped, examined.device)
 

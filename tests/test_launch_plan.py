@@ -73,6 +73,12 @@ def test_what_is_wrong_is_told_with_its_line(
     assert told in str(caught.value)
 
 
+@pytest.mark.parametrize("text", ["", "repeats = 3\n", "[settings]\n"])
+def test_a_plan_that_says_nothing_of_a_run_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(BenchError, match="names nothing to run"):
+        read_plan(write(tmp_path, text))
+
+
 def test_the_line_is_that_of_the_right_matrix(tmp_path: Path) -> None:
     text = "[settings]\ndp = 1\n[[matrix]]\ndp = 1\n[[matrix]]\ntp = 2\ndp = 0\n"
     with pytest.raises(BenchError) as caught:
