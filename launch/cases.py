@@ -13,7 +13,7 @@ from ..schema.rows import content_id
 from .constraints import Constraint, unmet
 from .layout import misfit, nodes_of
 from .plan import SCHEDULERS, Matrix, Plan
-from .trainers import Trainer
+from .trainers import Sizes, Trainer
 
 MOST = 10_000  # combinations: more than this is a slip of the pen
 
@@ -75,27 +75,54 @@ def expand(plan: Plan, trainer: Trainer, told: Sequence[str] = ()) -> Expansion:
     Labels name what varies, and `told`. Raises BenchError when there are more than `MOST`, or when
     a constraint cannot be read.
     """
-    combined = _labelled(list(_combinations(plan)), told)
-    examined = trainer.examine([case.asked for case in combined])
-    cases = [
-        replace(case, facts=found.facts)
-        for case, found in zip(combined, examined.sizes, strict=True)
-    ]
+    asked = _labelled(list(_combinations(plan)), told)
+    examined = trainer.examine([case.asked for case in asked])
+    sizes = examined.sizes
+    asked = [replace(case, facts=found.facts) for case, found in zip(asked, sizes, strict=True)]
     constraints = [Constraint(number, text) for number, text in enumerate(plan.constraints, 1)]
-    why = unmet(constraints, [case.words for case in cases])
-    for place, found in enumerate(examined.sizes):
-        refused = found.refused or (_misfit(cases[place]) if plan.launcher in SCHEDULERS else None)
+    why = unmet(constraints, [case.words for case in asked])
+    for place, found in enumerate(sizes):
+        refused = found.refused or (_misfit(asked[place]) if plan.launcher in SCHEDULERS else None)
         if refused and place not in why:
             why[place] = refused
+    meant = [_without(plan, case, found.idle) for case, found in zip(asked, sizes, strict=True)]
+    cases = _labelled(meant, told)
+    _leave_out_the_same(cases, sizes, why)
     kept = tuple(case for place, case in enumerate(cases) if place not in why)
-    dropped = tuple(Dropped(cases[place], reason) for place, reason in sorted(why.items()))
+    dropped = tuple(Dropped(asked[place], reason) for place, reason in sorted(why.items()))
     if not kept:
         reasons = dict.fromkeys(f"{one.case.label}: {one.why}" for one in dropped)
         shown = "\n       ".join(list(reasons)[:10])
         raise BenchError(
-            "nothing is left to run", why=shown, hint="bench launch PLAN --dry-run after a change"
+            "nothing is left to run",
+            why=shown,
+            hint="other sizes or constraints; --dry-run shows what they come to",
         )
     return Expansion(kept, dropped, examined.device)
+
+
+def _without(plan: Plan, case: Case, idle: Mapping[str, str]) -> Case:
+    """The case without settings that mean nothing at its sizes: its label must not claim them."""
+    settings = {name: value for name, value in case.settings.items() if name not in idle}
+    case_id = _id(plan, settings, case.env, case.values, case.job)
+    return replace(case, settings=settings, id=case_id)
+
+
+def _leave_out_the_same(cases: Sequence[Case], sizes: Sequence[Sizes], why: dict[int, str]) -> None:
+    """Adds to `why` the cases that would do what one in front of them does already."""
+    first: dict[str, int] = {}
+    for place, (case, found) in enumerate(zip(cases, sizes, strict=True)):
+        if place in why:
+            continue
+        around = (case.nodes, *map(_sorted, (case.env, case.values, case.job)))
+        same = first.setdefault(repr((found.work or case.id, around)), place)
+        if same != place:
+            reasons = [*found.idle.values(), f"the same run as {cases[same].label or 'another'}"]
+            why[place] = ": ".join(reasons)
+
+
+def _sorted(words: Mapping[str, object]) -> list[tuple[str, object]]:
+    return sorted(words.items(), key=lambda word: word[0])
 
 
 def _misfit(case: Case) -> str | None:

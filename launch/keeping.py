@@ -17,7 +17,7 @@ from . import environment, record, witness
 from .cases import Case, Expansion
 from .environment import chosen
 from .folder import RUNNING, RunFolder, State, as_script, run_folder
-from .outcome import CANCELLED, OK, Outcome, judge, read_log
+from .outcome import CANCELLED, OK, Outcome, cut_off, is_over, judge, read_log
 from .plan import Plan
 from .processes import TOKEN
 from .program import Program
@@ -147,14 +147,16 @@ class Keeper:
         where = self.where
         ingest(logs, where.db, lock_timeout=where.lock_timeout, formats=where.formats)
 
+    def is_over(self, log: Path) -> bool:
+        """Whether a log says that its training is done: nothing is left but the exit."""
+        return is_over(log, self.where.formats)
+
     def _outcome(self, case: Case, log: Path, seen: Watched, kills: int) -> Outcome:
         told = read_log(log, self.where.formats)
-        if seen.ended is not None:
-            status, why = seen.ended
-            known = told.status == status != CANCELLED and told.reason
-            cause = f"{told.reason}; " if known else ""
-            return Outcome(status, cause + why, told.step_time_s)
-        outcome = judge(log, told, seen.exit_code, kills)
+        if seen.ended is None:
+            outcome = judge(log, told, seen.exit_code, kills)
+        else:
+            outcome = cut_off(told, *seen.ended)
         if outcome.status != OK:
             return outcome
         wrong = environment.belied(case, log) or witness.belied(case, seen.sights)

@@ -34,6 +34,7 @@ class Told:
     reason: str
     iterations: int
     step_time_s: float | None
+    done: bool = False  # it said itself that the training is done
 
 
 def read_log(log: Path, formats: Path | None = None) -> Told:
@@ -44,7 +45,22 @@ def read_log(log: Path, formats: Path | None = None) -> Told:
         return Told(RUNNING, "", 0, None)
     run = runs[-1]
     own = [step for step in steps if step["run_id"] == run["run_id"]]
-    return Told(str(run["status"]), str(run["status_reason"] or ""), len(own), _median(own))
+    done = any(
+        event["kind"] == "end" and event["run_id"] == run["run_id"]
+        for event in rows.get("events", [])
+    )
+    return Told(str(run["status"]), str(run["status_reason"] or ""), len(own), _median(own), done)
+
+
+def is_over(log: Path, formats: Path | None = None) -> bool:
+    """Whether the log of a run that goes on says that its training is done, and well."""
+    told = read_log(log, formats)
+    return told.done and told.status == OK and told.iterations > 0
+
+
+def hung_exit(why: str) -> tuple[str, str]:
+    """Status and evidence of a run that had nothing left to do but to exit, and did not."""
+    return OK, f"its exit hung and was ended, after the end of the training: {why}"
 
 
 def judge(log: Path, told: Told, exit_code: int | None, kernel_kills: int = 0) -> Outcome:
@@ -65,6 +81,12 @@ def judge(log: Path, told: Told, exit_code: int | None, kernel_kills: int = 0) -
         evidence = f"{code}; the kernel has killed {kernel_kills} process for want of memory"
         return Outcome("oom", evidence, step)
     return Outcome("fail", f"{code}; {last_line(log)}", step)
+
+
+def cut_off(told: Told, status: str, why: str) -> Outcome:
+    """The outcome of a run that was ended from outside; its own words for that come first."""
+    known = told.status == status and status not in (OK, CANCELLED) and told.reason
+    return Outcome(status, f"{told.reason}; {why}" if known else why, told.step_time_s)
 
 
 def told_code(code: int | None) -> str:

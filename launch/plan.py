@@ -91,6 +91,11 @@ class Limits(_Section):
     idle_s: Seconds | None = Field(
         default=600.0, description="Longest time without a line of output, in s: then it hangs."
     )
+    exit_s: Seconds = Field(
+        default=60.0,
+        description="Longest time without a line of output, in s, once the log says that the "
+        "training is done: then the exit hangs, and the run is ended and counts as done.",
+    )
     memory_gb: Seconds | None = Field(
         default=None, description="Most memory of all processes of a run together, in GiB."
     )

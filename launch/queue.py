@@ -8,13 +8,15 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TextIO
 
 from ..schema.errors import BenchError
 from .folder import RUNNING, State, write_private
 from .jobs import alike, job_of
 from .keeping import Keeper, Turn
 from .launchers.scheduler import JobState, Scheduler
-from .outcome import CANCELLED, last_line
+from .outcome import CANCELLED, OK, hung_exit, last_line
+from .submitted import ANSWER, answered, submitting
 from .sweep import Stop, Told, alone, listening
 from .watch import Watched
 from .witness import SEEN, largest, told
@@ -23,6 +25,7 @@ POLL_S = 2.0
 _TICK_S = 0.1
 _LOST_S = 120.0  # a job that the scheduler does not know for so long is lost
 _GONE_S = 20.0
+_ANSWER_S = 60.0  # for a word of the scheduler
 _JUDGED = frozenset(("ok", "fail"))  # what the log and the exit code tell better
 
 
@@ -36,6 +39,7 @@ class Open:
     began: float | None = None  # when it was first seen to print
     size: int = 0  # of its log, when it was last looked at
     spoke: float = 0.0
+    read: int = -1  # the size at which it was last asked whether it is over
 
 
 @dataclass(slots=True)
@@ -72,14 +76,34 @@ class Queue:
             self._wait()
 
     def _adopt(self, turn: Turn) -> bool:
-        """Go on with a job that an earlier launch has submitted."""
+        """Go on with a job that an earlier launch has submitted, or with what it left."""
         state = turn.folder.state()
-        if state is None or state.status != RUNNING or state.job_id is None:
+        if state is None or state.status != RUNNING:
             return False
-        if self._state(state.job_id) is None:
+        job_id = state.job_id or self._found_again(state.token)
+        if job_id is None:
             return False
+        known = self._state(job_id) is not None
+        if not known and not self.keeper.is_over(turn.folder.log):
+            return False
+        state = replace(state, job_id=job_id)
+        turn.folder.save(state)
         self._take(turn, state, 0)
+        if not known:
+            self._lose(self._open[-1])
         return True
+
+    def _found_again(self, token: str) -> str | None:
+        """The id of a job whose launcher was killed before it had noted it."""
+        found = answered(self._jobs, token, _ANSWER_S)
+        if found is None:
+            return None
+        ids = self.scheduler.job_ids(found.answer, found.tasks)
+        return ids[found.place] if len(ids) == found.tasks else None
+
+    @property
+    def _jobs(self) -> Path:
+        return self.keeper.where.root / "jobs"
 
     def _take(self, turn: Turn, state: State, size: int) -> None:
         self._open.append(Open(turn, state, size=size))
@@ -88,16 +112,19 @@ class Queue:
     def _submit(self, group: Sequence[Turn], number: int) -> None:
         states = [self.keeper.begin(turn) for turn in group]
         sizes = [turn.folder.log.stat().st_size for turn in group]
-        folder = self.keeper.where.root / "jobs" / f"{states[0].token[:8]}-{number}"
+        folder = self._jobs / f"{states[0].token[:8]}-{number}"
         folder.mkdir(parents=True)
         for place, turn in enumerate(group):
             (folder / f"{place}.log").symlink_to(turn.folder.log)
         job = job_of(self.keeper.plan, group, number, folder)
         write_private(job.script, self.scheduler.script(job))
         try:
-            answer = _run(self.scheduler.submit(job), folder)
+            with submitting(folder, [state.token for state in states]) as stream:
+                _run(self.scheduler.submit(job), folder, stream)
+            answer = (folder / ANSWER).read_text()
         except BenchError as error:
-            return self._refuse(group, states, f"{error.what}: {error.why}")
+            said = error.why or (folder / ANSWER).read_text().strip()[-400:]
+            return self._refuse(group, states, f"{error.what}: {said}")
         ids = self.scheduler.job_ids(answer, len(group))
         if len(ids) != len(group):
             return self._refuse(group, states, f"its answer has no job id: {answer.strip()[-200:]}")
@@ -135,7 +162,7 @@ class Queue:
         now = time.monotonic()
         if found is None:
             if now - one.asked > _LOST_S:
-                self._end(one, JobState("", "fail"), "the scheduler does not know the job any more")
+                self._lose(one)
             return
         one.asked = now
         size = one.turn.folder.log.stat().st_size
@@ -145,11 +172,30 @@ class Queue:
             why = "" if found.status in _JUDGED else f"the scheduler says {found.word}"
             self._end(one, found, why)
             return
-        idle = self.keeper.plan.limits.idle_s
-        if one.began is not None and idle is not None and now - one.spoke > idle:
-            last = last_line(one.turn.folder.log)  # cancelling prints a line, which is no cause
-            left = self._cancel([one.state.job_id or ""])
-            self._end(one, replace(found, status="hang"), f"no output for {idle:g} s{left}", last)
+        if one.began is not None:
+            self._end_if_silent(one, found, now - one.spoke)
+
+    def _end_if_silent(self, one: Open, found: JobState, silent_s: float) -> None:
+        """Cancel a job that hangs, or whose exit does."""
+        limits, log = self.keeper.plan.limits, one.turn.folder.log
+        idle = limits.idle_s is not None and silent_s > limits.idle_s
+        if not idle and (silent_s <= limits.exit_s or one.read == one.size):
+            return
+        one.read = one.size
+        over = self.keeper.is_over(log)
+        if not idle and not over:
+            return
+        last = last_line(log)  # cancelling prints a line, which is no cause
+        left = self._cancel([one.state.job_id or ""])
+        why = f"no output for {limits.idle_s if idle else limits.exit_s:g} s{left}"
+        status, why = hung_exit(why) if over else ("hang", why)
+        self._end(one, replace(found, status=status), why, last)
+
+    def _lose(self, one: Open) -> None:
+        """A job that the scheduler does not know any more: its log is all that tells."""
+        over = self.keeper.is_over(one.turn.folder.log)
+        state = JobState("", OK if over else "fail")
+        self._end(one, state, "the scheduler does not know the job any more")
 
     def _end(self, one: Open, found: JobState, why: str, last: str = "") -> None:
         folder = one.turn.folder
@@ -187,19 +233,21 @@ class Queue:
         return f"; it may still run: not gone within {_GONE_S:g} s" if left else ""
 
 
-def _run(words: Sequence[str], folder: Path | None = None) -> str:
-    """What it prints. In a session of its own: Ctrl-C must not end an sbatch half-way."""
+def _run(words: Sequence[str], folder: Path | None = None, into: TextIO | None = None) -> str:
+    """What it prints, unless it goes into a file. In a session of its own, away from Ctrl-C."""
     try:
         done = subprocess.run(
-            words, cwd=folder, capture_output=True, text=True, timeout=60, check=False,
-            start_new_session=True,
+            words, cwd=folder, stdout=into or subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            timeout=_ANSWER_S, check=False, start_new_session=True,
         )  # fmt: skip
     except FileNotFoundError as error:
         raise BenchError(
             f"{words[0]} is not here", hint="launch on a machine that the scheduler runs on"
         ) from error
     except subprocess.TimeoutExpired as error:
-        raise BenchError(f"{words[0]} does not answer", why="no answer within 60 s") from error
+        why = f"no answer within {_ANSWER_S:g} s"
+        raise BenchError(f"{words[0]} does not answer", why=why) from error
     if done.returncode:
-        raise BenchError(f"{words[0]} failed", why=(done.stderr or done.stdout).strip()[-400:])
-    return done.stdout
+        said = done.stderr or done.stdout or ""
+        raise BenchError(f"{words[0]} failed", why=said.strip()[-400:])
+    return done.stdout or ""

@@ -68,9 +68,21 @@ def check_plan(values: Mapping[str, object], where: str, text: str = "") -> Plan
             where=_place(where, text, ("path",) if plan.path else ("trainer",)),
             hint='trainer = "megatron" and path = "/opt/Megatron-LM"',
         )
+    if plan.trainer != "command" and not _says_anything(plan):
+        raise BenchError(
+            "the plan names nothing to run",
+            where=where,
+            hint='[settings], and below it a line such as model = "nano"',
+        )
     _check_labels(plan, where, text)
     _check_texts(plan, where, text)
     return plan
+
+
+def _says_anything(plan: Plan) -> bool:
+    """Whether a plan says of its runs what they are."""
+    told = (plan.settings, *plan.matrix)
+    return bool(plan.env) or any(one.model_dump(exclude_defaults=True) for one in told)
 
 
 def with_shell(plan: Plan, inherited: Mapping[str, str]) -> Plan:

@@ -114,7 +114,8 @@ class Sweep:
         try:
             with log.open("ab", buffering=0) as output:
                 processes.start(keeper.program.command(turn.case), env, keeper.where.cwd, output)
-            return Watch(processes, keeper.plan.limits, log, self.stop.told, self.tick).wait()
+            limits, over = keeper.plan.limits, keeper.is_over
+            return Watch(processes, limits, log, self.stop.told, self.tick, over).wait()
         except OSError as error:
             why = f"it cannot be started: {error.strerror or error}"
             return Watched(None, 0.0, 0, 0, ("fail", why))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .outcome import CANCELLED, last_line
+from .outcome import CANCELLED, hung_exit, last_line
 from .plan import Limits
 from .processes import Processes, memory
 from .witness import Sight, Witness
@@ -38,11 +38,13 @@ class Watch:
     log: Path
     asked_to_stop: Callable[[], str | None]
     tick: Callable[[], None]
+    is_over: Callable[[Path], bool]  # whether a log says that its training is done
     _began: float = field(default_factory=time.monotonic)
     _witness: Witness = field(default_factory=Witness)
     _peak: int = 0
     _looked: float = 0.0
     _size: int = -1
+    _read: int = -1  # the size at which the log was last asked whether it is over
     _spoke: float = field(default_factory=time.monotonic)
 
     def wait(self) -> Watched:
@@ -67,11 +69,22 @@ class Watch:
         size = self.log.stat().st_size
         if size != self._size:
             self._size, self._spoke = size, now
+        silent_s = now - self._spoke
         if limits.time_s is not None and now - self._began > limits.time_s:
-            return "timeout", f"not done after {limits.time_s:g} s; {last_line(self.log)}"
-        if limits.idle_s is not None and now - self._spoke > limits.idle_s:
-            return "hang", f"no output for {limits.idle_s:g} s; {last_line(self.log)}"
+            return self._late("timeout", f"not done after {limits.time_s:g} s")
+        if limits.idle_s is not None and silent_s > limits.idle_s:
+            return self._late("hang", f"no output for {limits.idle_s:g} s")
+        if silent_s > limits.exit_s and self._read != size:
+            self._read = size
+            if self.is_over(self.log):
+                return hung_exit(f"no output for {limits.exit_s:g} s")
         return self._memory(now)
+
+    def _late(self, status: str, why: str) -> tuple[str, str]:
+        """The limit that is passed, unless only the exit was left; no signal was sent yet."""
+        if self.is_over(self.log):
+            return hung_exit(why)
+        return status, f"{why}; {last_line(self.log)}"
 
     def _memory(self, now: float) -> tuple[str, str] | None:
         if now - self._looked < _LOOK_S:

@@ -83,6 +83,8 @@ _RUNS = """SELECT * EXCLUDE (table_id, source_id, segment, product, usable), run
                uri || ':' || line AS "where"
            FROM selected"""
 
+_SIZES = ("cp", "ep", "vpp", "seq_len", "zero_stage", "dtype", "layers", "hidden", "heads")
+
 Listing = tuple[list[str], list[tuple[Any, ...]]]
 
 
@@ -146,6 +148,22 @@ def grouped(
 
 
 def _said(warehouse: Warehouse, names: Sequence[str]) -> list[str]:
-    """The columns of a listing, without that of what users tell where nobody tells anything."""
+    """The columns of a listing: those that tell apart rows which would look alike come with it.
+
+    What users tell is left out where nobody tells anything.
+    """
     told = warehouse.rows("SELECT 1 FROM selected WHERE told IS NOT NULL LIMIT 1")
-    return [name for name in names if name != "told" or told]
+    shown = [name for name in names if name != "told" or told]
+    at = shown.index("recompute")
+    return [*shown[:at], *_telling(warehouse, shown), *shown[at:]]
+
+
+def _telling(warehouse: Warehouse, shown: Sequence[str]) -> list[str]:
+    """Of what makes a configuration, all that is not shown and differs where the rest is alike."""
+    keys = ", ".join(f'"{name}"' for name in CONFIGURATION if name in shown)
+    hidden = [name for name in _SIZES if name not in shown]
+    differ = ", ".join(f'coalesce(bool_or("{name}" > 1), false)' for name in hidden)
+    counts = ", ".join(f'count(DISTINCT "{name}") AS "{name}"' for name in hidden)
+    query = f"SELECT {differ} FROM (SELECT {counts} FROM ({_RUNS}) GROUP BY {keys})"
+    [found] = warehouse.rows(query)
+    return [name for name, differs in zip(hidden, found, strict=True) if differs]

@@ -28,6 +28,7 @@ def days_table(names: Names, rows: Sequence[Row]) -> Markdown:
         ("DP/TP/PP", "center", _split),
         ("MBS", "right", lambda r: with_mark(text_of(r["mbs"]), r, "mbs")),
         ("GBS", "right", lambda r: with_mark(text_of(r["gbs"]), r, "gbs")),
+        ("ZeRO", "right", lambda r: text_of(r["zero_stage"])),
         ("Recompute", "left", _recompute),
         ("Settings", "left", lambda r: markdown_cell(r["settings"])),
         ("Epoch", "left", lambda r: markdown_cell(r["epoch"])),
@@ -44,6 +45,8 @@ def days_table(names: Names, rows: Sequence[Row]) -> Markdown:
     if several:
         columns.insert(2, ("Model", "left", _model))
     dropped = {"GBS"} if not batches else set()
+    stages = {row["zero_stage"] for row in rows} - {None}
+    dropped |= {"ZeRO"} if len(stages) < 2 else set()
     dropped |= {"Settings"} if not any(row["settings"] for row in rows) else set()
     dropped |= {"Epoch"} if not any(row["epoch"] for row in rows) else set()
     dropped |= {"n"} if all(row["n"] == 1 for row in rows) else set()

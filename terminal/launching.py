@@ -63,6 +63,13 @@ class Prepared:
     every: Sequence[Turn]
     todo: Sequence[Turn]
     past: Estimate
+    file: Path | None  # of the plan; None: flags
+
+    @property
+    def done_before(self) -> str:
+        """How many runs need no launch, in words."""
+        done = len(self.every) - len(self.todo)
+        return f", {done} done before" if done else ""
 
 
 def launch(asked: Asked) -> int:
@@ -83,7 +90,7 @@ def launch(asked: Asked) -> int:
     every = turns(plan, expansion.cases, root)
     todo = left_to_do(every, asked.retry)
     past = estimate(db, [turn.case for turn in todo], asked.lock_timeout)
-    prepared = Prepared(plan, expansion, runs, where, every, todo, past)
+    prepared = Prepared(plan, expansion, runs, where, every, todo, past, asked.plan)
     if asked.dry_run:
         show(prepared)
         return FINE
@@ -122,9 +129,8 @@ def read(asked: Asked) -> Plan:
             )
         return read_plan(asked.plan)
     if not flags and not asked.more:
-        raise BenchError(
-            "nothing to run is named", hint="bench launch PLAN.toml, or --model nano --dp 2"
-        )
+        hint = "bench launch PLAN.toml, or --model nano --dp 2"
+        raise BenchError("nothing to run is named", hint=hint)
     env = _pairs("--env", asked.env)
     more = {name: _value(value) for name, value in _pairs("--set", asked.more, flags).items()}
     values = {
@@ -176,10 +182,9 @@ def show(prepared: Prepared) -> None:
     emit("".join(f"{line}\n" for line in [*lines, *_scripts(prepared)]))
     _tell_dropped(prepared)
     settings, dropped = len(prepared.expansion.cases), len(prepared.expansion.dropped)
-    done = len(prepared.every) - len(prepared.todo)
     say(
         f"{_runs(len(prepared.todo))} of {_some(settings, 'setting')} x {prepared.plan.repeats}"
-        f"{f', {done} done before' if done else ''}"
+        f"{prepared.done_before}"
         f"{', ' + _some(dropped, 'setting') + ' dropped' if dropped else ''}"
     )
     say(_estimated(prepared.past))
@@ -261,9 +266,10 @@ def _told(prepared: Prepared, stopped_by: int | None) -> int:
     say(
         f"{ok} of {_runs(len(every))} ok"
         f"{f', {len(failed)} not' if failed else ''}{f', {missing} not begun' if missing else ''}"
-        f" (in {_near(prepared.where.root)})"
+        f"{prepared.done_before} (in {_near(prepared.where.root)})"
     )
-    again = "bench launch PLAN --retry runs what failed again; " if failed else ""
+    same = f"bench launch {shlex.quote(str(prepared.file))}" if prepared.file else "the same with"
+    again = f"{same} --retry runs what failed again; " if failed else ""
     say(f"next: {again}bench runs; bench report")
     if stopped_by is not None:
         return 128 + stopped_by

@@ -77,7 +77,7 @@ class Board:
         if self._live is None:
             place = f"[{len(self._spent)}/{len(self.todo)}]"
             with self._shown():
-                say(f"{place} {_named(turn, state)}: {told(state)}{self._eta()}")
+                say(f"{place} {_named(turn, state)}: {told(state, self._eta())}")
         self.tick(now=True)
 
     def tick(self, now: bool = False) -> None:
@@ -124,12 +124,12 @@ def _named(turn: Turn, state: State) -> str:
     return f"{turn.case.label or 'run'}, repeat {turn.repeat}{again}"
 
 
-def told(state: State) -> str:
-    """How a run ended, in words."""
+def told(state: State, eta: str = "") -> str:
+    """How a run ended, in words; `eta` of the others stands before the evidence, which is long."""
     step = f", {state.step_time_s:.4g} s/it" if state.step_time_s else ""
     why = f": {state.evidence}" if state.evidence else ""
     after = "" if state.wall_s is None else f" after {clock(state.wall_s)}"
-    return f"{state.status}{after}{step}{why}"
+    return f"{state.status}{after}{step}{eta}{why}"
 
 
 def clock(seconds: float | None) -> str:

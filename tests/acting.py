@@ -92,6 +92,8 @@ if __name__ == "__main__":
     step(2, told == "nan")
     step(3, told == "nan")
     print("[after training is done] datetime: 2026-11-20 16:21:55 ", flush=True)
+    if told in ("linger", "deaf"):
+        act("hang" if told == "linger" else "stubborn")
     if told == "abort":
         os.abort()
     sys.exit(3 if told == "late" else 0)

@@ -13,10 +13,10 @@ from bench.launch.reading import check_plan
 from bench.schema.errors import BenchError
 
 # What the versions define in their arguments.py, as far as plans speak of it.
-CORE = ("recompute-granularity", "use-distributed-optimizer", "sequence-parallel", "mock-data",
-        "log-throughput")  # fmt: skip
-MICROSOFT = ("recompute-granularity", "sequence-parallel", "zero-stage")
-FUGAKU = ("checkpoint-activations", "no-cuda", "zero-stage")
+CORE = ("fp16", "bf16", "recompute-granularity", "use-distributed-optimizer",
+        "sequence-parallel", "mock-data", "log-throughput")  # fmt: skip
+MICROSOFT = ("fp16", "bf16", "recompute-granularity", "sequence-parallel", "zero-stage")
+FUGAKU = ("fp16", "checkpoint-activations", "no-cuda", "zero-stage")
 SAME = [
     "--num-layers", "12", "--hidden-size", "768", "--num-attention-heads", "12",
     "--seq-length", "1024", "--micro-batch-size", "2", "--global-batch-size", "16",
@@ -104,10 +104,28 @@ def test_deepspeedfugaku_on_processors(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_fp16_begins_with_a_loss_scale_that_short_runs_survive(tmp_path: Path) -> None:
+    path = checkout(tmp_path, "megatron", MICROSOFT)
+    assert words(path, [], dtype="fp16") == [*SAME, "--fp16", "--initial-loss-scale", "65536"]
+    [case] = planned(path, [], dtype="fp16")[1].cases
+    assert case.facts["dtype"] == "fp16"
+
+
+def test_a_pipeline_of_one_stage_runs_once_whatever_its_schedule(tmp_path: Path) -> None:
+    path = checkout(tmp_path, "megatron/training", CORE)
+    _, found = planned(path, [], schedule=["1f1b", "gpipe"], pp=[1, 2])
+    assert [case.label for case in found.cases] == ["pp=1", "pp=2, schedule=1f1b"]
+    assert [one.why for one in found.dropped] == [
+        "a pipeline of one stage has no schedule: the same run as pp=1",
+        "Megatron's pipelines run 1F1B, not gpipe",
+    ]
+
+
 @pytest.mark.parametrize(
     ("flags", "settings", "why"),
     [
-        (CORE, {"schedule": "gpipe"}, "Megatron's pipelines run 1F1B, not gpipe"),
+        (FUGAKU, {"dtype": "bf16"}, "this Megatron has no --bf16"),
+        (CORE, {"schedule": "gpipe", "pp": 2}, "Megatron's pipelines run 1F1B, not gpipe"),
         (CORE, {"zero_stage": 3}, "this Megatron has no ZeRO-3"),
         (CORE, {"device": "cpu"}, "this Megatron has no --no-cuda"),
         (FUGAKU, {"zero_stage": 1}, "ZeRO-1 needs --deepspeed_config FILE in `arguments`"),

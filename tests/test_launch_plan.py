@@ -73,6 +73,12 @@ def test_what_is_wrong_is_told_with_its_line(
     assert told in str(caught.value)
 
 
+@pytest.mark.parametrize("text", ["", "repeats = 3\n", "[settings]\n"])
+def test_a_plan_that_says_nothing_of_a_run_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(BenchError, match="names nothing to run"):
+        read_plan(write(tmp_path, text))
+
+
 def test_the_line_is_that_of_the_right_matrix(tmp_path: Path) -> None:
     text = "[settings]\ndp = 1\n[[matrix]]\ndp = 1\n[[matrix]]\ntp = 2\ndp = 0\n"
     with pytest.raises(BenchError) as caught:
@@ -96,6 +102,54 @@ def test_what_the_trainer_refuses_is_dropped_in_its_words(tmp_path: Path) -> Non
     found = expanded(tmp_path, '[settings]\nmodel = "nano"\ntp = [1, 3]\n')
     [dropped] = found.dropped
     assert dropped.why == "4 heads do not divide among TP 3: 4 % 3 = 1"
+
+
+def test_fp16_is_refused_where_there_is_no_loss_scale(tmp_path: Path) -> None:
+    for name in ("reference", "deepspeed"):
+        text = f'trainer = "{name}"\n[settings]\nmodel = "nano"\ndtype = ["fp32", "fp16"]\n'
+        [dropped] = expanded(tmp_path, text).dropped
+        assert dropped.case.label == "dtype=fp16"
+        assert "has no fp16, which needs a loss scale" in dropped.why
+
+
+def test_what_is_the_same_run_runs_once_and_claims_no_schedule(tmp_path: Path) -> None:
+    """At PP 1 both schedules are one thing; so is a size that is left to its default."""
+    text = """
+    constraints = ["schedule = '1f1b' or dp = 1"]
+    [settings]
+    model = "nano"
+    [[matrix]]
+    pp = [1, 2]
+    dp = [1, 2]
+    schedule = ["1f1b", "gpipe"]
+    gbs = 8
+    [[matrix]]
+    dp = 2
+    gbs = 8
+    schedule = "1f1b"
+    mbs = [1, 2]
+    """
+    found = expanded(tmp_path, text)
+    assert [case.label for case in found.cases] == [
+        "dp=1, pp=1", "dp=1, pp=2, schedule=1f1b", "dp=1, pp=2, schedule=gpipe",
+        "dp=2, pp=1", "dp=2, pp=2, schedule=1f1b", "dp=2, mbs=2",
+    ]  # fmt: skip
+    one_stage = "a pipeline of one stage has no schedule"
+    assert {one.case.label: one.why.partition(" does not hold")[0] for one in found.dropped} == {
+        "dp=1, pp=1, schedule=gpipe": f"{one_stage}: the same run as dp=1, pp=1",
+        "dp=2, pp=1, schedule=gpipe": "schedule = '1f1b' or dp = 1",
+        "dp=2, pp=2, schedule=gpipe": "schedule = '1f1b' or dp = 1",
+        "dp=2, schedule=1f1b, mbs=1": f"{one_stage}: the same run as dp=2, pp=1",
+    }
+    assert all("schedule" not in case.settings for case in found.cases if "pp=2" not in case.label)
+
+
+def test_a_default_that_is_written_out_makes_no_other_run(tmp_path: Path) -> None:
+    text = '[settings]\nmodel = "nano"\n[[matrix]]\ndp = [1, 2]\n[[matrix]]\ntp = [1, 2]\n'
+    found = expanded(tmp_path, text)
+    assert [case.label for case in found.cases] == ["dp=1", "dp=2", "tp=2"]
+    [dropped] = found.dropped
+    assert (dropped.case.label, dropped.why) == ("tp=1", "the same run as dp=1")
 
 
 def test_a_plan_of_nothing_is_an_error_with_the_reasons(tmp_path: Path) -> None:

@@ -71,8 +71,9 @@ def acted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
     """A folder in which every act was launched once."""
     folder = tmp_path_factory.mktemp("acts")
     (folder / ".git").mkdir()
-    acts = ("well", "hang", "stubborn", "greedy", "raise", "kill", "nan", "abort", "late", "escape")
-    file = plan(folder, *acts, limits="time_s = 60\nidle_s = 6\nmemory_gb = 0.3")
+    acts = ("well", "hang", "stubborn", "greedy", "raise", "kill", "nan", "abort", "late", "escape",
+            "linger", "deaf")  # fmt: skip
+    file = plan(folder, *acts, limits="time_s = 60\nidle_s = 6\nexit_s = 2\nmemory_gb = 0.3")
     return folder, quick(folder, "launch", str(file))
 
 
@@ -85,13 +86,28 @@ def test_every_outcome_has_its_name_and_its_evidence(acted: tuple[Path, Outcome]
     assert statuses == {
         "well": "ok", "hang": "hang", "stubborn": "hang", "greedy": "oom", "raise": "fail",
         "kill": "fail", "nan": "nan", "abort": "ok", "late": "fail", "escape": "ok",
+        "linger": "ok", "deaf": "ok",
     }  # fmt: skip
     assert found["hang"][1].startswith("no output for 6 s; last line: iteration 1/")
     assert "GiB held, 0.3 GiB allowed; last line: " in found["greedy"][1]
     assert found["raise"][1] == "RuntimeError: this case fails"
     assert found["kill"][1].startswith("exit code -9 (SIGKILL)")
     assert found["abort"][1] == "aborted at exit, after the end of the training"
+    hung = "its exit hung and was ended, after the end of the training: no output for 2 s"
+    assert (found["linger"][1], found["deaf"][1]) == (hung, hung)
+    assert states(folder)["deaf"].exit_code == -signal.SIGKILL
     assert found["late"][1].startswith("exit code 3; last line: [after training is done]")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limits", ["time_s = 3", "idle_s = 2"])
+def test_any_limit_behind_the_end_of_the_training_finds_a_run_that_is_done(
+    folder: Path, limits: str
+) -> None:
+    assert quick(folder, "launch", str(plan(folder, "linger", limits=limits))).code == 0
+    state = states(folder)["linger"]
+    assert state.status == "ok" and "exit hung and was ended" in state.evidence
+    assert rows(folder, "SELECT status FROM runs") == [("ok",)]
 
 
 @pytest.mark.slow

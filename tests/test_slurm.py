@@ -122,6 +122,15 @@ def test_a_silent_job_is_cancelled_as_hanging(slurm: dict[str, str], folder: Pat
     assert queued(slurm) == ""
 
 
+def test_a_job_whose_exit_hangs_is_ended_and_done(slurm: dict[str, str], folder: Path) -> None:
+    file = write(folder, ["linger"], "exit_s = 4")
+    assert launch(folder, slurm, file.name).code == 0
+    state = states(folder)["linger"]
+    assert state.status == "ok"
+    assert state.evidence.startswith("its exit hung and was ended, after the end of the training")
+    assert queued(slurm) == ""
+
+
 def test_a_job_that_is_refused_leaves_none_unwatched(slurm: dict[str, str], folder: Path) -> None:
     file = write(folder, ["pause"], more=PARTITIONS)
     done = launch(folder, slurm, file.name)
@@ -186,6 +195,32 @@ def test_a_job_goes_on_without_its_launcher(slurm: dict[str, str], folder: Path)
     assert launch(folder, slurm, file.name).code == 0
     after = states(folder)["pause"]
     assert (after.status, after.job_id) == ("ok", before), "gone on with, not run again"
+
+
+@pytest.mark.parametrize(
+    "does",
+    ['{sbatch} "$@"; kill -9 $PPID', 'kill -9 $PPID; sleep 3; exec {sbatch} "$@"'],
+    ids=["answered", "under-way"],
+)
+def test_a_launcher_killed_while_it_submits_finds_its_jobs_again(
+    slurm: dict[str, str], folder: Path, does: str
+) -> None:
+    """The moment between the answer of sbatch and the book of the launcher is no hole."""
+    file = write(folder, ["pause", "well"])
+    killer = folder / "bin" / "sbatch"
+    killer.parent.mkdir()
+    killer.write_text(f"#!/bin/sh\n{does.format(sbatch=shutil.which('sbatch'))}\n")
+    killer.chmod(0o755)
+    path = f"{killer.parent}:{os.environ['PATH']}"
+    assert launch(folder, {**slurm, "PATH": path}, file.name).code == -signal.SIGKILL
+    assert {(state.status, state.job_id) for state in states(folder).values()} == {
+        ("running", None)
+    }
+    assert launch(folder, slurm, file.name).code == 0
+    found = states(folder).values()
+    assert {(state.status, state.attempt) for state in found} == {("ok", 1)}
+    assert len({str(state.job_id).partition("_")[0] for state in found}) == 1
+    assert len(list(folder.glob("launches/jobs/jobs/*"))) == 1, "submitted once"
 
 
 def queued(slurm: dict[str, str]) -> str:

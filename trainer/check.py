@@ -1,7 +1,8 @@
 """`python -m bench.trainer.check`: whether runs would fit, without starting any.
 
-One JSON list of flags a line on stdin; on stdout one JSON object a line: the sizes of the run, and
-`refused` where it does not fit, with the numbers. The first line tells the device.
+One JSON list of flags a line on stdin; on stdout one JSON object a line: the sizes of the run, all
+options that it comes to as `work`, and `refused` where it does not fit, with the numbers. The first
+line tells the device.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from . import environment
 from .options import options, parser
 from .presets import shaped
 
+LABELS = ("preset", "changes")  # how a run was asked for, not what it does
 GPU = ("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
 
 
@@ -51,6 +53,7 @@ def answer(words: Sequence[str]) -> dict[str, object]:
         "dtype": run.dtype,
         "recompute": run.recompute,
         "train_iters": run.iters,
+        "work": {name: value for name, value in asdict(run).items() if name not in LABELS},
     }
 
 

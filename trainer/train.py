@@ -38,7 +38,7 @@ def main(
         module = import_module(f".{loop}", __package__)  # torch takes a second to import
         module.train(options)
     except GridError as misfit:
-        print(f"error: {misfit}", file=sys.stderr)
+        print(f"python -m {program}: error: {misfit}", file=sys.stderr)
         return 2
     spawn.leave()
     return 0

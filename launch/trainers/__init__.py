@@ -18,6 +18,8 @@ class Sizes:
 
     facts: dict[str, object] = field(default_factory=dict)
     refused: str | None = None
+    idle: Mapping[str, str] = field(default_factory=dict)  # settings without a meaning here: why
+    work: Mapping[str, object] | None = None  # every option, defaults included; None: not known
 
 
 @dataclass(frozen=True, slots=True)

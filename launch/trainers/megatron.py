@@ -15,7 +15,7 @@ from pathlib import Path
 from ...schema.errors import BenchError
 from . import Examined, Sizes, Words
 from .checker import ask
-from .reference import SIZES, Reference
+from .reference import Reference, idle, refused, sizes, work
 
 # Where the versions keep their arguments: core, then the forks of before.
 ARGUMENTS = ("megatron/training/arguments.py", "megatron/arguments.py")
@@ -29,6 +29,9 @@ FLAGS = {
     "tp": "tensor-model-parallel-size", "pp": "pipeline-model-parallel-size",
     "train_iters": "train-iters",
 }  # fmt: skip
+# Settings that Megatron's own rules count for, not those of the reference trainer.
+OWN = ("zero_stage", "threads", "schedule", "dtype")
+LOSS_SCALE = 65536  # DeepSpeed begins there (initial_scale_power 16)
 _FIELD = re.compile(r"^    (\w+)\s*:", re.M)
 
 
@@ -77,24 +80,26 @@ class Megatron:
         if not self.arguments:
             raise BenchError("arguments.py of the checkout is empty", where=str(self.path))
         plain = Reference()
-        without = ("zero_stage", "threads", "schedule")  # Megatron's own rules count for these
         flags = [
-            plain.flags({name: value for name, value in words.items() if name not in without})
+            plain.flags({name: value for name, value in words.items() if name not in OWN})
             for words in asked
         ]
         answers = ask(flags)
-        sizes = [self._sizes(*both) for both in zip(asked, answers.sizes, strict=True)]
-        return Examined(sizes, answers.device)
+        found = [self._sizes(*both) for both in zip(asked, answers.sizes, strict=True)]
+        return Examined(found, answers.device)
 
     def _sizes(self, words: Words, answer: Mapping[str, object]) -> Sizes:
-        facts = {name: value for name, value in answer.items() if name in SIZES}
-        facts["zero_stage"] = words.get("zero_stage", 0)
-        refused = answer.get("refused") or self._refused(words)
-        return Sizes(facts, None if refused is None else str(refused))
+        own = {"zero_stage": words.get("zero_stage", 0), "dtype": words.get("dtype", "fp32")}
+        facts = sizes(answer) | own
+        meant_nothing = idle(words, facts)
+        why_not = refused(answer) or self._refused(words, meant_nothing)
+        done = work(answer)
+        done = done and {**done, **own, "threads": words.get("threads")}
+        return Sizes(facts, why_not, meant_nothing, done)
 
-    def _refused(self, words: Words) -> str | None:
+    def _refused(self, words: Words, idle: Words) -> str | None:
         stage = words.get("zero_stage", 0)
-        if words.get("schedule", "1f1b") != "1f1b":
+        if words.get("schedule", "1f1b") != "1f1b" and "schedule" not in idle:
             return f"Megatron's pipelines run 1F1B, not {words['schedule']}"
         if isinstance(stage, int) and stage > 0:
             if self.has("zero-stage"):
@@ -104,6 +109,9 @@ class Megatron:
                 return f"this Megatron has no ZeRO-{stage}"
         if words.get("device") == "cpu" and not self.has("no-cuda"):
             return "this Megatron has no --no-cuda"
+        dtype = words.get("dtype", "fp32")
+        if dtype != "fp32" and not self.has(str(dtype)):
+            return f"this Megatron has no --{dtype}"
         if words.get("sequence_parallel") and not self.has("sequence-parallel"):
             return "this Megatron has no --sequence-parallel"
         return None
@@ -123,13 +131,19 @@ class Megatron:
         yield from ("--adam-beta1", "0.9", "--adam-beta2", "0.95")
         yield from ("--seed", str(asked.get("seed", 1234)))
         yield from ("--log-interval", "1", "--eval-iters", "0")
-        if facts.get("dtype") != "fp32":
-            yield f"--{facts.get('dtype')}"
+        yield from self._dtype(facts)
         if asked.get("sequence_parallel"):
             yield "--sequence-parallel"
         yield from self._recompute(facts)
         yield from self._zero(asked)
         yield from self._place(asked, facts)
+
+    def _dtype(self, facts: Words) -> Iterator[str]:
+        """Megatron's own loss scale begins at 2^32: a short run would skip all of its steps."""
+        if facts["dtype"] != "fp32":
+            yield f"--{facts['dtype']}"
+        if facts["dtype"] == "fp16":
+            yield from ("--initial-loss-scale", str(LOSS_SCALE))
 
     def _recompute(self, facts: Words) -> Iterator[str]:
         if facts.get("recompute") == "full":

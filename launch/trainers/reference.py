@@ -40,11 +40,17 @@ class Reference:
     def examine(self, asked: Sequence[Words]) -> Examined:
         """What the trainer says itself."""
         answers = ask([self.flags(words) for words in asked])
-        sizes = [
-            Sizes({name: value for name, value in one.items() if name in SIZES}, _refused(one))
-            for one in answers.sizes
-        ]
-        return Examined(sizes, answers.device)
+        both = zip(asked, answers.sizes, strict=True)
+        return Examined([self._sizes(*one) for one in both], answers.device)
+
+    def _sizes(self, words: Words, answer: Words) -> Sizes:
+        facts = sizes(answer)
+        return Sizes(facts, self._refused(words, answer), idle(words, facts), work(answer))
+
+    def _refused(self, words: Words, answer: Words) -> str | None:
+        if words.get("dtype") == "fp16":
+            return f"{self.program} has no fp16, which needs a loss scale: take fp32 or bf16"
+        return refused(answer)
 
     def flags(self, words: Words) -> list[str]:
         """The settings in the trainer's words."""
@@ -62,6 +68,25 @@ class Reference:
         return [sys.executable, "-m", self.program, *self.flags(asked)]
 
 
-def _refused(answer: Words) -> str | None:
-    refused = answer.get("refused")
-    return None if refused is None else str(refused)
+def sizes(answer: Words) -> dict[str, object]:
+    """What of an answer are columns of the warehouse."""
+    return {name: value for name, value in answer.items() if name in SIZES}
+
+
+def refused(answer: Words) -> str | None:
+    """Why the trainer would not run it."""
+    told = answer.get("refused")
+    return None if told is None else str(told)
+
+
+def idle(words: Words, facts: Words) -> dict[str, str]:
+    """Settings that mean nothing at these sizes, and why."""
+    if "schedule" in words and facts.get("pp", 1) == 1:
+        return {"schedule": "a pipeline of one stage has no schedule"}
+    return {}
+
+
+def work(answer: Words) -> Words | None:
+    """Every option of the run, defaults included."""
+    told = answer.get("work")
+    return told if isinstance(told, dict) else None

@@ -46,7 +46,7 @@ WHERE kind = 'days' AND uri IN (SELECT uri FROM selected) ORDER BY uri, line;
 
 -- name: ranked
 -- Best first: a step of other batch sizes counts by the tokens it trains.
-SELECT run_id, size, model, system, nodes, devices, world_size, dp, tp, pp, cp, mbs, gbs, seq_len, recompute, framework, settings,
+SELECT run_id, size, model, system, nodes, devices, world_size, dp, tp, pp, cp, mbs, gbs, seq_len, zero_stage, recompute, framework, settings,
     step_time_s, step_time_low, step_time_high, n, basis, tokens_per_s, tokens_per_s_per_device,
     d1($tokens, tokens_per_s) AS days, d1($tokens, tokens_per_s_high) AS days_low,
     d1($tokens, tokens_per_s_low) AS days_high, d1($tokens, tokens_per_s) * coalesce(devices, world_size) AS device_days,

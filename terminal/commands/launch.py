@@ -15,22 +15,26 @@ def launch(
     plan: Annotated[
         Path | None, typer.Argument(metavar="PLAN", help="A plan (TOML); none: a run by flags.")
     ] = None,
-    model: Annotated[str | None, typer.Option("--model", help="Preset of the model.")] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", help="Preset: nano, tiny, 10m, 124m, 350m, 1.3b, ...")
+    ] = None,
     layers: Annotated[int | None, typer.Option("--layers", help="Transformer layers.")] = None,
     dp: Annotated[int | None, typer.Option("--dp", help="Data-parallel size.")] = None,
     tp: Annotated[int | None, typer.Option("--tp", help="Tensor-parallel size.")] = None,
     pp: Annotated[int | None, typer.Option("--pp", help="Pipeline-parallel size.")] = None,
     mbs: Annotated[int | None, typer.Option("--mbs", help="Micro-batch in sequences.")] = None,
     gbs: Annotated[int | None, typer.Option("--gbs", help="Global batch in sequences.")] = None,
-    zero_stage: Annotated[int | None, typer.Option("--zero-stage", help="ZeRO stage.")] = None,
+    zero_stage: Annotated[int | None, typer.Option("--zero-stage", help="ZeRO, 0 to 3.")] = None,
     recompute: Annotated[str | None, typer.Option("--recompute", help="none or full.")] = None,
-    dtype: Annotated[str | None, typer.Option("--dtype", help="fp32 or bf16.")] = None,
-    iterations: Annotated[int | None, typer.Option("--iterations", help="Steps.")] = None,
+    dtype: Annotated[str | None, typer.Option("--dtype", help="fp32, bf16, or fp16.")] = None,
+    iterations: Annotated[int | None, typer.Option("--iterations", help="Optimizer steps.")] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any other setting.")
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Any other setting: seq_len=128."),
     ] = None,
     env: Annotated[
-        list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="A variable.")
+        list[str] | None,
+        typer.Option("--env", metavar="NAME=VALUE", help="A variable of the environment."),
     ] = None,
     repeats: Annotated[int | None, typer.Option("--repeats", help="Runs of the setting.")] = None,
     time_limit: Annotated[
@@ -45,7 +49,7 @@ def launch(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the commands, and run nothing.")
     ] = False,
-    retry: Annotated[bool, typer.Option("--retry", help="Run again what failed.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Run what failed again.")] = False,
     missing: Annotated[
         TableRef | None,
         typer.Option(
@@ -56,7 +60,16 @@ def launch(
             help="Write a plan for the rows of a table without a result.",
         ),
     ] = None,
-    output: o.Output = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FOLDER",
+            help="Folder of the runs; of --missing, the file. Default: launches/PLAN.",
+            show_default=False,
+        ),
+    ] = None,
     db: o.Db = None,
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,

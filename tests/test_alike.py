@@ -1,0 +1,37 @@
+"""Rows that would look alike tell what they differ in, in listings and on pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.program import quick
+
+HEAD = "| Nodes | Size | DP | TP | PP | MBS | GBS | Seq len | ZeRO | Sec/it |\n"
+RULE = "|--:" * 10 + "|\n"
+ROW = "| 1 | 1.3B | 8 | 1 | 1 | 1 | 64 | 2048 | {zero} | {time} |\n"
+
+
+def table(folder: Path, *stages: int) -> str:
+    """A table of runs that differ in their ZeRO stage alone."""
+    rows = [ROW.format(zero=zero, time=5 + place) for place, zero in enumerate(stages)]
+    (folder / "t.md").write_text(f"# A sweep on A100\n\n{HEAD}{RULE}{''.join(rows)}")
+    return "t.md"
+
+
+def ranked(folder: Path, file: str) -> str:
+    """The headings of the ranked table of a page."""
+    page = quick(folder, "report", file).out
+    return page[page.index("## Days") :].splitlines()[2]
+
+
+def test_a_stage_that_differs_is_shown(folder: Path) -> None:
+    file = table(folder, 1, 2)
+    for words in (("runs", file), ("runs", "--all", file)):
+        assert "| zero_stage |" in quick(folder, *words).out
+    assert "| ZeRO |" in ranked(folder, file)
+
+
+def test_a_stage_that_all_have_is_not(folder: Path) -> None:
+    file = table(folder, 2, 2)
+    assert "zero_stage" not in quick(folder, "runs", file).out
+    assert "ZeRO" not in ranked(folder, file)
