@@ -68,14 +68,14 @@ def check_plan(values: Mapping[str, object], where: str, text: str = "") -> Plan
             where=_place(where, text, ("path",) if plan.path else ("trainer",)),
             hint='trainer = "megatron" and path = "/opt/Megatron-LM"',
         )
+    _check_labels(plan, where, text)
+    _check_texts(plan, where, text)
     if plan.trainer != "command" and not _says_anything(plan):
         raise BenchError(
             "the plan names nothing to run",
             where=where,
             hint='[settings], and below it a line such as model = "nano"',
         )
-    _check_labels(plan, where, text)
-    _check_texts(plan, where, text)
     return plan
 
 

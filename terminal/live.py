@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ..launch.keeping import Turn
 
 _COLOURS = {"ok": "green", "running": "cyan", "": "dim"}
+_PLAIN = 54  # letters of a row without its label and its evidence
+_LEAST, _MOST = 16, 60  # letters of evidence
 _ROWS = 12  # of the table: those around the run under way
 
 
@@ -41,7 +43,7 @@ class Board:
             from rich.live import Live
 
             console = Console(stderr=True)
-            self._live = Live(self._table(), console=console, auto_refresh=False)
+            self._live = Live(self.table(console.width), console=console, auto_refresh=False)
             self._live.__enter__()
         return self
 
@@ -53,7 +55,7 @@ class Board:
     ) -> None:
         with self._shown():
             if self._live is not None:
-                self._live.update(self._table(), refresh=True)
+                self._live.update(self.table(self._live.console.width), refresh=True)
                 self._live.__exit__(kind, error, trace)
 
     @contextmanager
@@ -85,7 +87,7 @@ class Board:
         if self._live is not None and (now or time.monotonic() - self._drawn > 0.5):
             self._drawn = time.monotonic()
             with self._shown():
-                self._live.update(self._table(), refresh=True)
+                self._live.update(self.table(self._live.console.width), refresh=True)
 
     def _left_s(self) -> float | None:
         each = sum(self._spent) / len(self._spent) if self._spent else self._guess
@@ -95,14 +97,19 @@ class Board:
         left = self._left_s()
         return f", about {clock(left)} left" if left else ""
 
-    def _table(self) -> Table:
+    def table(self, width: int) -> Table:
+        """The table for a terminal of such a width: evidence only where there is room."""
         from rich.table import Table
         from rich.text import Text
 
         counts = Counter(state.status for state in self._states.values())
         words = ", ".join(f"{count} {status}" for status, count in counts.items())
         title = f"{len(self._spent)} of {len(self.todo)} runs done{': ' if words else ''}{words}"
-        table = Table("run", "repeat", "status", "time", "s/it", "", title=title + self._eta())
+        names = ["run", "repeat", "status", "time", "s/it"]
+        room = width - _PLAIN - max((len(turn.case.label) for turn in self.todo), default=0)
+        if room >= _LEAST:  # else it would stand in a column of some letters
+            names.append("")
+        table = Table(*names, title=title + self._eta())
         first = max(0, min(len(self._spent) - _ROWS // 2, len(self.todo) - _ROWS))
         for turn in self.todo[first : first + _ROWS]:
             state = self._states.get(turn.folder.path.name)
@@ -111,11 +118,10 @@ class Board:
             if status == "running":
                 spent = time.monotonic() - self._began
             step = f"{state.step_time_s:.4g}" if state and state.step_time_s else ""
-            why = terminal(state.evidence)[:60] if state else ""
+            why = state.evidence[: min(room, _MOST)] if state else ""
             cells = (turn.case.label, str(turn.repeat), status, clock(spent), step, why)
-            table.add_row(
-                *(Text(terminal(cell)) for cell in cells), style=_COLOURS.get(status, "red")
-            )
+            shown = (Text(terminal(cell)) for cell in cells[: len(names)])
+            table.add_row(*shown, style=_COLOURS.get(status, "red"))
         return table
 
 

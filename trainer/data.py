@@ -35,7 +35,7 @@ class Part:
     def copies(self, groups: Groups) -> float:
         """How many model-parallel ranks count these gradients: the norm wants them once."""
         if self.embedding and groups.place.pipeline > 0:
-            return torch.inf  # the first stage has counted it
+            return torch.inf  # a share of nothing: the first stage has counted it whole
         return groups.tensor.size if self.whole else 1
 
 

@@ -1,0 +1,40 @@
+"""The table of a sweep on a terminal: what there is no room for is left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from bench.launch.folder import State
+from bench.launch.keeping import turns
+from bench.launch.reading import read_plan
+from bench.terminal.live import Board, told
+from tests.launching import expanded, write
+
+PLAN = '[settings]\nmodel = "nano"\ndp = [1, 2]\n'
+ENDED = State("p", "c", "dp=1", 1, "hang", evidence="no output for 5 s; last line: x", wall_s=5.2)
+
+
+@pytest.mark.parametrize("width", [60, 120])
+def test_a_run_is_one_line_whatever_the_width(tmp_path: Path, width: int) -> None:
+    plan = read_plan(write(tmp_path, PLAN))
+    todo = turns(plan, expanded(tmp_path, PLAN).cases, tmp_path)
+    board = Board(todo, None)
+    for turn in todo:
+        board.ended(turn, replace(ENDED, label=turn.case.label))
+    stream = StringIO()
+    Console(file=stream, width=width).print(board.table(width))
+    shown = stream.getvalue()
+    assert sum("hang" in line for line in shown.splitlines()) == 2 + 1, "and the title"
+    assert len(shown.splitlines()) == 7
+    assert ("no output for 5 s" in shown) == (width == 120)
+
+
+def test_the_time_that_is_left_stands_before_the_evidence() -> None:
+    assert told(ENDED, ", about 3.0 s left") == (
+        "hang after 5.2 s, about 3.0 s left: no output for 5 s; last line: x"
+    )
