@@ -21,6 +21,7 @@ from .answer import (
     with_words,
 )  # fmt: skip
 from .comparison_words import modes_words
+from .factors import order as level_order
 from .jobs import Spread, alike_but_stated, by_configuration
 from .rivals import epoch_words, far_apart, of_one_epoch, rivals
 from .rows import NOT_STATED, Row, Rows, assumed_words
@@ -131,7 +132,7 @@ def _with_days(row: Row, tokens: int) -> dict[str, Any]:
     return {**row, "days": days, "device_hours": hours, "pareto": False}
 
 
-def _mark_pareto(found: list[dict[str, Any]], apart: bool) -> None:
+def _mark_pareto(found: list[dict[str, Any]], apart: tuple[float, ...]) -> None:
     """Rows that none of their rivals beats in days with as few devices."""
     sized = [row for row in found if row["device_count"] and row["days"]]
     fewest: dict[Hashable, float] = {}
@@ -155,14 +156,21 @@ def _leader(names: Names, found: Sequence[Row], order: Order) -> tuple[str, ...]
     row = found[0]
     jobs = f", median of {row['jobs']} jobs" if row["jobs"] > 1 else ""
     return (
-        f"Best by {order.words}: {configuration_words(row)}: {_speed(row)}{jobs}"
+        f"Best by {order.words}: {configuration_words(row)}: {_value(row, order)}{jobs}"
         f" ({place(names, row)}).",
     )
 
 
-def _speed(row: Row) -> str:
-    time = f"{time_words(row)} s/it, " if row["step_time_s"] is not None else ""
-    return f"{time}{number(row['tokens_per_s'], 0)} tokens/s"
+def _value(row: Row, order: Order) -> str:
+    """What a row is ranked by, and its speed."""
+    ranked = {
+        "memory_gb": f"{number(row['memory_gb'], 1)} GB",
+        "device_hours": f"{significant(row['device_hours'], 3)} device-hours",
+    }.get(order.column, f"{significant(row[order.column], 4)} TFLOPs")
+    told = [] if order.column == "tokens_per_s" else [ranked]
+    told += [f"{time_words(row)} s/it"] if row["step_time_s"] is not None else []
+    told += [f"{number(row['tokens_per_s'], 0)} tokens/s"] if row["tokens_per_s"] else []
+    return ", ".join(told)
 
 
 def _shape_words(names: Names, found: Sequence[Row], common: Work | None) -> tuple[str, ...]:
@@ -204,7 +212,9 @@ def _bimodal_words(names: Names, found: Sequence[Row]) -> list[str]:
     return [f"Bimodal: {place(names, row)}: {said}." for row, said in told if said]
 
 
-def _pareto_words(names: Names, found: Sequence[Row], order: Order, apart: bool) -> tuple[str, ...]:
+def _pareto_words(
+    names: Names, found: Sequence[Row], order: Order, apart: tuple[float, ...]
+) -> tuple[str, ...]:
     timed = order.column in ("tokens_per_s", "device_hours")
     among = "" if timed else f", of rows that state {order.column}"  # others may be better
     fronts: dict[Hashable, list[Row]] = {}
@@ -222,7 +232,10 @@ def _pareto_words(names: Names, found: Sequence[Row], order: Order, apart: bool)
             )
             more = f" and {len(front) - 8} more" if len(front) > 8 else ""
             where = f" on {names.system(front[0]['system'])}" if systems > 1 else ""
-            what = f" for {front[0]['size'] or 'models without a size'}" if apart else ""
+            sizes = sorted(
+                {row["size"] or "models without a size" for row in front}, key=level_order
+            )
+            what = f" for {', '.join(sizes)}" if apart else ""
             told.append(
                 f"Devices against days{what}{where}{among}, none better in both: {listed}{more}."
             )

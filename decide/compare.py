@@ -24,7 +24,7 @@ from .comparison_words import (
     stated_words,
 )
 from .factors import order
-from .jobs import Spread, jobs, per_job, runs_of
+from .jobs import Spread, jobs, per_job, rounding, runs_of
 from .matching import Pair, also_words
 from .rows import Row
 from .statistics import (
@@ -99,7 +99,7 @@ def _effect(pair: Pair, spread: Callable[[Row], Spread | None]) -> Effect:
     before, after = per_job(pair.before, "pace"), per_job(pair.after, "pace")
     if pair.also:
         return untested(before, after)
-    return effect(before, after, spread(pair.after[0]))
+    return effect(before, after, spread(pair.after[0]), rounding(pair.before, pair.after))
 
 
 def _pair_order(pair: Pair) -> tuple[Any, ...]:

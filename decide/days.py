@@ -27,10 +27,10 @@ from .jobs import Spread, by_configuration, spread_of
 from .rampup import RampUp, forbids, schedule, spent
 from .rivals import epoch_words, far_apart, of_one_epoch, rivals
 from .rows import Row, Rows, assumed_words
+from .statistics import quantile
 from .ties import tie, tie_words
 
 SECONDS_A_DAY = 86_400
-NORMAL_95 = 1.96
 COLUMNS = (
     "rank", "ties_with", "days", "days_low", "days_high", "range_from", "goodput", "goodput_from",
     "ramp_up_steps", "ramp_up_days", "device_hours", *RUN, *MEASURED, "left_out",
@@ -137,8 +137,8 @@ def _with_days(row: Row, plan: Plan, goodput: Goodput, known: Spread | None) -> 
 def rates(row: Row, known: Spread | None) -> tuple[float | None, float | None, str]:
     """The range of tokens/s, and what it comes from: known repeats, else jobs or printed digits.
 
-    Of repeats: 1.96 standard deviations of a new job about the median of those measured, the spread
-    taken as known. How sure that is, the ties tell.
+    Of repeats: the 95% prediction interval of a new job about those measured, by Student's t (Hahn
+    and Meeker, Statistical Intervals, 4.7).
     """
     low, high = row["tokens_per_s_low"], row["tokens_per_s_high"]
     if row["basis"] == "fit":
@@ -147,7 +147,7 @@ def rates(row: Row, known: Spread | None) -> tuple[float | None, float | None, s
     if known is None or not known.deviation:
         alone = "intervals of the log" if row["origin"] == "log" else "printed digits"
         return low, high, f"{count} jobs" if count > 1 else alone
-    about = math.exp(NORMAL_95 * known.deviation * math.sqrt(1 + 1 / count))
+    about = math.exp(quantile(0.975, known.freedom) * known.deviation * math.sqrt(1 + 1 / count))
     rate = row["tokens_per_s"]
     lowest, highest = min(low or rate, rate / about), max(high or rate, rate * about)
     told = f"{count} jobs, repeats" if count > 1 else "repeats"

@@ -32,13 +32,13 @@ def _made(group: Group, nodes: int, failed: Sequence[Row]) -> dict[str, Any]:
     row = nearest.row
     law, first_fitted = group.law()
     base = group.points[first_fitted]
-    grown = nodes / nearest.x
     made: dict[str, Any] = {**row, "nodes": nodes, "jobs": 0, "basis": "fit", "left_out": None}
     for name in ("devices", "world_size", "device_count", "dp"):
-        made[name] = _scaled(row[name], grown)
+        made[name] = _scaled(row[name], nodes, nearest.x)
+    made["dp_replicate"] = made["dp_shard"] = None  # which of the two grows is not known
     if group.kind == "weak":
         made["gbs"], made["tokens_per_step"] = (
-            _scaled(row[name], grown) for name in ("gbs", "tokens_per_step")
+            _scaled(row[name], nodes, nearest.x) for name in ("gbs", "tokens_per_step")
         )
     made["left_out"] = _impossible(made) or _failed(made, failed)
     if law is None or made["left_out"]:
@@ -58,11 +58,12 @@ def _made(group: Group, nodes: int, failed: Sequence[Row]) -> dict[str, Any]:
     return made
 
 
-def _scaled(value: int | None, by: float) -> int | None:
-    """A count grown; None where that is no whole number."""
-    if value is None or (value * by) != int(value * by):
+def _scaled(value: int | None, nodes: int, of: float) -> int | None:
+    """A count of a run `of` so many nodes, grown to others; None where that is no whole number."""
+    if value is None:
         return None
-    return int(value * by)
+    grown, rest = divmod(value * nodes, int(of))
+    return None if rest else grown
 
 
 def _impossible(row: Row) -> str | None:

@@ -107,6 +107,12 @@ def _beyond(row: Row, limit: Threshold) -> bool:
     return bool(alone or row["verdict"] in ("slower", UNKNOWN))
 
 
+def _grown(row: Row, limit: Threshold) -> bool:
+    """Whether a metric lies beyond its limit, whatever can be said of it."""
+    grown = None if row["also_differs"] else growth(row, limit)
+    return grown is not None and grown > limit.share
+
+
 def growth(row: Row, limit: Threshold) -> float | None:
     """How much worse the metric is against the base, as a share; below zero it is better."""
     if limit.metric == "memory":
@@ -137,6 +143,15 @@ def _words(rows: Sequence[Row], limits: Sequence[Threshold]) -> list[str]:
     more = f" and {len(worse) - 8} more" if len(worse) > 8 else ""
     told = f"{len(worse)} of {len(rows)} pairs {'is' if len(worse) == 1 else 'are'} worse"
     said = [f"{head}: {told}{f': {listed}{more}' if worse else ''}."]
+    unsure = [row for row in rows if not row["worse"] and any(_grown(row, one) for one in limits)]
+    if unsure:
+        named = ", ".join(row["place"] for row in unsure[:8])
+        more = f" and {len(unsure) - 8} more" if len(unsure) > 8 else ""
+        which = "pair lies" if len(unsure) == 1 else "pairs lie"
+        said.append(
+            f"Inconclusive: {len(unsure)} more {which} beyond a limit, but not told from chance by"
+            f" so few jobs: {named}{more}."
+        )
     for limit in limits:
         without = sum(growth(row, limit) is None for row in rows)
         if without:

@@ -29,7 +29,7 @@ class Spread:
     """How much jobs of one configuration vary: the standard deviation of ln(time per token).
 
     `freedom`: degrees of freedom; `places`: the runs that it comes from; `clusters`: configurations
-    whose jobs fall into two, within which they count.
+    whose jobs fall into two, which make it wide.
     """
 
     deviation: float
@@ -101,6 +101,12 @@ def grain(rows: Iterable[Row]) -> float:
     return float(max(found, default=0.0))
 
 
+def rounding(*sides: Sequence[Row]) -> float:
+    """The part of a difference of ln(time) that the digits of printed times could make: half of
+    the last digit on each side."""
+    return sum(math.sqrt(3) * grain(side) for side in sides)
+
+
 def spreads(rows: Sequence[Row]) -> dict[str, Spread]:
     """The spread between jobs by document, and by system and model where documents have none."""
     timed = [row for row in rows if row["pace"]]
@@ -131,8 +137,8 @@ def pooled(sets: Sequence[Sequence[Row]], scope: str) -> Spread | None:
     """The spread over the configurations that several jobs ran; None where none was repeated.
 
     Runs of different sets are not jobs of one configuration, whatever they state. Jobs in two
-    clusters vary as those within each do; rounded times vary at least as rounding does. Printed
-    TFLOPs do not count: how they were rounded is not known.
+    clusters vary as all of them do, since nobody knows of which a single job is; rounded times vary
+    at least as rounding does. Printed TFLOPs do not count: how they were rounded is not known.
     """
     groups: dict[Hashable, list[Row]] = {}
     for at, rows in enumerate(sets):
@@ -145,26 +151,17 @@ def pooled(sets: Sequence[Sequence[Row]], scope: str) -> Spread | None:
         paces = per_job(group, "pace")
         if len(paces) > 1:
             rounded = grain(group)
-            parts = _clusters(paces, rounded)
-            split += len(parts) > 1
-            for cluster in parts:
-                logs = [math.log(pace) for pace in cluster]
-                squares += sum((one - mean(logs)) ** 2 for one in logs)
-                freedom += len(logs) - 1
+            split += len(paces) > 3 and modes(paces, rounded) is not None
+            logs = [math.log(pace) for pace in paces]
+            middle = mean(logs)
+            squares += sum((one - middle) ** 2 for one in logs)
+            freedom += len(logs) - 1
             least = max(least, rounded)
             places += [row["where"] for row in group]
     if not freedom:
         return None
     deviation = max(math.sqrt(squares / freedom), least)
     return Spread(deviation, freedom, tuple(places), scope, split)
-
-
-def _clusters(paces: Sequence[float], rounded: float) -> list[list[float]]:
-    """The jobs of one configuration, apart where they fall into two clusters."""
-    found = modes(paces, rounded) if len(paces) > 3 else None
-    return (
-        [[paces[at] for at in part] for part in (found.fast, found.slow)] if found else [[*paces]]
-    )
 
 
 def combined(runs: Iterable[Row]) -> Row:

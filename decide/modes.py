@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import mean
+from itertools import accumulate
+from math import fsum
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +28,14 @@ def modes(values: Sequence[float], grain: float = 0.0) -> Modes | None:
     n = len(values)
     order = sorted(range(n), key=values.__getitem__)
     logs = [math.log(values[at]) for at in order]
+    middle = fsum(logs) / n
+    sums = [0.0, *accumulate(x - middle for x in logs)]
+    squares = [0.0, *accumulate((x - middle) ** 2 for x in logs)]
     best: tuple[float, int] = (0.0, 0)
     for cut in range(2, n - 1):
-        low, high = logs[:cut], logs[cut:]
-        within = sum((x - mean(low)) ** 2 for x in low) + sum((x - mean(high)) ** 2 for x in high)
-        apart = mean(high) - mean(low)
+        low, high = sums[cut] / cut, (sums[n] - sums[cut]) / (n - cut)
+        within = max(squares[n] - cut * low**2 - (n - cut) * high**2, 0.0)
+        apart = high - low
         best = max(best, (apart / max(math.sqrt(within / (n - 2)), grain, 1e-6), cut))
     ratio, cut = best
     return Modes(tuple(order[:cut]), tuple(order[cut:])) if ratio > 4 + 220 / n**2 else None

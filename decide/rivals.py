@@ -3,7 +3,9 @@ boundary."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Hashable, Iterable
+from itertools import pairwise
 
 from ..reports.short import Names
 from .rows import Row, Rows
@@ -11,19 +13,22 @@ from .rows import Row, Rows
 _MOST = 1.5  # models that differ more in size are not compared
 
 
-def far_apart(found: Iterable[Row]) -> bool:
-    """Whether the largest model is more than half as large again as the smallest."""
-    sizes = [
-        row["params_stated"] or (row["params_b"] or 0) * 1e9 or row["params_computed"]
-        for row in found
-    ]
-    known = sorted(size for size in sizes if size)
-    return bool(known) and known[-1] > _MOST * known[0]
+def far_apart(found: Iterable[Row]) -> tuple[float, ...]:
+    """The sizes, in parameters, at which another group of models begins: of each more than half as
+    large again as the one before it. Empty where all are rivals."""
+    known = sorted({size for row in found if (size := _parameters(row))})
+    return tuple(large for small, large in pairwise(known) if large > _MOST * small)
 
 
-def rivals(row: Row, apart: bool) -> Hashable:
-    """Equal for runs of one system, and of one model where models are far apart."""
-    return (row["system"], row["size"] if apart else None)
+def rivals(row: Row, apart: tuple[float, ...]) -> Hashable:
+    """Equal for runs of one system, and of models of about one size where others are far apart."""
+    size = _parameters(row)
+    of = bisect_right(apart, size) if size else row["size"]
+    return (row["system"], of if apart else None)
+
+
+def _parameters(row: Row) -> float | None:
+    return row["params_stated"] or (row["params_b"] or 0) * 1e9 or row["params_computed"]
 
 
 def of_one_epoch(rows: Rows) -> Rows:
@@ -71,6 +76,6 @@ def _since(row: Row) -> bool:
     return str(row["epoch"]).startswith("since ")
 
 
-def _drawn(row: Row, apart: bool) -> Hashable:
+def _drawn(row: Row, apart: tuple[float, ...]) -> Hashable:
     """Equal for rivals that the same boundaries stand between."""
     return (row["uri"] if row["origin"] == "row" else None, rivals(row, apart))

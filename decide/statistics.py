@@ -12,9 +12,12 @@ from statistics import mean, median, stdev
 
 from ..reports.format import number, significant
 from .jobs import Spread
+from .power import rank_shift, t_shift
 
 LEVEL = 0.05
 POWER = 0.8
+_ENOUGH_PAIRS = 6  # below, no signed-rank test can reach 5% (6 pairs: p = 0.031)
+_MOST_WAYS = 20_000  # in which jobs are dealt to two sides, for an exact test of tied times
 UNKNOWN = "cannot tell this from the spread between jobs"
 ENOUGH = 4  # jobs a side: below, no rank test can reach 5% (4 against 4: p = 0.029)
 RESAMPLES = 4000
@@ -25,10 +28,11 @@ _SEED = 20200101  # of the bootstrap, so that the same jobs give the same interv
 class Effect:
     """The second group against the first: `speedup` > 1 where the second is faster.
 
-    `low`, `high`: 95% interval of it. `error`, `freedom`: the standard error of ln(speed-up) and
-    its degrees of freedom. `seen`: the smallest change, as a share, that would have been detected 4
-    times in 5, among all pairs. `p` and `q` (Benjamini-Hochberg, over `pairs`) are None where jobs
-    tell nothing.
+    `low`, `high`: 95% interval of it. Of a t test `error` and `freedom` are the standard error of
+    ln(speed-up) and its degrees of freedom; of a rank test `jobs` and `deviation` are the jobs a
+    side and their deviation. `rounding` is what printed digits could make. `seen`: the smallest
+    change, as a share, that would have been detected 4 times in 5, among all pairs. `p` and `q`
+    (Benjamini-Hochberg, over `pairs`) are None where jobs tell nothing.
     """
 
     speedup: float
@@ -42,6 +46,9 @@ class Effect:
     pairs: int = 1
     error: float = 0.0
     freedom: int = 0
+    jobs: tuple[int, int] = (0, 0)
+    deviation: float = 0.0
+    rounding: float = 0.0
     confounded: bool = False
 
     @property
@@ -64,26 +71,52 @@ class Effect:
         return f"no detectable change (could see >= {told}%)"
 
 
-def effect(before: Sequence[float], after: Sequence[float], known: Spread | None) -> Effect:
+def effect(
+    before: Sequence[float], after: Sequence[float], known: Spread | None, rounding: float = 0.0
+) -> Effect:
     """The effect between two groups of jobs, in seconds a token of each job's median.
 
     `known` is the spread between jobs, theirs or of other repeats: it decides where a side has
-    fewer than ENOUGH jobs.
+    fewer than ENOUGH jobs. `rounding` is the part of a difference, in ln, that printed digits alone
+    could make: more jobs do not average it away, so it is taken off what is tested.
     """
-    a, b = [math.log(x) for x in before], [math.log(x) for x in after]
-    shift = median(a) - median(b)
-    if min(len(a), len(b)) >= ENOUGH:
-        return _ranks(a, b, shift)
+    shift = math.log(median(before)) - math.log(median(after))
+    if min(len(before), len(after)) >= ENOUGH:
+        return _ranks(before, after, shift, rounding)
     if known is None:
         return Effect(math.exp(shift), None, None, None, None, "one job, spread not known")
-    return _by_spread(len(a), len(b), shift, known)
+    return _by_spread(len(before), len(after), shift, known, rounding)
 
 
 def limit(known: Spread, n: int = 1, m: int = 1) -> float:
     """The difference, as a share, that the medians of n and m jobs of one configuration exceed in
     5 of 100 cases: by Student's t, since the spread itself is known from few repeats."""
-    about = _quantile(1 - LEVEL / 2, known.freedom) * known.deviation
-    return math.expm1(about * math.sqrt(1 / n + 1 / m))
+    return math.expm1(quantile(1 - LEVEL / 2, known.freedom) * _error(known, n, m))
+
+
+def _error(known: Spread, n: int, m: int) -> float:
+    """The standard error of the difference of two medians."""
+    return known.deviation * math.sqrt(_of_median(n) + _of_median(m))
+
+
+def _of_median(n: int) -> float:
+    """The variance of the median of n normal values over that of one; exact for one and two.
+
+    (pi / 2) / (n + pi / 2 - 1), within 2% for odd n and above it for even n (against the integrals
+    of order statistics).
+    """
+    return 1 / n if n < 3 else (math.pi / 2) / (n + math.pi / 2 - 1)
+
+
+def seen(one: Effect, level: float) -> float | None:
+    """The smallest change, as a share, that would have been detected with POWER at a level of
+    significance; None where so few jobs could show none."""
+    if one.freedom:
+        shift: float | None = one.error * t_shift(one.freedom, level, POWER)
+    else:
+        found = rank_shift(*one.jobs, level, POWER)
+        shift = None if found is None else one.deviation * found
+    return None if shift is None else math.expm1(shift + one.rounding)
 
 
 def untested(before: Sequence[float], after: Sequence[float]) -> Effect:
@@ -111,9 +144,7 @@ def corrected(effects: Sequence[Effect]) -> list[Effect]:
 def _alone(one: Effect, count: int) -> float | None:
     """The smallest change seen of one pair among so many, which has to pass LEVEL / count; None
     where too few jobs could show one at all."""
-    if one.floor * count > LEVEL:
-        return None
-    return _seen(one.error, one.freedom, LEVEL / count) if one.freedom else one.seen
+    return None if one.floor * count > LEVEL else seen(one, LEVEL / count)
 
 
 def _jobs_for(pairs: int) -> int:
@@ -125,8 +156,9 @@ def _jobs_for(pairs: int) -> int:
 
 
 def over_configurations(shifts: Sequence[float]) -> float | None:
-    """p of paired jobs over configurations, by Wilcoxon's signed ranks; None below 5 pairs."""
-    if len(shifts) < ENOUGH + 1 or not any(shifts):
+    """p of paired jobs over configurations, by Wilcoxon's signed ranks; None below 6 pairs, of
+    which none could reach 5%."""
+    if len(shifts) < _ENOUGH_PAIRS or not any(shifts):
         return None
     from scipy.stats import wilcoxon
 
@@ -138,53 +170,63 @@ def variation(values: Sequence[float]) -> float | None:
     return stdev(values) / mean(values) if len(values) > 1 else None
 
 
-def _ranks(a: Sequence[float], b: Sequence[float], shift: float) -> Effect:
+def _ranks(
+    before: Sequence[float], after: Sequence[float], shift: float, rounding: float
+) -> Effect:
     """Enough jobs: a rank test, and a bootstrap of the ratio of medians."""
     import numpy
-    from scipy.stats import bootstrap, mannwhitneyu
+    from scipy.stats import bootstrap
 
-    p = float(mannwhitneyu(a, b).pvalue)
-    low = high = math.exp(shift)
+    a, b = ([math.log(x) for x in side] for side in (before, after))
+    low = high = shift
     if len({*a}) > 1 or len({*b}) > 1:
         found = bootstrap(
             (a, b),
             lambda x, y, axis: numpy.median(x, axis=axis) - numpy.median(y, axis=axis),
             n_resamples=RESAMPLES, method="percentile", rng=numpy.random.default_rng(_SEED),
         )  # fmt: skip
-        low, high = (math.exp(float(end)) for end in found.confidence_interval)
+        low, high = (float(end) for end in found.confidence_interval)
+    nearer = math.copysign(min(rounding, abs(shift)), shift)
     squares = sum((x - mean(one)) ** 2 for one in (a, b) for x in one)
-    freedom = len(a) + len(b) - 2
-    error = math.sqrt(squares / freedom * (1 / len(a) + 1 / len(b)))
+    deviation = math.sqrt(squares / (len(a) + len(b) - 2))
     least = 2 / math.comb(len(a) + len(b), len(a))
-    return Effect(
-        math.exp(shift), low, high, p, _seen(error, freedom), "rank test, bootstrap", least,
-        error=error, freedom=freedom,
+    made = Effect(
+        math.exp(shift), math.exp(low - rounding), math.exp(high + rounding),
+        _rank_p(a, [x + nearer for x in b]), None, "rank test, bootstrap", least,
+        jobs=(len(a), len(b)), deviation=deviation, rounding=rounding,
     )  # fmt: skip
+    return replace(made, seen=seen(made, LEVEL))
 
 
-def _by_spread(n: int, m: int, shift: float, known: Spread) -> Effect:
+def _rank_p(a: Sequence[float], b: Sequence[float]) -> float:
+    """p of the rank test of Mann and Whitney: exact, with ties over all ways to deal the jobs to
+    the sides (Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 4.1)."""
+    from scipy.stats import PermutationMethod, mannwhitneyu
+
+    ways = math.comb(len(a) + len(b), len(a))
+    if len({*a, *b}) < len(a) + len(b) and ways <= _MOST_WAYS:
+        exact = PermutationMethod(n_resamples=_MOST_WAYS)
+        return min(float(mannwhitneyu(a, b, method=exact).pvalue), 1.0)
+    return float(mannwhitneyu(a, b).pvalue)
+
+
+def _by_spread(n: int, m: int, shift: float, known: Spread, rounding: float) -> Effect:
     """Few jobs: Student's t with the spread that repeats show."""
     from scipy.special import stdtr
 
-    error = known.deviation * math.sqrt(1 / n + 1 / m)
+    error = _error(known, n, m)
     if not error:
         return Effect(math.exp(shift), None, None, None, None, "repeats without spread")
-    p = 2 * float(stdtr(known.freedom, -abs(shift) / error))
-    about = _quantile(1 - LEVEL / 2, known.freedom) * error
-    return Effect(
-        math.exp(shift), math.exp(shift - about), math.exp(shift + about), p,
-        _seen(error, known.freedom), "spread of repeats, t test",
-        error=error, freedom=known.freedom,
+    p = 2 * float(stdtr(known.freedom, -max(abs(shift) - rounding, 0) / error))
+    about = quantile(1 - LEVEL / 2, known.freedom) * error + rounding
+    made = Effect(
+        math.exp(shift), math.exp(shift - about), math.exp(shift + about), p, None,
+        "spread of repeats, t test", error=error, freedom=known.freedom, rounding=rounding,
     )  # fmt: skip
+    return replace(made, seen=seen(made, LEVEL))
 
 
-def _seen(error: float, freedom: int, level: float = LEVEL) -> float:
-    """The smallest change that is detected with this power, at a level of significance."""
-    quantiles = _quantile(1 - level / 2, freedom) + _quantile(POWER, freedom)
-    return math.expm1(quantiles * error)
-
-
-def _quantile(share: float, freedom: int) -> float:
+def quantile(share: float, freedom: int) -> float:
     """The quantile of Student's t."""
     from scipy.special import stdtrit
 

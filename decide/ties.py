@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from ..reports.format import percent
 from ..reports.short import Names
 from .answer import place, places
-from .jobs import Spread, per_job, spread_of
+from .jobs import Spread, per_job, rounding, spread_of
 from .rows import Row
 from .statistics import ENOUGH, LEVEL, effect, limit
 
@@ -43,14 +44,24 @@ def alike(leader: Row, row: Row, column: str, spreads: Mapping[str, Spread]) -> 
     if column == "memory_gb" or "fit" in (leader["basis"], row["basis"]):
         return False
     known = common(leader, row, spreads)
-    p = effect(_costs(leader, column), _costs(row, column), known).p
+    digits = rounding(leader["members"], row["members"]) if column in _BY_TIME else 0.0
+    p = effect(_costs(leader, column), _costs(row, column), known, digits).p
     return p is not None and p >= LEVEL
 
 
 def common(leader: Row, row: Row, spreads: Mapping[str, Spread]) -> Spread | None:
-    """The spread between jobs that is known for both."""
-    known = spread_of(row, spreads)
-    return known if known is spread_of(leader, spreads) else None
+    """The spread between jobs that is known for both; of two, that of their difference over the
+    root of two, with Welch's and Satterthwaite's degrees of freedom."""
+    one, other = spread_of(leader, spreads), spread_of(row, spreads)
+    if one is None or other is None or one is other:
+        return one if one is other else None
+    a, b = one.deviation**2, other.deviation**2
+    if not a + b:
+        return one
+    freedom = (a + b) ** 2 / (a**2 / one.freedom + b**2 / other.freedom)
+    places = (*one.places, *other.places)
+    both = math.sqrt((a + b) / 2)
+    return Spread(both, max(int(freedom), 1), places, one.scope, one.clusters + other.clusters)
 
 
 def _costs(row: Row, column: str) -> list[float]:
@@ -96,10 +107,10 @@ def tie_words(
 
 
 def clusters_words(known: Spread) -> str:
-    """That a spread is one within clusters, so that single jobs may differ by more."""
+    """That clusters make a spread wide, and what would narrow it."""
     return (
         f"jobs of {known.clusters} of these configurations fall into two clusters, and a single job"
-        " may be of either: the spread is the one within"
+        " may be of either: that makes the spread wide"
     )
 
 

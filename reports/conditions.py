@@ -15,19 +15,20 @@ _VALUE = """(
     FROM env_flags f WHERE f.run_id = selected.run_id AND f.name = '{name}'
 )"""
 # Cells under headings that mean nothing to us, without what dresses them.
-_HEADINGS = """SELECT regexp_replace(trim(t.headings[c.column_number]), '[*`]', '', 'g') AS heading,
+_PLAIN = r"regexp_replace(trim({}), '[*`†‡]|\[\^[\w-]{{1,20}}\]', '', 'g')"
+_HEADING, _TEXT = _PLAIN.format("t.headings[c.column_number]"), _PLAIN.format("c.raw")
+_HEADINGS = f"""SELECT trim({_HEADING}) AS heading,
                 bool_and(try_cast(replace(nullif(trim(c.raw), ''), ',', '') AS DOUBLE) IS NOT NULL
                          OR trim(c.raw) = '') AS numbers
             FROM cells c JOIN tables t USING (table_id)
             WHERE c.name IS NULL AND heading <> ''
               AND c.table_id IN (SELECT table_id FROM selected) GROUP BY heading ORDER BY heading"""
-_TEXT = "regexp_replace(trim(c.raw), '[*`]', '', 'g')"
 _NUMBER = "try_cast(replace(c.raw, ',', '') AS DOUBLE)"
-_CELL = """(
-    SELECT max({cell})
+_CELL = f"""(
+    SELECT max({{cell}})
     FROM cells c JOIN tables t USING (table_id)
     WHERE c.table_id = selected.table_id AND c.row_number = selected.row_number
-      AND regexp_replace(trim(t.headings[c.column_number]), '[*`]', '', 'g') = '{name}'
+      AND c.name IS NULL AND trim({_HEADING}) = '{{name}}'
 )"""
 
 

@@ -90,9 +90,15 @@ def _add_other_settings(warehouse: Warehouse) -> None:
     others = other_columns(warehouse)
     if others:
         told = [
-            ", ".join(f"{name}={value}" for name, value in one.items()) for one in others.values()
+            ", ".join(f"{name}={_whole(value)}" for name, value in one.items())
+            for one in others.values()
         ]
         warehouse.rows(_MORE_SETTINGS, [[*others], told])
+
+
+def _whole(value: str) -> str:
+    """A value without the blank behind a comma, which parts settings."""
+    return value.replace(", ", ",")
 
 
 def known_models(warehouse: Warehouse) -> list[tuple[str, int]]:

@@ -31,8 +31,10 @@ SELECT c.*, s.value AS step_time_s, s.low AS step_time_low, s.high AS step_time_
     a.value AS aggregate_pflops, a.low AS aggregate_low, a.high AS aggregate_high,
     o.value AS documented_aggregate,
     p.tflops, p.memory, p.memory_unit, coalesce(p.time_is_marked, false) AS time_is_marked,
-    -- What a log measured before it broke off stands; a cell beside a failure does not.
-    c.status = 'ok' OR (c.origin = 'log' AND s.value IS NOT NULL AND c.status <> 'nan') AS usable,
+    -- What a log measured before it was ended stands, and before it broke off if that was some time;
+    -- a cell beside a failure does not, nor what does not fit into memory.
+    c.status = 'ok' OR (c.origin = 'log' AND s.value IS NOT NULL AND c.status NOT IN ('nan', 'oom')
+        AND (c.status NOT IN ('fail', 'hang') OR s.n >= 10)) AS usable,
     e.settings, h.epoch, r.left_out, r.left_out_detail,
     coalesce(c.device, c.uri) AS system
 FROM chosen c

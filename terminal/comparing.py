@@ -121,17 +121,23 @@ def _side(stack: ExitStack, word: str, source: Source, asked: Asked) -> Rows:
         both = f"({asked.where}) and ({word})" if asked.where else word
         with source.opened(asked.table) as warehouse:
             return choose(warehouse, replace(asked, where=both)).sorted_out("pace")
-    if _RUN.fullmatch(word):
-        return _one_run(word, source, asked)
+    if _RUN.fullmatch(word) and (rows := _one_run(word, source, asked)) is not None:
+        return rows
     return _revision(stack, word, source, asked)
 
 
-def _one_run(word: str, source: Source, asked: Asked) -> Rows:
+def _one_run(word: str, source: Source, asked: Asked) -> Rows | None:
+    """The run of this id or place; None for what may be a git revision instead, as 1a2b3c4 may."""
     from ..decide.choosing import choose
     from ..reports.show import find_run
 
     with source.opened(asked.table) as warehouse:
-        run = find_run(warehouse, word)
+        try:
+            run = find_run(warehouse, word)
+        except BenchError:
+            if ":" in word:
+                raise
+            return None
         chosen = choose(warehouse, asked)
     rows = [row for row in chosen.rows if row["run"] == run]
     return replace(chosen, rows=rows).sorted_out("pace")

@@ -100,11 +100,12 @@ def test_rounding_is_the_least_spread(folder: Path) -> None:
     assert [row["ties_with"] for row in found] == [None, 1, None]
 
 
-def test_clusters_are_named_and_do_not_count_as_spread(folder: Path) -> None:
+def test_clusters_are_named_and_make_the_spread_wide(folder: Path) -> None:
+    """A single job may be of either cluster: one of the slow is no slower configuration."""
     slow = ["4.991", "5.570", "4.970", "5.564", "4.995"]
     sweep(folder, {1: slow, 2: ["5.10"], 4: ["5.30"]})
     found = {row["mbs"]: row["ties_with"] for row in answer(folder, "best", "a.md")}
-    assert found == {1: None, 2: None, 4: None}
+    assert found == {1: None, 2: 1, 4: 1}
     said = quick(folder, "best", "a.md").out
     assert "jobs of 1 of these configurations fall into two clusters" in said
     assert "Bimodal: a l.8: 3 jobs near 4.991 s, 2 near 5.567 s" in said
