@@ -188,10 +188,11 @@ def run(words: list[str]) -> tuple[float, int]:
     """Seconds and peak MiB of one process."""
     names = {"python": [sys.executable], "bench": [sys.executable, "-m", "bench", "-q"]}
     command = [*names.get(words[0], [words[0]]), *words[1:]]
-    with tempfile.TemporaryDirectory() as name:
+    # What is said goes into a file: grep stops at the first line when it may say nothing.
+    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryFile() as said:
         command = [word if word != "NEW" else f"{name}/new.duckdb" for word in command]
         began = time.perf_counter()
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(command, stdout=said, stderr=said)
         _, status, usage = os.wait4(process.pid, 0)
         took = time.perf_counter() - began
     if status:

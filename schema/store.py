@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from .arrow import to_arrow
@@ -61,6 +62,7 @@ def store(warehouse: Warehouse, loads: Sequence[Load]) -> list[Load]:
     """
     stale: list[Load] = []
     new: list[_Held] = []
+    noted: list[Known] = []
     with transaction(warehouse):
         ledger = read_ledger(warehouse)
         for load in loads:
@@ -78,8 +80,8 @@ def store(warehouse: Warehouse, loads: Sequence[Load]) -> list[Load]:
                 if load.part:
                     part_id = store_part(warehouse, ledger, plan, load.part)
                     new.append(_Held(load.part.rows, part_id, plan.load_id))
-            for noted in ledger.note(plan):
-                _note_load(warehouse.con, noted, load.size)
+            noted += ledger.note(plan)
+        _note_loads(warehouse.con, noted)
         with _bounded(warehouse, [held.tables for held in new]):
             _insert_tables(warehouse.con, new)
     return stale
@@ -120,40 +122,50 @@ def hide(
             warehouse.con.execute("INSERT INTO raw.hidden VALUES (?, ?, ?, ?)", row)
 
 
-def _note_load(con: duckdb.DuckDBPyConnection, load: Known, size: int) -> None:
-    con.execute(
-        "INSERT INTO raw.loads VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?)",
-        [
-            load.uri,
-            load.generation,
-            load.load_id,
-            load.source_id,
-            load.sha256,
-            size,
-            load.parser_version,
-            now_utc(),
-        ],
-    )
+def _note_loads(con: duckdb.DuckDBPyConnection, loads: Sequence[Known]) -> None:
+    """Rows of the ledger, in the order of their times."""
+    if not loads:
+        return
+    at = now_utc()
+    table = pa.table({
+        "uri": [load.uri for load in loads],
+        "generation": pa.array([load.generation for load in loads], pa.int32()),
+        "load_id": [load.load_id for load in loads],
+        "source_id": [load.source_id for load in loads],
+        "sha256": [load.sha256 for load in loads],
+        "from_byte": pa.repeat(pa.scalar(0, pa.int64()), len(loads)),
+        "to_byte": pa.array([load.size for load in loads], pa.int64()),
+        "parser_version": pa.array([load.parser_version for load in loads], pa.int32()),
+        "loaded_at": [at + timedelta(microseconds=number) for number in range(len(loads))],
+    })  # fmt: skip
+    _insert(con, "loads", table, "*", [])
 
 
 def _insert_tables(con: duckdb.DuckDBPyConnection, loads: Iterable[_Held]) -> None:
     """The rows of several loads, table by table, and the statistics of their runs."""
-    small: dict[str, list[pa.Table]] = defaultdict(list)
+    small: dict[str, list[tuple[str, pa.Table]]] = defaultdict(list)
     with_steps: dict[str, None] = {}
     for held in loads:
         for name, rows in held.tables.sources():
             if isinstance(rows, pa.Table):
-                column = pa.repeat(held.rows_id, len(rows))
-                small[name].append(rows.append_column("load_id", column))
+                small[name].append((held.rows_id, rows))
             else:
                 _insert(con, name, rows, "? AS load_id, *", [held.rows_id])
         if held.tables.holds("iterations") or held.rows_id != held.load_id:
             with_steps[held.load_id] = None
     for name, parts in small.items():
-        _insert(con, name, pa.concat_tables(parts).combine_chunks(), "*", [])
+        _insert(con, name, _with_ids(parts), "*", [])
     if with_steps:
         parameters = {"load_ids": list(with_steps), "rule_version": RUN_STATS_VERSION}
         con.execute(sql_file("run_stats"), parameters)
+
+
+def _with_ids(parts: Sequence[tuple[str, pa.Table]]) -> pa.Table:
+    """The rows of several loads, each with the id that it takes."""
+    ids, tables = zip(*parts, strict=True)
+    places = np.repeat(np.arange(len(ids)), [len(table) for table in tables])
+    rows = pa.concat_tables(tables).combine_chunks()
+    return rows.append_column("load_id", pa.array(ids).take(pa.array(places)))
 
 
 def _insert(
