@@ -9,6 +9,8 @@ from __future__ import annotations
 import functools
 import io
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
@@ -38,25 +40,28 @@ def feed(
     sink: Callable[[Rows], None] | None = None,
     block: int = BLOCK,
 ) -> None:
-    """All lines of a log, as `reader.feed` of each would read them; `sink` takes what is read."""
-    number, first, outlines = reader.line + 1, reader.line == 0, outlines_of(tuple(reader.formats))
-    while data := stream.read(block):
-        if first:
-            data, first = data.removeprefix(BOM), False
-        if not data.endswith(b"\n"):
-            data += stream.readline(PIECE_LIMIT)
-        end = data.rfind(b"\n") + 1
-        if end:
-            number = _feed_lines(reader, number, data[: end - 1], outlines)
-        rest = data[end:]
-        if len(rest) >= PIECE_LIMIT - len(BOM):
-            for line in long_line(stream, number, rest):
-                reader.feed(line)
-        elif rest:
-            _feed_line(reader, number, rest)
-        number += bool(rest)
-        if sink and reader.has_begun:
-            sink(reader.take_rows())
+    """All lines of a log, as `reader.feed` of each would read them; `sink` takes what is read.
+
+    The next block is read and looked at while the rows of one are made.
+    """
+    blocks = _Blocks(stream, block, outlines_of(tuple(reader.formats)), first=reader.line == 0)
+    number = reader.line + 1
+    with ThreadPoolExecutor(1) as ahead:
+        coming = ahead.submit(blocks.next, *_shapes(reader))
+        while loaded := coming.result():
+            is_long = len(loaded.rest) >= PIECE_LIMIT - len(BOM)
+            if not is_long:
+                coming = ahead.submit(blocks.next, *_shapes(reader))
+            number = _feed_lines(reader, number, loaded)
+            if is_long:
+                for line in long_line(stream, number, loaded.rest):
+                    reader.feed(line)
+                coming = ahead.submit(blocks.next, *_shapes(reader))
+            elif loaded.rest:
+                _feed_line(reader, number, loaded.rest)
+            number += bool(loaded.rest)
+            if sink and reader.has_begun:
+                sink(reader.take_rows())
 
 
 def feed_section(reader: LogReader, section: Section) -> None:
@@ -64,19 +69,66 @@ def feed_section(reader: LogReader, section: Section) -> None:
     _Block(reader, 1, section).feed()
 
 
-def _feed_lines(reader: LogReader, first: int, data: bytes, outlines: Outlines) -> int:
+def _shapes(reader: LogReader) -> tuple[Template | None, TimerLine | None]:
+    """The shapes of most of the newest lines."""
+    return (reader.template, reader.timer_line) if reader.mostly_steps else (None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """Whole lines, looked at unless they are no UTF-8, and a last one without its end."""
+
+    data: bytes
+    count: int
+    scan: Scan | None
+    rest: bytes
+
+
+@dataclass(slots=True)
+class _Blocks:
+    """A stream in blocks of lines."""
+
+    stream: BinaryIO
+    size: int
+    outlines: Outlines
+    first: bool
+
+    def next(self, mostly: Template | None, timers: TimerLine | None) -> _Loaded | None:
+        """The next block, in which most lines may be of these shapes; None at the end."""
+        data = self.stream.read(self.size)
+        if not data:
+            return None
+        if self.first:
+            data, self.first = data.removeprefix(BOM), False
+        if not data.endswith(b"\n"):
+            data += self.stream.readline(PIECE_LIMIT)
+        end = data.rfind(b"\n") + 1
+        rest, data = data[end:], with_plain_ends(data[: max(end - 1, 0)])
+        count = data.count(b"\n") + 1 if end else 0
+        return _Loaded(data, count, self._scan(data, count, mostly, timers), rest)
+
+    def _scan(
+        self, data: bytes, count: int, mostly: Template | None, timers: TimerLine | None
+    ) -> Scan | None:
+        if not count:
+            return None
+        try:
+            scan = Scan(data, count, self.outlines, mostly)
+        except UnicodeDecodeError:
+            return None
+        if timers is not None:
+            scan.timers(timers)
+        return scan
+
+
+def _feed_lines(reader: LogReader, first: int, loaded: _Loaded) -> int:
     """A block of whole lines; gives the number of the line behind it."""
-    data = with_plain_ends(data)
-    count = data.count(b"\n") + 1
-    mostly = reader.template if reader.mostly_steps else None
-    try:
-        scan = Scan(data, count, outlines, mostly)
-    except UnicodeDecodeError:
-        for number, body in enumerate(data.split(b"\n"), first):
+    if loaded.scan is not None:
+        _Block(reader, first, Section(loaded.scan, 0, loaded.count)).feed()
+    elif loaded.count:
+        for number, body in enumerate(loaded.data.split(b"\n"), first):
             _feed_line(reader, number, body)
-    else:
-        _Block(reader, first, Section(scan, 0, count)).feed()
-    return first + count
+    return first + loaded.count
 
 
 def with_plain_ends(data: bytes) -> bytes:
