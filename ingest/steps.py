@@ -16,7 +16,7 @@ from ..schema.rows import Rows
 from .dialect import Dialect
 from .ranks import Ranks, Spread
 from .record import NO_COLUMNS, Fields, Record
-from .secrets import redact, redact_text
+from .secrets import redact, redact_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -290,8 +290,8 @@ class Steps:
         if isinstance(printed := row.get("more"), dict):
             more = printed | more
         if more:
-            row["more"] = {redact_text(key): redact(key, str(text)) for key, text in more.items()}
+            row["more"] = {redact_name(key): redact(key, str(text)) for key, text in more.items()}
         losses = row.get("losses")
         if isinstance(losses, dict):
-            row["losses"] = {redact_text(key): value for key, value in losses.items()}
+            row["losses"] = {redact_name(key): value for key, value in losses.items()}
         self.rows.by_table["iterations"].append(row)
