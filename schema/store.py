@@ -22,8 +22,12 @@ from .sql import sql_file
 from .warehouse import Warehouse, transaction
 
 RUN_STATS_VERSION = 2
-# DuckDB takes what memory there is and is faster with less. Medians need room for every interval.
-_MEMORY_MB, _ROOM_FOR, _BYTES_MORE = 256, 1_000_000, 200
+# DuckDB takes what memory there is and is faster with less. Medians need room for every value.
+_MEMORY_MB, _BYTES_A_STEP = 256, 12
+_METRICS = (
+    "step_time_s", "samples_per_s", "tokens_per_s", "tokens_per_s_per_device", "tflops", "gbs",
+)  # fmt: skip
+_ROOM_FOR = 1_000_000  # steps whose metrics fit in it together
 _MANY = 100_000  # rows of a batch that are worth a limit
 
 
@@ -94,8 +98,8 @@ def _bounded(warehouse: Warehouse, tables: Sequence[Spill]) -> Iterator[None]:
         yield
         return
     steps = sum(each.counts["iterations"] for each in tables)
-    more = max(0, steps - _ROOM_FOR) * _BYTES_MORE // 1_000_000
-    warehouse.con.execute(f"SET memory_limit = '{_MEMORY_MB + more}MB'")
+    limit = _MEMORY_MB + steps * _BYTES_A_STEP // 1_000_000
+    warehouse.con.execute(f"SET memory_limit = '{limit}MB'")
     try:
         yield
     finally:
@@ -156,7 +160,18 @@ def _insert_tables(con: duckdb.DuckDBPyConnection, loads: Iterable[_Held]) -> No
     for name, parts in small.items():
         _insert(con, name, _with_ids(parts), "*", [])
     if with_steps:
-        parameters = {"load_ids": list(with_steps), "rule_version": RUN_STATS_VERSION}
+        _tell_statistics(con, list(with_steps))
+
+
+def _tell_statistics(con: duckdb.DuckDBPyConnection, load_ids: list[str]) -> None:
+    """Statistics of the runs of some loads: of many steps metric by metric, to save memory."""
+    query = """SELECT count(*) FROM raw.iterations
+               WHERE load_id IN (FROM (SELECT unnest($load_ids)) UNION ALL
+                   SELECT p.part_id FROM raw.parts n JOIN raw.parts p USING (chain_id)
+                   WHERE n.load_id IN (SELECT unnest($load_ids)) AND p.number <= n.number)"""
+    [(steps,)] = con.execute(query, {"load_ids": load_ids}).fetchall()
+    for metrics in [[one] for one in _METRICS] if steps > _ROOM_FOR else [list(_METRICS)]:
+        parameters = {"load_ids": load_ids, "rule_version": RUN_STATS_VERSION, "metrics": metrics}
         con.execute(sql_file("run_stats"), parameters)
 
 
