@@ -27,7 +27,7 @@ _MEMORY_MB, _BYTES_A_STEP = 256, 12
 _METRICS = (
     "step_time_s", "samples_per_s", "tokens_per_s", "tokens_per_s_per_device", "tflops", "gbs",
 )  # fmt: skip
-_ROOM_FOR = 1_000_000  # steps whose metrics fit in it together
+_VALUES = 12_000_000  # that medians are made of at once
 _MANY = 100_000  # rows of a batch that are worth a limit
 
 
@@ -164,15 +164,31 @@ def _insert_tables(con: duckdb.DuckDBPyConnection, loads: Iterable[_Held]) -> No
 
 
 def _tell_statistics(con: duckdb.DuckDBPyConnection, load_ids: list[str]) -> None:
-    """Statistics of the runs of some loads: of many steps metric by metric, to save memory."""
+    """Statistics of the runs of some loads: of many steps in several passes, to save memory."""
     query = """SELECT count(*) FROM raw.iterations
                WHERE load_id IN (FROM (SELECT unnest($load_ids)) UNION ALL
                    SELECT p.part_id FROM raw.parts n JOIN raw.parts p USING (chain_id)
                    WHERE n.load_id IN (SELECT unnest($load_ids)) AND p.number <= n.number)"""
     [(steps,)] = con.execute(query, {"load_ids": load_ids}).fetchall()
-    for metrics in [[one] for one in _METRICS] if steps > _ROOM_FOR else [list(_METRICS)]:
-        parameters = {"load_ids": load_ids, "rule_version": RUN_STATS_VERSION, "metrics": metrics}
-        con.execute(sql_file("run_stats"), parameters)
+    together = max(1, _VALUES // max(steps, 1))
+    with _in_one_order(con, steps):
+        for first in range(0, len(_METRICS), together):
+            parameters = {
+                "load_ids": load_ids, "rule_version": RUN_STATS_VERSION,
+                "metrics": list(_METRICS[first : first + together]),
+            }  # fmt: skip
+            con.execute(sql_file("run_stats"), parameters)
+
+
+@contextmanager
+def _in_one_order(con: duckdb.DuckDBPyConnection, rows: int) -> Iterator[None]:
+    """One thread for few rows, which adds up in one order: the same rows, the same last digit."""
+    if rows < _MANY:
+        con.execute("SET threads = 1")
+    try:
+        yield
+    finally:
+        con.execute("RESET threads")
 
 
 def _with_ids(parts: Sequence[tuple[str, pa.Table]]) -> pa.Table:
