@@ -4,8 +4,9 @@
 
 Logs are generated below a temporary folder. Each round starts every process of a case once, in
 turn, so that other work on the machine meets all alike; medians of whole processes and their ratio
-are told. Cases: dense, noisy, many, known, memory; `--scale 1` is 1,000,000 steps, 1 GB of noise,
-2,000 and 10,000 files, and a log of 4 GB.
+are told: seconds as they pass, and seconds of processor time, which other work on the machine
+changes less. Cases: dense, noisy, many, known, memory; `--scale 1` is 1,000,000 steps, 1 GB of
+noise, 2,000 and 10,000 files, and a log of 4 GB.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from startup import load, machine
 
@@ -184,34 +186,47 @@ CASES: dict[str, Callable[[Path, float], list[Process]]] = {
 }
 
 
-def run(words: list[str]) -> tuple[float, int]:
-    """Seconds and peak MiB of one process."""
+class Taken(NamedTuple):
+    """What one process took."""
+
+    seconds: float
+    processor: float  # seconds of all its cores, and of processes of its own
+    mib: int  # peak memory
+
+
+def run(words: list[str]) -> Taken:
+    """What one process takes."""
     names = {"python": [sys.executable], "bench": [sys.executable, "-m", "bench", "-q"]}
     command = [*names.get(words[0], [words[0]]), *words[1:]]
-    with tempfile.TemporaryDirectory() as name:
+    # What is said goes into a file: grep stops at the first line when it may say nothing.
+    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryFile() as said:
         command = [word if word != "NEW" else f"{name}/new.duckdb" for word in command]
         began = time.perf_counter()
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(command, stdout=said, stderr=said)
         _, status, usage = os.wait4(process.pid, 0)
         took = time.perf_counter() - began
     if status:
         raise SystemExit(f"not measured: {' '.join(words[:2])} ended with {status}")
-    return took, usage.ru_maxrss >> 10
+    return Taken(took, usage.ru_utime + usage.ru_stime, usage.ru_maxrss >> 10)
 
 
 def measure(case: str, scale: float, rounds: int) -> list[str]:
-    """The rows of one case: median seconds, ratio to the first process, MiB."""
+    """The rows of one case: median seconds and their ratio to the first process, peak MiB."""
     with tempfile.TemporaryDirectory() as name:
         processes = CASES[case](Path(name), scale)
-        taken: dict[str, list[tuple[float, int]]] = {title: [] for title, _ in processes}
+        taken: dict[str, list[Taken]] = {title: [] for title, _ in processes}
         for _ in range(rounds):
             for title, command in processes:
                 taken[title].append(run(command))
-    base = statistics.median(seconds for seconds, _ in taken[processes[0][0]])
-    return [
-        f"| {case} | {title} | {statistics.median(s for s, _ in found):.2f} |"
-        f" {statistics.median(s for s, _ in found) / base:.2f} | {max(m for _, m in found)} |"
+    medians = {
+        title: [statistics.median(one[place] for one in found) for place in (0, 1)]
         for title, found in taken.items()
+    }
+    base = medians[processes[0][0]]
+    return [
+        f"| {case} | {title} | {wall:.2f} | {wall / base[0]:.2f} |"
+        f" {cpu:.2f} | {cpu / max(base[1], 0.001):.2f} | {max(one.mib for one in taken[title])} |"
+        for title, (wall, cpu) in medians.items()
     ]
 
 
@@ -225,7 +240,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     asked = parser.parse_args()
     print(f"scale {asked.scale:g}, {asked.rounds} rounds, {load()}, {machine()}\n")
-    print("| case | process | median, s | ratio | peak, MiB |\n| :-- | :-- | --: | --: | --: |")
+    print("| case | process | s | ratio | processor, s | ratio | peak, MiB |")
+    print("| :-- | :-- | --: | --: | --: | --: | --: |")
     for case in asked.cases or CASES:
         print("\n".join(measure(case, asked.scale, asked.rounds)), flush=True)
 

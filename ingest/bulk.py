@@ -9,21 +9,23 @@ from __future__ import annotations
 import functools
 import io
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 import pyarrow as pa
 
 from ..schema.rows import Rows
-from .block_lines import Lines
+from .candidates import candidates_of
 from .lines import BOM, PIECE_LIMIT, long_line, peel, pieces_of
 from .log import LogReader
 from .outline import Outlines, outlines_of
+from .scan import NOTHING, Found, Scan, Section
 from .steps import COPIES_WITHIN, Stretch
-from .template import Template, as_rows, fields_at, read, template_of
-from .timer_lines import TimerLine, read_timers, timer_line_of, timer_rows
+from .template import Template, as_rows, fields_at, template_of
+from .timer_lines import TimerLine, timer_line_of, timer_rows
 
 BLOCK = 8 << 20
 EDGE = 4  # steps at either end of a stretch that the careful reader reads: more than it keeps open
@@ -38,40 +40,102 @@ def feed(
     sink: Callable[[Rows], None] | None = None,
     block: int = BLOCK,
 ) -> None:
-    """All lines of a log, as `reader.feed` of each would read them; `sink` takes what is read."""
-    number, first, outlines = reader.line + 1, reader.line == 0, outlines_of(tuple(reader.formats))
-    while data := stream.read(block):
-        if first:
-            data, first = data.removeprefix(BOM), False
+    """All lines of a log, as `reader.feed` of each would read them; `sink` takes what is read.
+
+    The next block is read and looked at while the rows of one are made.
+    """
+    blocks = _Blocks(stream, block, outlines_of(tuple(reader.formats)), first=reader.line == 0)
+    number = reader.line + 1
+    with ThreadPoolExecutor(1) as ahead:
+        coming = ahead.submit(blocks.next, *_shapes(reader))
+        while loaded := coming.result():
+            is_long = len(loaded.rest) >= PIECE_LIMIT - len(BOM)
+            if not is_long:
+                coming = ahead.submit(blocks.next, *_shapes(reader))
+            number = _feed_lines(reader, number, loaded)
+            if is_long:
+                for line in long_line(stream, number, loaded.rest):
+                    reader.feed(line)
+                coming = ahead.submit(blocks.next, *_shapes(reader))
+            elif loaded.rest:
+                _feed_line(reader, number, loaded.rest)
+            number += bool(loaded.rest)
+            if sink and reader.has_begun:
+                sink(reader.take_rows())
+
+
+def feed_section(reader: LogReader, section: Section) -> None:
+    """All lines of a log that begins here."""
+    _Block(reader, 1, section).feed()
+
+
+def _shapes(reader: LogReader) -> tuple[Template | None, TimerLine | None]:
+    """The shapes of most of the newest lines."""
+    return (reader.template, reader.timer_line) if reader.mostly_steps else (None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """Whole lines, looked at unless they are no UTF-8, and a last one without its end."""
+
+    data: bytes
+    count: int
+    scan: Scan | None
+    rest: bytes
+
+
+@dataclass(slots=True)
+class _Blocks:
+    """A stream in blocks of lines."""
+
+    stream: BinaryIO
+    size: int
+    outlines: Outlines
+    first: bool
+
+    def next(self, mostly: Template | None, timers: TimerLine | None) -> _Loaded | None:
+        """The next block, in which most lines may be of these shapes; None at the end."""
+        data = self.stream.read(self.size)
+        if not data:
+            return None
+        if self.first:
+            data, self.first = data.removeprefix(BOM), False
         if not data.endswith(b"\n"):
-            data += stream.readline(PIECE_LIMIT)
+            data += self.stream.readline(PIECE_LIMIT)
         end = data.rfind(b"\n") + 1
-        if end:
-            number = _feed_lines(reader, number, data[: end - 1], outlines)
-        rest = data[end:]
-        if len(rest) >= PIECE_LIMIT - len(BOM):
-            for line in long_line(stream, number, rest):
-                reader.feed(line)
-        elif rest:
-            _feed_line(reader, number, rest)
-        number += bool(rest)
-        if sink and reader.has_begun:
-            sink(reader.take_rows())
+        rest, data = data[end:], with_plain_ends(data[: max(end - 1, 0)])
+        count = data.count(b"\n") + 1 if end else 0
+        return _Loaded(data, count, self._scan(data, count, mostly, timers), rest)
+
+    def _scan(
+        self, data: bytes, count: int, mostly: Template | None, timers: TimerLine | None
+    ) -> Scan | None:
+        if not count:
+            return None
+        try:
+            scan = Scan(data, count, self.outlines, mostly)
+        except UnicodeDecodeError:
+            return None
+        if timers is not None:
+            scan.timers(timers)
+        return scan
 
 
-def _feed_lines(reader: LogReader, first: int, data: bytes, outlines: Outlines) -> int:
+def _feed_lines(reader: LogReader, first: int, loaded: _Loaded) -> int:
     """A block of whole lines; gives the number of the line behind it."""
-    if b"\r" in data and data.count(b"\r") == data.count(b"\r\n") + data.endswith(b"\r"):
-        data = data.replace(b"\r\n", b"\n").removesuffix(b"\r")
-    count = data.count(b"\n") + 1
-    try:
-        lines = Lines(data, count, whole=reader.mostly_steps)
-    except UnicodeDecodeError:
-        for number, body in enumerate(data.split(b"\n"), first):
+    if loaded.scan is not None:
+        _Block(reader, first, Section(loaded.scan, 0, loaded.count)).feed()
+    elif loaded.count:
+        for number, body in enumerate(loaded.data.split(b"\n"), first):
             _feed_line(reader, number, body)
-    else:
-        _Block(reader, first, lines, outlines).feed()
-    return first + count
+    return first + loaded.count
+
+
+def with_plain_ends(data: bytes) -> bytes:
+    """Lines that all end as those of Windows end as others do."""
+    if b"\r" in data and data.count(b"\r") == data.count(b"\r\n") + data.endswith(b"\r"):
+        return data.replace(b"\r\n", b"\n").removesuffix(b"\r")
+    return data
 
 
 def _feed_line(reader: LogReader, number: int, body: bytes) -> None:
@@ -86,35 +150,21 @@ def _feed_line(reader: LogReader, number: int, body: bytes) -> None:
 class _Block:
     """The lines of a block: of no format, of the shape at hand, or to be read with care."""
 
-    def __init__(self, reader: LogReader, first: int, lines: Lines, outlines: Outlines) -> None:
+    def __init__(self, reader: LogReader, first: int, lines: Section) -> None:
         self._reader, self._first, self._lines = reader, first, lines
-        self._looks, self._candidates = outlines.looks, outlines.candidates
+        self._hot, self._codes = lines.hot, lines.codes
         self._shapes = MOST_SHAPES
         self._template: Template | None = None
-        self._steps = pl.DataFrame()
-        self._fits = np.zeros(len(lines), dtype=bool)
         self._timer_line: TimerLine | None = None
-        self._times = pl.DataFrame({"place": pl.Series([], dtype=pl.Int64)})
+        self._steps = self._times = NOTHING
+        self._fits = np.zeros(len(lines), dtype=bool)
         self._timed = np.zeros(len(lines), dtype=bool)
-        self._codes = np.zeros(len(lines), dtype=np.int64)
-        self._hot = np.ones(len(lines), dtype=bool)
-        self._odd = np.arange(len(lines))
-        if not lines.whole:
-            self._look_at(np.arange(len(lines)), outlines)
+        self._odd = np.flatnonzero(self._hot)
         if reader.template is not None:
             self._use(reader.template, 0)
-        if lines.whole:
-            self._look_at(np.flatnonzero(~self._fits), outlines)
         if reader.timer_line is not None:
             self._use_timers(reader.timer_line, 0)
         reader.mostly_steps = 2 * int(self._fits.sum()) > len(lines)
-
-    def _look_at(self, places: Places, outlines: Outlines) -> None:
-        """Tell which of these lines have to be read with care, and what the others are."""
-        codes = outlines.codes(self._lines.outlines(places))
-        self._codes[places] = codes
-        self._hot[places] = outlines.careful(codes)
-        self._odd = np.flatnonzero(self._hot & ~self._fits)
 
     def feed(self) -> None:
         """Every line, in order."""
@@ -150,32 +200,28 @@ class _Block:
         elif timers is not None and timers.line == number:
             self._shapes -= 1
             text = peel(line)[1]
-            shape = timer_line_of(timers.dialect, line, text, timers.record, self._candidates)
+            candidates = candidates_of(tuple(self._reader.formats))
+            shape = timer_line_of(timers.dialect, line, text, timers.record, candidates)
             if shape is not None and shape != self._timer_line:
                 self._use_timers(shape, place + 1)
 
     def _use(self, template: Template, start: int) -> None:
-        """Read all lines of a shape, and mark those that need no care."""
+        """Find all lines of a shape, and mark those that need no care."""
         self._reader.template = self._template = template
-        places = start + np.flatnonzero(self._hot[start:])
-        steps = read(template, self._lines.gather(places))
-        places = places[steps["place"].to_numpy()]
+        steps = self._lines.steps(template).since(start)
         # A step done again, or the copy of another rank, is a matter of judgement.
-        onward = np.diff(steps["iteration"].to_numpy(), prepend=-1) > 0
-        self._steps = steps.with_columns(place=pl.Series(places)).filter(onward)
+        self._steps = steps.only(np.diff(steps.column("iteration"), prepend=-1) > 0)
         self._fits[start:] = False
-        self._fits[places[onward]] = True
+        self._fits[self._steps.places] = True
         self._odd = np.flatnonzero(self._hot & ~self._fits & ~self._timed)
 
     def _use_timers(self, shape: TimerLine, start: int) -> None:
-        """Read all lines of timers of a shape, and mark them."""
+        """Find all lines of timers of a shape, and mark them."""
         self._reader.timer_line = self._timer_line = shape
-        places = start + np.flatnonzero((self._hot & ~self._fits)[start:])
-        times = read_timers(shape, self._lines.gather(places))
-        places = places[times["place"].to_numpy()]
-        self._times = times.with_columns(place=pl.Series(places))
+        times = self._lines.timers(shape).since(start)
+        self._times = times.only(~self._fits[times.places])
         self._timed[start:] = False
-        self._timed[places] = True
+        self._timed[self._times.places] = True
         self._odd = np.flatnonzero(self._hot & ~self._fits & ~self._timed)
 
     def _stretch(self, start: int, end: int) -> None:
@@ -206,42 +252,38 @@ class _Block:
         if start >= end:
             return
         codes = self._codes[start:end][~self._hot[start:end]]
-        counts = np.bincount(codes, minlength=len(self._looks)).tolist()
-        self._reader.skip(self._first + end - 1, [
-            (look, count) for look, count in zip(self._looks, counts, strict=True) if count
-        ])  # fmt: skip
+        counts = np.bincount(codes).tolist()
+        looks = zip(self._lines.looks, counts, strict=False)
+        self._reader.skip(self._first + end - 1, [(look, n) for look, n in looks if n])
 
     def _at_once(self, start: int, end: int) -> None:
-        low, high = np.searchsorted(self._steps["place"].to_numpy(), (start, end))
-        steps = self._steps.slice(int(low), int(high - low))
-        template = self._template
+        steps, template = self._steps.within(start, end), self._template
         assert template is not None
         self._skip(start, end)
         self._timers_at_once(start, end, steps)
-        places = steps["place"].to_list()
-        recent = [self._lines[place] for place in places[-COPIES_WITHIN:]]
+        lines = steps.places + (self._first + start)
+        recent = [self._lines[start + place] for place in steps.places[-COPIES_WITHIN:].tolist()]
         many = Stretch(
             template.dialect,
-            steps["iteration"].to_list(),
-            [self._first + place for place in places],
+            steps.column("iteration").tolist(),
+            lines.tolist(),
             template.voice,
             [peel(line)[1].strip() for line in recent],
-            functools.partial(as_rows, template, steps, self._first),
-            functools.partial(fields_at, template, steps),
+            functools.partial(as_rows, template, steps.values, lines),
+            functools.partial(fields_at, template, steps.values),
         )
         self._reader.take_steps(many)
 
-    def _timers_at_once(self, start: int, end: int, steps: pl.DataFrame) -> None:
-        low, high = np.searchsorted(self._times["place"].to_numpy(), (start, end))
-        times, shape = self._times.slice(int(low), int(high - low)), self._timer_line
+    def _timers_at_once(self, start: int, end: int, steps: Found) -> None:
+        times, shape = self._times.within(start, end), self._timer_line
         if not len(times) or shape is None:
             return
-        places = times["place"].to_numpy()
-        behind = np.searchsorted(steps["place"].to_numpy(), places)
+        behind = np.searchsorted(steps.places, times.places)
+        lines = times.places + (self._first + start)
 
         def rows(run_id: str, newest: int | None) -> pa.Table:
-            after = [newest, *steps["iteration"].to_list()]
+            after = [newest, *steps.column("iteration").tolist()]
             iterations = [after[step] for step in behind.tolist()]
-            return timer_rows(shape, times, places + self._first, iterations, run_id)
+            return timer_rows(shape, times.values, lines, iterations, run_id)
 
         self._reader.take_timers(shape.dialect, len(times), rows)

@@ -12,6 +12,9 @@ from .dialect import Dialect
 SIZE = 3
 NUMBER = re.compile(r"\d+")
 SHORT = 150  # longer lines are searched hint by hint, which costs less there
+LONG = 2000  # the formats of longer lines are not remembered
+MOST_KNOWN = 4096
+ZEROS = str.maketrans("123456789", "0" * 9)
 
 
 class Candidates:
@@ -20,6 +23,8 @@ class Candidates:
     def __init__(self, dialects: Sequence[Dialect]) -> None:
         self._dialects = dialects
         self._hints = [(hint, order) for order, d in enumerate(dialects) for hint in d.hints]
+        self._counted = [(hint, order) for hint, order in self._hints if NUMBER.search(hint)]
+        self._known: dict[str, list[int]] = {}  # formats by line, with every digit a zero
         parts = [(hint, order, _parts(hint)) for hint, order in self._hints]
         common = Counter(part for _, _, own in parts for part in own)
         self._always = [(hint, order) for hint, order, own in parts if not own]
@@ -31,6 +36,19 @@ class Candidates:
 
     def of(self, text: str) -> list[int]:
         """The places of the formats in the order of trying."""
+        if len(text) > LONG:
+            return self._among(text)
+        # Lines that differ in their digits alone have the same formats, but for hints with digits.
+        plain = text.translate(ZEROS)
+        found = self._known.get(plain)
+        if found is None:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            found = self._known[plain] = self._among(plain)
+        counted = [order for hint, order in self._counted if hint in text]
+        return sorted({*found, *counted}) if counted else found
+
+    def _among(self, text: str) -> list[int]:
         if len(text) > SHORT:
             return sorted({order for hint, order in self._hints if hint in text})
         found = {order for hint, order in self._always if hint in text}

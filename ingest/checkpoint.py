@@ -44,6 +44,7 @@ _KEPT_OF_RUNS = ("run", "block", "starts", "environment", "before", "bar")
 _GROUPS: Mapping[str, Callable[[list[Any]], object]] = {  # Any: JSON
     "tuple": tuple,
     "set": set,
+    "frozenset": frozenset,
     "dict": dict,
     "Counter": lambda pairs: Counter(dict(pairs)),
     "OrderedDict": OrderedDict,

@@ -25,6 +25,10 @@ class Collected:
     def add(self, rows: Rows) -> None:
         """Count and convert what was read since the last call. Raises OSError: a full disk."""
         self.tables.add(to_arrow(rows))
+        self.count(rows)
+
+    def count(self, rows: Rows) -> None:
+        """Count rows that have been converted."""
         for name, found in rows.by_table.items():
             self.counts[name] += len(found)
         for name, many in rows.tables.items():

@@ -23,7 +23,7 @@ class Changed(OSError):
 class Digest(Protocol):
     """What hashes bytes as they pass."""
 
-    def update(self, data: bytes, /) -> None: ...
+    def update(self, data: bytes | memoryview, /) -> None: ...
     def hexdigest(self) -> str: ...
 
 
@@ -72,19 +72,18 @@ class Bounded(io.RawIOBase):
     """The next `size` bytes of a stream, hashed as they pass: a log may grow while it is read."""
 
     def __init__(self, stream: BinaryIO, size: int, digest: Digest | None = None) -> None:
-        self._stream, self._left = stream, size
+        self._stream, self._left = cast(io.BufferedIOBase, stream), size
         self.digest: Digest = digest or hashlib.sha256()
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: object) -> int:
-        view = memoryview(cast(bytearray, buffer))
-        chunk = self._stream.read(min(len(view), self._left))
-        view[: len(chunk)] = chunk
-        self._left -= len(chunk)
-        self.digest.update(chunk)
-        return len(chunk)
+        view = memoryview(cast(bytearray, buffer))[: self._left]
+        count = self._stream.readinto(view)
+        self._left -= count
+        self.digest.update(view[:count])
+        return count
 
     def buffered(self) -> BinaryIO:
         """The same, read in large pieces."""
@@ -111,7 +110,7 @@ def print_of(
     Also of the first `head` of them, and of those behind byte `since`. Raises OSError.
     """
     whole, tail, of_head, at = hashlib.sha256(), hashlib.sha256(), None, 0
-    with path.open("rb") as stream:
+    with path.open("rb", buffering=0) as stream:
         size = os.fstat(stream.fileno()).st_size if size is None else size
         for end in sorted({min(one, size) for one in (head, since, size) if one is not None}):
             while at < end and (chunk := stream.read(min(_CHUNK, end - at))):

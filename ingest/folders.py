@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
@@ -50,14 +51,19 @@ def uri_of(path: Path, root: Path) -> str:
     A file that does not lie below the root as named is looked for without the links on its way.
     Bytes of a name that are no UTF-8 stand as `\\xff`.
     """
-    absolute, base = os.path.abspath(path), os.path.abspath(root)
-    relative = os.path.relpath(absolute, base)
-    if relative.startswith(".."):
-        folder, name = os.path.split(absolute)
-        relative = os.path.relpath(
-            os.path.join(os.path.realpath(folder), name), os.path.realpath(base)
-        )
+    folder, name = os.path.split(os.path.abspath(path))
+    base = os.path.abspath(root)
+    above = _relative(folder, base)
+    if above.startswith(".."):
+        above = os.path.relpath(os.path.realpath(folder), os.path.realpath(base))
+    relative = name if above == "." else os.path.join(above, name)
     return os.fsencode(Path(relative).as_posix()).decode("utf-8", "backslashreplace")
+
+
+@functools.lru_cache(maxsize=1024)
+def _relative(folder: str, base: str) -> str:
+    """The way from one absolute path to another."""
+    return os.path.relpath(folder, base)
 
 
 def _walk(folder: Path, entered: set[str], unreadable: Unreadable) -> Iterator[Path]:

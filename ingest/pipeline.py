@@ -11,6 +11,7 @@ from ..schema.ledger import Known, Ledger, read_ledger
 from ..schema.spill import Spill
 from ..schema.store import Load, store
 from ..schema.warehouse import LOCK_TIMEOUT_S, Warehouse, open_read, open_write, require_folder
+from .ahead import Ahead
 from .collect import Collected
 from .content import Print, end_of_lines, print_of
 from .folders import uri_of
@@ -22,10 +23,11 @@ from .tally import Summary as Summary
 from .tally import Warning as Warning
 from .tally import add_file
 from .tensorboard import NoReader
+from .together import Result
 
 LONG_BYTES = 1 << 20  # of a longer log it is kept how its reader stands, since it may grow
-_BATCH_ROWS = 200_000
-_BATCH_BYTES = 64 << 20
+_BATCH_ROWS = 400_000
+_BATCH_BYTES = 128 << 20
 _ATTEMPTS = 3  # at a file that changes while it is read, and at one that another process stores
 
 
@@ -41,17 +43,19 @@ def ingest(
     formats: Path | None = None,
     stdin_name: str | None = None,
     live: bool = False,
+    processes: int = 1,
 ) -> Summary:
     """Read logs and tables below `paths` into the warehouse file `db`, made with its first row.
 
     Known, unchanged files are left alone. Files are committed whole, several in one transaction;
     the warehouse is locked only while a batch is committed. `formats` is a folder of log formats
     beside the built-in ones, `stdin_name` what the path `-` is called. A `live` log is still being
-    written: its last line counts when it is whole. Raises Locked, Incompatible,
+    written: its last line counts when it is whole. With `processes` above 1 many small files are
+    read in so many (a script then needs `if __name__ == "__main__"`). Raises Locked, Incompatible,
     BenchError; what was committed before stays, and the same call goes on from there.
     """
     summary = Summary()
-    options = _Options(progress, formats, stdin_name, live)
+    options = _Options(progress, formats, stdin_name, live, processes)
     stale = _ingest_once(paths, db, lock_timeout, summary, options)
     for _ in range(_ATTEMPTS):
         if not stale:
@@ -82,6 +86,7 @@ class _Options:
     formats: Path | None = None
     stdin_name: str | None = None
     live: bool = False
+    processes: int = 1
 
 
 def _ingest_once(
@@ -129,17 +134,21 @@ class _Reading:
     resume: Callable[[str], Stored | None] | None = None  # where a load's reader goes on
     paths: dict[str, Path] = field(default_factory=dict)
     moves: Moves = field(init=False)
+    ahead: Ahead = field(init=False)
 
     def __post_init__(self) -> None:
         self.moves = Moves(self.root, self.ledger)
+        self.ahead = Ahead(self.ledger, self.options.formats, self.options.processes)
 
     def loads(self, paths: Iterable[Path]) -> Iterator[Load]:
         """What there is to store, file by file; the rest is counted in the summary."""
         options = self.options
-        for item in inputs(paths, self.root, self._fail, options.stdin_name):
-            if options.progress:
-                options.progress(item.uri)
-            yield from self._loads_of(item)
+        found = inputs(paths, self.root, self._fail, options.stdin_name)
+        with self.ahead:
+            for item in found if options.live else self.ahead.over(found):
+                if options.progress:
+                    options.progress(item.uri)
+                yield from self._loads_of(item)
 
     def _fail(self, what: Path | str, error: OSError) -> None:
         name = what if isinstance(what, str) else uri_of(what, self.root)
@@ -192,7 +201,7 @@ class _Reading:
         path, uri = item.path, item.uri
         present = self.ledger.newest(uri)
         before = self._before(path, present)
-        seen = self._seen(path, present, before)
+        seen = self._seen(path, uri, present, before)
         plan = self.ledger.plan(uri, seen.sha256, parser_version(self.options.formats), seen.size)
         if plan is None:
             self.summary.known += 1
@@ -219,12 +228,12 @@ class _Reading:
             return None
         return self.resume(present.load_id)
 
-    def _seen(self, path: Path, present: Known | None, before: Stored | None) -> Print:
+    def _seen(self, path: Path, uri: str, present: Known | None, before: Stored | None) -> Print:
         """What a file's bytes are; of a live log those of its whole lines."""
         size, known = size_of(path), present.size if present else 0
         longer = 0 < known < size
         if not (longer or self.options.live):
-            return Print(*fingerprint(path))
+            return self.ahead.print_of(path, uri) or Print(*fingerprint(path))
         until = max(end_of_lines(path, size), known if known <= size else 0)
         since = before.checkpoint.offset if before else None
         return print_of(path, until if self.options.live else None, known or None, since)
@@ -233,6 +242,8 @@ class _Reading:
         self, path: Path, uri: str, seen: Print, plan: Known, before: Stored | None
     ) -> Load | None:
         """What is new of a file, behind what was stored `before`."""
+        if result := self.ahead.take(plan):
+            return self._load_of(result, plan, seen)
         may_grow = plan.generation > 1 or seen.size >= LONG_BYTES or self.options.live
         growth = Growth(before.checkpoint, seen.tail) if before else Growth()
         collected, formats = Collected(), self.options.formats
@@ -245,21 +256,33 @@ class _Reading:
             self.summary.skipped.append(uri)
             self.summary.warnings.append(Warning(uri, None, "no_reader", str(error)))
             return None
-        if read.kind is None:
-            self.summary.skipped.append(uri)
-            return self._withdrawn(plan, seen.size)
         part = None
         if read.checkpoint:
             part = Part(read.checkpoint, before if read.resumed else None, collected.tables)
             collected.tables = Spill()
         collected.add(read.rows)
-        self.summary.uris.append(uri)
+        other = read.coverage.tables_other if read.coverage else 0
+        return self._load_of(Result(read.kind, other, collected), plan, seen, part, read.resumed)
+
+    def _load_of(
+        self,
+        result: Result,
+        plan: Known,
+        seen: Print,
+        part: Part | None = None,
+        resumed: bool = False,
+    ) -> Load | None:
+        """What a file gave, counted, to be stored."""
+        if result.kind is None:
+            self.summary.skipped.append(plan.uri)
+            return self._withdrawn(plan, seen.size)
+        self.summary.uris.append(plan.uri)
         self.ledger.note(plan)
-        self.summary.grown += read.resumed
-        self.summary.changed += plan.generation > 1 and not read.resumed
-        add_file(self.summary, uri, collected)
-        self.summary.tables_other += read.coverage.tables_other if read.coverage else 0
-        return Load(plan, seen.size, collected.tables, part)
+        self.summary.grown += resumed
+        self.summary.changed += plan.generation > 1 and not resumed
+        add_file(self.summary, plan.uri, result.collected)
+        self.summary.tables_other += result.tables_other
+        return Load(plan, seen.size, result.collected.tables, part)
 
     def _withdrawn(self, plan: Known, size: int) -> Load | None:
         """An empty generation for a file that held something before; None for any other."""

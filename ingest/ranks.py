@@ -6,6 +6,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 
 from .lines import TIME
 from .record import Fields
@@ -48,12 +49,13 @@ class Told:
     """What was said of one step in lines of one format."""
 
     line: int
-    fields: Fields | Callable[[], Fields]
-    voices: set[str]
+    fields: Fields | Callable[[int], Fields]
+    voices: frozenset[str]
+    place: int = 0  # of the step, among those that `fields` knows
 
     def same(self) -> Fields:
         """What is the same for every rank."""
-        return _shared(self.fields if isinstance(self.fields, dict) else self.fields())
+        return _shared(self.fields if isinstance(self.fields, dict) else self.fields(self.place))
 
 
 @dataclass(slots=True)
@@ -75,19 +77,34 @@ class Ranks:
                 return False
             return _shared(fields) == told.same()
         self.chorus = True
-        told.voices.add(voice)
+        told.voices |= {voice}
         return True
 
     def knows(self, key: tuple[str, int]) -> bool:
         """Whether the step was spoken of since the last start."""
         return key in self._told
 
-    def tell(
-        self, key: tuple[str, int], voice: str, fields: Fields | Callable[[], Fields], line: int
-    ) -> None:
+    def tell(self, key: tuple[str, int], voice: str, fields: Fields, line: int) -> None:
         """The first line of a format on a step."""
-        self._told[key] = Told(line, fields, {voice})
+        self._told[key] = Told(line, fields, frozenset((voice,)))
         if len(self._told) > STEPS_KEPT:
+            self._told.popitem(last=False)
+
+    def tell_many(
+        self,
+        name: str,
+        iterations: Sequence[int],
+        lines: Sequence[int],
+        voice: str,
+        fields: Callable[[int], Fields],
+    ) -> None:
+        """The same for many lines of a format; `fields` of the step at a place."""
+        first = max(0, len(iterations) - STEPS_KEPT)
+        keys = zip(repeat(name), iterations[first:], strict=False)
+        places = range(first, len(iterations))
+        told = map(Told, lines[first:], repeat(fields), repeat(frozenset((voice,))), places)
+        self._told.update(zip(keys, told, strict=True))
+        for _ in range(len(self._told) - STEPS_KEPT):
             self._told.popitem(last=False)
 
     def forget(self) -> None:

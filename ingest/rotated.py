@@ -96,7 +96,7 @@ class Moves:
 
     def source_of(self, item: Input) -> Known | None:
         """What a new log begins with, where a file held it that does not hold it any more."""
-        if not self._may_move(item) or self.ledger.newest(item.uri) is not None:
+        if self.ledger.newest(item.uri) is not None or not self._may_move(item):
             return None
         gone = self._gone_from(item)
         keys = (item.path.name, family(item.path.name))

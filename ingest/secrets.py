@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 REDACTED = "[redacted]"
+LONGEST_NAME = 200  # letters of a name that is remembered
 
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 # One of these words in a name is enough.
@@ -91,6 +93,16 @@ def redact_text(text: str) -> str:
     text = LOGIN.sub(rf"\g<is>{REDACTED}", text)
     text = OPTION.sub(_named, text)
     return ASSIGNMENT.sub(_named, text)
+
+
+def redact_name(text: str) -> str:
+    """The same for the name of a value, of which a log has few and each often."""
+    return _redact_name(text) if len(text) <= LONGEST_NAME else redact_text(text)
+
+
+@functools.lru_cache(maxsize=1024)
+def _redact_name(text: str) -> str:
+    return redact_text(text)
 
 
 def redact_lines(text: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from ..records import reading as records
 from ..schema.growing import Checkpoint
@@ -26,6 +26,9 @@ from .packed import is_packed_log, packing, unpacked
 from .separated import read_separated
 from .tables import read_markdown
 from .tensorboard import is_event_file, read_events
+
+if TYPE_CHECKING:
+    from .scan import Section
 
 PARSER_VERSION = 8  # a new one reads known files again
 _LOGS = frozenset((".log", ".out", ".err", ".stdout", ".stderr"))
@@ -94,12 +97,14 @@ def read_file(
     sink: Sink | None = None,
     uri: str | None = None,
     growth: Growth | None = None,
+    section: Section | None = None,
 ) -> ReadFile:
     """The rows of the first `size` bytes of a file, whatever it is; `formats`: a user's own folder.
 
     A `sink` takes the rows of a long log as they come, and the result holds the last of them.
     `uri` is its name where the bytes lie elsewhere for now. With `growth` the result may tell where
     reading can go on when a log has grown; then the sink has the rows that no later line changes.
+    A `section` holds all lines of the file, if it is a log: those of `sha256`.
 
     Raises OSError when it cannot be read, Changed when the bytes are not those of `sha256`.
     """
@@ -118,7 +123,7 @@ def read_file(
     if b"\x00" in head[:8192] and not _looks_like_text(head):
         return ReadFile(None, Rows())
     name = uri or path.as_posix()
-    read = _read_text(file, name, head, source_id, formats, sink, growth)
+    read = _read_text(file, name, head, source_id, formats, sink, growth, section)
     if read.kind is None and size <= LONGEST and may_be_jobs(head):
         return _jobs(file, source_id)
     return read
@@ -132,6 +137,7 @@ def _read_text(
     formats: Path | None,
     sink: Sink | None,
     growth: Growth | None,
+    section: Section | None,
 ) -> ReadFile:
     suffix = file.path.suffix.lower()
     if suffix not in _LOGS and file.size <= _COMPANION_LIMIT and may_be_companion(name, head):
@@ -141,14 +147,16 @@ def _read_text(
     if suffix in _SEPARATED:
         return _separated(file, source_id, _SEPARATED[suffix])
     if suffix in _LOGS:  # programs print tables with pipes into their logs
-        log = _log(file, source_id, formats, sink, growth)
+        log = _log(file, source_id, formats, sink, growth, section=section)
         if log.kind:
             return log
     if file.size <= _DOCUMENT_LIMIT and (suffix in _MARKDOWN or _SEPARATOR_ROW.search(head)):
         document = _document(file, source_id)
         if document.kind or suffix in _MARKDOWN:
             return document
-    return log if suffix in _LOGS else _log(file, source_id, formats, sink, growth)
+    if suffix in _LOGS:
+        return log
+    return _log(file, source_id, formats, sink, growth, section=section)
 
 
 def _looks_like_text(head: bytes) -> bool:
@@ -200,10 +208,16 @@ def _log(
     sink: Sink | None,
     growth: Growth | None = None,
     how: str | None = None,
+    section: Section | None = None,
 ) -> ReadFile:
     if growth and sink:
         return _growing(file, source_id, formats, sink, growth)
     reader = LogReader(source_id, dialects(formats))
+    if section is not None:
+        from .bulk import feed_section
+
+        feed_section(reader, section)
+        return _finished(file, reader, source_id, formats)
     with file.path.open("rb") as stream:
         bounded = Bounded(stream, file.size)
         whole = bounded.buffered()

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from ..schema.rows import Rows
 from .dialect import Dialect
-from .ranks import STEPS_KEPT, Ranks, Spread
+from .ranks import Ranks, Spread
 from .record import NO_COLUMNS, Fields, Record
-from .secrets import redact, redact_text
+from .secrets import redact, redact_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -189,9 +188,9 @@ class Steps:
         assert last is not None and last < many.iterations[0]
         self.rows.tables["iterations"].append(many.rows(self.run_id, self.segment, last))
         self._recent.extend(many.texts)
-        for place in range(max(0, len(many.iterations) - STEPS_KEPT), len(many.iterations)):
-            key = many.dialect.name, many.iterations[place]
-            self._ranks.tell(key, many.voice, partial(many.fields, place), many.lines[place])
+        self._ranks.tell_many(
+            many.dialect.name, many.iterations, many.lines, many.voice, many.fields
+        )
         self.iteration = self._last[many.dialect.secondary] = many.iterations[-1]
         self.count += len(many.iterations)
 
@@ -291,8 +290,8 @@ class Steps:
         if isinstance(printed := row.get("more"), dict):
             more = printed | more
         if more:
-            row["more"] = {redact_text(key): redact(key, str(text)) for key, text in more.items()}
+            row["more"] = {redact_name(key): redact(key, str(text)) for key, text in more.items()}
         losses = row.get("losses")
         if isinstance(losses, dict):
-            row["losses"] = {redact_text(key): value for key, value in losses.items()}
+            row["losses"] = {redact_name(key): value for key, value in losses.items()}
         self.rows.by_table["iterations"].append(row)

@@ -8,9 +8,10 @@ reader. The declaration is the dialect's: columns, types and units come from its
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
@@ -27,6 +28,7 @@ LOSS = r"^[-+]?\d\.\d+[eE][-+]?\d+$"
 TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?"
 LONGEST_KEPT = 12  # letters of a value kept as printed: no secret is as short and a number
 WHOLE = {"integer": 2**31, "bigint": 2**63}
+Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,11 @@ class Template:
     slots: tuple[Slot, ...]
     main: str | None  # the loss that is ours
     voice: str  # what tells the process apart that prints it
+
+    @property
+    def shape(self) -> Template:
+        """What runs of different length have in common."""
+        return replace(self, goal=None)
 
     def keys(self, kind: str) -> list[str]:
         """The keys of one kind, as printed."""
@@ -176,7 +183,8 @@ def literal(text: str) -> str:
 def read(template: Template, lines: pl.Series) -> pl.DataFrame:
     """The rows of those lines that have the shape, with their place among `lines` as `place`.
 
-    Columns are those of `iterations`; `loss:NAME` and `more:NAME` are members of its maps.
+    The goal of the template is not looked at. Columns are those of `iterations`; `loss:NAME` and
+    `more:NAME` are members of its maps.
     """
     count = len(template.slots) + 1
     pieces = lines.alias("line").str.splitn("|", count + 1).struct.unnest()
@@ -193,8 +201,6 @@ def read(template: Template, lines: pl.Series) -> pl.DataFrame:
     kinds = table.collect_schema()
     good = [pl.col(name).is_not_null() for name in kinds if name != "fits"]
     good += [pl.col(name).is_finite() for name, kind in kinds.items() if kind == pl.Float64]
-    if isinstance(template.goal, int):
-        good.append(pl.col("train_iters") == template.goal)
     return table.filter(pl.col("fits"), *good).drop("fits").collect()
 
 
@@ -233,23 +239,24 @@ def _whole(text: pl.Expr, kind: str) -> pl.Expr:
 
 
 def as_rows(
-    template: Template, steps: pl.DataFrame, first: int, run_id: str, segment: int, last: int
+    template: Template, steps: pa.Table, lines: Numbers, run_id: str, segment: int, last: int
 ) -> pa.Table:
     """Rows of `iterations` of one segment; `last` is the iteration before the first of them.
 
-    `first` is the line number of the first line among which their places were counted.
+    `lines` are the numbers of their lines.
     """
     count = len(steps)
     iterations = steps["iteration"].to_numpy()
     losses, kept = template.keys("loss"), template.keys("kept")
-    table = {name: steps[name].to_arrow() for name in steps.columns if name not in NO_COLUMNS}
+    names = [name for name in steps.column_names if name not in NO_COLUMNS]
+    table = {name: _whole_array(steps[name]) for name in names}
     loss = table[f"loss:{template.main}"] if template.main else table.get("loss")
     table |= {
         "run_id": pa.repeat(pa.scalar(run_id), count),
         "segment": pa.repeat(pa.scalar(segment, pa.int32()), count),
         "interval_length": pa.array(np.diff(iterations, prepend=last)),
         "iteration": pa.array(iterations),
-        "line": pa.array(steps["place"].to_numpy().astype(np.int64) + first),
+        "line": pa.array(lines),
         "loss": loss,
         "losses": _map(
             losses or ["loss"], [table.get(f"loss:{n}", loss) for n in losses or ["loss"]]
@@ -266,6 +273,10 @@ def as_rows(
     return pa.table(columns, schema=schema)
 
 
+def _whole_array(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
 def _map(names: list[str], members: list[pa.Array]) -> pa.Array:
     """A map with the same keys in each row."""
     rows, width = len(members[0]), len(names)
@@ -276,10 +287,10 @@ def _map(names: list[str], members: list[pa.Array]) -> pa.Array:
     return pa.MapArray.from_arrays(offsets, keys, items)
 
 
-def fields_at(template: Template, steps: pl.DataFrame, place: int) -> Fields:
+def fields_at(template: Template, steps: pa.Table, place: int) -> Fields:
     """The fields of one step, as its format reads them from its line."""
-    row = steps.row(place, named=True)
-    fields = {name: value for name, value in row.items() if ":" not in name and name != "place"}
+    [row] = steps.slice(place, 1).to_pylist()
+    fields = {name: value for name, value in row.items() if ":" not in name}
     losses = {key: row[f"loss:{key}"] for key in template.keys("loss")}
     more = {key: row[f"more:{key}"] for key in template.keys("kept")}
     if losses:

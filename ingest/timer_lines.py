@@ -82,14 +82,14 @@ def read_timers(shape: TimerLine, lines: pl.Series) -> pl.DataFrame:
 
 def timer_rows(
     shape: TimerLine,
-    times: pl.DataFrame,
+    times: pa.Table,
     lines: npt.NDArray[np.int64],
     iterations: list[int | None],
     run_id: str,
 ) -> pa.Table:
     """Rows of `timers`; for each line its number and the step that it was printed after."""
     rows, width = len(times), len(shape.names)
-    values = pa.array(times.drop("place").to_numpy().astype(np.float64).ravel())
+    values = pa.array(np.column_stack([column.to_numpy() for column in times.columns]).ravel())
     schema = shapes()["timers"].schema
     columns = {
         "run_id": pa.repeat(pa.scalar(run_id), rows * width),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -47,6 +48,27 @@ def to_arrow(rows: Rows) -> Tables:
     if warnings:
         tables["warnings"] = _table("warnings", warnings, Rows())
     return tables
+
+
+def to_arrow_each(files: Sequence[Rows]) -> list[Tables]:
+    """The same for several files, each by itself, converted in one go."""
+    together, misfits = Rows(), Rows()
+    for rows in files:
+        together.extend(Rows(rows.by_table))
+    made = {name: _table(name, found, misfits) for name, found in together.by_table.items()}
+    if misfits.count():  # somebody has to be told whose they are
+        return [to_arrow(rows) for rows in files]
+    taken = Counter[str]()
+    converted: list[Tables] = []
+    for rows in files:
+        own: dict[str, pa.Table] = {}
+        for name, found in rows.by_table.items():
+            own[name] = made[name].slice(taken[name], len(found))
+            taken[name] += len(found)
+        for name, many in rows.tables.items():
+            own[name] = pa.concat_tables([own[name], *many] if name in own else many)
+        converted.append({name: table for name, table in own.items() if len(table)})
+    return converted
 
 
 @cache

@@ -2,6 +2,7 @@
 -- an interval with the first logged iteration after a start in it is warm-up; where a format counts
 -- evaluating and saving into the next interval (Megatron-DeepSpeed, and Megatron-LM until its lines
 -- print the date), such an interval is left out too. What would leave nothing is not left out.
+-- No window over all intervals of a run: it would need memory for each of them.
 INSERT INTO raw.run_stats
 WITH asked AS (
     SELECT unnest($load_ids) AS load_id
@@ -11,10 +12,18 @@ WITH asked AS (
     UNION ALL
     SELECT p.part_id, n.load_id FROM asked a JOIN raw.parts n ON n.load_id = a.load_id
     JOIN raw.parts p ON p.chain_id = n.chain_id AND p.number <= n.number
-), kept AS (
+), logged AS (
     SELECT h.load_id, run_id, segment, iteration, coalesce(interval_length, 1) AS length, line, printed_at,
         step_time_s, samples_per_s, tokens_per_s, tokens_per_s_per_device, tflops, gbs
     FROM raw.iterations i JOIN held h ON h.part_id = i.load_id
+), repeated AS (
+    -- Iterations that are logged more than once.
+    SELECT run_id, iteration FROM raw.iterations WHERE load_id IN (SELECT part_id FROM held)
+    GROUP BY run_id, iteration HAVING count(*) > 1
+), kept AS (
+    FROM logged ANTI JOIN repeated USING (run_id, iteration)
+    UNION ALL
+    FROM logged SEMI JOIN repeated USING (run_id, iteration)
     QUALIFY row_number() OVER (PARTITION BY run_id, iteration ORDER BY segment DESC, line DESC, step_time_s) = 1
 ), pauses AS (
     SELECT run_id, line FROM raw.evaluations JOIN held ON part_id = evaluations.load_id
@@ -25,22 +34,31 @@ WITH asked AS (
     SELECT run_id FROM raw.runs WHERE load_id IN (SELECT load_id FROM asked)
         AND (framework LIKE 'Megatron-DeepSpeed%' OR (framework LIKE 'Megatron-LM%'
             AND run_id NOT IN (SELECT run_id FROM kept WHERE printed_at IS NOT NULL)))
-), placed AS (
-    SELECT k.*, iteration - length + 1 <= first_value(iteration) OVER sequence AS warm,
-        coalesce(lag(line) OVER sequence, 0) AS line_before
-    FROM kept k WINDOW sequence AS (PARTITION BY run_id, segment ORDER BY line, iteration)
+), starts AS (
+    SELECT run_id, segment, min_by(iteration, (line, iteration)) AS first_logged
+    FROM kept GROUP BY run_id, segment
+), next_lines AS (
+    -- Of each pause the next line of a step; a pause on the line of a step itself is in no interval.
+    SELECT DISTINCT e.run_id, k.line
+    FROM (FROM pauses SEMI JOIN counting USING (run_id)) e
+    ASOF JOIN kept k ON k.run_id = e.run_id AND e.line <= k.line
+    WHERE e.line < k.line
+), paused AS (
+    SELECT run_id, line, min(iteration) AS iteration
+    FROM kept SEMI JOIN next_lines USING (run_id, line) GROUP BY run_id, line
 ), judged AS (
-    SELECT p.* EXCLUDE (warm, line_before, printed_at),
-        CASE WHEN warm THEN 3
-             WHEN p.run_id IN (SELECT run_id FROM counting) AND EXISTS (
-                 SELECT 1 FROM pauses e
-                 WHERE e.run_id = p.run_id AND e.line > p.line_before AND e.line < p.line) THEN 2
+    SELECT k.* EXCLUDE printed_at,
+        CASE WHEN iteration - length + 1 <= first_logged THEN 3
+             WHEN p.run_id IS NOT NULL THEN 2
              ELSE 1 END AS grade
-    FROM placed p
+    FROM kept k JOIN starts s USING (run_id, segment)
+    LEFT JOIN paused p USING (run_id, line, iteration)
 ), used AS MATERIALIZED (
-    SELECT * EXCLUDE grade FROM judged
-    QUALIFY grade <= min(grade) OVER (PARTITION BY run_id)
-), long AS (
+    SELECT j.* EXCLUDE grade FROM judged j
+    JOIN (SELECT run_id, min(grade) AS least FROM judged GROUP BY run_id) l USING (run_id)
+    WHERE grade <= least
+)
+, long AS (
     SELECT load_id, run_id, iteration, length, 'step_time_s' AS metric, step_time_s AS value FROM used
     UNION ALL SELECT load_id, run_id, iteration, length, 'samples_per_s', samples_per_s FROM used
     UNION ALL SELECT load_id, run_id, iteration, length, 'tokens_per_s', tokens_per_s FROM used
@@ -48,12 +66,17 @@ WITH asked AS (
         tokens_per_s_per_device FROM used
     UNION ALL SELECT load_id, run_id, iteration, length, 'tflops', tflops FROM used
     UNION ALL SELECT load_id, run_id, iteration, length, 'gbs', CAST(gbs AS DOUBLE) FROM used
+), told AS (
+    SELECT load_id, run_id, metric, sum(length) AS n, count(*) AS lines,
+        min(iteration) - min_by(length, iteration) + 1 AS first_iteration, max(iteration) AS last_iteration,
+        quantile_cont(value, [0.5, 0.95]) AS quantiles, sum(value * length) / sum(length) AS mean,
+        min(value) AS low, max(value) AS high, stddev_samp(value) AS deviation
+    FROM long WHERE isfinite(value) AND list_contains($metrics, metric)
+    GROUP BY load_id, run_id, metric
 )
-SELECT load_id, run_id, metric, sum(length), count(*), min(iteration) - min_by(length, iteration) + 1, max(iteration),
-    median(value), sum(value * length) / sum(length), min(value), max(value), quantile_cont(value, 0.95),
-    stddev_samp(value),
+SELECT load_id, run_id, metric, n, lines, first_iteration, last_iteration,
+    quantiles[1], mean, low, high, quantiles[2], deviation,
     'without the first interval after each start and those with an evaluation or a save in them; '
         || 'a repeated iteration counts once',
     greatest($rule_version, 2)
-FROM long WHERE isfinite(value)
-GROUP BY load_id, run_id, metric;
+FROM told;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import IO
 
@@ -49,6 +49,12 @@ class Spill:
         if self._bytes > HELD_BYTES:
             self._put_away()
 
+    def hold(self, tables: Tables) -> None:
+        """What a small file gave: it stays in memory."""
+        for name, table in tables.items():
+            self._held[name].append(table)
+            self.counts[name] += table.num_rows
+
     @property
     def rows(self) -> int:
         """How many there are."""
@@ -75,6 +81,41 @@ class Spill:
                 self._files[name].writer.write_table(table)
         self._held.clear()
         self._bytes = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """The tables of several files as they travel from one process to another."""
+
+    count: int
+    tables: dict[str, bytes]  # of all files one after the other, as Arrow's streams
+    lengths: dict[str, list[int]]  # rows of each file
+
+
+def pack(files: Sequence[Tables]) -> Packed:
+    """The tables of some files."""
+    names = sorted({name for tables in files for name in tables})
+    lengths = {name: [len(tables.get(name, ())) for tables in files] for name in names}
+    packed = {}
+    for name in names:
+        every = pa.concat_tables(tables[name] for tables in files if name in tables)
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, every.schema) as writer:
+            writer.write_table(every.combine_chunks())
+        packed[name] = sink.getvalue().to_pybytes()
+    return Packed(len(files), packed, lengths)
+
+
+def unpack(packed: Packed) -> list[Tables]:
+    """The tables again, file by file."""
+    files: list[dict[str, pa.Table]] = [{} for _ in range(packed.count)]
+    for name, stream in packed.tables.items():
+        table, start = pa.ipc.open_stream(stream).read_all(), 0
+        for tables, length in zip(files, packed.lengths[name], strict=True):
+            if length:
+                tables[name] = table.slice(start, length)
+            start += length
+    return list(files)
 
 
 def _new_file(schema: pa.Schema) -> _File:

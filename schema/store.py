@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from .arrow import to_arrow
@@ -21,8 +22,12 @@ from .sql import sql_file
 from .warehouse import Warehouse, transaction
 
 RUN_STATS_VERSION = 2
-# DuckDB takes what memory there is and is faster with less. Medians need room for every interval.
-_MEMORY_MB, _ROOM_FOR, _BYTES_MORE = 256, 1_000_000, 200
+# DuckDB takes what memory there is and is faster with less. Medians need room for every value.
+_MEMORY_MB, _BYTES_A_STEP = 256, 12
+_METRICS = (
+    "step_time_s", "samples_per_s", "tokens_per_s", "tokens_per_s_per_device", "tflops", "gbs",
+)  # fmt: skip
+_VALUES = 12_000_000  # that medians are made of at once
 _MANY = 100_000  # rows of a batch that are worth a limit
 
 
@@ -61,6 +66,7 @@ def store(warehouse: Warehouse, loads: Sequence[Load]) -> list[Load]:
     """
     stale: list[Load] = []
     new: list[_Held] = []
+    noted: list[Known] = []
     with transaction(warehouse):
         ledger = read_ledger(warehouse)
         for load in loads:
@@ -78,8 +84,8 @@ def store(warehouse: Warehouse, loads: Sequence[Load]) -> list[Load]:
                 if load.part:
                     part_id = store_part(warehouse, ledger, plan, load.part)
                     new.append(_Held(load.part.rows, part_id, plan.load_id))
-            for noted in ledger.note(plan):
-                _note_load(warehouse.con, noted, load.size)
+            noted += ledger.note(plan)
+        _note_loads(warehouse.con, noted)
         with _bounded(warehouse, [held.tables for held in new]):
             _insert_tables(warehouse.con, new)
     return stale
@@ -92,8 +98,8 @@ def _bounded(warehouse: Warehouse, tables: Sequence[Spill]) -> Iterator[None]:
         yield
         return
     steps = sum(each.counts["iterations"] for each in tables)
-    more = max(0, steps - _ROOM_FOR) * _BYTES_MORE // 1_000_000
-    warehouse.con.execute(f"SET memory_limit = '{_MEMORY_MB + more}MB'")
+    limit = _MEMORY_MB + steps * _BYTES_A_STEP // 1_000_000
+    warehouse.con.execute(f"SET memory_limit = '{limit}MB'")
     try:
         yield
     finally:
@@ -120,40 +126,77 @@ def hide(
             warehouse.con.execute("INSERT INTO raw.hidden VALUES (?, ?, ?, ?)", row)
 
 
-def _note_load(con: duckdb.DuckDBPyConnection, load: Known, size: int) -> None:
-    con.execute(
-        "INSERT INTO raw.loads VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?)",
-        [
-            load.uri,
-            load.generation,
-            load.load_id,
-            load.source_id,
-            load.sha256,
-            size,
-            load.parser_version,
-            now_utc(),
-        ],
-    )
+def _note_loads(con: duckdb.DuckDBPyConnection, loads: Sequence[Known]) -> None:
+    """Rows of the ledger, in the order of their times."""
+    if not loads:
+        return
+    at = now_utc()
+    table = pa.table({
+        "uri": [load.uri for load in loads],
+        "generation": pa.array([load.generation for load in loads], pa.int32()),
+        "load_id": [load.load_id for load in loads],
+        "source_id": [load.source_id for load in loads],
+        "sha256": [load.sha256 for load in loads],
+        "from_byte": pa.repeat(pa.scalar(0, pa.int64()), len(loads)),
+        "to_byte": pa.array([load.size for load in loads], pa.int64()),
+        "parser_version": pa.array([load.parser_version for load in loads], pa.int32()),
+        "loaded_at": [at + timedelta(microseconds=number) for number in range(len(loads))],
+    })  # fmt: skip
+    _insert(con, "loads", table, "*", [])
 
 
 def _insert_tables(con: duckdb.DuckDBPyConnection, loads: Iterable[_Held]) -> None:
     """The rows of several loads, table by table, and the statistics of their runs."""
-    small: dict[str, list[pa.Table]] = defaultdict(list)
+    small: dict[str, list[tuple[str, pa.Table]]] = defaultdict(list)
     with_steps: dict[str, None] = {}
     for held in loads:
         for name, rows in held.tables.sources():
             if isinstance(rows, pa.Table):
-                column = pa.repeat(held.rows_id, len(rows))
-                small[name].append(rows.append_column("load_id", column))
+                small[name].append((held.rows_id, rows))
             else:
                 _insert(con, name, rows, "? AS load_id, *", [held.rows_id])
         if held.tables.holds("iterations") or held.rows_id != held.load_id:
             with_steps[held.load_id] = None
     for name, parts in small.items():
-        _insert(con, name, pa.concat_tables(parts).combine_chunks(), "*", [])
+        _insert(con, name, _with_ids(parts), "*", [])
     if with_steps:
-        parameters = {"load_ids": list(with_steps), "rule_version": RUN_STATS_VERSION}
-        con.execute(sql_file("run_stats"), parameters)
+        _tell_statistics(con, list(with_steps))
+
+
+def _tell_statistics(con: duckdb.DuckDBPyConnection, load_ids: list[str]) -> None:
+    """Statistics of the runs of some loads: of many steps in several passes, to save memory."""
+    query = """SELECT count(*) FROM raw.iterations
+               WHERE load_id IN (FROM (SELECT unnest($load_ids)) UNION ALL
+                   SELECT p.part_id FROM raw.parts n JOIN raw.parts p USING (chain_id)
+                   WHERE n.load_id IN (SELECT unnest($load_ids)) AND p.number <= n.number)"""
+    [(steps,)] = con.execute(query, {"load_ids": load_ids}).fetchall()
+    together = max(1, _VALUES // max(steps, 1))
+    with _in_one_order(con, steps):
+        for first in range(0, len(_METRICS), together):
+            parameters = {
+                "load_ids": load_ids, "rule_version": RUN_STATS_VERSION,
+                "metrics": list(_METRICS[first : first + together]),
+            }  # fmt: skip
+            con.execute(sql_file("run_stats"), parameters)
+
+
+@contextmanager
+def _in_one_order(con: duckdb.DuckDBPyConnection, rows: int) -> Iterator[None]:
+    """One thread for few rows, which adds up in one order: the same rows, the same last digit."""
+    if rows < _MANY:
+        con.execute("SET threads = 1")
+    try:
+        yield
+    finally:
+        con.execute("RESET threads")
+
+
+def _with_ids(parts: Sequence[tuple[str, pa.Table]]) -> pa.Table:
+    """The rows of several loads, each with the id that it takes."""
+    ids, tables = zip(*parts, strict=True)
+    places = np.repeat(np.arange(len(ids)), [len(table) for table in tables])
+    rows = pa.concat_tables(tables).combine_chunks()
+    return rows.append_column("load_id", pa.array(ids).take(pa.array(places)))
 
 
 def _insert(

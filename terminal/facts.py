@@ -20,11 +20,9 @@ def facts_of(warehouse: Warehouse, root: Path) -> tuple[UserFact, ...]:
 
     Raises BenchError, with its line, for a file that is wrong.
     """
-    folders = {
-        folder
-        for (uri,) in warehouse.rows("SELECT uri FROM sources")
-        for folder in PurePosixPath(uri).parents
-    }
+    uris = warehouse.rows("SELECT uri FROM sources")
+    nearest = map(PurePosixPath, {uri.rpartition("/")[0] for (uri,) in uris})
+    folders = {folder for near in nearest for folder in (near, *near.parents)}
     found = [*_of_settings(root), *(root / folder / NAME for folder in sorted(folders))]
     files = [file for file in dict.fromkeys(file.absolute() for file in found) if file.is_file()]
     if not files:

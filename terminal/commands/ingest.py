@@ -26,6 +26,7 @@ def ingest(
     lock_timeout: o.LockTimeout = o.LOCK_TIMEOUT,
 ) -> None:
     """Read logs and tables into the warehouse; known, unchanged files add nothing."""
+    from ...ingest.ahead import cores
     from ...ingest.pipeline import ingest as read_in
     from ..checking import check_file, tell_contradictions
     from ..messages import Progress, say
@@ -43,6 +44,7 @@ def ingest(
             formats=read_settings().formats,
             stdin_name=name,
             progress=lambda uri: progress.advance(label=uri),
+            processes=cores(),
         )
     errors = check_file(find_db(db), lock_timeout, summary.uris, facts)
     if summary.formats and not quiet:
