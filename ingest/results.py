@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from .cells import Cell
 from .endings import failure_of
@@ -78,6 +79,7 @@ def results(
             yield from _result(cell, column, habits)
 
 
+@lru_cache(1 << 10)  # a table has few units
 def in_seconds(unit: str) -> float | None:
     """The seconds of a time unit; None when it is none."""
     word = unit.lower().partition("/")[0]
