@@ -169,9 +169,8 @@ def _copied(document: Document, table: Table, row: Row, reading: Reading) -> Ite
     for metric, name in (("step_time_s", "step_time"), ("tflops", "tflops")):
         mine = row.printed[metric]
         for other in near:
-            if metric not in other.printed or mine.digits < 3:
-                continue
-            if other.printed[metric].value == mine.value and fits(other, reading):
+            theirs = other.printed.get(metric)
+            if theirs and theirs.value == mine.value and mine.digits >= 3 and fits(other, reading):
                 wanted = expected(row, reading)
                 off = wanted.middle / row.tflops.value if wanted and row.tflops else 1.0
                 yield Repair(
