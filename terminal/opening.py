@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,7 +39,8 @@ def open_for_reading(
     from ..ingest.pipeline import ingest_into
 
     warehouse = in_memory()
-    summary = ingest_into(warehouse, paths, Path.cwd(), read_settings().formats)
+    formats = read_settings().formats
+    summary = ingest_into(warehouse, paths, Path.cwd(), formats, os.cpu_count() or 1)
     for uri, reason in summary.failed:
         warn(f"{uri}: {reason}")
     if skipped is not None:
