@@ -228,6 +228,16 @@ def as_in_cell(time: Printed) -> tuple[float, str]:
     return 1.0, ""
 
 
+def in_thousands(rate: Printed) -> tuple[float, str]:
+    """What one is in the unit of a rate's cell or column, and the letter that the cell has."""
+    found = re.match(r"([\d.]+)\s?([kKM]?)", (rate.raw or "").replace(",", "").lstrip("*_`~ "))
+    cell = float(found[1]) if found and found[1].count(".") < 2 and found[1] != "." else rate.value
+    for scale in (1e-3, 1e-6):
+        if rate.value and abs(cell / rate.value / scale - 1) < 1e-6:
+            return scale, found[2] if found else ""
+    return 1.0, ""
+
+
 def number(value: float, half: float) -> str:
     """A value with as many decimals as a printed one."""
     decimals = 0

@@ -27,7 +27,7 @@ from .separated import read_separated
 from .tables import read_markdown
 from .tensorboard import is_event_file, read_events
 
-PARSER_VERSION = 8  # a new one reads known files again
+PARSER_VERSION = 9  # a new one reads known files again
 _LOGS = frozenset((".log", ".out", ".err", ".stdout", ".stderr"))
 MARKDOWN = frozenset((".md", ".markdown", ".mdx", ".rst"))
 _SEPARATED = {".csv": "csv", ".tsv": "tsv"}
