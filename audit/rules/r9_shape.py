@@ -14,6 +14,7 @@ from ..rule import Rule
 from ..unshift import RESULTS, Move, moves
 
 _MANY = 3  # cells that do not fit: fewer are slips
+_QUOTED = 60  # characters of a cell
 _FAR = 20.0  # times the median of a column: no such row is a neighbour of the others
 
 
@@ -164,9 +165,16 @@ def _does_not_fit(name: str, raw: str, table: Table) -> bool:
 def _misfit(table: Table, raws: Sequence[str]) -> str:
     pairs = zip(columns_of(table.headings), raws, strict=False)
     odd = [
-        f"{raw!r}: {cell.misfit}" for c, raw in pairs if c and (cell := parse_cell(raw, c)).misfit
+        f"{_short(raw)!r}: {cell.misfit}"
+        for c, raw in pairs
+        if c and (cell := parse_cell(raw, c)).misfit
     ]
     return ", ".join(odd)
+
+
+def _short(raw: str) -> str:
+    """A cell as evidence quotes it; the finding's cells have all of it."""
+    return raw if len(raw) <= _QUOTED else f"{raw[:_QUOTED]}..."
 
 
 def _wrong_unit(table: Table, raws: Sequence[str]) -> bool:
