@@ -11,13 +11,12 @@ from ..schema.ledger import Known, Ledger, read_ledger
 from ..schema.spill import Spill
 from ..schema.store import Load, store
 from ..schema.warehouse import LOCK_TIMEOUT_S, Warehouse, open_read, open_write, require_folder
-from .ahead import Ahead, reading_ahead
 from .collect import Collected
 from .content import Print, end_of_lines, print_of
 from .folders import uri_of
 from .inputs import Input, inputs
 from .rotated import Moves, beside, size_of
-from .source import Changed, Growth, ReadFile, fingerprint, parser_version, read_file
+from .source import Changed, Growth, fingerprint, parser_version, read_file
 from .tally import FormatCount as FormatCount
 from .tally import Summary as Summary
 from .tally import Warning as Warning
@@ -66,21 +65,12 @@ def ingest(
 
 
 def ingest_into(
-    warehouse: Warehouse,
-    paths: Iterable[Path],
-    root: Path,
-    formats: Path | None = None,
-    processes: int = 1,
+    warehouse: Warehouse, paths: Iterable[Path], root: Path, formats: Path | None = None
 ) -> Summary:
-    """The same into a warehouse in memory; uris are relative to `root`.
-
-    Many documents may be read by several `processes`: the result is the same to the last id.
-    """
-    paths = list(paths)
+    """The same into a warehouse in memory; uris are relative to `root`."""
     reading = _Reading(root, read_ledger(warehouse), Summary(), _Options(formats=formats))
-    with reading_ahead(paths, root, processes) as reading.ahead:
-        for batch in _batches(reading.loads(paths)):
-            store(warehouse, batch)
+    for batch in _batches(reading.loads(paths)):
+        store(warehouse, batch)
     return reading.summary
 
 
@@ -138,7 +128,6 @@ class _Reading:
     options: _Options
     resume: Callable[[str], Stored | None] | None = None  # where a load's reader goes on
     paths: dict[str, Path] = field(default_factory=dict)
-    ahead: Ahead = field(default_factory=Ahead)
     moves: Moves = field(init=False)
 
     def __post_init__(self) -> None:
@@ -244,8 +233,6 @@ class _Reading:
         self, path: Path, uri: str, seen: Print, plan: Known, before: Stored | None
     ) -> Load | None:
         """What is new of a file, behind what was stored `before`."""
-        if whole := self.ahead.take(path, seen.sha256, plan.source_id):
-            return self._loaded(whole.read, whole.collected, plan, seen.size)
         may_grow = plan.generation > 1 or seen.size >= LONG_BYTES or self.options.live
         growth = Growth(before.checkpoint, seen.tail) if before else Growth()
         collected, formats = Collected(), self.options.formats
@@ -266,19 +253,13 @@ class _Reading:
             part = Part(read.checkpoint, before if read.resumed else None, collected.tables)
             collected.tables = Spill()
         collected.add(read.rows)
-        return self._loaded(read, collected, plan, seen.size, part)
-
-    def _loaded(
-        self, read: ReadFile, collected: Collected, plan: Known, size: int, part: Part | None = None
-    ) -> Load:
-        """What was read of a file, counted."""
-        self.summary.uris.append(plan.uri)
+        self.summary.uris.append(uri)
         self.ledger.note(plan)
         self.summary.grown += read.resumed
         self.summary.changed += plan.generation > 1 and not read.resumed
-        add_file(self.summary, plan.uri, collected)
+        add_file(self.summary, uri, collected)
         self.summary.tables_other += read.coverage.tables_other if read.coverage else 0
-        return Load(plan, size, collected.tables, part)
+        return Load(plan, seen.size, collected.tables, part)
 
     def _withdrawn(self, plan: Known, size: int) -> Load | None:
         """An empty generation for a file that held something before; None for any other."""

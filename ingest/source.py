@@ -29,7 +29,7 @@ from .tensorboard import is_event_file, read_events
 
 PARSER_VERSION = 9  # a new one reads known files again
 _LOGS = frozenset((".log", ".out", ".err", ".stdout", ".stderr"))
-MARKDOWN = frozenset((".md", ".markdown", ".mdx", ".rst"))
+_MARKDOWN = frozenset((".md", ".markdown", ".mdx", ".rst"))
 _SEPARATED = {".csv": "csv", ".tsv": "tsv"}
 _NEVER = frozenset(
     f".{suffix}"
@@ -144,9 +144,9 @@ def _read_text(
         log = _log(file, source_id, formats, sink, growth)
         if log.kind:
             return log
-    if file.size <= _DOCUMENT_LIMIT and (suffix in MARKDOWN or _SEPARATOR_ROW.search(head)):
+    if file.size <= _DOCUMENT_LIMIT and (suffix in _MARKDOWN or _SEPARATOR_ROW.search(head)):
         document = _document(file, source_id)
-        if document.kind or suffix in MARKDOWN:
+        if document.kind or suffix in _MARKDOWN:
             return document
     return log if suffix in _LOGS else _log(file, source_id, formats, sink, growth)
 

@@ -119,11 +119,6 @@ class Ledger:
         return all(self._by_uri[other].sha256 == sha256 for other in others)
 
 
-def new_source(uri: str) -> str:
-    """The id that a source has by its uri, unless other bytes show under that already."""
-    return content_id("source", uri)
-
-
 def read_ledger(warehouse: Warehouse) -> Ledger:
     """Every load of the warehouse, oldest first."""
     query = """SELECT uri, generation, load_id, source_id, sha256, parser_version, to_byte
@@ -135,6 +130,6 @@ def _source_ids(uri: str, present: Known | None, generation: int) -> Iterator[st
     """Names for a source, the best first: a changed file stays the same source if it can."""
     if present:
         yield present.source_id
-    yield new_source(uri)
+    yield content_id("source", uri)
     for number in count(generation):
         yield content_id("source", uri, number)

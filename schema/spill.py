@@ -54,11 +54,6 @@ class Spill:
         """How many there are."""
         return self.counts.total()
 
-    @property
-    def on_disk(self) -> bool:
-        """Whether some of them lie on disk, for this process alone."""
-        return bool(self._files)
-
     def holds(self, name: str) -> bool:
         """Whether there are rows of a table."""
         return name in self._held or name in self._files

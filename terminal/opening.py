@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,8 +38,7 @@ def open_for_reading(
     from ..ingest.pipeline import ingest_into
 
     warehouse = in_memory()
-    formats = read_settings().formats
-    summary = ingest_into(warehouse, paths, Path.cwd(), formats, os.cpu_count() or 1)
+    summary = ingest_into(warehouse, paths, Path.cwd(), read_settings().formats)
     for uri, reason in summary.failed:
         warn(f"{uri}: {reason}")
     if skipped is not None:
