@@ -109,7 +109,7 @@ def _fitting(rows: Sequence[Row], tried: Sequence[Reading]) -> Counter[Reading]:
     count: Counter[Reading] = Counter()
     for row in rows:
         values, limits = values_of(row), time_of(row)
-        known = {name for name, value in values.items() if value is not None}
+        known = {name for name, value in values._asdict().items() if value is not None}
         rates: dict[str, tuple[float, float]] = {}
         totals: dict[tuple[object, ...], float | None] = {}  # whatever they are divided by
         for reading in tried:

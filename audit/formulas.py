@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Any
+from typing import NamedTuple
 
 from ..schema.catalogue import formulas as described
 from .book import Row
@@ -19,6 +19,7 @@ _OF_PARAMETERS = ("F6", "F10")
 # Vocabularies that nobody states: GPT-2, BLOOM, Llama 1 and 2, Llama 3; Megatron's sample: 51200.
 _VOCABULARIES = (50257, 250680, 32000, 128256)
 _UNPADDED = (50257, 50304, 51200)
+_REMEMBERED = 1 << 16  # set-ups by readings: those of a sweep come again in table after table
 
 
 @cache
@@ -58,45 +59,72 @@ def shape_of(label: float | None) -> Shape | None:
     return None
 
 
-def values_of(row: Row, gbs: int | None = None) -> dict[str, float | None]:
-    """What formulas may ask of a row, but for vocabulary and factor."""
+class Values(NamedTuple):
+    """What formulas may ask of a row, but for vocabulary and factor, by the names in formulas."""
+
+    b: float | None
+    s: float | None
+    l: float | None  # noqa: E741 (the formula's own letter)
+    h: float | None
+    a: float
+    g: float
+    k: float | None
+    ffn: float | None
+    gates: int
+    experts: int
+    t: int
+    p: int
+    tokens: float | None
+    label: float | None
+
+
+def values_of(row: Row, gbs: int | None = None) -> Values:
+    """What formulas may ask of a row; the shape of its label where it states none."""
     layers, hidden, heads = row.layers, row.hidden, row.heads
     if layers is None and hidden is None and (common := shape_of(row.params_b)):
         layers, hidden, heads = common
     heads = heads or 1
     b = gbs or row.gbs
-    return {
-        "b": b,
-        "s": row.seq_len,
-        "l": layers,
-        "h": hidden,
-        "a": heads,
-        "g": row.kv_heads or heads,
-        "k": hidden / heads if hidden else None,
-        "ffn": row.ffn_hidden or (4 * hidden if hidden else None),
-        "gates": 3 if row.swiglu else 2,
-        "experts": 1,
-        "t": row.tp or 1,
-        "p": row.pp or 1,
-        "tokens": b * row.seq_len if b and row.seq_len else None,
-        "label": row.params_b * 1e9 if row.params_b else None,
-    }
+    return Values(
+        b,
+        row.seq_len,
+        layers,
+        hidden,
+        heads,
+        row.kv_heads or heads,
+        hidden / heads if hidden else None,
+        row.ffn_hidden or (4 * hidden if hidden else None),
+        3 if row.swiglu else 2,
+        1,
+        row.tp or 1,
+        row.pp or 1,
+        b * row.seq_len if b and row.seq_len else None,
+        row.params_b * 1e9 if row.params_b else None,
+    )
 
 
-def flops(row: Row, reading: Reading, values: dict[str, float | None]) -> float | None:
+def flops(row: Row, reading: Reading, values: Values) -> float | None:
     """FLOP of one iteration by a reading; `values` are those of `values_of`."""
     if reading.formula in _PLAIN and (row.swiglu or _odd_mlp(row)):
         return None
-    v = row.vocab or reading.vocab
-    if v and not row.vocab and not reading.exact:
-        v = padded(v, row.tp or 1)
     factor = reading.factor
     if factor == 0:
         factor = {"full": 4, "none": 3}.get(row.recompute or "")
-    more: dict[str, Any] = {"v": v, "factor": factor, "params": values["label"]}
-    if reading.formula in _OF_PARAMETERS:
-        more["params"] = _parameters(values, v) or values["label"]
-    return compute(reading.formula, {**values, **more})
+    v = row.vocab or reading.vocab
+    pads = bool(v and not row.vocab and not reading.exact)
+    return _flops(reading.formula, factor, v, pads, values)
+
+
+@lru_cache(_REMEMBERED)
+def _flops(
+    formula: str, factor: int | None, v: int | None, pads: bool, values: Values
+) -> float | None:
+    if pads and v:
+        v = padded(v, values.t)
+    params = values.label
+    if formula in _OF_PARAMETERS:
+        params = compute("P1", {**values._asdict(), "v": v}) or params
+    return compute(formula, {**values._asdict(), "v": v, "factor": factor, "params": params})
 
 
 def divisor(row: Row, reading: Reading) -> int | None:
@@ -148,7 +176,3 @@ def assumptions(row: Row, reading: Reading) -> int:
 
 def _odd_mlp(row: Row) -> bool:
     return bool(row.ffn_hidden and row.hidden and row.ffn_hidden != 4 * row.hidden)
-
-
-def _parameters(values: Mapping[str, float | None], vocab: int | None) -> float | None:
-    return compute("P1", {**values, "v": vocab})

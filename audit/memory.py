@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from statistics import median
+from typing import NamedTuple
 
 from ..schema.hardware import device_of
 from .book import Row
@@ -21,6 +23,7 @@ _GB = {
     "bytes": 1e-9,
 }
 _BASE = 1.5  # GB that context and libraries take
+_REMEMBERED = 1 << 14  # set-ups
 
 
 def gigabytes(row: Row) -> float | None:
@@ -43,33 +46,75 @@ def capacity_gib(row: Row) -> float | None:
     return float(named[1]) if named else device.memory_gib if device else None
 
 
-def states(row: Row) -> float | None:
-    """What weights, gradients and optimizer of the first stage need, in GB; None as below."""
+class _Setup(NamedTuple):
+    """What the model asks of a row: the rows of a sweep have few set-ups."""
+
+    layers: int
+    hidden: int
+    heads: int
+    vocab: int
+    dp: int
+    tp: int
+    pp: int
+    zero_stage: int
+    seq_len: int | None
+    mbs: int | None
+    gbs: int | None
+    full: bool  # activations are kept
+
+
+def _setup(row: Row) -> _Setup | None:
     dp = row.data_parallel
     if not (row.layers and row.hidden and dp and row.tp):
         return None
-    v = row.vocab or row.vocab_fitted or 50304
-    stage = 1 if row.zero_stage is None else row.zero_stage
-    bytes_each = {0: 16.0, 1: 4 + 12 / dp, 2: 2 + 14 / dp, 3: 16 / dp}.get(stage)
-    if bytes_each is None:
-        return None
-    h, t, p = row.hidden, row.tp, row.pp or 1
-    return (12 * h * h * row.layers / (p * t) + v * h / t) * bytes_each / 1e9
+    return _Setup(
+        row.layers,
+        row.hidden,
+        row.heads or max(1, row.hidden // 128),
+        row.vocab or row.vocab_fitted or 50304,
+        dp,
+        row.tp,
+        row.pp or 1,
+        1 if row.zero_stage is None else row.zero_stage,
+        row.seq_len,
+        row.mbs,
+        row.gbs,
+        row.recompute == "none",
+    )
+
+
+def states(row: Row) -> float | None:
+    """What weights, gradients and optimizer of the first stage need, in GB; None as below."""
+    setup = _setup(row)
+    return _states(setup) if setup else None
 
 
 def predicted(row: Row) -> float | None:
     """What the first pipeline stage needs, in GB; None where the row says too little."""
-    dp, kept_states = row.data_parallel, states(row)
-    if not (
-        kept_states and row.layers and row.hidden and row.seq_len and row.mbs and dp and row.tp
-    ):
+    setup = _setup(row)
+    return _predicted(setup) if setup else None
+
+
+def _states(setup: _Setup) -> float | None:
+    dp, h = setup.dp, setup.hidden
+    bytes_of_stage = {0: 16.0, 1: 4 + 12 / dp, 2: 2 + 14 / dp, 3: 16 / dp}
+    each = bytes_of_stage.get(setup.zero_stage)
+    if each is None:
         return None
-    t, p, h, s, b = row.tp, row.pp or 1, row.hidden, row.seq_len, row.mbs
-    v, a = row.vocab or row.vocab_fitted or 50304, row.heads or max(1, h // 128)
-    flying = min(p, max(1, (row.gbs or b * dp) // (b * dp)))
-    layer = s * b * h * (10 + 24 / t + 5 * a * s / (h * t))
-    kept = (layer if row.recompute == "none" else 2 * s * b * h) * row.layers / p * flying
-    return kept_states + (kept + layer + 6 * s * b * v / t) / 1e9 + _BASE
+    layers = 12 * h * h * setup.layers / (setup.pp * setup.tp)
+    return (layers + setup.vocab * h / setup.tp) * each / 1e9
+
+
+@lru_cache(_REMEMBERED)
+def _predicted(setup: _Setup) -> float | None:
+    kept_states, s, b = _states(setup), setup.seq_len, setup.mbs
+    if not (kept_states and s and b):
+        return None
+    t, h = setup.tp, setup.hidden
+    flying = min(setup.pp, max(1, (setup.gbs or b * setup.dp) // (b * setup.dp)))
+    layer = s * b * h * (10 + 24 / t + 5 * setup.heads * s / (h * t))
+    kept = (layer if setup.full else 2 * s * b * h) * setup.layers / setup.pp * flying
+    return kept_states + (kept + layer + 6 * s * b * setup.vocab / t) / 1e9 + _BASE
 
 
 def ratio(row: Row) -> float | None:

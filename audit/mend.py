@@ -14,7 +14,7 @@ from .book import Row, Table
 from .detect import expected, rate_of, time_of
 from .interval import Interval, Printed
 from .relations import COUNTS, Powers, held, quantity
-from .repair import as_in_cell, number, with_printed, with_value
+from .repair import as_in_cell, in_thousands, number, with_printed, with_value
 from .titles import TITLES
 from .topology import broken, contradicts
 from .work import share_of, work_of
@@ -195,6 +195,8 @@ def _rate(row: Row, name: str, asked: Sequence[Demand], limits: Interval) -> Men
     unit, word = 100.0 if name in _PERCENT else 1.0, "%" if name in _PERCENT else ""
     if name == "step_time_s":
         unit, word = as_in_cell(printed)
+    elif name.startswith("tokens_per_s"):
+        unit, word = in_thousands(printed)
     text = number(unit * printed.value * scale, unit * printed.half)
     rough = best.rough * printed.value * scale > 4 * printed.half
     return Mend(

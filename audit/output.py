@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
 from typing import Any
 
 from .closing import is_from_facts
@@ -31,6 +32,19 @@ def rows(findings: Sequence[Finding]) -> list[tuple[object, ...]]:
         )
         for one in findings
     ]
+
+
+def as_lines(findings: Sequence[Finding], width: int) -> str:
+    """Findings one below the other, for a terminal too narrow for a table."""
+
+    def told(one: Finding) -> Iterator[str]:
+        grade, rules, place, message, evidence, suggestion = map(str, rows([one])[0])
+        yield f"{grade} {rules} {place}"
+        said = f"suggestion: {suggestion}" if one.suggestion and not one.closed else suggestion
+        for text in (f"{message}: {evidence}" if evidence else message, said):
+            yield from wrap(text, max(width, 20), initial_indent="  ", subsequent_indent="  ")
+
+    return "\n".join(line for one in findings for line in told(one)) + "\n"
 
 
 def where(finding: Finding) -> str:

@@ -12,7 +12,7 @@ from .closing import by_comment, comments
 from .finding import Finding, Place
 
 _CELL = re.compile(r"(?:\\.|[^|\\])*")
-Cells = dict[tuple[str, int], dict[str, tuple[int, str]]]
+Cells = dict[tuple[str, int, str], tuple[int, str]]
 
 
 def placed(warehouse: Warehouse, findings: Sequence[Finding], root: Path) -> list[Finding]:
@@ -37,26 +37,23 @@ def read(path: Path) -> list[str]:
 
 
 def _cells(warehouse: Warehouse, findings: Sequence[Finding]) -> Cells:
-    """Column number and text of the cells of every doubted line."""
-    by_uri: dict[str, set[int]] = {}
-    for one in findings:
-        for cell in one.cells:
-            by_uri.setdefault(cell.uri, set()).add(cell.line)
-    found: Cells = {}
-    query = """SELECT c.line, c.column_number, c.name, c.raw
+    """Column number and text of every doubted cell; of two of one name the first."""
+    wanted = sorted({(c.uri, c.line, c.name) for one in findings for c in one.cells if c.name})
+    query = """SELECT t.uri, c.line, w.name, c.column_number, c.raw
                FROM cells c JOIN tables t USING (table_id)
-               WHERE t.uri = ? AND list_contains(?::BIGINT[], c.line)"""
-    for uri, wanted in by_uri.items():
-        for line, number, name, raw in warehouse.rows(query, [uri, sorted(wanted)]):
-            row = found.setdefault((uri, line), {})
-            row.setdefault(name or f"#{number}", (number, raw))
-            row[f"#{number}"] = (number, raw)
-    return found
+               JOIN (SELECT unnest(?::VARCHAR[]) AS uri, unnest(?::BIGINT[]) AS line,
+                            unnest(?::VARCHAR[]) AS name) w
+                 ON w.uri = t.uri AND w.line = c.line
+                AND w.name IN (c.name, '#' || c.column_number)
+               ORDER BY c.column_number DESC"""
+    lists = [list(one) for one in zip(*wanted, strict=True)]
+    found = warehouse.rows(query, lists) if wanted else ()
+    return {(uri, line, name): (number, raw) for uri, line, name, number, raw in found}
 
 
 def _placed(place: Place, cells: Cells, lines: Sequence[str]) -> Place:
     text = lines[place.line - 1] if 0 < place.line <= len(lines) else ""
-    found = cells.get((place.uri, place.line), {}).get(place.name) if place.name else None
+    found = cells.get((place.uri, place.line, place.name))
     if found is None:
         whole = place.text or text.strip()
         at = text.find(whole) if whole else -1
@@ -73,8 +70,9 @@ def column_of(line: str, number: int, raw: str) -> int | None:
     if line[start : start + 1] == "|":
         start += 1
     for _ in range(number - 1):
-        found = _CELL.match(line, start)
-        start = found.end() + 1 if found else len(line)
+        found = _CELL.match(line, start) if "\\" in line else None
+        end = found.end() if found else line.find("|", start)
+        start = end + 1 if end >= 0 else len(line) + 1
     if start > len(line):
         return None
     at = line.find(raw, start) if raw else start

@@ -86,7 +86,7 @@ class Relation:
         """The same of the numbers as printed."""
         found = 1.0
         for name, power in self.powers.items():
-            count = (getattr(row, name) or 1) if name in COUNTS else None
+            count = (_count(row, name) or 1) if name in COUNTS else None
             found *= (count or row.printed[name].value) ** power
         return found
 
@@ -94,10 +94,18 @@ class Relation:
 def quantity(row: Row, name: str) -> Interval | None:
     """A number of a row: a measurement as printed, or a count; None where it is not told."""
     if name in COUNTS:
-        count = getattr(row, name)
+        count = _count(row, name)
         return Interval(count, count) if count else None
     printed = row.printed.get(name)
     return printed.either if printed and printed.value > 0 else None
+
+
+def _count(row: Row, name: str) -> int | None:
+    """A count of a row; a GBS that is not told is what its micro-batches come to."""
+    found: int | None = getattr(row, name)
+    if name == "gbs" and not found and row.mbs and row.grad_accum and row.data_parallel:
+        return row.mbs * row.grad_accum * row.data_parallel
+    return found
 
 
 def _whole(row: Row) -> Hashable:
@@ -121,7 +129,8 @@ def _with_hfu(key: Callable[[Row], Hashable]) -> Callable[[Row], Hashable]:
 
     def apart(row: Row) -> Hashable:
         model, hardware = row.printed.get("mfu"), row.printed.get("hfu")
-        return key(row), row.recompute, model and hardware and model.value == hardware.value
+        same = model and hardware and model.value == hardware.value
+        return key(row), row.recompute or same
 
     return apart
 

@@ -169,9 +169,8 @@ def _copied(document: Document, table: Table, row: Row, reading: Reading) -> Ite
     for metric, name in (("step_time_s", "step_time"), ("tflops", "tflops")):
         mine = row.printed[metric]
         for other in near:
-            if metric not in other.printed or mine.digits < 3:
-                continue
-            if other.printed[metric].value == mine.value and fits(other, reading):
+            theirs = other.printed.get(metric)
+            if theirs and theirs.value == mine.value and mine.digits >= 3 and fits(other, reading):
                 wanted = expected(row, reading)
                 off = wanted.middle / row.tflops.value if wanted and row.tflops else 1.0
                 yield Repair(
@@ -226,6 +225,16 @@ def as_in_cell(time: Printed) -> tuple[float, str]:
     for scale, unit in _PRINTED_AS.items():
         if abs(cell / time.value / scale - 1) < 1e-6:
             return scale, f" {unit}"
+    return 1.0, ""
+
+
+def in_thousands(rate: Printed) -> tuple[float, str]:
+    """What one is in the unit of a rate's cell or column, and the letter that the cell has."""
+    found = re.match(r"([\d.]+)\s?([kKM]?)", (rate.raw or "").replace(",", "").lstrip("*_`~ "))
+    cell = float(found[1]) if found and found[1].count(".") < 2 and found[1] != "." else rate.value
+    for scale in (1e-3, 1e-6):
+        if rate.value and abs(cell / rate.value / scale - 1) < 1e-6:
+            return scale, found[2] if found else ""
     return 1.0, ""
 
 

@@ -29,7 +29,7 @@ _MISSING = re.compile(
     rf"^(?:(-+|–|—|x+|n/?a|none|null|nil|tbd|todo|\?+|\.{{2,3}}|…)(\s*))?({_ANY_UNIT})?$", re.I
 )
 _VALUE = re.compile(
-    rf"^(?P<about>[~≈]\s*)?(?P<number>{NUMBER})(?P<suffix>[kKMBT](?![A-Za-z]))?(?P<gap>\s*)"
+    rf"^(?P<about>[~≈]\s*)?(?P<number>{NUMBER})(?P<suffix>\s?[kKM](?=\s?[Tt]ok)|[kKMBT](?![A-Za-z]))?(?P<gap>\s*)"
     rf"(?P<unit>(?:{_ANY_UNIT})(?![A-Za-z/]))?(?P<gap2>\s*)"
     rf"(?P<marks>(?:{MARK})(?:\s*/\s*(?:{MARK}))*)?(?P<rest>.*)$",
     re.S,
@@ -188,7 +188,7 @@ def _number(raw: str, found: re.Match[str]) -> Cell:
     pieces.append(piece)
     value, half = piece[1], half_digit(found["number"])
     if found["suffix"]:
-        scale = _SCALE[found["suffix"]]
+        scale = _SCALE[found["suffix"].strip()]
         value, half = value * scale, half * scale
         pieces.append(["word", found["suffix"]])
     if found["gap"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _FAILURE = re.compile(
     r"\bOOMs?\b|out of memory|\bfail(?:s|ed|ure)?\b|\bhangs?\b|\bhung\b|\bcrash(?:es|ed)?\b"
@@ -19,7 +20,10 @@ _DENIED = re.compile(
     re.I,
 )
 
+_REMEMBERED = 1 << 12  # texts: words for an end, set-ups and labels stand in many rows
 
+
+@lru_cache(_REMEMBERED)
 def failure_of(text: str) -> str | None:
     """oom, hang, fail, timeout or nan, when the words of a cell report that; not for mere risks."""
     if _RISK.search(text):
@@ -40,6 +44,7 @@ def failure_of(text: str) -> str | None:
     return kinds.get(word[:3], "fail")
 
 
+@lru_cache(_REMEMBERED)
 def risk_of(text: str) -> str | None:
     """oom_risk, hang_risk or fail_risk, when the words of a cell say that it may happen."""
     found = _RISK.search(text)

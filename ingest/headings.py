@@ -41,6 +41,12 @@ _STEP_IN = re.compile(
     r"(?P<unit>s|secs?|seconds?|ms|msecs?|milliseconds?|us|µs|microseconds?)\s*[)\]]\s*",
     re.I,
 )
+# `K tokens/s`, `ktok/s/GPU`, `Throughput (M tokens/s)`; `Tokens/s (k)`
+_TOKENS_IN = re.compile(
+    r"(?<![^\W_])(?P<before>[kKM])[\s-]?(?=tok(?:en)?s?\s*(?:/|per))"
+    r"|(?<=\S)\s*[(\[]\s*(?P<behind>[kKM]|thousands?|millions?)\s*[)\]]\s*$",
+    re.I,
+)
 _SNAKE = re.compile(r"(?<=[a-z])_(ms|us|s|sec|secs|seconds|[kmgt]i?b|tflops|pct)$", re.I)
 _RESULTS = frozenset({"time", "throughput", "rate"})
 _TABLES = frozenset({"sample", "qualifier"})  # of headings.toml, besides its columns
@@ -58,6 +64,7 @@ class Column:
     role: str
     metric: str | None = None
     unit: str | None = None  # of cells that print none
+    scale: float = 1.0  # what a bare number is multiplied by: 1000 under `K tokens/s`
     scope: str | None = None
     alone: str | None = None  # the column that it stands for in a table that lacks that one
 
@@ -115,6 +122,8 @@ def _read(heading: str, whole_too: bool = True) -> Column | None:
     plain = re.sub(r"<br\s*/?>|[*`†‡]|__|\[\^[\w-]{1,20}\]", " ", heading)
     if step := _STEP_IN.fullmatch(plain):  # `Iteration (s)`, which is no `iterations/s`
         return _read(f"Step time ({step['unit']})")
+    if (large := _TOKENS_IN.search(plain)) and (scaled := _scaled(plain, large)):
+        return scaled
     whole = _named(plain)
     if whole:
         return _with_unit(columns()[whole], plain)
@@ -128,6 +137,15 @@ def _read(heading: str, whole_too: bool = True) -> Column | None:
         return None
     known = _with_unit(column, plain)
     return _qualified(column, plain) if known is column else known
+
+
+def _scaled(heading: str, found: re.Match[str]) -> Column | None:
+    """A rate of tokens in thousands or millions; None of anything else."""
+    column = _read(heading[: found.start()] + heading[found.end() :])
+    if column is None or not (column.metric or "").startswith("tokens_per_s"):
+        return None
+    letter = (found["before"] or found["behind"])[0].lower()
+    return replace(column, scale={"k": 1e3, "t": 1e3, "m": 1e6}[letter])
 
 
 def _aggregate(heading: str) -> Column | None:

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from ..schema.rows import Rows, content_id
-from .cells import Cell, parse_cell
+from .cells import Cell
+from .column_cells import add_cells, read_rows
 from .context import Fact
 from .document import FoundTable, stated
 from .footnotes import Footnotes
 from .headings import Column, columns_of, unread_results
 from .markdown import Table, TableRow
 from .results import Habits, Result, habits_of, results
-from .row import AROUND, MODEL, TOPOLOGY, PublishedRow
+from .row import AROUND, MODEL, TOPOLOGY, Around, PublishedRow
 from .secrets import REDACTED, is_secret_name, redact
 from .status import flags_of, rough, status_of
 from .variables import flags_in
 
 _RESULT = tuple(one.name for one in fields(Result))
-_JSON = json.JSONEncoder(ensure_ascii=False)  # `dumps` makes one a call
 
 
 @dataclass(slots=True)
@@ -33,7 +32,7 @@ class RowReader:
     footnotes: Footnotes = field(default_factory=Footnotes)
     everywhere: Sequence[Fact] = ()
     _seen: Counter[str] = field(default_factory=Counter)
-    _around: dict[tuple[frozenset[str], float | None], dict[str, Fact]] = field(
+    _around: dict[tuple[frozenset[str], float | None], Around] = field(
         default_factory=dict
     )  # of the table that is read
 
@@ -52,10 +51,13 @@ class RowReader:
             return
         self._warn_of_shape(table)
         self._around.clear()
-        read = [(row, _parse(row, columns)) for row in table.rows if any(row.cells)]
-        habits = habits_of([cells for _, cells in read], columns)
-        for number, (row, cells) in enumerate(read, 1):
-            self._add_cells(table_id, number, row, cells, columns)
+        rows = [row for row in table.rows if any(row.cells)]
+        read = read_rows([row.cells for row in rows], columns)
+        all_cells = [[one.cell for one in cells] for cells in read]
+        add_cells(self.rows, table_id, [row.line for row in rows], read)
+        habits = habits_of(all_cells, columns)
+        for number, (row, cells) in enumerate(zip(rows, all_cells, strict=True), 1):
+            self._warn_of_misfits(row, cells)
             self._add_run(table_id, number, row, cells, columns, found, habits, bool(unread))
 
     def _id(self, kind: str, cells: Sequence[str]) -> str:
@@ -95,35 +97,10 @@ class RowReader:
                 message = f"{len(row.cells)} cells under {width} headings"
                 self.rows.warn("ragged_row", message, row.line)
 
-    def _add_cells(
-        self,
-        table_id: str,
-        number: int,
-        row: TableRow,
-        cells: Sequence[Cell],
-        columns: Sequence[Column | None],
-    ) -> None:
-        for place, cell in enumerate(cells):
-            column = columns[place] if place < len(columns) else None
+    def _warn_of_misfits(self, row: TableRow, cells: Sequence[Cell]) -> None:
+        for cell in cells:
             if cell.misfit:
                 self.rows.warn("type_misfit", f"{cell.raw!r}: {cell.misfit}", row.line)
-            self.rows.add(
-                "cells",
-                table_id=table_id,
-                line=row.line,
-                row_number=number,
-                column_number=place + 1,
-                name=column.name if column else None,
-                raw=cell.raw,
-                kind=cell.kind,
-                value=cell.value,
-                decimals=cell.decimals,
-                unit=cell.unit,
-                text=cell.text,
-                marks=list(cell.marks),
-                misfit=cell.misfit,
-                pieces=_JSON.encode(cell.pieces),
-            )
 
     def _add_run(
         self,
@@ -176,15 +153,14 @@ class RowReader:
         self.rows.add("topology", run_id=run_id, procs_per_node=read.procs_per_node(), **topology)
         self._add_details(run_id, read, measured, found.facts)
 
-    def _stated(
-        self, found: FoundTable, columns: frozenset[str], own_size: float | None
-    ) -> dict[str, Fact]:
+    def _stated(self, found: FoundTable, columns: frozenset[str], own_size: float | None) -> Around:
         """What the text around a table says, for rows of a size: mostly the same for all of it."""
         key = (columns, own_size)
         if key not in self._around:
             counted = {"nodes", "devices", "ranks"} & columns
             names = AROUND if counted else AROUND | {"nodes", "dp"}
-            self._around[key] = stated(found.facts, self.everywhere, names - columns, own_size)
+            facts = stated(found.facts, self.everywhere, names - columns, own_size)
+            self._around[key] = Around.of(facts)
         return self._around[key]
 
     def _add_details(
@@ -199,7 +175,7 @@ class RowReader:
         for name, (value, kind, line) in read.env(facts).items():
             safe = None if value is None else redact(name, value)
             self.rows.add("env_flags", run_id=run_id, name=name, value=safe, kind=kind, line=line)
-        add_facts(self.rows, run_id, read.around)
+        add_facts(self.rows, run_id, read.around.facts)
 
 
 def add_facts(rows: Rows, run_id: str, facts: Mapping[str, Fact]) -> None:
@@ -235,10 +211,3 @@ def _without_secrets(table: Table) -> Table:
         for row in table.rows
     )  # fmt: skip
     return replace(table, rows=rows)
-
-
-def _parse(row: TableRow, columns: Sequence[Column | None]) -> list[Cell]:
-    return [
-        parse_cell(raw, columns[place] if place < len(columns) else None)
-        for place, raw in enumerate(row.cells)
-    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from .cells import Cell
 from .endings import failure_of
@@ -16,6 +17,7 @@ _FLOPS = {"G": 1e-3, "T": 1.0, "P": 1e3}
 _FLOPS_OF = {"tflops": "TFLOP/s", "hardware_tflops": "TFLOP/s", "aggregate_pflops": "PFLOP/s"}
 _RATES = (("sample", "samples_per_s", "1/s"), ("tok", "tokens_per_s", "tokens/s"))
 _MEMORY = re.compile(r"^\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[KMGT]i?B)\b")
+_SCALED = re.compile(r"\d\s?[kKM]\b")  # `102.8k`: the cell says it itself
 _STEPS_A_SECOND = re.compile(r"(?:it|iter|iteration|step)s?/s(?:ec)?\Z", re.I)
 _NO_RATE_IN_TFLOPS = 1e9  # a device doing 1e9 TFLOP/s is one whose cell counts FLOP/s
 
@@ -78,6 +80,7 @@ def results(
             yield from _result(cell, column, habits)
 
 
+@lru_cache(1 << 10)  # a table has few units
 def in_seconds(unit: str) -> float | None:
     """The seconds of a time unit; None when it is none."""
     word = unit.lower().partition("/")[0]
@@ -123,7 +126,8 @@ def _meaning(cell: Cell, column: Column, habits: Habits) -> tuple[str, str, floa
     if column.metric in _FLOPS_OF:
         unit = _FLOPS_OF[column.metric]
         return column.metric, unit, _flops_scale(cell, column, unit)
-    return column.metric, column.unit or "", 1.0
+    bare = cell.unit is None and not _SCALED.search(cell.raw)
+    return column.metric, column.unit or "", column.scale if bare else 1.0
 
 
 def _throughput(unit: str, bare_seconds: bool) -> tuple[str, str, float] | None:

@@ -24,21 +24,37 @@ _YES_OR_NO = (0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
+class Around:
+    """What the text around a table states; `numbers` are the whole ones among the facts."""
+
+    facts: Mapping[str, Fact]
+    numbers: Mapping[str, int]
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Fact]) -> Around:
+        read = {
+            name: integer(fact.value)
+            for name, fact in facts.items()
+            if name in INTEGERS and fact.value
+        }
+        return cls(facts, {name: value for name, value in read.items() if isinstance(value, int)})
+
+
+@dataclass(frozen=True, slots=True)
 class PublishedRow:
     """A row as read; `around` holds only fields that the table has no column for."""
 
     line: int
     cells: Sequence[Cell]
     by_name: Mapping[str, Cell]
-    around: Mapping[str, Fact]
+    around: Around
     flags: Sequence[Setting] = ()  # of columns headed with the name of a variable
 
     def integer(self, name: str) -> int | None:
         """A whole number from its cell, else from the text around; None when damaged or missing."""
         cell = self.by_name.get(name)
         if cell is None:
-            value = self._around(name)
-            return value if isinstance(value, int) else None
+            return self.around.numbers.get(name)
         if cell.kind not in ("number", "settings") or cell.value is None or cell.misfit:
             return None
         if name == "dp_shard" and cell.value in _YES_OR_NO:
@@ -50,7 +66,7 @@ class PublishedRow:
         cell = self.by_name.get(name)
         if cell is None:
             value = self._around(name)
-            return None if value is None else str(value)
+            return value
         return None if cell.kind == "missing" or cell.raw in ("-", "") else cell.raw
 
     def dtype(self) -> str | None:
@@ -69,7 +85,7 @@ class PublishedRow:
         if cell is not None:
             return cell.value
         stated = self._around("params_b")
-        return None if stated is None else float(str(stated))
+        return None if stated is None else float(stated)
 
     def params_stated(self) -> int | None:
         """Parameters as a column beside the model's label counts them."""
@@ -126,8 +142,6 @@ class PublishedRow:
         own = (setting for setting in self.settings() if setting.kind != "topology")
         return flags | {s.name: (s.value, s.kind, self.line) for s in own}
 
-    def _around(self, name: str) -> object:
-        fact = self.around.get(name)
-        if fact is None:
-            return None
-        return integer(fact.value) if name in INTEGERS and fact.value else fact.value
+    def _around(self, name: str) -> str | None:
+        fact = self.around.facts.get(name)
+        return fact.value if fact else None

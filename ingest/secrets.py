@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
 
 REDACTED = "[redacted]"
 LONGEST_NAME = 200  # letters of a name that is remembered
@@ -87,12 +88,9 @@ def _harmless(value: str, name: str) -> bool:
 
 def redact_text(text: str) -> str:
     """Free text with secrets taken out; what stands around them stays."""
-    text = SHAPE.sub(REDACTED, text)
-    text = USERINFO.sub(rf"\g<is>{REDACTED}@", text)
-    text = SCHEME.sub(rf"\g<is>{REDACTED}", text)
-    text = LOGIN.sub(rf"\g<is>{REDACTED}", text)
-    text = OPTION.sub(_named, text)
-    return ASSIGNMENT.sub(_named, text)
+    for pattern, put in _FORMS:
+        text = pattern.sub(put, text)
+    return text
 
 
 def redact_name(text: str) -> str:
@@ -107,7 +105,12 @@ def _redact_name(text: str) -> str:
 
 def redact_lines(text: str) -> str:
     """A document with secrets taken out, line by line, so that every line keeps its number."""
-    return "\n".join(map(redact_text, text.split("\n")))
+    # What is found nowhere in the text is in none of its lines: most forms are done with that.
+    forms = [form for form in _FORMS if form[0].search(text)]
+    lines = text.split("\n") if forms else []
+    for pattern, put in forms:
+        lines = [pattern.sub(put, line) for line in lines]
+    return "\n".join(lines) if forms else text
 
 
 def _named(found: re.Match[str]) -> str:
@@ -120,3 +123,13 @@ def _named(found: re.Match[str]) -> str:
     closing = CLOSING if value[0] not in "\"'" else CLOSING.strip("\"'")
     tail = value[len(value.rstrip(closing)) :]
     return f"{name}{found['is']}{REDACTED}{tail}"
+
+
+_FORMS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    (SHAPE, REDACTED),
+    (USERINFO, rf"\g<is>{REDACTED}@"),
+    (SCHEME, rf"\g<is>{REDACTED}"),
+    (LOGIN, rf"\g<is>{REDACTED}"),
+    (OPTION, _named),
+    (ASSIGNMENT, _named),
+)

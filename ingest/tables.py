@@ -21,8 +21,10 @@ def read_markdown(text: str, source_id: str) -> tuple[Rows, Coverage]:
     """Every table, quoted log line and statement; secrets are gone before anything is read."""
     document = read_document(redact_lines(text))
     rows = Rows()
-    marks = {mark for found in document.tables for mark in _marks(found)}
-    legends = {one.subject: one for one in reversed(document.legends) if one.subject in marks}
+    legends = {one.subject: one for one in reversed(document.legends)}
+    if legends:
+        marks = {mark for found in document.tables for mark in _marks(found)}
+        legends = {subject: one for subject, one in legends.items() if subject in marks}
     reader = RowReader(source_id, rows, Footnotes(legends.values()), document.everywhere)
     for found in document.tables:
         reader.add(found, "markdown")

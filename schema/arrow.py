@@ -16,6 +16,7 @@ from .migrate import create_tables
 from .rows import Row, Rows
 
 Tables = Mapping[str, pa.Table]
+Columns = Mapping[str, Sequence[object]]
 _NO_FIT = (pa.ArrowInvalid, OverflowError, UnicodeEncodeError)
 
 
@@ -97,20 +98,27 @@ def _schema(con: duckdb.DuckDBPyConnection, table: str) -> pa.Schema:
 
 
 def _table(name: str, rows: list[Row], misfits: Rows) -> pa.Table:
-    shape = shapes()[name]
     given = set[str]().union(*rows)
     alike = all(row.keys() == given for row in rows)  # a row as its reader makes it, mostly
-    unknown = given - set(shape.schema.names)
+    readers = {one: itemgetter(one) if alike else methodcaller("get", one) for one in given}
+    columns = {one: list(map(read, rows)) for one, read in readers.items()}
+    return of_columns(name, columns, len(rows), misfits)
+
+
+def of_columns(name: str, given: Columns, number: int, misfits: Rows) -> pa.Table:
+    """So many rows of one table by column; what does not fit is told to `misfits` as above."""
+    shape = shapes()[name]
+    unknown = given.keys() - set(shape.schema.names)
     if unknown:
         raise ValueError(f"raw.{name} has no column {sorted(unknown)}")
     columns: list[pa.Array] = []
     left_out: set[int] = set()
+    lines = given.get("line", [None] * number)
     for field in shape.schema:
         if field.name not in given:
-            columns.append(pa.nulls(len(rows), field.type))
+            columns.append(pa.nulls(number, field.type))
             continue
-        read = itemgetter(field.name) if alike else methodcaller("get", field.name)
-        values = _prepared(list(map(read, rows)), field.type)
+        values = _prepared(given[field.name], field.type)
         try:
             columns.append(pa.array(values, field.type))
         except _NO_FIT:
@@ -119,16 +127,16 @@ def _table(name: str, rows: list[Row], misfits: Rows) -> pa.Table:
             for place in bad:
                 values[place] = None
             if bad:
-                _tell(misfits, name, field.name, [rows[place] for place in bad])
+                _tell(misfits, name, field.name, [lines[place] for place in bad])
             left_out.update(bad if field.name in shape.required else ())
             columns.append(pa.array(values, field.type))
     table = pa.table(columns, schema=shape.schema)
     if not left_out:
         return table
-    return table.filter(pa.array([place not in left_out for place in range(len(rows))]))
+    return table.filter(pa.array([place not in left_out for place in range(number)]))
 
 
-def _prepared(values: list[object], kind: pa.DataType) -> list[object]:
+def _prepared(values: Sequence[object], kind: pa.DataType) -> Sequence[object]:
     if pa.types.is_map(kind):
         return [list(value.items()) if isinstance(value, Mapping) else value for value in values]
     return values
@@ -151,7 +159,6 @@ def _fits(value: object, kind: pa.DataType) -> bool:
     return True
 
 
-def _tell(misfits: Rows, table: str, column: str, rows: Sequence[Row]) -> None:
-    lines = (row.get("line") for row in rows)
+def _tell(misfits: Rows, table: str, column: str, lines: Sequence[object]) -> None:
     first = next((line for line in lines if isinstance(line, int)), None)
-    misfits.warn("does_not_fit", f"{len(rows)} values of {table}.{column} fit no column", first)
+    misfits.warn("does_not_fit", f"{len(lines)} values of {table}.{column} fit no column", first)

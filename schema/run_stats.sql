@@ -57,6 +57,7 @@ WITH asked AS (
     SELECT j.* EXCLUDE grade FROM judged j
     JOIN (SELECT run_id, min(grade) AS least FROM judged GROUP BY run_id) l USING (run_id)
     WHERE grade <= least
+    ORDER BY run_id, iteration  -- sums of fractions hang on their order
 )
 , long AS (
     SELECT load_id, run_id, iteration, length, 'step_time_s' AS metric, step_time_s AS value FROM used

@@ -6,6 +6,7 @@ import gc
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from ..schema.errors import FINE, FOUND, NothingRecognised
@@ -17,6 +18,8 @@ from .tables import Format, choose_format, emit, render
 
 if TYPE_CHECKING:
     from ..audit.finding import Finding
+
+_NARROW = 100  # characters: in less a table shows the beginnings of its cells only
 
 
 def audit(
@@ -89,7 +92,11 @@ def _text(findings: Sequence[Finding], scope: Sequence[str], form: str) -> str:
         from importlib.metadata import version
 
         return output.as_sarif(findings, version("bench-warehouse"), scope)
-    listed = render(output.COLUMNS, output.rows(findings), Format(form)) if findings else ""
+    width = get_terminal_size().columns
+    if form == "table" and width < _NARROW:
+        listed = output.as_lines(findings, width) if findings else ""
+    else:
+        listed = render(output.COLUMNS, output.rows(findings), Format(form)) if findings else ""
     if form in ("table", "md"):  # of the others each line is a finding
         return "\n".join(filter(None, (listed, *_paragraphs(scope, form)))) + "\n"
     return listed or render(output.COLUMNS, [], Format(form))

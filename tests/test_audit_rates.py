@@ -14,6 +14,7 @@ from bench.audit.run import audit
 from bench.ingest.pipeline import ingest_into
 from bench.schema.warehouse import in_memory
 from tests.program import quick
+from tests.test_audit_tables import audited
 
 HEAD = (
     "Model | SeqLen | # GPUs | GPU | MFU | HFU | Model TFLOP | MicroBatchSize | GradAccum "
@@ -180,3 +181,27 @@ def test_accumulation_steps_by_another_name(tmp_path: Path) -> None:
     found = [one for one in json.loads(done.out) if one["severity"] == "error"]
     [one] = found
     assert (one["rule"], one["line"]) == ("R2b", 6) and one["suggestion"].startswith("GA=8")
+
+
+@pytest.mark.parametrize(
+    ("column", "wrong"), [(None, ""), (3, "3"), (4, "8"), (5, "26.20"), (6, "15630")]
+)
+def test_a_batch_that_only_its_parts_tell(tmp_path: Path, column: int | None, wrong: str) -> None:
+    """MBS x GA x DP sequences a step, where no column has the GBS."""
+    head = ("GPUs", "DP", "TP", "MBS", "Grad Accum", "Step time (s)", "Tokens/s/GPU")
+    rows = []
+    for gpus, dp, tp, mbs, steps, rate in (
+        (8, 8, 1, 2, 8, 12404), (8, 4, 2, 4, 8, 11812), (16, 8, 2, 2, 16, 11630),
+        (32, 8, 4, 4, 8, 10977), (64, 16, 4, 4, 8, 10504),
+    ):  # fmt: skip
+        seconds = dp * mbs * steps * 4096 / rate / gpus
+        rows.append([gpus, dp, tp, mbs, steps, f"{seconds:.2f}", rate])
+    if column is not None:
+        rows[2][column] = wrong
+    lines = [head, ["--"] * len(head), *rows]
+    text = "".join("| " + " | ".join(map(str, line)) + " |\n" for line in lines)
+    (tmp_path / "x.md").write_text(f"# Sweep of a 3B\n\nSequence length 4096\n\n{text}")
+    found = [one for one in audited(tmp_path / "x.md") if one["severity"] != "note"]
+    assert [(one["rule"], one["severity"], one["line"]) for one in found] == (
+        [] if column is None else [("R1d", "error", 9)]
+    )

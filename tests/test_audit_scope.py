@@ -57,3 +57,18 @@ def test_logs_are_counted(tmp_path: Path, root: Path) -> None:
     (tmp_path / "x.log").write_bytes(source.read_bytes())
     out = quick(tmp_path, "audit", "x.log", "--format", "md", "--fail-on", "never").out
     assert "logged run" in out and "step" in out
+
+
+@pytest.mark.parametrize("columns", [40, 60, 99])
+def test_a_narrow_terminal_has_whole_findings(
+    root: Path, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    words = ("audit", "data/tables/001_1.3b_benchmarking.md", "--format", "table")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = quick(root, *words, "--fail-on", "never").out.splitlines()
+    at = next(n for n, line in enumerate(lines) if line.startswith("error R2 data/tables/001")) + 1
+    finding = [line for line in lines[at : at + 8] if line.startswith("  ")]
+    assert all(len(line) <= columns for line in finding), finding
+    assert "suggestion: TP=8" in " ".join(line.strip() for line in finding)
+    monkeypatch.setenv("COLUMNS", "200")
+    assert quick(root, *words, "--fail-on", "never").out.startswith("severity  rule")

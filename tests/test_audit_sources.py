@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 from pathlib import Path
 
 import pytest
@@ -90,3 +92,41 @@ def test_a_table_that_copies_a_quoted_line_wrongly(root: Path, tmp_path: Path) -
     (tmp_path / "whole.md").write_text("\n".join(lines) + "\n")
     [one] = [one for one in found(tmp_path) if one.severity == "warning"]
     assert one.line == at + 1 and one.suggestion == "TFLOPs 108.47"
+
+
+def test_numbers_that_repeats_share_by_chance(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    set_up = "4 | 1.3B | 1 | 4 | 1 | 1 | 1024 | 18GB"
+    for name in ("a.md", "b.md"):
+        times = [round(rng.uniform(250, 252), 2) for _ in range(60)]
+        rows = [f"{set_up} | {time} | {rng.uniform(80, 90):.2f}" for time in times]
+        document(tmp_path, name, *rows)
+    assert found(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("shown", "messages"),
+    [
+        (("0.567", "1.135"), []),
+        (("1.135", "0.567"), []),
+        (("0.567",), []),  # the other log has no row
+        (("0.567", "3.141"), ["table and log tell one set-up differently"]),
+        (("3.141", "4.712"), []),  # nothing tells which is of which
+    ],
+)
+def test_two_rows_beside_two_logs_of_one_set_up(
+    root: Path, tmp_path: Path, shown: tuple[str, ...], messages: list[str]
+) -> None:
+    text = (root / "data" / "logs" / "fugaku_tp2.log").read_text("utf-8")
+    (tmp_path / "fast.log").write_text(text)
+    slow = re.sub(
+        r"(elapsed time per iteration \(ms\): )([\d.]+)",
+        lambda one: f"{one[1]}{2 * float(one[2]):.1f}",
+        text,
+    )
+    (tmp_path / "slow.log").write_text(slow)
+    rows = "".join(f"| 2 | 1 | 2 | 1 | 1 | 8 | 4 | 128 | {time} |\n" for time in shown)
+    (tmp_path / "README.md").write_text(f"# Sweep\n\nSequence length 64\n\n{LOGGED}{rows}")
+    told = found(tmp_path)
+    assert [one.message for one in told] == messages
+    assert all("slow.log" in one.evidence for one in told)

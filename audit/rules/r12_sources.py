@@ -1,70 +1,69 @@
-"""R12: one run in two places: documents, quoted log lines and logs against each other."""
+"""R12: one run in two places: documents against each other, quoted log lines against tables."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from typing import NamedTuple
+from itertools import combinations
 
 from ..book import Book, Document, Row
-from ..finding import Finding, Place
+from ..finding import Finding
 from ..rule import Rule
+from ..same_run import FIELDS, compatible, measured_rows
 
-_FIELDS = ("nodes", "devices", "world", "dp", "tp", "pp", "cp", "mbs", "gbs", "seq_len", "layers",
-           "hidden", "heads", "recompute", "zero_stage")  # fmt: skip
 _METRICS = ("step_time_s", "tflops", "memory")
 _STRONG = 5  # digits of a number that two rows do not share by chance
-_FAR = 0.02  # what a table may be off the median of its log
-_QUERY = """SELECT c.run_id, c.uri, c.line, coalesce(c.nodes_stated, c.nodes), c.devices_stated,
-        c.world_size, c.dp, c.tp, c.pp, c.cp, c.mbs, coalesce(c.gbs, c.gbs_logged::INTEGER),
-        c.seq_len, c.layers, c.hidden, c.heads, c.recompute, c.zero_stage,
-        s.median, s.min, s.max, s.lines
-    FROM configurations c JOIN run_stats s ON s.run_id = c.run_id AND s.metric = 'step_time_s'
-    WHERE c.origin = 'log' AND s.lines >= 3 AND s.median > 0 ORDER BY c.uri, c.line"""
-
-
-class Logged(NamedTuple):
-    """A run of a log: where it is, what it states, and its step times in s."""
-
-    run_id: str
-    uri: str
-    line: int
-    stated: dict[str, object]
-    median: float
-    least: float
-    most: float
-    lines: int
+_SPREAD = 0.02  # of jobs of one set-up: within it any number is as likely
+_RARE = 20  # times as many numbers as pairs of rows: one in so many comparisons agrees by chance
 
 
 def check(book: Book) -> Iterator[Finding]:
-    """Rows that another document, a quoted line or a log tells otherwise."""
+    """Rows that another document or a quoted line tells otherwise."""
     yield from _documents(book)
     for document in book.documents:
         yield from _quotes(document)
-    yield from _logs(book)
 
 
 def _documents(book: Book) -> Iterator[Finding]:
     """Rows of two documents that agree in set-up and in some long number, but not in all."""
-    seen: dict[Hashable, list[Row]] = {}
+    by_setup: dict[Hashable, list[Row]] = {}
+    for row in measured_rows(book.documents):
+        by_setup.setdefault(_setup(row), []).append(row)
     shared: dict[tuple[str, str], list[tuple[Row, Row]]] = {}
-    for row in _rows(book.documents):
-        for name in _METRICS:
-            number = row.printed.get(name)
-            if number is None or number.digits < _STRONG:
-                continue
-            others = seen.setdefault((_setup(row), name, number.value), [])
-            for other in others:
-                if other.uri != row.uri:
-                    shared.setdefault((other.uri, row.uri), []).append((other, row))
-            others.append(row)
+    for rows in by_setup.values():
+        for one, two in _pairs(rows):
+            shared.setdefault((one.uri, two.uri), []).append((one, two))
     for pairs in shared.values():
-        unique = list({(id(a), id(b)): (a, b) for a, b in pairs}.values())
-        same = [pair for pair in unique if not _differs(*pair)]
-        for first, second in unique:
-            if names := _differs(first, second):
-                yield _stale(first, second, names)
-        if same:
+        pairs.sort(key=lambda pair: (pair[1].line, pair[0].line))
+        for one, two in pairs:
+            if names := _differs(one, two):
+                yield _stale(one, two, names)
+        if same := [pair for pair in pairs if not _differs(*pair)]:
             yield _shared(same)
+
+
+def _pairs(rows: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
+    """Of the rows of one set-up those of two documents that share a number, but not by chance."""
+    number_of = Counter(row.uri for row in rows)
+    found: dict[tuple[str, str], tuple[Row, Row]] = {}
+    for name in _METRICS if len(number_of) > 1 else ():
+        by_value: dict[float, list[Row]] = {}
+        for row in rows:
+            number = row.printed.get(name)
+            if number and number.digits >= _STRONG:
+                by_value.setdefault(number.value, []).append(row)
+        for alike in by_value.values():
+            for one, two in combinations(alike, 2):
+                chances = number_of[one.uri] * number_of[two.uri]
+                half = max(one.printed[name].half, two.printed[name].half)
+                if one.uri != two.uri and _rare(one.printed[name].value, half, chances):
+                    found[one.run_id, two.run_id] = one, two
+    yield from found.values()
+
+
+def _rare(value: float, half: float, chances: int) -> bool:
+    """Whether so many pairs of rows would hardly agree in such a number by chance."""
+    return _SPREAD * value >= _RARE * chances * 2 * half
 
 
 def _setup(row: Row) -> Hashable:
@@ -118,31 +117,14 @@ def _shared(pairs: Sequence[tuple[Row, Row]]) -> Finding:
     )
 
 
-def _rows(documents: Sequence[Document]) -> Iterator[Row]:
-    for document in documents:
-        for row in document.rows:
-            if row.origin == "row" and not row.misfits and row.kind == "measured":
-                yield row
-
-
-def _compatible(stated: dict[str, object], row: Row, least: int) -> bool:
-    """Whether nothing that both state differs, and so many fields are stated by both."""
-    both = [
-        (value, getattr(row, name))
-        for name, value in stated.items()
-        if value is not None and getattr(row, name) is not None
-    ]
-    return len(both) >= least and all(one == other for one, other in both)
-
-
 def _quotes(document: Document) -> Iterator[Finding]:
     """Quoted log lines against the row below them that is of their set-up."""
-    rows = sorted(_rows([document]), key=lambda row: row.line)
+    rows = sorted(measured_rows([document]), key=lambda row: row.line)
     quotes = [row for row in document.rows if row.origin == "quote"]
     linked, orphans = 0, []
     for quote in quotes:
-        stated = {name: getattr(quote, name) for name in _FIELDS}
-        close = [row for row in rows if row.line > quote.line and _compatible(stated, row, 4)]
+        stated = {name: getattr(quote, name) for name in FIELDS}
+        close = [row for row in rows if row.line > quote.line and compatible(stated, row, 4)]
         shared = [row for row in close if _common(row, quote)]
         if not shared:
             orphans.append(quote)
@@ -187,63 +169,14 @@ def _misquoted(row: Row, quote: Row) -> Finding:
 _TITLES = {"step_time_s": "Sec/it", "tflops": "TFLOPs", "memory": "Mem"}
 
 
-def _logs(book: Book) -> Iterator[Finding]:
-    """Rows whose set-up is that of one log alone."""
-    logs = [
-        Logged(
-            run,
-            uri,
-            line,
-            dict(zip(_FIELDS, rest[: len(_FIELDS)], strict=True)),
-            *rest[len(_FIELDS) :],
-        )
-        for run, uri, line, *rest in book.warehouse.rows(_QUERY)
-    ]
-    by_size: dict[Hashable, list[Logged]] = {}
-    for log in logs:
-        by_size.setdefault((log.stated["tp"], log.stated["pp"]), []).append(log)
-    for row in _rows(book.documents) if logs else ():
-        if row.time is None or "averaged" in row.flags:
-            continue
-        near = by_size.get((row.tp, row.pp), []) if row.tp and row.pp else logs
-        found = [log for log in near if _compatible(log.stated, row, 6)]
-        if len(found) == 1:
-            yield from _against(row, found[0])
-
-
-def _against(row: Row, log: Logged) -> Iterator[Finding]:
-    assert row.time is not None, "rows with a time are asked"
-    shown, low, high = (
-        row.time.raw or f"{row.time.value:g}",
-        row.time.either.low,
-        row.time.either.high,
-    )
-    if low <= log.median * (1 + _FAR) and high >= log.median * (1 - _FAR):
-        return
-    where = f"{log.uri} l.{log.line}, median {log.median:.4g} s of {log.lines} lines"
-    cells = (row.at("step_time"), Place(log.uri, log.line, "", log.run_id))
-    if low <= log.least <= high:
-        yield Finding(
-            ("R12",), "warning", "medium", "the table has the fastest step of a log",
-            f"{shown} s is the fastest interval of {where}", cells[:1],
-            f"Sec/it {log.median:.4g}, the median",
-        )  # fmt: skip
-    elif not log.least <= row.time.value <= log.most:
-        yield Finding(
-            ("R12",), "warning", "low", "table and log tell one set-up differently",
-            f"{shown} s in the table; {where}, {log.least:.4g} to {log.most:.4g} s", cells,
-            "the row is of another run, or the set-up of one of the two is not all told",
-        )  # fmt: skip
-
-
 RULE = Rule(
     "R12",
     115,
     "One run in two places",
     "rows of two documents that share set-up and a long number agree in all numbers; quoted log "
-    "lines stand in the tables; a row with the set-up of one log has its median",
-    "printed digits between documents; 2% around the median of a log, whose set-up agrees in six "
-    "stated fields or more; the fastest interval alone is a warning of its own",
+    "lines stand in the tables",
+    "printed digits; a number is long where chance would not make one pair of such rows in twenty "
+    "agree in it, however often the set-up is repeated",
     "warning",
     check,
 )

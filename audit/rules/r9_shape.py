@@ -13,6 +13,8 @@ from ..finding import Finding, Place
 from ..rule import Rule
 from ..unshift import RESULTS, Move, moves
 
+_MANY = 3  # cells that do not fit: fewer are slips
+_QUOTED = 60  # characters of a cell
 _FAR = 20.0  # times the median of a column: no such row is a neighbour of the others
 
 
@@ -22,7 +24,10 @@ def check(book: Book) -> Iterator[Finding]:
     for table in book.tables:
         odd = [row for row in table.rows if row.misfits or "ragged" in row.flags]
         columns = columns_of(table.headings) if odd else []
-        for row in odd:
+        alike = _alike(table, odd, raws)
+        if alike:
+            yield _unread(table, alike, raws)
+        for row in odd if not alike else [row for row in odd if row not in alike]:
             cells = raws.get(row.run_id, [])
             yield from _judge(table, row, cells, list(moves(cells, columns)), len(columns))
 
@@ -33,6 +38,31 @@ def _raws(book: Book) -> dict[str, list[str]]:
                FROM runs r JOIN cells c ON c.table_id = r.table_id AND c.row_number = r.row_number
                WHERE list_has_any(r.flags, ['misfit', 'ragged']) GROUP BY r.run_id"""
     return dict(book.warehouse.rows(query))
+
+
+def _alike(table: Table, odd: Sequence[Row], raws: dict[str, list[str]]) -> list[Row]:
+    """The rows of a column of which most cells do not fit: it holds what we cannot read."""
+    by_column: dict[str, list[Row]] = {}
+    for row in odd:
+        for name in table.columns if row.misfits else ():
+            raw = dict(zip(table.columns, raws.get(row.run_id, []), strict=False)).get(name, "")
+            if name and _does_not_fit(name, raw, table):
+                by_column.setdefault(name, []).append(row)
+    most = max(by_column.values(), key=len, default=[])
+    return most if len(most) >= _MANY and 2 * len(most) > len(table.rows) else []
+
+
+def _unread(table: Table, rows: Sequence[Row], raws: dict[str, list[str]]) -> Finding:
+    first = raws.get(rows[0].run_id, [])
+    return Finding(
+        ("R9",),
+        "note",
+        "medium",
+        "most cells of a column do not fit its heading",
+        f"{_misfit(table, first)}, and {len(rows) - 1} rows more: it holds something else, or is "
+        "written in a way that is not read",
+        tuple(c for row in rows for c in _doubted(table, row, raws.get(row.run_id, []), None)),
+    )
 
 
 def _judge(
@@ -135,9 +165,16 @@ def _does_not_fit(name: str, raw: str, table: Table) -> bool:
 def _misfit(table: Table, raws: Sequence[str]) -> str:
     pairs = zip(columns_of(table.headings), raws, strict=False)
     odd = [
-        f"{raw!r}: {cell.misfit}" for c, raw in pairs if c and (cell := parse_cell(raw, c)).misfit
+        f"{_short(raw)!r}: {cell.misfit}"
+        for c, raw in pairs
+        if c and (cell := parse_cell(raw, c)).misfit
     ]
     return ", ".join(odd)
+
+
+def _short(raw: str) -> str:
+    """A cell as evidence quotes it; the finding's cells have all of it."""
+    return raw if len(raw) <= _QUOTED else f"{raw[:_QUOTED]}..."
 
 
 def _wrong_unit(table: Table, raws: Sequence[str]) -> bool:

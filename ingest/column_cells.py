@@ -1,0 +1,85 @@
+"""The cells of one table, column by column: what a column says twice is read once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..schema.arrow import of_columns
+from ..schema.rows import Rows
+from .cells import Cell, parse_cell
+from .headings import Column
+
+_STORED = (
+    "name", "raw", "kind", "value", "decimals", "unit", "text", "marks", "misfit", "pieces",
+)  # fmt: skip
+_JSON = json.JSONEncoder(ensure_ascii=False)  # `dumps` makes one a call
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCell:
+    """A cell as read, and what is stored of it in whatever row it stands: `_STORED`."""
+
+    cell: Cell
+    stored: tuple[object, ...]
+
+
+@dataclass(slots=True)
+class ColumnCells:
+    """Reads the cells under one heading; None for those behind the last one."""
+
+    column: Column | None
+    _read: dict[str, ReadCell] = field(default_factory=dict)
+
+    def read(self, raw: str) -> ReadCell:
+        """A cell by its text."""
+        found = self._read.get(raw)
+        if found is None:
+            cell = parse_cell(raw, self.column)
+            found = self._read[raw] = ReadCell(cell, _stored(cell, self.column))
+        return found
+
+
+def read_rows(
+    rows: Sequence[Sequence[str]], columns: Sequence[Column | None]
+) -> list[list[ReadCell]]:
+    """The cells of every row of a table."""
+    width = max(map(len, rows), default=0)
+    readers = [ColumnCells(columns[n] if n < len(columns) else None) for n in range(width)]
+    return [
+        [reader.read(raw) for reader, raw in zip(readers, cells, strict=False)] for cells in rows
+    ]
+
+
+def add_cells(
+    rows: Rows, table_id: str, lines: Sequence[int], read: Sequence[Sequence[ReadCell]]
+) -> None:
+    """Add the cells of a table, whose rows stand on `lines`: many of the same few columns."""
+    flat = [one for cells in read for one in cells]
+    if not flat:
+        return
+    width = [len(cells) for cells in read]
+    columns: dict[str, Sequence[object]] = {
+        "table_id": [table_id] * len(flat),
+        "line": [line for line, n in zip(lines, width, strict=True) for _ in range(n)],
+        "row_number": [number for number, n in enumerate(width, 1) for _ in range(n)],
+        "column_number": [place for n in width for place in range(1, n + 1)],
+        **{name: [one.stored[at] for one in flat] for at, name in enumerate(_STORED)},
+    }
+    rows.tables["cells"].append(of_columns("cells", columns, len(flat), rows))
+
+
+def _stored(cell: Cell, column: Column | None) -> tuple[object, ...]:
+    return (
+        column.name if column else None,
+        cell.raw,
+        cell.kind,
+        cell.value,
+        cell.decimals,
+        cell.unit,
+        cell.text,
+        list(cell.marks),
+        cell.misfit,
+        _JSON.encode(cell.pieces),
+    )
