@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import duckdb
 
+from ..ingest.secrets import redact
 from ..schema.errors import BenchError
 from ..schema.where import compile_where
 
@@ -86,7 +87,9 @@ def _compiled(constraint: Constraint, kinds: Mapping[str, str]) -> str:
 
 def _told(constraint: Constraint, row: Words, held: bool | None) -> str:
     named = dict.fromkeys(word for word in re.findall(r"[A-Za-z_]\w*", constraint.text))
-    values = ", ".join(f"{name} {row[name]}" for name in named if row.get(name) is not None)
+    values = ", ".join(
+        f"{name} {redact(name, str(row[name]))}" for name in named if row.get(name) is not None
+    )
     missing = [name for name in named if name in row and row[name] is None]
     unknown = f"; not known: {', '.join(missing)}" if held is None and missing else ""
     return f"{constraint.text} does not hold ({values}{unknown})"

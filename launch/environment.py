@@ -14,6 +14,7 @@ from ..schema.errors import BenchError
 from .cases import Case
 from .witness import PRELOAD, THREADS
 
+UNBUFFERED = "PYTHONUNBUFFERED"  # else a program that prints little seems to hang
 LIBRARIES = "LD_LIBRARY_PATH"
 _LABEL = "environment: "
 _REFUSED = re.compile(
@@ -46,7 +47,7 @@ def chosen(case: Case, inherited: Mapping[str, str], here: bool = True) -> dict[
 def whole(case: Case, inherited: Mapping[str, str]) -> dict[str, str]:
     """All variables of a run; one that the plan sets to nothing is not there."""
     own = chosen(case, inherited)
-    env = {**inherited, "PYTHONUNBUFFERED": "1", **own}
+    env = {**inherited, UNBUFFERED: "1", **own}
     return {name: value for name, value in env.items() if value or name not in own}
 
 

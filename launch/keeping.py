@@ -15,7 +15,7 @@ from ..ingest.secrets import redact, redact_text
 from ..schema.errors import Locked
 from . import environment, record, witness
 from .cases import Case, Expansion
-from .environment import chosen
+from .environment import UNBUFFERED, chosen
 from .folder import RUNNING, RunFolder, State, as_script, run_folder
 from .outcome import CANCELLED, OK, Outcome, cut_off, is_over, judge, read_log
 from .plan import Plan
@@ -100,6 +100,7 @@ class Keeper:
 
     def _script(self, turn: Turn, words: Sequence[str], env: Mapping[str, str], token: str) -> str:
         """The run as a script; in a job it also tells what its processes are."""
+        env = {UNBUFFERED: "1", **env}
         if self.program.launcher.here:
             return as_script(words, env, self.where.cwd)
         before = shell(token, turn.case, turn.folder.path / SEEN)

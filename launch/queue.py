@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import time
@@ -14,7 +15,7 @@ from ..schema.errors import BenchError
 from .folder import RUNNING, State, write_private
 from .jobs import alike, job_of
 from .keeping import Keeper, Turn
-from .launchers.scheduler import JobState, Scheduler
+from .launchers.scheduler import EXECUTING, JobState, Scheduler
 from .outcome import CANCELLED, OK, hung_exit, last_line
 from .submitted import ANSWER, answered, submitting
 from .sweep import Stop, Told, alone, listening
@@ -26,6 +27,7 @@ _TICK_S = 0.1
 _LOST_S = 120.0  # a job that the scheduler does not know for so long is lost
 _GONE_S = 20.0
 _ANSWER_S = 60.0  # for a word of the scheduler
+_UNKNOWN = re.compile(r"(?:invalid|unknown|no such) job|job .{0,40}(?:not found|not exist)", re.I)
 _JUDGED = frozenset(("ok", "fail"))  # what the log and the exit code tell better
 
 
@@ -36,7 +38,7 @@ class Open:
     turn: Turn
     state: State
     asked: float = field(default_factory=time.monotonic)  # when it was last known
-    began: float | None = None  # when it was first seen to print
+    began: float | None = None  # when it was first seen to run, or to print
     size: int = 0  # of its log, when it was last looked at
     spoke: float = 0.0
     read: int = -1  # the size at which it was last asked whether it is over
@@ -83,7 +85,7 @@ class Queue:
         job_id = state.job_id or self._found_again(state.token)
         if job_id is None:
             return False
-        known = self._state(job_id) is not None
+        known = state_of(self.scheduler, job_id) is not None
         if not known and not self.keeper.is_over(turn.folder.log):
             return False
         state = replace(state, job_id=job_id)
@@ -158,7 +160,7 @@ class Queue:
                 asked = time.monotonic()
 
     def _look(self, one: Open) -> None:
-        found = self._state(one.state.job_id or "")
+        found = state_of(self.scheduler, one.state.job_id or "")
         now = time.monotonic()
         if found is None:
             if now - one.asked > _LOST_S:
@@ -172,6 +174,8 @@ class Queue:
             why = "" if found.status in _JUDGED else f"the scheduler says {found.word}"
             self._end(one, found, why)
             return
+        if one.began is None and found.word in EXECUTING:
+            one.began = one.spoke = now  # a job that never prints hangs too
         if one.began is not None:
             self._end_if_silent(one, found, now - one.spoke)
 
@@ -207,17 +211,6 @@ class Queue:
         self._open.remove(one)
         self.ended(one.turn, self.keeper.end(one.turn, one.state, seen, job=found.word or None))
 
-    def _state(self, job_id: str) -> JobState | None:
-        for words in self.scheduler.ask(job_id):
-            try:
-                answer = _run(words)
-            except BenchError:
-                continue  # no accounting, or a job that is not known there: the next may know
-            found = self.scheduler.state(answer)
-            if found is not None:
-                return found
-        return None
-
     def _cancel(self, job_ids: Sequence[str]) -> str:
         """Cancel, and wait until the jobs are gone: they may print a last word. What went wrong."""
         try:
@@ -227,10 +220,27 @@ class Queue:
         until = time.monotonic() + _GONE_S
         left = list(job_ids)
         while left and time.monotonic() < until:
-            states = {job_id: self._state(job_id) for job_id in left}
+            states = {job_id: state_of(self.scheduler, job_id) for job_id in left}
             left = [one for one, state in states.items() if state and state.status is None]
             time.sleep(_TICK_S * bool(left))
         return f"; it may still run: not gone within {_GONE_S:g} s" if left else ""
+
+
+def state_of(scheduler: Scheduler, job_id: str) -> JobState | None:
+    """How a job stands; None when the scheduler does not know it, which one that cannot be asked
+    does not say."""
+    answered = False
+    for words in scheduler.ask(job_id):
+        try:
+            answer = _run(words)
+        except BenchError as error:  # no accounting, say: the next may know
+            answered = answered or _UNKNOWN.search(error.why or "") is not None
+            continue
+        answered = True
+        found = scheduler.state(answer)
+        if found is not None:
+            return found
+    return None if answered else JobState("not to be asked")
 
 
 def _run(words: Sequence[str], folder: Path | None = None, into: TextIO | None = None) -> str:

@@ -190,6 +190,9 @@ def test_several_nodes_are_reached_as_each_scheduler_does() -> None:
             JobState("F", "fail", -15, 7.0),
         ),
         (Pbs(), "    job_state = F\n    Exit_status = -29\n", JobState("F", "timeout", -29)),
+        (Pbs(), "    job_state = F\n    Exit_status = -27\n", JobState("exit code -27", "oom")),
+        (Pbs(), "    job_state = F\n    Exit_status = -28\n", JobState("F", "timeout", -28)),
+        (Pbs(), "    job_state = F\n    Exit_status = -3\n", JobState("exit code -3", "fail")),
         (Pbs(), "    job_state = R\n", JobState("R")),
         (
             Pjm(),

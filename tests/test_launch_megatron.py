@@ -91,8 +91,11 @@ def test_megatron_deepspeed(tmp_path: Path) -> None:
     path = checkout(tmp_path, "megatron", MICROSOFT)
     data = ["--data-path", "x", "--deepspeed_config", "ds.json"]
     assert words(path, data, zero_stage=2, sequence_parallel=True) == [
-        *SAME, "--sequence-parallel", "--deepspeed", "--zero-stage", "2", *data,
+        *SAME, "--sequence-parallel", "--deepspeed", "--zero-stage", "2", "--no-pipeline-parallel",
+        *data,
     ]  # fmt: skip
+    _, found = planned(path, data, zero_stage=[1, 2], pp=[1, 2])
+    assert [one.why for one in found.dropped] == ["DeepSpeed's pipeline has no ZeRO-2"]
 
 
 def test_deepspeedfugaku_on_processors(tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ def test_a_plan_is_named_after_its_file(tmp_path: Path) -> None:
         ("dp = [1, 2]", "dp = []", 7, "at least 1 item"),
         ("repeats = 2", "repeats = 0", 2, "greater than or equal to 1"),
         ("time_s = 60", "times = 60", 16, "did you mean 'time_s'"),
+        ("time_s = 60", "time_s = inf", 16, "finite"),
         ("repeats = 2", "repeats = ", 2, "no TOML"),
         ("repeats = 2", 'trainer = "command"', 2, "belong together"),
         ("repeats = 2", 'trainer = "torch"', 2, "trainer"),
@@ -228,6 +229,11 @@ def test_a_wrong_constraint_is_told_with_its_number(text: str, told: str) -> Non
     with pytest.raises(BenchError) as caught:
         unmet(constraints, [{"dp": 1, "model": "nano"}])
     assert told in str(caught.value) and "constraint 2" in str(caught.value)
+
+
+def test_a_secret_that_no_constraint_allows_is_not_told() -> None:
+    [why] = unmet([Constraint(1, "api_key = 'x'")], [{"api_key": "topsecretvalue99"}]).values()
+    assert "topsecret" not in why and "api_key [redacted]" in why
 
 
 def test_what_is_not_known_holds_no_constraint() -> None:

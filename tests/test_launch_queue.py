@@ -10,6 +10,12 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
+from bench.launch.launchers.scheduler import JobState
+from bench.launch.launchers.slurm import Slurm
+from bench.launch.queue import state_of
+
 SBATCH = "touch began; sleep 2; echo 7"
 SACCT = "test -e gone && echo 'CANCELLED|0:15|1' || echo 'RUNNING|0:0|1'"
 SCANCEL = "touch gone"
@@ -38,3 +44,24 @@ def test_a_job_under_submission_is_cancelled_and_not_lost(tmp_path: Path) -> Non
     told = json.loads(state.read_text())
     assert (told["status"], told["job_id"]) == ("cancelled", "7")
     assert (tmp_path / "gone").exists()
+
+
+def test_a_scheduler_that_cannot_be_asked_has_not_lost_a_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    def say(**words: str) -> JobState | None:
+        for name, does in words.items():
+            (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+            (tmp_path / name).chmod(0o755)
+        return state_of(Slurm(), "7")
+
+    refused = "echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1"
+    down = say(sacct=refused, scontrol=refused)
+    assert down is not None and down.status is None
+    unknown = "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1"
+    assert say(scontrol=unknown) is None
+    assert say(sacct="exit 0", scontrol=refused) is None
+    found = say(sacct="echo 'RUNNING|0:0|1'")
+    assert found is not None and found.word == "RUNNING"

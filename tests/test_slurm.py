@@ -122,6 +122,14 @@ def test_a_silent_job_is_cancelled_as_hanging(slurm: dict[str, str], folder: Pat
     assert queued(slurm) == ""
 
 
+def test_a_job_that_never_prints_hangs_too(slurm: dict[str, str], folder: Path) -> None:
+    file = write(folder, ["mute"], "idle_s = 5")
+    assert launch(folder, slurm, file.name).code == 1
+    state = states(folder)["mute"]
+    assert state.status == "hang" and state.evidence.startswith("no output for 5 s"), state.evidence
+    assert queued(slurm) == ""
+
+
 def test_a_job_whose_exit_hangs_is_ended_and_done(slurm: dict[str, str], folder: Path) -> None:
     file = write(folder, ["linger"], "exit_s = 4")
     assert launch(folder, slurm, file.name).code == 0

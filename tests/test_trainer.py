@@ -104,6 +104,15 @@ def test_heads_that_do_not_divide_the_hidden_size_are_refused() -> None:
         Shape(2, 100, 3, 32, 256)
 
 
+@pytest.mark.parametrize("words", [["--lr", "-1"], ["--lr", "inf"], ["--clip-grad", "nan"]])
+def test_numbers_that_train_nothing_are_refused(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse(["--preset", "nano", *words])
+    assert ended.value.code == 2 and "a number of at least 0" in capsys.readouterr().err
+
+
 # FLOPs
 
 

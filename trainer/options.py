@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -102,6 +103,9 @@ def options(given: argparse.Namespace) -> Options:
     micro_batches = grid.micro_batches(gbs, given.mbs, schedule)
     if given.iters < 1 or (given.threads is not None and given.threads < 1):
         raise GridError(f"iterations {given.iters}, threads {given.threads}: both are at least 1")
+    for name in ("lr", "weight_decay", "clip_grad"):
+        if not 0 <= getattr(given, name) < math.inf:  # NaN is neither
+            raise GridError(f"{name} {getattr(given, name)}: it is a number of at least 0")
     return Options(
         preset=given.preset,
         changes=changes,

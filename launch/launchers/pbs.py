@@ -27,6 +27,7 @@ WHOLE = frozenset({
     "walltime", "min_walltime", "max_walltime", "soft_walltime", "cput", "pcput", "pmem", "pvmem",
     "place", "software", "file", "nice", "filesystems",
 })  # fmt: skip
+_MEMORY, _SPENT = frozenset((-26, -27)), frozenset((-28, -29))
 LETTERS = {"queue": "q", "account": "A", "project": "P", "priority": "p"}
 ATTRIBUTES = frozenset(("group_list", "umask", "sandbox"))
 
@@ -88,8 +89,8 @@ class Pbs:
     def state(self, answer: str) -> JobState | None:
         """`job_state = F` and `Exit_status = 271`: above 256 a signal; 265 is KILL, 271 TERM.
 
-        PBS's own endings are below zero: -29 a walltime that ran out (PBS Pro reference guide,
-        "job exit codes").
+        PBS's own endings are below zero, and no signals: -26 and -27 too much memory, -28 and -29
+        processor time or walltime that ran out (PBS Pro reference guide, "job exit codes").
         """
         letter = re.search(r"job_state = (\w)", answer)
         if letter is None:
@@ -100,8 +101,12 @@ class Pbs:
         code = int(found[1]) if found else None
         spent = re.search(r"resources_used.walltime = ([\d:]+)", answer)
         elapsed = seconds(spent[1]) if spent else None
-        if code == -29 or "walltime" in _comment(answer):
+        if code in _SPENT or "walltime" in _comment(answer):
             return JobState("F", "timeout", code, elapsed)
+        if code is not None and code < 0:
+            return JobState(
+                f"exit code {code}", "oom" if code in _MEMORY else "fail", None, elapsed
+            )
         if code is None or "deleted" in _comment(answer):
             return JobState("F", "cancelled", code, elapsed)
         code = -(code - 256) if code > 256 else code

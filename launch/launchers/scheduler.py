@@ -31,6 +31,10 @@ class Job:
         return -(-self.ranks // self.nodes)
 
 
+# A task that runs, in the words of Slurm, PBS and PJM.
+EXECUTING = frozenset(("RUNNING", "R", "RUN"))
+
+
 @dataclass(frozen=True, slots=True)
 class JobState:
     """How a task stands: `status` is ours, None while it waits or runs; `word` the scheduler's."""

@@ -105,6 +105,8 @@ class Megatron:
             if self.has("zero-stage"):
                 if "--deepspeed_config" not in self.more:
                     return f"ZeRO-{stage} needs --deepspeed_config FILE in `arguments`"
+                if stage > 1 and words.get("pp", 1) != 1:
+                    return f"DeepSpeed's pipeline has no ZeRO-{stage}"
             elif stage > 1 or not self.has("use-distributed-optimizer"):
                 return f"this Megatron has no ZeRO-{stage}"
         if words.get("device") == "cpu" and not self.has("no-cuda"):
@@ -158,6 +160,8 @@ class Megatron:
         if stage:
             if self.has("zero-stage"):
                 yield from ("--deepspeed", "--zero-stage", str(stage))
+                # Its pipeline engine, taken even for one stage, refuses ZeRO-2 and 3.
+                yield from ("--no-pipeline-parallel",) if str(stage) in "23" else ()
             else:
                 yield "--use-distributed-optimizer"
 
