@@ -30,7 +30,7 @@ def test_the_evidence_of_lost_memory_is_its_line(folder: Path) -> None:
     stored = pairs(folder, "SELECT status_reason, status FROM runs")
     assert stored == {evidence: status for status, evidence in found.values()}
     page = quick(folder, "report").out
-    assert "4 runs: 4 with a time, 4 failed (1 fail, 3 oom)" in page
+    assert "4 runs: 0 with a time, 4 failed (1 fail, 3 oom)" in page
     assert "oom: MemoryError" in page
 
 
