@@ -22,7 +22,8 @@ from .factors import Factor, factor, level, plain_name
 from .gate import gated, nothing
 from .goodput import measured
 from .jobs import identity, pooled, spread_of
-from .matching import TAKES_ALONG, failures, matched, nearest_words, sides
+from .matching import failures, matched, nearest_words, sides
+from .pairing import TAKES_ALONG
 from .rampup import parse_ramp_up
 from .rows import CONFIGURATION, Row, Rows
 from .scaling import scaling

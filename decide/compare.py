@@ -25,7 +25,7 @@ from .comparison_words import (
 )
 from .factors import order
 from .jobs import Spread, jobs, per_job, rounding, runs_of
-from .matching import Pair, also_words
+from .pairing import Pair, also_words
 from .rows import Row
 from .statistics import (
     Effect,

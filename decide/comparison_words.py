@@ -10,8 +10,8 @@ from ..reports.format import percent, significant
 from ..reports.short import Names
 from .answer import places
 from .jobs import Spread, grain, jobs, per_job
-from .matching import Pair, stated_apart
 from .modes import modes
+from .pairing import Pair, stated_apart
 from .rows import Row
 from .statistics import Effect, over_configurations
 from .ties import clusters_words

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..reports.format import number
-from .matching import agree
+from .pairing import agree
 from .rows import Row, Rows, configuration
 from .scaling import Group, groups
 

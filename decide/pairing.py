@@ -1,0 +1,133 @@
+"""Two sides of a comparison: the jobs of each, in what else they differ, and if they compare."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .factors import NOT_STATED, TOGETHER, Factor, plain_name, value_text, whole
+from .rows import Row
+
+MOST_MORE = 1  # columns that a pair may differ in beside the factor, to be shown at all
+# What a measure of speed takes along: between runs that differ in it, it tells none.
+TAKES_ALONG: Mapping[str | None, frozenset[str]] = {
+    "step_time_s": frozenset({"gbs", "seq_len"}),
+    "tflops": frozenset({
+        "size", "model", "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "experts",
+        "seq_len", "recompute",
+    }),
+}  # fmt: skip
+# A run that failed may not state the rest; these it has to.
+_OWN = ("env ", "column ")
+_SIZES = ("nodes", "devices", "world_size", "dp", "tp", "pp", "mbs", "gbs", "layers", "hidden")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Jobs at a base level and at another, and what else differs between them.
+
+    One side may hold none that ran: then its jobs failed.
+    """
+
+    base: str
+    level: str
+    before: tuple[Row, ...]
+    after: tuple[Row, ...]
+    also: Mapping[str, tuple[Any, Any]]
+    failed_before: tuple[Row, ...] = ()
+    failed_after: tuple[Row, ...] = ()
+
+    @property
+    def measured(self) -> bool:
+        """Whether jobs of both sides ran."""
+        return bool(self.before and self.after)
+
+    @property
+    def newly_fails(self) -> bool:
+        """Whether jobs fail where none of the base did."""
+        return bool(self.failed_after and self.before and not self.failed_before)
+
+    @property
+    def newly_runs(self) -> bool:
+        """Whether all jobs run where none of the base did."""
+        return bool(self.after and not self.failed_after and self.failed_before and not self.before)
+
+    def rows(self) -> tuple[Row, ...]:
+        """All runs of the pair."""
+        return (*self.before, *self.after, *self.failed_before, *self.failed_after)
+
+
+def agree(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
+    """Whether what both state is equal, sizes and flags to the last one."""
+    needed = {name for name in (*mine, *theirs) if name in _SIZES or name.startswith(_OWN)}
+    return all(
+        mine.get(name) == theirs.get(name)
+        for name in (*mine, *theirs)
+        if name in needed or (name in mine and name in theirs)
+    )
+
+
+def stated_apart(pair: Pair) -> dict[str, tuple[str, str]]:
+    """Versions and arguments in the logs of a pair that differ: no reason to refuse, but said."""
+    found: dict[str, tuple[str, str]] = {}
+    for kind in ("versions", "arguments"):
+        sets = [[row[kind] for row in side] for side in (pair.before, pair.after)]
+        for name in sorted({name for side in sets for one in side for name in one}):
+            values = [sorted({one.get(name, NOT_STATED) for one in side}) for side in sets]
+            if values[0] != values[1]:
+                found[name] = (", ".join(values[0]), ", ".join(values[1]))
+    return found
+
+
+def also_words(also: Mapping[str, tuple[Any, Any]]) -> str:
+    """What else differs, as text: dp 8 → 4."""
+    return ", ".join(
+        f"{plain_name(name)} {value_text(a)} → {value_text(b)}" for name, (a, b) in also.items()
+    )
+
+
+def of_one_measure(pair: Pair) -> bool:
+    """Whether both sides are measured alike, and alike in what that measure takes along."""
+    before, after = pair.before[0], pair.after[0]
+    first, second = whole(before), whole(after)
+    return before["measure"] == after["measure"] and all(
+        first.get(name) == second.get(name) for name in TAKES_ALONG.get(before["measure"], ())
+    )
+
+
+def counted_apart(pair: Pair) -> int:
+    """How much differs beside the factor; another model, system or day is too much."""
+    far = {"size", "model", "system", "date", "document", "layers", "hidden"}
+    named = [name for name in pair.also if not name.startswith("version ")]
+    if far & set(named):
+        return MOST_MORE + 1
+    together = [one for one in TOGETHER if len(one & set(named)) > 1]
+    return len(named) - sum(len(one & set(named)) - 1 for one in together)
+
+
+def pair_of(base: str, other: str, before: Sequence[Row], after: Sequence[Row], by: Factor) -> Pair:
+    first, second = whole(before[0]), whole(after[0])
+    names = list(dict.fromkeys([*first, *second]))
+    also = {
+        name: (first.get(name), second.get(name))
+        for name in names
+        if name not in by.parts and first.get(name) != second.get(name)
+    }
+    return Pair(base, other, tuple(before), tuple(after), also)
+
+
+def stated_by(row: Row, by: Factor) -> dict[str, Any]:
+    """What tells a run apart beside the factor; versions are named, not matched."""
+    free = by.parts - TAKES_ALONG.get(row["measure"], frozenset())
+    return {
+        name: value
+        for name, value in whole(row).items()
+        if name not in free and not name.startswith("version ") and value is not None
+    }
+
+
+def key_of(row: Row, by: Factor) -> Hashable:
+    """Equal for runs that have one measure and differ in the factor alone."""
+    stated = sorted((name, str(value)) for name, value in stated_by(row, by).items())
+    return row["measure"], tuple(stated)
