@@ -13,7 +13,7 @@ from bench.records.scrub import Scrubber, parse_kinds
 from bench.schema.errors import BenchError
 from tests.making import log, table
 from tests.program import quick
-from tests.test_records import all_json, files
+from tests.recording import all_json, files
 from tests.test_rowdiff import ROWS
 
 
