@@ -12,8 +12,6 @@ from tests.program import quick
 from tests.recording import all_json
 from tests.test_rowdiff import GIT, ROWS, git
 
-# Merging.
-
 
 def test_two_sites_merge(folder: Path) -> None:
     """Two sites have a run in common; each exports, both land in one repository."""
