@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from .schema.no_pandas import keep_pandas_out
 from .terminal.commands import COMMANDS
 from .terminal.messages import run
 from .terminal.options import Commands, application
@@ -42,6 +43,7 @@ def bench(
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    keep_pandas_out()
     run(app)
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import functools
 import zlib
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from importlib.resources.abc import Traversable
+from itertools import accumulate
 from pathlib import Path
 
 from ..schema.arrow import shapes
@@ -17,6 +20,8 @@ from .hostile import LONGEST, held_up
 from .pairs import Pairs
 from .pattern import Pattern
 from .record import NO_COLUMNS, Fields, Record
+
+BETWEEN = "\0"  # two samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +177,9 @@ def in_order(dialects: Iterable[Dialect]) -> tuple[Dialect, ...]:
     Lines that quote others come before: what they quote is no line of its own.
     """
     every = list(dialects)
-    taken = {d.name: {o.name for o in every if _reads_any(d, o)} for d in every}
-    count = {d.name: sum(_reads_any(d, o) for o in every) for d in every}
+    counts = {d.name: took for d, took in zip(every, _taken(every), strict=True)}
+    taken = {name: set(took) for name, took in counts.items()}
+    count = {name: took.total() for name, took in counts.items()}
     for first in every:
         for second in every:
             mutual = first.name in taken[second.name] and second.name in taken[first.name]
@@ -183,12 +189,29 @@ def in_order(dialects: Iterable[Dialect]) -> tuple[Dialect, ...]:
     return tuple(sorted(every, key=lambda d: (not d.alone, count[d.name], d.name)))
 
 
-def _reads_any(dialect: Dialect, other: Dialect) -> int:
-    """How many samples of another format it would take; two blocks never meet."""
-    apart = dialect.within and other.within and dialect.within != other.within
-    if dialect is other or apart:
-        return 0
-    return sum(dialect.read(sample.line) is not None for sample in other.samples)
+def _taken(dialects: Sequence[Dialect]) -> Iterator[Counter[str]]:
+    """How many samples of which others each format would take; two blocks never meet."""
+    samples = [(other, sample.line) for other in dialects for sample in other.samples]
+    # Samples are searched for hints all at once: most formats are tried on a few of them.
+    text = BETWEEN.join(line for _, line in samples)
+    starts = [0, *accumulate(len(line) + len(BETWEEN) for _, line in samples)]
+    for dialect in dialects:
+        found = {bisect_right(starts, at) - 1 for hint in dialect.hints for at in _all(hint, text)}
+        others = [samples[place] for place in found if samples[place][0] is not dialect]
+        yield Counter(
+            other.name
+            for other, line in others
+            if not (dialect.within and other.within and dialect.within != other.within)
+            and dialect.read(line) is not None
+        )
+
+
+def _all(part: str, text: str) -> Iterator[int]:
+    """Where a part stands in a text."""
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
 
 
 @functools.cache

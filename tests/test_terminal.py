@@ -276,13 +276,26 @@ def test_a_page_of_the_warehouse_loads_no_reader(data: Path, tmp_path: Path) -> 
     ingest = ["ingest", "-q", str(data / "tables"), "--db", "w.duckdb"]
     subprocess.run([sys.executable, "-c", program.format(ingest)], cwd=tmp_path, check=True)
     page = ["report", "--model", "1.3B", "--db", "w.duckdb", "-o", "page.md"]
-    listed = "import atexit, sys; atexit.register(lambda: print(*sys.modules)); " + program.format(
-        page
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", listed], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    modules = set(done.stdout.split())
+    modules = imported(page, tmp_path)
     assert "bench.reports.page" in modules
     heavy = {"pyarrow", "pandas", "numpy", "polars", "matplotlib", "markdown_it", "scipy"}
     assert not modules & heavy
+
+
+def test_reading_goes_without_pandas(data: Path, tmp_path: Path) -> None:
+    """PyArrow would import it with its first array, and nothing here uses it."""
+    modules = imported(["ingest", "-q", str(data / "logs"), "--db", "w.duckdb"], tmp_path)
+    assert "pyarrow" in modules
+    assert "pandas" not in modules
+
+
+def imported(args: list[str], folder: Path) -> set[str]:
+    """The modules that a command of the program ends with."""
+    program = (
+        "import atexit, sys; atexit.register(lambda: print(*sys.modules));"
+        f"from bench.cli import main; sys.argv[1:] = {args}; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.splitlines()[-1].split())
