@@ -20,9 +20,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-fast test-all test-services test-deepspeed test-duckdb15 tcmalloc losses fuzz lint format clean python
+.PHONY: help demo test test-fast test-all test-services test-duckdb15 tcmalloc losses fuzz lint format clean python
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,26 +31,18 @@ demo: $(VENV)/.installed ## read data/, print the 1.3B page, write it with chart
 	$(VENV)/bin/bench report --model 1.3B
 	$(VENV)/bin/bench report --model 1.3B -o out
 
-test: $(VENV)/.developing ## every test that needs no service
+test: $(VENV)/.deepspeed ## every test that needs no service
 	$(PYTEST) -m "not services" $(PYTEST_ARGS)
 
 test-fast: $(VENV)/.developing ## without the slow tests, stops at the first failure
 	$(PYTEST) -m "not services and not slow" -x -q $(PYTEST_ARGS)
 
-# The services' tests wait most of their time: the other line of DuckDB is tested beside them.
-test-all: test test-deepspeed ## every test, on both lines of DuckDB
-	@log=$$(mktemp); status=0; \
-	$(MAKE) --no-print-directory test-services >"$$log" 2>&1 & services=$$!; \
-	$(MAKE) --no-print-directory test-duckdb15 || status=$$?; \
-	wait $$services || status=$$?; \
-	cat "$$log"; rm -f "$$log"; exit $$status
-
-test-deepspeed: $(VENV)/.deepspeed
-	$(PYTEST) tests/test_trainer_deepspeed.py -n0
+# With -j2 the services' tests, which wait most of their time, run beside the others.
+test-all: test test-services test-duckdb15 ## every test, on both lines of DuckDB
 
 # Slurm and what its accounting needs, installed as root; the tests start their own, on loopback.
 SERVICES := slurm-wlm slurmdbd munge mariadb-server-core mariadb-client-core
-test-services: $(VENV)/.developing
+test-services: $(VENV)/.deepspeed
 	@if [ "$$(id -u)" != 0 ]; then \
 	  echo '*** services: SKIPPED, their Debian packages cannot be installed without root ***' >&2; \
 	else \

@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
         find_spec("deepspeed") is None,
-        reason="NOT TESTED: deepspeed is not installed, `make test-deepspeed` installs it",
+        reason="NOT TESTED: deepspeed is not installed, `make test` installs it",
     ),
 ]
 RUN = ["--preset", "nano", "--gbs", "8", "--iters", "4"]
