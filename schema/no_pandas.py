@@ -26,4 +26,4 @@ class _Absent:
 def keep_pandas_out() -> None:
     """Nothing in this process imports pandas from now on; not for a process of the user's."""
     if "pandas" not in sys.modules:
-        sys.meta_path.insert(0, _Absent())  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _Absent())
