@@ -27,15 +27,17 @@ _LINES = """SELECT uri, line, raw, string_agg(DISTINCT what, ', ' ORDER BY what)
     ) WHERE contains(replace(raw, ',', ''), ?) AND uri IN (SELECT uri FROM selected)
     GROUP BY uri, line, raw ORDER BY uri, line"""
 _COLUMNS = (
-    "step_time_s", "samples_per_s", "tokens_per_s", "tokens_per_s_per_device", "tflops",
-    "consumed_samples", "consumed_tokens", "loss", "lr", "grad_norm", "iteration",
+    "consumed_samples", "consumed_tokens", "grad_norm", "iteration", "loss", "lr",
+    "samples_per_s", "step_time_s", "tflops", "tokens_per_s", "tokens_per_s_per_device",
 )  # fmt: skip
-_SERIES = " UNION ALL ".join(
-    f"""SELECT r.uri, i.line, i.iteration, '{name}' AS name, i.{name}::DOUBLE AS value
-        FROM iterations i JOIN selected r USING (run_id)
-        WHERE i.{name} BETWEEN $low AND $high OR i.{name} * 1000 BETWEEN $low AND $high"""
-    for name in _COLUMNS
-)  # a time may have been printed in ms
+_SERIES = f"""SELECT r.uri, i.line, i.iteration, {", ".join(f"i.{name}" for name in _COLUMNS)}
+    FROM iterations i JOIN selected r USING (run_id)
+    WHERE {
+    " OR ".join(
+        f"i.{name} BETWEEN $low AND $high OR i.{name}::DOUBLE * 1000 BETWEEN $low AND $high"
+        for name in _COLUMNS
+    )
+} ORDER BY r.uri, i.line"""  # a time may have been printed in ms
 
 
 def cells(world: World, number: Number) -> Iterator[Match]:
@@ -80,11 +82,16 @@ def series(world: World, number: Number) -> Iterator[Match]:
     """Lines of logs that print the number."""
     half = 0.5 * 10.0 ** -len(number.digits.partition(".")[2]) if "e" not in number.digits else 0.0
     slack = min(half, abs(number.value) * 1e-6) or abs(number.value) * 1e-9
-    limits = {"low": number.value - slack, "high": number.value + slack}
-    query = f"SELECT * FROM ({_SERIES}) ORDER BY uri, line, name"
-    for uri, line, iteration, name, value in world.warehouse.rows(query, limits):
+    low, high = number.value - slack, number.value + slack
+    for row in world.warehouse.dicts(_SERIES, {"low": low, "high": high}):
+        uri, line = row["uri"], row["line"]
         text = world.lines.text(uri, line)
         if text and not number.stands_in(text):
             continue
-        node = Node(name, value, note=f"iteration {iteration}", place=Place(uri, line, None, text))
-        yield Match(world.where(uri, line), f"{name} of a logged interval", node)
+        for name in _COLUMNS:
+            value = row[name]
+            if value is None or not (low <= value <= high or low <= value * 1000 <= high):
+                continue
+            note, place = f"iteration {row['iteration']}", Place(uri, line, None, text)
+            node = Node(name, float(value), note=note, place=place)
+            yield Match(world.where(uri, line), f"{name} of a logged interval", node)

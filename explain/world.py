@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..reports.selection import Selection, select
+from ..reports.selection import Selection, hold_sources, select
 from ..reports.short import Names
 from ..schema.warehouse import Warehouse
 from .budget import Plan, plan_of
@@ -66,6 +66,7 @@ def world(
 ) -> World:
     """Select the runs and find their budget; sources lie below `root`."""
     select(warehouse, Selection(model))
+    hold_sources(warehouse)
     lines = Lines(warehouse, root)
     names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
     return World(warehouse, lines, plan_of(warehouse, lines, tokens, steps), names)

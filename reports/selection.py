@@ -20,6 +20,8 @@ SMALL = 200_000  # rows, of all tables together
 _VIEWS = ("current_uris", "current_loads", "hidden_runs", "beside", "user_facts", "run_stats",
           "configurations", "measured", "findings", "left_out", "model_flops", "token_rates",
           "epochs")  # fmt: skip
+_OF_SOURCES = ("sources", "companions", "tables", "cells", "facts", "env_flags", "statements",
+               "measurements", "topology", "iterations")  # fmt: skip
 _ANY_OTHER = """
     SELECT 1 FROM cells c JOIN tables t USING (table_id)
     WHERE c.name IS NULL AND trim(t.headings[c.column_number]) <> ''
@@ -128,7 +130,17 @@ def _materialise(warehouse: Warehouse) -> None:
     if _is_small(warehouse):
         warehouse.rows("SET threads = 1")
         warehouse.rows("PRAGMA disable_optimizer")
-    for view in _VIEWS:
+    _copy(warehouse, _VIEWS)
+
+
+def hold_sources(warehouse: Warehouse) -> None:
+    """Compute, of a small warehouse, what sources say as well: for many questions about lines."""
+    if _is_small(warehouse):
+        _copy(warehouse, _OF_SOURCES)
+
+
+def _copy(warehouse: Warehouse, views: Sequence[str]) -> None:
+    for view in views:
         warehouse.rows(f"CREATE OR REPLACE TEMP TABLE {view} AS SELECT * FROM wh.main.{view}")
 
 
