@@ -19,10 +19,10 @@ from pathlib import Path
 from types import TracebackType
 
 from ..records import reading as records
-from ..schema.ledger import Known, Ledger
+from ..schema.ledger import Known, Ledger, Stamp
 from ..schema.no_pandas import keep_pandas_out
 from ..schema.spill import Packed, unpack
-from .content import Print, fingerprint
+from .content import Print, fingerprint, stamp_of
 from .inputs import Input
 from .source import parser_version
 from .together import Result, Results, Task, read_packed, read_together, with_tables
@@ -31,7 +31,6 @@ SMALL = 1 << 20  # bytes of a file that is read together with others
 WORTH_IT = 24 << 20  # bytes of new files for which processes are started
 _CHUNK_BYTES, _CHUNK_FILES = 4 << 20, 256
 _WINDOW_BYTES, _WINDOW_FILES = 32 << 20, 4096  # looked at before their turn
-_State = tuple[int, int, int, int]
 
 
 @dataclass(slots=True)
@@ -61,7 +60,7 @@ class Ahead:
     _unread: deque[_Waiting] = field(default_factory=deque)  # of these, what is still to be read
     _bytes: int = 0  # of the queue
     _chunks: dict[str, tuple[_Chunk, int]] = field(default_factory=dict)  # by uri
-    _seen: dict[str, tuple[_State, Print]] = field(default_factory=dict)  # by uri
+    _seen: dict[str, tuple[Stamp, Print]] = field(default_factory=dict)  # by uri
     _pool: ProcessPoolExecutor | None = None
     _running: deque[Future[tuple[Results, Packed]]] = field(default_factory=deque)
     _planned: set[str] = field(default_factory=set)  # hashes of files that are read
@@ -96,13 +95,13 @@ class Ahead:
             self._chunks.pop(one.item.uri, None)
             self._seen.pop(one.item.uri, None)
 
-    def print_of(self, path: Path, uri: str) -> Print | None:
+    def print_of(self, uri: str, stamp: Stamp) -> Print | None:
         """What a file's bytes are, where they were looked at before its turn; told once.
 
-        None of a file that has been touched since. Raises OSError when it is gone.
+        None of a file that has been touched since, as its present `stamp` tells.
         """
-        state, seen = self._seen.pop(uri, (None, None))
-        return seen if state is not None and state == _state(path) else None
+        before, seen = self._seen.pop(uri, (None, None))
+        return seen if before is not None and before.same(stamp) else None
 
     def take(self, plan: Known) -> Result | None:
         """What a file gave, if these are the bytes and the source that were read."""
@@ -116,7 +115,7 @@ class Ahead:
         return results[place] if results else None
 
     def _has_room(self) -> bool:
-        if self._queue and not _stays(self._queue[-1].item):
+        if self._queue and not self._queue[-1].item.stays:
             return False
         return self._bytes < _WINDOW_BYTES and len(self._queue) < _WINDOW_FILES
 
@@ -130,7 +129,7 @@ class Ahead:
 
     def _size(self, item: Input) -> int | None:
         """The bytes of a small new file; None of any other."""
-        if not _stays(item) or self.ledger.newest(item.uri) or records.is_marker(item.path):
+        if not item.stays or self.ledger.newest(item.uri) or records.is_marker(item.path):
             return None
         try:
             size = item.path.stat().st_size
@@ -166,11 +165,11 @@ class Ahead:
     def _task(self, item: Input) -> Task | None:
         """How to read a file; None where its bytes are known, or are read already."""
         try:
-            state = _state(item.path)
+            stamp = stamp_of(item.path)
             seen = Print(*fingerprint(item.path))
         except OSError:
             return None
-        self._seen[item.uri] = state, seen
+        self._seen[item.uri] = stamp, seen
         plan = self.ledger.plan(item.uri, seen.sha256, parser_version(self.formats), seen.size)
         if plan is None or self.ledger.holds(plan.load_id) or seen.sha256 in self._planned:
             return None
@@ -209,17 +208,6 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _state(path: Path) -> _State:
-    """What changes when a file is written to or replaced."""
-    found = path.stat()
-    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-
-
-def _stays(item: Input) -> bool:
-    """Whether a file lies where the user named it, and not in a folder for the time being."""
-    return item.path == item.given
 
 
 class _no_interrupts:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
 from ..records import reading as records
+from ..schema.ledger import Stamp
 
 _CHUNK = 1 << 20
 _BACK = 1 << 16  # bytes looked at at once for the last line end
@@ -88,6 +90,12 @@ class Bounded(io.RawIOBase):
     def buffered(self) -> BinaryIO:
         """The same, read in large pieces."""
         return cast(BinaryIO, io.BufferedReader(self, _CHUNK))
+
+
+def stamp_of(path: Path) -> Stamp:
+    """What the file system says of a file now. Raises OSError when it is gone."""
+    found = path.stat()
+    return Stamp(found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, time.time_ns())
 
 
 def fingerprint(path: Path) -> tuple[str, int]:

@@ -41,8 +41,16 @@ def files_below(paths: Iterable[Path], unreadable: Unreadable) -> list[Path]:
             found.append(path)
         else:
             unreadable(path, OSError("not a regular file: save it to one"))
-    found.sort(key=os.path.islink)
-    return list({os.path.realpath(file): file for file in reversed(found)}.values())[::-1]
+    links = {file for file in found if file.is_symlink()}
+    found.sort(key=links.__contains__)
+    real = functools.cache(os.path.realpath)
+    names = {
+        os.path.realpath(file)
+        if file in links
+        else os.path.join(real(file.parent), file.name): file
+        for file in reversed(found)
+    }
+    return list(names.values())[::-1]
 
 
 def uri_of(path: Path, root: Path) -> str:

@@ -29,6 +29,11 @@ class Input:
     uri: str
     given: Path
 
+    @property
+    def stays(self) -> bool:
+        """Whether it lies where the user named it, and not in a folder for the time being."""
+        return self.path == self.given
+
 
 def is_named_input(word: str) -> bool:
     """Whether a word of the command line names something to read."""

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..schema.errors import Locked
 from ..schema.growing import Part, Stored, read_stored
 from ..schema.ledger import Known, Ledger, read_ledger
 from ..schema.spill import Spill
-from ..schema.store import Load, store
+from ..schema.store import Load, store, store_stamps
 from ..schema.warehouse import LOCK_TIMEOUT_S, Warehouse, open_read, open_write, require_folder
 from .ahead import Ahead
 from .collect import Collected
 from .content import Print, end_of_lines, print_of
 from .folders import uri_of
 from .inputs import Input, inputs
+from .looks import Looks
 from .rotated import Moves, beside, size_of
-from .source import Changed, Growth, fingerprint, parser_version, read_file
+from .source import Changed, Growth, parser_version, read_file
 from .tally import FormatCount as FormatCount
 from .tally import Summary as Summary
 from .tally import Warning as Warning
@@ -104,6 +108,11 @@ def _ingest_once(
     for batch in _batches(reading.loads(paths)):
         with open_write(db, lock_timeout) as warehouse:
             stale += [reading.paths[load.uri] for load in store(warehouse, batch)]
+            store_stamps(warehouse, reading.looks.taken())
+    if (rest := reading.looks.taken()) and os.access(db, os.W_OK):
+        # It only saves time the next time: no reason to wait for another process.
+        with suppress(Locked), open_write(db, 0) as warehouse:
+            store_stamps(warehouse, rest)
     return stale
 
 
@@ -135,10 +144,12 @@ class _Reading:
     paths: dict[str, Path] = field(default_factory=dict)
     moves: Moves = field(init=False)
     ahead: Ahead = field(init=False)
+    looks: Looks = field(init=False)
 
     def __post_init__(self) -> None:
         self.moves = Moves(self.root, self.ledger)
         self.ahead = Ahead(self.ledger, self.options.formats, self.options.processes)
+        self.looks = Looks(self.ledger)
 
     def loads(self, paths: Iterable[Path]) -> Iterator[Load]:
         """What there is to store, file by file; the rest is counted in the summary."""
@@ -201,7 +212,7 @@ class _Reading:
         path, uri = item.path, item.uri
         present = self.ledger.newest(uri)
         before = self._before(path, present)
-        seen = self._seen(path, uri, present, before)
+        seen = self._seen(item, present, before)
         plan = self.ledger.plan(uri, seen.sha256, parser_version(self.options.formats), seen.size)
         if plan is None:
             self.summary.known += 1
@@ -228,12 +239,13 @@ class _Reading:
             return None
         return self.resume(present.load_id)
 
-    def _seen(self, path: Path, uri: str, present: Known | None, before: Stored | None) -> Print:
+    def _seen(self, item: Input, present: Known | None, before: Stored | None) -> Print:
         """What a file's bytes are; of a live log those of its whole lines."""
+        path = item.path
         size, known = size_of(path), present.size if present else 0
         longer = 0 < known < size
         if not (longer or self.options.live):
-            return self.ahead.print_of(path, uri) or Print(*fingerprint(path))
+            return self.looks.print_of(item, self.ahead.print_of)
         until = max(end_of_lines(path, size), known if known <= size else 0)
         since = before.checkpoint.offset if before else None
         return print_of(path, until if self.options.live else None, known or None, since)

@@ -6,9 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
+from typing import NamedTuple
 
 from .rows import content_id
 from .warehouse import Warehouse
+
+# How long a file's times have to lie back: finer clocks tick at least each 10 ms.
+TICK_NS, STEP_NS = 50_000_000, 2_500_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,29 @@ class Known:
         return self.sha256, self.parser_version
 
 
+class Stamp(NamedTuple):
+    """What a file system says of a file, times in ns since 1970; `seen_ns`: when it was asked."""
+
+    inode: int
+    bytes: int
+    modified_ns: int
+    changed_ns: int
+    seen_ns: int
+
+    @property
+    def settled(self) -> bool:
+        """Whether any later write would show: the file's times are older than their step is long.
+
+        Some file systems keep times in steps of up to 2 s, others to a tick of the clock.
+        """
+        newest = max(self.modified_ns, self.changed_ns)
+        return self.seen_ns - newest > (TICK_NS if newest % 1_000_000_000 else STEP_NS)
+
+    def same(self, other: Stamp) -> bool:
+        """Whether the file has not been written to, replaced or renamed."""
+        return self[:-1] == other[:-1]
+
+
 class Ledger:
     """What the warehouse holds, as read at one moment; `plan` answers whether bytes are new.
 
@@ -43,6 +70,7 @@ class Ledger:
         self._uris_of_bytes: dict[str, set[str]] = defaultdict(set)
         self._uris_of_folder: dict[str, set[str]] = defaultdict(set)
         self._loads: set[str] = set()
+        self._stamps: dict[str, tuple[str, Stamp]] = {}
         for load in known:
             self._add(load)
 
@@ -64,6 +92,17 @@ class Ledger:
     def newest(self, uri: str) -> Known | None:
         """The load that shows for a uri."""
         return self._by_uri.get(uri)
+
+    def stamp(self, uri: str, sha256: str, stamp: Stamp) -> None:
+        """Keep what the file system said of a file before these bytes of it were read."""
+        self._stamps[uri] = sha256, stamp
+
+    def unchanged(self, uri: str, stamp: Stamp) -> Known | None:
+        """The load that shows for a uri, where the file system says that it is still that."""
+        present, (sha256, before) = self.newest(uri), self._stamps.get(uri, ("", None))
+        if present is None or before is None or present.sha256 != sha256:
+            return None
+        return present if before.settled and before.same(stamp) else None
 
     def shows_elsewhere(self, load: Known) -> bool:
         """Whether another uri shows the same load."""
@@ -123,7 +162,10 @@ def read_ledger(warehouse: Warehouse) -> Ledger:
     """Every load of the warehouse, oldest first."""
     query = """SELECT uri, generation, load_id, source_id, sha256, parser_version, to_byte
                FROM raw.loads ORDER BY loaded_at, uri, generation"""
-    return Ledger(Known(*row) for row in warehouse.rows(query))
+    ledger = Ledger(Known(*row) for row in warehouse.rows(query))
+    for uri, sha256, *stamp in warehouse.rows("SELECT * FROM raw.stamps ORDER BY seen_ns"):
+        ledger.stamp(uri, sha256, Stamp(*stamp))
+    return ledger
 
 
 def _source_ids(uri: str, present: Known | None, generation: int) -> Iterator[str]:

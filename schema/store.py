@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from .arrow import to_arrow
 from .growing import Part, follows, store_part
-from .ledger import Known, read_ledger
+from .ledger import Known, Stamp, read_ledger
 from .migrate import now_utc
 from .rows import Rows
 from .spill import Spill
@@ -104,6 +104,17 @@ def _bounded(warehouse: Warehouse, tables: Sequence[Spill]) -> Iterator[None]:
         yield
     finally:
         warehouse.con.execute("RESET memory_limit")
+
+
+def store_stamps(warehouse: Warehouse, stamps: Mapping[str, tuple[str, Stamp]]) -> None:
+    """Keep what the file system said of files, by uri with the SHA-256 of what was then read."""
+    rows = [(uri, sha256, *stamp) for uri, (sha256, stamp) in stamps.items() if stamp.settled]
+    if not rows:
+        return
+    names = ("uri", "sha256", *Stamp._fields)
+    table = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+    with transaction(warehouse):
+        _insert(warehouse.con, "stamps", table, "*", [])
 
 
 def insert(con: duckdb.DuckDBPyConnection, rows: Rows, load_id: str) -> None:

@@ -1,0 +1,41 @@
+"""What the bytes of a file are: read, or known by what the file system says of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ..records import reading as records
+from ..schema.ledger import Ledger, Stamp
+from .content import Print, fingerprint, stamp_of
+from .inputs import Input
+
+Stamps = dict[str, tuple[str, Stamp]]
+
+
+@dataclass(slots=True)
+class Looks:
+    """Looks at files; a known one that was not touched since it was read is not read again."""
+
+    ledger: Ledger
+    _stamps: Stamps = field(default_factory=dict)
+
+    def print_of(self, item: Input, earlier: Callable[[str, Stamp], Print | None]) -> Print:
+        """What all bytes of a file are; `earlier` may have read them. Raises OSError."""
+        stamp = stamp_of(item.path)
+        if known := self.ledger.unchanged(item.uri, stamp):
+            return Print(known.sha256, known.size)
+        found = earlier(item.uri, stamp) or Print(*fingerprint(item.path))
+        # A file that was unpacked for the time being, or stands for others, says nothing.
+        if item.stays and not records.is_marker(item.path):
+            self._stamps[item.uri] = found.sha256, stamp
+        return found
+
+    def taken(self) -> Stamps:
+        """What the file system said of the files that were read and are known now, told once."""
+        found, self._stamps = self._stamps, {}
+        return {
+            uri: (sha256, stamp)
+            for uri, (sha256, stamp) in found.items()
+            if (present := self.ledger.newest(uri)) and present.sha256 == sha256
+        }

@@ -1,0 +1,110 @@
+"""Known files that nobody touched are not read again; whatever may have changed is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bench.ingest.content import Print, stamp_of
+from bench.ingest.inputs import Input
+from bench.ingest.looks import Looks
+from bench.ingest.pipeline import ingest
+from bench.schema.ledger import STEP_NS, TICK_NS, Ledger, Stamp, read_ledger
+from bench.schema.warehouse import open_read
+
+LOG = (
+    " iteration {n}/ 10 | elapsed time per iteration (ms): 100.0 | lm loss: 2.0E+00 |"
+    " number of skipped iterations: 0 | number of nan iterations: 0 |\n"
+)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "run.log"
+    path.write_text("".join(LOG.format(n=n) for n in range(1, 10)))
+    settle(path)
+    return path
+
+
+def settle(path: Path) -> None:
+    """Wait until no write could go unseen."""
+    while not stamp_of(path).settled:
+        pass
+
+
+def ledger_of(log: Path) -> Ledger:
+    with open_read(log.with_name("bench.duckdb")) as warehouse:
+        return read_ledger(warehouse)
+
+
+def read_in(log: Path) -> tuple[int, int, int]:
+    """Reads the log in; gives how many files were known, new or changed, and losses of 9."""
+    db = log.with_name("bench.duckdb")
+    told = ingest([log], db)
+    with open_read(db) as warehouse:
+        [(nines,)] = warehouse.rows("SELECT count(*) FROM iterations WHERE loss = 9")
+    return told.known, len(told.uris) - told.known, nines
+
+
+def refuse(uri: str, stamp: Stamp) -> Print | None:
+    raise AssertionError(f"{uri} was looked at")
+
+
+def test_a_file_that_nobody_touched_is_not_read(log: Path) -> None:
+    assert read_in(log) == (0, 1, 0)
+    ledger = ledger_of(log)
+    known = ledger.newest("run.log")
+    assert known is not None
+    looks = Looks(ledger)
+    assert looks.print_of(Input(log, "run.log", log), refuse) == Print(known.sha256, known.size)
+    assert looks.taken() == {}
+    assert read_in(log) == (1, 0, 0)
+
+
+def test_a_write_that_hides_behind_an_old_time_is_seen(log: Path) -> None:
+    read_in(log)
+    before = log.stat()
+    log.write_text(log.read_text().replace("2.0E+00", "9.0E+00"))
+    os.utime(log, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert log.stat().st_mtime_ns == before.st_mtime_ns and log.stat().st_size == before.st_size
+    assert read_in(log) == (0, 1, 9)
+
+
+def test_a_file_put_in_its_place_is_read(log: Path, tmp_path: Path) -> None:
+    read_in(log)
+    other = tmp_path / "other"
+    other.write_text(log.read_text().replace("2.0E+00", "9.0E+00"))
+    shutil.copystat(log, other)
+    other.replace(log)
+    assert read_in(log) == (0, 1, 9)
+
+
+def test_a_file_that_was_touched_is_read_once(log: Path) -> None:
+    read_in(log)
+    log.touch()
+    settle(log)
+    with pytest.raises(AssertionError):
+        Looks(ledger_of(log)).print_of(Input(log, "run.log", log), refuse)
+    assert read_in(log) == (1, 0, 0)
+    Looks(ledger_of(log)).print_of(Input(log, "run.log", log), refuse)
+
+
+def test_what_may_be_written_within_a_tick_is_not_trusted() -> None:
+    fine, coarse = 5_000_000_001, 5_000_000_000
+    assert not Stamp(1, 1, fine, fine, fine + TICK_NS).settled
+    assert Stamp(1, 1, fine, fine, fine + TICK_NS + 1).settled
+    assert not Stamp(1, 1, coarse, coarse, coarse + STEP_NS).settled
+    assert not Stamp(1, 1, coarse, fine, 0).settled, "a clock that was set back"
+
+
+def test_stamps_of_files_still_warm_are_not_kept(tmp_path: Path) -> None:
+    log = tmp_path / "run.log"
+    log.write_text(LOG.format(n=1))
+    future = stamp_of(log).seen_ns + 60_000_000_000
+    os.utime(log, ns=(future, future))
+    read_in(log)
+    with open_read(tmp_path / "bench.duckdb") as warehouse:
+        assert warehouse.rows("SELECT count(*) FROM raw.stamps") == [(0,)]
