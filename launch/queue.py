@@ -18,7 +18,7 @@ from .keeping import Keeper, Turn
 from .launchers.scheduler import EXECUTING, JobState, Scheduler
 from .outcome import CANCELLED, OK, hung_exit, last_line
 from .submitted import ANSWER, answered, submitting
-from .sweep import Stop, Told, alone, listening
+from .sweep import Stop, Told, listening
 from .watch import Watched
 from .witness import SEEN, largest, told
 
@@ -70,7 +70,7 @@ class Queue:
 
         A job that the scheduler refuses fails with its words; the others are watched all the same.
         """
-        with alone(self.keeper.where.root), listening(self.stop):
+        with listening(self.stop):
             fresh = [turn for turn in todo if not self._adopt(turn)]
             for number, group in enumerate(alike(fresh), 1):
                 if self.stop.number is None:

@@ -92,7 +92,7 @@ class Sweep:
 
     def run(self, todo: Sequence[Turn]) -> None:
         """Make the runs; a signal ends the one under way, and no other is begun."""
-        with alone(self.keeper.where.root), listening(self.stop):
+        with listening(self.stop):
             for turn in todo:
                 if self.stop.number is None:
                     self._one(turn)

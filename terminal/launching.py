@@ -75,10 +75,10 @@ class Prepared:
 def launch(asked: Asked) -> int:
     """Run what is missing of a plan, or say what would be run; the exit code."""
     from ..launch.cases import expand
-    from ..launch.estimate import estimate
-    from ..launch.keeping import Where, left_to_do, turns
+    from ..launch.keeping import Where
     from ..launch.program import program
     from ..launch.reading import with_shell
+    from ..launch.sweep import alone
 
     written = read(asked)
     plan = with_shell(written, os.environ)
@@ -87,14 +87,23 @@ def launch(asked: Asked) -> int:
     root = (asked.output or FOLDER / str(plan.name)).absolute()
     db = find_db(asked.db)
     where = Where(root, Path.cwd(), db, asked.lock_timeout, read_settings().formats)
-    every = turns(plan, expansion.cases, root)
-    todo = left_to_do(every, asked.retry)
-    past = estimate(db, [turn.case for turn in todo], asked.lock_timeout)
-    prepared = Prepared(plan, expansion, runs, where, every, todo, past, asked.plan)
     if asked.dry_run:
-        show(prepared)
+        show(_prepared(asked, plan, expansion, runs, where))
         return FINE
-    return run(prepared)
+    with alone(root):  # what another launch does must not be on the list any more
+        return run(_prepared(asked, plan, expansion, runs, where))
+
+
+def _prepared(
+    asked: Asked, plan: Plan, expansion: Expansion, runs: Program, where: Where
+) -> Prepared:
+    from ..launch.estimate import estimate
+    from ..launch.keeping import left_to_do, turns
+
+    every = turns(plan, expansion.cases, where.root)
+    todo = left_to_do(every, asked.retry)
+    past = estimate(where.db, [turn.case for turn in todo], asked.lock_timeout)
+    return Prepared(plan, expansion, runs, where, every, todo, past, asked.plan)
 
 
 def missing(table: TableRef, asked: Asked) -> None:

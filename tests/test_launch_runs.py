@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 from bench.launch.folder import State
 from bench.schema.warehouse import open_read
 from bench.terminal.live import clock
+from tests.launching import preloadable
 from tests.program import Outcome, environment, quick
 
 ACTING = Path(__file__).with_name("acting.py")
@@ -243,6 +245,25 @@ def test_a_plan_that_cannot_be_started_is_told_before(folder: Path) -> None:
     told = quick(folder, "launch", str(file))
     assert told.code == 2 and "libtcmalloc_minimal.so.99" in told.err
     assert not list(folder.rglob("*.log"))
+
+
+@pytest.mark.slow
+def test_what_another_launch_did_meanwhile_is_not_done_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one comes while the first looks whether its libraries can be loaded."""
+    library = preloadable(folder, "libjemalloc_of_ours.so")
+    more = f"env = {{ LD_PRELOAD = {json.dumps(str(library))} }}"
+    file = plan(folder, "well", more=more)
+    probe = folder / "bin" / "true"
+    probe.parent.mkdir()
+    told = f"LD_PRELOAD= PATH='{os.environ['PATH']}' {sys.executable} -m bench launch {file}"
+    probe.write_text(f"#!/bin/sh\n{told} >{folder}/other 2>&1\n")
+    probe.chmod(0o755)
+    monkeypatch.setenv("PATH", str(probe.parent), prepend=os.pathsep)
+    assert quick(folder, "launch", str(file)).code == 0
+    assert "this plan is being launched already" in (folder / "other").read_text()
+    assert [state.attempt for state in states(folder).values()] == [1]
 
 
 def test_a_program_that_is_not_there_fails_with_its_reason(folder: Path) -> None:
