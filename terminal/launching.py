@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..reports.table_ref import TableRef
 from ..schema.errors import FINE, FOUND, BenchError
 from .live import Board, clock
-from .messages import say
+from .messages import say, warn
 from .settings import find_db, read_settings
 from .tables import emit
 
@@ -196,17 +196,19 @@ def show(prepared: Prepared) -> None:
         f"{prepared.done_before}"
         f"{', ' + _some(dropped, 'setting') + ' dropped' if dropped else ''}"
     )
-    say(_estimated(prepared.past))
+    one_by_one = ", one after the other" if prepared.program.scheduler else ""
+    say(_estimated(prepared.past) + (one_by_one if prepared.past.whole else ""))
 
 
 def _scripts(prepared: Prepared) -> Iterator[str]:
     """The job scripts of a scheduler; a launch puts a name of its own for the folder `new-N`."""
     from ..ingest.secrets import redact_lines
+    from ..launch.asking import most
     from ..launch.jobs import alike, job_of
 
     if (scheduler := prepared.program.scheduler) is None:
         return
-    for number, group in enumerate(alike(prepared.todo), 1):
+    for number, group in enumerate(alike(prepared.todo, most(scheduler)), 1):
         folder = prepared.where.root / "jobs" / f"new-{number}"
         job = job_of(prepared.plan, group, number, folder)
         yield f"\n# {_runs(len(group))}: {redact_lines(shlex.join(scheduler.submit(job)))}"
@@ -250,33 +252,40 @@ def run(prepared: Prepared) -> int:
         raise BenchError("the trainer of the plan cannot run", why=missing)
     _tell_dropped(prepared)
     keeper = Keeper(prepared.plan, prepared.expansion, prepared.program, prepared.where)
-    board, stop = Board(todo, prepared.past.whole), Stop()
+    scheduler, stop = prepared.program.scheduler, Stop()
+    board = Board(todo, prepared.past.whole, together=scheduler is not None)
     told = (board.begun, board.ended, board.tick)
-    if (scheduler := prepared.program.scheduler) is not None:
+    left = ""
+    if scheduler is not None:
         queue = Queue(keeper, scheduler, stop, *told)
         queue.check()
         with board:
             queue.run(todo)
+        left = queue.left
     else:
         sweep = Sweep(keeper, stop, *told)
         sweep.check(todo)
         with board:
             sweep.run(todo)
     keeper.store(prepared.every)
-    return _told(prepared, stop.number)
+    return _told(prepared, stop.number, left)
 
 
-def _told(prepared: Prepared, stopped_by: int | None) -> int:
+def _told(prepared: Prepared, stopped_by: int | None, left: str) -> int:
     every = prepared.every
     states = [turn.folder.state() for turn in every]
-    ok = sum(1 for state in states if state is not None and state.status == "ok")
-    failed = [state for state in states if state is not None and state.status != "ok"]
-    missing = states.count(None)
+    begun = [state for state in states if state is not None]
+    ok = sum(1 for state in begun if state.status == "ok")
+    going = [state for state in begun if state.status == "running" and state.job_id]
+    failed, missing = len(begun) - ok - len(going), states.count(None)
+    may_run = f"{len(going)} may still run (job {', '.join(str(one.job_id) for one in going)})"
     say(
         f"{ok} of {_runs(len(every))} ok"
-        f"{f', {len(failed)} not' if failed else ''}{f', {missing} not begun' if missing else ''}"
-        f"{prepared.done_before} (in {_near(prepared.where.root)})"
+        f"{f', {failed} not' if failed else ''}{f', {missing} not begun' if missing else ''}"
+        f"{f', {may_run}' if going else ''}{prepared.done_before} (in {_near(prepared.where.root)})"
     )
+    if left:
+        warn(f"not cancelled: {left}; the next launch goes on with what still runs")
     same = f"bench launch {shlex.quote(str(prepared.file))}" if prepared.file else "the same with"
     again = f"{same} --retry runs what failed again; " if failed else ""
     say(f"next: {again}bench runs; bench report")
