@@ -18,7 +18,7 @@ from .keeping import Keeper, Turn
 from .outcome import kernel_kills
 from .processes import Processes
 from .watch import Watch, Watched
-from .witness import PRELOAD
+from .witness import PRELOAD, Witness
 
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 MOST_PER_CORE = 8  # processes
@@ -114,8 +114,8 @@ class Sweep:
         try:
             with log.open("ab", buffering=0) as output:
                 processes.start(keeper.program.command(turn.case), env, keeper.where.cwd, output)
-            limits, over = keeper.plan.limits, keeper.is_over
-            return Watch(processes, limits, log, self.stop.told, self.tick, over).wait()
+            limits, over, witness = keeper.plan.limits, keeper.is_over, Witness(turn.case.env)
+            return Watch(processes, limits, log, self.stop.told, self.tick, over, witness).wait()
         except OSError as error:
             why = f"it cannot be started: {error.strerror or error}"
             return Watched(None, 0.0, 0, 0, ("fail", why))
