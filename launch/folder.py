@@ -59,6 +59,10 @@ class RunFolder:
         except (OSError, ValueError, TypeError):
             return None
 
+    def size(self) -> int:
+        """Bytes of the log; none where it is not there."""
+        return self.log.stat().st_size if self.log.exists() else 0
+
     def save(self, state: State) -> None:
         """Write the state, whole or not at all."""
         text = json.dumps(asdict(state), indent=1, ensure_ascii=False) + "\n"

@@ -11,6 +11,7 @@ from pathlib import Path
 from ..schema.errors import BenchError
 from . import asking
 from .folder import RUNNING, State, write_private
+from .growing import Growing
 from .jobs import alike, job_of
 from .keeping import Keeper, Turn
 from .launchers.scheduler import EXECUTING, JobState, Scheduler
@@ -145,7 +146,7 @@ class Queue:
             self.ended(turn, self.keeper.end(turn, state, seen))
 
     def _wait(self) -> None:
-        asked = 0.0
+        asked, growing = 0.0, Growing(self.keeper)
         while self._open:
             if self.stop.number is not None:
                 return self._stop()
@@ -155,6 +156,7 @@ class Queue:
                 found = asking.states(self.scheduler, [one.job_id for one in self._open])
                 for one in list(self._open):
                     self._look(one, found[one.job_id])
+                growing.look([one.turn for one in self._open])
                 asked = time.monotonic()
 
     def _stop(self) -> None:

@@ -14,6 +14,7 @@ from ..schema.errors import BenchError, Locked
 from .cases import Case
 from .environment import LIBRARIES, cores, require, whole
 from .folder import RUNNING, State
+from .growing import Growing
 from .keeping import Keeper, Turn
 from .outcome import kernel_kills
 from .processes import Processes
@@ -115,7 +116,13 @@ class Sweep:
             with log.open("ab", buffering=0) as output:
                 processes.start(keeper.program.command(turn.case), env, keeper.where.cwd, output)
             limits, over, witness = keeper.plan.limits, keeper.is_over, Witness(turn.case.env)
-            return Watch(processes, limits, log, self.stop.told, self.tick, over, witness).wait()
+            growing = Growing(keeper)
+
+            def tick() -> None:
+                self.tick()
+                growing.look([turn])
+
+            return Watch(processes, limits, log, self.stop.told, tick, over, witness).wait()
         except OSError as error:
             why = f"it cannot be started: {error.strerror or error}"
             return Watched(None, 0.0, 0, 0, ("fail", why))

@@ -7,17 +7,19 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import psutil
 import pytest
 
+from bench.launch import growing
 from bench.launch.folder import State
 from bench.schema.warehouse import open_read
 from bench.terminal.live import clock
 from tests.launching import preloadable
-from tests.program import Outcome, environment, quick
+from tests.program import Outcome, bench, environment, quick
 
 ACTING = Path(__file__).with_name("acting.py")
 
@@ -218,6 +220,34 @@ def test_secrets_stay_in_the_script_that_needs_them(folder: Path) -> None:
     assert not [file for file in files if "aaaaaaaa" in str(file)]
     scripts = [file for file in files if file.name == "command.sh"]
     assert {script.stat().st_mode & 0o777 for script in scripts} == {0o600}
+
+
+@pytest.mark.slow
+def test_a_run_that_goes_on_is_in_the_warehouse_and_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(growing, "EVERY_S", 1.0)
+    file = plan(folder, "hang", "well", limits="time_s = 4")
+    seen: list[str] = []
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.wait(1.0):
+            seen.append(bench(folder, "runs").out)
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        for words in ((), ("--retry",)):
+            assert quick(folder, "launch", str(file), *words).code == 1
+    finally:
+        over.set()
+        looking.join()
+    assert any("| running " in page and "act=hang" in page for page in seen), seen[-1]
+    counts = "SELECT count(*) FROM iterations i WHERE i.run_id = r.run_id"
+    told = rows(folder, f"SELECT status, ({counts}) FROM runs r ORDER BY ALL")
+    assert told == [("ok", 3), ("timeout", 1), ("timeout", 1)]
+    assert rows(folder, "SELECT count(*) FROM iterations") == [(5,)]
 
 
 def test_a_dry_run_tells_commands_count_drops_and_time(folder: Path) -> None:
