@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -59,14 +58,6 @@ class Queue:
     poll_s: float = POLL_S
     left: str = ""  # why runs may go on that were to be cancelled; they stay `running`
     _open: list[Open] = field(default_factory=list)
-
-    def check(self) -> None:
-        """Raises BenchError where the words of the scheduler are not here."""
-        word = self.scheduler.submits
-        if shutil.which(word) is None:
-            raise BenchError(
-                f"{word} is not here", hint="launch on a machine that the scheduler runs on"
-            )
 
     def run(self, todo: Sequence[Turn]) -> None:
         """Submit what is not submitted yet, and wait for all; a signal cancels what is left.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from bench.launch.launchers.slurm import Slurm
 from bench.launch.layout import misfit
 
 PBS, PJM = "Job Id: 9.s\n    job_state", "JOB_ID ST EC PC ELAPSE\n"
+NO_STAT = {"no-stat": False, "fs": "/work,/data"}
 WORDS = ["python3", "-m", "bench.trainer.train", "--dp", "8"]
 
 
@@ -62,7 +64,7 @@ GOLD = [
         #SBATCH --open-mode=append
         #SBATCH --array=0-1
 
-        export PET_RDZV_ENDPOINT="$(HOSTS | head -n 1):29500"
+        export PET_RDZV_ENDPOINT="$(HOSTS | head -n 1):$((20000 + (SLURM_JOB_ID) % 12000))"
         case "$SLURM_ARRAY_TASK_ID" in
           0) exec sh /runs/r0/command.sh ;;
           1) exec sh /runs/r1/command.sh ;;
@@ -109,7 +111,14 @@ GOLD = [
     ),
     (
         Pjm(),
-        job(gpu=1, rscgrp="share", x="PJM_LLIO_GFSCACHE=/vol0004", fs="/work,/data"),
+        job(
+            gpu=1,
+            rscgrp="share",
+            restart=True,
+            **{"no-stat": False},
+            x="PJM_LLIO_GFSCACHE=/vol0004",
+            fs="/work,/data",
+        ),
         """\
         #!/bin/sh
         #PJM -N sweep-1
@@ -118,6 +127,7 @@ GOLD = [
         #PJM -L "gpu=1"
         #PJM -L "elapse=1:30:00"
         #PJM --mpi "max-proc-per-node=4"
+        #PJM --restart
         #PJM -x PJM_LLIO_GFSCACHE=/vol0004
         #PJM --fs /work,/data
         #PJM -j
@@ -168,6 +178,25 @@ def test_several_nodes_are_reached_as_each_scheduler_does() -> None:
     assert started[:5] == ["mpiexec", "-n", "8", "sh", "-c"] and started[-5:] == WORDS
     assert "WORLD_SIZE=8 LOCAL_WORLD_SIZE=4 LOCAL_RANK=$((PMIX_RANK % 4))" in started[5]
     assert all(one.command(WORDS, 1, 1) == WORDS for one in (Slurm(), Pbs(), Pjm()))
+
+
+def test_two_jobs_of_a_node_meet_at_ports_of_their_own() -> None:
+    [_, line] = Slurm().script(job(nodes=2, ranks=8)).split("export PET_RDZV_ENDPOINT=")
+    several = Pbs().script(job(tasks=2, nodes=2, ranks=8))
+    assert "$((20000 + (${PBS_JOBID%%[!0-9]*} + ${PBS_ARRAY_INDEX:-0}) % 12000))" in several
+    told = Pjm().command(WORDS, 8, 2)[5]
+    ports = set()
+    for number, task in (("21107476", "0"), ("21107477", ""), ("21107476", "3")):
+        names = {"PJM_JOBID": number, "PBS_JOBID": f"{number}[{task}].s", "SLURM_JOB_ID": number}
+        names |= {"PJM_BULKNUM": task, "PBS_ARRAY_INDEX": task} if task else {}
+        found = [re.search(r"\$\(\(20000.*?12000\)\)", text) for text in (line, several, told)]
+        echo = "; ".join(f"echo {one[0]}" for one in found if one)
+        words = ["sh", "-c", echo]
+        done = subprocess.run(words, env=names, capture_output=True, text=True, check=True)
+        slurm, pbs, pjm = map(int, done.stdout.split())
+        assert 20_000 <= slurm < 32_000 and pbs == pjm
+        ports.add(pjm)
+    assert len(ports) == 3
 
 
 @pytest.mark.parametrize(

@@ -300,7 +300,9 @@ def test_a_program_that_is_not_there_fails_with_its_reason(folder: Path) -> None
     (folder / "none.toml").write_text('trainer = "command"\ncommand = "no-such-program-here"\n')
     assert quick(folder, "launch", "none.toml").code == 1
     told = rows(folder, "SELECT status, status_reason FROM runs")
-    assert told == [("fail", "it cannot be started: No such file or directory")]
+    assert told == [
+        ("fail", "it cannot be started: no-such-program-here: No such file or directory")
+    ]
 
 
 def test_without_a_plan_it_says_what_to_name(folder: Path) -> None:

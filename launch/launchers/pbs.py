@@ -68,7 +68,8 @@ class Pbs:
         # PBS writes its own output where the job ends; the task prints into the log as it goes.
         lines += ["", into(job, "PBS_ARRAY_INDEX")]
         if job.nodes > 1:
-            lines.append(meet('cat "$PBS_NODEFILE"'))
+            number = "${PBS_JOBID%%[!0-9]*} + ${PBS_ARRAY_INDEX:-0}"
+            lines.append(meet('cat "$PBS_NODEFILE"', number))
         return "\n".join([*lines, choose(job.tasks, "PBS_ARRAY_INDEX")])
 
     def submit(self, job: Job) -> list[str]:

@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from .scheduler import Job, JobState, Question, choose, clock, into, seconds
+from .scheduler import Job, JobState, Question, choose, clock, into, port, seconds
 
 # Codes of the job statistics: 11 elapse limit, 12 memory limit, 23 killed for want of memory.
 CODES = {0: "ok", 1: "cancelled", 11: "timeout", 12: "oom", 23: "oom"}
@@ -38,7 +38,7 @@ class Pjm:
         told = (
             f"export RANK=$PMIX_RANK WORLD_SIZE={ranks} LOCAL_WORLD_SIZE={each} "
             f'LOCAL_RANK=$((PMIX_RANK % {each})) MASTER_ADDR=$(head -n 1 "$PJM_O_NODEINF") '
-            'MASTER_PORT=29500; exec "$@"'
+            f'MASTER_PORT={port("PJM_JOBID + ${PJM_BULKNUM:-0}")}; exec "$@"'
         )
         return ["mpiexec", "-n", str(ranks), "sh", "-c", told, "sh", *words]
 
@@ -56,7 +56,8 @@ class Pjm:
             lines.append(f'#PJM -L "elapse={clock(job.time_s)}"')
         each = options.pop("max-proc-per-node", job.ranks_per_node)
         lines.append(f'#PJM --mpi "max-proc-per-node={each}"')
-        lines += [_flag(SHORT.get(name, name), value) for name, value in options.items()]
+        said = {name: value for name, value in options.items() if value is not False}
+        lines += [_flag(SHORT.get(name, name), value) for name, value in said.items()]
         lines += ["#PJM -j", "#PJM -S"]
         if len(job.tasks) > 1:
             lines.append(f"#PJM --bulk --sparam 0-{len(job.tasks) - 1}")

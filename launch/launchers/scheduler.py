@@ -120,7 +120,12 @@ def choose(tasks: Sequence[Path], variable: str) -> str:
     return "\n".join([f'case "${variable}" in', *cases, "esac", ""])
 
 
-PORT = 29500
+def port(number: str) -> str:
+    """A port as a shell works it out from the number of the job: two jobs of a node do not meet.
+
+    Below those that the kernel hands out by itself.
+    """
+    return f"$((20000 + ({number}) % 12000))"
 
 
 def torchrun(words: Sequence[str], ranks: int, nodes: int) -> list[str]:
@@ -130,6 +135,6 @@ def torchrun(words: Sequence[str], ranks: int, nodes: int) -> list[str]:
     return [python, "-m", "torch.distributed.run", *each, "--rdzv-backend", "c10d", *rest]
 
 
-def meet(hosts: str) -> str:
+def meet(hosts: str, number: str) -> str:
     """The line of a script that tells torchrun the first of the hosts that a command lists."""
-    return f'export PET_RDZV_ENDPOINT="$({hosts} | head -n 1):{PORT}"'
+    return f'export PET_RDZV_ENDPOINT="$({hosts} | head -n 1):{port(number)}"'

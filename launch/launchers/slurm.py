@@ -62,7 +62,7 @@ class Slurm:
             lines.append(f"#SBATCH --array=0-{len(job.tasks) - 1}")
         lines.append("")
         if job.nodes > 1:
-            lines.append(meet('scontrol show hostnames "$SLURM_JOB_NODELIST"'))
+            lines.append(meet('scontrol show hostnames "$SLURM_JOB_NODELIST"', "SLURM_JOB_ID"))
         return "\n".join([*lines, choose(job.tasks, "SLURM_ARRAY_TASK_ID")])
 
     def submit(self, job: Job) -> list[str]:
