@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..schema.errors import BenchError
 from . import asking
-from .folder import RUNNING, State, write_private
+from .folder import RUNNING, RunFolder, State, write_private
 from .growing import Growing
 from .jobs import alike, job_of
 from .keeping import Keeper, Turn
@@ -65,29 +65,32 @@ class Queue:
         A job that the scheduler refuses fails with its words; the others are watched all the same.
         """
         with listening(self.stop):
-            fresh = [turn for turn in todo if not self._adopt(turn)]
+            adopted = self._adopt(todo)
+            fresh = [turn for turn in todo if turn.folder not in adopted]
             for number, group in enumerate(alike(fresh, asking.most(self.scheduler)), 1):
                 if self.stop.number is None:
                     self._submit(group, number)
             self._wait()
 
-    def _adopt(self, turn: Turn) -> bool:
-        """Go on with a job that an earlier launch has submitted, or with what it left."""
-        state = turn.folder.state()
-        if state is None or state.status != RUNNING:
-            return False
-        job_id = state.job_id or self._found_again(state.token)
-        if job_id is None:
-            return False
-        known = asking.states(self.scheduler, [job_id])[job_id] is not None
-        if not known and not self.keeper.is_over(turn.folder.log):
-            return False
-        state = replace(state, job_id=job_id)
-        turn.folder.save(state)
-        self._take(turn, state, 0)
-        if not known:
-            self._lose(self._open[-1])
-        return True
+    def _adopt(self, todo: Sequence[Turn]) -> set[RunFolder]:
+        """Go on with jobs that an earlier launch has submitted, or with what they left."""
+        submitted = []
+        for turn in todo:
+            state = turn.folder.state()
+            if state is not None and state.status == RUNNING:
+                job_id = state.job_id or self._found_again(state.token)
+                submitted += [(turn, replace(state, job_id=job_id))] if job_id else []
+        found = asking.states(self.scheduler, [str(state.job_id) for _, state in submitted])
+        adopted = set()
+        for turn, state in submitted:
+            known = found[str(state.job_id)] is not None
+            if known or self.keeper.is_over(turn.folder.log):
+                adopted.add(turn.folder)
+                turn.folder.save(state)
+                self._take(turn, state, 0)
+                if not known:
+                    self._lose(self._open[-1])
+        return adopted
 
     def _found_again(self, token: str) -> str | None:
         """The id of a job whose launcher was killed before it had noted it."""

@@ -103,6 +103,31 @@ def test_many_jobs_are_asked_for_together_and_fill_as_many_arrays_as_they_need(
     assert sum("--array=0-1" in script for script in scripts) == 2 and len(scripts) == 3
 
 
+@pytest.mark.slow
+def test_jobs_of_a_launcher_that_was_killed_are_asked_for_together(tmp_path: Path) -> None:
+    path = words(
+        tmp_path, sbatch="echo 7; touch began", scontrol="exit 1", scancel="touch gone",
+        sacct='echo "$*" >>asked; test -e over && word=FAILED || word=RUNNING\n'
+        'for job in 7_0 7_1; do echo "$job|$word|1:0|1"; done',
+    )  # fmt: skip
+    two = "command = 'true {n}'\nvalues = { n = [1, 2] }\n"
+    launched = started(tmp_path, path, two)
+    until = time.monotonic() + 60
+    while not (tmp_path / "asked").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    launched.kill()
+    launched.communicate(timeout=60)
+    (tmp_path / "over").touch()
+    (tmp_path / "asked").unlink()
+    again = started(tmp_path, path, two)
+    _, said = again.communicate(timeout=120)
+    assert "0 of 2 runs ok, 2 not" in said, said
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert asked == ["-X -n -P -j 7 -o JobID,State,ExitCode,ElapsedRaw"] * 2
+    states_ = [json.loads(one.read_text()) for one in tmp_path.rglob("run.json")]
+    assert [one["attempt"] for one in states_] == [1, 1], "gone on with"
+
+
 def test_a_scheduler_that_cannot_be_asked_has_not_lost_a_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
