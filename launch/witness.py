@@ -104,7 +104,10 @@ def asked(case: Case) -> list[str]:
 
 
 def verified(env: Mapping[str, str]) -> list[str]:
-    """The variables whose values have to be the plan's; of two more is known than that."""
+    """The variables whose values have to be the plan's.
+
+    Of two more is known than that; values of several lines a script cannot compare.
+    """
     return [name for name, value in env.items() if name not in _OWN and "\n" not in value]
 
 
