@@ -64,7 +64,7 @@ tcmalloc: $(VENV)/.developing ## with or without tcmalloc, beside the published 
 	$(VENV)/bin/bench report settings --db out/tcmalloc.duckdb
 
 losses: $(VENV)/.developing ## every topology of the trainer against one process, as a table
-	$(VENV)/bin/python tests/test_trainer_topologies.py
+	$(VENV)/bin/python -m tests.test_trainer_topologies
 
 FUZZ_SECONDS ?= 300
 fuzz: $(VENV)/.fuzzing ## random logs guided by coverage, FUZZ_SECONDS=300; what is found lies in out/fuzz/found

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from ..ingest.secrets import REDACTED, redact
 from ..schema.errors import BenchError
 from .cases import Case
 from .witness import PRELOAD, THREADS
@@ -91,10 +92,21 @@ def belied(case: Case, log: Path) -> str | None:
         threads = int(case.env[THREADS].split(",")[0])
     if threads is not None and told.get("threads") != threads:
         return f"threads = {threads}, but the process has {told.get('threads')}"
-    if isinstance(flags, dict):
-        for name, value in case.env.items():
-            if name in flags and flags[name] != value:
-                return f"{name} = {value}, but the process has {flags[name]}"
+    return _differs(case.env, flags, told.get("flags_like")) if isinstance(flags, dict) else None
+
+
+def _differs(env: Mapping[str, str], flags: Mapping[str, object], like: object) -> str | None:
+    """A variable of the plan that the listed ones contradict; `like`: how names begin of which
+    all are listed, so that one that is not there never came."""
+    listed = tuple(map(str, like)) if isinstance(like, list) else ()
+    for name, value in env.items():
+        shared_out = name == THREADS and not value  # by the trainer, among its ranks
+        if shared_out or not (name in flags or name.startswith(listed)):
+            continue
+        has = str(flags.get(name, ""))
+        if has != value and (REDACTED not in has or not value):
+            asked = redact(name, value) or "not set"
+            return f"{name} is {asked} in the plan, but {has or 'not set'} in the process"
     return None
 
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from ..reports.whole import write_whole
+from ..schema.errors import BenchError
 from .cases import Case, slug
 from .witness import SEEN
 
 STATE = "run.json"
 COMMAND = "command.sh"
 RUNNING = "running"
+_ATTEMPT = re.compile(r"attempt-(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +55,22 @@ class RunFolder:
         return self.path / f"{self.path.name}.log"
 
     def state(self) -> State | None:
-        """How it stands; None when nothing was begun, or what was begun cannot be read."""
+        """How it stands; None when nothing was begun. Raises BenchError for what cannot be read."""
+        file = self.path / STATE
         try:
-            found = json.loads((self.path / STATE).read_text(encoding="utf-8"))
-            return State(**found)
-        except (OSError, ValueError, TypeError):
+            return State(**json.loads(file.read_text(encoding="utf-8")))
+        except (FileNotFoundError, NotADirectoryError):
             return None
+        except (OSError, ValueError, TypeError) as error:
+            why = "it is cut short, or of another version"
+            why = error.strerror or why if isinstance(error, OSError) else why
+            hint = "remove the file: the run is then made again, and its log kept"
+            what = "how a run stands cannot be read"
+            raise BenchError(what, why=why, where=str(file), hint=hint) from error
+
+    def size(self) -> int:
+        """Bytes of the log; none where it is not there."""
+        return self.log.stat().st_size if self.log.exists() else 0
 
     def save(self, state: State) -> None:
         """Write the state, whole or not at all."""
@@ -66,15 +79,27 @@ class RunFolder:
 
     def earlier(self) -> list[Path]:
         """The logs of earlier attempts, the first of them first."""
-        found = self.path.glob("attempt-*/*.log")
-        return sorted(found, key=lambda log: int(log.parent.name.removeprefix("attempt-")))
+        attempts = self._attempts()
+        return [log for number in sorted(attempts) for log in attempts[number].glob("*.log")]
+
+    def _attempts(self) -> dict[int, Path]:
+        """The folders of earlier attempts by their numbers."""
+        found = ((_ATTEMPT.fullmatch(path.name), path) for path in self.path.glob("attempt-*"))
+        return {int(name[1]): path for name, path in found if name}
 
     def begin(self, script: str) -> int:
         """Make the folder, with the command as a script; earlier attempts are kept within it.
 
-        The number of this attempt, from 1.
+        The number of this attempt, from 1. Raises BenchError where it cannot be made.
         """
-        number = 1 + sum(1 for _ in self.path.glob("attempt-*"))
+        try:
+            return self._begin(script)
+        except OSError as error:
+            what, why = "the folder of a run cannot be made", error.strerror or str(error)
+            raise BenchError(what, why=why, where=str(error.filename or self.path)) from error
+
+    def _begin(self, script: str) -> int:
+        number = 1 + max(self._attempts(), default=0)  # of those that somebody removed none is left
         if self.log.exists():
             earlier = self.path / f"attempt-{number}"
             earlier.mkdir()

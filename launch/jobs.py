@@ -16,14 +16,18 @@ from .witness import THREADS
 SCRIPT = "job.sh"
 
 
-def alike(turns: Sequence[Turn]) -> list[list[Turn]]:
-    """Runs with the same needs, in order: each group is one job."""
+def alike(turns: Sequence[Turn], most: int) -> list[list[Turn]]:
+    """Runs with the same needs, in order, at most so many: each group is one job."""
     groups: dict[str, list[Turn]] = {}
     for turn in turns:
         case = turn.case
         key = repr((case.nodes, case.ranks, _threads(case), sorted(case.job.items())))
         groups.setdefault(key, []).append(turn)
-    return list(groups.values())
+    return [
+        group[start : start + most]
+        for group in groups.values()
+        for start in range(0, len(group), most)
+    ]
 
 
 def job_of(plan: Plan, group: Sequence[Turn], number: int, folder: Path) -> Job:

@@ -142,11 +142,15 @@ class Keeper:
             self.store([turn])
         return state
 
-    def store(self, every: Sequence[Turn]) -> None:
-        """The logs into the warehouse; those that are known add nothing. Raises Locked."""
+    def store(self, every: Sequence[Turn], *, live: bool = False) -> None:
+        """The logs into the warehouse; those that are known add nothing. Raises Locked.
+
+        Of runs that go on (`live`) whole lines count, and nobody waits for the warehouse.
+        """
         logs = [log for t in every for log in (*t.folder.earlier(), t.folder.log) if log.exists()]
         where = self.where
-        ingest(logs, where.db, lock_timeout=where.lock_timeout, formats=where.formats)
+        patience = 0.0 if live else where.lock_timeout
+        ingest(logs, where.db, lock_timeout=patience, formats=where.formats, live=live)
 
     def is_over(self, log: Path) -> bool:
         """Whether a log says that its training is done: nothing is left but the exit."""

@@ -97,7 +97,9 @@ class Limits(_Section):
         "training is done: then the exit hangs, and the run is ended and counts as done.",
     )
     memory_gb: Seconds | None = Field(
-        default=None, description="Most memory of all processes of a run together, in GiB."
+        default=None,
+        description="Most memory of all processes of a run together, in GiB; under a scheduler, of "
+        "those of each node.",
     )
 
 

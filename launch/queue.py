@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TextIO
 
 from ..schema.errors import BenchError
-from .folder import RUNNING, State, write_private
+from . import asking
+from .folder import RUNNING, RunFolder, State, write_private
+from .growing import Growing
 from .jobs import alike, job_of
 from .keeping import Keeper, Turn
 from .launchers.scheduler import EXECUTING, JobState, Scheduler
 from .outcome import CANCELLED, OK, hung_exit, last_line
 from .submitted import ANSWER, answered, submitting
-from .sweep import Stop, Told, alone, listening
+from .sweep import Stop, Told, listening
 from .watch import Watched
 from .witness import SEEN, largest, told
 
 POLL_S = 2.0
 _TICK_S = 0.1
 _LOST_S = 120.0  # a job that the scheduler does not know for so long is lost
-_GONE_S = 20.0
-_ANSWER_S = 60.0  # for a word of the scheduler
-_UNKNOWN = re.compile(r"(?:invalid|unknown|no such) job|job .{0,40}(?:not found|not exist)", re.I)
+_GONE_S, _ASK_S = 20.0, 0.5  # until what was cancelled is gone, and between questions
 _JUDGED = frozenset(("ok", "fail"))  # what the log and the exit code tell better
 
 
@@ -43,6 +39,11 @@ class Open:
     spoke: float = 0.0
     read: int = -1  # the size at which it was last asked whether it is over
 
+    @property
+    def job_id(self) -> str:
+        """As the scheduler names it."""
+        return self.state.job_id or ""
+
 
 @dataclass(slots=True)
 class Queue:
@@ -55,49 +56,45 @@ class Queue:
     ended: Told = lambda turn, state: None
     tick: Callable[[], None] = lambda: None
     poll_s: float = POLL_S
+    left: str = ""  # why runs may go on that were to be cancelled; they stay `running`
     _open: list[Open] = field(default_factory=list)
-
-    def check(self) -> None:
-        """Raises BenchError where the words of the scheduler are not here."""
-        word = self.scheduler.submits
-        if shutil.which(word) is None:
-            raise BenchError(
-                f"{word} is not here", hint="launch on a machine that the scheduler runs on"
-            )
 
     def run(self, todo: Sequence[Turn]) -> None:
         """Submit what is not submitted yet, and wait for all; a signal cancels what is left.
 
         A job that the scheduler refuses fails with its words; the others are watched all the same.
         """
-        with alone(self.keeper.where.root), listening(self.stop):
-            fresh = [turn for turn in todo if not self._adopt(turn)]
-            for number, group in enumerate(alike(fresh), 1):
+        with listening(self.stop):
+            adopted = self._adopt(todo)
+            fresh = [turn for turn in todo if turn.folder not in adopted]
+            for number, group in enumerate(alike(fresh, asking.most(self.scheduler)), 1):
                 if self.stop.number is None:
                     self._submit(group, number)
             self._wait()
 
-    def _adopt(self, turn: Turn) -> bool:
-        """Go on with a job that an earlier launch has submitted, or with what it left."""
-        state = turn.folder.state()
-        if state is None or state.status != RUNNING:
-            return False
-        job_id = state.job_id or self._found_again(state.token)
-        if job_id is None:
-            return False
-        known = state_of(self.scheduler, job_id) is not None
-        if not known and not self.keeper.is_over(turn.folder.log):
-            return False
-        state = replace(state, job_id=job_id)
-        turn.folder.save(state)
-        self._take(turn, state, 0)
-        if not known:
-            self._lose(self._open[-1])
-        return True
+    def _adopt(self, todo: Sequence[Turn]) -> set[RunFolder]:
+        """Go on with jobs that an earlier launch has submitted, or with what they left."""
+        submitted = []
+        for turn in todo:
+            state = turn.folder.state()
+            if state is not None and state.status == RUNNING:
+                job_id = state.job_id or self._found_again(state.token)
+                submitted += [(turn, replace(state, job_id=job_id))] if job_id else []
+        found = asking.states(self.scheduler, [str(state.job_id) for _, state in submitted])
+        adopted = set()
+        for turn, state in submitted:
+            known = found[str(state.job_id)] is not None
+            if known or self.keeper.is_over(turn.folder.log):
+                adopted.add(turn.folder)
+                turn.folder.save(state)
+                self._take(turn, state, 0)
+                if not known:
+                    self._lose(self._open[-1])
+        return adopted
 
     def _found_again(self, token: str) -> str | None:
         """The id of a job whose launcher was killed before it had noted it."""
-        found = answered(self._jobs, token, _ANSWER_S)
+        found = answered(self._jobs, token, asking.ANSWER_S)
         if found is None:
             return None
         ids = self.scheduler.job_ids(found.answer, found.tasks)
@@ -122,7 +119,7 @@ class Queue:
         write_private(job.script, self.scheduler.script(job))
         try:
             with submitting(folder, [state.token for state in states]) as stream:
-                _run(self.scheduler.submit(job), folder, stream)
+                asking.say(self.scheduler.submit(job), folder, stream)
             answer = (folder / ANSWER).read_text()
         except BenchError as error:
             said = error.why or (folder / ANSWER).read_text().strip()[-400:]
@@ -143,24 +140,29 @@ class Queue:
             self.ended(turn, self.keeper.end(turn, state, seen))
 
     def _wait(self) -> None:
-        asked = 0.0
+        asked, growing = 0.0, Growing(self.keeper)
         while self._open:
             if self.stop.number is not None:
-                last = [last_line(one.turn.folder.log) for one in self._open]
-                left = self._cancel([one.state.job_id or "" for one in self._open])
-                for one, line in zip(list(self._open), last, strict=True):
-                    why = f"{self.stop.told()}{left}"
-                    self._end(one, JobState("", CANCELLED), why, line)
-                return
+                return self._stop()
             self.tick()
             time.sleep(_TICK_S)
             if time.monotonic() - asked >= self.poll_s:
+                found = asking.states(self.scheduler, [one.job_id for one in self._open])
                 for one in list(self._open):
-                    self._look(one)
+                    self._look(one, found[one.job_id])
+                growing.look([one.turn for one in self._open])
                 asked = time.monotonic()
 
-    def _look(self, one: Open) -> None:
-        found = state_of(self.scheduler, one.state.job_id or "")
+    def _stop(self) -> None:
+        """Cancel everything. What the scheduler does not give up may run on: none ends here."""
+        last = [last_line(one.turn.folder.log) for one in self._open]
+        left, why = self._cancel([one.job_id for one in self._open])
+        for one, line in zip(list(self._open), last, strict=True):
+            if one.job_id not in left:
+                self._end(one, JobState("", CANCELLED), str(self.stop.told()), line)
+        self.left = why if left else ""
+
+    def _look(self, one: Open, found: JobState | None) -> None:
         now = time.monotonic()
         if found is None:
             if now - one.asked > _LOST_S:
@@ -190,8 +192,9 @@ class Queue:
         if not idle and not over:
             return
         last = last_line(log)  # cancelling prints a line, which is no cause
-        left = self._cancel([one.state.job_id or ""])
-        why = f"no output for {limits.idle_s if idle else limits.exit_s:g} s{left}"
+        left, refused = self._cancel([one.job_id])
+        why = f"no output for {limits.idle_s if idle else limits.exit_s:g} s"
+        why += f"; it may still run: {refused}" if left else ""
         status, why = hung_exit(why) if over else ("hang", why)
         self._end(one, replace(found, status=status), why, last)
 
@@ -211,53 +214,19 @@ class Queue:
         self._open.remove(one)
         self.ended(one.turn, self.keeper.end(one.turn, one.state, seen, job=found.word or None))
 
-    def _cancel(self, job_ids: Sequence[str]) -> str:
-        """Cancel, and wait until the jobs are gone: they may print a last word. What went wrong."""
+    def _cancel(self, job_ids: Sequence[str]) -> tuple[list[str], str]:
+        """Cancel, and wait until the jobs are gone: they may print a last word.
+
+        Those that may still run, and why.
+        """
+        why = f"not gone within {_GONE_S:g} s"
         try:
-            _run(self.scheduler.cancel(job_ids))
+            asking.say(self.scheduler.cancel(job_ids))
         except BenchError as error:
-            return f"; it may still run: {error.what}: {error.why}"
-        until = time.monotonic() + _GONE_S
-        left = list(job_ids)
+            why = f"{error.what}: {error.why}"
+        left, until = list(job_ids), time.monotonic() + _GONE_S
         while left and time.monotonic() < until:
-            states = {job_id: state_of(self.scheduler, job_id) for job_id in left}
-            left = [one for one, state in states.items() if state and state.status is None]
-            time.sleep(_TICK_S * bool(left))
-        return f"; it may still run: not gone within {_GONE_S:g} s" if left else ""
-
-
-def state_of(scheduler: Scheduler, job_id: str) -> JobState | None:
-    """How a job stands; None when the scheduler does not know it, which one that cannot be asked
-    does not say."""
-    answered = False
-    for words in scheduler.ask(job_id):
-        try:
-            answer = _run(words)
-        except BenchError as error:  # no accounting, say: the next may know
-            answered = answered or _UNKNOWN.search(error.why or "") is not None
-            continue
-        answered = True
-        found = scheduler.state(answer)
-        if found is not None:
-            return found
-    return None if answered else JobState("not to be asked")
-
-
-def _run(words: Sequence[str], folder: Path | None = None, into: TextIO | None = None) -> str:
-    """What it prints, unless it goes into a file. In a session of its own, away from Ctrl-C."""
-    try:
-        done = subprocess.run(
-            words, cwd=folder, stdout=into or subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            timeout=_ANSWER_S, check=False, start_new_session=True,
-        )  # fmt: skip
-    except FileNotFoundError as error:
-        raise BenchError(
-            f"{words[0]} is not here", hint="launch on a machine that the scheduler runs on"
-        ) from error
-    except subprocess.TimeoutExpired as error:
-        why = f"no answer within {_ANSWER_S:g} s"
-        raise BenchError(f"{words[0]} does not answer", why=why) from error
-    if done.returncode:
-        said = done.stderr or done.stdout or ""
-        raise BenchError(f"{words[0]} failed", why=said.strip()[-400:])
-    return done.stdout or ""
+            found = asking.states(self.scheduler, left)
+            left = [one for one in left if (state := found[one]) and state.status is None]
+            time.sleep(_ASK_S * bool(left))
+        return left, why

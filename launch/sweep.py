@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,18 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from ..schema.errors import BenchError, Locked
-from .cases import Case
-from .environment import LIBRARIES, cores, require, whole
+from ..schema.errors import Locked
+from .environment import whole
 from .folder import RUNNING, State
+from .growing import Growing
 from .keeping import Keeper, Turn
 from .outcome import kernel_kills
 from .processes import Processes
 from .watch import Watch, Watched
-from .witness import PRELOAD
+from .witness import Witness
 
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-MOST_PER_CORE = 8  # processes
 Told = Callable[[Turn, State], None]
 
 
@@ -81,18 +81,9 @@ class Sweep:
     ended: Told = lambda turn, state: None
     tick: Callable[[], None] = lambda: None
 
-    def check(self, todo: Sequence[Turn]) -> None:
-        """Raises BenchError for what this machine cannot run: libraries, nodes, processes."""
-        for turn in todo:
-            _require_room(turn.case)
-        names = (PRELOAD, LIBRARIES)
-        loads = {tuple(turn.case.env.get(name) for name in names): turn.case for turn in todo}
-        for case in loads.values():
-            require(case)
-
     def run(self, todo: Sequence[Turn]) -> None:
         """Make the runs; a signal ends the one under way, and no other is begun."""
-        with alone(self.keeper.where.root), listening(self.stop):
+        with listening(self.stop):
             for turn in todo:
                 if self.stop.number is None:
                     self._one(turn)
@@ -109,30 +100,21 @@ class Sweep:
 
     def _watched(self, turn: Turn, state: State) -> Watched:
         keeper, log = self.keeper, turn.folder.log
-        processes = Processes(state.token)
-        env = whole(turn.case, keeper.inherited)
+        processes, growing = Processes(state.token), Growing(keeper)
+
+        def tick() -> None:
+            self.tick()
+            growing.look([turn])
+
+        env, words = whole(turn.case, keeper.inherited), keeper.program.command(turn.case)
         try:
             with log.open("ab", buffering=0) as output:
-                processes.start(keeper.program.command(turn.case), env, keeper.where.cwd, output)
-            limits, over = keeper.plan.limits, keeper.is_over
-            return Watch(processes, limits, log, self.stop.told, self.tick, over).wait()
+                processes.start(words, env, keeper.where.cwd, output)
         except OSError as error:
-            why = f"it cannot be started: {error.strerror or error}"
-            return Watched(None, 0.0, 0, 0, ("fail", why))
+            why = f"{os.fsdecode(error.filename or words[0])}: {error.strerror or error}"
+            return Watched(None, 0.0, 0, 0, ("fail", f"it cannot be started: {why}"))
+        limits, over, witness = keeper.plan.limits, keeper.is_over, Witness(turn.case.env)
+        try:
+            return Watch(processes, limits, log, self.stop.told, tick, over, witness).wait()
         finally:
             processes.end()
-
-
-def _require_room(case: Case) -> None:
-    """A plan made for a large machine must not be let loose on a small one."""
-    most = MOST_PER_CORE * cores()
-    if case.nodes > 1:
-        why = f"it asks for {case.nodes} nodes, and this is one"
-    elif case.ranks > most:
-        why = (
-            f"it has {case.ranks} processes, and {cores()} cores here: more than {most} are refused"
-        )
-    else:
-        return
-    hint = "launcher = 'slurm', 'pbs' or 'pjm', or smaller sizes"
-    raise BenchError("a run of the plan does not fit here", why=why, where=case.label, hint=hint)

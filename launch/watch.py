@@ -39,8 +39,8 @@ class Watch:
     asked_to_stop: Callable[[], str | None]
     tick: Callable[[], None]
     is_over: Callable[[Path], bool]  # whether a log says that its training is done
+    witness: Witness
     _began: float = field(default_factory=time.monotonic)
-    _witness: Witness = field(default_factory=Witness)
     _peak: int = 0
     _looked: float = 0.0
     _size: int = -1
@@ -59,7 +59,7 @@ class Watch:
         left = self.processes.end()
         code = self.processes.poll() if code is None else code
         left = 0 if ended else left
-        return Watched(code, wall_s, self._peak, left, ended, self._witness.sights())
+        return Watched(code, wall_s, self._peak, left, ended, self.witness.sights())
 
     def _beyond(self) -> tuple[str, str] | None:
         """The status and evidence of the limit that is passed."""
@@ -93,7 +93,7 @@ class Watch:
         running = self.processes.alive()
         held = memory(running)
         for process in running:
-            self._witness.look(process.pid)
+            self.witness.look(process.pid)
         self._peak = max(self._peak, held)
         if limit is None or held <= limit * _GB:
             return None

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ..ingest.secrets import redact
 from .cases import Case
 
 THREADS = "OMP_NUM_THREADS"
 PRELOAD = "LD_PRELOAD"
+_OWN = frozenset((THREADS, PRELOAD))
 SEEN = "seen"  # the file in which the script of a job tells what it saw
 ALLOCATORS = ("tcmalloc", "jemalloc", "mimalloc", "hoard", "libxpmem", "mpg")
 _LONGEST_S = 32  # between the looks of a script, which begin at 1 s and double
@@ -32,6 +34,7 @@ class Sight:
     peak_kb: int
     threads: str | None
     libraries: frozenset[str]
+    lost: frozenset[str] = frozenset()  # variables of the plan that it has otherwise, or not
 
     @property
     def allocator(self) -> str:
@@ -44,6 +47,7 @@ class Sight:
 class Witness:
     """Remembers what was seen of each process; maps are read again when its memory doubled."""
 
+    env: Mapping[str, str] = field(default_factory=dict)  # as the plan sets it
     _seen: dict[int, Sight] = field(default_factory=dict)
     _held: dict[int, int] = field(default_factory=dict)  # KiB at the last look at the maps
 
@@ -60,10 +64,16 @@ class Witness:
                 environ = (folder / "environ").read_bytes().decode("utf-8", "replace")
                 values = dict(pair.partition("=")[::2] for pair in environ.split("\0"))
                 maps = (folder / "maps").read_text(errors="replace")
-                self._seen[pid] = Sight(pid, int(peak[1]), values.get(THREADS), _files(maps))
+                if not maps:
+                    return  # it has just ended, and has no environment any more
+                lost = {
+                    name for name in verified(self.env) if values.get(name, "") != self.env[name]
+                }
+                threads, files = values.get(THREADS), _files(maps)
+                self._seen[pid] = Sight(pid, int(peak[1]), threads, files, frozenset(lost))
                 self._held[pid] = now
             else:
-                self._seen[pid] = Sight(pid, int(peak[1]), known.threads, known.libraries)
+                self._seen[pid] = replace(known, peak_kb=int(peak[1]))
 
     def sights(self) -> tuple[Sight, ...]:
         """All processes that were seen."""
@@ -93,17 +103,28 @@ def asked(case: Case) -> list[str]:
     return [word for word in re.split(r"[:\s]+", case.env.get(PRELOAD, "")) if word]
 
 
+def verified(env: Mapping[str, str]) -> list[str]:
+    """The variables whose values have to be the plan's.
+
+    Of two more is known than that; values of several lines a script cannot compare.
+    """
+    return [name for name, value in env.items() if name not in _OWN and "\n" not in value]
+
+
 def belied(case: Case, sights: Sequence[Sight]) -> str | None:
     """What of the label the processes contradict; None: nothing, as far as they were seen."""
     for sight in largest(sights):
-        who = f"process {sight.pid}, which held {sight.peak_kb >> 10} MB,"
+        who = f"process {sight.pid}, which held {sight.peak_kb >> 10} MB"
         for library in asked(case):
             if not _is_among(library, sight.libraries):
                 name = Path(library).name
-                return f"{PRELOAD} asks for {name}, but {who} had {sight.allocator} mapped"
+                return f"{PRELOAD} asks for {name}, but {who}, had {sight.allocator} mapped"
         wanted = case.env.get(THREADS) or case.settings.get("threads")
         if wanted is not None and sight.threads is not None and sight.threads != str(wanted):
-            return f"{THREADS} = {wanted}, but {who} had {sight.threads}"
+            return f"{THREADS} = {wanted}, but {who}, had {sight.threads}"
+        for name in sorted(sight.lost & case.env.keys()):
+            asked_for = redact(name, case.env[name]) or "not set"
+            return f"{name} is {asked_for} in the plan, but not in {who}"
     return None
 
 
@@ -130,14 +151,25 @@ def shell(token: str, case: Case, file: Path) -> list[str]:
         f"  exec </dev/null >{shlex.quote(str(file))} 2>/dev/null",
         "  while sleep $wait && kill -0 $$; do",
         f"    for told in $(grep -lsz '^BENCH_LAUNCH_RUN={token}$' /proc/[0-9]*/environ); do",
-        "      of=${told%/environ}",
-        "      peak=$(sed -n 's/^VmHWM:[^0-9]*\\([0-9]*\\).*/\\1/p' $of/status)",
+        "      of=${told%/environ} lost=",
+        *_compared(case.env),
         f"      threads=$(tr '\\0' '\\n' <$told | sed -n 's/^{THREADS}=//p')",
         f"      libraries=$(sed -n {find} $of/maps | sort -u | tr '\\n' ' ')",
-        '      echo "${of#/proc/} ${peak:-0} ${threads:--} $libraries"',
+        # Last: one that has ended meanwhile held nothing.
+        "      peak=$(sed -n 's/^VmHWM:[^0-9]*\\([0-9]*\\).*/\\1/p' $of/status)",
+        '      echo "${of#/proc/} ${peak:-0} ${threads:--} lost=$lost $libraries"',
         "    done",
         f"    [ $wait -ge {_LONGEST_S} ] || wait=$((2 * wait))",
         "  done ) & )",
+    ]
+
+
+def _compared(env: Mapping[str, str]) -> list[str]:
+    """Values are compared by the shell itself: words of a program would show in `ps`."""
+    return [
+        f"      has=$(tr '\\0' '\\n' <$told | sed -n 's/^{name}=//p'); "
+        f'[ "$has" = {shlex.quote(env[name])} ] || lost="$lost,{name}"'
+        for name in verified(env)
     ]
 
 
@@ -146,9 +178,9 @@ def told(file: Path) -> tuple[Sight, ...]:
     seen: dict[int, Sight] = {}
     with suppress(OSError):
         for line in file.read_text(errors="replace").splitlines():
-            row = re.fullmatch(r"(\d+) (\d+) (\S+) ?(.*)", line)
+            row = re.fullmatch(r"(\d+) (\d+) (\S+) (?:lost=(\S*) )?(.*)", line)
             if row is not None and int(row[2]):
                 threads = None if row[3] == "-" else row[3]
-                files = frozenset(row[4].split())
-                seen[int(row[1])] = Sight(int(row[1]), int(row[2]), threads, files)
+                lost, files = frozenset((row[4] or "").split(",")), frozenset(row[5].split())
+                seen[int(row[1])] = Sight(int(row[1]), int(row[2]), threads, files, lost - {""})
     return tuple(seen.values())

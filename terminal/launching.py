@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..reports.table_ref import TableRef
 from ..schema.errors import FINE, FOUND, BenchError
-from .live import Board, clock
-from .messages import say
+from .dry_run import count_of, show, tell_dropped
+from .live import Board
+from .messages import say, warn
 from .settings import find_db, read_settings
 from .tables import emit
 
@@ -75,10 +76,10 @@ class Prepared:
 def launch(asked: Asked) -> int:
     """Run what is missing of a plan, or say what would be run; the exit code."""
     from ..launch.cases import expand
-    from ..launch.estimate import estimate
-    from ..launch.keeping import Where, left_to_do, turns
+    from ..launch.keeping import Where
     from ..launch.program import program
     from ..launch.reading import with_shell
+    from ..launch.sweep import alone
 
     written = read(asked)
     plan = with_shell(written, os.environ)
@@ -87,14 +88,22 @@ def launch(asked: Asked) -> int:
     root = (asked.output or FOLDER / str(plan.name)).absolute()
     db = find_db(asked.db)
     where = Where(root, Path.cwd(), db, asked.lock_timeout, read_settings().formats)
-    every = turns(plan, expansion.cases, root)
-    todo = left_to_do(every, asked.retry)
-    past = estimate(db, [turn.case for turn in todo], asked.lock_timeout)
-    prepared = Prepared(plan, expansion, runs, where, every, todo, past, asked.plan)
     if asked.dry_run:
-        show(prepared)
-        return FINE
-    return run(prepared)
+        return show(_prepared(asked, plan, expansion, runs, where))
+    with alone(root):  # what another launch does must not be on the list any more
+        return run(_prepared(asked, plan, expansion, runs, where))
+
+
+def _prepared(
+    asked: Asked, plan: Plan, expansion: Expansion, runs: Program, where: Where
+) -> Prepared:
+    from ..launch.estimate import estimate
+    from ..launch.keeping import left_to_do, turns
+
+    every = turns(plan, expansion.cases, where.root)
+    todo = left_to_do(every, asked.retry)
+    past = estimate(where.db, [turn.case for turn in todo], asked.lock_timeout)
+    return Prepared(plan, expansion, runs, where, every, todo, past, asked.plan)
 
 
 def missing(table: TableRef, asked: Asked) -> None:
@@ -167,107 +176,55 @@ def _value(text: str) -> object:
         return text
 
 
-def show(prepared: Prepared) -> None:
-    """What would be run: every command to stdout, and every job script without its secrets.
-
-    Count, what is dropped and time go to stderr.
-    """
-    from ..launch.environment import chosen
-    from ..launch.record import as_shell
-
-    lines = []
-    for turn in prepared.todo:
-        env = chosen(turn.case, os.environ, prepared.program.launcher.here)
-        lines.append(as_shell(prepared.program.command(turn.case), env))
-    emit("".join(f"{line}\n" for line in [*lines, *_scripts(prepared)]))
-    _tell_dropped(prepared)
-    settings, dropped = len(prepared.expansion.cases), len(prepared.expansion.dropped)
-    say(
-        f"{_runs(len(prepared.todo))} of {_some(settings, 'setting')} x {prepared.plan.repeats}"
-        f"{prepared.done_before}"
-        f"{', ' + _some(dropped, 'setting') + ' dropped' if dropped else ''}"
-    )
-    say(_estimated(prepared.past))
-
-
-def _scripts(prepared: Prepared) -> Iterator[str]:
-    """The job scripts of a scheduler; a launch puts a name of its own for the folder `new-N`."""
-    from ..ingest.secrets import redact_lines
-    from ..launch.jobs import alike, job_of
-
-    if (scheduler := prepared.program.scheduler) is None:
-        return
-    for number, group in enumerate(alike(prepared.todo), 1):
-        folder = prepared.where.root / "jobs" / f"new-{number}"
-        job = job_of(prepared.plan, group, number, folder)
-        yield f"\n# {_runs(len(group))}: {redact_lines(shlex.join(scheduler.submit(job)))}"
-        yield redact_lines(scheduler.script(job).rstrip("\n"))
-
-
 def _near(path: Path) -> Path:
     """The path as seen from here, where it lies below."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-
-
-def _tell_dropped(prepared: Prepared) -> None:
-    for one in prepared.expansion.dropped:
-        say(f"dropped {one.case.label}: {one.why}")
-
-
-def _estimated(past: Estimate) -> str:
-    if past.whole is None:
-        return "no past run tells how long that takes" if past.runs else "nothing is left to do"
-    if past.known == past.runs:
-        return f"about {clock(past.whole)}, as past runs took"
-    return f"about {clock(past.whole)}, if all take what {past.known} of {past.runs} took before"
-
-
-def _runs(count: int) -> str:
-    return _some(count, "run")
-
-
-def _some(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def run(prepared: Prepared) -> int:
     """Run what is left to do; 0 when every run of the plan is ok."""
     from ..launch.keeping import Keeper
     from ..launch.queue import Queue
+    from ..launch.ready import refusals
     from ..launch.sweep import Stop, Sweep
 
     todo = prepared.todo
-    if todo and (missing := prepared.program.trainer.missing()):
-        raise BenchError("the trainer of the plan cannot run", why=missing)
-    _tell_dropped(prepared)
+    for _, error in refusals(prepared.program, [turn.case for turn in todo]) if todo else ():
+        raise error
+    tell_dropped(prepared)
     keeper = Keeper(prepared.plan, prepared.expansion, prepared.program, prepared.where)
-    board, stop = Board(todo, prepared.past.whole), Stop()
+    scheduler, stop = prepared.program.scheduler, Stop()
+    board = Board(todo, prepared.past.whole, together=scheduler is not None)
     told = (board.begun, board.ended, board.tick)
-    if (scheduler := prepared.program.scheduler) is not None:
+    left = ""
+    if scheduler is not None:
         queue = Queue(keeper, scheduler, stop, *told)
-        queue.check()
         with board:
             queue.run(todo)
+        left = queue.left
     else:
         sweep = Sweep(keeper, stop, *told)
-        sweep.check(todo)
         with board:
             sweep.run(todo)
     keeper.store(prepared.every)
-    return _told(prepared, stop.number)
+    return _told(prepared, stop.number, left)
 
 
-def _told(prepared: Prepared, stopped_by: int | None) -> int:
+def _told(prepared: Prepared, stopped_by: int | None, left: str) -> int:
     every = prepared.every
     states = [turn.folder.state() for turn in every]
-    ok = sum(1 for state in states if state is not None and state.status == "ok")
-    failed = [state for state in states if state is not None and state.status != "ok"]
-    missing = states.count(None)
+    begun = [state for state in states if state is not None]
+    ok = sum(1 for state in begun if state.status == "ok")
+    going = [state for state in begun if state.status == "running" and state.job_id]
+    failed, missing = len(begun) - ok - len(going), states.count(None)
+    may_run = f"{len(going)} may still run (job {', '.join(str(one.job_id) for one in going)})"
     say(
-        f"{ok} of {_runs(len(every))} ok"
-        f"{f', {len(failed)} not' if failed else ''}{f', {missing} not begun' if missing else ''}"
-        f"{prepared.done_before} (in {_near(prepared.where.root)})"
+        f"{ok} of {count_of(len(every))} ok"
+        f"{f', {failed} not' if failed else ''}{f', {missing} not begun' if missing else ''}"
+        f"{f', {may_run}' if going else ''}{prepared.done_before} (in {_near(prepared.where.root)})"
     )
+    if left:
+        warn(f"not cancelled: {left}; the next launch goes on with what still runs")
     same = f"bench launch {shlex.quote(str(prepared.file))}" if prepared.file else "the same with"
     again = f"{same} --retry runs what failed again; " if failed else ""
     say(f"next: {again}bench runs; bench report")

@@ -29,12 +29,16 @@ _ROWS = 12  # of the table: those around the run under way
 class Board:
     """What is done, what runs, how long the rest may take."""
 
-    def __init__(self, todo: Sequence[Turn], seconds: float | None) -> None:
+    def __init__(
+        self, todo: Sequence[Turn], seconds: float | None, *, together: bool = False
+    ) -> None:
         self.todo = list(todo)
+        self.together = together  # several run at a time, nobody knows how many
+        self._since: dict[str, float] = {}
         self._states: dict[str, State] = {}
         self._spent: list[float] = []
         self._guess = seconds / len(todo) if seconds and todo else None
-        self._began = self._drawn = time.monotonic()
+        self._start = self._drawn = time.monotonic()
         self._live: Live | None = None
 
     def __enter__(self) -> Board:
@@ -68,7 +72,7 @@ class Board:
 
     def begun(self, turn: Turn, state: State) -> None:
         """A run has been started."""
-        self._began = time.monotonic()
+        self._since[turn.folder.path.name] = time.monotonic()
         self._states[turn.folder.path.name] = state
         self.tick(now=True)
 
@@ -90,8 +94,12 @@ class Board:
                 self._live.update(self.table(self._live.console.width), refresh=True)
 
     def _left_s(self) -> float | None:
-        each = sum(self._spent) / len(self._spent) if self._spent else self._guess
-        return None if each is None else each * (len(self.todo) - len(self._spent))
+        """At the pace of those that have ended; of jobs the pace counts, not how long each took."""
+        done = len(self._spent)
+        spent = time.monotonic() - self._start if self.together else sum(self._spent)
+        guess = None if self.together else self._guess
+        each = spent / done if done else guess
+        return None if each is None else each * (len(self.todo) - done)
 
     def _eta(self) -> str:
         left = self._left_s()
@@ -112,11 +120,12 @@ class Board:
         table = Table(*names, title=title + self._eta())
         first = max(0, min(len(self._spent) - _ROWS // 2, len(self.todo) - _ROWS))
         for turn in self.todo[first : first + _ROWS]:
-            state = self._states.get(turn.folder.path.name)
+            name = turn.folder.path.name
+            state = self._states.get(name)
             status = state.status if state else ""
             spent = state.wall_s if state else None
             if status == "running":
-                spent = time.monotonic() - self._began
+                spent = time.monotonic() - self._since[name]
             step = f"{state.step_time_s:.4g}" if state and state.step_time_s else ""
             why = state.evidence[: min(room, _MOST)] if state else ""
             cells = (turn.case.label, str(turn.repeat), status, clock(spent), step, why)

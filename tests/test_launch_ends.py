@@ -57,6 +57,16 @@ def test_a_wrapper_that_loses_the_allocator_fails_with_what_was_mapped(folder: P
     assert pairs(folder, query) == {library.name: "1", "libc": "1"}
 
 
+def test_a_variable_that_a_wrapper_loses_fails_the_run(folder: Path) -> None:
+    more = "env = { MY_FLAG = 'on', MY_TOKEN = 'abcdef' }"
+    assert quick(folder, "launch", str(plan(folder, "pause", "clean", more=more))).code == 1
+    found = states(folder)
+    assert found["pause"].status == "ok", found["pause"]
+    assert found["clean"].status == "fail"
+    assert found["clean"].evidence.startswith("MY_FLAG is on in the plan, but not in process ")
+    assert "abcdef" not in found["clean"].evidence
+
+
 def test_threads_of_the_shell_are_told_and_not_one_with_others(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

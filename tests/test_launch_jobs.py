@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,8 @@ from bench.launch.launchers.scheduler import Job, JobState, Scheduler, clock, se
 from bench.launch.launchers.slurm import Slurm
 from bench.launch.layout import misfit
 
+PBS, PJM = "Job Id: 9.s\n    job_state", "JOB_ID ST EC PC ELAPSE\n"
+NO_STAT = {"no-stat": False, "fs": "/work,/data"}
 WORDS = ["python3", "-m", "bench.trainer.train", "--dp", "8"]
 
 
@@ -61,7 +64,7 @@ GOLD = [
         #SBATCH --open-mode=append
         #SBATCH --array=0-1
 
-        export PET_RDZV_ENDPOINT="$(HOSTS | head -n 1):29500"
+        export PET_RDZV_ENDPOINT="$(HOSTS | head -n 1):$((20000 + (SLURM_JOB_ID) % 12000))"
         case "$SLURM_ARRAY_TASK_ID" in
           0) exec sh /runs/r0/command.sh ;;
           1) exec sh /runs/r1/command.sh ;;
@@ -108,7 +111,14 @@ GOLD = [
     ),
     (
         Pjm(),
-        job(gpu=1, rscgrp="share", x="PJM_LLIO_GFSCACHE=/vol0004", fs="/work,/data"),
+        job(
+            gpu=1,
+            rscgrp="share",
+            restart=True,
+            **{"no-stat": False},
+            x="PJM_LLIO_GFSCACHE=/vol0004",
+            fs="/work,/data",
+        ),
         """\
         #!/bin/sh
         #PJM -N sweep-1
@@ -117,6 +127,7 @@ GOLD = [
         #PJM -L "gpu=1"
         #PJM -L "elapse=1:30:00"
         #PJM --mpi "max-proc-per-node=4"
+        #PJM --restart
         #PJM -x PJM_LLIO_GFSCACHE=/vol0004
         #PJM --fs /work,/data
         #PJM -j
@@ -169,14 +180,34 @@ def test_several_nodes_are_reached_as_each_scheduler_does() -> None:
     assert all(one.command(WORDS, 1, 1) == WORDS for one in (Slurm(), Pbs(), Pjm()))
 
 
+def test_two_jobs_of_a_node_meet_at_ports_of_their_own() -> None:
+    [_, line] = Slurm().script(job(nodes=2, ranks=8)).split("export PET_RDZV_ENDPOINT=")
+    several = Pbs().script(job(tasks=2, nodes=2, ranks=8))
+    assert "$((20000 + (${PBS_JOBID%%[!0-9]*} + ${PBS_ARRAY_INDEX:-0}) % 12000))" in several
+    told = Pjm().command(WORDS, 8, 2)[5]
+    ports = set()
+    for number, task in (("21107476", "0"), ("21107477", ""), ("21107476", "3")):
+        names = {"PJM_JOBID": number, "PBS_JOBID": f"{number}[{task}].s", "SLURM_JOB_ID": number}
+        names |= {"PJM_BULKNUM": task, "PBS_ARRAY_INDEX": task} if task else {}
+        found = [re.search(r"\$\(\(20000.*?12000\)\)", text) for text in (line, several, told)]
+        echo = "; ".join(f"echo {one[0]}" for one in found if one)
+        words = ["sh", "-c", echo]
+        done = subprocess.run(words, env=names, capture_output=True, text=True, check=True)
+        slurm, pbs, pjm = map(int, done.stdout.split())
+        assert 20_000 <= slurm < 32_000 and pbs == pjm
+        ports.add(pjm)
+    assert len(ports) == 3
+
+
 @pytest.mark.parametrize(
     ("scheduler", "answer", "state"),
     [
-        (Slurm(), "COMPLETED|0:0|12\n", JobState("COMPLETED", "ok", 0, 12.0)),
-        (Slurm(), "FAILED|3:0|1\n", JobState("FAILED", "fail", 3, 1.0)),
-        (Slurm(), "CANCELLED by 0|0:15|7\n", JobState("CANCELLED", "cancelled", -15, 7.0)),
-        (Slurm(), "TIMEOUT|0:0|61\n", JobState("TIMEOUT", "timeout", 0, 61.0)),
-        (Slurm(), "PENDING|0:0|0\n", JobState("PENDING", None, 0, 0.0)),
+        (Slurm(), "9|COMPLETED|0:0|12\n", JobState("COMPLETED", "ok", 0, 12.0)),
+        (Slurm(), "9|FAILED|3:0|1\n", JobState("FAILED", "fail", 3, 1.0)),
+        (Slurm(), "9|CANCELLED by 0|0:15|7\n", JobState("CANCELLED", "cancelled", -15, 7.0)),
+        (Slurm(), "9|TIMEOUT|0:0|61\n", JobState("TIMEOUT", "timeout", 0, 61.0)),
+        (Slurm(), "9|PENDING|0:0|0\n", JobState("PENDING", None, 0, 0.0)),
+        (Slurm(), "8|COMPLETED|0:0|12\n", None),
         (Slurm(), "", None),
         (
             Slurm(),
@@ -185,28 +216,80 @@ def test_several_nodes_are_reached_as_each_scheduler_does() -> None:
         ),
         (
             Pbs(),
-            "Job Id: 7.s\n    resources_used.walltime = 00:00:07\n    job_state = F\n"
+            "Job Id: 9.s\n    resources_used.walltime = 00:00:07\n    job_state = F\n"
             "    Exit_status = 271\n",
             JobState("F", "fail", -15, 7.0),
         ),
-        (Pbs(), "    job_state = F\n    Exit_status = -29\n", JobState("F", "timeout", -29)),
-        (Pbs(), "    job_state = F\n    Exit_status = -27\n", JobState("exit code -27", "oom")),
-        (Pbs(), "    job_state = F\n    Exit_status = -28\n", JobState("F", "timeout", -28)),
-        (Pbs(), "    job_state = F\n    Exit_status = -3\n", JobState("exit code -3", "fail")),
-        (Pbs(), "    job_state = R\n", JobState("R")),
+        (Pbs(), f"{PBS} = F\n    Exit_status = -29\n", JobState("F", "timeout", -29)),
+        (Pbs(), f"{PBS} = F\n    Exit_status = -27\n", JobState("exit code -27", "oom")),
+        (Pbs(), f"{PBS} = F\n    Exit_status = -28\n", JobState("F", "timeout", -28)),
+        (Pbs(), f"{PBS} = F\n    Exit_status = -3\n", JobState("exit code -3", "fail")),
+        (Pbs(), f"{PBS} = R\n", JobState("R")),
         (
             Pjm(),
-            "  ST  EC PC ELAPSE\n EXT   0 11 01:30:02\n",
+            "JOB_ID  ST  EC PC ELAPSE\n 9 EXT   0 11 01:30:02\n",
             JobState("EXT", "timeout", 0, 5402.0),
         ),
-        (Pjm(), "ST EC PC ELAPSE\nEXT 1 0 00:00:05\n", JobState("EXT", "fail", 1, 5.0)),
-        (Pjm(), "ST EC PC ELAPSE\nEXT 137 23 00:00:05\n", JobState("EXT", "oom", 137, 5.0)),
-        (Pjm(), "ST EC PC ELAPSE\nQUE - - -\n", JobState("QUE")),
-        (Pjm(), "ST EC PC ELAPSE\n", None),
+        (Pjm(), f"{PJM}9 EXT 1 0 00:00:05\n", JobState("EXT", "fail", 1, 5.0)),
+        (Pjm(), f"{PJM}9 EXT 137 23 00:00:05\n", JobState("EXT", "oom", 137, 5.0)),
+        (Pjm(), f"{PJM}9 QUE - - -\n", JobState("QUE")),
+        (Pjm(), PJM, None),
     ],
 )
 def test_an_answer_is_understood(scheduler: Scheduler, answer: str, state: JobState | None) -> None:
-    assert scheduler.state(answer) == state
+    assert scheduler.states(answer, ["9"]).get("9") == state
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "job_ids", "words", "answer", "told"),
+    [
+        (
+            Slurm(),
+            ["12_0", "12_1", "12_2", "13"],
+            "sacct -X -n -P -j 12,13 -o JobID,State,ExitCode,ElapsedRaw",
+            "12_0|COMPLETED|0:0|7\n12_[1-2%1]|PENDING|0:0|0\n13|RUNNING|0:0|3\n",
+            ["COMPLETED", "PENDING", "PENDING", "RUNNING"],
+        ),
+        (
+            Pbs(),
+            ["7[0].s", "7[1].s", "8.s"],
+            "qstat -x -f 7[0].s 7[1].s 8.s",
+            "Job Id: 7[0].s\n    job_state = R\n\nJob Id: 7[1].s\n    job_state = Q\n\n"
+            "Job Id: 8.s.domain\n    job_state = H\n",
+            ["R", "Q", "H"],
+        ),
+        (
+            Pjm(),
+            ["7[0]", "7[1]", "8"],
+            "pjstat --choose jid,st,ec,pc,elp 7[0] 7[1] 8",
+            "JOB_ID ST EC PC ELAPSE\n7[0] RUN - - 00:00:01\n7[1] QUE - - -\n8 HLD - - -\n",
+            ["RUN", "QUE", "HLD"],
+        ),
+    ],
+)
+def test_one_question_is_for_all_jobs(
+    scheduler: Scheduler, job_ids: list[str], words: str, answer: str, told: list[str]
+) -> None:
+    assert " ".join(scheduler.ask(job_ids)[0][0]) == words
+    found = scheduler.states(answer, job_ids)
+    assert [found[job_id].word for job_id in job_ids] == told
+
+
+def test_without_accounting_an_array_is_one_question() -> None:
+    _, *others = Slurm().ask(["12_0", "12_1", "12_2", "13"])
+    assert others == [
+        (["scontrol", "show", "job", "-o", "12"], ["12_0", "12_1", "12_2"]),
+        (["scontrol", "show", "job", "-o", "13"], ["13"]),
+    ]
+    row = "JobId={} ArrayJobId=12 ArrayTaskId={} JobName=x JobState={} ExitCode=0:0 RunTime=00:01\n"
+    answer = row.format(14, 0, "RUNNING") + row.format(12, "1-2", "PENDING")
+    found = Slurm().states(answer, ["12_0", "12_1", "12_2"])
+    assert [state.word for state in found.values()] == ["RUNNING", "PENDING", "PENDING"]
+
+
+def test_how_large_an_array_may_be() -> None:
+    assert Slurm().most("MaxArraySize            = 4\nMaxBatchRequeue = 5\n") == 4
+    assert Slurm().most("") == 1001 and Slurm().most("MaxArraySize = 0\n") == 1
 
 
 def test_the_ids_of_tasks() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -10,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from bench.launch.cases import Case, expand
+from bench.launch.environment import belied as contradicted
 from bench.launch.environment import chosen, require
 from bench.launch.reading import check_plan, read_plan, with_shell
 from bench.launch.trainers import trainer
 from bench.launch.witness import Sight, Witness, allocators, belied, shell, told
 from bench.schema.errors import BenchError
+from bench.trainer.environment import LABEL, line
 from tests.launching import expanded, preloadable, write
 from tests.program import quick
 
@@ -102,21 +105,51 @@ def test_threads_that_a_wrapper_set_belie_the_label() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("env", "told"),
+    [
+        ({"NCCL_ALGO": "Ring", "FOO": "1"}, None),
+        ({"NCCL_ALGO": "Tree"}, "NCCL_ALGO is Tree in the plan, but Ring in the process"),
+        ({"NCCL_NTHREADS": "4"}, "NCCL_NTHREADS is 4 in the plan, but not set in the process"),
+        ({"NCCL_ALGO": ""}, "NCCL_ALGO is not set in the plan, but Ring in the process"),
+        ({"NCCL_PROTO": "", "OMP_NUM_THREADS": "", "NCCL_AUTH_KEY": "x"}, None),
+        ({"NCCL_OTHER_KEY": "x"}, "NCCL_OTHER_KEY is [redacted] in the plan, but not set in the"),
+    ],
+)
+def test_a_variable_of_the_plan_has_to_be_on_the_record(
+    tmp_path: Path, env: dict[str, str], told: str | None
+) -> None:
+    flags = {"NCCL_ALGO": "Ring", "OMP_NUM_THREADS": "2", "NCCL_AUTH_KEY": "[redacted]"}
+    record = {"allocator": "libc", "threads": 2, "flags": flags, "flags_like": ["NCCL_", "OMP_"]}
+    log = tmp_path / "run.log"
+    log.write_text(f"environment: {json.dumps(record)}\n")
+    found = contradicted(preloading(**env), log)
+    assert found is None if told is None else str(found).startswith(told), found
+
+
+def test_the_reference_trainer_says_which_variables_it_lists() -> None:
+    record = json.loads(line({}, 1).removeprefix(LABEL))
+    assert all(name.startswith(tuple(record["flags_like"])) for name in record["flags"])
+    assert {"NCCL_", "OMP_", "LD_PRELOAD"} <= set(record["flags_like"])
+
+
 PROGRAM = "import sys, time; held = b'x' * (64 << 20); print(flush=True); time.sleep(20)"
 
 
 def test_here_and_in_a_job_the_same_is_seen(tmp_path: Path) -> None:
     """What a script sees of its command is what we see of the same process."""
     library = preloadable(tmp_path, "libjemalloc_of_ours.so")
-    case = preloading(LD_PRELOAD=str(library))
+    asked = {"KEPT": "it's 1", "CHANGED": "2", "LOST": "1", "LEFT": "", "UNSET": ""}
+    case = preloading(LD_PRELOAD=str(library), **asked)
     seen = tmp_path / "seen by it"
     words = [sys.executable, "-c", PROGRAM]
     script = "\n".join([*shell("token-1", case, seen), 'exec "$@"'])
     env = {"BENCH_LAUNCH_RUN": "token-1", "OMP_NUM_THREADS": "3", "LD_PRELOAD": str(library)}
+    env |= {"KEPT": "it's 1", "CHANGED": "1", "LEFT": "1"}
     command = ["sh", "-c", script, "sh", *words]
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE) as running:
         assert running.stdout is not None and running.stdout.readline()
-        witness = Witness()
+        witness = Witness(case.env)
         witness.look(running.pid)
         until = time.monotonic() + 10
         while not told(seen) and time.monotonic() < until:
@@ -126,7 +159,10 @@ def test_here_and_in_a_job_the_same_is_seen(tmp_path: Path) -> None:
     assert theirs.pid == ours.pid and theirs.threads == ours.threads == "3"
     assert theirs.allocator == ours.allocator == library.name
     assert theirs.peak_kb >= 64 << 10 and ours.peak_kb >= 64 << 10
-    assert belied(case, [ours]) is None and belied(case, [theirs]) is None
+    assert theirs.lost == ours.lost == {"CHANGED", "LOST", "LEFT"}
+    assert str(belied(case, [ours])).startswith("CHANGED is 2 in the plan, but not in process ")
+    label = preloading(LD_PRELOAD=str(library))
+    assert belied(label, [ours]) is None and belied(label, [theirs]) is None
     other = preloading(LD_PRELOAD="libtcmalloc.so.4")
     assert str(belied(other, [theirs])).endswith(f"had {library.name} mapped")
 

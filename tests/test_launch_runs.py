@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import psutil
 import pytest
 
+from bench.launch import growing
 from bench.launch.folder import State
 from bench.schema.warehouse import open_read
 from bench.terminal.live import clock
-from tests.program import Outcome, environment, quick
+from tests.launching import preloadable
+from tests.program import Outcome, bench, environment, quick
 
 ACTING = Path(__file__).with_name("acting.py")
 
@@ -218,6 +222,34 @@ def test_secrets_stay_in_the_script_that_needs_them(folder: Path) -> None:
     assert {script.stat().st_mode & 0o777 for script in scripts} == {0o600}
 
 
+@pytest.mark.slow
+def test_a_run_that_goes_on_is_in_the_warehouse_and_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(growing, "EVERY_S", 1.0)
+    file = plan(folder, "hang", "well", limits="time_s = 4")
+    seen: list[str] = []
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.wait(1.0):
+            seen.append(bench(folder, "runs").out)
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        for words in ((), ("--retry",)):
+            assert quick(folder, "launch", str(file), *words).code == 1
+    finally:
+        over.set()
+        looking.join()
+    assert any("| running " in page and "act=hang" in page for page in seen), seen[-1]
+    counts = "SELECT count(*) FROM iterations i WHERE i.run_id = r.run_id"
+    told = rows(folder, f"SELECT status, ({counts}) FROM runs r ORDER BY ALL")
+    assert told == [("ok", 3), ("timeout", 1), ("timeout", 1)]
+    assert rows(folder, "SELECT count(*) FROM iterations") == [(5,)]
+
+
 def test_a_dry_run_tells_commands_count_drops_and_time(folder: Path) -> None:
     file = plan(folder, "well", "raise", more="repeats = 2\nconstraints = [\"act != 'raise'\"]")
     told = quick(folder, "launch", str(file), "--dry-run")
@@ -245,11 +277,32 @@ def test_a_plan_that_cannot_be_started_is_told_before(folder: Path) -> None:
     assert not list(folder.rglob("*.log"))
 
 
+@pytest.mark.slow
+def test_what_another_launch_did_meanwhile_is_not_done_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one comes while the first looks whether its libraries can be loaded."""
+    library = preloadable(folder, "libjemalloc_of_ours.so")
+    more = f"env = {{ LD_PRELOAD = {json.dumps(str(library))} }}"
+    file = plan(folder, "well", more=more)
+    probe = folder / "bin" / "true"
+    probe.parent.mkdir()
+    told = f"LD_PRELOAD= PATH='{os.environ['PATH']}' {sys.executable} -m bench launch {file}"
+    probe.write_text(f"#!/bin/sh\n{told} >{folder}/other 2>&1\n")
+    probe.chmod(0o755)
+    monkeypatch.setenv("PATH", str(probe.parent), prepend=os.pathsep)
+    assert quick(folder, "launch", str(file)).code == 0
+    assert "this plan is being launched already" in (folder / "other").read_text()
+    assert [state.attempt for state in states(folder).values()] == [1]
+
+
 def test_a_program_that_is_not_there_fails_with_its_reason(folder: Path) -> None:
     (folder / "none.toml").write_text('trainer = "command"\ncommand = "no-such-program-here"\n')
     assert quick(folder, "launch", "none.toml").code == 1
     told = rows(folder, "SELECT status, status_reason FROM runs")
-    assert told == [("fail", "it cannot be started: No such file or directory")]
+    assert told == [
+        ("fail", "it cannot be started: no-such-program-here: No such file or directory")
+    ]
 
 
 def test_without_a_plan_it_says_what_to_name(folder: Path) -> None:

@@ -38,3 +38,17 @@ def test_the_time_that_is_left_stands_before_the_evidence() -> None:
     assert told(ENDED, ", about 3.0 s left") == (
         "hang after 5.2 s, about 3.0 s left: no output for 5 s; last line: x"
     )
+
+
+def test_what_is_left_of_jobs_that_run_together_is_told_by_their_pace(tmp_path: Path) -> None:
+    plan = read_plan(write(tmp_path, PLAN))
+    todo = turns(plan, expanded(tmp_path, PLAN).cases, tmp_path)
+    titles = []
+    for together in (False, True):
+        board = Board(todo, 1000.0, together=together)
+        for turn in todo:
+            board.begun(turn, replace(ENDED, status="running"))
+        board.ended(todo[0], replace(ENDED, wall_s=500.0))
+        titles.append(str(board.table(200).title))
+    assert titles[0].endswith("about 8 min 20 s left")
+    assert titles[1].endswith("about 0.0 s left")

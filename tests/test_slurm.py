@@ -102,6 +102,17 @@ def test_an_array_of_good_and_bad(slurm: dict[str, str], folder: Path) -> None:
     assert len(jobs) == 1, "one array"
 
 
+def test_more_runs_than_an_array_may_have_are_two(slurm: dict[str, str], folder: Path) -> None:
+    file = write(folder, ["well", "raise", "abort", "late", "nan"])
+    assert launch(folder, slurm, file.name).code == 1
+    found = states(folder)
+    assert {act: state.status for act, state in found.items()} == {
+        "well": "ok", "raise": "fail", "abort": "ok", "late": "fail", "nan": "nan",
+    }  # fmt: skip
+    arrays = [str(state.job_id).partition("_")[0] for state in found.values()]
+    assert sorted(arrays.count(one) for one in set(arrays)) == [1, 4]
+
+
 def test_a_time_limit_ends_a_job(slurm: dict[str, str], folder: Path) -> None:
     file = write(folder, ["slow"], "time_s = 60")
     assert launch(folder, slurm, file.name).code == 1

@@ -10,15 +10,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 
 from bench.trainer import options, spawn
+from tests.left_out import MUTANTS
 
 pytestmark = [
     pytest.mark.slow,
@@ -28,10 +28,16 @@ pytestmark = [
     ),
 ]
 
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAM = [sys.executable, "-m", "tests.test_trainer_topologies"]
 MODEL = "--preset nano --layers 4 --vocab 200 --gbs 8 --iters 4 --lr 3e-3 --device cpu"
 ITERATIONS = 4
 FP32, BF16 = 2e-5, 2e-3
-NORMS = 1e-4
+# Of gradient norms, as a share. Sums in another order were off by 2.2e-6 at most in fp32. A bf16
+# has 8 bits, so that a rounding is off by up to 2**-9. Without TP the same products are rounded
+# alike, and the sums of fp32 around them were off by 2.9e-4 at most; TP rounds partial products
+# that one process never makes, and was off by 3.7e-3, two roundings: four are allowed.
+NORMS, NORMS_BF16, NORMS_BF16_TP = 1e-5, 1e-3, 2**-7
 
 ONE = {"fp32": "", "bf16": "--dtype bf16"}
 TWO = {
@@ -89,59 +95,6 @@ class Run:
         return max(abs(a - b) for a, b in zip(self.losses, other.losses, strict=True))
 
 
-# A collective left out, and what then goes wrong: the comparison must notice each.
-
-
-def mean_without_sum(self: Any, flat: Any) -> None:
-    flat.mine.grad /= self.groups.data.size
-
-
-def as_it_comes(ctx: Any, gradient: Any) -> tuple[Any, None]:
-    return gradient, None
-
-
-def own_share_only(ctx: Any, x: Any, tensors: Any) -> Any:
-    ctx.tensors = tensors
-    return x.clone()
-
-
-def own_largest(self: Any, x: Any) -> Any:
-    return x
-
-
-def own_samples_only(self: Any, x: Any) -> Any:
-    return x.chunk(self.size)[self.rank]
-
-
-def cut_everywhere(name: str) -> int:
-    return 0
-
-
-def without_tie(grid: Any) -> Any:
-    groups = importlib.import_module("bench.trainer.groups").connect(grid)
-    return replace(groups, embedding=None)
-
-
-def without_gather(self: Any) -> None:
-    self.optimizer.step()
-
-
-MUTANTS: dict[str, tuple[str, str, Callable[..., object]]] = {
-    "replicas are not summed": ("--dp 2", "data.Replicated._reduce", mean_without_sum),
-    "the way in is not summed backward": ("--tp 2", "tensor.Enter.backward", as_it_comes),
-    "the way out is not summed": ("--tp 2", "tensor.Leave.forward", own_share_only),
-    "each rank has a largest logit of its own": ("--tp 2", "groups.Group.max", own_largest),
-    "norms are not summed over the sequence": (
-        "--tp 2 --sequence-parallel",
-        "data.cut_of",
-        cut_everywhere,
-    ),
-    "the two embeddings go apart": ("--pp 2", "loop.connect", without_tie),
-    "shards are not reduced": ("--dp 2 --zero 1", "groups.Group.sum_scatter", own_samples_only),
-    "shards are not gathered": ("--dp 2 --zero 1", "data.Replicated.step", without_gather),
-}
-
-
 def work(cases: list[tuple[str, str]]) -> None:
     """In a rank: one grid after the other, some of them with a collective left out."""
     loop = importlib.import_module("bench.trainer.loop")
@@ -150,10 +103,7 @@ def work(cases: list[tuple[str, str]]) -> None:
         with ExitStack() as patches:
             if mutant is not None:
                 target, replacement = f"bench.trainer.{mutant[1]}", mutant[2]
-                static = replacement in (as_it_comes, own_share_only)
-                patches.enter_context(
-                    patch(target, staticmethod(replacement) if static else replacement)
-                )
+                patches.enter_context(patch(target, replacement))
             steps = loop.train(options.parse([*MODEL.split(), *words.split()]))
         if os.environ["RANK"] == "0":
             found = {"losses": [s.loss for s in steps], "norms": [s.grad_norm for s in steps]}
@@ -163,9 +113,9 @@ def work(cases: list[tuple[str, str]]) -> None:
 
 def runs(ranks: int, cases: dict[str, str]) -> dict[str, Run]:
     """All cases on so many processes; this file is the program of each."""
-    command = [sys.executable, __file__, str(ranks), json.dumps(list(cases.items()))]
+    command = [*PROGRAM, str(ranks), json.dumps(list(cases.items()))]
     env = os.environ | {"OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-6000:]
     rows = [json.loads(row[4:]) for row in done.stdout.splitlines() if row.startswith("RUN ")]
     return {name: Run(**found) for name, found in rows}
@@ -187,12 +137,19 @@ def four() -> dict[str, Run]:
     return runs(4, FOUR)
 
 
+def norms_of(name: str) -> float:
+    """How far a gradient norm may be off, as a share."""
+    if "bf16" not in name:
+        return NORMS
+    return NORMS_BF16_TP if "TP" in name else NORMS_BF16
+
+
 def same(name: str, found: Run, one: dict[str, Run]) -> None:
     """Losses within the tolerance of the type, norms within their own."""
     bf16 = "bf16" in name
     reference = one["bf16" if bf16 else "fp32"]
     assert found.far_from(reference) <= (BF16 if bf16 else FP32), (name, found, reference)
-    assert found.norms == pytest.approx(reference.norms, rel=BF16 * 10 if bf16 else NORMS), name
+    assert found.norms == pytest.approx(reference.norms, rel=norms_of(name)), name
 
 
 @pytest.mark.parametrize("name", TWO)
@@ -219,8 +176,8 @@ def test_something_is_learnt(one: dict[str, Run]) -> None:
 
 
 HEAD = """\
-| topology | processes | loss off by, at most | norm off by, at most | allowed of the loss |
-| --- | ---: | ---: | ---: | ---: |"""
+| topology | processes | loss off by, at most | norm by | allowed of the loss | of the norm |
+| --- | ---: | ---: | ---: | ---: | ---: |"""
 
 
 def table() -> bool:
@@ -235,8 +192,11 @@ def table() -> bool:
             off = found.far_from(reference)
             norms = zip(found.norms, reference.norms, strict=True)
             norm = max(abs(a / b - 1) for a, b in norms)
-            good &= off > 5 * FP32 if name in MUTANTS else off <= allowed
-            must = f"above {5 * FP32:.0e}" if name in MUTANTS else f"{allowed:.0e}"
+            mutant = name in MUTANTS
+            good &= off > 5 * FP32 if mutant else off <= allowed and norm <= norms_of(name)
+            must = (
+                f"above {5 * FP32:.0e} | any" if mutant else f"{allowed:.0e} | {norms_of(name):.0e}"
+            )
             print(f"| {name} | {ranks} | {off:.1e} | {norm:.1e} | {must} |", flush=True)
     print("losses of one process:", *(f"{loss:.6f}" for loss in one["fp32"].losses))
     return good
@@ -249,4 +209,4 @@ if __name__ == "__main__":
     if "RANK" in os.environ:
         spawn.die_with_parent()
         work(listed)
-    sys.exit(spawn.run([sys.executable, *sys.argv], wanted))
+    sys.exit(spawn.run([*PROGRAM, *sys.argv[1:]], wanted))

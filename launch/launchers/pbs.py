@@ -11,6 +11,7 @@ from ..layout import NODES
 from .scheduler import (
     Job,
     JobState,
+    Question,
     choose,
     clock,
     directive,
@@ -40,6 +41,7 @@ class Pbs:
 
     here = False
     submits = "qsub"
+    limits = ()
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
         """The trainer's own words, or torchrun; on several nodes mpiexec starts one on each."""
@@ -66,7 +68,8 @@ class Pbs:
         # PBS writes its own output where the job ends; the task prints into the log as it goes.
         lines += ["", into(job, "PBS_ARRAY_INDEX")]
         if job.nodes > 1:
-            lines.append(meet('cat "$PBS_NODEFILE"'))
+            number = "${PBS_JOBID%%[!0-9]*} + ${PBS_ARRAY_INDEX:-0}"
+            lines.append(meet('cat "$PBS_NODEFILE"', number))
         return "\n".join([*lines, choose(job.tasks, "PBS_ARRAY_INDEX")])
 
     def submit(self, job: Job) -> list[str]:
@@ -82,39 +85,49 @@ class Pbs:
             return [answer.strip()]
         return [f"{found[1]}[{number}]{found[3]}" for number in range(tasks)]
 
-    def ask(self, job_id: str) -> list[list[str]]:
+    def most(self, answer: str) -> int:
+        """The server's `max_array_size` as it comes."""
+        return 10_000
+
+    def ask(self, job_ids: Sequence[str]) -> list[Question]:
         """-x tells finished jobs too."""
-        return [["qstat", "-x", "-f", job_id]]
+        return [(["qstat", "-x", "-f", *job_ids], job_ids)]
 
-    def state(self, answer: str) -> JobState | None:
-        """`job_state = F` and `Exit_status = 271`: above 256 a signal; 265 is KILL, 271 TERM.
-
-        PBS's own endings are below zero, and no signals: -26 and -27 too much memory, -28 and -29
-        processor time or walltime that ran out (PBS Pro reference guide, "job exit codes").
-        """
-        letter = re.search(r"job_state = (\w)", answer)
-        if letter is None:
-            return None
-        if letter[1] not in "FX":
-            return JobState(letter[1])
-        found = re.search(r"Exit_status = (-?\d+)", answer)
-        code = int(found[1]) if found else None
-        spent = re.search(r"resources_used.walltime = ([\d:]+)", answer)
-        elapsed = seconds(spent[1]) if spent else None
-        if code in _SPENT or "walltime" in _comment(answer):
-            return JobState("F", "timeout", code, elapsed)
-        if code is not None and code < 0:
-            return JobState(
-                f"exit code {code}", "oom" if code in _MEMORY else "fail", None, elapsed
-            )
-        if code is None or "deleted" in _comment(answer):
-            return JobState("F", "cancelled", code, elapsed)
-        code = -(code - 256) if code > 256 else code
-        return JobState("F", "ok" if code == 0 else "fail", code, elapsed)
+    def states(self, answer: str, job_ids: Sequence[str]) -> dict[str, JobState]:
+        """A block for each job, behind `Job Id: 7[0].server`; the server may have a longer name."""
+        _, *parts = re.split(r"^Job Id: *([^.\s]+)\S*", answer, flags=re.M)
+        blocks = dict(zip(parts[::2], map(_state, parts[1::2]), strict=True))
+        found = {job_id: blocks.get(job_id.partition(".")[0]) for job_id in job_ids}
+        return {job_id: state for job_id, state in found.items() if state is not None}
 
     def cancel(self, job_ids: Sequence[str]) -> list[str]:
         """qdel takes them all at once."""
         return ["qdel", *job_ids]
+
+
+def _state(answer: str) -> JobState | None:
+    """`job_state = F` and `Exit_status = 271`: above 256 a signal; 265 is KILL, 271 TERM.
+
+    PBS's own endings are below zero, and no signals: -26 and -27 too much memory, -28 and -29
+    processor time or walltime that ran out (PBS Pro reference guide, "job exit codes").
+    """
+    letter = re.search(r"job_state = (\w)", answer)
+    if letter is None:
+        return None
+    if letter[1] not in "FX":
+        return JobState(letter[1])
+    found = re.search(r"Exit_status = (-?\d+)", answer)
+    code = int(found[1]) if found else None
+    spent = re.search(r"resources_used.walltime = ([\d:]+)", answer)
+    elapsed = seconds(spent[1]) if spent else None
+    if code in _SPENT or "walltime" in _comment(answer):
+        return JobState("F", "timeout", code, elapsed)
+    if code is not None and code < 0:
+        return JobState(f"exit code {code}", "oom" if code in _MEMORY else "fail", None, elapsed)
+    if code is None or "deleted" in _comment(answer):
+        return JobState("F", "cancelled", code, elapsed)
+    code = -(code - 256) if code > 256 else code
+    return JobState("F", "ok" if code == 0 else "fail", code, elapsed)
 
 
 def _comment(answer: str) -> str:

@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from .scheduler import Job, JobState, choose, clock, into, seconds
+from .scheduler import Job, JobState, Question, choose, clock, into, port, seconds
 
 # Codes of the job statistics: 11 elapse limit, 12 memory limit, 23 killed for want of memory.
 CODES = {0: "ok", 1: "cancelled", 11: "timeout", 12: "oom", 23: "oom"}
@@ -28,6 +28,7 @@ class Pjm:
 
     here = False
     submits = "pjsub"
+    limits = ()
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
         """mpiexec starts every rank; each learns its place from the variables of Fujitsu MPI."""
@@ -37,7 +38,7 @@ class Pjm:
         told = (
             f"export RANK=$PMIX_RANK WORLD_SIZE={ranks} LOCAL_WORLD_SIZE={each} "
             f'LOCAL_RANK=$((PMIX_RANK % {each})) MASTER_ADDR=$(head -n 1 "$PJM_O_NODEINF") '
-            'MASTER_PORT=29500; exec "$@"'
+            f'MASTER_PORT={port("PJM_JOBID + ${PJM_BULKNUM:-0}")}; exec "$@"'
         )
         return ["mpiexec", "-n", str(ranks), "sh", "-c", told, "sh", *words]
 
@@ -55,7 +56,8 @@ class Pjm:
             lines.append(f'#PJM -L "elapse={clock(job.time_s)}"')
         each = options.pop("max-proc-per-node", job.ranks_per_node)
         lines.append(f'#PJM --mpi "max-proc-per-node={each}"')
-        lines += [_flag(SHORT.get(name, name), value) for name, value in options.items()]
+        said = {name: value for name, value in options.items() if value is not False}
+        lines += [_flag(SHORT.get(name, name), value) for name, value in said.items()]
         lines += ["#PJM -j", "#PJM -S"]
         if len(job.tasks) > 1:
             lines.append(f"#PJM --bulk --sparam 0-{len(job.tasks) - 1}")
@@ -72,29 +74,37 @@ class Pjm:
             return []
         return [found[1]] if tasks == 1 else [f"{found[1]}[{number}]" for number in range(tasks)]
 
-    def ask(self, job_id: str) -> list[list[str]]:
-        """Jobs that wait or run, then those that have ended."""
-        choose_ = ["--choose", "st,ec,pc,elp", "--filter", f"jid={job_id}"]
-        return [["pjstat", *choose_], ["pjstat", "-H", *choose_]]
+    def most(self, answer: str) -> int:
+        """Numbers of a bulk job go to 999999."""
+        return 1_000_000
 
-    def state(self, answer: str) -> JobState | None:
-        """The row below the headings ST, EC (exit code), PC (code of PJM), ELAPSE."""
-        rows = [line.split() for line in answer.splitlines()]
-        row = next((row for row in rows if row and row[0] in _ENDED | _GOING), None)
-        if row is None:
-            return None
-        if row[0] in _GOING:
-            return JobState(row[0])
-        exit_code, code = (int(word) if word.lstrip("-").isdigit() else 0 for word in row[1:3])
-        elapsed = seconds(row[3]) if len(row) > 3 and re.fullmatch(r"[\d:-]*\d", row[3]) else None
-        status = "cancelled" if row[0] == "CCL" else CODES.get(code, "fail")
-        if status == "ok" and exit_code:
-            status = "fail"
-        return JobState(row[0], status, exit_code, elapsed)
+    def ask(self, job_ids: Sequence[str]) -> list[Question]:
+        """Jobs that wait or run, then those that have ended."""
+        choose_ = ["--choose", "jid,st,ec,pc,elp", *job_ids]
+        return [(["pjstat", *choose_], job_ids), (["pjstat", "-H", *choose_], job_ids)]
+
+    def states(self, answer: str, job_ids: Sequence[str]) -> dict[str, JobState]:
+        """Rows below the headings JOB_ID, ST, EC (exit code), PC (code of PJM), ELAPSE."""
+        rows = {row[0]: row[1:] for line in answer.splitlines() if len(row := line.split()) > 1}
+        found = {job_id: _state(rows[job_id]) for job_id in job_ids if job_id in rows}
+        return {job_id: state for job_id, state in found.items() if state is not None}
 
     def cancel(self, job_ids: Sequence[str]) -> list[str]:
         """pjdel takes them all at once."""
         return ["pjdel", *job_ids]
+
+
+def _state(row: Sequence[str]) -> JobState | None:
+    if row[0] in _GOING:
+        return JobState(row[0])
+    if row[0] not in _ENDED:
+        return None
+    exit_code, code = (int(word) if word.lstrip("-").isdigit() else 0 for word in row[1:3])
+    elapsed = seconds(row[3]) if len(row) > 3 and re.fullmatch(r"[\d:-]*\d", row[3]) else None
+    status = "cancelled" if row[0] == "CCL" else CODES.get(code, "fail")
+    if status == "ok" and exit_code:
+        status = "fail"
+    return JobState(row[0], status, exit_code, elapsed)
 
 
 def _flag(name: str, value: object) -> str:

@@ -45,6 +45,9 @@ class JobState:
     elapsed_s: float | None = None  # as the scheduler counts it
 
 
+Question = tuple[list[str], Sequence[str]]  # words, and the jobs that they ask for
+
+
 class Scheduler(Protocol):
     """One scheduler; every method only makes words, or reads an answer: nothing runs here."""
 
@@ -63,11 +66,18 @@ class Scheduler(Protocol):
     def job_ids(self, answer: str, tasks: int) -> list[str]:
         """The id of each task, from what submitting printed."""
 
-    def ask(self, job_id: str) -> list[list[str]]:
-        """The words that ask for a state: the first that knows the job counts."""
+    @property
+    def limits(self) -> Sequence[str]:
+        """The words that tell how large an array may be; none: nobody is asked."""
 
-    def state(self, answer: str) -> JobState | None:
-        """The state that an answer tells; None: it does not know the job."""
+    def most(self, answer: str) -> int:
+        """How many tasks an array may have, from the answer to `limits`."""
+
+    def ask(self, job_ids: Sequence[str]) -> list[Question]:
+        """What is asked for the states of jobs: the first that knows a job counts."""
+
+    def states(self, answer: str, job_ids: Sequence[str]) -> dict[str, JobState]:
+        """The states that an answer tells of these jobs."""
 
     def cancel(self, job_ids: Sequence[str]) -> list[str]:
         """The words that cancel tasks."""
@@ -110,7 +120,12 @@ def choose(tasks: Sequence[Path], variable: str) -> str:
     return "\n".join([f'case "${variable}" in', *cases, "esac", ""])
 
 
-PORT = 29500
+def port(number: str) -> str:
+    """A port as a shell works it out from the number of the job: two jobs of a node do not meet.
+
+    Below those that the kernel hands out by itself.
+    """
+    return f"$((20000 + ({number}) % 12000))"
 
 
 def torchrun(words: Sequence[str], ranks: int, nodes: int) -> list[str]:
@@ -120,6 +135,6 @@ def torchrun(words: Sequence[str], ranks: int, nodes: int) -> list[str]:
     return [python, "-m", "torch.distributed.run", *each, "--rdzv-backend", "c10d", *rest]
 
 
-def meet(hosts: str) -> str:
+def meet(hosts: str, number: str) -> str:
     """The line of a script that tells torchrun the first of the hosts that a command lists."""
-    return f'export PET_RDZV_ENDPOINT="$({hosts} | head -n 1):{PORT}"'
+    return f'export PET_RDZV_ENDPOINT="$({hosts} | head -n 1):{port(number)}"'

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..layout import EACH, NODES
-from .scheduler import Job, JobState, choose, clock, directive, meet, seconds, torchrun
+from .scheduler import Job, JobState, Question, choose, clock, directive, meet, seconds, torchrun
 from .torchrun import Torchrun
 
 # https://slurm.schedmd.com/sacct.html, "job state codes"; what is not here still goes on.
@@ -26,6 +26,7 @@ class Slurm:
 
     here = False
     submits = "sbatch"
+    limits = ("scontrol", "show", "config")
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
         """The trainer's own words, or torchrun; on several nodes srun starts one on each."""
@@ -61,7 +62,7 @@ class Slurm:
             lines.append(f"#SBATCH --array=0-{len(job.tasks) - 1}")
         lines.append("")
         if job.nodes > 1:
-            lines.append(meet('scontrol show hostnames "$SLURM_JOB_NODELIST"'))
+            lines.append(meet('scontrol show hostnames "$SLURM_JOB_NODELIST"', "SLURM_JOB_ID"))
         return "\n".join([*lines, choose(job.tasks, "SLURM_ARRAY_TASK_ID")])
 
     def submit(self, job: Job) -> list[str]:
@@ -80,28 +81,53 @@ class Slurm:
             return []
         return [found[1]] if tasks == 1 else [f"{found[1]}_{number}" for number in range(tasks)]
 
-    def ask(self, job_id: str) -> list[list[str]]:
-        """Accounting first: it still knows jobs that are long over."""
+    def most(self, answer: str) -> int:
+        """`MaxArraySize = 1001`, which is where Slurm comes with: one more than the last index."""
+        found = re.search(r"MaxArraySize\s*=\s*(\d+)", answer)
+        return max(1, int(found[1])) if found else 1001
+
+    def ask(self, job_ids: Sequence[str]) -> list[Question]:
+        """Accounting first: it still knows jobs that are long over. Arrays are asked for whole."""
+        jobs: dict[str, list[str]] = {}
+        for job_id in job_ids:
+            jobs.setdefault(job_id.partition("_")[0], []).append(job_id)
+        form = ["-o", "JobID,State,ExitCode,ElapsedRaw"]
         return [
-            ["sacct", "-X", "-n", "-P", "-j", job_id, "-o", "State,ExitCode,ElapsedRaw"],
-            ["scontrol", "show", "job", "-o", job_id],
+            (["sacct", "-X", "-n", "-P", "-j", ",".join(jobs), *form], job_ids),
+            *((["scontrol", "show", "job", "-o", job], tasks) for job, tasks in jobs.items()),
         ]
 
-    def state(self, answer: str) -> JobState | None:
-        """`FAILED|3:0|12` of sacct, `JobState=FAILED ... ExitCode=3:0` of scontrol."""
-        told = re.search(
-            r"JobState=(\w+).*?\bExitCode=(\d+):(\d+)(?:.*?\bRunTime=([\d:-]+))?", answer
-        )
-        found = told or re.match(r"\s*(\w+)[^|\n]*\|(\d+):(\d+)\|(\d+)", answer)
-        if found is None:
-            return None
-        word, code, number = found[1], int(found[2]), int(found[3])
-        elapsed = seconds(found[4]) if found[4] else None
-        return JobState(word, STATES.get(word), -number if number else code, elapsed)
+    def states(self, answer: str, job_ids: Sequence[str]) -> dict[str, JobState]:
+        """`12_0|FAILED|3:0|12` of sacct, `JobId=13 ArrayJobId=12 ArrayTaskId=0 ...` of scontrol.
+
+        Tasks of an array that wait are one row, `12_[3-7%2]`, whose list may be cut short.
+        """
+        rows = dict(filter(None, map(_row, answer.splitlines())))
+        found = {one: rows.get(one) or rows.get(f"{one.partition('_')[0]}_[]") for one in job_ids}
+        return {job_id: state for job_id, state in found.items() if state is not None}
 
     def cancel(self, job_ids: Sequence[str]) -> list[str]:
         """scancel takes them all at once."""
         return ["scancel", *job_ids]
+
+
+def _row(line: str) -> tuple[str, JobState] | None:
+    """The job of a row and its state; all tasks that wait are `12_[]`."""
+    told = re.search(r"JobState=(\w+).*?\bExitCode=(\d+):(\d+)(?:.*?\bRunTime=([\d:-]+))?", line)
+    if told:
+        task = re.search(r"ArrayJobId=(\d+) ArrayTaskId=(\S+)", line)
+        alone = re.search(r"JobId=(\d+)", line)
+        job_id = f"{task[1]}_{task[2]}" if task else alone[1] if alone else ""
+    else:
+        told = re.search(r"\|(\w+)[^|]*\|(\d+):(\d+)\|(\d+)", line)
+        job_id = line.partition("|")[0].strip()
+    if told is None:
+        return None
+    word, code, number = told[1], int(told[2]), int(told[3])
+    elapsed = seconds(told[4]) if told[4] else None
+    job, _, place = job_id.partition("_")
+    job_id = f"{job}_[]" if place and not place.isdigit() else job_id
+    return job_id, JobState(word, STATES.get(word), -number if number else code, elapsed)
 
 
 def _option(name: str, value: object) -> str:

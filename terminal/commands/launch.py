@@ -44,7 +44,8 @@ def launch(
         float | None, typer.Option("--idle-limit", help="Longest time without output, in s.")
     ] = None,
     memory_limit: Annotated[
-        float | None, typer.Option("--memory-limit", help="Most memory of a run, in GiB.")
+        float | None,
+        typer.Option("--memory-limit", help="Most memory of a run (of a job: a node), in GiB."),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the commands, and run nothing.")

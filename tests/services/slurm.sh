@@ -61,6 +61,7 @@ SelectTypeParameters=CR_Core_Memory
 DefMemPerCPU=1500
 KillWait=5
 MinJobAge=300
+MaxArraySize=4
 JobAcctGatherType=jobacct_gather/linux
 JobAcctGatherFrequency=task=1
 JobAcctGatherParams=OverMemoryKill

@@ -1,0 +1,65 @@
+"""Whether runs can start: what trainer, launcher and machine refuse before anything is written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+
+from ..schema.errors import BenchError
+from .cases import Case
+from .environment import LIBRARIES, cores, require, whole
+from .program import Program
+from .witness import PRELOAD
+
+MOST_PER_CORE = 8  # processes
+
+
+def refusals(program: Program, cases: Sequence[Case]) -> Iterator[tuple[Case | None, BenchError]]:
+    """Why none (no case) or one of them would start; what a job's nodes have is not known."""
+    if missing := program.trainer.missing():
+        yield None, BenchError("the trainer of the plan cannot run", why=missing)
+    if program.scheduler is not None:
+        word = program.scheduler.submits
+        if shutil.which(word) is None:
+            hint = "launch on a machine that the scheduler runs on"
+            yield None, BenchError(f"{word} is not here", hint=hint)
+        return
+    known: dict[tuple[str | None, ...], BenchError | None] = {}
+    for case in cases:
+        load = tuple(case.env.get(name) for name in (PRELOAD, LIBRARIES))
+        if load not in known:
+            known[load] = _refused(case)
+        if (why := _no_room(case) or known[load]) is not None:
+            yield case, why
+
+
+def absent(program: Program, case: Case, inherited: Mapping[str, str]) -> str | None:
+    """The program of a case that is not on this machine; a run of it fails, and others may not."""
+    word, path = program.command(case)[0], whole(case, inherited).get("PATH", os.defpath)
+    if program.scheduler is not None or shutil.which(word, path=path) is not None:
+        return None
+    return f"there is no program {word}"
+
+
+def _refused(case: Case) -> BenchError | None:
+    try:
+        require(case)
+    except BenchError as error:
+        return error
+    return None
+
+
+def _no_room(case: Case) -> BenchError | None:
+    """A plan made for a large machine must not be let loose on a small one."""
+    most = MOST_PER_CORE * cores()
+    if case.nodes > 1:
+        why = f"it asks for {case.nodes} nodes, and this is one"
+    elif case.ranks > most:
+        why = (
+            f"it has {case.ranks} processes, and {cores()} cores here: more than {most} are refused"
+        )
+    else:
+        return None
+    hint = "launcher = 'slurm', 'pbs' or 'pjm', or smaller sizes"
+    return BenchError("a run of the plan does not fit here", why=why, where=case.label, hint=hint)

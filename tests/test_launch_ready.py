@@ -1,0 +1,80 @@
+"""What cannot start is told before, and what is broken of earlier launches in words."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bench.launch.folder import RunFolder
+from bench.schema.errors import BenchError
+from tests.launching import preloadable, write
+from tests.program import quick, told
+
+
+def test_a_dry_run_tells_what_cannot_start(folder: Path) -> None:
+    library = preloadable(folder, "libjemalloc_of_ours.so")
+    text = f"""
+        trainer = "command"
+        command = "{{program}} {{dp}}"
+        values = {{ program = ["true", "no-such-program-here"] }}
+        [settings]
+        dp = [1, 4096]
+        [env]
+        LD_PRELOAD = [{json.dumps(str(library))}, "libtcmalloc_minimal.so.99"]
+        """
+    done = quick(folder, "launch", str(write(folder, text)), "--dry-run")
+    assert done.code == 1, done.text
+    assert len(done.out.splitlines()) == 8, "every command all the same"
+    said = [line for line in done.err.splitlines() if line.startswith("cannot start ")]
+    assert len(said) == 7 and "7 runs of 8 cannot start" in done.err
+    fits = f"dp=1, program=no-such-program-here, LD_PRELOAD={library}"
+    assert f"cannot start {fits}: there is no program no-such-program-here" in said
+    assert any("dp=4096" in one and "it has 4096 processes" in one for one in said)
+    refused = "LD_PRELOAD names a library that cannot be loaded: libtcmalloc_minimal.so.99"
+    assert any(refused in one for one in said)
+    assert not (folder / "launches").exists()
+
+
+def test_a_dry_run_of_jobs_says_what_only_the_nodes_know(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "launcher = 'slurm'\ntrainer = 'command'\ncommand = 'x'\nvalues = { a = 1 }\n"
+    file = write(folder, text + "env = { LD_PRELOAD = 'libtcmalloc_minimal.so.99' }\n")
+    monkeypatch.setenv("PATH", str(folder))
+    done = quick(folder, "launch", str(file), "--dry-run")
+    assert done.code == 1 and "cannot start a=1: sbatch is not here" in done.err, done.text
+    (folder / "sbatch").write_text("")
+    (folder / "sbatch").chmod(0o755)
+    done = quick(folder, "launch", str(file), "--dry-run")
+    assert done.code == 0 and "of the nodes are only known there" in done.err, done.text
+
+
+@pytest.mark.parametrize("text", ['{"plan": "x", "ca', "[]", '{"plan": "x"}', "\x00"])
+def test_a_state_that_cannot_be_read_is_not_taken_for_none(folder: Path, text: str) -> None:
+    file = write(folder, "trainer = 'command'\ncommand = 'true'\nvalues = { a = 1 }\n")
+    assert quick(folder, "launch", str(file)).code == 1
+    [state] = folder.glob("launches/sweep/*/run.json")
+    state.write_text(text)
+    for words in ((), ("--dry-run",)):
+        done = quick(folder, "launch", str(file), *words)
+        told(done, 2, "how a run stands cannot be read", str(state), "remove the file")
+
+
+def test_an_attempt_that_somebody_removed_leaves_its_number_free(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    for number in (1, 2, 3):
+        assert folder.begin("true") == number
+        folder.log.write_text(f"attempt {number}\n")
+    shutil.rmtree(folder.path / "attempt-1")
+    (folder.path / "attempt-old").mkdir()
+    assert folder.begin("true") == 4
+    assert [log.read_text() for log in folder.earlier()] == ["attempt 2\n", "attempt 3\n"]
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("a file")
+    with pytest.raises(BenchError, match="the folder of a run cannot be made"):
+        RunFolder(tmp_path / "run").begin("true")
