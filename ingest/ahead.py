@@ -24,11 +24,13 @@ from ..schema.no_pandas import keep_pandas_out
 from ..schema.spill import Packed, unpack
 from .content import Print, fingerprint, stamp_of
 from .inputs import Input
+from .rotated import is_log_name
 from .source import parser_version
 from .together import Result, Results, Task, read_packed, read_together, with_tables
 
 SMALL = 1 << 20  # bytes of a file that is read together with others
-WORTH_IT = 24 << 20  # bytes of new files for which processes are started
+DOCUMENT = 20  # times the work of as many bytes of a log
+WORTH_IT = 24 << 20  # bytes of new logs for which processes are started
 _CHUNK_BYTES, _CHUNK_FILES = 4 << 20, 256
 _WINDOW_BYTES, _WINDOW_FILES = 32 << 20, 4096  # looked at before their turn
 
@@ -43,7 +45,7 @@ class _Chunk:
 
 @dataclass(slots=True)
 class _Waiting:
-    """A file before its turn; no `bytes` count of one that is not read ahead."""
+    """A file before its turn, and its work as bytes of a log; none of one not read ahead."""
 
     item: Input
     bytes: int
@@ -121,7 +123,7 @@ class Ahead:
 
     def _wait(self, item: Input) -> None:
         size = self._size(item)
-        one = _Waiting(item, size or 0)
+        one = _Waiting(item, _work(item.path, size or 0))
         self._queue.append(one)
         self._bytes += one.bytes
         if size is not None:
@@ -157,7 +159,7 @@ class Ahead:
             one = self._unread.popleft()
             if task := self._task(one.item):
                 tasks.append(task)
-                size += task.size
+                size += _work(task.path, task.size)
         chunk = _Chunk(tasks, cache(self._begin(tasks)))
         for place, task in enumerate(tasks):
             self._chunks[task.uri] = chunk, place
@@ -208,6 +210,11 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _work(path: Path, size: int) -> int:
+    """The bytes of a log that are as much work as a file."""
+    return size if is_log_name(path.name) else DOCUMENT * size
 
 
 class _no_interrupts:

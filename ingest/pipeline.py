@@ -73,10 +73,15 @@ def ingest(
 
 
 def ingest_into(
-    warehouse: Warehouse, paths: Iterable[Path], root: Path, formats: Path | None = None
+    warehouse: Warehouse,
+    paths: Iterable[Path],
+    root: Path,
+    formats: Path | None = None,
+    processes: int = 1,
 ) -> Summary:
     """The same into a warehouse in memory; uris are relative to `root`."""
-    reading = _Reading(root, read_ledger(warehouse), Summary(), _Options(formats=formats))
+    options = _Options(formats=formats, processes=processes)
+    reading = _Reading(root, read_ledger(warehouse), Summary(), options)
     for batch in _batches(reading.loads(paths)):
         store(warehouse, batch)
     return reading.summary

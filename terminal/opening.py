@@ -37,10 +37,11 @@ def open_for_reading(
         if told:
             raise without_paths(told)
         return open_read(find_db(db), lock_timeout)
+    from ..ingest.ahead import cores
     from ..ingest.pipeline import ingest_into
 
     warehouse = in_memory()
-    summary = ingest_into(warehouse, paths, Path.cwd(), read_settings().formats)
+    summary = ingest_into(warehouse, paths, Path.cwd(), read_settings().formats, cores())
     for uri, reason in summary.failed:
         warn(f"{uri}: {reason}")
     if skipped is not None:
