@@ -58,6 +58,7 @@ class Steps:
     _last: dict[bool, int | None] = field(default_factory=dict)
     _first: int | None = None  # of the segment, by the framework's own lines
     _absolute: bool = False
+    _restarted: int = 0  # a line after which steps may be done again, until one comes
     _open: deque[Step] = field(default_factory=deque)
     _waiting: tuple[Dialect, Record, int] | None = None
     _recent: deque[str] = field(default_factory=lambda: deque(maxlen=COPIES_WITHIN))
@@ -65,6 +66,7 @@ class Steps:
 
     def add(self, dialect: Dialect, record: Record, line: int, voice: str = "") -> Said:
         """A line with the number of its step; `voice` tells the processes of the log apart."""
+        self._settle(line)
         iteration = record.fields["iteration"]
         assert isinstance(iteration, int)
         key = dialect.name, iteration
@@ -79,6 +81,7 @@ class Steps:
 
     def part(self, dialect: Dialect, record: Record, line: int, voice: str = "") -> Said:
         """A line without a number of its own, or with one that starts again at each start."""
+        self._settle(line)
         step = self._open[-1] if self._open else None
         near = step is not None and line - step.line <= PARTS_WITHIN
         key = dialect.name, step.iteration if step is not None and near else 0
@@ -137,6 +140,7 @@ class Steps:
 
     def take(self, many: Stretch) -> None:
         """Steps that follow the newest one, each later than the one before."""
+        self._settle(many.lines[0])
         last = self._last[many.dialect.secondary]
         assert last is not None and last < many.iterations[0]
         self.rows.tables["iterations"].append(many.rows(self.run_id, self.segment, last))
@@ -152,10 +156,15 @@ class Steps:
         if self._open:
             self._open[-1].merge(fields, secondary=False)
 
-    def restarted(self) -> None:
-        """Steps from here on may be steps done before."""
-        self._ranks.forget()
-        self._recent.clear()
+    def restarted(self, line: int) -> None:
+        """Steps below this line may be steps done before."""
+        self._restarted = line
+
+    def _settle(self, line: int) -> None:
+        if 0 < self._restarted < line:
+            self._ranks.forget()
+            self._recent.clear()
+            self._restarted = 0
 
     def finish(self) -> None:
         """No line comes any more."""

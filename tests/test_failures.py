@@ -46,7 +46,8 @@ CASES: list[tuple[str, int, list[str]]] = [
     ("cancelled", 4, [*TRACEBACK, "torch.distributed.elastic.multiprocessing.api.SignalException: "
                       "Process 4023 got signal: 15"]),
     ("timeout", 5, [*TRACEBACK, "torch.distributed.elastic.multiprocessing.api.SignalException: "
-                    "Process 4023 got signal: 15", STEPD + f"JOB 7 {CANCELLED} DUE TO TIME LIMIT ***"]),
+                    "Process 4023 got signal: 15",
+                    STEPD + f"JOB 7 {CANCELLED} DUE TO TIME LIMIT ***"]),
     ("fail", 2, [*TRACEBACK, "RuntimeError: CUDA error: an illegal memory access was encountered",
                  *TRACEBACK, "torch.distributed.elastic.multiprocessing.api.SignalException: "
                  "Process 4023 got signal: 15"]),
@@ -113,7 +114,7 @@ def test_the_processes_that_a_launcher_kills_are_no_cause() -> None:
 
 
 def test_a_traceback_tells_the_error_that_ends_it() -> None:
-    """An error of CUDA is one that follows elsewhere too: an exception of another rank says more."""
+    """An error of CUDA follows elsewhere too: an exception of another rank says more."""
     error = "CUDA error: an illegal memory access was encountered"
     lines = [iteration(1), *TRACEBACK, f"RuntimeError: {error}"]
     assert only_run(read("\n".join(lines)))["status_reason"] == error

@@ -58,3 +58,13 @@ def test_an_engine_that_starts_again_does_its_steps_again() -> None:
     again = "[Rank 0] step=10, skipped=0, lr=[0.001], mom=[(0.9, 0.95)]"
     log = read(again, "torch.OutOfMemoryError: CUDA out of memory.", again)
     assert [(r["iteration"], r["segment"]) for r in rows(log)] == [(10, 1), (10, 2)]
+
+
+def test_a_bar_before_a_traceback_on_its_line_is_the_step_already_told() -> None:
+    """tqdm draws the bar again when the program fails: the line holds both, the bar first."""
+    bar = "  0%|          | {n}/1218 [00:22<3:39:21, 10.82s/it]"
+    start = ["***** Running training *****", "  Total optimization steps = 1,218"]
+    text = [*start, bar.format(n=1), bar.format(n=2)]
+    log = read(*text, bar.format(n=2) + "Traceback (most recent call last):", "ValueError: x")
+    assert [(r["iteration"], r["segment"]) for r in rows(log)] == [(1, 1), (2, 1)]
+    assert rows(log, "runs")[0]["status_reason"] == "ValueError: x"
