@@ -35,3 +35,22 @@ def test_the_mesh_of_torchtitan_is_the_topology() -> None:
 def test_the_precision_of_neox_is_its_dtype() -> None:
     run = stated(NEOX)
     assert (run["dtype"], run["tp"], run["pp"], run["gbs"]) == ("bf16", 2, 4, 128)
+
+
+def test_a_setting_of_deepspeed_over_several_lines_carries_no_measurement() -> None:
+    front = "[2022-11-24 00:51:45,965] [INFO] [config.py:999:print]"
+    log = read(
+        f"{front} DeepSpeedEngine configuration:",
+        f"{front}   autotuning_config ............ {{",
+        '    "start_profile_step": 3, ',
+        '    "max_train_micro_batch_size_per_gpu": 1.024000e+03, ',
+        "}",
+        f"{front}   train_batch_size ............. 4",
+        f"{front}   json = {{",
+        '    "train_batch_size": 4',
+        "}",
+        "[Rank 0] step=1, skipped=0, lr=[0.001], mom=[(0.9, 0.95)]",
+        "epoch 3 took 4 s",
+    )
+    assert (log.lines_unread, log.lines_measuring) == (1, 1)
+    assert rows(log, "topology")[0]["gbs"] == 4
