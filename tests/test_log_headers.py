@@ -40,6 +40,7 @@ def test_the_precision_of_neox_is_its_dtype() -> None:
 def test_a_setting_of_deepspeed_over_several_lines_carries_no_measurement() -> None:
     front = "[2022-11-24 00:51:45,965] [INFO] [config.py:999:print]"
     log = read(
+        "[Rank 0] DeepSpeed info: version=0.7.6+39dc1eb4, git-hash=39dc1eb4, git-branch=main",
         f"{front} DeepSpeedEngine configuration:",
         f"{front}   autotuning_config ............ {{",
         '    "start_profile_step": 3, ',
