@@ -12,6 +12,8 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .schema.api import Bench
     from .schema.catalogue import Formula, Metric
 
@@ -32,22 +34,30 @@ def open(path: str | PathLike[str] = "bench.duckdb", *, lock_timeout: float = 5.
     return Bench(Path(path), lock_timeout=lock_timeout)
 
 
-def read(*paths: str | PathLike[str], formats: str | PathLike[str] | None = None) -> Bench:
+def read(
+    *paths: str | PathLike[str],
+    formats: str | PathLike[str] | None = None,
+    set: Mapping[str, object] | None = None,
+) -> Bench:
     """Logs and benchmark tables, files or folders, read into memory.
 
-    `formats` is a folder of log formats beside the built-in ones.
+    `formats` is a folder of log formats beside the built-in ones. `set` tells of all these sources
+    what they do not state, as `--set` does: `{"device": "A64FX", "nodes": 64}`.
 
-    Raises BenchError when a path does not exist or cannot be read, NothingRecognised when none
-    holds a log or a table.
+    Raises BenchError when a path does not exist or cannot be read, and for what cannot be told;
+    NothingRecognised when none holds a log or a table.
     """
     from pathlib import Path
 
     from .ingest.pipeline import ingest_into
     from .schema.api import Bench
     from .schema.errors import BenchError, NothingRecognised
+    from .schema.tellable import parse_told
+    from .schema.telling import tell
     from .schema.warehouse import in_memory
     from .terminal.checking import check
 
+    told = {name: parse_told(name, str(value), "set") for name, value in (set or {}).items()}
     warehouse = in_memory()
     try:
         summary = ingest_into(
@@ -61,6 +71,7 @@ def read(*paths: str | PathLike[str], formats: str | PathLike[str] | None = None
         if not summary.new:
             why = f"{len(summary.skipped)} files hold neither a training log nor a benchmark table"
             raise NothingRecognised("nothing recognised", why=why)
+        tell(warehouse, summary.uris, told)
         check(warehouse, Path.cwd())
     except BaseException:
         warehouse.close()

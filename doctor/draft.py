@@ -14,6 +14,7 @@ from ..ingest.dialect import Dialect, claimant, declared
 from ..ingest.measuring import NUMBER
 from ..schema.errors import BenchError
 from .names import Number, name_before, numbers_of
+from .separated import numbers_below, pattern_of, separator_of
 from .shapes import RANKED_DIGITS, Shape
 
 SAMPLES = 2
@@ -27,15 +28,17 @@ def draft(shape: Shape, source: str, known: Sequence[Dialect]) -> str:
     them too.
     """
     lines = shape.lines
-    numbers = numbers_of(lines) if lines else []
+    cells = bool(lines and shape.names)
+    numbers = numbers_below(shape.names, lines) if cells else numbers_of(lines) if lines else []
     if not numbers:
         hint = "docs/formats.md shows how to write a format by hand"
-        if re.fullmatch(r"#(?:[,;]\s?#)+", shape.text):
+        if lines and separator_of(lines[0]):
             hint = r"they look like CSV: one group a column, `^(?P<iteration>\d+),(?P<loss>[^,]+)`"
         raise BenchError("nothing to draft from: no number of this shape has a name", hint=hint)
     document = _head(shape, source, numbers)
-    document.append("pattern", _text(_pattern(lines[0], numbers)))
-    document["hint"] = _hint(lines[0], numbers)
+    pattern = pattern_of(lines[0], numbers) if cells else _pattern(lines[0], numbers)
+    document.append("pattern", _text(pattern))
+    document["hint"] = separator_of(lines[0]) if cells else _hint(lines[0], numbers)
     groups = tomlkit.table()
     for number in numbers:
         groups.append(number.group, _field(number))

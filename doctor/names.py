@@ -57,9 +57,15 @@ def numbers_of(lines: Sequence[str]) -> list[Number]:
     values = _columns(lines)
     found = [_kept(n) if n.column == "step_time_s" and _rises(values, n, 2) else n for n in found]
     steps = [n for n in found if n.column == "iteration"]
-    step = next((n for n in steps if _rises(values, n)), steps[0] if steps else None)
+    rising = [n for n in steps if _rises(values, n)] or steps
+    step = min(rising, key=lambda n: _is_other_than_step(line, n), default=None)
     found = [_kept(n) if n.column == "iteration" and n is not step else n for n in found]
     return list({n.group: n for n in reversed(found)}.values())[::-1]
+
+
+def _is_other_than_step(line: str, number: Number) -> bool:
+    """Whether a count is named otherwise than a step: beside one, it may be of micro-batches."""
+    return not plain(name_before(line[: number.start], False)).endswith("step")
 
 
 def _number(
@@ -96,6 +102,8 @@ def name_before(before: str, after_number: bool) -> str:
     unit = _UNIT.match(before) if after_number else None
     known = unit and (unit[1].casefold() in _PLAIN_UNITS or unit[1].casefold() in _units())
     text = before[unit.end() :] if unit and known else before
+    if text.rstrip().endswith("/"):
+        return ""  # `11it/18it`: of how many
     named = _NAME.search(re.split(r"[|;,]", text)[-1])
     return _RANK.sub("", _FILLERS.sub("", named[1].strip())) if named else ""
 

@@ -14,6 +14,7 @@ from ..ingest.log import LogReader
 from ..ingest.measuring import LONGEST, METRIC, NUMBER
 from ..ingest.packed import packing, unpacked
 from ..ingest.secrets import redact_text
+from .separated import names_above, shape_of_cells
 
 RANKED_DIGITS = re.compile(
     r"(?<=\brank)\d+\b|(?<=\bgpu)\d+\b|(?<=\bnode)\d+\b|(?<=\bworker)\d+\b", re.I
@@ -32,11 +33,13 @@ class Shape:
     first: str  # FILE:LINE
     count: int = 0
     lines: list[str] = field(default_factory=list)
+    names: tuple[str, ...] = ()  # of the cells, where the line above the first is their head
 
     @property
     def measures(self) -> bool:
         """Whether the lines look as if they told of a measurement: numbers, and a word for one."""
-        return "#" in self.text and bool(METRIC.search(self.text))
+        words = " ".join((self.text, *self.names))
+        return "#" in self.text and bool(METRIC.search(words))
 
 
 @dataclass(slots=True)
@@ -51,6 +54,8 @@ class Diagnosis:
 
 def shape_of(line: str) -> str:
     """A line with every number as `#` and runs of blanks as one."""
+    if cells := shape_of_cells(line[:LONGEST]):
+        return cells
     masked = RANKED_DIGITS.sub("#", NUMBER.sub("#", line[:LONGEST]))
     return re.sub(r"\s+", " ", masked).strip()
 
@@ -82,7 +87,14 @@ def diagnose(
 def _read(
     path: Path, uri: str, formats: Sequence[Dialect], found: Diagnosis, shapes: dict[str, Shape]
 ) -> None:
-    reader = LogReader("doctor", formats, unread=lambda n, text: _add(shapes, f"{uri}:{n}", text))
+    above = ""
+
+    def unread(number: int, text: str) -> None:
+        nonlocal above
+        _add(shapes, f"{uri}:{number}", text, above)
+        above = text
+
+    reader = LogReader("doctor", formats, unread=unread)
     with path.open("rb") as stream:
         how = packing(stream.peek(1 << 16))
         whole = unpacked(stream, how, path.stat().st_size) if how else stream
@@ -95,13 +107,15 @@ def _read(
     found.lines_known += read.lines_known
 
 
-def _add(shapes: dict[str, Shape], place: str, text: str) -> None:
+def _add(shapes: dict[str, Shape], place: str, text: str, above: str) -> None:
     name = shape_of(redact_text(text))
     if not name:
         return
     if name not in shapes and len(shapes) >= MOST_SHAPES:
         name = _OTHER
-    shape = shapes.setdefault(name, Shape(name, place))
+    if name not in shapes:
+        shapes[name] = Shape(name, place, names=names_above(text, redact_text(above)))
+    shape = shapes[name]
     shape.count += 1
     if len(shape.lines) < EXAMPLES and len(text) <= LONGEST:
         shape.lines.append(redact_text(text))

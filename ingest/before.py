@@ -31,7 +31,7 @@ class Before:
     def first(self) -> Kept | None:
         """What begins a run where no line does: a program that failed or timed itself is one."""
         kinds = {dialect.reads for dialect, _, _ in self.kept}
-        if not kinds & {"failure", "timers"}:
+        if not kinds & {"failure", "timers", "measurement"}:
             return None
-        begins = ("header", "timers") if "timers" in kinds else ("header",)
+        begins = {"header"} | kinds & {"timers", "measurement"}
         return next((kept for kept in self.kept if kept[0].reads in begins), None)

@@ -75,6 +75,8 @@ def human(text: str) -> float | None:
 
 def count(text: str) -> int | None:
     """A whole number that may be shortened with a suffix."""
+    if (whole := bigint(text)) is not None:
+        return whole
     value = human(text)
     return None if value is None or abs(value) >= LIMITS["bigint"] else round(value)
 

@@ -26,7 +26,8 @@ from .ranks import Ranks, Spread, Told
 from .record import Record
 from .run import Run
 from .silence import Silence
-from .steps import Step, Steps
+from .step import Step
+from .steps import Steps
 from .wrapped import Wrapped
 
 MOST_BYTES = 16 << 20  # of packed state; a log that needs more is read as a whole

@@ -29,7 +29,7 @@ WORDS = frozenset({
     "assign", "separator", "open_end", "bare", "doubled", "ends", "groups", "keys", "requires",
     "losses",
     "set", "opens", "closes", "within", "scope", "quiet", "starts_run", "secondary", "every_rank",
-    "planned", "alone",
+    "planned", "alone", "leads",
     "refines", "sample",
 })  # fmt: skip
 # What a format takes over from the one it is `like`.

@@ -54,6 +54,7 @@ class Dialect:
     starts_run: bool = False
     secondary: bool = False  # says less of a step than the framework's own line
     every_rank: bool = False  # ranks repeat the line with other numbers: a step counts once
+    leads: bool = False  # a part that stands above the step it speaks of
     planned: bool = False  # counts where its total is the number of planned steps
     alone: bool = False  # the line is all its own, whatever it quotes: tried before all others
     refines: str | None = None  # a failure of this status is better told by this line
@@ -104,6 +105,7 @@ def declared(file: Traversable, *folders: Traversable) -> Dialect:
         secondary=toml.get("secondary") is True,
         every_rank=toml.get("every_rank") is True,
         quiet=toml.get("quiet") is True,
+        leads=toml.get("leads") is True,
         planned=toml.get("planned") is True,
         alone=toml.get("alone") is True,
         framework=optional["framework"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import tomllib
 from dataclasses import dataclass, field
 from importlib import resources
@@ -139,6 +140,8 @@ class Header:
         for column in (RUN_COLUMNS | TOPOLOGY_COLUMNS) & self.stated.keys():
             if column not in columns:
                 columns[column] = self.stated[column]
+        for axis, size in _axes(str(self.stated.get("mesh", ""))):
+            columns.setdefault(axis, size)
         self._whole_model(columns)
         return columns
 
@@ -175,3 +178,10 @@ class Header:
         words = [self.stated.get(word) for word in ("framework", "version")]
         text = " ".join(str(word) for word in words if word is not None)
         return text or None
+
+
+def _axes(mesh: str) -> list[tuple[str, int]]:
+    """The axes of a mesh that are ours, with their sizes: `['dp', 'tp'], [4, 2]`."""
+    names, _, sizes = mesh.partition("], [")
+    pairs = zip(re.findall(r"\w+", names), re.findall(r"\d+", sizes), strict=False)
+    return [(name, int(size)) for name, size in pairs if name in TOPOLOGY_COLUMNS]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .record import Fields, Record
 from .secrets import redact_text
@@ -65,6 +65,8 @@ class Ending:
         if self.failure is None or self._gives_way(status, refines):
             generic, weak = (record.fields.get(word) is True for word in ("generic", "weak"))
             self.failure = Outcome(line, status, text[:REASON_LENGTH], generic, weak)
+        elif self.failure.generic and self._is_its_exception(status, record):
+            self.failure = replace(self.failure, reason=text[:REASON_LENGTH], weak=True)
         if len(self.failures) < FAILURES_KEPT and text not in self.failures:
             self.failures.add(text)
             return status
@@ -73,10 +75,19 @@ class Ending:
     def _gives_way(self, status: str, refines: str | None) -> bool:
         """Whether a line tells better what happened than the one that counts so far."""
         have = self.failure
+        if have is not None and (have.status, status) == ("cancelled", "timeout"):
+            return True  # why it was told to stop
         if have is None or not have.vague:
             return False
+        if have.weak and status in STOPPED_FROM_OUTSIDE:
+            return False  # what else runs is stopped when a process fails
         # A step is also ended when one of its tasks has failed.
         return refines == have.status or (have.status == "cancelled" and status != "cancelled")
+
+    def _is_its_exception(self, status: str, record: Record) -> bool:
+        """Whether a failure ends the traceback that counts so far; another rank may tell better."""
+        have, weak = self.failure, record.fields.get("weak") is True
+        return have is not None and not have.weak and weak and have.status == status
 
     def explain(self, record: Record) -> None:
         """The exception that ends a traceback: the reason of the failure that it began."""

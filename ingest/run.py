@@ -119,7 +119,7 @@ class Run:
         if "job_id" in record.fields:
             self.job_ids[str(record.fields["job_id"])] = None
         status = self.ending.fail(self.silence.judged(record), line, refines)
-        self.steps.restarted()
+        self.steps.restarted(line)
         if status:
             self.add_event(record, line, status)
 

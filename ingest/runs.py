@@ -116,7 +116,7 @@ class Runs:
         if dialect.reads == "block":
             self.block = dialect
             if dialect.starts_run:
-                run.steps.restarted()
+                run.steps.restarted(line)
         elif dialect.reads == "header":
             run.header.state(record, line)
         elif dialect.reads == "parameters":

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Literal
 
 from ..schema.rows import Rows
 from .dialect import Dialect
-from .ranks import Ranks, Spread
-from .record import NO_COLUMNS, Fields, Record
+from .ranks import Ranks
+from .record import Fields, Record
 from .secrets import redact, redact_name
+from .step import Step, readings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,65 +28,6 @@ OPEN_STEPS = 3  # steps that a line may still speak of
 PARTS_WITHIN = 400  # lines between a step and a line that belongs to it
 # What a line was to the steps: news, the line of another rank with numbers of its own, or a copy.
 Said = Literal["news", "rank", "copy"]
-
-
-@dataclass(slots=True)
-class Step:
-    """One row in the making; `by` names the formats that spoke of it."""
-
-    iteration: int
-    segment: int
-    length: int | None
-    line: int
-    secondary: bool
-    fields: Fields = field(default_factory=dict)
-    by: set[str] = field(default_factory=set)
-    spread: Spread = field(default_factory=Spread)
-
-    def merge(self, fields: Fields, secondary: bool) -> None:
-        """Add what a line says; the framework's own values count, others stand beside them."""
-        for column, value in fields.items():
-            if column == "epoch":
-                self._more({column: str(value)})
-            if column in NO_COLUMNS:
-                continue
-            have = self.fields.get(column)
-            if have is None:
-                self.fields[column] = value
-            elif column == "printed_at":
-                continue
-            elif have != value and secondary:
-                self._more({column: str(value)})
-            elif have != value:
-                self.fields[column] = value
-                if self.secondary:
-                    self._more({column: str(have)})
-        for name in ("losses", "more"):
-            members = fields.get(name)
-            if isinstance(members, dict) and members:
-                below = self.fields.get(name)
-                self.fields[name] = (below if isinstance(below, dict) else {}) | members
-        self.secondary = self.secondary and secondary
-
-    def lacks(self, fields: Fields) -> bool:
-        """Whether nothing of what a line says has been said: a metric a line, not a step a line."""
-        own = fields.keys() - NO_COLUMNS - {"printed_at"}
-        said, told = self.fields.get("more"), fields.get("more")
-        known = said.keys() if isinstance(said, dict) else set()
-        words = told.keys() if isinstance(told, dict) else set()
-        new = own or words or readings(fields)
-        return bool(new) and not (own & self.fields.keys() or words & known
-                                  or readings(fields) & self.by)  # fmt: skip
-
-    def _more(self, members: dict[str, str]) -> None:
-        below = self.fields.get("more")
-        self.fields["more"] = members | (below if isinstance(below, dict) else {})
-
-
-def readings(fields: Fields) -> set[str]:
-    """Names for the readings of memory that a line brings."""
-    memory = fields.get("memory")
-    return {f"memory: {kind}" for kind in memory} if isinstance(memory, dict) else set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +58,7 @@ class Steps:
     _last: dict[bool, int | None] = field(default_factory=dict)
     _first: int | None = None  # of the segment, by the framework's own lines
     _absolute: bool = False
+    _restarted: int = 0  # a line after which steps may be done again, until one comes
     _open: deque[Step] = field(default_factory=deque)
     _waiting: tuple[Dialect, Record, int] | None = None
     _recent: deque[str] = field(default_factory=lambda: deque(maxlen=COPIES_WITHIN))
@@ -123,10 +66,12 @@ class Steps:
 
     def add(self, dialect: Dialect, record: Record, line: int, voice: str = "") -> Said:
         """A line with the number of its step; `voice` tells the processes of the log apart."""
+        self._settle(line)
         iteration = record.fields["iteration"]
         assert isinstance(iteration, int)
         key = dialect.name, iteration
-        if (said := self._again(dialect, record, key, voice, line)) != "news":
+        every = dialect.every_rank or self._twice(dialect, iteration, line)
+        if (said := self._again(every, record, key, voice, line)) != "news":
             return said
         self._absolute = True
         step = self._spoken_of(dialect, iteration) or self._begin(dialect, iteration, line)
@@ -136,13 +81,18 @@ class Steps:
 
     def part(self, dialect: Dialect, record: Record, line: int, voice: str = "") -> Said:
         """A line without a number of its own, or with one that starts again at each start."""
+        self._settle(line)
         step = self._open[-1] if self._open else None
         near = step is not None and line - step.line <= PARTS_WITHIN
         key = dialect.name, step.iteration if step is not None and near else 0
         lacks = step is not None and (dialect.name not in step.by or step.lacks(record.fields))
+        if dialect.leads and not (step and near and lacks and step.took_as_long(record.fields)):
+            self._alone()
+            self._waiting = (dialect, record, line)
+            return "news"
         # Where processes can be told apart, words heard before are another one's, late.
         if not (lacks and near and not voice):
-            said = self._again(dialect, record, key, voice, line)
+            said = self._again(dialect.every_rank, record, key, voice, line)
             if said != "news":
                 return said
         if step is not None and near and lacks:
@@ -155,7 +105,7 @@ class Steps:
         return "news"
 
     def _again(
-        self, dialect: Dialect, record: Record, key: tuple[str, int], voice: str, line: int
+        self, every: bool, record: Record, key: tuple[str, int], voice: str, line: int
     ) -> Said:
         """Whether another rank has said so already, word by word or with numbers of its own."""
         text = record.raw.strip()
@@ -163,7 +113,7 @@ class Steps:
             self.copies += 1
             return "copy"
         self._recent.append(text)
-        every = dialect.every_rank and self._ranks.knows(key)
+        every = every and self._ranks.knows(key)
         if not every and not self._ranks.repeats(key, voice, record.fields, line):
             return "news"
         self.copies += 1
@@ -171,6 +121,12 @@ class Steps:
         if step is not None:
             step.spread.add(step.fields, record.fields)
         return "rank"
+
+    def _twice(self, dialect: Dialect, iteration: int, line: int) -> bool:
+        """Whether an engine says so after another of the program, as an actor's and a critic's."""
+        step = self._open[-1] if self._open and dialect.secondary else None
+        spoken = step is not None and step.iteration == iteration and dialect.name in step.by
+        return step is not None and spoken and line - step.line <= COPIES_WITHIN
 
     @property
     def length(self) -> int | None:
@@ -184,6 +140,7 @@ class Steps:
 
     def take(self, many: Stretch) -> None:
         """Steps that follow the newest one, each later than the one before."""
+        self._settle(many.lines[0])
         last = self._last[many.dialect.secondary]
         assert last is not None and last < many.iterations[0]
         self.rows.tables["iterations"].append(many.rows(self.run_id, self.segment, last))
@@ -199,10 +156,15 @@ class Steps:
         if self._open:
             self._open[-1].merge(fields, secondary=False)
 
-    def restarted(self) -> None:
-        """Steps from here on may be steps done before."""
-        self._ranks.forget()
-        self._recent.clear()
+    def restarted(self, line: int) -> None:
+        """Steps below this line may be steps done before."""
+        self._restarted = line
+
+    def _settle(self, line: int) -> None:
+        if 0 < self._restarted < line:
+            self._ranks.forget()
+            self._recent.clear()
+            self._restarted = 0
 
     def finish(self) -> None:
         """No line comes any more."""

@@ -27,7 +27,7 @@ NUMBER = r"^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$"  # without thousands sep
 LOSS = r"^[-+]?\d\.\d+[eE][-+]?\d+$"
 TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?"
 LONGEST_KEPT = 12  # letters of a value kept as printed: no secret is as short and a number
-WHOLE = {"integer": 2**31, "bigint": 2**63}
+WHOLE = {"integer": 2**31, "bigint": 2**63, "count": 2**63}
 Numbers = npt.NDArray[np.int64]
 
 

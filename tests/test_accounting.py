@@ -163,6 +163,7 @@ def test_the_output_of_jobs_that_printed_nothing_else(shared: Path) -> None:
         ("slurm-15.out", [], SACCT_P, "running"),
         ("train.o1234567", [], QSTAT, "timeout"),
         ("x.log", ["export PJM_JOBID=21107476"], PJM_STATS, "timeout"),
+        ("output.21107476/0/1/stdproc.1.511", [], PJM_STATS, "timeout"),
         ("x.log", [], SACCT_P, "running"),
         ("x-12.log", ["[after training is done] datetime: 2026-11-20 08:46:00"], SACCT_P, "ok"),
         ("x-12.log", ["torch.OutOfMemoryError: CUDA out of memory."], SACCT_P, "oom"),
@@ -172,6 +173,7 @@ def test_a_job_tells_how_its_log_ended(
     tmp_path: Path, name: str, log: list[str], jobs: str, status: str
 ) -> None:
     (tmp_path / "jobs.txt").write_text(jobs)
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / name).write_text("\n".join([*log[:1], iteration(1), *log]))
     assert not ingest([tmp_path], tmp_path / "b.duckdb").failed
     with open_read(tmp_path / "b.duckdb") as warehouse:

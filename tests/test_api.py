@@ -92,11 +92,13 @@ def test_the_examples_of_the_documentation_run(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = (root / "docs" / "python.md").read_text("utf-8")
-    first, second = re.findall(r"```python\n(.*?)```", text, re.S)
+    first, second, third = re.findall(r"```python\n(.*?)```", text, re.S)
     monkeypatch.chdir(root)
     exec(compile(first, "docs/python.md", "exec"), {})
     shown = capsys.readouterr().out
     assert "001_1.3b_benchmarking.md" in shown
+    exec(compile("import bench\n" + third, "docs/python.md", "exec"), {})
+    assert "A64FX" in capsys.readouterr().out
     monkeypatch.chdir(tmp_path)
     exec(compile(second, "docs/python.md", "exec"), {})
     assert "no warehouse at bench.duckdb" in capsys.readouterr().out
@@ -110,3 +112,13 @@ def test_every_call_is_in_the_documentation(root: Path) -> None:
     calls = [name for name in vars(Bench) if name[0] != "_" and name != "close"]
     assert all(f"w.{name}(" in text for name in calls)
     assert all(f"bench.{name}(" in text for name in bench.__all__)
+
+
+def test_what_sources_do_not_state_is_told(tmp_path: Path) -> None:
+    """As `--set` tells it on the command line."""
+    logs = folder(tmp_path / "logs")
+    w = bench.read(logs, set={"device": "A64FX", "devices_per_node": 1})
+    found = w.configurations("origin = 'log'")
+    assert set(found["device"]) == {"A64FX"} and "device" in found["told"].iloc[0]
+    with pytest.raises(BenchError, match="devce"):
+        bench.read(logs, set={"devce": "A64FX"})

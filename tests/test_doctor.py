@@ -196,6 +196,22 @@ def test_no_line_breaks_the_doctor(lines: list[str]) -> None:
 
 
 def test_lines_of_numbers_alone_are_told(tmp_path: Path) -> None:
-    (tmp_path / "a.log").write_text("step,loss,time\n1,2.31,0.5\n2,2.30,0.6\n3,2.29,0.7\n")
+    (tmp_path / "a.log").write_text("begin\n1,2.31,0.5\n2,2.30,0.6\n3,2.29,0.7\n")
     done = quick(tmp_path, "doctor", "a.log", "--draft", "1")
     assert done.code == 2 and "look like CSV: one group a column" in done.err
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_cells_are_called_as_their_head_calls_them(tmp_path: Path, separator: str) -> None:
+    """A comma between cells parts no thousands: step 1,512 is two of them."""
+    rows = [("step", "loss", "step_ms", "gpu"), *((n, 2.5, 512, 100) for n in range(1, 6))]
+    text = "\n".join(separator.join(map(str, row)) for row in rows)
+    (tmp_path / "a.log").write_text(f"reading data\n{text}\n")
+    done = quick(tmp_path, "doctor", "a.log", "--draft", "1", "-o", "formats/mine.toml")
+    assert done.code == 0, done.err
+    (tmp_path / "bench.toml").write_text('formats = "formats"\n')
+    assert quick(tmp_path, "ingest", "a.log").code == 0
+    query = "SELECT iteration, loss, step_time_s, more['gpu'] AS gpu FROM iterations ORDER BY 1"
+    done = quick(tmp_path, "sql", query, "--format", "csv")
+    assert done.out.splitlines()[1] == "1,2.5,0.512,100"
+    assert len(done.out.splitlines()) == 6

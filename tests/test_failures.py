@@ -36,6 +36,21 @@ CASES: list[tuple[str, int, list[str]]] = [
     ("fail", 2, ["terminate called after throwing an instance of 'c10::CUDAError'",
                  "  what():  CUDA error: unknown error"]),
     ("fail", 2, ["RuntimeError: CUDA error: an illegal memory access was encountered"]),
+    ("oom", 4, [*TRACEBACK, "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory while"]),
+    ("oom", 4, [*TRACEBACK, "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling"]),
+    ("oom", 2, ["x.sh: line 50: 23145 Killed                  python pretrain_gpt.py"]),
+    ("hang", 2, ["ProcessGroupNCCL's watchdog got stuck for 480 seconds without making progress"]),
+    ("hang", 2, ["[PG 1 Rank 3] Heartbeat monitor timed out! Process will be terminated after"]),
+    ("fail", 2, ["x.sh: line 50: 23145 Bus error               (core dumped) python train.py"]),
+    ("fail", 2, ["Fatal Python error: Aborted"]),
+    ("cancelled", 4, [*TRACEBACK, "torch.distributed.elastic.multiprocessing.api.SignalException: "
+                      "Process 4023 got signal: 15"]),
+    ("timeout", 5, [*TRACEBACK, "torch.distributed.elastic.multiprocessing.api.SignalException: "
+                    "Process 4023 got signal: 15",
+                    STEPD + f"JOB 7 {CANCELLED} DUE TO TIME LIMIT ***"]),
+    ("fail", 2, [*TRACEBACK, "RuntimeError: CUDA error: an illegal memory access was encountered",
+                 *TRACEBACK, "torch.distributed.elastic.multiprocessing.api.SignalException: "
+                 "Process 4023 got signal: 15"]),
     ("timeout", 2, [STEPD + f"STEP 1999616.0 {CANCELLED} DUE TO TIME LIMIT ***", ABORTED]),
     ("timeout", 2, [STEPD + f"JOB 1999616 {CANCELLED} DUE TO TIME LIMIT ***", *TRACEBACK]),
     ("timeout", 2, ["=>> PBS: job killed: walltime 3612 exceeded limit 3600"]),
@@ -96,3 +111,13 @@ def test_the_processes_that_a_launcher_kills_are_no_cause() -> None:
         10,
         "KeyError: 'x'",
     )
+
+
+def test_a_traceback_tells_the_error_that_ends_it() -> None:
+    """An error of CUDA follows elsewhere too: an exception of another rank says more."""
+    error = "CUDA error: an illegal memory access was encountered"
+    lines = [iteration(1), *TRACEBACK, f"RuntimeError: {error}"]
+    assert only_run(read("\n".join(lines)))["status_reason"] == error
+    lines += [*TRACEBACK, "ValueError: token 50304 is not below 50304"]
+    run = only_run(read("\n".join(lines)))
+    assert run["status_reason"] == "ValueError: token 50304 is not below 50304"

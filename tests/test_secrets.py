@@ -105,10 +105,16 @@ def test_free_text(text: str, clean: str) -> None:
         "[before the start of training step] datetime: 2026-11-20 08:57:55",
         "TOKENIZERS_PARALLELISM=false python task-abcdefghijklmnopqrstuv.py",
         "scp host:/path user@host",
+        ':::MLLOG {"event_type": "INTERVAL_END", "key": "run_stop", "value": 0.92}',
     ],
 )
 def test_plain_text_stays(text: str) -> None:
     assert redact_text(text) == text
+
+
+def test_what_looks_like_an_event_is_a_secret_of_other_names() -> None:
+    assert redact_text('api_key: "run_stop"') == "api_key: [redacted]"
+    assert redact_text('"key": "abcd1234efgh"') == '"key": [redacted]'
 
 
 @given(SECRETS, st.sampled_from(["HF_TOKEN={}", "--api-key {}", "x://u:{}@h/p", "token: '{}'"]))

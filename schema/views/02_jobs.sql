@@ -13,8 +13,10 @@ SELECT l.uri, j.* EXCLUDE (load_id) FROM raw.jobs j JOIN current_loads l USING (
 CREATE OR REPLACE VIEW job_endings AS
 WITH vague AS (
     SELECT r.load_id, r.run_id, r.status, r.job_ids, l.uri,
+        -- output.21107476/0/1/stdproc.1.511
+        coalesce(nullif(regexp_extract(l.uri, '(?:^|[-_./])(\d{5,12})(?:/\d{1,9}){0,3}/stdproc[^/]*$', 1), ''),
         -- slurm-12.out, gpt.18.out, run-27_1.log, train.o1234, job.sh.o1234
-        regexp_extract(l.uri, '[-_.]o?(\d+(?:_\d+)?)(?:\.(?:out|err|log|txt|stdout|stderr))*(?:\.(?:gz|xz|bz2|zst))?$', 1) AS named
+        regexp_extract(l.uri, '[-_.]o?(\d+(?:_\d+)?)(?:\.(?:out|err|log|txt|stdout|stderr))*(?:\.(?:gz|xz|bz2|zst))?$', 1)) AS named
     FROM raw.runs r JOIN current_loads l USING (load_id)
     WHERE r.origin = 'log' AND r.status IN ('running', 'cancelled')
 ), linked AS (

@@ -1,0 +1,57 @@
+"""What trainers say of a run before it trains: model, device, mesh, precision."""
+
+from bench.schema.rows import Row
+from tests.test_log_steps import read, rows
+
+TITAN = """\
+[rank0]:2024-06-03 10:55:22,123 - root - INFO - Building 3-D device mesh with ['pp', 'dp', 'tp'], [2, 4, 8]
+[rank0]:2024-06-03 10:55:25,123 - root - INFO - GPU capacity: NVIDIA H100 80GB HBM3 (0) with 79.11GiB memory
+[rank0]:2024-06-03 10:55:26,123 - root - INFO - Applied selective activation checkpointing to the model
+[rank0]:2024-06-03 10:55:27,123 - root - INFO - Training starts at step 1, with local batch size 1, global batch size 8, sequence length 8192, total steps 1000 (warmup 200)
+[rank0]:2024-06-03 10:55:41,123 - root - INFO - step:  1  loss: 12.2506  memory: 43.65GiB(55.18%)  wps: 570  mfu: 3.34%"""  # noqa: E501
+NEOX = """\
+-------------------- arguments --------------------
+  model_parallel_size ............. 2...........................updated
+  pipe_parallel_size .............. 4...........................updated
+  precision ....................... bfloat16....................updated
+  train_batch_size ................ 128.........................updated
+---------------- end of arguments ----------------
+ samples/sec: 218.799 | iteration       10/  143000 | elapsed time per iteration (ms): 585.0 | learning rate: 4.196E-06 | approx flops per GPU: 62.9TFLOPS | lm_loss: 1.118665E+01 | number of skipped iterations:   0 | number of nan iterations:   0 |"""  # noqa: E501
+
+
+def stated(text: str) -> Row:
+    log = read(*text.splitlines())
+    (run,), (topology,) = rows(log, "runs"), rows(log, "topology")
+    return {k: v for k, v in (run | topology).items() if v is not None}
+
+
+def test_the_mesh_of_torchtitan_is_the_topology() -> None:
+    run = stated(TITAN)
+    assert {name: run[name] for name in ("pp", "dp", "tp", "device", "recompute")} == {
+        "pp": 2, "dp": 4, "tp": 8, "device": "NVIDIA H100 80GB HBM3", "recompute": "selective",
+    }  # fmt: skip
+
+
+def test_the_precision_of_neox_is_its_dtype() -> None:
+    run = stated(NEOX)
+    assert (run["dtype"], run["tp"], run["pp"], run["gbs"]) == ("bf16", 2, 4, 128)
+
+
+def test_a_setting_of_deepspeed_over_several_lines_carries_no_measurement() -> None:
+    front = "[2022-11-24 00:51:45,965] [INFO] [config.py:999:print]"
+    log = read(
+        "[Rank 0] DeepSpeed info: version=0.7.6+39dc1eb4, git-hash=39dc1eb4, git-branch=main",
+        f"{front} DeepSpeedEngine configuration:",
+        f"{front}   autotuning_config ............ {{",
+        '    "start_profile_step": 3, ',
+        '    "max_train_micro_batch_size_per_gpu": 1.024000e+03, ',
+        "}",
+        f"{front}   train_batch_size ............. 4",
+        f"{front}   json = {{",
+        '    "train_batch_size": 4',
+        "}",
+        "[Rank 0] step=1, skipped=0, lr=[0.001], mom=[(0.9, 0.95)]",
+        "epoch 3 took 4 s",
+    )
+    assert (log.lines_unread, log.lines_measuring) == (1, 1)
+    assert rows(log, "topology")[0]["gbs"] == 4

@@ -1,0 +1,70 @@
+# ruff: noqa: E501
+"""Lines that speak of a step without its number, or with the number of another engine's."""
+
+from tests.test_log_steps import line, read, rows
+
+STEP_TIME = "Step Time : {s:.2f}s GPU utilization: {tflops}MODEL_TFLOP/s/GPU"
+# microsoft/DeepSpeedExamples 0eaa79617531, step3_rlhf_finetuning/training_log_output
+CHAT = """\
+|E2E latency=3.95s |Gather latency=0.00s (0.00%) |Generate time=2.63s (66.75%) |Training time=1.08s (27.43%) |Others=0.23 (5.82%)|CurSamplesPerSec=16.21 |AvgSamplesPerSec=14.91
+[2023-04-18 08:48:36,035] [INFO] [logging.py:96:log_dist] [Rank 0] step=10, skipped=4, lr=[5.79e-07, 5.79e-07], mom=[(0.9, 0.95), (0.9, 0.95)]
+[2023-04-18 08:48:36,058] [INFO] [timer.py:199:stop] epoch=0/micro_step=10/global_step=10, RunningAvgSamplesPerSec=86.76512302357848, CurrSamplesPerSec=78.87912870644737, MemAllocated=10.77GB, MaxMemAllocated=20.55GB
+[2023-04-18 08:48:36,251] [INFO] [logging.py:96:log_dist] [Rank 0] step=10, skipped=3, lr=[3.5000000000000004e-07, 3.5000000000000004e-07], mom=[(0.9, 0.95), (0.9, 0.95)]
+epoch: 0|step: 9|ppo_ep: 1|act_loss: 0.2998046875|cri_loss: 0.1658935546875|unsuper_loss: 0.0
+average reward score: -0.07635498046875
+-------------------------------------------------------------------------------------
+|E2E latency=3.88s |Gather latency=0.00s (0.00%) |Generate time=2.54s (65.36%) |Training time=1.12s (28.88%) |Others=0.22 (5.75%)|CurSamplesPerSec=16.50 |AvgSamplesPerSec=15.06
+epoch: 0|step: 10|ppo_ep: 1|act_loss: inf|cri_loss: -0.0870361328125|unsuper_loss: 0.0
+average reward score: 0.135986328125
+"""
+
+
+def test_a_line_above_its_step_belongs_to_it() -> None:
+    """Megatron-Bridge: rank 0's line, then the last rank's; also where every step is as fast."""
+    for front in ("", "ain_fp8_mx/0 "):
+        pairs = [(10, 2000.0), (20, 1500.0), (30, 1500.0)]
+        texts = [
+            text
+            for n, ms in pairs
+            for text in (STEP_TIME.format(s=ms / 1000, tflops=n * 10.0), line(n, ms))
+        ]
+        log = read(*(front + text for text in texts))
+        found = [(r["iteration"], r["step_time_s"], r["tflops"]) for r in rows(log)]
+        assert found == [(10, 2.0, 100.0), (20, 1.5, 200.0), (30, 1.5, 300.0)]
+        assert not rows(log, "warnings")
+
+
+def test_a_line_that_comes_late_belongs_to_the_step_it_agrees_with() -> None:
+    late = STEP_TIME.format(s=2.004, tflops=100.0)
+    log = read(line(10, 2004.1), late, STEP_TIME.format(s=1.5, tflops=200.0), line(20, 1500.0))
+    assert [r["tflops"] for r in rows(log)] == [100.0, 200.0]
+
+
+def test_two_engines_of_one_program_speak_of_one_step() -> None:
+    """DeepSpeed-Chat trains an actor and a critic, each with an engine that counts its steps."""
+    log = read(*CHAT.splitlines())
+    first, second = rows(log)
+    assert (first["iteration"], first["segment"], second["iteration"]) == (10, 1, 11)
+    assert (first["lr"], first["loss"], first["step_time_s"]) == (5.79e-07, 0.2998046875, 3.95)
+    more = first["more"]
+    assert isinstance(more, dict) and more["average reward score"] == "-0.07635498046875"
+    assert second.get("loss") is None and second["losses"] == {
+        "cri_loss": -0.0870361328125, "unsuper_loss": 0.0,
+    }  # fmt: skip
+    assert log.lines_unread == 0
+
+
+def test_an_engine_that_starts_again_does_its_steps_again() -> None:
+    again = "[Rank 0] step=10, skipped=0, lr=[0.001], mom=[(0.9, 0.95)]"
+    log = read(again, "torch.OutOfMemoryError: CUDA out of memory.", again)
+    assert [(r["iteration"], r["segment"]) for r in rows(log)] == [(10, 1), (10, 2)]
+
+
+def test_a_bar_before_a_traceback_on_its_line_is_the_step_already_told() -> None:
+    """tqdm draws the bar again when the program fails: the line holds both, the bar first."""
+    bar = "  0%|          | {n}/1218 [00:22<3:39:21, 10.82s/it]"
+    start = ["***** Running training *****", "  Total optimization steps = 1,218"]
+    text = [*start, bar.format(n=1), bar.format(n=2)]
+    log = read(*text, bar.format(n=2) + "Traceback (most recent call last):", "ValueError: x")
+    assert [(r["iteration"], r["segment"]) for r in rows(log)] == [(1, 1), (2, 1)]
+    assert rows(log, "runs")[0]["status_reason"] == "ValueError: x"
