@@ -32,6 +32,7 @@ SECONDS_A_DAY = 86_400
 _SHOWN = (
     ("rank", "Rank"), ("ties_with", "Ties with"), ("size", "Model"), ("system", "System"),
     ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"),
+    ("device_batch", "Batch/device"),
     ("recompute", "Recompute"), ("zero_stage", "ZeRO"), ("heads", "Heads"),
     ("settings", "Settings"), ("memory_gb", "GB"),
     ("step_time_s", "Sec/it"), ("jobs", "Jobs"), ("tokens_per_s", "Tokens/s"),

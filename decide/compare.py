@@ -46,6 +46,7 @@ COLUMNS = (
 _SHOWN = (
     ("base", "Base"), ("level", "Against"), ("size", "Model"), ("system", "System"),
     ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"),
+    ("device_batch", "Batch/device"),
     ("recompute", "Recompute"), ("zero_stage", "ZeRO"), ("heads", "Heads"),
     ("jobs_text", "Jobs"), ("failed_text", "Failed"), ("step_time_s_base", "Sec/it, base"),
     ("step_time_s", "Sec/it"), ("tflops_base", "TFLOPs, base"), ("tflops", "TFLOPs"),

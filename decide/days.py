@@ -40,6 +40,7 @@ _SHOWN = (
     ("range_from", "Range from"), ("ramp_up_days", "Ramp-up"), ("device_hours", "Device-hours"),
     ("size", "Model"), ("system", "System"),
     ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"),
+    ("device_batch", "Batch/device"),
     ("recompute", "Recompute"), ("zero_stage", "ZeRO"), ("heads", "Heads"),
     ("settings", "Settings"), ("step_time_s", "Sec/it"), ("jobs", "Jobs"),
     ("tokens_per_s_per_device", "Tokens/s/device"),

@@ -12,7 +12,7 @@ from .rows import Row
 MOST_MORE = 1  # columns that a pair may differ in beside the factor, to be shown at all
 # What a measure of speed takes along: between runs that differ in it, it tells none.
 TAKES_ALONG: Mapping[str | None, frozenset[str]] = {
-    "step_time_s": frozenset({"gbs", "seq_len"}),
+    "step_time_s": frozenset({"gbs", "device_batch", "seq_len"}),
     "tflops": frozenset({
         "size", "model", "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "experts",
         "seq_len", "recompute",

@@ -16,9 +16,9 @@ Row = Mapping[str, Any]
 # What a configuration is, as columns; environment flags are compared one by one beside them.
 CONFIGURATION = (
     "size", "model", "system", "framework", "nodes", "devices", "world_size", "dp", "dp_replicate",
-    "dp_shard", "tp", "pp", "cp", "ep", "vpp", "mbs", "gbs", "seq_len", "zero_stage",
-    "sequence_parallel", "recompute", "procs_per_node", "dtype", "async_launch", "layers", "hidden",
-    "heads", "kv_heads", "ffn_hidden", "swiglu", "experts",
+    "dp_shard", "tp", "pp", "cp", "ep", "vpp", "mbs", "device_batch", "gbs", "seq_len",
+    "zero_stage", "sequence_parallel", "recompute", "procs_per_node", "dtype", "async_launch",
+    "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "swiglu", "experts",
 )  # fmt: skip
 # Those without a column of their own in answers, and the value that needs no word.
 _UNSEEN: Mapping[str, object] = {

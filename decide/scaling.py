@@ -38,7 +38,8 @@ COLUMNS = (
 )  # fmt: skip
 _SHOWN = (
     ("group", "Group"), ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"),
-    ("gbs", "GBS"), ("jobs_text", "Jobs"), ("step_time_s", "Sec/it"),
+    ("gbs", "GBS"), ("device_batch", "Batch/device"), ("jobs_text", "Jobs"),
+    ("step_time_s", "Sec/it"),
     ("tokens_per_s", "Tokens/s"), ("tflops", "TFLOPs"), ("efficiency_text", "Efficiency"),
     ("range", "Range"), ("fit_text", "Fit"),
     ("bubble_text", "Bubble"), ("without_text", "Without bubble"), ("where", "Where"),
@@ -167,9 +168,11 @@ def _key(row: Row, kind: str) -> Hashable | None:
     free = (*_FREE, "gbs") if kind == "weak" else _FREE
     whole = {name: value for name, value in whole.items() if name not in free}
     if kind == "weak":
-        if not row["gbs"] or not row["device_count"]:
+        if not (row["gbs"] or row["device_batch"]) or not row["device_count"]:
             return None
-        whole["batch a device"] = row["gbs"] / row["device_count"]
+        whole["batch a device"] = row["gbs"] / row["device_count"] if row["gbs"] else None
+    elif row["device_batch"] and not row["gbs"]:
+        return None  # one batch a device is another batch at each size
     document = row["uri"] if row["origin"] == "row" else None
     stated = (*sorted(row["versions"].items()), *sorted(row["arguments"].items()))
     return (
@@ -252,6 +255,7 @@ def _words(names: Names, group: Group) -> str:
     what = [row["size"] or row["model"] or "model not stated", names.system(row["system"])]
     what += [f"TP{row['tp']} PP{row['pp']}"] if row["tp"] and row["pp"] else []
     what += [f"MBS {row['mbs']}"] if row["mbs"] else []
+    what += [f"batch {number(row['device_batch'])} a device"] if row["device_batch"] else []
     what += [f"recompute {row['recompute']}"] if row["recompute"] else []
     what += [row["dtype"]] if row["dtype"] else []
     what += [settings_words(row)] if row["settings"] else []
