@@ -23,6 +23,7 @@ _GB = {
     "bytes": 1e-9,
 }
 _BASE = 1.5  # GB that context and libraries take
+FEWEST = 5  # rows that print memory, for their median to calibrate the model
 _REMEMBERED = 1 << 14  # set-ups
 
 
@@ -127,4 +128,4 @@ def ratio(row: Row) -> float | None:
 def usual(rows: Sequence[Row]) -> float | None:
     """The median ratio of rows, where there are enough of them."""
     found = [one for row in rows if (one := ratio(row))]
-    return median(found) if len(found) >= 5 else None
+    return median(found) if len(found) >= FEWEST else None
