@@ -60,11 +60,14 @@ class Pair:
 
 def agree(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
     """Whether what both state is equal, sizes and flags to the last one."""
-    needed = {name for name in (*mine, *theirs) if name in _SIZES or name.startswith(_OWN)}
-    return all(
-        mine.get(name) == theirs.get(name)
-        for name in (*mine, *theirs)
-        if name in needed or (name in mine and name in theirs)
+    both = mine.keys() & theirs.keys()
+    return needed(mine) == needed(theirs) and all(mine[name] == theirs[name] for name in both)
+
+
+def needed(stated: Mapping[str, Any]) -> frozenset[tuple[str, Any]]:
+    """What of a configuration may not be missing on one side: sizes and flags."""
+    return frozenset(
+        (name, value) for name, value in stated.items() if name in _SIZES or name.startswith(_OWN)
     )
 
 

@@ -92,7 +92,10 @@ def said(told: Told) -> Iterator[Node]:
 def _law(told: Told, row: Row, name: str) -> Node | None:
     if row.get(name) is None:
         return None
-    points = tuple(efficiency(told, one) for one in _group(told, row))
+    points = told.world.once(
+        f"points of {row['group']}",
+        lambda: tuple(efficiency(told, one) for one in _group(told, row)),
+    )
     return _fit_node({**row, "points": len(points)}, name, points)
 
 
@@ -115,13 +118,21 @@ def _laws(told: Told) -> Iterator[tuple[list[Row], list[Row]]]:
     from ..decide.scaling import groups, laws_of
 
     found, _ = groups(told.chosen.sorted_out("rate").kept)
+    rows = _groups(told.answer.rows)
     for at, group in enumerate(found, 1):
-        rows = [row for row in told.answer.rows if row["group"] == at]
-        yield [dict(law) for law in laws_of(group)], rows
+        yield [dict(law) for law in laws_of(group)], rows[at]
 
 
 def _group(told: Told, row: Row) -> list[Row]:
-    return [one for one in told.answer.rows if one["group"] == row["group"]]
+    groups = told.world.once("groups", lambda: _groups(told.answer.rows))
+    return groups[row["group"]]
+
+
+def _groups(rows: Sequence[Row]) -> dict[int, list[Row]]:
+    found: dict[int, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["group"], []).append(row)
+    return found
 
 
 def _unit(told: Told, row: Row) -> str:
