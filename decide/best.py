@@ -210,7 +210,11 @@ def _label_words(found: Sequence[Row], best: Row, common: Work) -> str:
 def _bimodal_words(names: Names, found: Sequence[Row]) -> list[str]:
     """Configurations whose jobs fall into two clusters: the median tells of one alone."""
     told = [(row, modes_words(row["members"])) for row in found]
-    return [f"Bimodal: {place(names, row)}: {said}." for row, said in told if said]
+    return [
+        f"Bimodal: {configuration_words(row)} ({place(names, row)}): {said}."
+        for row, said in told
+        if said
+    ]
 
 
 def _pareto_words(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from statistics import median
 from typing import Any
 
-from ..reports.format import number, significant
+from ..reports.format import number, range_text, significant, times
 from ..reports.short import Names
 from .answer import MEASURED, RUN, Answer, left_out_words, place, time_words, with_words
 from .comparison_words import (
@@ -208,8 +208,8 @@ def _cells(names: Names, row: Row) -> dict[str, Any]:
         if row["failed_base"] or row["failed"]
         else None,
         "step_time_s_base": row["time_base"],
-        "speedup_text": f"{row['speedup']:.2f}x" if row["speedup"] else None,
-        "range": f"{low:.2f}-{high:.2f}x" if low is not None else None,
+        "speedup_text": times(row["speedup"]) if row["speedup"] else None,
+        "range": range_text(low, high, "times") if low is not None else None,
         "cv_text": " / ".join("-" if cv is None else f"{number(cv, 1)}%" for cv in cvs)
         if any(cv is not None for cv in cvs)
         else None,

@@ -13,7 +13,7 @@ from ..decide.answers import two_sides
 from ..decide.choosing import Chosen, choose
 from ..decide.jobs import pooled as joint
 from ..decide.rows import Row, Rows
-from ..reports.format import days_words, number, percent, range_text, significant
+from ..reports.format import days_words, number, percent, range_text, significant, times
 from ..reports.format import tokens as as_tokens
 from ..reports.selection import source_named
 from ..reports.show import find_run
@@ -152,7 +152,7 @@ def _prints(asked: Number, value: Any) -> bool:
     limits = [*asked.limits(), (0.0094 * asked.value, 0.0106 * asked.value)]
     if abs(value) > _SMALL and not any(low <= value <= high for low, high in limits):
         return False
-    texts = [number(value), number(value, 0), number(value, 1), f"{value:.2f}x"]
+    texts = [number(value), number(value, 0), number(value, 1), times(value)]
     texts += [significant(value, digits) for digits in (2, 3, 4)]
     texts += [percent(value, places) for places in (0, 1, 2)]
     texts += [f"{value:.2g}%", f"{value:.1f}%", f"{number(value, 0)}%"]  # of columns in percent

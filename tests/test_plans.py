@@ -99,6 +99,8 @@ def test_only_fits_tell_of_sizes_that_nobody_measured(data: Path, folder: Path) 
     for row in (fast, slow):
         assert (row["nodes"], row["dp"], row["world_size"]) == (128, 128, 128)
         assert row["days_low"] < row["days"] < row["days_high"]
+    said = quick(folder, "days", named, "--nodes", "128", "--extrapolate").out
+    assert "the 95% intervals of fits overlap" in said and "jobs vary" not in said
     [measured, _] = answer(folder, "days", named, "--nodes", "64", "--extrapolate")
     assert measured["step_time_s"] == 17.6, "what was measured is not fitted"
     why = "GBS 1024 is no multiple"
