@@ -40,6 +40,7 @@ class Answer:
     left_out: tuple[Row, ...] = ()
     notes: tuple[str, ...] = ()
     cells: tuple[Row, ...] = field(default=())  # `rows` as people read them, where that differs
+    keep: tuple[str, ...] = ()  # headings that a narrow terminal drops after all others
     chosen: bool = False  # the columns were asked for: none is dropped
 
     def only(self, names: Sequence[str]) -> Answer:

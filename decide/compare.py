@@ -54,6 +54,7 @@ _SHOWN = (
     ("verdict", "Verdict"), ("also_differs", "Also differs"), ("where_base", "Base at"),
     ("where", "Where"),
 )  # fmt: skip
+_KEPT = ("Speed-up", "Verdict")  # the answer itself
 _ORDER = ("size", "system", "nodes", "world_size", "pp", "tp", "dp", "mbs", "gbs", "heads")
 
 
@@ -93,7 +94,7 @@ def compare(
     )
     cells = tuple(_cells(names, row) for row in rows)
     notes = left_out_words(names, left_out)
-    return Answer(said, COLUMNS, shown, tuple(rows), tuple(left_out), notes, cells)
+    return Answer(said, COLUMNS, shown, tuple(rows), tuple(left_out), notes, cells, _KEPT)
 
 
 def _effect(pair: Pair, spread: Callable[[Row], Spread | None]) -> Effect:

@@ -199,7 +199,7 @@ def _cells(names: Names, row: Row) -> dict[str, Any]:
     return {
         **with_words(names, row),
         "days": significant(row["days"], 3),
-        "range": range_text(row["days_low"], row["days_high"], "days"),
+        "range": range_text(row["days_low"], row["days_high"], significant),
         "device_hours": significant(row["device_hours"], 3),
         "ramp_up_days": significant(row["ramp_up_days"], 3),
         "jobs": row["jobs"] if row["jobs"] > 1 else None,

@@ -112,7 +112,10 @@ def efficiency(names: Names, answer: Answer) -> Picture:
 
     def draw(title: str) -> Figure:
         unit = "node" if count == "nodes" else "device"
-        y_label = f"Tokens/s a {unit}, against the smallest run"
+        measures = {row["measure"] for rows in drawn for row in rows}
+        only = "TFLOP/s" if "tflops" in measures else "Tokens/s"
+        rate = only if len(measures) == 1 else "Speed"
+        y_label = f"{rate} a {unit}, against the smallest run"
         x_label = f"{unit.capitalize()}s"
         return scaling_efficiency(series, title=title, x_label=x_label, y_label=y_label)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from ..decide.answer import place
@@ -51,10 +53,17 @@ _RUN = re.compile(r".+:\d+|[0-9a-f]{6,}")
 NAMES = frozenset(name for values in VALUES.values() for name in values)
 
 
+def told_by(name: str) -> list[str]:
+    """The commands whose rows have a column."""
+    return [command for command, values in VALUES.items() if name in values]
+
+
 def of_run(world: World, question: Question, run: str, name: str) -> Iterator[Match]:
     """A column of the rows that a run went into, in every answer that has it."""
     for told in decisions(world, question):
         derive, row = VALUES[told.command].get(name), told.row_of.get(run)
+        if row is None and name in of_compare.VALUES:
+            row = told.base_row_of.get(run)
         node = derive(told, row) if derive and row else None
         if row is not None and node is not None and node.value is not None:
             yield Match(f"{_where(told, row)}.{name}", f"of {told.command}", node)
@@ -96,6 +105,8 @@ def _side(world: World, question: Question, word: str) -> tuple[Chosen, Rows]:
 def _sources(world: World, question: Question, word: str) -> tuple[Chosen, Rows]:
     """The runs of a source, or of those below a folder; raises BenchError for what is neither."""
     everything = choose(world.warehouse, question.asked)
+    if Path(word).is_absolute():
+        word = Path(os.path.relpath(word, world.lines.root)).as_posix()
     below = f"{word.removeprefix('./').rstrip('/')}/"
     if rows := [row for row in everything.rows if row["uri"].startswith(below)]:
         return everything, replace(everything, rows=rows).sorted_out("pace")
@@ -131,9 +142,10 @@ def _of_row(told: Told, row: Row, asked: Number) -> Iterator[Match]:
     """The columns of a row whose value, or an end of whose range, prints so."""
     for name, derive in VALUES[told.command].items():
         low, high = (row.get(f"{name.removesuffix('_s')}_{end}") for end in ("low", "high"))
-        shown = range_text(low, high, "days") if name == "days" else ""
+        ways = ("days", significant) if name == "days" else ()
+        shown = [range_text(low, high, way) for way in ways]
         printed = any(_prints(asked, value) for value in (row.get(name), low, high))
-        if not printed and not asked.stands_in(shown):
+        if not printed and not any(map(asked.stands_in, shown)):
             continue
         node = derive(told, row)
         if node is not None and node.value is not None:

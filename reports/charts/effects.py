@@ -13,7 +13,7 @@ from .ticks import linear_ticks, tick_text
 
 LABEL_WIDEST, NOTE_WIDEST = 260, 190
 ROOMY = 7  # rows of a slide that may have two lines
-ROW, LINES, BELOW, GAP = 28, 2, 52, 8
+ROW, LINES, BELOW, GAP = 28, 4, 52, 8
 _FASTER, _SLOWER = COLORS[2], COLORS[1]
 
 
