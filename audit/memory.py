@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..schema.hardware import device_of
 from .book import Row
 
-_GB = {
+GB = {  # 1e9 bytes of each unit
     "GB": 1.0,
     "GiB": 1.073741824,
     "MB": 1e-3,
@@ -30,14 +30,14 @@ _REMEMBERED = 1 << 14  # set-ups
 def gigabytes(row: Row) -> float | None:
     """The printed memory in GB."""
     printed = row.memory
-    scale = _GB.get(printed.unit or "GB") if printed else None
+    scale = GB.get(printed.unit or "GB") if printed else None
     return printed.value * scale if printed and scale else None
 
 
 def capacity(row: Row) -> float | None:
     """GB (1e9 bytes) of the row's device, where its name says so."""
     size = capacity_gib(row)
-    return size * _GB["GiB"] if size else None
+    return size * GB["GiB"] if size else None
 
 
 def capacity_gib(row: Row) -> float | None:

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..reports.budget import SECONDS_A_DAY
 from ..reports.format import days_words, number, significant
 from ..reports.format import tokens as as_tokens
 from ..reports.short import Names
@@ -28,7 +29,6 @@ from .rows import NOT_STATED, Row, Rows, assumed_words
 from .ties import tie, tie_words
 from .work import Work, labelled_flops, normalised, shapes_differ, work
 
-SECONDS_A_DAY = 86_400
 _SHOWN = (
     ("rank", "Rank"), ("ties_with", "Ties with"), ("size", "Model"), ("system", "System"),
     ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"),

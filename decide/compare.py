@@ -40,7 +40,8 @@ COLUMNS = (
     "tokens_per_s_base", "tflops_base",
     *MEASURED, "speedup", "speedup_low", "speedup_high", "change_percent", "cv_base_percent",
     "cv_percent", "p_value", "q_value", "could_see_percent", "verdict", "method",
-    "memory_gb_base", "failed_base", "failed", "newly_fails", "worse", "also_differs",
+    "memory_gb_base", "failed_base", "failed", "newly_fails", "worse", "inconclusive",
+    "also_differs",
     "modes_base", "modes", "hosts_base", "hosts", "left_out",
 )  # fmt: skip
 _SHOWN = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -12,6 +11,7 @@ from typing import Any
 
 from ..decide.answer import place
 from ..decide.answers import two_sides
+from ..decide.asked import is_condition, may_be_run
 from ..decide.choosing import Chosen, choose
 from ..decide.jobs import pooled as joint
 from ..decide.rows import Row, Rows
@@ -48,8 +48,6 @@ _SAID: Mapping[str, Callable[[Told], Iterator[Node]]] = {
     "bench compare": of_compare.said,
 }
 _SMALL = 0.05  # below, few digits are far from their value
-_CONDITION = re.compile(r"[=<>]|\s(?:in|is|like|ilike|between)\s", re.I)
-_RUN = re.compile(r".+:\d+|[0-9a-f]{6,}")
 NAMES = frozenset(name for values in VALUES.values() for name in values)
 
 
@@ -74,7 +72,7 @@ def of_sides(world: World, question: Question, words: tuple[str, str]) -> Iterat
     chosen, before = _side(world, question, words[0])
     _, after = _side(world, question, words[1])
     again(world, question.asked)
-    conditions = all(_CONDITION.search(word) for word in words)
+    conditions = all(is_condition(word) for word in words)
     answer = two_sides(words, before, after, conditions)
     known = joint([before.kept, after.kept], "both sides")
     rows = (*before.kept, *after.kept)
@@ -90,11 +88,11 @@ def of_sides(world: World, question: Question, words: tuple[str, str]) -> Iterat
 def _side(world: World, question: Question, word: str) -> tuple[Chosen, Rows]:
     """The runs of the warehouse that one word means."""
     asked = question.asked
-    if _CONDITION.search(word):
+    if is_condition(word):
         both = f"({asked.where}) and ({word})" if asked.where else word
         chosen = choose(world.warehouse, replace(asked, where=both))
         return chosen, chosen.sorted_out("pace")
-    if not _RUN.fullmatch(word):
+    if not may_be_run(word):
         return _sources(world, question, word)
     run = find_run(world.warehouse, word)
     chosen = choose(world.warehouse, asked)

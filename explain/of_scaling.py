@@ -11,7 +11,7 @@ from .decision import Derive, Told
 from .node import How, Node
 from .pooled import devices, pooled
 
-_LAW = "1 / efficiency = 1 + alpha x (n - 1) + beta x n x (n - 1)"
+_LAW = "1 / efficiency = c x (1 + alpha x (n - 1) + beta x n x (n - 1))"
 _SOURCE = 'Gunther, "A General Theory of Computational Scalability", arXiv 0808.1431'
 
 
@@ -46,9 +46,10 @@ def fitted(told: Told, row: Row) -> Node | None:
         return None
     unit = _unit(told, row)
     n = Node("n", row[unit] / _group(told, row)[0][unit], how=How(f"{unit} / {unit} of the base"))
-    how = How("1 / (1 + alpha x (n - 1) + beta x n x (n - 1))", row["law"], source=_SOURCE)
+    how = How("1 / (c x (1 + alpha x (n - 1) + beta x n x (n - 1)))", row["law"], source=_SOURCE)
     laws = tuple(node for name in ("alpha", "beta") if (node := _law(told, row, name)))
-    return Node("efficiency_fit", row["efficiency_fit"], how=how, inputs=(n, *laws))
+    c = Node("c", row["fit_base"], note="what the base took at the law's rate over what it took")
+    return Node("efficiency_fit", row["efficiency_fit"], how=how, inputs=(n, c, *laws))
 
 
 def bubble(told: Told, row: Row) -> Node | None:

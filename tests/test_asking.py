@@ -113,3 +113,18 @@ def test_a_marker_stays_beside_its_count_on_a_log_axis() -> None:
     spots = numpy.concatenate([numpy.asarray(line.get_xydata()) for line in marked])
     xs = axes.transData.transform(spots)[:, 0]
     assert len(xs) > 1 and xs.max() - xs.min() <= 2 * REACH + 1
+
+
+def test_a_ramp_up_longer_than_the_training_is_refused(five: str, folder: Path) -> None:
+    asked = ("days", five, "--tokens", "1B", "--ramp-up", "32,32,1000000")
+    why = "1,000,000 samples x 2048 tokens = 2.05B tokens, of 1B"
+    told(quick(folder, *asked), 2, "the ramp-up is longer than the training", why)
+
+
+def test_a_gate_says_which_pairs_are_inconclusive(folder: Path) -> None:
+    once = [JOB.format(dp=16, tp=1, mbs=mbs, time=f"{t:.2f}") for mbs, t in ((1, 10), (2, 10.5))]
+    twice = [JOB.format(dp=8, tp=2, mbs=1, time=f"{time:.2f}") for time in (9.0, 9.6)]
+    table(folder / "a.md", [*once, *twice])
+    asked = ("compare", "a.md", "--by", "mbs", "--threshold", "step_time:3%")
+    [row] = [one for one in answer(folder, *asked) if not one["left_out"]]
+    assert (row["worse"], row["inconclusive"]) == (False, True)

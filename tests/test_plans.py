@@ -94,13 +94,13 @@ def test_only_fits_tell_of_sizes_that_nobody_measured(data: Path, folder: Path) 
     told(quick(folder, "days", named, "--nodes", "128"), 2, "measured: 1, 2, 4", "--extrapolate")
     told(quick(folder, "days", named, "--extrapolate"), 2, "--nodes 128")
     fast, slow = answer(folder, "days", named, "--nodes", "128", "--extrapolate")
-    assert fast["range_from"] == "USL fit of strong scaling, 7 sizes, 1 to 64 nodes"
-    assert slow["range_from"] == "USL fit of strong scaling, 6 sizes, 2 to 64 nodes"
+    assert fast["range_from"] == "Amdahl fit of strong scaling, 7 sizes, 1 to 64 nodes"
+    assert slow["range_from"] == "Amdahl fit of strong scaling, 6 sizes, 2 to 64 nodes"
     for row in (fast, slow):
         assert (row["nodes"], row["dp"], row["world_size"]) == (128, 128, 128)
         assert row["days_low"] < row["days"] < row["days_high"]
     said = quick(folder, "days", named, "--nodes", "128", "--extrapolate").out
-    assert "the 95% intervals of fits overlap" in said and "jobs vary" not in said
+    assert "the 95% intervals of fits do not overlap" in said and "jobs vary" not in said
     [measured, _] = answer(folder, "days", named, "--nodes", "64", "--extrapolate")
     assert measured["step_time_s"] == 17.6, "what was measured is not fitted"
     why = "GBS 1024 is no multiple"
