@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ..reports.table_ref import TableRef
@@ -33,6 +33,11 @@ class Asked:
     def most(self) -> int:
         """How many rows people are shown; 0: all."""
         return 0 if self.all_rows or self.group else MOST
+
+    def also(self, condition: str) -> Asked:
+        """The same question with a further condition."""
+        both = f"({self.where}) and ({condition})" if self.where else condition
+        return replace(self, where=both)
 
 
 @dataclass(frozen=True, slots=True)

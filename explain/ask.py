@@ -61,8 +61,8 @@ def explain(
         if (metric := _METRIC.fullmatch(asked)) and metric[2] in decided.NAMES - METRICS.keys():
             raise BenchError(
                 f"no answer here tells {metric[2]} of {metric[1]}",
-                why=f"it is a number of {', '.join(decided.told_by(metric[2]))}, asked as here",
-                hint="give the options of the answer too: --by COLUMN, --where, --nodes, ...",
+                why=f"it is a number of {' and '.join(decided.told_by(metric[2]))} alone",
+                hint="give the options of that too: --by COLUMN, --where, --nodes, ...",
             )
         raise BenchError(
             f"nothing here prints {asked}",

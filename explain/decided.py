@@ -89,8 +89,7 @@ def _side(world: World, question: Question, word: str) -> tuple[Chosen, Rows]:
     """The runs of the warehouse that one word means."""
     asked = question.asked
     if is_condition(word):
-        both = f"({asked.where}) and ({word})" if asked.where else word
-        chosen = choose(world.warehouse, replace(asked, where=both))
+        chosen = choose(world.warehouse, asked.also(word))
         return chosen, chosen.sorted_out("pace")
     if not may_be_run(word):
         return _sources(world, question, word)

@@ -117,9 +117,8 @@ def _side(stack: ExitStack, word: str, source: Source, asked: Asked) -> Rows:
         with given.opened(asked.table) as warehouse:
             return choose(warehouse, asked).sorted_out("pace")
     if is_condition(word):
-        both = f"({asked.where}) and ({word})" if asked.where else word
         with source.opened(asked.table) as warehouse:
-            return choose(warehouse, replace(asked, where=both)).sorted_out("pace")
+            return choose(warehouse, asked.also(word)).sorted_out("pace")
     if may_be_run(word) and (rows := _one_run(word, source, asked)) is not None:
         return rows
     return _revision(stack, word, source, asked)

@@ -13,7 +13,7 @@ from ..reports.format import number, significant
 from ..reports.plain import plain
 
 Rows = Sequence[Sequence[object]]
-GAP, NARROWEST, CUT = 2, 8, "…"
+GAP, NARROWEST, READABLE, CUT = 2, 8, 30, "…"
 DIGITS = 4
 
 
@@ -38,9 +38,12 @@ def table(columns: Sequence[str], rows: Rows, width: int, keep: Collection[str] 
     heads = [escape.terminal(name) for name in columns]
     cells = [[escape.terminal(human(value)) for value in row] for row in rows]
     right = _numeric(len(columns), rows)
-    least = [max(_size(head), NARROWEST) for head in heads]
-    kept = [name in keep for name in columns]
-    sizes = _fit(_widths(heads, cells), least, right, kept, width)
+    kept, widths = [name in keep for name in columns], _widths(heads, cells)
+    least = [
+        max(_size(head), min(size, READABLE) if one else NARROWEST)
+        for head, size, one in zip(heads, widths, kept, strict=True)
+    ]
+    sizes = _fit(widths, least, right, kept, width)
     ends = [right[at] for at in sizes]
     lines = [_row([each[at] for at in sizes], [*sizes.values()], ends) for each in (heads, *cells)]
     gone = [head for at, head in enumerate(heads) if at not in sizes]
