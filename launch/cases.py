@@ -82,7 +82,7 @@ def expand(plan: Plan, trainer: Trainer, told: Sequence[str] = ()) -> Expansion:
     constraints = [Constraint(number, text) for number, text in enumerate(plan.constraints, 1)]
     why = unmet(constraints, [case.words for case in asked])
     for place, found in enumerate(sizes):
-        refused = found.refused or _misfit(plan, asked[place])
+        refused = found.refused or (_misfit(asked[place]) if plan.launcher in SCHEDULERS else None)
         if refused and place not in why:
             why[place] = refused
     meant = [_without(plan, case, found.idle) for case, found in zip(asked, sizes, strict=True)]
@@ -125,12 +125,7 @@ def _sorted(words: Mapping[str, object]) -> list[tuple[str, object]]:
     return sorted(words.items(), key=lambda word: word[0])
 
 
-def _misfit(plan: Plan, case: Case) -> str | None:
-    """Why the processes of a case cannot be laid out; a command may do that itself."""
-    if plan.launcher not in SCHEDULERS:
-        if case.nodes == 1 or plan.trainer == "command":
-            return None
-        return f"nodes = {case.nodes}, but without a scheduler as launcher it runs on this machine"
+def _misfit(case: Case) -> str | None:
     ranks = case.facts.get("ranks")
     return misfit(case.settings, case.job, ranks if isinstance(ranks, int) else None)
 
