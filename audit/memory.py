@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..schema.hardware import device_of
 from .book import Row
 
-_GB = {
+GB = {  # 1e9 bytes of each unit
     "GB": 1.0,
     "GiB": 1.073741824,
     "MB": 1e-3,
@@ -23,20 +23,21 @@ _GB = {
     "bytes": 1e-9,
 }
 _BASE = 1.5  # GB that context and libraries take
+FEWEST = 5  # rows that print memory, for their median to calibrate the model
 _REMEMBERED = 1 << 14  # set-ups
 
 
 def gigabytes(row: Row) -> float | None:
     """The printed memory in GB."""
     printed = row.memory
-    scale = _GB.get(printed.unit or "GB") if printed else None
+    scale = GB.get(printed.unit or "GB") if printed else None
     return printed.value * scale if printed and scale else None
 
 
 def capacity(row: Row) -> float | None:
     """GB (1e9 bytes) of the row's device, where its name says so."""
     size = capacity_gib(row)
-    return size * _GB["GiB"] if size else None
+    return size * GB["GiB"] if size else None
 
 
 def capacity_gib(row: Row) -> float | None:
@@ -127,4 +128,4 @@ def ratio(row: Row) -> float | None:
 def usual(rows: Sequence[Row]) -> float | None:
     """The median ratio of rows, where there are enough of them."""
     found = [one for row in rows if (one := ratio(row))]
-    return median(found) if len(found) >= 5 else None
+    return median(found) if len(found) >= FEWEST else None

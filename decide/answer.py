@@ -16,8 +16,9 @@ from .rows import Row
 # What every row of an answer is for a program, beside what the answer adds in front and behind.
 RUN = (
     "where", "run", "size", "model", "system", "device", "framework", "nodes", "devices",
-    "device_count", "world_size", "dp", "tp", "pp", "cp", "ep", "vpp", "mbs", "gbs", "seq_len",
-    "zero_stage", "recompute", "dtype", "layers", "hidden", "heads", "settings", "date", "told",
+    "device_count", "world_size", "dp", "tp", "pp", "cp", "ep", "vpp", "mbs", "gbs",
+    "device_batch", "seq_len", "zero_stage", "recompute", "dtype", "layers", "hidden", "heads",
+    "settings", "date", "told",
 )  # fmt: skip
 MEASURED = (
     "jobs", "step_time_s", "step_time_low", "step_time_high", "tokens_per_step", "tokens_per_s",
@@ -39,6 +40,7 @@ class Answer:
     left_out: tuple[Row, ...] = ()
     notes: tuple[str, ...] = ()
     cells: tuple[Row, ...] = field(default=())  # `rows` as people read them, where that differs
+    keep: tuple[str, ...] = ()  # headings that a narrow terminal drops after all others
     chosen: bool = False  # the columns were asked for: none is dropped
 
     def only(self, names: Sequence[str]) -> Answer:
@@ -118,6 +120,7 @@ def with_words(names: Names, row: Row) -> dict[str, Any]:
         "settings": settings_words(row),
         "nodes": with_mark(many, row, *SIZE),
         "split": with_mark(split, row, *SPLIT),
+        "device_batch": number(row["device_batch"]),
         "step_time_s": time_words(row) + ("^" if row["time_is_marked"] else ""),
     }
 
@@ -142,6 +145,7 @@ def configuration_words(row: Row) -> str:
     parts += [
         f"{name.upper()} {text_of(row[name])}" for name in ("mbs", "gbs") if row[name] is not None
     ]
+    parts += [f"batch {number(row['device_batch'])} a device"] if row["device_batch"] else []
     parts += [settings_words(row)] if row["settings"] else []
     return ", ".join(parts) or "configuration not stated"
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ..reports.table_ref import TableRef
 
+_CONDITION = re.compile(r"[=<>]|\s(?:in|is|like|ilike|between)\s", re.I)
+_RUN = re.compile(r".+:\d+|[0-9a-f]{6,}")
 RANKED_BY = ("tokens_per_s", "tflops", "mem", "device_hours")  # what `bench best --by` takes
 MOST = 20  # rows that people are shown, unless they ask for all
 
@@ -31,6 +34,11 @@ class Asked:
         """How many rows people are shown; 0: all."""
         return 0 if self.all_rows or self.group else MOST
 
+    def also(self, condition: str) -> Asked:
+        """The same question with a further condition."""
+        both = f"({self.where}) and ({condition})" if self.where else condition
+        return replace(self, where=both)
+
 
 @dataclass(frozen=True, slots=True)
 class Length:
@@ -40,3 +48,13 @@ class Length:
     goodput: float | None = None
     ramp_up: str | None = None
     extrapolate: bool = False
+
+
+def is_condition(word: str) -> bool:
+    """Whether a side of a comparison is a condition: mbs = 1."""
+    return bool(_CONDITION.search(word))
+
+
+def may_be_run(word: str) -> bool:
+    """Whether a side of a comparison has the form of a run: 001:27, or an id."""
+    return bool(_RUN.fullmatch(word))

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..reports.budget import SECONDS_A_DAY
 from ..reports.format import days_words, number, significant
 from ..reports.format import tokens as as_tokens
 from ..reports.short import Names
@@ -28,10 +29,10 @@ from .rows import NOT_STATED, Row, Rows, assumed_words
 from .ties import tie, tie_words
 from .work import Work, labelled_flops, normalised, shapes_differ, work
 
-SECONDS_A_DAY = 86_400
 _SHOWN = (
     ("rank", "Rank"), ("ties_with", "Ties with"), ("size", "Model"), ("system", "System"),
     ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"),
+    ("device_batch", "Batch/device"),
     ("recompute", "Recompute"), ("zero_stage", "ZeRO"), ("heads", "Heads"),
     ("settings", "Settings"), ("memory_gb", "GB"),
     ("step_time_s", "Sec/it"), ("jobs", "Jobs"), ("tokens_per_s", "Tokens/s"),
@@ -209,7 +210,11 @@ def _label_words(found: Sequence[Row], best: Row, common: Work) -> str:
 def _bimodal_words(names: Names, found: Sequence[Row]) -> list[str]:
     """Configurations whose jobs fall into two clusters: the median tells of one alone."""
     told = [(row, modes_words(row["members"])) for row in found]
-    return [f"Bimodal: {place(names, row)}: {said}." for row, said in told if said]
+    return [
+        f"Bimodal: {configuration_words(row)} ({place(names, row)}): {said}."
+        for row, said in told
+        if said
+    ]
 
 
 def _pareto_words(

@@ -38,7 +38,8 @@ def choose(warehouse: Warehouse, asked: Asked) -> Chosen:
     select(warehouse, Selection(asked.model, asked.document, where, asked.since))
     if asked.table:
         _keep_table(warehouse, asked.table)
-    rows = load(warehouse)
+    asked_for = {run for (run,) in warehouse.rows("SELECT run_id FROM selected")}
+    rows = [row for row in every if row["run"] in asked_for]
     if not rows:
         raise BenchError(
             "no run fits the filters", why=f"{len(every)} runs are there",

@@ -8,7 +8,7 @@ from dataclasses import replace
 from statistics import median
 from typing import Any
 
-from ..reports.format import number, significant
+from ..reports.format import number, range_text, significant, times
 from ..reports.short import Names
 from .answer import MEASURED, RUN, Answer, left_out_words, place, time_words, with_words
 from .comparison_words import (
@@ -40,12 +40,14 @@ COLUMNS = (
     "tokens_per_s_base", "tflops_base",
     *MEASURED, "speedup", "speedup_low", "speedup_high", "change_percent", "cv_base_percent",
     "cv_percent", "p_value", "q_value", "could_see_percent", "verdict", "method",
-    "memory_gb_base", "failed_base", "failed", "newly_fails", "worse", "also_differs",
+    "memory_gb_base", "failed_base", "failed", "newly_fails", "worse", "inconclusive",
+    "also_differs",
     "modes_base", "modes", "hosts_base", "hosts", "left_out",
 )  # fmt: skip
 _SHOWN = (
     ("base", "Base"), ("level", "Against"), ("size", "Model"), ("system", "System"),
     ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"),
+    ("device_batch", "Batch/device"),
     ("recompute", "Recompute"), ("zero_stage", "ZeRO"), ("heads", "Heads"),
     ("jobs_text", "Jobs"), ("failed_text", "Failed"), ("step_time_s_base", "Sec/it, base"),
     ("step_time_s", "Sec/it"), ("tflops_base", "TFLOPs, base"), ("tflops", "TFLOPs"),
@@ -53,6 +55,7 @@ _SHOWN = (
     ("verdict", "Verdict"), ("also_differs", "Also differs"), ("where_base", "Base at"),
     ("where", "Where"),
 )  # fmt: skip
+_KEPT = ("Speed-up", "Verdict")  # the answer itself
 _ORDER = ("size", "system", "nodes", "world_size", "pp", "tp", "dp", "mbs", "gbs", "heads")
 
 
@@ -92,7 +95,7 @@ def compare(
     )
     cells = tuple(_cells(names, row) for row in rows)
     notes = left_out_words(names, left_out)
-    return Answer(said, COLUMNS, shown, tuple(rows), tuple(left_out), notes, cells)
+    return Answer(said, COLUMNS, shown, tuple(rows), tuple(left_out), notes, cells, _KEPT)
 
 
 def _effect(pair: Pair, spread: Callable[[Row], Spread | None]) -> Effect:
@@ -207,8 +210,8 @@ def _cells(names: Names, row: Row) -> dict[str, Any]:
         if row["failed_base"] or row["failed"]
         else None,
         "step_time_s_base": row["time_base"],
-        "speedup_text": f"{row['speedup']:.2f}x" if row["speedup"] else None,
-        "range": f"{low:.2f}-{high:.2f}x" if low is not None else None,
+        "speedup_text": times(row["speedup"]) if row["speedup"] else None,
+        "range": range_text(low, high, "times") if low is not None else None,
         "cv_text": " / ".join("-" if cv is None else f"{number(cv, 1)}%" for cv in cvs)
         if any(cv is not None for cv in cvs)
         else None,

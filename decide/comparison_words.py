@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from statistics import median
 
-from ..reports.format import percent, significant
+from ..reports.format import percent, significant, times
 from ..reports.short import Names
-from .answer import places
+from .answer import configuration_words, places
 from .jobs import Spread, grain, jobs, per_job
 from .modes import modes
 from .pairing import Pair, stated_apart
@@ -41,9 +41,9 @@ def overall(title: str, pairs: Sequence[Pair], effects: Sequence[Effect]) -> tup
         mean = math.exp(sum(map(math.log, ups)) / len(ups))
         head = f"{title} {level} against {base}: ".lstrip()
         if len(ups) == 1:
-            told.append(f"{head}{ups[0]:.2f}x as fast in one configuration.")
+            told.append(f"{head}{times(ups[0])} as fast in one configuration.")
             continue
-        span = f"{min(ups):.2f}x to {max(ups):.2f}x as fast in {len(ups)} configurations"
+        span = f"{times(min(ups))} to {times(max(ups))} as fast in {len(ups)} configurations"
         p = over_configurations([math.log(up) for up in ups])
         chance = (
             f" Without an effect, as many pairs would agree so by chance with"
@@ -52,7 +52,7 @@ def overall(title: str, pairs: Sequence[Pair], effects: Sequence[Effect]) -> tup
             else ""
         )
         told.append(
-            f"{head}{span} (geometric mean {mean:.2f}x), faster in {faster} of {len(ups)}"
+            f"{head}{span} (geometric mean {times(mean)}), faster in {faster} of {len(ups)}"
             f"{_surely(here, sure)}.{chance}"
         )
     if not told and pairs == []:
@@ -149,7 +149,8 @@ def bimodal_words(names: Names, title: str, pairs: Sequence[Pair]) -> tuple[str,
                 found = modes(times, grain(rows))
                 slow = [jobs(rows)[at][0] for at in sorted(found.slow)] if found else []
                 which = f"{title} {name}".lstrip()
-                told.append(f"Bimodal: {which}: {said}. The slow ones: {places(names, slow)}.")
+                what = f"{which}, {configuration_words(rows[0])}".removeprefix(", ")
+                told.append(f"Bimodal: {what}: {said}. The slow ones: {places(names, slow)}.")
     return tuple(dict.fromkeys(told))
 
 

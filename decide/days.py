@@ -10,9 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..reports.budget import SECONDS_A_DAY
 from ..reports.format import days_words, number, percent, range_text, significant
 from ..reports.format import tokens as as_tokens
 from ..reports.short import Names
+from ..schema.errors import BenchError
 from .answer import (
     MEASURED,
     RUN,
@@ -30,7 +32,6 @@ from .rows import Row, Rows, assumed_words
 from .statistics import quantile
 from .ties import tie, tie_words
 
-SECONDS_A_DAY = 86_400
 COLUMNS = (
     "rank", "ties_with", "days", "days_low", "days_high", "range_from", "goodput", "goodput_from",
     "ramp_up_steps", "ramp_up_days", "device_hours", *RUN, *MEASURED, "left_out",
@@ -40,6 +41,7 @@ _SHOWN = (
     ("range_from", "Range from"), ("ramp_up_days", "Ramp-up"), ("device_hours", "Device-hours"),
     ("size", "Model"), ("system", "System"),
     ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"),
+    ("device_batch", "Batch/device"),
     ("recompute", "Recompute"), ("zero_stage", "ZeRO"), ("heads", "Heads"),
     ("settings", "Settings"), ("step_time_s", "Sec/it"), ("jobs", "Jobs"),
     ("tokens_per_s_per_device", "Tokens/s/device"),
@@ -66,7 +68,7 @@ def days(
     most: int = 0,
 ) -> Answer:
     """The configurations by days, shortest first; `measured` holds goodputs by uri of a log."""
-    rows = of_one_epoch(_rampable(rows, plan.ramp))
+    rows = of_one_epoch(_rampable(rows, plan))
     found = []
     for row in by_configuration(rows.kept):
         share = _goodput(row, plan.goodput, measured)
@@ -90,13 +92,33 @@ def days(
     return Answer(said, COLUMNS, _SHOWN, tuple(found), rows.left_out, notes, cells)
 
 
-def _rampable(rows: Rows, ramp: RampUp | None) -> Rows:
-    """The rows whose batch can ramp up so; the others are left out, and say why."""
+def _rampable(rows: Rows, plan: Plan) -> Rows:
+    """The rows whose batch can ramp up so; the others are left out, and say why.
+
+    Raises BenchError where the ramp-up of all takes more tokens than the training has.
+    """
+    ramp = plan.ramp
     if ramp is None:
         return rows
-    judged = [(row, forbids(row, ramp)) for row in rows.kept]
+    longer = [row for row in rows.kept if ramp.samples * (row["seq_len"] or 0) > plan.tokens]
+    if longer and len(longer) == len(rows.kept):
+        raise BenchError(
+            "the ramp-up is longer than the training", why=_too_long(longer[0], ramp, plan.tokens),
+            hint="fewer samples in --ramp-up, or more --tokens",
+        )  # fmt: skip
+    late = {id(row): f"ramp-up: {_too_long(row, ramp, plan.tokens)}" for row in longer}
+    judged = [(row, forbids(row, ramp) or late.get(id(row))) for row in rows.kept]
     left = tuple({**row, "left_out": why} for row, why in judged if why)
     return Rows(tuple(row for row, why in judged if not why), (*rows.left_out, *left))
+
+
+def _too_long(row: Row, ramp: RampUp, tokens: int) -> str:
+    """The tokens of a ramp-up beside those of the training, in words."""
+    takes = ramp.samples * row["seq_len"]
+    return (
+        f"{number(ramp.samples)} samples x {row['seq_len']} tokens = {as_tokens(takes)} tokens,"
+        f" of {as_tokens(tokens)}"
+    )
 
 
 def _goodput(row: Row, asked: float | None, measured: Mapping[str, Goodput]) -> Goodput:
@@ -112,7 +134,7 @@ def _with_days(row: Row, plan: Plan, goodput: Goodput, known: Spread | None) -> 
     extra, tokens, steps = 0.0, float(plan.tokens), 0.0
     if plan.ramp:
         steps, extra = spent(row, plan.ramp)
-        tokens = max(tokens - plan.ramp.samples * row["seq_len"], 0)
+        tokens -= plan.ramp.samples * row["seq_len"]
     low, high, source = rates(row, known)
     rate = float(row["tokens_per_s"])
 
@@ -198,7 +220,7 @@ def _cells(names: Names, row: Row) -> dict[str, Any]:
     return {
         **with_words(names, row),
         "days": significant(row["days"], 3),
-        "range": range_text(row["days_low"], row["days_high"], "days"),
+        "range": range_text(row["days_low"], row["days_high"], significant),
         "device_hours": significant(row["device_hours"], 3),
         "ramp_up_days": significant(row["ramp_up_days"], 3),
         "jobs": row["jobs"] if row["jobs"] > 1 else None,

@@ -25,7 +25,7 @@ _TOLD: dict[str, Callable[[Any], str]] = {
     "dp": lambda v: f"DP{v}", "tp": lambda v: f"TP{v}", "pp": lambda v: f"PP{v}",
     "mbs": lambda v: f"MBS {v}", "gbs": lambda v: f"GBS {v}", "heads": lambda v: f"{v} heads",
     "hidden": lambda v: f"hidden {v}", "layers": lambda v: f"{v} layers",
-    "zero_stage": lambda v: f"ZeRO-{v}",
+    "device_batch": lambda v: f"batch {number(v)} a device", "zero_stage": lambda v: f"ZeRO-{v}",
     "recompute": lambda v: "no recompute" if v == "none" else f"{v} recompute",
     "settings": str, "date": str, "scaling": lambda v: f"{v} scaling", "level": str, "change": str,
 }  # fmt: skip
@@ -59,7 +59,7 @@ def effects(names: Names, answer: Answer) -> Picture:
     ]
     rows = found[:_MOST_EFFECTS]
     _require(rows, "no pair differs in one thing alone")
-    columns = ["nodes", "dp", "tp", "pp", "mbs", "gbs", "date", *_SETTING]
+    columns = ["nodes", "dp", "tp", "pp", "mbs", "gbs", "device_batch", "date", *_SETTING]
     same = [name for name in columns if all(str(row[name]) == row["level"] for row in found)]
     several = len({row["base"] for row in found}) > 1
     shown = bool(same) and not several
@@ -97,7 +97,8 @@ def efficiency(names: Names, answer: Answer) -> Picture:
         groups.setdefault(row["group"], []).append(row)
     found = sorted(groups.values(), key=len, reverse=True)
     count = "nodes" if all(row["nodes"] for row in answer.rows) else "device_count"
-    labels = _labels(names, [rows[0] for rows in found], ("scaling", "mbs", "gbs", *_SETTING))
+    columns = ("scaling", "mbs", "gbs", "device_batch", *_SETTING)
+    labels = _labels(names, [rows[0] for rows in found], columns)
 
     def point(row: Row) -> Point:
         ends = [row["efficiency_low"], row["efficiency_high"]]
@@ -111,7 +112,10 @@ def efficiency(names: Names, answer: Answer) -> Picture:
 
     def draw(title: str) -> Figure:
         unit = "node" if count == "nodes" else "device"
-        y_label = f"Tokens/s a {unit}, against the smallest run"
+        measures = {row["measure"] for rows in drawn for row in rows}
+        only = "TFLOP/s" if "tflops" in measures else "Tokens/s"
+        rate = only if len(measures) == 1 else "Speed"
+        y_label = f"{rate} a {unit}, against the smallest run"
         x_label = f"{unit.capitalize()}s"
         return scaling_efficiency(series, title=title, x_label=x_label, y_label=y_label)
 
@@ -196,7 +200,8 @@ def _days_of_one_size(names: Names, rows: Sequence[Row], left: Sequence[str]) ->
     from ..reports.chart import Bar, days_to_train
 
     found = sorted(rows, key=lambda row: row["days"])
-    labels = _labels(names, found, (*_SETTING[:2], "dp", *_SETTING[2:], "mbs", "gbs", "date"))
+    columns = (*_SETTING[:2], "dp", *_SETTING[2:], "mbs", "gbs", "device_batch", "date")
+    labels = _labels(names, found, columns)
     drawn = found[:_MOST_EFFECTS]
     bars = [
         Bar(label, row["days"], row["days_low"], row["days_high"])

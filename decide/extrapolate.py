@@ -68,6 +68,8 @@ def _scaled(value: int | None, nodes: int, of: float) -> int | None:
 
 def _impossible(row: Row) -> str | None:
     """Why a run of this size cannot be, if the batch does not divide."""
+    if row["device_batch"] and row["tokens_per_step"]:
+        return None
     if row["dp"] is None or row["gbs"] is None:
         return "DP or GBS would be no whole number at this size"
     if row["mbs"] and row["gbs"] % (row["mbs"] * row["dp"]):

@@ -15,7 +15,7 @@ _DP = {"dp", "dp_replicate", "dp_shard"}
 # Columns that say the same thing as another: with a factor of one, both may differ.
 TOGETHER = (
     {"nodes", "devices", "world_size", "procs_per_node"}, {"system", "device"}, {"size", "model"},
-    {"gbs", "grad_accum"}, {"date", "epoch"}, _DP,
+    {"gbs", "grad_accum", "device_batch"}, {"date", "epoch"}, _DP,
 )  # fmt: skip
 _SIZE = re.compile(r"(-?\d{1,18}(?:\.\d{1,18})?)([KMBT]?)")
 _UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
@@ -118,6 +118,8 @@ def plain_name(part: str) -> str:
 
 def value_text(value: object) -> str:
     """A value of a configuration as text."""
+    if isinstance(value, float):
+        return f"{value:g}"
     return NOT_STATED if value is None else str(value)
 
 

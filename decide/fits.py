@@ -1,8 +1,10 @@
 """How rates grow with devices: Amdahl's law and the universal scalability law, with intervals.
 
 With x = devices over those of the base point and e the efficiency against it,
-1 / e = 1 + alpha (x - 1) + beta x (x - 1), alpha and beta at least 0 (Gunther, "A General Theory of
-Computational Scalability", arXiv 0808.1431). Amdahl: beta = 0, alpha the serial share.
+1 / e = c (1 + alpha (x - 1) + beta x (x - 1)), alpha and beta at least 0 (Gunther, "A General
+Theory of Computational Scalability", arXiv 0808.1431). Amdahl: beta = 0, alpha the serial share.
+c is what the base took at the law's rate over what it took: its measurement is no surer than
+others. How often the intervals hold the truth is measured in tests/test_fits.py.
 """
 
 from __future__ import annotations
@@ -14,13 +16,15 @@ from dataclasses import dataclass
 DRAWS = 2000
 _SEED = 20200101  # so that the same points give the same interval
 _ENDS = (0.025, 0.975)
+_MISSES = 0.10
 _NOTHING = 1e-9  # a parameter below is what arithmetic leaves of 0
 Range = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A fitted law; errors are shares of the measured. `draws`: (alpha, beta, noise) of refits."""
+    """A fitted law; errors are shares of the measured. `base`: c. `aicc`: Akaike's criterion for
+    few points, less is better. `draws`: (c, alpha, beta, noise) of refits."""
 
     law: str
     alpha: float
@@ -30,15 +34,22 @@ class Fit:
     rms: float
     worst: float
     points: int
-    draws: tuple[tuple[float, float, float], ...]
+    base: float
+    aicc: float
+    draws: tuple[tuple[float, float, float, float], ...]
+
+    @property
+    def misses(self) -> bool:
+        """Whether a point is missed by so much that its base may be none of the law's."""
+        return self.worst > _MISSES
 
     def efficiency(self, x: float) -> float:
-        """The efficiency at x times the base devices."""
-        return 1 / _inverse(x, self.alpha, self.beta)
+        """The efficiency at x times the base devices, against the base as measured."""
+        return 1 / (self.base * _inverse(x, self.alpha, self.beta))
 
     def predicted(self, x: float) -> Range:
-        """The 95% interval of a new measurement's efficiency at x; no law has one above 1."""
-        found = [1 / max(_inverse(x, a, b) * (1 + e), 1.0) for a, b, e in self.draws]
+        """The 95% interval of a new measurement's efficiency at x; no law has one above 1 / c."""
+        found = [1 / (c * max(_inverse(x, a, b) * (1 + e), 1.0)) for c, a, b, e in self.draws]
         return _interval(found)
 
 
@@ -52,36 +63,57 @@ def fits(xs: Sequence[float], efficiencies: Sequence[float], grain: float = 0.0)
     return [_fit(law, xs, efficiencies, free, grain) for law, free in found if len(xs) >= free + 2]
 
 
+def likeliest(laws: Sequence[Fit]) -> Fit | None:
+    """The law with the least AICc; where points are too few to tell, the simplest."""
+    return min(laws, key=lambda law: law.aicc, default=None)
+
+
 def _fit(
     law: str, xs: Sequence[float], efficiencies: Sequence[float], free: int, grain: float
 ) -> Fit:
-    """Least squares of relative errors with parameters of at least 0; the base point is kept."""
+    """Least squares of relative errors with parameters of at least 0, the base's rate among
+    them."""
     import numpy
     from scipy.optimize import nnls
 
-    x = numpy.array(xs[1:], dtype=float)
-    y = 1 / numpy.array(efficiencies[1:], dtype=float)
-    terms = numpy.stack([x - 1, x * (x - 1)], axis=1)[:, :free]
+    x = numpy.array(xs, dtype=float)
+    y = 1 / numpy.array(efficiencies, dtype=float)
+    terms = numpy.stack([numpy.ones_like(x), x - 1, x * (x - 1)], axis=1)[:, : free + 1]
 
-    def solved(of: numpy.typing.NDArray[numpy.float64]) -> tuple[float, float]:
-        made, _ = nnls(terms / of[:, None], 1 - 1 / of)
-        found = [float(one) if one > _NOTHING else 0.0 for one in made]
-        return found[0], found[1] if free > 1 else 0.0
+    def solved(of: numpy.typing.NDArray[numpy.float64]) -> tuple[float, float, float]:
+        made, _ = nnls(terms / of[:, None], numpy.ones_like(of))
+        if not made[0] > _NOTHING:  # no law has a base that takes no time: then that measured
+            rest, _ = nnls(terms[:, 1:] / of[:, None], 1 - 1 / of)
+            made = numpy.concatenate([[1.0], rest])
+        shares = [float(one / made[0]) for one in made[1:]]
+        found = [one if one > _NOTHING else 0.0 for one in shares]
+        return float(made[0]), found[0], found[1] if free > 1 else 0.0
 
-    alpha, beta = solved(y)
-    fitted = 1 + alpha * terms[:, 0] + beta * x * (x - 1)
+    base, alpha, beta = solved(y)
+    fitted = base * (1 + alpha * (x - 1) + beta * x * (x - 1))
     errors = fitted / y - 1
-    freedom = len(x) - free
-    deviation = max(math.sqrt(float((errors**2).sum()) / freedom), grain)
+    squares, freedom = float((errors**2).sum()), len(x) - free - 1
+    deviation = max(math.sqrt(squares / freedom), grain)
     rng = numpy.random.default_rng(_SEED)
     noise = deviation * rng.standard_t(freedom, size=(DRAWS, len(x) + 1))
     noise = numpy.clip(noise, -0.9, 9.0)
     drawn = [(*solved(fitted * (1 + one[:-1])), float(one[-1])) for one in noise]
+    alphas, betas = ([one[at] for one in drawn] for at in (1, 2))
     return Fit(
-        law, alpha, beta, _interval([a for a, _, _ in drawn]), _interval([b for _, b, _ in drawn]),
-        math.sqrt(float((errors**2).sum()) / len(xs)), float(abs(errors).max()), len(xs),
-        tuple(drawn),
+        law, alpha, beta, _interval(alphas), _interval(betas),
+        math.sqrt(squares / len(xs)), float(abs(errors).max()), len(xs), base,
+        _aicc(squares, len(x), free + 2, grain), tuple(drawn),
     )  # fmt: skip
+
+
+def _aicc(squares: float, count: int, parameters: int, grain: float) -> float:
+    """Akaike's criterion corrected for few points (Hurvich and Tsai 1989), for normal errors, whose
+    variance is one of the parameters; no errors are taken below what rounding makes of them."""
+    if count <= parameters + 1:
+        return math.inf
+    variance = max(squares / count, grain**2, _NOTHING)
+    more = 2 * parameters * (parameters + 1) / (count - parameters - 1)
+    return count * math.log(variance) + 2 * parameters + more
 
 
 def _inverse(x: float, alpha: float, beta: float) -> float:

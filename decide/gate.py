@@ -47,7 +47,7 @@ def gated(answer: Answer, limits: Sequence[Threshold], fail: bool) -> Answer:
 
     Raises BenchError for a limit that no pair can be held to.
     """
-    rows = tuple({**row, "worse": is_worse(row, limits)} for row in answer.rows)
+    rows = tuple(_judged(row, limits) for row in answer.rows)
     if not limits and not fail:
         return replace(answer, rows=rows)
     for limit in limits:
@@ -70,6 +70,13 @@ def gated(answer: Answer, limits: Sequence[Threshold], fail: bool) -> Answer:
     shown += [("worse", "Gate"), *(one for one in answer.shown if one not in shown)]
     said = (*answer.said, *_words(rows, limits))
     return replace(answer, said=said, rows=rows, cells=cells, shown=tuple(shown))
+
+
+def _judged(row: Row, limits: Sequence[Threshold]) -> Row:
+    """A pair with `worse`, and `inconclusive`: beyond a limit, but not told from chance."""
+    worse = is_worse(row, limits)
+    beyond = any(_grown(row, limit) for limit in limits)
+    return {**row, "worse": worse, "inconclusive": beyond and not worse}
 
 
 def nothing(what: str) -> BenchError:
@@ -143,7 +150,7 @@ def _words(rows: Sequence[Row], limits: Sequence[Threshold]) -> list[str]:
     more = f" and {len(worse) - 8} more" if len(worse) > 8 else ""
     told = f"{len(worse)} of {len(rows)} pairs {'is' if len(worse) == 1 else 'are'} worse"
     said = [f"{head}: {told}{f': {listed}{more}' if worse else ''}."]
-    unsure = [row for row in rows if not row["worse"] and any(_grown(row, one) for one in limits)]
+    unsure = [row for row in rows if row["inconclusive"]]
     if unsure:
         named = ", ".join(row["place"] for row in unsure[:8])
         more = f" and {len(unsure) - 8} more" if len(unsure) > 8 else ""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ..reports.format import times
 from .answer import Answer
 from .rows import Row
 
@@ -50,4 +51,4 @@ def _told(rows: Sequence[Row]) -> dict[str, Any]:
 
 def _texts(row: Row) -> dict[str, str]:
     names = ("speedup", "speedup_least", "speedup_most")
-    return {name: f"{row[name]:.2f}x" for name in names if row[name] is not None}
+    return {name: times(row[name]) for name in names if row[name] is not None}

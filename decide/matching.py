@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from .factors import NOT_STATED, Factor, base_level, level, order
+from .nearest import nearest
 from .pairing import (
-    MOST_MORE,
     Pair,
     agree,
     also_words,
-    counted_apart,
     key_of,
+    needed,
     of_one_measure,
     pair_of,
     stated_by,
@@ -60,8 +61,7 @@ def matched(
     for row in rows:
         found = groups.setdefault(key_of(row, by), {})
         found.setdefault(level(row, by), _Jobs()).ran.append(row)
-    for row in failed:
-        _add_failed(groups, row, level(row, by), by)
+    _add_failed(groups, [(row, level(row, by)) for row in failed], by)
     pairs: list[Pair] = []
     alone: list[tuple[str, list[Row]]] = []
     for found in groups.values():
@@ -72,7 +72,7 @@ def matched(
         elif chosen not in found:
             alone += [(name, jobs.ran) for name, jobs in found.items() if jobs.ran]
     bases = [found[chosen].ran for found in groups.values() if chosen in found]
-    near = _nearest(alone, [one for one in bases if one], chosen, by)
+    near = nearest(alone, [one for one in bases if one], chosen, by)
     used = {id(row) for pair in (*_told(pairs), *near) for row in pair.rows()}
     return [*_told(pairs), *near], [row for row in rows if id(row) not in used]
 
@@ -108,9 +108,8 @@ def _sides(
         for row in rows:
             found = groups.setdefault(key_of(row, nothing), {})
             found.setdefault(side, _Jobs()).ran.append(row)
-    for side, rows in zip(_SIDES, failed, strict=True):
-        for row in rows:
-            _add_failed(groups, row, side, nothing)
+    broken = [(row, side) for side, rows in zip(_SIDES, failed, strict=True) for row in rows]
+    _add_failed(groups, broken, nothing)
     base, other = names
     full = [found for found in groups.values() if len(found) == 2]
     left, right = (
@@ -121,7 +120,7 @@ def _sides(
         single = pair_of(base, other, left[0], right[0], nothing)
         return [single] if of_one_measure(single) else []
     pairs = [_both(base, other, found["a"], found["b"], nothing) for found in full]
-    return [*_told(pairs), *_nearest([(other, rows) for rows in right], left, base, nothing)]
+    return [*_told(pairs), *nearest([(other, rows) for rows in right], left, base, nothing)]
 
 
 def _ignored(
@@ -152,16 +151,27 @@ def _told(pairs: Sequence[Pair]) -> list[Pair]:
     return [pair for pair in pairs if pair.before or pair.after]
 
 
-def _add_failed(groups: dict[Hashable, _Levels], row: Row, at: str, by: Factor) -> None:
-    """A failed run beside those of its configuration, as far as it states that."""
-    key = key_of(row, by)
-    if key not in groups:
-        mine = stated_by(row, by)
-        fitting = [
-            one for one, found in groups.items() if agree(mine, stated_by(_first(found), by))
-        ]
-        key = fitting[0] if len(fitting) == 1 else key
-    groups.setdefault(key, {}).setdefault(at, _Jobs()).failed.append(row)
+def _add_failed(
+    groups: dict[Hashable, _Levels], failed: Sequence[tuple[Row, str]], by: Factor
+) -> None:
+    """Failed runs, each at its level, beside those of their configuration as far as they state
+    that."""
+    alike: dict[Hashable, list[tuple[Hashable, dict[str, Any]]]] = {}
+    if failed:
+        for key, found in groups.items():
+            stated = stated_by(_first(found), by)
+            alike.setdefault(needed(stated), []).append((key, stated))
+    for row, at in failed:
+        key = key_of(row, by)
+        if key not in groups:
+            mine = stated_by(row, by)
+            near = alike.setdefault(needed(mine), [])
+            fitting = [one for one, stated in near if agree(mine, stated)]
+            if len(fitting) == 1:
+                key = fitting[0]
+            else:
+                near.append((key, mine))
+        groups.setdefault(key, {}).setdefault(at, _Jobs()).failed.append(row)
 
 
 def _first(found: _Levels) -> Row:
@@ -195,17 +205,3 @@ def nearest_words(before: Sequence[Row], after: Sequence[Row], by: Factor | None
     places = f"{best.before[0]['where']} and {best.after[0]['where']}"
     more = "also " if by else ""
     return f"the nearest, {places}, {more}differ in {also_words(best.also)}"
-
-
-def _nearest(
-    alone: Sequence[tuple[str, list[Row]]], bases: Sequence[list[Row]], chosen: str, by: Factor
-) -> list[Pair]:
-    """Each group without a partner with the base that differs in the fewest more columns."""
-    pairs: list[Pair] = []
-    for name, rows in alone:
-        tried = [pair_of(chosen, name, base, rows, by) for base in bases]
-        tried = [pair for pair in tried if of_one_measure(pair)]
-        tried = [pair for pair in tried if 0 < counted_apart(pair) <= MOST_MORE]
-        best = min(tried, key=counted_apart, default=None)
-        pairs += [best] if best else []
-    return pairs

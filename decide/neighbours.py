@@ -9,7 +9,7 @@ from typing import Any
 
 from ..audit.book import Row as Printed
 from ..audit.load import load
-from ..audit.memory import predicted, usual
+from ..audit.memory import FEWEST, predicted, ratio, usual
 from ..ingest.secrets import REDACTED
 from ..reports.format import number, percent, significant
 from ..reports.short import Names
@@ -36,7 +36,8 @@ class Memory:
     """What the plain model of memory says of a run, and how far printed memory is above it."""
 
     row: Printed
-    ratio: float | None
+    ratio: float | None  # None: too few rows print memory to calibrate the model by
+    readings: int  # rows of the document that print memory and say enough to predict it
 
     def of(self, made: Row) -> float | None:
         """The memory of a neighbour in GB, at the ratio that the document's other rows have."""
@@ -50,7 +51,8 @@ def memory_of(warehouse: Warehouse, run: str) -> Memory | None:
     found = next((row for row in rows if row.run_id == run), None)
     if found is None:
         return None
-    return Memory(found, usual([row for row in rows if row.uri == found.uri]))
+    beside = [row for row in rows if row.uri == found.uri]
+    return Memory(found, usual(beside), sum(ratio(row) is not None for row in beside))
 
 
 def neighbours(
@@ -81,7 +83,7 @@ def neighbours(
     said = (
         f"Next to the best, {configuration_words(best)} ({place(names, best)}): {len(rows)}"
         f" configurations fulfil {'known' if unchecked else 'all'} arithmetic and were never run.",
-        *_memory_words(memory),
+        *_memory_words(best, memory),
         *unchecked,
     )
     cells = tuple(_cells(names, row) for row in rows)
@@ -96,6 +98,8 @@ def as_plan(answer: Answer) -> str:
     """
     import tomlkit
 
+    if not answer.rows:
+        raise BenchError("there is no plan of it", why="nothing next to the best is left to run")
     if any(row[name] is None for row in answer.rows for name in ("layers", "hidden", "heads")):
         raise BenchError(
             "there is no plan of it",
@@ -105,8 +109,14 @@ def as_plan(answer: Answer) -> str:
     plan = tomlkit.document()
     plan.add(tomlkit.comment(answer.said[0]))
     plan["name"] = "neighbours"
+    if any((row["nodes"] or 1) > 1 for row in answer.rows):
+        plan.add(
+            tomlkit.comment('several nodes need a scheduler: launcher = "slurm", "pbs", "pjm"')
+        )
     matrix = tomlkit.aot()
-    names = ("layers", "hidden", "heads", "seq_len", "nodes", "dp", "tp", "pp", "mbs", "gbs")
+    names = (
+        "layers", "hidden", "heads", "vocab", "seq_len", "nodes", "dp", "tp", "pp", "mbs", "gbs",
+    )  # fmt: skip
     for row in answer.rows:
         one = tomlkit.table()
         for name in (*names, "zero_stage", "recompute"):
@@ -208,22 +218,31 @@ def _changes(best: Row, made: Mapping[str, int]) -> str:
     )
 
 
-def _memory_words(memory: Memory | None) -> Collection[str]:
-    if memory is None or memory.ratio is None:
+def _memory_words(best: Row, memory: Memory | None) -> Collection[str]:
+    """What memory is predicted by, how far it is calibrated, and what it is held against."""
+    if memory is None or predicted(memory.row) is None:
         return ()
-    return (
-        f"Memory: states, activations and logits by a plain model, times {memory.ratio:.2f}, what"
-        " this document's rows print above it (median).",
-    )
+    told = "Memory is predicted: states, activations and logits by a plain model"
+    if memory.ratio is not None:
+        told += f", times {memory.ratio:.2f}, what this document's rows print above it (median)"
+    else:
+        readings = f"{memory.readings} {'row prints' if memory.readings == 1 else 'rows print'}"
+        told += f", not calibrated: {readings} memory here, and {FEWEST} would do"
+    room = _room(best)
+    against = f"{number(room)} GB of the device" if room else "nothing: no source states the device"
+    return (f"{told}. It is held against {against}.",)
 
 
 def _unchecked_words(best: Row, memory: Memory | None) -> Collection[str]:
     """What could not be checked, for want of a statement."""
     missing = [name for name in ("heads", "layers", "hidden") if not best[name]]
-    missing += ["memory"] if memory is None or memory.ratio is None else []
-    if not missing:
-        return ()
-    return (f"Not checked, since no source states it: {', '.join(missing)}.",)
+    told = [f"Not checked, since no source states it: {', '.join(missing)}."] if missing else []
+    if memory is None or predicted(memory.row) is None:
+        needs = ("layers", "hidden", "dp", "tp", "mbs", "seq_len")
+        lacks = [name for name in needs if not best[name]]
+        why = f"without {', '.join(lacks)}" if lacks else "it is told of rows of tables alone"
+        told.append(f"Memory is not predicted: {why}.")
+    return told
 
 
 def _cells(names: Names, row: Row) -> dict[str, Any]:

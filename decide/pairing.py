@@ -12,7 +12,7 @@ from .rows import Row
 MOST_MORE = 1  # columns that a pair may differ in beside the factor, to be shown at all
 # What a measure of speed takes along: between runs that differ in it, it tells none.
 TAKES_ALONG: Mapping[str | None, frozenset[str]] = {
-    "step_time_s": frozenset({"gbs", "seq_len"}),
+    "step_time_s": frozenset({"gbs", "device_batch", "seq_len"}),
     "tflops": frozenset({
         "size", "model", "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "experts",
         "seq_len", "recompute",
@@ -60,11 +60,14 @@ class Pair:
 
 def agree(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
     """Whether what both state is equal, sizes and flags to the last one."""
-    needed = {name for name in (*mine, *theirs) if name in _SIZES or name.startswith(_OWN)}
-    return all(
-        mine.get(name) == theirs.get(name)
-        for name in (*mine, *theirs)
-        if name in needed or (name in mine and name in theirs)
+    both = mine.keys() & theirs.keys()
+    return needed(mine) == needed(theirs) and all(mine[name] == theirs[name] for name in both)
+
+
+def needed(stated: Mapping[str, Any]) -> frozenset[tuple[str, Any]]:
+    """What of a configuration may not be missing on one side: sizes and flags."""
+    return frozenset(
+        (name, value) for name, value in stated.items() if name in _SIZES or name.startswith(_OWN)
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..audit.memory import GB
 from ..audit.run import audit
 from ..ingest.environment import states
 from ..reports.other_columns import other_columns
@@ -16,9 +17,9 @@ Row = Mapping[str, Any]
 # What a configuration is, as columns; environment flags are compared one by one beside them.
 CONFIGURATION = (
     "size", "model", "system", "framework", "nodes", "devices", "world_size", "dp", "dp_replicate",
-    "dp_shard", "tp", "pp", "cp", "ep", "vpp", "mbs", "gbs", "seq_len", "zero_stage",
-    "sequence_parallel", "recompute", "procs_per_node", "dtype", "async_launch", "layers", "hidden",
-    "heads", "kv_heads", "ffn_hidden", "swiglu", "experts",
+    "dp_shard", "tp", "pp", "cp", "ep", "vpp", "mbs", "device_batch", "gbs", "seq_len",
+    "zero_stage", "sequence_parallel", "recompute", "procs_per_node", "dtype", "async_launch",
+    "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "swiglu", "experts",
 )  # fmt: skip
 # Those without a column of their own in answers, and the value that needs no word.
 _UNSEEN: Mapping[str, object] = {
@@ -26,7 +27,6 @@ _UNSEEN: Mapping[str, object] = {
 }  # fmt: skip
 NOT_STATED = "device not stated"
 _COPY_OF = re.compile(r"same configuration and digits as (\S.*?:\d+)(?:;|$)")
-_GB = {"GB": 1.0, "MB": 1e-3, "GiB": 1.073741824, "MiB": 1.048576e-3}
 # `source`: the file that a record tells of, else the one that is read.
 _QUERY = """
     WITH marks AS (
@@ -185,7 +185,7 @@ def assumed_words(rows: Sequence[Row]) -> tuple[str, ...]:
 
 def gigabytes(row: Row) -> float | None:
     """The printed memory in GB."""
-    scale = _GB.get(row["memory_unit"] or "")
+    scale = GB.get(row["memory_unit"] or "")
     return None if row["memory"] is None or scale is None else row["memory"] * scale
 
 

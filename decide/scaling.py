@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..reports.format import number, percent, significant
+from ..reports.format import percent, significant
 from ..reports.short import Names
 from .answer import (
     MEASURED,
     RUN,
     Answer,
     left_out_words,
-    place,
-    settings_words,
     with_words,
 )
-from .fits import Fit, fits
+from .fits import Fit, fits, likeliest
 from .jobs import combined, grain
 from .rows import Row, configuration
+from .scaling_words import fit_words, group_words
 
 _FREE = (
     "nodes",
@@ -32,20 +30,18 @@ _FREE = (
 )  # what may differ beside the batch
 COLUMNS = (
     "group", "scaling", "base_devices", "efficiency", "efficiency_low", "efficiency_high",
-    "efficiency_fit", "bubble", "efficiency_without_bubble", "law", "alpha", "alpha_low",
-    "alpha_high", "beta", "beta_low", "beta_high", "rms_error", "worst_error", *RUN, "measure",
-    *MEASURED, "left_out",
+    "efficiency_fit", "fit_base", "bubble", "efficiency_without_bubble", "law", "alpha",
+    "alpha_low", "alpha_high", "beta", "beta_low", "beta_high", "rms_error", "worst_error", *RUN,
+    "measure", *MEASURED, "left_out",
 )  # fmt: skip
 _SHOWN = (
     ("group", "Group"), ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"),
-    ("gbs", "GBS"), ("jobs_text", "Jobs"), ("step_time_s", "Sec/it"),
+    ("gbs", "GBS"), ("device_batch", "Batch/device"), ("jobs_text", "Jobs"),
+    ("step_time_s", "Sec/it"),
     ("tokens_per_s", "Tokens/s"), ("tflops", "TFLOPs"), ("efficiency_text", "Efficiency"),
     ("range", "Range"), ("fit_text", "Fit"),
     ("bubble_text", "Bubble"), ("without_text", "Without bubble"), ("where", "Where"),
 )  # fmt: skip
-_MISSES = 0.10  # a fit that misses a point by more is tried again without its base
-
-
 FITTED = ("alpha", "beta", "rms_error", "worst_error")
 
 
@@ -100,17 +96,17 @@ class Group:
         points = self.points[first:]
         per_unit = [one.rate / one.x for one in points]
         shares = [one / per_unit[0] for one in per_unit]
-        rounded = grain(row for one in points for row in one.rows) * math.sqrt(2)  # of a ratio
+        rounded = grain(row for one in points for row in one.rows)
         return fits([one.x / points[0].x for one in points], shares, rounded)
 
     def law(self) -> tuple[Fit | None, int]:
-        """The richest law that fits, and the point that is its base: the first, or the second
-        where the fit misses a point by far and is twice as good without the first."""
-        laws = self.fits()
-        if not laws or laws[-1].worst <= _MISSES or len(self.points) < 5:
-            return (laws[-1] if laws else None), 0
-        again = self.fits(1)[-1]
-        return (again, 1) if again.rms <= laws[-1].rms / 2 else (laws[-1], 0)
+        """The likeliest law, and the point that is its base: the first, or the second where the
+        law misses a point by far and is twice as good without the first."""
+        law = likeliest(self.fits())
+        if law is None or not law.misses or len(self.points) < 5:
+            return law, 0
+        again = likeliest(self.fits(1))
+        return (again, 1) if again and again.rms <= law.rms / 2 else (law, 0)
 
 
 def groups(rows: Sequence[Row]) -> tuple[list[Group], list[Row]]:
@@ -149,7 +145,7 @@ def scaling(names: Names, kept: Sequence[Row], left_out: Sequence[Row]) -> Answe
     said: list[str] = []
     for at, group in enumerate(found, 1):
         laws = group.fits()
-        said += [f"Group {at}: {_words(names, group)}{_fit_words(group, laws)}"]
+        said += [f"Group {at}: {group_words(names, group)}{fit_words(group, laws)}"]
         rows += [_row(at, group, point, laws) for point in group.points]
     if not found:
         said = ["No two runs here differ in the number of devices alone."]
@@ -167,9 +163,11 @@ def _key(row: Row, kind: str) -> Hashable | None:
     free = (*_FREE, "gbs") if kind == "weak" else _FREE
     whole = {name: value for name, value in whole.items() if name not in free}
     if kind == "weak":
-        if not row["gbs"] or not row["device_count"]:
+        if not (row["gbs"] or row["device_batch"]) or not row["device_count"]:
             return None
-        whole["batch a device"] = row["gbs"] / row["device_count"]
+        whole["batch a device"] = row["gbs"] / row["device_count"] if row["gbs"] else None
+    elif row["device_batch"] and not row["gbs"]:
+        return None  # one batch a device is another batch at each size
     document = row["uri"] if row["origin"] == "row" else None
     stated = (*sorted(row["versions"].items()), *sorted(row["arguments"].items()))
     return (
@@ -205,7 +203,7 @@ def _points(rows: Sequence[Row], unit: str) -> tuple[Point, ...]:
 
 def _row(at: int, group: Group, point: Point, laws: Sequence[Fit]) -> dict[str, Any]:
     row, base = point.row, group.base
-    law = laws[-1] if laws else None
+    law = likeliest(laws)
     share = group.efficiency(point)
     waits, at_base = bubble(row), bubble(base.row)
     without = share * (1 - at_base) / (1 - waits) if waits and at_base is not None else None
@@ -238,56 +236,10 @@ def laws_of(group: Group) -> list[dict[str, Any]]:
 def _told(law: Fit) -> dict[str, Any]:
     """A law as columns."""
     return {
-        "law": law.law, "alpha": law.alpha, "alpha_low": law.alpha_range[0],
+        "law": law.law, "fit_base": law.base, "alpha": law.alpha, "alpha_low": law.alpha_range[0],
         "alpha_high": law.alpha_range[1], "beta": law.beta, "beta_low": law.beta_range[0],
         "beta_high": law.beta_range[1], "rms_error": law.rms, "worst_error": law.worst,
     }  # fmt: skip
-
-
-def _words(names: Names, group: Group) -> str:
-    first, last = group.base, group.points[-1]
-    row = first.row
-    unit = "nodes" if group.unit == "nodes" else "devices"
-    batch = f"GBS {row['gbs']} at every size" if group.kind == "strong" else "GBS grows with them"
-    what = [row["size"] or row["model"] or "model not stated", names.system(row["system"])]
-    what += [f"TP{row['tp']} PP{row['pp']}"] if row["tp"] and row["pp"] else []
-    what += [f"MBS {row['mbs']}"] if row["mbs"] else []
-    what += [f"recompute {row['recompute']}"] if row["recompute"] else []
-    what += [row["dtype"]] if row["dtype"] else []
-    what += [settings_words(row)] if row["settings"] else []
-    what += ["by printed TFLOPs"] if row["measure"] == "tflops" else []
-    share = percent(group.efficiency(last), 1)
-    rows = [one for point in group.points for one in point.rows]
-    days = sorted({one["date"][:10] for one in rows if one["date"]})
-    apart = f" Days from {days[0]} to {days[-1]}." if len(days) > 1 else ""
-    faster = [one for one in group.points[1:] if group.efficiency(one) > 1]
-    slow = f" Above 100% on {number(faster[0].x)} {unit}: noise, or a slow base." if faster else ""
-    return (
-        f"{group.kind} scaling ({batch}), {', '.join(what)}: {share} efficiency on"
-        f" {number(last.x)} {unit} against {number(first.x)} ({place(names, row)}).{slow}{apart}"
-    )
-
-
-def _fit_words(group: Group, laws: Sequence[Fit]) -> str:
-    if not laws:
-        return f" {len(group.points)} sizes are too few for a fit."
-    told = " ".join(_law_words(law) for law in laws)
-    chosen, first = group.law()
-    if first and chosen:
-        start = number(group.points[first].x)
-        return f" {told} It fits badly; from {start} on: {_law_words(chosen)}"
-    return f" {told}" + (" It fits badly." if laws[-1].worst > _MISSES else "")
-
-
-def _law_words(law: Fit) -> str:
-    alpha = f"alpha {significant(law.alpha, 2)} ({_ends(law.alpha_range)})"
-    beta = f", beta {significant(law.beta, 2)} ({_ends(law.beta_range)})"
-    errors = f"rms error {percent(law.rms, 1)}, at most {percent(law.worst, 1)}"
-    return f"{law.law}: {alpha}{beta if law.law == 'USL' else ''}, {errors}, {law.points} sizes."
-
-
-def _ends(ends: tuple[float, float]) -> str:
-    return " to ".join(significant(end, 2) for end in ends)
 
 
 def _cells(names: Names, row: Row) -> dict[str, Any]:

@@ -76,13 +76,14 @@ def _digits_overlap(leader: Row, row: Row, column: str) -> bool:
     """Whether single printed values, or the intervals of fits, have a part in common."""
     if column not in _BY_TIME:
         return bool(leader[column] == row[column])
-    for one in (leader, row):
-        if not (one["basis"] == "fit" or (one["basis"] == "cell" and one["jobs"] == 1)):
-            return False
-        if not one["tokens_per_s_low"] or not one["tokens_per_s_high"]:
-            return False
+    fitted = "fit" in (leader["basis"], row["basis"])  # then its interval decides, not jobs
+    low, high = leader["tokens_per_s_low"], row["tokens_per_s_high"]
+    if fitted:
+        low, high = low or leader["tokens_per_s"], high or row["tokens_per_s"]
+    elif any(one["basis"] != "cell" or one["jobs"] > 1 for one in (leader, row)):
+        return False
     scale = leader["device_count"] / row["device_count"] if column == "device_hours" else 1.0
-    return bool(row["tokens_per_s_high"] * scale >= leader["tokens_per_s_low"])
+    return bool(low and high and high * scale >= low)
 
 
 def tie_words(
@@ -96,6 +97,9 @@ def tie_words(
     told = f"{first} ties with {places(names, tied)}" if tied else f"Nothing ties with {first}"
     if column == "memory_gb":
         return (f"{told}: by printed digits; how much memory varies between jobs is not known.",)
+    if found[0]["basis"] == "fit":
+        way = "overlap" if tied else "do not overlap with any other"
+        return (f"{told}: the 95% intervals of fits {way}; no job ran at these sizes.",)
     known = spread_of(found[0], spreads)
     if known is None or not known.deviation:
         heard = f"To the printed digits {first} ties with {places(names, tied)}. " if tied else ""

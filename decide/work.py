@@ -41,15 +41,15 @@ def work(rows: Sequence[Row]) -> Work | None:
     return None
 
 
-def alike(row: Row, rows: Sequence[Row]) -> list[Row]:
-    """The rows of one model: a token costs all of them the same, whatever rounding says."""
-    return [one for one in rows if all(one[name] == row[name] for name in _SHAPE)]
+def model_of(row: Row) -> tuple[Hashable, ...]:
+    """Equal for rows of one model: a token costs all of them the same, whatever rounding says."""
+    return tuple(row[name] for name in _SHAPE)
 
 
 def _by_model(rows: Sequence[Row], found: Sequence[float]) -> tuple[float, ...]:
     """The median over the rows of each model."""
     sets: dict[tuple[Hashable, ...], list[float]] = {}
-    keys = [tuple(row[name] for name in _SHAPE) for row in rows]
+    keys = [model_of(row) for row in rows]
     for key, value in zip(keys, found, strict=True):
         sets.setdefault(key, []).append(value)
     return tuple(median(sets[key]) for key in keys)

@@ -58,6 +58,12 @@ def explain(
     matches = tuple(islice(found, most))
     more = sum(1 for _ in found)
     if not matches:
+        if (metric := _METRIC.fullmatch(asked)) and metric[2] in decided.NAMES - METRICS.keys():
+            raise BenchError(
+                f"no answer here tells {metric[2]} of {metric[1]}",
+                why=f"it is a number of {' and '.join(decided.told_by(metric[2]))} alone",
+                hint="give the options of that too: --by COLUMN, --where, --nodes, ...",
+            )
         raise BenchError(
             f"nothing here prints {asked}",
             why="no cell, no line that states something and no computed value prints so",

@@ -117,8 +117,14 @@ def gbs(case: Case) -> Node:
         return statistic(case, "gbs") or case.stated("gbs")
     if row["tokens_per_step"] is None or not row["seq_len"]:
         return case.stated("gbs")
-    inputs = tuple(case.stated(name) for name in ("mbs", "grad_accum", "dp"))
     value = row["tokens_per_step"] // row["seq_len"]
+    if None in (row["mbs"], row["grad_accum"], row["dp"]):
+        counted = devices(case) if row["devices"] is not None else world_size(case)
+        how = How("device_batch x grad_accum (else 1) x devices")
+        more = (case.stated("grad_accum"),) if row["grad_accum"] is not None else ()
+        shared = (case.stated("device_batch"), counted, *more)
+        return Node("gbs", value, "sequences", how=how, inputs=shared)
+    inputs = tuple(case.stated(name) for name in ("mbs", "grad_accum", "dp"))
     return Node("gbs", value, "sequences", how=How("mbs x grad_accum x dp"), inputs=inputs)
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import re
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from ..decide.answer import place
 from ..decide.answers import two_sides
+from ..decide.asked import is_condition, may_be_run
 from ..decide.choosing import Chosen, choose
 from ..decide.jobs import pooled as joint
 from ..decide.rows import Row, Rows
-from ..reports.format import days_words, number, percent, range_text, significant
+from ..reports.format import days_words, number, percent, range_text, significant, times
 from ..reports.format import tokens as as_tokens
 from ..reports.selection import source_named
 from ..reports.show import find_run
@@ -46,15 +48,20 @@ _SAID: Mapping[str, Callable[[Told], Iterator[Node]]] = {
     "bench compare": of_compare.said,
 }
 _SMALL = 0.05  # below, few digits are far from their value
-_CONDITION = re.compile(r"[=<>]|\s(?:in|is|like|ilike|between)\s", re.I)
-_RUN = re.compile(r".+:\d+|[0-9a-f]{6,}")
 NAMES = frozenset(name for values in VALUES.values() for name in values)
+
+
+def told_by(name: str) -> list[str]:
+    """The commands whose rows have a column."""
+    return [command for command, values in VALUES.items() if name in values]
 
 
 def of_run(world: World, question: Question, run: str, name: str) -> Iterator[Match]:
     """A column of the rows that a run went into, in every answer that has it."""
     for told in decisions(world, question):
         derive, row = VALUES[told.command].get(name), told.row_of.get(run)
+        if row is None and name in of_compare.VALUES:
+            row = told.base_row_of.get(run)
         node = derive(told, row) if derive and row else None
         if row is not None and node is not None and node.value is not None:
             yield Match(f"{_where(told, row)}.{name}", f"of {told.command}", node)
@@ -65,7 +72,7 @@ def of_sides(world: World, question: Question, words: tuple[str, str]) -> Iterat
     chosen, before = _side(world, question, words[0])
     _, after = _side(world, question, words[1])
     again(world, question.asked)
-    conditions = all(_CONDITION.search(word) for word in words)
+    conditions = all(is_condition(word) for word in words)
     answer = two_sides(words, before, after, conditions)
     known = joint([before.kept, after.kept], "both sides")
     rows = (*before.kept, *after.kept)
@@ -81,11 +88,10 @@ def of_sides(world: World, question: Question, words: tuple[str, str]) -> Iterat
 def _side(world: World, question: Question, word: str) -> tuple[Chosen, Rows]:
     """The runs of the warehouse that one word means."""
     asked = question.asked
-    if _CONDITION.search(word):
-        both = f"({asked.where}) and ({word})" if asked.where else word
-        chosen = choose(world.warehouse, replace(asked, where=both))
+    if is_condition(word):
+        chosen = choose(world.warehouse, asked.also(word))
         return chosen, chosen.sorted_out("pace")
-    if not _RUN.fullmatch(word):
+    if not may_be_run(word):
         return _sources(world, question, word)
     run = find_run(world.warehouse, word)
     chosen = choose(world.warehouse, asked)
@@ -96,6 +102,8 @@ def _side(world: World, question: Question, word: str) -> tuple[Chosen, Rows]:
 def _sources(world: World, question: Question, word: str) -> tuple[Chosen, Rows]:
     """The runs of a source, or of those below a folder; raises BenchError for what is neither."""
     everything = choose(world.warehouse, question.asked)
+    if Path(word).is_absolute():
+        word = Path(os.path.relpath(word, world.lines.root)).as_posix()
     below = f"{word.removeprefix('./').rstrip('/')}/"
     if rows := [row for row in everything.rows if row["uri"].startswith(below)]:
         return everything, replace(everything, rows=rows).sorted_out("pace")
@@ -131,9 +139,10 @@ def _of_row(told: Told, row: Row, asked: Number) -> Iterator[Match]:
     """The columns of a row whose value, or an end of whose range, prints so."""
     for name, derive in VALUES[told.command].items():
         low, high = (row.get(f"{name.removesuffix('_s')}_{end}") for end in ("low", "high"))
-        shown = range_text(low, high, "days") if name == "days" else ""
+        ways = ("days", significant) if name == "days" else ()
+        shown = [range_text(low, high, way) for way in ways]
         printed = any(_prints(asked, value) for value in (row.get(name), low, high))
-        if not printed and not asked.stands_in(shown):
+        if not printed and not any(map(asked.stands_in, shown)):
             continue
         node = derive(told, row)
         if node is not None and node.value is not None:
@@ -152,7 +161,7 @@ def _prints(asked: Number, value: Any) -> bool:
     limits = [*asked.limits(), (0.0094 * asked.value, 0.0106 * asked.value)]
     if abs(value) > _SMALL and not any(low <= value <= high for low, high in limits):
         return False
-    texts = [number(value), number(value, 0), number(value, 1), f"{value:.2f}x"]
+    texts = [number(value), number(value, 0), number(value, 1), times(value)]
     texts += [significant(value, digits) for digits in (2, 3, 4)]
     texts += [percent(value, places) for places in (0, 1, 2)]
     texts += [f"{value:.2g}%", f"{value:.1f}%", f"{number(value, 0)}%"]  # of columns in percent

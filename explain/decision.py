@@ -53,6 +53,16 @@ class Told:
         return case_of(self.world.warehouse, self.world.lines, run)
 
     @cached_property
+    def base_row_of(self) -> Mapping[str, Row]:
+        """The first pair that a run of the base went into, by its id."""
+        found: dict[str, Row] = {}
+        for row in self.answer.rows:
+            for job in row.get("runs_base", ()):
+                for run in job:
+                    found.setdefault(run, row)
+        return found
+
+    @cached_property
     def row_of(self) -> Mapping[str, Row]:
         """The row that a run went into, by its id."""
         found: dict[str, Row] = {}

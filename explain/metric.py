@@ -24,8 +24,8 @@ from .node import Node
 
 Row = Mapping[str, Any]
 STATED = (
-    "dp", "tp", "pp", "cp", "ep", "vpp", "mbs", "grad_accum", "zero_stage", "layers",
-    "hidden", "heads", "kv_heads", "ffn_hidden", "seq_len", "vocab", "params_stated",
+    "dp", "tp", "pp", "cp", "ep", "vpp", "mbs", "device_batch", "grad_accum", "zero_stage",
+    "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "seq_len", "vocab", "params_stated",
     "params_b", "devices_per_node",
 )  # fmt: skip
 

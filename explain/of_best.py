@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from ..decide.best import order_by
@@ -9,7 +10,7 @@ from ..decide.jobs import Spread, spread_of
 from ..decide.rows import Row
 from ..decide.statistics import ENOUGH, LEVEL
 from ..decide.statistics import limit as limit_of
-from ..decide.work import Work, alike, work
+from ..decide.work import Work, model_of, work
 from .computed import by_formula, world_size
 from .decision import Told
 from .node import How, Node
@@ -35,12 +36,12 @@ def normalised(told: Told, row: Row) -> Node | None:
     if row.get("tokens_per_s_normalised") is None:
         return None
     rows = told.answer.rows
-    known = work(rows)
+    known = told.world.once("work", lambda: work(rows))
     if known is None:
         return None
     inputs = (
         pooled(told, row, "tokens_per_s"),
-        _per_token(told, row, known, rows.index(row), "flops_per_token"),
+        _per_token(told, row, known, row["rank"] - 1, "flops_per_token"),
         _per_token(told, rows[0], known, 0, "flops_per_token_of_the_first"),
     )
     how = How(
@@ -62,7 +63,9 @@ def _ordering(told: Told, row: Row) -> Node:
     """What the rows are ranked by."""
     by = told.question.ranked_by or "tokens_per_s"
     need = {"mem": "memory", "tflops": "tflops"}.get(by, "tokens_per_s")
-    column = order_by(by, told.chosen.sorted_out(need).kept).column
+    column = told.world.once(
+        "ranked by", lambda: order_by(by, told.chosen.sorted_out(need).kept).column
+    )
     return device_hours(told, row) if column == "device_hours" else pooled(told, row, column)
 
 
@@ -140,7 +143,8 @@ def _per_token(told: Told, row: Row, known: Work, at: int, name: str) -> Node:
         processes = world_size(told.case(row["runs"][0][0]))
         inputs = (pooled(told, row, column), processes, pooled(told, row, "tokens_per_s"))
         expression = f"{column} x 1e12 x world_size / tokens_per_s"
-        if (many := len(alike(row, told.answer.rows))) > 1:
+        models = told.world.once("models", lambda: Counter(map(model_of, told.answer.rows)))
+        if (many := models[model_of(row)]) > 1:
             expression = f"median over the {many} rows of its model: {expression}"
         how = How(expression, title=known.method)
     return Node(name, value, "FLOP a token", how=how, inputs=inputs)

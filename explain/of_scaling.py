@@ -11,7 +11,7 @@ from .decision import Derive, Told
 from .node import How, Node
 from .pooled import devices, pooled
 
-_LAW = "1 / efficiency = 1 + alpha x (n - 1) + beta x n x (n - 1)"
+_LAW = "1 / efficiency = c x (1 + alpha x (n - 1) + beta x n x (n - 1))"
 _SOURCE = 'Gunther, "A General Theory of Computational Scalability", arXiv 0808.1431'
 
 
@@ -46,9 +46,10 @@ def fitted(told: Told, row: Row) -> Node | None:
         return None
     unit = _unit(told, row)
     n = Node("n", row[unit] / _group(told, row)[0][unit], how=How(f"{unit} / {unit} of the base"))
-    how = How("1 / (1 + alpha x (n - 1) + beta x n x (n - 1))", row["law"], source=_SOURCE)
+    how = How("1 / (c x (1 + alpha x (n - 1) + beta x n x (n - 1)))", row["law"], source=_SOURCE)
     laws = tuple(node for name in ("alpha", "beta") if (node := _law(told, row, name)))
-    return Node("efficiency_fit", row["efficiency_fit"], how=how, inputs=(n, *laws))
+    c = Node("c", row["fit_base"], note="what the base took at the law's rate over what it took")
+    return Node("efficiency_fit", row["efficiency_fit"], how=how, inputs=(n, c, *laws))
 
 
 def bubble(told: Told, row: Row) -> Node | None:
@@ -92,7 +93,10 @@ def said(told: Told) -> Iterator[Node]:
 def _law(told: Told, row: Row, name: str) -> Node | None:
     if row.get(name) is None:
         return None
-    points = tuple(efficiency(told, one) for one in _group(told, row))
+    points = told.world.once(
+        f"points of {row['group']}",
+        lambda: tuple(efficiency(told, one) for one in _group(told, row)),
+    )
     return _fit_node({**row, "points": len(points)}, name, points)
 
 
@@ -115,13 +119,21 @@ def _laws(told: Told) -> Iterator[tuple[list[Row], list[Row]]]:
     from ..decide.scaling import groups, laws_of
 
     found, _ = groups(told.chosen.sorted_out("rate").kept)
+    rows = _groups(told.answer.rows)
     for at, group in enumerate(found, 1):
-        rows = [row for row in told.answer.rows if row["group"] == at]
-        yield [dict(law) for law in laws_of(group)], rows
+        yield [dict(law) for law in laws_of(group)], rows[at]
 
 
 def _group(told: Told, row: Row) -> list[Row]:
-    return [one for one in told.answer.rows if one["group"] == row["group"]]
+    groups = told.world.once("groups", lambda: _groups(told.answer.rows))
+    return groups[row["group"]]
+
+
+def _groups(rows: Sequence[Row]) -> dict[int, list[Row]]:
+    found: dict[int, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["group"], []).append(row)
+    return found
 
 
 def _unit(told: Told, row: Row) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
+from ..audit.memory import GB
 from ..decide.rows import Row
 from .computed import count, tokens_per_step
 from .decision import Told
@@ -83,7 +84,7 @@ def _of_run(told: Told, run: str, name: str) -> Node:
     case, plan = told.case(run), told.world.plan
     if name == "memory_gb":
         node = METRICS["memory"].derive(case, plan)
-        scale = {"GB": 1.0, "MB": 1e-3, "GiB": 1.073741824, "MiB": 1.048576e-3}.get(node.unit)
+        scale = GB.get(node.unit)
         if not isinstance(node.value, (int, float)) or scale is None:
             return Node("memory_gb", None, "GB", inputs=(node,))
         if scale == 1:

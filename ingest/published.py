@@ -150,7 +150,8 @@ class RowReader:
             notes=read.notes(),
         )
         topology = {name: read.integer(name) for name in TOPOLOGY}
-        self.rows.add("topology", run_id=run_id, procs_per_node=read.procs_per_node(), **topology)
+        more = {"procs_per_node": read.procs_per_node(), "device_batch": read.device_batch()}
+        self.rows.add("topology", run_id=run_id, **topology, **more)
         self._add_details(run_id, read, measured, found.facts)
 
     def _stated(self, found: FoundTable, columns: frozenset[str], own_size: float | None) -> Around:

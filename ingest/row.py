@@ -61,6 +61,13 @@ class PublishedRow:
             return None  # `FSDP` is also headed over yes (1) and no (0), and one shard is none
         return int(cell.value)
 
+    def device_batch(self) -> float | None:
+        """Sequences of a step for one device; below 1 where several devices share one."""
+        cell = self.by_name.get("device_batch")
+        if cell is None or cell.kind not in ("number", "settings") or cell.misfit:
+            return None
+        return cell.value
+
     def word(self, name: str) -> str | None:
         """A text from its cell, else from the text around."""
         cell = self.by_name.get(name)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..ingest.sizes import parse_size
+from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 
 STEPS, TOKENS_PER_STEP = 362_000, 1_048_576  # the documents' plan: 362k steps of 1024 x 1024 tokens
@@ -44,7 +45,15 @@ class Reference:
 def budget(
     plans: Sequence[Mapping[str, Any]], sizes: set[float], tokens: int | None, steps: int | None
 ) -> Budget:
-    """The budget by --tokens, else --steps, else what sources agree on, else 362k steps."""
+    """The budget by --tokens or --steps, else what sources agree on, else 362k steps.
+
+    Raises BenchError where both are asked for.
+    """
+    if tokens is not None and steps is not None:
+        raise BenchError(
+            "--tokens and --steps are two budgets", why="each tells the length of the training",
+            hint="give one of them",
+        )  # fmt: skip
     found = [budget for plan in plans if (budget := _stated(plan, sizes))]
     differ = {budget.tokens: budget for budget in reversed(found)}
     stated = found[0] if len(differ) == 1 else None

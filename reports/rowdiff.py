@@ -14,8 +14,8 @@ from .selection import Selection, select
 Row = Mapping[str, Any]
 KEY = (
     "size", "model", "device", "framework", "nodes", "devices", "world_size", "dp", "tp", "pp",
-    "cp", "ep", "vpp", "mbs", "gbs", "seq_len", "zero_stage", "recompute", "dtype", "layers",
-    "hidden", "heads", "settings",
+    "cp", "ep", "vpp", "mbs", "gbs", "device_batch", "seq_len", "zero_stage", "recompute",
+    "dtype", "layers", "hidden", "heads", "settings",
 )  # fmt: skip
 MEASURED = ("step_time_s", "tflops", "memory")
 TOLD = ("status", "left_out")

@@ -13,7 +13,7 @@ from .sql import sql_files
 
 _TABLE = re.compile(r"^CREATE TABLE raw\.(?:runs|topology) \((.*?)^\);", re.M | re.S)
 _COLUMN = re.compile(r"^ +(\w+) (\w+)[^\n]*?-- (.+)$", re.M)
-_ADDED = re.compile(r"^ALTER TABLE raw\.runs ADD COLUMN (\w+) (\w+); -- (.+)$", re.M)
+_ADDED = re.compile(r"^ALTER TABLE raw\.(?:runs|topology) ADD COLUMN (\w+) (\w+); -- (.+)$", re.M)
 # What a source is and how a run of it went: nothing that a person can know better than the source.
 _OURS = frozenset({
     "load_id", "source_id", "run_id", "origin", "table_id", "row_number", "line", "last_line",
@@ -35,6 +35,7 @@ _ALSO = {
     "num_layers": "layers", "num_attention_heads": "heads", "vocab_size": "vocab",
     "precision": "dtype", "size": "model", "params": "params_b", "parameters": "params_b",
     "gas": "grad_accum", "zero": "zero_stage", "mp": "tp", "checkpointing": "recompute",
+    "per_device_batch_size": "device_batch",
     "activation_checkpointing": "recompute", "tensor_parallel": "tp", "pipeline_parallel": "pp",
     "data_parallel": "dp", "context_parallel": "cp", "expert_parallel": "ep",
 }  # fmt: skip

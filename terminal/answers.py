@@ -66,7 +66,8 @@ def as_text(answer: Answer, form: Format) -> str:
     from ..reports.told import MARK
 
     heads, rows, common = answer.for_people()
-    table = render(heads, [list(map(_figure, row)) for row in rows], form) if rows else ""
+    figures = [list(map(_figure, row)) for row in rows]
+    table = render(heads, figures, form, keep=answer.keep) if rows else ""
     writers: dict[Format, Callable[[str], str]] = {
         Format.MD: lambda line: f"{markdown_text(line)}\n",
         Format.HTML: lambda line: f"<p>{html(line)}</p>",

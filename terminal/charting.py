@@ -69,7 +69,7 @@ def title(name: str, asked: Asked, by: str | None, budget: int) -> str:
     from ..reports.format import tokens
 
     words = {
-        "effects": f"what {by or 'settings'} does",
+        "effects": f"what {by} does" if by else "what the settings do",
         "efficiency": "scaling efficiency",
         "pareto": f"devices against days for {tokens(budget)} tokens",
         "days": f"days for {tokens(budget)} tokens",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from ..decide.gate import Threshold
     from ..decide.rows import Rows
 
-_CONDITION = re.compile(r"[=<>]|\s(?:in|is|like|ilike|between)\s", re.I)
-_RUN = re.compile(r".+:\d+|[0-9a-f]{6,}")
 DATABASES = (".duckdb", ".db")
 
 
@@ -98,16 +95,18 @@ def _by_column(arguments: Sequence[str], source: Source, asked: Asked, by: By) -
 
 def _two_sides(arguments: Sequence[str], source: Source, asked: Asked) -> Answer:
     from ..decide.answers import two_sides
+    from ..decide.asked import is_condition
 
     words, source = arguments[:2], replace(source, paths=tuple(map(Path, arguments[2:])))
     with ExitStack() as stack:
         before, after = (_side(stack, word, source, asked) for word in words)
-    conditions = all(_CONDITION.search(word) and not Path(word).exists() for word in words)
+    conditions = all(is_condition(word) and not Path(word).exists() for word in words)
     return two_sides((words[0], words[1]), before, after, conditions)
 
 
 def _side(stack: ExitStack, word: str, source: Source, asked: Asked) -> Rows:
     """The runs that one word means: a file, folder or warehouse, a condition, a run, a revision."""
+    from ..decide.asked import is_condition, may_be_run
     from ..decide.choosing import choose
 
     if Path(word).exists():
@@ -117,11 +116,10 @@ def _side(stack: ExitStack, word: str, source: Source, asked: Asked) -> Rows:
         given = replace(given, db=path) if is_database else given
         with given.opened(asked.table) as warehouse:
             return choose(warehouse, asked).sorted_out("pace")
-    if _CONDITION.search(word):
-        both = f"({asked.where}) and ({word})" if asked.where else word
+    if is_condition(word):
         with source.opened(asked.table) as warehouse:
-            return choose(warehouse, replace(asked, where=both)).sorted_out("pace")
-    if _RUN.fullmatch(word) and (rows := _one_run(word, source, asked)) is not None:
+            return choose(warehouse, asked.also(word)).sorted_out("pace")
+    if may_be_run(word) and (rows := _one_run(word, source, asked)) is not None:
         return rows
     return _revision(stack, word, source, asked)
 

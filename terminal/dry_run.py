@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..schema.errors import FINE, FOUND
 from .live import clock
-from .messages import say
+from .messages import say, warn
 from .tables import emit
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ def show(prepared: Prepared) -> int:
         env = chosen(turn.case, os.environ, prepared.program.launcher.here)
         lines.append(as_shell(prepared.program.command(turn.case), env))
     emit("".join(f"{line}\n" for line in [*lines, *_scripts(prepared)]))
+    most = max((turn.case.nodes for turn in prepared.todo), default=1)
+    if prepared.program.launcher.here and most > 1:
+        warn(f"{most} nodes are asked for, and this is one: launcher = 'slurm', 'pbs' or 'pjm'")
     tell_dropped(prepared)
     settings, dropped = len(prepared.expansion.cases), len(prepared.expansion.dropped)
     say(

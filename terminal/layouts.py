@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as _json
 import math
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 
 from ..reports import escape
@@ -13,7 +13,7 @@ from ..reports.format import number, significant
 from ..reports.plain import plain
 
 Rows = Sequence[Sequence[object]]
-GAP, NARROWEST, CUT = 2, 8, "…"
+GAP, NARROWEST, READABLE, CUT = 2, 8, 30, "…"
 DIGITS = 4
 
 
@@ -30,20 +30,24 @@ def exact(value: object) -> object:
     return value
 
 
-def table(columns: Sequence[str], rows: Rows, width: int) -> str:
-    """Aligned columns within `width`: text is cut, numbers never; what has no room is named."""
+def table(columns: Sequence[str], rows: Rows, width: int, keep: Collection[str] = ()) -> str:
+    """Aligned columns within `width`: text is cut, numbers never; what has no room is named.
+
+    Those to `keep` are dropped after all others.
+    """
     heads = [escape.terminal(name) for name in columns]
     cells = [[escape.terminal(human(value)) for value in row] for row in rows]
     right = _numeric(len(columns), rows)
-    sizes = _fit(
-        _widths(heads, cells),
-        [max(_size(head), NARROWEST) for head in heads],
-        right,
-        width,
-    )
-    shown = len(sizes)
-    lines = [_row(each, sizes, right) for each in (heads[:shown], *cells)]
-    rest = f"also: {', '.join(heads[shown:])} (--columns, --format)" if shown < len(heads) else ""
+    kept, widths = [name in keep for name in columns], _widths(heads, cells)
+    least = [
+        max(_size(head), min(size, READABLE) if one else NARROWEST)
+        for head, size, one in zip(heads, widths, kept, strict=True)
+    ]
+    sizes = _fit(widths, least, right, kept, width)
+    ends = [right[at] for at in sizes]
+    lines = [_row([each[at] for at in sizes], [*sizes.values()], ends) for each in (heads, *cells)]
+    gone = [head for at, head in enumerate(heads) if at not in sizes]
+    rest = f"also: {', '.join(gone)} (--columns, --format)" if gone else ""
     return "\n".join([*lines, *filter(None, [rest])]) + "\n"
 
 
@@ -148,19 +152,21 @@ def _widths(heads: Sequence[str], cells: Sequence[Sequence[str]]) -> list[int]:
     return [max(map(_size, column)) for column in zip(heads, *cells, strict=True)]
 
 
-def _fit(sizes: list[int], least: list[int], right: list[bool], width: int) -> list[int]:
-    """The sizes of the columns that have room, the widest texts narrowed first.
+def _fit(
+    widths: list[int], least: list[int], right: list[bool], kept: list[bool], width: int
+) -> dict[int, int]:
+    """The sizes of the columns that have room, by place; the widest texts narrowed first.
 
     A head is never cut: it is what `--columns` wants to be told.
     """
-    sizes = list(sizes)
+    sizes = dict(enumerate(widths))
     while sizes:
-        over = sum(sizes) + GAP * (len(sizes) - 1) - width
-        if over <= 0 or (len(sizes) == 1 and right[0]):
+        over = sum(sizes.values()) + GAP * (len(sizes) - 1) - width
+        if over <= 0 or (len(sizes) == 1 and right[min(sizes)]):
             return sizes
-        soft = [at for at, size in enumerate(sizes) if not right[at] and size > least[at]]
+        soft = [at for at, size in sizes.items() if not right[at] and size > least[at]]
         if sum(sizes[at] - least[at] for at in soft) < over and len(sizes) > 1:
-            sizes.pop()
+            del sizes[max(sizes, key=lambda at: (not kept[at], at))]
         elif not soft:
             return sizes
         else:

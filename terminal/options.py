@@ -158,6 +158,15 @@ def parse_count(text: str) -> int:
     return int(value)
 
 
+def parse_share(text: str) -> float:
+    """A share of the time as people write it: 0.9, 90%."""
+    found = re.fullmatch(r"\s*(\d{0,3}(?:\.\d{1,9})?)\s*(%?)\s*", text)
+    share = float(found[1]) / (100 if found[2] else 1) if found and found[1] else 0.0
+    if not 0.01 <= share <= 1:
+        raise typer.BadParameter(f"{text!r} is no share of the time; write 0.9 or 90%.")
+    return share
+
+
 def parse_table(text: str) -> TableRef:
     """`FILE` or `FILE:N`, N counted from 1."""
     file, colon, number = text.rpartition(":")
@@ -229,7 +238,10 @@ Nodes = Annotated[
 Goodput = Annotated[
     float | None,
     typer.Option(
-        "--goodput", metavar="SHARE", min=0.01, max=1, help="Share of the time that trains."
+        "--goodput",
+        metavar="SHARE",
+        parser=parse_share,
+        help="Share of the time that trains: 0.9, 90%.",
     ),
 ]
 RampUp = Annotated[

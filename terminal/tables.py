@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TextIO
@@ -47,17 +47,19 @@ def render(
     *,
     width: int | None = None,
     exact: bool = False,
+    keep: Collection[str] = (),
 ) -> str:
     """The listing as text that ends with a newline; numbers stand to the right.
 
     `exact` keeps every digit also where people read: for what a user asked for in SQL.
+    Of a table for a terminal that is too narrow, columns to `keep` go last.
     """
     from . import layouts
 
     if exact and format in (Format.TABLE, Format.MD, Format.HTML):
         rows = [[layouts.exact(value) for value in row] for row in rows]
     if format is Format.TABLE:
-        return layouts.table(columns, rows, width or shutil.get_terminal_size().columns)
+        return layouts.table(columns, rows, width or shutil.get_terminal_size().columns, keep)
     write = {
         Format.MD: layouts.md,
         Format.CSV: layouts.csv,

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from bench.reports.budget import STEPS, TOKENS_PER_STEP, budget
+from bench.schema.errors import BenchError
 
 PLAN = STEPS * TOKENS_PER_STEP
 
@@ -41,8 +44,10 @@ def test_a_plan_of_another_size_is_none_of_this_model() -> None:
 
 def test_the_user_has_the_last_word() -> None:
     plans = [said("a.md", 1e12), said("b.md", 3e11)]
-    assert budget(plans, set(), 5 * 10**9, 7).tokens == 5 * 10**9
+    assert budget(plans, set(), 5 * 10**9, None).tokens == 5 * 10**9
     assert budget(plans, set(), None, 7).tokens == 7 * TOKENS_PER_STEP
+    with pytest.raises(BenchError, match="two budgets"):
+        budget(plans, set(), 5 * 10**9, 7)
 
 
 def test_a_plan_of_nothing_is_none() -> None:

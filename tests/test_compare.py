@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.text import Text
 
 from bench.decide.jobs import Spread
 from bench.decide.modes import modes
 from bench.decide.statistics import UNKNOWN, corrected, effect
+from bench.reports.chart import Bar, paired_effects
 from tests.deciding import answer, table
 from tests.program import quick, told
 
@@ -88,9 +90,9 @@ def test_five_against_five_of_which_two_are_slow(folder: Path) -> None:
     assert row["verdict"].startswith("no detectable change (could see >=")
     assert row["cv_percent"] > 5 > 1 > row["cv_base_percent"]
     said = quick(folder, "compare", "a.md", "--by", "mbs").out
-    assert (
-        "Bimodal: mbs 2: 3 jobs near 10.01 s, 2 near 12.07 s. The slow ones: a l.15, a l.17" in said
-    )
+    what = "mbs 2, 2 nodes (16 devices), DP16 x TP1 x PP1, MBS 2, GBS 512"
+    slow = "3 jobs near 10.01 s, 2 near 12.07 s. The slow ones: a l.15, a l.17"
+    assert f"Bimodal: {what}: {slow}" in said
 
 
 def test_a_change_in_five_jobs_is_seen_and_gates(folder: Path) -> None:
@@ -308,3 +310,12 @@ def test_records_are_the_jobs_that_their_logs_were(data: Path, folder: Path) -> 
         assert quick(folder, "export", "--records", f"r{name}", name).code == 0
     [row] = answer(folder, "compare", "ra", "rb")
     assert (row["jobs"], row["jobs_base"]) == (5, 5) and row["verdict"] == "slower"
+
+
+def test_an_effect_below_a_percent_has_the_digit_that_tells_it(folder: Path) -> None:
+    table(folder / "a.md", jobs([10.000], 1) + jobs([9.960], 2))
+    said = quick(folder, "compare", "a.md", "--by", "mbs").out
+    assert "1.004x as fast in one configuration" in said and " 1.004x |" in said
+    drawn = paired_effects([Bar("MBS 2", 1.004), Bar("MBS 4", 1.3)], [True, True])
+    values = [text.get_text() for text in drawn.findobj(Text)]
+    assert "1.004x" in values and "1.30x" in values

@@ -49,6 +49,17 @@ def test_each_phrase_sample(field: str, text: str, value: str) -> None:
             "1.3B model, Sequence Length=1024, \\w Activation Checkpointing, PyTorch 1.7",
             {"size": "1.3B", "seq_len": "1024", "recompute": "full", "framework": "PyTorch 1.7"},
         ),
+        (
+            "Layers 32, hidden 4096, heads 32, vocabulary 50304",
+            {"layers": "32", "hidden": "4096", "heads": "32", "vocab": "50304"},
+        ),
+        (
+            "32 layers, 4096 hidden, 32 heads, sequence length 4096",
+            {"layers": "32", "hidden": "4096", "heads": "32", "seq_len": "4096"},
+        ),
+        ("32 layers 16 heads", {"layers": "32", "heads": "16"}),
+        ("skipping layers 3, 4 and 5, in layers 7", {}),
+        ("frozen: layers 3, 4 and 5", {}),
         ("bf16", {"dtype": "bf16"}),
         ("Results in BF16 and FP8", {}),
         ("from 1.3B to 13B", {}),

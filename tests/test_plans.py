@@ -94,11 +94,13 @@ def test_only_fits_tell_of_sizes_that_nobody_measured(data: Path, folder: Path) 
     told(quick(folder, "days", named, "--nodes", "128"), 2, "measured: 1, 2, 4", "--extrapolate")
     told(quick(folder, "days", named, "--extrapolate"), 2, "--nodes 128")
     fast, slow = answer(folder, "days", named, "--nodes", "128", "--extrapolate")
-    assert fast["range_from"] == "USL fit of strong scaling, 7 sizes, 1 to 64 nodes"
-    assert slow["range_from"] == "USL fit of strong scaling, 6 sizes, 2 to 64 nodes"
+    assert fast["range_from"] == "Amdahl fit of strong scaling, 7 sizes, 1 to 64 nodes"
+    assert slow["range_from"] == "Amdahl fit of strong scaling, 6 sizes, 2 to 64 nodes"
     for row in (fast, slow):
         assert (row["nodes"], row["dp"], row["world_size"]) == (128, 128, 128)
         assert row["days_low"] < row["days"] < row["days_high"]
+    said = quick(folder, "days", named, "--nodes", "128", "--extrapolate").out
+    assert "the 95% intervals of fits do not overlap" in said and "jobs vary" not in said
     [measured, _] = answer(folder, "days", named, "--nodes", "64", "--extrapolate")
     assert measured["step_time_s"] == 17.6, "what was measured is not fitted"
     why = "GBS 1024 is no multiple"
@@ -146,3 +148,29 @@ def test_a_neighbour_that_failed_is_not_planned_again(folder: Path) -> None:
     found = answer(folder, "best", "a.md", "--neighbours")
     assert (16, 1, 1, 4) not in {(r["dp"], r["tp"], r["pp"], r["mbs"]) for r in found}
     assert (16, 1, 1, 1) in {(r["dp"], r["tp"], r["pp"], r["mbs"]) for r in found}
+
+
+SHAPE = "24 layers, hidden size 2048, 16 heads, vocab size 50304"
+
+
+def test_memory_that_is_not_calibrated_says_so(folder: Path) -> None:
+    table(folder / "a.md", [job(8, 2, 1, 2, 10.0), job(16, 1, 1, 2, 12.0)], SHAPE)
+    said = quick(folder, "best", "a.md", "--neighbours").out
+    assert "not calibrated: 2 rows print memory here, and 5 would do" in said
+    assert "against 80 GB of the device" in said and "no source states it" not in said
+    table(folder / "b.md", [job(8, 2, 1, 2, 10.0)])
+    said = quick(folder, "best", "b.md", "--neighbours").out
+    assert "no source states it: heads, layers, hidden." in said
+    assert "Memory is not predicted: without layers, hidden." in said
+
+
+def test_a_plan_of_neighbours_keeps_the_vocabulary_and_asks_for_a_scheduler(folder: Path) -> None:
+    table(folder / "a.md", [job(8, 2, 1, 2, 10.0), job(16, 1, 1, 2, 12.0)], SHAPE)
+    assert quick(folder, "best", "a.md", "--neighbours", "-o", "plan.toml").code == 0
+    text = (folder / "plan.toml").read_text()
+    one = tomllib.loads(text)["matrix"][0]
+    assert (one["vocab"], one["nodes"]) == (50304, 2) and 'launcher = "slurm"' in text
+    said = quick(folder, "launch", "plan.toml", "--dry-run").err
+    assert "2 nodes are asked for, and this is one: launcher = 'slurm'" in said
+    (folder / "plan.toml").write_text(f'launcher = "slurm"\n{text}')
+    assert "#SBATCH --nodes=2" in quick(folder, "launch", "plan.toml", "--dry-run").out

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
+from ..format import times
 from .data import Bar
 from .panel import Panel, grid, heading_height, new_panel, write_heading, write_x_label
 from .style import COLORS, EDGE, INK, MUTED, SMALL, TEXT, WIDTH, points, sheet, styled
@@ -12,7 +13,7 @@ from .ticks import linear_ticks, tick_text
 
 LABEL_WIDEST, NOTE_WIDEST = 260, 190
 ROOMY = 7  # rows of a slide that may have two lines
-ROW, LINES, BELOW, GAP = 28, 2, 52, 8
+ROW, LINES, BELOW, GAP = 28, 4, 52, 8
 _FASTER, _SLOWER = COLORS[2], COLORS[1]
 
 
@@ -24,7 +25,7 @@ def draw_effects(bars: Sequence[Bar], sure: Sequence[bool], title: str, x_label:
             size, lines, widest = SMALL, 1, LABEL_WIDEST + 70
         labels = [wrapped(bar.label, size, widest, lines) for bar in bars]
         notes = [wrapped(bar.note, SMALL, NOTE_WIDEST, 1)[0] if bar.note else "" for bar in bars]
-        values = [f"{bar.value:.2f}x" for bar in bars]
+        values = [times(bar.value) for bar in bars]
         heights = [max(ROW, len(label) * size * LINE + 10) for label in labels]
         left = EDGE + max(text_width(line, size) for label in labels for line in label) + 18
         right = EDGE + max(

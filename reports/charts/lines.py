@@ -19,6 +19,7 @@ HEIGHT = 340
 BELOW = 52
 MOST_DIRECT = 8
 DASHES = (0, (4, 2))
+REACH = 20  # pixels that a marker may stand beside its count, which a log axis would misread
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ def _place_points(drawing: Drawing) -> None:
                 loose.append((i, point))
     fixed = [spot for spots in drawing.spots for spot in spots.values()]
     xs = sorted({place(point.x, 1)[0] for each in drawing.series for point in each.points})
-    reach = min((b - a for a, b in pairwise(xs)), default=400) * 0.45
+    reach = min(REACH, min((b - a for a, b in pairwise(xs)), default=REACH) * 0.45)
     moved = swarm(fixed, [place(point.x, point.y) for _, point in loose], 10, reach)
     for (i, point), spot in zip(loose, moved, strict=True):
         drawing.spots[i][point] = spot

@@ -44,7 +44,7 @@ CREATE OR REPLACE MACRO per(a, b) AS
 -- configurations.dense: whether nothing says that the model is a mixture of experts (F5 holds for dense models alone)
 -- configurations.plain_mlp: whether formulas for an MLP of 4h without gate hold (F1 to F7, P1)
 -- configurations.world_size: processes: ranks, else devices, else nodes x processes a node, else the product
--- configurations.tokens_per_step: global batch size (stated, logged, or MBS x GA x DP) x sequence length, in tokens
+-- configurations.tokens_per_step: global batch size (stated, logged, MBS x GA x DP, or a batch a device x GA x devices) x sequence length, in tokens
 -- configurations.params_computed: parameters by P1
 -- configurations.params_without_embedding: parameters by P1N
 -- configurations.size: size label: as stated, else three digits of the parameters
@@ -85,6 +85,7 @@ WITH stated AS (
             coalesce(t.vpp, try_cast(u.said['vpp'] AS INTEGER)) AS vpp,
             coalesce(t.mbs, try_cast(u.said['mbs'] AS INTEGER)) AS mbs,
             coalesce(t.gbs, CASE WHEN g.median IS NULL THEN try_cast(u.said['gbs'] AS INTEGER) END) AS gbs,
+            coalesce(t.device_batch, try_cast(u.said['device_batch'] AS DOUBLE)) AS device_batch,
             coalesce(t.grad_accum, try_cast(u.said['grad_accum'] AS INTEGER)) AS grad_accum,
             coalesce(t.zero_stage, try_cast(u.said['zero_stage'] AS INTEGER)) AS zero_stage,
             coalesce(t.sequence_parallel, try_cast(u.said['sequence_parallel'] AS BOOLEAN)) AS sequence_parallel),
@@ -130,11 +131,14 @@ WITH stated AS (
     SELECT f.*,
         coalesce(f.ranks, f.devices, try_cast(f.nodes::HUGEINT * f.procs_per_node AS BIGINT), f.product)
             AS world_size,
-        try_cast(coalesce(f.gbs, try_cast(f.gbs_logged AS INTEGER), f.mbs::HUGEINT * f.grad_accum * f.dp)
+        f.device_batch * coalesce(f.grad_accum, 1)
+            * coalesce(f.devices, world_size) AS shared,
+        try_cast(coalesce(f.gbs, try_cast(f.gbs_logged AS INTEGER), f.mbs::HUGEINT * f.grad_accum * f.dp,
+                          CASE WHEN shared = floor(shared) THEN try_cast(shared AS HUGEINT) END)
                  * f.seq_len AS BIGINT) AS tokens_per_step,
         CASE WHEN plain_mlp THEN p1(f.layers, f.hidden, f.vocab_used, f.seq_len) END AS params_computed,
         CASE WHEN plain_mlp THEN p1n(f.layers, f.hidden) END AS params_without_embedding
     FROM filled f
 )
-SELECT s.*, coalesce(size_label(s.params_b), short_size(coalesce(s.params_stated, s.params_computed))) AS size
+SELECT s.* EXCLUDE (shared), coalesce(size_label(s.params_b), short_size(coalesce(s.params_stated, s.params_computed))) AS size
 FROM sized s;

@@ -4,7 +4,7 @@
 CREATE OR REPLACE VIEW left_out AS
 WITH rows_of_tables AS (
     SELECT run_id, uri, line, table_id, row_number, layers, hidden, size, device, framework, recompute, seq_len,
-        nodes_stated, devices_stated, dp, tp, pp, cp, ep, vpp, mbs, gbs, grad_accum, zero_stage, dtype, date, job_ids,
+        nodes_stated, devices_stated, dp, tp, pp, cp, ep, vpp, mbs, gbs, device_batch, grad_accum, zero_stage, dtype, date, job_ids,
         flags, product, world_size, dp_replicate, dp_shard
     FROM configurations WHERE origin = 'row'
 ), copies AS (
@@ -18,7 +18,7 @@ WITH rows_of_tables AS (
                     ORDER BY layers IS NULL, uri, line, c.run_id) AS same
         FROM (SELECT *, count(*) OVER (
                 PARTITION BY table_id, size, layers, hidden, device, framework, recompute, seq_len, nodes_stated,
-                    devices_stated, dp, tp, pp, cp, ep, vpp, mbs, gbs, grad_accum, zero_stage, dtype, date, env
+                    devices_stated, dp, tp, pp, cp, ep, vpp, mbs, gbs, device_batch, grad_accum, zero_stage, dtype, date, env
               ) AS times
               FROM rows_of_tables LEFT JOIN (
                 SELECT run_id, list(name || '=' || coalesce(value, '') ORDER BY name, value) AS env
@@ -30,7 +30,7 @@ WITH rows_of_tables AS (
                    WHERE c.name IS NULL AND c.kind <> 'missing' GROUP BY ALL) o
             ON o.table_id = c.table_id AND o.row_number = c.row_number
         GROUP BY size, device, framework, recompute, seq_len, nodes_stated, devices_stated, dp, tp, pp, cp, ep, vpp,
-            mbs, gbs, grad_accum, zero_stage, dtype, date, job_ids, env, digits,
+            mbs, gbs, device_batch, grad_accum, zero_stage, dtype, date, job_ids, env, digits,
             others
         HAVING count(*) > 1)
 )

@@ -1,0 +1,62 @@
+"""Tables of TPU trainers state a batch for one device: it tells tokens a second like any other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.deciding import answer, lines
+from tests.program import quick
+
+HEAD = "| Model | Chips | Per-device batch | seq len | Step time (s) | TFLOP/s/chip | MFU |"
+ROWS = (
+    "8B | 128 | 4 | 8192 | 5.02 | 258.3 | 56.3%",
+    "8B | 256 | 4 | 8192 | 5.10 | 254.2 | 55.4%",
+    "8B | 256 | 2 | 8192 | 2.61 | 248.4 | 54.1%",
+    "8B | 512 | 0.5 | 8192 | 0.90 | 180.1 | 39.2%",
+)
+
+
+@pytest.fixture
+def sweep(folder: Path) -> str:
+    body = "".join(f"| {row} |\n" for row in ROWS)
+    (folder / "v5p.md").write_text(f"# v5p\n\n{HEAD}\n|{'---|' * 7}\n{body}")
+    return "v5p.md"
+
+
+def test_ranked_by_batch_a_device_times_devices(sweep: str, folder: Path) -> None:
+    found = answer(folder, "best", sweep)
+    assert lines(found) == [8, 6, 7, 5]
+    rates = {row["where"]: row["tokens_per_s"] for row in found}
+    assert rates["v5p.md:5"] == pytest.approx(4 * 128 * 8192 / 5.02)
+    assert rates["v5p.md:8"] == pytest.approx(0.5 * 512 * 8192 / 0.90)
+    assert {row["where"]: row["tflops"] for row in found}["v5p.md:5"] == 258.3
+
+
+def test_days_and_comparisons_take_it(sweep: str, folder: Path) -> None:
+    found = answer(folder, "days", sweep, "--tokens", "1T")
+    assert not any(row["left_out"] for row in found) and found[0]["device_batch"] == 0.5
+    pair = next(
+        row
+        for row in answer(folder, "compare", sweep, "--by", "device_batch")
+        if not row["also_differs"] and not row["left_out"]
+    )
+    assert (pair["base"], pair["level"]) == ("2", "4")
+    assert pair["speedup"] == pytest.approx(4 / 5.10 / (2 / 2.61))
+
+
+def test_one_batch_a_device_is_weak_scaling(sweep: str, folder: Path) -> None:
+    said = quick(folder, "report", "scaling", sweep).out
+    assert "weak scaling (GBS grows with them), 8B" in said and "batch 4 a device" in said
+
+
+def test_the_batch_is_explained(sweep: str, folder: Path) -> None:
+    told = quick(folder, "explain", "v5p:5.tokens_per_s", sweep).out
+    assert "gbs = 512 sequences" in told and "[under 'Per-device batch']" in told
+
+
+def test_an_accumulation_that_is_stated_counts(folder: Path) -> None:
+    head = "| Size | TPUs | Batch per chip | GA | Seq len | Step time | \n|---|---|---|---|---|---|"
+    (folder / "a.md").write_text(f"# a\n\n{head}\n| 1B | 8 | 2 | 4 | 1024 | 2.0s |\n")
+    assert answer(folder, "best", "a.md")[0]["tokens_per_s"] == 2 * 8 * 4 * 1024 / 2.0
