@@ -3,39 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..schema.errors import Locked
-from ..schema.growing import Part, Stored, read_stored
-from ..schema.ledger import Known, Ledger, read_ledger
-from ..schema.spill import Spill
+from ..schema.growing import Stored, read_stored
+from ..schema.ledger import Ledger, read_ledger
 from ..schema.store import Load, store, store_stamps
 from ..schema.warehouse import LOCK_TIMEOUT_S, Warehouse, open_read, open_write, require_folder
-from .ahead import Ahead
-from .collect import Collected
-from .content import Print, end_of_lines, print_of
-from .folders import uri_of
-from .inputs import Input, inputs
-from .looks import Looks
-from .rotated import Moves, beside, size_of
-from .source import Changed, Growth, parser_version, read_file
+from .loading import ATTEMPTS, Options, Progress, Reading
 from .tally import FormatCount as FormatCount
 from .tally import Summary as Summary
 from .tally import Warning as Warning
-from .tally import add_file
-from .tensorboard import NoReader
-from .together import Result
 
-LONG_BYTES = 1 << 20  # of a longer log it is kept how its reader stands, since it may grow
 _BATCH_ROWS = 400_000
 _BATCH_BYTES = 128 << 20
-_ATTEMPTS = 3  # at a file that changes while it is read, and at one that another process stores
-
-
-Progress = Callable[[str], None]
 
 
 def ingest(
@@ -59,9 +42,9 @@ def ingest(
     BenchError; what was committed before stays, and the same call goes on from there.
     """
     summary = Summary()
-    options = _Options(progress, formats, stdin_name, live, processes)
+    options = Options(progress, formats, stdin_name, live, processes)
     stale = _ingest_once(paths, db, lock_timeout, summary, options)
-    for _ in range(_ATTEMPTS):
+    for _ in range(ATTEMPTS):
         if not stale:
             return summary
         # Another process changed what these files are copies of: plan them afresh.
@@ -80,26 +63,15 @@ def ingest_into(
     processes: int = 1,
 ) -> Summary:
     """The same into a warehouse in memory; uris are relative to `root`."""
-    options = _Options(formats=formats, processes=processes)
-    reading = _Reading(root, read_ledger(warehouse), Summary(), options)
+    options = Options(formats=formats, processes=processes)
+    reading = Reading(root, read_ledger(warehouse), Summary(), options)
     for batch in _batches(reading.loads(paths)):
         store(warehouse, batch)
     return reading.summary
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """How to read."""
-
-    progress: Progress | None = None
-    formats: Path | None = None
-    stdin_name: str | None = None
-    live: bool = False
-    processes: int = 1
-
-
 def _ingest_once(
-    paths: Iterable[Path], db: Path, lock_timeout: float, summary: Summary, options: _Options
+    paths: Iterable[Path], db: Path, lock_timeout: float, summary: Summary, options: Options
 ) -> list[Path]:
     """One pass; gives the files whose plan another process has overtaken."""
 
@@ -108,13 +80,14 @@ def _ingest_once(
             return read_stored(warehouse, load_id)
 
     known = _known(db, lock_timeout)
-    reading = _Reading(db.absolute().parent, known, summary, options, resume)
+    reading = Reading(db.absolute().parent, known, summary, options, resume)
     stale: list[Path] = []
     for batch in _batches(reading.loads(paths)):
         with open_write(db, lock_timeout) as warehouse:
             stale += [reading.paths[load.uri] for load in store(warehouse, batch)]
             store_stamps(warehouse, reading.looks.taken())
-    if (rest := reading.looks.taken()) and os.access(db, os.W_OK):
+    rest = reading.looks.taken()
+    if rest and all(os.access(path, os.W_OK) for path in (db, db.absolute().parent)):
         # It only saves time the next time: no reason to wait for another process.
         with suppress(Locked), open_write(db, 0) as warehouse:
             store_stamps(warehouse, rest)
@@ -127,189 +100,6 @@ def _known(db: Path, lock_timeout: float) -> Ledger:
         return Ledger()
     with open_read(db, lock_timeout) as warehouse:
         return read_ledger(warehouse)
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """What a file gave to store; `again`: these are names of what it held before, it comes next."""
-
-    loads: Sequence[Load] = ()
-    again: bool = False
-
-
-@dataclass(slots=True)
-class _Reading:
-    """Files on their way to loads; `paths` says by which path of the user each uri was read."""
-
-    root: Path
-    ledger: Ledger
-    summary: Summary
-    options: _Options
-    resume: Callable[[str], Stored | None] | None = None  # where a load's reader goes on
-    paths: dict[str, Path] = field(default_factory=dict)
-    moves: Moves = field(init=False)
-    ahead: Ahead = field(init=False)
-    looks: Looks = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.moves = Moves(self.root, self.ledger)
-        self.ahead = Ahead(self.ledger, self.options.formats, self.options.processes)
-        self.looks = Looks(self.ledger)
-
-    def loads(self, paths: Iterable[Path]) -> Iterator[Load]:
-        """What there is to store, file by file; the rest is counted in the summary."""
-        options = self.options
-        found = inputs(paths, self.root, self._fail, options.stdin_name)
-        with self.ahead:
-            for item in found if options.live else self.ahead.over(found):
-                if options.progress:
-                    options.progress(item.uri)
-                yield from self._loads_of(item)
-
-    def _fail(self, what: Path | str, error: OSError) -> None:
-        name = what if isinstance(what, str) else uri_of(what, self.root)
-        self.summary.failed.append((name, error.strerror or str(error)))
-
-    def _loads_of(self, item: Input) -> Iterator[Load]:
-        """A file, and what other files hold of what it held before, or it of what they held."""
-        self.paths[item.uri] = item.given
-        try:
-            regained = list(self._regained(item))
-            found = self._load(item)
-        except OSError as error:
-            self._fail(item.uri, error)
-            return
-        yield from regained
-        yield from found.loads
-        if found.again:
-            yield from self._loads_of(item)
-            for moved in found.loads:
-                yield from self._loads_of(beside(item, moved.uri))
-
-    def _regained(self, item: Input) -> Iterator[Load]:
-        """A new file may hold what another one held before it was renamed or begun afresh."""
-        known = self.moves.source_of(item) if self.resume else None
-        if known is None:
-            return
-        old = beside(item, known.uri)
-        if old.path.exists():
-            yield from self._loads_of(old)
-        else:
-            yield from self._named_anew(old, known)
-            if nothing := self.moves.emptied(known):
-                yield Load(nothing, 0, Spill())
-
-    def _named_anew(self, item: Input, known: Known) -> Iterator[Load]:
-        """What a file held goes on under the names of those that hold it now."""
-        for plan in self.moves.displaced(item, known):
-            self.paths[plan.uri] = item.given
-            yield Load(plan, plan.size, None)
-
-    def _load(self, item: Input) -> _Found:
-        for _ in range(_ATTEMPTS):
-            try:
-                return self._load_once(item)
-            except Changed:
-                continue
-        raise OSError("it changes while it is read: try again when it is complete")
-
-    def _load_once(self, item: Input) -> _Found:
-        path, uri = item.path, item.uri
-        present = self.ledger.newest(uri)
-        before = self._before(path, present)
-        seen = self._seen(item, present, before)
-        plan = self.ledger.plan(uri, seen.sha256, parser_version(self.options.formats), seen.size)
-        if plan is None:
-            self.summary.known += 1
-            self.summary.uris.append(uri)
-            return _Found()
-        grown = present is not None and seen.head == present.sha256
-        lost = present if present and present.size and not grown else None
-        if lost and self.resume and (moved := list(self._named_anew(item, lost))):
-            return _Found(moved, again=True)
-        if self.ledger.holds(plan.load_id):
-            self.summary.copies += 1
-            self.summary.uris.append(uri)
-            self.ledger.note(plan)
-            return _Found([Load(plan, seen.size, None)])
-        same = present is not None and plan.source_id == present.source_id
-        load = self._read(path, uri, seen, plan, before if grown and same else None)
-        return _Found([load] if load else [])
-
-    def _before(self, path: Path, present: Known | None) -> Stored | None:
-        """Where the reader of a log that has become longer stopped."""
-        if present is None or self.resume is None or size_of(path) <= present.size:
-            return None
-        if present.parser_version != parser_version(self.options.formats):
-            return None
-        return self.resume(present.load_id)
-
-    def _seen(self, item: Input, present: Known | None, before: Stored | None) -> Print:
-        """What a file's bytes are; of a live log those of its whole lines."""
-        path = item.path
-        size, known = size_of(path), present.size if present else 0
-        longer = 0 < known < size
-        if not (longer or self.options.live):
-            return self.looks.print_of(item, self.ahead.print_of)
-        until = max(end_of_lines(path, size), known if known <= size else 0)
-        since = before.checkpoint.offset if before else None
-        return print_of(path, until if self.options.live else None, known or None, since)
-
-    def _read(
-        self, path: Path, uri: str, seen: Print, plan: Known, before: Stored | None
-    ) -> Load | None:
-        """What is new of a file, behind what was stored `before`."""
-        if result := self.ahead.take(plan):
-            return self._load_of(result, plan, seen)
-        may_grow = plan.generation > 1 or seen.size >= LONG_BYTES or self.options.live
-        growth = Growth(before.checkpoint, seen.tail) if before else Growth()
-        collected, formats = Collected(), self.options.formats
-        try:
-            read = read_file(
-                path, seen.sha256, seen.size, plan.source_id, formats, collected.add, uri,
-                growth if may_grow and self.resume else None,
-            )  # fmt: skip
-        except NoReader as error:
-            self.summary.skipped.append(uri)
-            self.summary.warnings.append(Warning(uri, None, "no_reader", str(error)))
-            return None
-        part = None
-        if read.checkpoint:
-            part = Part(read.checkpoint, before if read.resumed else None, collected.tables)
-            collected.tables = Spill()
-        collected.add(read.rows)
-        other = read.coverage.tables_other if read.coverage else 0
-        return self._load_of(Result(read.kind, other, collected), plan, seen, part, read.resumed)
-
-    def _load_of(
-        self,
-        result: Result,
-        plan: Known,
-        seen: Print,
-        part: Part | None = None,
-        resumed: bool = False,
-    ) -> Load | None:
-        """What a file gave, counted, to be stored."""
-        if result.kind is None:
-            self.summary.skipped.append(plan.uri)
-            return self._withdrawn(plan, seen.size)
-        self.summary.uris.append(plan.uri)
-        self.ledger.note(plan)
-        self.summary.grown += resumed
-        self.summary.changed += plan.generation > 1 and not resumed
-        add_file(self.summary, plan.uri, result.collected)
-        self.summary.tables_other += result.tables_other
-        return Load(plan, seen.size, result.collected.tables, part)
-
-    def _withdrawn(self, plan: Known, size: int) -> Load | None:
-        """An empty generation for a file that held something before; None for any other."""
-        present = self.ledger.newest(plan.uri)
-        if present is None or present.source_id != plan.source_id:
-            return None
-        message = "it holds no log or benchmark table any more: what it held is no longer shown"
-        self.summary.warnings.append(Warning(plan.uri, None, "withdrawn", message))
-        self.ledger.note(plan)
-        return Load(plan, size, Spill())
 
 
 def _batches(loads: Iterable[Load]) -> Iterator[Sequence[Load]]:

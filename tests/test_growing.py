@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from bench.ingest import pipeline, source
+from bench.ingest import loading, source
 from bench.ingest.checkpoint import freeze, thaw
 from bench.ingest.dialect import dialects
 from bench.ingest.lines import read_lines
@@ -80,7 +80,7 @@ def test_pieces_of_a_log_show_what_the_whole_shows(
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as name:
         if blocks:
             patch.setattr(source, "BULK_BYTES", 1000)
-            patch.setattr(pipeline, "LONG_BYTES", 1000)
+            patch.setattr(loading, "LONG_BYTES", 1000)
         for folder in ("pieces", "whole"):
             Path(name, folder).mkdir()
         piece_by_piece(content, cuts, file.name, Path(name, "pieces"), live=live)

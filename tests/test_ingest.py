@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bench.ingest import ahead, content, looks, pipeline, source
+from bench.ingest import ahead, content, loading, looks, source
 from bench.ingest.pipeline import Summary, ingest, ingest_into
 from bench.schema.errors import BenchError
 from bench.schema.store import hide
@@ -223,7 +223,7 @@ def test_a_file_that_is_rewritten_while_it_is_read_is_read_again(
 
     for module in (ahead, looks):
         monkeypatch.setattr(module, "fingerprint", rewritten(content.fingerprint))
-    monkeypatch.setattr(pipeline, "print_of", rewritten(content.print_of))
+    monkeypatch.setattr(loading, "print_of", rewritten(content.print_of))
     assert ingest([file], db).new == 1
     assert count(db, "iterations") == 5
     file.write_text(log(6, 6))
