@@ -31,7 +31,7 @@ WITH asked AS (
     WHERE kind = 'save'
 ), counting AS (
     -- The runs whose intervals contain what happens between two lines.
-    SELECT run_id FROM raw.runs WHERE load_id IN (SELECT load_id FROM asked)
+    SELECT run_id FROM raw.runs WHERE load_id IN (SELECT part_id FROM held)
         AND (framework LIKE 'Megatron-DeepSpeed%' OR (framework LIKE 'Megatron-LM%'
             AND run_id NOT IN (SELECT run_id FROM kept WHERE printed_at IS NOT NULL)))
 ), starts AS (

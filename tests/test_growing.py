@@ -125,6 +125,29 @@ def test_only_what_is_new_is_stored(file: Path, db: Path) -> None:
         ]
 
 
+def test_runs_that_were_over_before_the_log_grew_stay_as_they_are(
+    file: Path, db: Path, tmp_path: Path
+) -> None:
+    """Of a run of Megatron-DeepSpeed a step with a save in it does not count."""
+    begins = "using world size: 8, data-parallel-size: 8, tensor-model-parallel size: 1\n"
+    saved = "  successfully saved checkpoint at iteration      10 to /ckpt\n"
+    runs = [
+        begins + log(10, ms) + saved + iteration(11, 3 * ms) + "".join(
+            iteration(number, ms) for number in range(12, 41)
+        )
+        for ms in (100.0, 200.0, 300.0)
+    ]  # fmt: skip
+    for number in (1, 2, 3):
+        file.write_text("".join(runs[:number]))
+        ingest([file], db, live=True)
+    assert count(db, "raw.parts") > 1
+    assert count(db, "configurations", "gbs_logged = 8") == 3
+    told = "SELECT n, max FROM run_stats WHERE metric = 'step_time_s' ORDER BY max"
+    assert rows(db, told) == [(38, 0.1), (38, 0.2), (38, 0.3)]
+    (tmp_path / "whole").mkdir()
+    assert shown(db) == whole(file.read_bytes(), "run.log", tmp_path / "whole")
+
+
 def test_a_small_log_is_read_as_a_whole_the_first_time_that_it_has_grown(
     file: Path, db: Path
 ) -> None:
