@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 
-from ..schema.errors import Locked
 from ..schema.growing import Stored, read_stored
 from ..schema.ledger import Ledger, read_ledger
 from ..schema.store import Load, store, store_stamps
@@ -86,11 +83,6 @@ def _ingest_once(
         with open_write(db, lock_timeout) as warehouse:
             stale += [reading.paths[load.uri] for load in store(warehouse, batch)]
             store_stamps(warehouse, reading.looks.taken())
-    rest = reading.looks.taken()
-    if rest and all(os.access(path, os.W_OK) for path in (db, db.absolute().parent)):
-        # It only saves time the next time: no reason to wait for another process.
-        with suppress(Locked), open_write(db, 0) as warehouse:
-            store_stamps(warehouse, rest)
     return stale
 
 

@@ -115,7 +115,7 @@ def seconds(x: float) -> str:
 @_filter
 def times(x: float) -> str:
     """A speed-up: 1.30x, and below a percent with the digit that tells it: 1.004x."""
-    return f"{x:.{3 if abs(x - 1) < 0.00995 else 2}f}x"
+    return f"{_fixed(x, 3 if abs(x - 1) < 0.00995 else 2)}x"
 
 
 @_filter

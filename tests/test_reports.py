@@ -213,9 +213,11 @@ def test_budgets(swept: Path) -> None:
     assert first("--tokens", "300B") == pytest.approx(300e9 / a_day, abs=0.05)
     assert first("--tokens", "1e12") == pytest.approx(1e12 / a_day, abs=0.05)
     assert first("--steps", "100_000") == pytest.approx(100_000 * 2**20 / a_day, abs=0.05)
-    both = page(swept, "--model", "1.3B", "--steps", "5", "--tokens", "300B")
-    assert both.startswith("# 1.3B: what was measured, and what it means for 300B tokens")
-    assert "(`--tokens`)" in both and "= *300B tokens*" in both
+    told = page(swept, "--model", "1.3B", "--tokens", "300B")
+    assert told.startswith("# 1.3B: what was measured, and what it means for 300B tokens")
+    assert "(`--tokens`)" in told and "= *300B tokens*" in told
+    both = quick(swept, "report", "--model", "1.3B", "--steps", "5", "--tokens", "300B")
+    assert both.code == 2 and "--tokens and --steps are two budgets" in both.err
     assert "stated in 001 l.9" in page(swept, "--model", "1.3B")
     assert "the plan of 362k steps" in page(swept, "--model", "181B"), "a default is said so"
 

@@ -5,7 +5,6 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -251,23 +250,10 @@ def test_progress_elsewhere_says_nothing_unless_verbose(
     assert capsys.readouterr().err.startswith("reading 3 in 0.")
 
 
-def test_help_starts_fast_and_imports_nothing_heavy() -> None:
+def test_help_imports_nothing_heavy() -> None:
     listed = [*PROGRAM[:2], "import bench.terminal.options, sys; print(*sys.modules)"]
     modules = set(subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split())
     assert not modules & {"rich", "duckdb", "pandas", "jinja2", "sqlglot", "numpy"}
-    app = (
-        "from bench.terminal.options import application; from bench.terminal.messages import run\n"
-        "app = application('x'); app.command()(lambda: None); app.command('b')(lambda: None)\n"
-        "run(app, ['--help'])"
-    )
-    ours = min(seconds(app) for _ in range(5))
-    assert ours <= 1.2 * min(seconds("import duckdb, jinja2, typer") for _ in range(5))
-
-
-def seconds(code: str) -> float:
-    began = time.perf_counter()
-    subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
-    return time.perf_counter() - began
 
 
 def test_a_page_of_the_warehouse_loads_no_reader(data: Path, tmp_path: Path) -> None:
