@@ -205,3 +205,28 @@ def test_a_batch_that_only_its_parts_tell(tmp_path: Path, column: int | None, wr
     assert [(one["rule"], one["severity"], one["line"]) for one in found] == (
         [] if column is None else [("R1d", "error", 9)]
     )
+
+
+def test_slices_of_one_device_share_a_peak(tmp_path: Path) -> None:
+    """A table without a batch or topology: slices of a device under names of their own."""
+    rows = [("v5p-128", 328, 71.47), ("v5p-256", 315, 68.68), ("v5p-1024", 294, 63.99),
+            ("v5p-2048", 249, 64.05), ("v5p-4096", 297, 64.80)]  # fmt: skip
+    head = "| No. of params | Accelerator Type | TFLOP/chip/sec | Model flops utilization (MFU) |"
+    lines = [head, "|---|---|---|---|"]
+    lines += [f"| {32 * 2**n}B | {name} | {tflops:.2e} | {mfu:.2f}% |"
+              for n, (name, tflops, mfu) in enumerate(rows)]  # fmt: skip
+    (tmp_path / "README.md").write_text("\n".join(lines) + "\n")
+    [found] = [one for one in found_in(tmp_path) if one.severity == "error"]
+    assert found.rows() == {("README.md", 6)}
+    assert "389.1" in found.evidence and "459" in found.evidence
+    assert "TFLOPs about 294" in found.suggestion
+
+
+def test_without_recompute_hfu_is_mfu_of_any_model(tmp_path: Path) -> None:
+    head = "| Model | GPUs | AC | MFU | HFU |\n|---|---|---|---|---|\n"
+    rows = ["| 7B | 8 | no | 46.4 | 46.4 |", "| 13B | 8 | no | 39.8 | 39.8 |",
+            "| 30B | 8 | no | 38.1 | 50.8 |", "| 70B | 8 | yes | 36.1 | 48.2 |"]  # fmt: skip
+    (tmp_path / "README.md").write_text(head + "\n".join(rows) + "\n")
+    [found] = found_in(tmp_path)
+    assert (found.severity, found.rows()) == ("error", {("README.md", 5)})
+    assert "HFU about 38.1%" in found.suggestion
