@@ -127,7 +127,7 @@ def _kind(row: Row) -> Hashable:
 
 def _shares(row: Row) -> Hashable:
     """HFU is MFU, of any model, where nothing is recomputed."""
-    return _NOTHING if row.recompute == _NOTHING else _work(row)
+    return (_NOTHING, row.seq_len) if row.recompute == _NOTHING else _work(row)
 
 
 def _with_hfu(key: Callable[[Row], Hashable]) -> Callable[[Row], Hashable]:

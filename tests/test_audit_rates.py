@@ -230,3 +230,24 @@ def test_without_recompute_hfu_is_mfu_of_any_model(tmp_path: Path) -> None:
     [found] = found_in(tmp_path)
     assert (found.severity, found.rows()) == ("error", {("README.md", 5)})
     assert "HFU about 38.1%" in found.suggestion
+
+
+def days(folder: Path, heading: str, odd: str = "158") -> list[Finding]:
+    """Days for 10T tokens on 1024 devices of models of several sizes."""
+    rows = [("GPT3-20B", 64, 5851, "19"), ("GPT3-175B", 128, 716, odd), ("L-13B", 16, 8715, "13"),
+            ("L-70B", 64, 1728, "65"), ("N-22B", 64, 4312, "26")]  # fmt: skip
+    lines = [f"| Model | GPUs | Tokens/s/GPU | {heading} |", "|---|---|---|---|"]
+    lines += [f"| {name} | {gpus} | {rate} | {took} |" for name, gpus, rate, took in rows]
+    (folder / "README.md").write_text("\n".join(lines) + "\n")
+    return [one for one in found_in(folder) if one.rule == "R4b"]
+
+
+def test_days_of_a_table_against_its_tokens_a_second(tmp_path: Path) -> None:
+    stated = "Est. time to train in days (10T tokens, 1K GPUs)"
+    assert days(tmp_path, stated) == []
+    [found] = days(tmp_path, stated, "185")
+    assert (found.severity, found.rows()) == ("error", {("README.md", 4)})
+    assert "about 157 days" in found.evidence and "printed 185" in found.evidence
+    assert found.suggestion.startswith("Days about 157, or Tokens/s/device about 60")
+    [found] = days(tmp_path, "Days", "185")
+    assert found.severity == "warning", "a model may have a budget of its own"
