@@ -251,3 +251,22 @@ def test_days_of_a_table_against_its_tokens_a_second(tmp_path: Path) -> None:
     assert found.suggestion.startswith("Days about 157, or Tokens/s/device about 60")
     [found] = days(tmp_path, "Days", "185")
     assert found.severity == "warning", "a model may have a budget of its own"
+
+
+def test_one_repair_that_two_rules_find_is_said_once(tmp_path: Path) -> None:
+    """A batch that does not divide, and TFLOPs that then do not follow from the time."""
+    head = "| GPUs | DP | MBS | GA | GBS | Layers | Hidden size | Seq len | Sec/it | TFLOPs |"
+    rows = [(8, 1, 4), (16, 2, 4), (32, 4, 4), (64, 8, 2)]
+    layers, hidden = 44, 6144
+    lines = [head, "|" + "---|" * 10]
+    for place, (gpus, dp, mbs) in enumerate(rows):
+        gbs, took = mbs * 32 * dp, 50 + 1.25 * place
+        bracket = 1 + 2048 / (6 * hidden) + 50432 / (16 * layers * hidden)
+        rate = 96 * gbs * 2048 * layers * hidden**2 * bracket / (took * gpus * 1e12)
+        printed = 518 if place == 2 else gbs
+        lines.append(f"| {gpus} | {dp} | {mbs} | 32 | {printed} | {layers} | {hidden} | 2048 "
+                     f"| {took:.3f} | {rate:.2f} |")  # fmt: skip
+    (tmp_path / "README.md").write_text("\n".join(lines) + "\n")
+    [found] = [one for one in found_in(tmp_path) if one.severity == "error"]
+    assert found.rules == ("R2b", "R1")
+    assert found.suggestion.count("GBS=512") == 1
