@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from operator import attrgetter
 
+from ..schema.hardware import device_of
 from .book import Row
 
 CONFIGURATION = (
@@ -45,6 +46,17 @@ _FREELY = 3
 def model(row: Row) -> Hashable:
     """The model, as far as the row says."""
     return (row.params_b, row.model if row.params_b is None else None, row.layers, row.hidden)
+
+
+def device_name(row: Row) -> str | None:
+    """The device by its name, however the row writes it: `v5p-128` and `TPU v5p` are one."""
+    return _device(row.device) if row.device else None
+
+
+@lru_cache(maxsize=1000)
+def _device(text: str) -> str:
+    known = device_of(text)
+    return known.name if known else text
 
 
 def named(row: Row) -> bool:

@@ -12,7 +12,7 @@ from functools import cache
 from itertools import combinations, product
 from statistics import median
 
-from .alike import model
+from .alike import device_name, model
 from .book import Row, Table
 from .interval import Interval, largest_agreement
 
@@ -43,6 +43,7 @@ _POWERS: tuple[Powers, ...] = (
     {"peak_share": 1, "world": 1},
     {"aggregate_pflops": 1},
 )
+_NOTHING = "none"  # is recomputed
 _RATES = ("tflops", "aggregate_pflops")  # the others are shares of a device's peak
 
 
@@ -117,11 +118,16 @@ def _work(row: Row) -> Hashable:
 
 
 def _fast(row: Row) -> Hashable:
-    return (_work(row), row.device, row.dtype)
+    return (_work(row), device_name(row), row.dtype)
 
 
 def _kind(row: Row) -> Hashable:
-    return (row.device, row.dtype)
+    return (device_name(row), row.dtype)
+
+
+def _shares(row: Row) -> Hashable:
+    """HFU is MFU, of any model, where nothing is recomputed."""
+    return (_NOTHING, row.seq_len) if row.recompute == _NOTHING else _work(row)
 
 
 def _with_hfu(key: Callable[[Row], Hashable]) -> Callable[[Row], Hashable]:
@@ -147,10 +153,11 @@ def _made() -> Iterator[Relation]:
             key = _with_hfu(_fast) if "hfu" in power else _work if rate else _fast
             yield Relation(work, key, plain=plain)
     for first, second in combinations(_POWERS, 2):
-        rates = sum(name in _RATES for name in (*first, *second))
-        key = (_work, _kind, _whole)[rates]
-        hardware = "hfu" in (*first, *second)
-        yield Relation(_over(first, second), _with_hfu(key) if hardware else key)
+        both = {*first, *second}
+        shares = {"mfu", "hfu"} <= both
+        key = _shares if shares else (_work, _kind, _whole)[sum(name in _RATES for name in both)]
+        key = _with_hfu(key) if "hfu" in both else key
+        yield Relation(_over(first, second), key, identity=shares)
 
 
 def _over(one: Powers, two: Powers) -> Powers:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .book import Book
     from .finding import Finding
 
-RULES_VERSION = 4  # raised when findings change: documents in a warehouse are then audited anew
+RULES_VERSION = 5  # raised when findings change: documents in a warehouse are then audited anew
 _MORE = ("R1c", "R8")  # findings of a rule that have an id of their own
 Check = Callable[["Book"], Iterable["Finding"]]
 

@@ -49,6 +49,8 @@ _TOKENS_IN = re.compile(
 )
 _SNAKE = re.compile(r"(?<=[a-z])_(ms|us|s|sec|secs|seconds|[kmgt]i?b|tflops|pct)$", re.I)
 _RESULTS = frozenset({"time", "throughput", "rate"})
+_SHARES = frozenset({"mfu", "hfu"})
+_NO_RATES = frozenset({"mem", "mem_reserved", "days"})
 _TABLES = frozenset({"sample", "qualifier"})  # of headings.toml, besides its columns
 _SIZE_UNITS = {"b": "B", "billion": "B", "billions": "B", "m": "M", "million": "M", "millions": "M"}
 _MEMORY_UNITS = {"mb": "MB", "mib": "MiB", "gb": "GB", "gib": "GiB", "tb": "TB"}
@@ -188,9 +190,15 @@ def _is_result(heading: str) -> bool:
 
 
 def is_benchmark(headings: Sequence[str]) -> bool:
-    """At least two known headings, of which one is topology or batch."""
-    roles = [column.role for column in columns_of(headings) if column]
-    return len(roles) >= 2 and bool({"topology", "batch"} & set(roles))
+    """At least two known headings, of which one is topology or batch; or MFU beside another rate.
+
+    Only tables of training print a utilization of FLOPs; TFLOPs alone are of data sheets too.
+    """
+    known = [column for column in columns_of(headings) if column]
+    roles = [column.role for column in known]
+    rates = {column.name for column in known if column.role == "result"} - _NO_RATES
+    shares = bool(rates & _SHARES) and len(rates) >= 2
+    return shares or (len(roles) >= 2 and bool({"topology", "batch"} & set(roles)))
 
 
 def _in_tokens(heading: str) -> bool:

@@ -33,12 +33,16 @@ _BULLET = re.compile(r"^\s*\*\s+(?![:=])")  # of a list, unless what follows exp
 _NOTATION = re.compile(r"^\s*[-*]?\s*(?P<name>[A-Za-z#][\w ./()%-]*?)\s+={1,2}\s+(?P<text>[^=].*)$")
 # A change after which numbers do not compare: from here on they are others, or the text says so.
 _FROM_HERE = re.compile(r"\bfrom (?:here|now|this point) on\b", re.I)
-_DAYS_APART = re.compile(r"\b(?:today|yesterday|earlier|previous|older)\b", re.I)
+_APART = re.compile(r"\b(?:today|yesterday|earlier|previous|older|above|below|before)\b", re.I)
+_ELSEWHERE = re.compile(r"\b(?:work|works|papers?|publications?|literature|versions? of)\b", re.I)
 _RESULTS = re.compile(
-    r"\b(?:T\w*FLOPs?|TLOPs?|FLOPS|numbers|results|speeds?|throughputs?|step times?|timings?)\b",
+    r"\b(?:T\w*FLOPs?|TLOPs?|FLOPS|numbers|results|speeds?|throughputs?|step times?|timings?|rows"
+    r"|measurements|tables)\b",
     re.I,
 )
-_OTHERS = re.compile(r"\b(?:higher|lower|faster|slower|improved|changed|better|worse)\b", re.I)
+_OTHERS = re.compile(
+    r"\b(?:higher|lower|faster|slower|improved|changed|better|worse|formula)\b", re.I
+)
 _NOT_COMPARED = re.compile(
     r"\b(?:do not|don't|can ?not|can't|cannot|should not|shouldn't|not)\s+(?:\w+\s+){0,2}compar",
     re.I,
@@ -92,7 +96,7 @@ def _is_boundary(raw: str) -> bool:
     compared = bool(_NOT_COMPARED.search(raw))
     if _FROM_HERE.search(raw):
         return compared or bool(_OTHERS.search(raw))
-    return compared and bool(_DAYS_APART.search(raw)) and bool(_OTHERS.search(raw))
+    return compared and bool(_APART.search(raw)) and not _ELSEWHERE.search(raw)
 
 
 def formula_statement(text: str, line: int, facts: list[Fact]) -> Statement | None:

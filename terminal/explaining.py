@@ -14,6 +14,7 @@ from .tables import emit
 
 if TYPE_CHECKING:
     from ..explain.decision import Question
+    from ..schema.warehouse import Warehouse
 
 
 def explain(
@@ -34,7 +35,7 @@ def explain(
     from ..reports.short import Names
 
     root = Path.cwd() if paths else find_db(db).absolute().parent
-    with open_for_reading(db, paths, lock_timeout, audited=False) as warehouse:
+    with _open(db, paths, what, lock_timeout) as warehouse:
         found = answer(
             warehouse, root, what, question=question, every=every, facts=facts_of(warehouse, root)
         )
@@ -47,3 +48,13 @@ def explain(
     emit(text, output, name="explain.txt")
     number = len(found.matches) + found.more
     say(f"{number} {'answer' if number == 1 else 'answers'}")
+
+
+def _open(db: Path | None, paths: Sequence[Path], what: str, lock_timeout: float) -> Warehouse:
+    """What there is to read; a formula stands for itself, with nothing read in."""
+    from ..explain.formula import formula_named
+    from ..schema.warehouse import in_memory
+
+    if db is None and not paths and formula_named(what) and not find_db(db).exists():
+        return in_memory()
+    return open_for_reading(db, paths, lock_timeout, audited=False)

@@ -48,8 +48,8 @@ def nothing_recognised(skipped: int) -> NothingRecognised:
     return NothingRecognised(
         "nothing recognised",
         why=f"neither a training log nor a benchmark table in {_files(skipped)}",
-        hint="a benchmark table has at least two known headings, one of them topology or batch; "
-        "bench doctor LOG shows what is not read of a log",
+        hint="a benchmark table has at least two known headings, one of them topology or batch, "
+        "or MFU beside another rate; bench doctor LOG shows what is not read of a log",
     )
 
 

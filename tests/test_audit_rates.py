@@ -205,3 +205,68 @@ def test_a_batch_that_only_its_parts_tell(tmp_path: Path, column: int | None, wr
     assert [(one["rule"], one["severity"], one["line"]) for one in found] == (
         [] if column is None else [("R1d", "error", 9)]
     )
+
+
+def test_slices_of_one_device_share_a_peak(tmp_path: Path) -> None:
+    """A table without a batch or topology: slices of a device under names of their own."""
+    rows = [("v5p-128", 328, 71.47), ("v5p-256", 315, 68.68), ("v5p-1024", 294, 63.99),
+            ("v5p-2048", 249, 64.05), ("v5p-4096", 297, 64.80)]  # fmt: skip
+    head = "| No. of params | Accelerator Type | TFLOP/chip/sec | Model flops utilization (MFU) |"
+    lines = [head, "|---|---|---|---|"]
+    lines += [f"| {32 * 2**n}B | {name} | {tflops:.2e} | {mfu:.2f}% |"
+              for n, (name, tflops, mfu) in enumerate(rows)]  # fmt: skip
+    (tmp_path / "README.md").write_text("\n".join(lines) + "\n")
+    [found] = [one for one in found_in(tmp_path) if one.severity == "error"]
+    assert found.rows() == {("README.md", 6)}
+    assert "389.1" in found.evidence and "459" in found.evidence
+    assert "TFLOPs about 294" in found.suggestion
+
+
+def test_without_recompute_hfu_is_mfu_of_any_model(tmp_path: Path) -> None:
+    head = "| Model | GPUs | AC | MFU | HFU |\n|---|---|---|---|---|\n"
+    rows = ["| 7B | 8 | no | 46.4 | 46.4 |", "| 13B | 8 | no | 39.8 | 39.8 |",
+            "| 30B | 8 | no | 38.1 | 50.8 |", "| 70B | 8 | yes | 36.1 | 48.2 |"]  # fmt: skip
+    (tmp_path / "README.md").write_text(head + "\n".join(rows) + "\n")
+    [found] = found_in(tmp_path)
+    assert (found.severity, found.rows()) == ("error", {("README.md", 5)})
+    assert "HFU about 38.1%" in found.suggestion
+
+
+def days(folder: Path, heading: str, odd: str = "158") -> list[Finding]:
+    """Days for 10T tokens on 1024 devices of models of several sizes."""
+    rows = [("GPT3-20B", 64, 5851, "19"), ("GPT3-175B", 128, 716, odd), ("L-13B", 16, 8715, "13"),
+            ("L-70B", 64, 1728, "65"), ("N-22B", 64, 4312, "26")]  # fmt: skip
+    lines = [f"| Model | GPUs | Tokens/s/GPU | {heading} |", "|---|---|---|---|"]
+    lines += [f"| {name} | {gpus} | {rate} | {took} |" for name, gpus, rate, took in rows]
+    (folder / "README.md").write_text("\n".join(lines) + "\n")
+    return [one for one in found_in(folder) if one.rule == "R4b"]
+
+
+def test_days_of_a_table_against_its_tokens_a_second(tmp_path: Path) -> None:
+    stated = "Est. time to train in days (10T tokens, 1K GPUs)"
+    assert days(tmp_path, stated) == []
+    [found] = days(tmp_path, stated, "185")
+    assert (found.severity, found.rows()) == ("error", {("README.md", 4)})
+    assert "about 157 days" in found.evidence and "printed 185" in found.evidence
+    assert found.suggestion.startswith("Days about 157, or Tokens/s/device about 60")
+    [found] = days(tmp_path, "Days", "185")
+    assert found.severity == "warning", "a model may have a budget of its own"
+
+
+def test_one_repair_that_two_rules_find_is_said_once(tmp_path: Path) -> None:
+    """A batch that does not divide, and TFLOPs that then do not follow from the time."""
+    head = "| GPUs | DP | MBS | GA | GBS | Layers | Hidden size | Seq len | Sec/it | TFLOPs |"
+    rows = [(8, 1, 4), (16, 2, 4), (32, 4, 4), (64, 8, 2)]
+    layers, hidden = 44, 6144
+    lines = [head, "|" + "---|" * 10]
+    for place, (gpus, dp, mbs) in enumerate(rows):
+        gbs, took = mbs * 32 * dp, 50 + 1.25 * place
+        bracket = 1 + 2048 / (6 * hidden) + 50432 / (16 * layers * hidden)
+        rate = 96 * gbs * 2048 * layers * hidden**2 * bracket / (took * gpus * 1e12)
+        printed = 518 if place == 2 else gbs
+        lines.append(f"| {gpus} | {dp} | {mbs} | 32 | {printed} | {layers} | {hidden} | 2048 "
+                     f"| {took:.3f} | {rate:.2f} |")  # fmt: skip
+    (tmp_path / "README.md").write_text("\n".join(lines) + "\n")
+    [found] = [one for one in found_in(tmp_path) if one.severity == "error"]
+    assert found.rules == ("R2b", "R1")
+    assert found.suggestion.count("GBS=512") == 1

@@ -198,6 +198,29 @@ def test_number_formats(text: str, name: str | None) -> None:
     assert dtype_of(text) == name
 
 
+@pytest.mark.parametrize(
+    ("text", "boundary"),
+    [
+        ("From here on a new container is used: do not compare with the numbers above.", True),
+        ("The rows below were measured with PyTorch 2.1 and are not comparable to those above.",
+         True),
+        ("Numbers below cannot be compared with the previous ones: maintenance on 2024-03-01.",
+         True),
+        ("After the upgrade of the driver results are not directly comparable to earlier results.",
+         True),
+        ("We switched containers; don't compare these to the earlier tables.", True),
+        ("TFLOPs from here on follow the formula of PR 251.", True),
+        ("Our results are not comparable to previous work.", False),
+        ("Throughput is not compared across devices.", False),
+        ("The table below compares results of two containers.", False),
+        ("From here on results are in seconds.", False),
+    ],
+)  # fmt: skip
+def test_boundaries(text: str, boundary: bool) -> None:
+    found = list(statements_in(text, 1, configuration(text, 1)))
+    assert ("boundary" in [one.kind for one in found]) is boundary
+
+
 def test_statements() -> None:
     def of(text: str) -> list[tuple[str, float | None]]:
         return [(s.kind, s.value) for s in statements_in(text, 1, configuration(text, 1))]

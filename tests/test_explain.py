@@ -236,6 +236,11 @@ def test_a_formula_tells_what_it_counts_and_where_it_is_used(swept: Path) -> Non
     assert "model_tflops" in said(swept, "F7")["matches"][0]["tree"]["note"]
 
 
+def test_a_formula_needs_no_warehouse(tmp_path: Path) -> None:
+    done = quick(tmp_path, "explain", "F7")
+    assert done.code == 0 and "2748e7c7d4" in done.out
+
+
 def test_a_run_by_its_id_and_a_line_of_a_log(swept: Path, warehouse: Warehouse) -> None:
     [(run,)] = warehouse.rows("SELECT run_id FROM runs WHERE uri LIKE '%fugaku_dp2.log'")
     [match] = said(swept, f"{run[:8]}.days")["matches"]

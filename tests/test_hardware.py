@@ -25,6 +25,9 @@ from bench.schema.hardware import device_of, device_pattern, devices, peak_tflop
         ("MI300X", "fp32", 163.4),
         ("TPU v4", "bf16", 275.0),
         ("TPUv5p", "bf16", 459.0),
+        ("v5p-2048", "bf16", 459.0),
+        ("16x v5e-256", "bf16", 197.0),
+        ("Trillium (v6e)", "bf16", 918.0),
     ],
 )
 def test_dense_peaks(text: str, dtype: str, peak: float) -> None:

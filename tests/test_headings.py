@@ -152,6 +152,10 @@ def test_an_unknown_heading_is_no_column(heading: str) -> None:
         (["Data Type", "GB200", "B200", "H100"], False),
         (["repo", "commit", "date"], False),
         (["Size", "Time"], False),  # no word on how it ran
+        (["Model", "TFLOP/chip/sec", "MFU"], True),
+        (["Model", "MFU", "Approx tokens/sec/device"], True),
+        (["GPU type", "TFLOPs", "Memory"], False),  # a list of devices
+        (["Model", "MFU", "Days"], False),
         (["GBS", "Global batch size"], False),  # the same twice
         (["| Nodes |"], False),
         ([], False),

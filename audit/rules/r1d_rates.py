@@ -106,7 +106,8 @@ RULE = Rule(
     "printed digits and 2%, since columns may be means; where three quarters of the rows, three "
     "or more, agree; a note where a note or an unknown column may tell another model or context; "
     "a rate that is a device's under a heading that does not say so is a warning; HFU is at least "
-    "MFU, and compared among rows of one recompute only",
+    "MFU, which it is where a row tells that nothing is recomputed, and compared among rows of one "
+    "recompute only",
     "error",
     check,
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from ...schema.hardware import Device, device_of, devices
+from ..alike import device_name
 from ..book import Book, Row, Table
 from ..finding import Finding
 from ..interval import Interval
@@ -30,7 +31,7 @@ def check(book: Book) -> Iterator[Finding]:
                 share = row.printed.get(name)
                 fine = (row.uri, row.line) not in doubted and not row.misfits
                 if share and share.value > 0 and fine:
-                    groups.setdefault((row.device, row.dtype), []).append(row)
+                    groups.setdefault((device_name(row), row.dtype), []).append(row)
             for rows in groups.values():
                 yield from _judge(table, name, counted, rows)
 
