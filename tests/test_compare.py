@@ -331,4 +331,3 @@ def test_a_table_without_rows_leaves_nothing_to_decide(folder: Path) -> None:
     table(folder / "a.md", [])
     for command in (["best"], ["days"], ["report", "scaling"], ["compare", "--by", "mbs"]):
         told(quick(folder, *command, "a.md"), 3, "there is no run to decide on")
-
