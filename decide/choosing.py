@@ -9,7 +9,7 @@ from ..reports.regenerate import benchmark_tables
 from ..reports.selection import Selection, select
 from ..reports.short import Names
 from ..reports.table_ref import TableRef
-from ..schema.errors import BenchError
+from ..schema.errors import NOTHING_RECOGNISED, BenchError
 from ..schema.warehouse import Warehouse
 from .asked import Asked
 from .jobs import Spread, spreads
@@ -34,6 +34,13 @@ def choose(warehouse: Warehouse, asked: Asked) -> Chosen:
     """The runs asked for; raises BenchError when there are none."""
     select(warehouse, Selection())
     every = load(warehouse)
+    if not every:
+        error = BenchError(
+            "there is no run to decide on", why="what was read holds no row and no log of one",
+            hint="bench ingest PATH, or name logs and tables",
+        )  # fmt: skip
+        error.exit_code = NOTHING_RECOGNISED
+        raise error
     where = condition(warehouse, asked.where) if asked.where is not None else None
     select(warehouse, Selection(asked.model, asked.document, where, asked.since))
     if asked.table:

@@ -5,7 +5,6 @@ Days = tokens / (tokens/s) / 86,400 / goodput (D1); device-hours = days x 24 x d
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +28,7 @@ from .jobs import Spread, by_configuration, spread_of
 from .rampup import RampUp, forbids, schedule, spent
 from .rivals import epoch_words, far_apart, of_one_epoch, rivals
 from .rows import Row, Rows, assumed_words
-from .statistics import quantile
+from .statistics import limit
 from .ties import tie, tie_words
 
 COLUMNS = (
@@ -159,8 +158,8 @@ def _with_days(row: Row, plan: Plan, goodput: Goodput, known: Spread | None) -> 
 def rates(row: Row, known: Spread | None) -> tuple[float | None, float | None, str]:
     """The range of tokens/s, and what it comes from: known repeats, else jobs or printed digits.
 
-    Of repeats: the 95% prediction interval of a new job about those measured, by Student's t (Hahn
-    and Meeker, Statistical Intervals, 4.7).
+    Of repeats: the 95% prediction interval of a new job about the median of those measured, by
+    Student's t (Hahn and Meeker, Statistical Intervals, 4.7, for means).
     """
     low, high = row["tokens_per_s_low"], row["tokens_per_s_high"]
     if row["basis"] == "fit":
@@ -169,7 +168,7 @@ def rates(row: Row, known: Spread | None) -> tuple[float | None, float | None, s
     if known is None or not known.deviation:
         alone = "intervals of the log" if row["origin"] == "log" else "printed digits"
         return low, high, f"{count} jobs" if count > 1 else alone
-    about = math.exp(quantile(0.975, known.freedom) * known.deviation * math.sqrt(1 + 1 / count))
+    about = 1 + limit(known, count)
     rate = row["tokens_per_s"]
     lowest, highest = min(low or rate, rate / about), max(high or rate, rate * about)
     told = f"{count} jobs, repeats" if count > 1 else "repeats"

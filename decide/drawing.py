@@ -285,8 +285,8 @@ def _labels(
 def _short(verdict: str) -> str:
     if verdict.startswith("cannot tell"):
         return "one job a side"
-    short = re.sub(r" among \d+ pairs", "", verdict.replace("no detectable change", "not detected"))
-    return short.replace("could see >= ", "sees ")
+    short = re.sub(r" alone \((p = \S+)\), not sure among \d+ pairs", r" alone, \1", verdict)
+    return short.replace("no detectable change", "not detected").replace("could see >= ", "sees ")
 
 
 PICTURES: dict[str, Callable[[Names, Answer], Picture]] = {

@@ -40,7 +40,7 @@ def _made(group: Group, nodes: int, failed: Sequence[Row]) -> dict[str, Any]:
         made["gbs"], made["tokens_per_step"] = (
             _scaled(row[name], nodes, nearest.x) for name in ("gbs", "tokens_per_step")
         )
-    made["left_out"] = _impossible(made) or _failed(made, failed)
+    made["left_out"] = _impossible(row, made) or _failed(made, failed)
     if law is None or made["left_out"]:
         return {**made, "left_out": made["left_out"] or f"{len(group.points)} sizes: no fit"}
     per_node = base.rate / base.x
@@ -66,13 +66,14 @@ def _scaled(value: int | None, nodes: int, of: float) -> int | None:
     return None if rest else grown
 
 
-def _impossible(row: Row) -> str | None:
-    """Why a run of this size cannot be, if the batch does not divide."""
+def _impossible(of: Row, row: Row) -> str | None:
+    """Why a run grown from another cannot be, if the batch does not divide, as far as that states
+    it."""
     if row["device_batch"] and row["tokens_per_step"]:
         return None
-    if row["dp"] is None or row["gbs"] is None:
+    if any(row[name] is None and of[name] is not None for name in ("dp", "gbs")):
         return "DP or GBS would be no whole number at this size"
-    if row["mbs"] and row["gbs"] % (row["mbs"] * row["dp"]):
+    if row["mbs"] and row["dp"] and row["gbs"] and row["gbs"] % (row["mbs"] * row["dp"]):
         return f"GBS {row['gbs']} is no multiple of MBS x DP = {row['mbs']} x {row['dp']}"
     return None
 

@@ -10,12 +10,11 @@ from typing import Any
 from ..audit.book import Row as Printed
 from ..audit.load import load
 from ..audit.memory import FEWEST, predicted, ratio, usual
-from ..ingest.secrets import REDACTED
 from ..reports.format import number, percent, significant
 from ..reports.short import Names
-from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from .answer import RUN, Answer, configuration_words, place, with_words
+from .planned import unplanned_words
 from .rows import Row
 from .scaling import bubble
 
@@ -64,6 +63,7 @@ def neighbours(
 ) -> Answer:
     """Runs one step from the best, as a plan: a factor of 2 in the micro batch, or moved between
     DP, TP and PP. `tried` are all runs there are; `allowed` holds the user's own constraints."""
+    best, tried = with_dp(best), [with_dp(row) for row in tried]
     known = {_key(row) for row in tried}
     kept: list[dict[str, Any]] = []
     left: list[dict[str, Any]] = []
@@ -80,56 +80,28 @@ def neighbours(
         (left if row["left_out"] else kept).append(row)
     rows = [{**row, "rank": at} for at, row in enumerate(kept, 1)]
     unchecked = _unchecked_words(best, memory)
+    lacks = [name.upper() for name in _SIZES if best[name] is None]
+    what = (
+        f"{len(rows)} configurations fulfil {'known' if unchecked else 'all'} arithmetic and were"
+        " never run"
+        if not lacks
+        else f"not known, since no source states {', '.join(lacks)}"
+    )
     said = (
-        f"Next to the best, {configuration_words(best)} ({place(names, best)}): {len(rows)}"
-        f" configurations fulfil {'known' if unchecked else 'all'} arithmetic and were never run.",
-        *_memory_words(best, memory),
-        *unchecked,
+        f"Next to the best, {configuration_words(best)} ({place(names, best)}): {what}.",
+        *(() if lacks else (*_memory_words(best, memory), *unchecked, *unplanned_words(best))),
     )
     cells = tuple(_cells(names, row) for row in rows)
     notes = tuple(f"Not {row['changes']}: {row['left_out']}." for row in left)
     return Answer(said, COLUMNS, _SHOWN, tuple(rows), tuple(left), notes, cells)
 
 
-def as_plan(answer: Answer) -> str:
-    """The plan as TOML: one product a configuration, named as in the warehouse.
-
-    Raises BenchError where the model's shape is not stated: another model would be run.
-    """
-    import tomlkit
-
-    if not answer.rows:
-        raise BenchError("there is no plan of it", why="nothing next to the best is left to run")
-    if any(row[name] is None for row in answer.rows for name in ("layers", "hidden", "heads")):
-        raise BenchError(
-            "there is no plan of it",
-            why="layers, hidden size and heads of the model are not stated",
-            hint="state them in facts.toml",
-        )  # fmt: skip
-    plan = tomlkit.document()
-    plan.add(tomlkit.comment(answer.said[0]))
-    plan["name"] = "neighbours"
-    if any((row["nodes"] or 1) > 1 for row in answer.rows):
-        plan.add(
-            tomlkit.comment('several nodes need a scheduler: launcher = "slurm", "pbs", "pjm"')
-        )
-    matrix = tomlkit.aot()
-    names = (
-        "layers", "hidden", "heads", "vocab", "seq_len", "nodes", "dp", "tp", "pp", "mbs", "gbs",
-    )  # fmt: skip
-    for row in answer.rows:
-        one = tomlkit.table()
-        for name in (*names, "zero_stage", "recompute"):
-            if row[name] is not None and row[name] != "selective":
-                one[name] = row[name]
-        env = {
-            name: said for name, said in row["env"].items() if name.isupper() and said != REDACTED
-        }
-        if env:
-            one["env"] = {name: "" if said == "none" else said for name, said in env.items()}
-        matrix.append(one)
-    plan["matrix"] = matrix
-    return tomlkit.dumps(plan)
+def with_dp(row: Row) -> Row:
+    """A run with its data parallel size, which is what TP, PP and CP leave of the processes."""
+    if row["dp"] is not None or not (row["world_size"] and row["tp"] and row["pp"]):
+        return row
+    dp, rest = divmod(row["world_size"], row["tp"] * row["pp"] * (row["cp"] or 1))
+    return row if rest else {**row, "dp": dp}
 
 
 def _steps(best: Row) -> Iterator[dict[str, int]]:
@@ -151,19 +123,30 @@ def _steps(best: Row) -> Iterator[dict[str, int]]:
 
 
 def _why_not(row: Row) -> str | None:
-    """The first rule of arithmetic that a configuration breaks."""
+    """The first rule of arithmetic that a configuration breaks; those of interleaved stages and of
+    experts are Megatron-LM's."""
     tp, pp, dp, mbs = row["tp"], row["pp"], row["dp"], row["mbs"]
     heads, hidden, layers = row["heads"], row["hidden"], row["layers"]
+    vpp, ep = row["vpp"] or 1, row["ep"] or 1
+    stages = f"PP {pp}" + (f" x VPP {vpp}" if vpp > 1 else "")
     per_node = row["device_count"] / row["nodes"] if row["nodes"] and row["device_count"] else None
     need, room = row["memory_gb_predicted"], row["memory_gb_device"]
     rules = (
         (heads and heads % tp, f"{heads} heads do not divide by TP {tp}"),
         (hidden and hidden % tp, f"hidden size {hidden} does not divide by TP {tp}"),
         (
-            layers and pp > 1 and layers % pp and (layers + 2) % pp,
-            f"{layers} layers do not divide by PP {pp}, nor {(layers or 0) + 2} with the embedding",
+            layers and pp > 1 and layers % (pp * vpp) and (layers + 2) % (pp * vpp),
+            f"{layers} layers do not divide by {stages}, nor {(layers or 0) + 2} with the"
+            " embedding",
         ),
+        (vpp > 1 and pp == 1, f"VPP {vpp} needs a pipeline of more than one stage"),
         (row["gbs"] and row["gbs"] % (mbs * dp), f"GBS {row['gbs']} % (MBS {mbs} x DP {dp}) > 0"),
+        (
+            vpp > 1 and row["gbs"] and row["gbs"] // (mbs * dp) % pp,
+            f"{(row['gbs'] or 0) // (mbs * dp)} micro-batches do not divide by PP {pp}, as"
+            " interleaved stages need",
+        ),
+        (dp * (row["cp"] or 1) % ep, f"EP {ep} does not divide DP x CP = {dp * (row['cp'] or 1)}"),
         (per_node and tp > per_node, f"TP {tp} would leave the node of {number(per_node)} devices"),
         (
             heads and not heads % tp and (heads // tp * mbs) % 4,

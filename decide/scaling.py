@@ -111,18 +111,19 @@ class Group:
 
 def groups(rows: Sequence[Row]) -> tuple[list[Group], list[Row]]:
     """Strong and weak scaling groups of two sizes or more, and the rows that are in none."""
-    unit = "nodes" if all(row["nodes"] for row in rows) else "device_count"
     found: list[Group] = []
     used: set[int] = set()
     for kind in ("strong", "weak"):
         sets: dict[Hashable, list[Row]] = {}
         for row in rows:
-            if row[unit] and (key := _key(row, kind)) is not None:
+            if (row["nodes"] or row["device_count"]) and (key := _key(row, kind)) is not None:
                 sets.setdefault(key, []).append(row)
-        for members in (part for one in sets.values() for part in _by_day(one, unit)):
-            if len({row[unit] for row in members}) > 1:
-                found.append(Group(kind, unit, _points(members, unit)))
-                used |= {id(row) for row in members}
+        for alike in sets.values():
+            unit = "nodes" if all(row["nodes"] for row in alike) else "device_count"
+            for members in _by_day([row for row in alike if row[unit]], unit):
+                if len({row[unit] for row in members}) > 1:
+                    found.append(Group(kind, unit, _points(members, unit)))
+                    used |= {id(row) for row in members}
     return found, [row for row in rows if id(row) not in used]
 
 

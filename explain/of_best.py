@@ -93,12 +93,17 @@ def ties_with(told: Told, row: Row) -> Node | None:
 def limit(told: Told, known: Spread, jobs: int) -> Node:
     """By how much jobs of one configuration may differ from the median of so many others."""
     how = How(
-        "exp(t x deviation x sqrt(1 / jobs + 1)) - 1",
+        f"exp(t x deviation x sqrt({of_median(jobs)} + 1)) - 1",
         title="95 in 100 differences between jobs of one configuration are less",
         counts=f"t: of Student at {1 - LEVEL / 2} with {known.freedom} degrees of freedom",
     )
     inputs = (deviation(told, known), Node("jobs", jobs, note="measured of the first"))
     return Node("limit", limit_of(known, jobs), "of the time", how=how, inputs=inputs)
+
+
+def of_median(jobs: int) -> str:
+    """The variance of the median of so many jobs over that of one, as a formula."""
+    return "1 / jobs" if jobs < 3 else "(pi / 2) / (jobs + pi / 2 - 1)"
 
 
 def deviation(told: Told, known: Spread) -> Node:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 
 from ..decide.days import rates
 from ..decide.jobs import spread_of
 from ..decide.rampup import RampUp, parse_ramp_up, spent
 from ..decide.rows import Row
-from ..decide.statistics import quantile
+from ..decide.statistics import limit, quantile
 from .computed import by_formula
 from .decision import Told
 from .node import How, Node
-from .of_best import deviation, spread
+from .of_best import deviation, of_median, spread
 from .pooled import devices, pooled
 
 
@@ -110,8 +109,8 @@ def said(told: Told) -> Iterator[Node]:
         known = spread_of(row, told.chosen.spreads)
         if known and "repeats" in row["range_from"]:
             t = quantile(0.975, known.freedom)
-            about = math.expm1(t * known.deviation * math.sqrt(1 + 1 / row["jobs"]))
-            how = How(f"exp({t:.4g} x deviation x sqrt(1 + 1 / jobs)) - 1")
+            about = limit(known, row["jobs"])
+            how = How(f"exp({t:.4g} x deviation x sqrt(1 + {of_median(row['jobs'])})) - 1")
             inputs = (deviation(told, known), Node("jobs", row["jobs"], note="measured"))
             yield Node("repeats", about, "of the time", how=how, inputs=inputs)
 

@@ -98,6 +98,12 @@ def _two_sides(arguments: Sequence[str], source: Source, asked: Asked) -> Answer
     from ..decide.asked import is_condition
 
     words, source = arguments[:2], replace(source, paths=tuple(map(Path, arguments[2:])))
+    late = [one for one in arguments[2:] if is_condition(one) and not Path(one).exists()]
+    if late:
+        raise BenchError(
+            f"{late[0]!r} is a condition, and stands among the paths",
+            why="the first two words are the sides", hint="bench compare 'mbs = 1' 'mbs = 2' PATH",
+        )  # fmt: skip
     with ExitStack() as stack:
         before, after = (_side(stack, word, source, asked) for word in words)
     conditions = all(is_condition(word) and not Path(word).exists() for word in words)

@@ -21,7 +21,8 @@ def plan(
     warehouse: Warehouse, asked: Asked, ranked: Answer, form: Format | None, output: Path | None
 ) -> None:
     """Write the configurations next to the best; as TOML, a plan of runs."""
-    from ..decide.neighbours import as_plan, memory_of, neighbours
+    from ..decide.neighbours import memory_of, neighbours
+    from ..decide.planned import as_plan
     from ..decide.rows import load
     from ..reports.selection import Selection, select
     from ..reports.short import Names

@@ -319,3 +319,15 @@ def test_an_effect_below_a_percent_has_the_digit_that_tells_it(folder: Path) -> 
     drawn = paired_effects([Bar("MBS 2", 1.004), Bar("MBS 4", 1.3)], [True, True])
     values = [text.get_text() for text in drawn.findobj(Text)]
     assert "1.004x" in values and "1.30x" in values
+
+
+def test_conditions_behind_paths_are_told_where_they_belong(data: Path, folder: Path) -> None:
+    named = str(data / "tables" / "003_check_tcmalloc.md")
+    done = quick(folder, "compare", named, "nodes = 1", "nodes = 2")
+    told(done, 2, "'nodes = 2' is a condition", "bench compare 'mbs = 1' 'mbs = 2' PATH")
+
+
+def test_a_table_without_rows_leaves_nothing_to_decide(folder: Path) -> None:
+    table(folder / "a.md", [])
+    for command in (["best"], ["days"], ["report", "scaling"], ["compare", "--by", "mbs"]):
+        told(quick(folder, *command, "a.md"), 3, "there is no run to decide on")

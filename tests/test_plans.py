@@ -174,3 +174,44 @@ def test_a_plan_of_neighbours_keeps_the_vocabulary_and_asks_for_a_scheduler(fold
     assert "2 nodes are asked for, and this is one: launcher = 'slurm'" in said
     (folder / "plan.toml").write_text(f'launcher = "slurm"\n{text}')
     assert "#SBATCH --nodes=2" in quick(folder, "launch", "plan.toml", "--dry-run").out
+
+
+def test_neighbours_keep_the_rules_of_interleaved_stages_and_of_experts(folder: Path) -> None:
+    head = "| Nodes | DP | TP | PP | EP | VPP | MBS | GBS | Sec/it |"
+    rule = "| --: | --: | --: | --: | --: | --: | --: | --: | --: |"
+    row = "| 16 | 32 | 1 | 4 | 8 | 4 | 1 | 128 | 4.1 |"
+    above = "# 7B on 16 nodes of A100-80GB (8 GPUs each), seq len 4096"
+    shape = "32 layers, hidden 4096, 32 heads"
+    (folder / "a.md").write_text(f"{above}\n\n{shape}\n\n{head}\n{rule}\n{row}\n")
+    found = answer(folder, "best", "a.md", "--neighbours")
+    kept = [one for one in found if not one["left_out"]]
+    assert kept
+    for one in kept:
+        assert one["pp"] > 1 and one["dp"] % 8 == 0 and 32 % (one["pp"] * 4) == 0
+        assert one["gbs"] // (one["mbs"] * one["dp"]) % one["pp"] == 0
+    why = {one["left_out"] for one in found}
+    assert "2 micro-batches do not divide by PP 4, as interleaved stages need" in why
+    quick(folder, "best", "a.md", "--neighbours", "-o", "plan.toml")
+    assert "# A plan has no word for ep=8, vpp=4: its runs go" in (folder / "plan.toml").read_text()
+
+
+def test_a_plan_keeps_the_number_format_and_names_what_it_cannot_say(folder: Path) -> None:
+    text = table(folder / "a.md", [job(8, 2, 1, 2, 10.0)], f"{SHAPE}, bf16").read_text()
+    text = text.replace("| Notes |", "| Bucket MB |").replace(" 10.0 | | ", " 10.0 | | 25")
+    (folder / "a.md").write_text(text)
+    assert quick(folder, "best", "a.md", "--neighbours", "-o", "plan.toml").code == 0
+    text = (folder / "plan.toml").read_text()
+    assert tomllib.loads(text)["matrix"][0]["dtype"] == "bf16"
+    assert "# A plan has no word for Bucket MB=25: its runs go without." in text
+
+
+def test_neighbours_without_a_data_parallel_size(folder: Path) -> None:
+    """What TP and PP leave of the devices it is; without devices nothing is told."""
+    head = "| {} | TP | PP | MBS | GBS | Sec/it |\n| --: | --: | --: | --: | --: | --: |\n"
+    above = f"# Sweep\n\nA100 80GB, SEQ_LEN=2048, {SHAPE}\n\n"
+    (folder / "a.md").write_text(f"{above}{head.format('GPUs')}| 16 | 2 | 1 | 2 | 512 | 10.0 |\n")
+    found = answer(folder, "best", "a.md", "--neighbours")
+    assert (16, 1, 1, 2) in {(r["dp"], r["tp"], r["pp"], r["mbs"]) for r in found}
+    (folder / "b.md").write_text(f"{above}{head.format('Nodes')}| 2 | 4 | 1 | 2 | 512 | 10.0 |\n")
+    said = quick(folder, "best", "b.md", "--neighbours").out
+    assert "not known, since no source states DP." in said and "never run" not in said

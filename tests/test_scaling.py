@@ -133,3 +133,18 @@ def test_no_fit_is_told_of_a_size_that_ran_out_of_memory(folder: Path) -> None:
     table(folder / "a.md", [*rows, "32 | 13B | 32 | 4 | 2 | 1 | 256 | OOM | OOM | | "])
     done = quick(folder, "days", "a.md", "--nodes", "32", "--extrapolate")
     told(done, 2, "a run of this size failed: oom", "a.md:12")
+
+
+def test_a_run_without_nodes_takes_the_fits_of_no_other(folder: Path) -> None:
+    """Each group counts its own nodes or devices; where no DP is stated, none has to divide."""
+    head = "| Nodes | TP | PP | MBS | GBS | Sec/it |\n| --: | --: | --: | --: | --: | --: |\n"
+    above = "# 7B on A100-80GB, 8 GPUs per node, seq len 4096\n\n"
+    rows = "".join(f"| {n} | 4 | 1 | 2 | 512 | {48 / n + 0.5:.2f} |\n" for n in (1, 2, 4, 8))
+    (folder / "a.md").write_text(above + head + rows)
+    chips = "".join(f"| {n} | 4 | 1 | 2 | 512 | {40 / n + 0.5:.2f} |\n" for n in (8, 16))
+    tpu = "# 7B on TPU v5p, seq len 4096\n\n"
+    (folder / "b.md").write_text(tpu + head.replace("Nodes", "Chips") + chips)
+    said = quick(folder, "report", "scaling", "a.md", "b.md").out
+    assert "on 8 nodes against 1 (" in said and "on 16 devices against 8 (" in said
+    [made] = answer(folder, "days", "a.md", "b.md", "--nodes", "16", "--extrapolate")
+    assert made["step_time_s"] == pytest.approx(48 / 16 + 0.5, rel=0.02)
