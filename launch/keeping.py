@@ -17,7 +17,7 @@ from . import environment, record, witness
 from .cases import Case, Expansion
 from .environment import UNBUFFERED, chosen
 from .folder import RUNNING, RunFolder, State, as_script, run_folder
-from .outcome import CANCELLED, OK, Outcome, cut_off, is_over, judge, read_log
+from .outcome import CANCELLED, OK, Outcome, cut_off, is_over, judge, last_line, read_log
 from .plan import Plan
 from .processes import TOKEN
 from .program import Program
@@ -79,6 +79,7 @@ class Keeper:
     def begin(self, turn: Turn) -> State:
         """The folder, the head of the log, the state `running`."""
         words, token = self.program.command(turn.case), uuid.uuid4().hex
+        self._close(turn)
         env = chosen(turn.case, self.inherited, self.program.launcher.here)
         attempt = turn.folder.begin(self._script(turn, words, env, token))
         state = State(
@@ -97,6 +98,15 @@ class Keeper:
         _append(turn.folder.log, head)
         turn.folder.save(state)
         return state
+
+    def _close(self, turn: Turn) -> None:
+        """An attempt whose launcher was killed ends here: else it would be said to run for ever."""
+        state, log = turn.folder.state(), turn.folder.log
+        if state is None or state.status != RUNNING or not log.exists() or self.is_over(log):
+            return
+        why = redact_text(f"its launcher was gone before it ended; {last_line(log)}")
+        _append(log, f"{record.ends(CANCELLED, why)}\n")
+        turn.folder.save(replace(state, status=CANCELLED, evidence=why))
 
     def _script(self, turn: Turn, words: Sequence[str], env: Mapping[str, str], token: str) -> str:
         """The run as a script; in a job it also tells what its processes are."""

@@ -200,8 +200,14 @@ def test_a_launcher_that_is_killed_takes_its_run_along_and_is_gone_on_from(folde
         time.sleep(0.1)
     assert alive(folder, "slow") == []
     assert states(folder)["slow"].status == "running"
+    assert quick(folder, "ingest", "launches").code == 0
     assert quick(folder, "launch", str(file)).code == 1
     assert states(folder)["slow"].status == "timeout"
+    ended = [("cancelled",), ("timeout",)]
+    assert sorted(rows(folder, "SELECT status FROM runs")) == ended, "the first runs no more"
+    [attempt] = folder.rglob("attempt-1/run.json")
+    told = State(**json.loads(attempt.read_text()))
+    assert told.status == "cancelled" and "its launcher was gone" in told.evidence
 
 
 @pytest.mark.slow
