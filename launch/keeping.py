@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..ingest.pipeline import ingest
 from ..ingest.secrets import redact, redact_text
-from ..schema.errors import Locked
+from ..schema.errors import BenchError
 from . import environment, record, witness
 from .cases import Case, Expansion
 from .environment import UNBUFFERED, chosen
@@ -148,7 +148,7 @@ class Keeper:
             step_time_s=outcome.step_time_s,
         )
         turn.folder.save(state)
-        with suppress(Locked):  # `store` at the end of it all says so
+        with suppress(BenchError, OSError):  # `store` at the end of it all says so
             self.store([turn])
         return state
 
@@ -184,10 +184,14 @@ class Keeper:
 
 
 def _append(log: Path, text: str) -> None:
-    """Whole lines behind what is there, which may end without a line end."""
-    with log.open("a+b") as stream:
-        if stream.tell():
-            stream.seek(-1, os.SEEK_END)
-            if stream.read(1) != b"\n":
-                stream.write(b"\n")
-        stream.write(text.encode("utf-8", "backslashreplace"))
+    """Whole lines behind what is there, which may end without a line end. Raises BenchError."""
+    try:
+        with log.open("a+b") as stream:
+            if stream.tell():
+                stream.seek(-1, os.SEEK_END)
+                if stream.read(1) != b"\n":
+                    stream.write(b"\n")
+            stream.write(text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise BenchError("the log of a run cannot be written", why=why, where=str(log)) from error

@@ -49,7 +49,7 @@ def _tell_refused(prepared: Prepared) -> int:
     runs, todo = prepared.program, prepared.todo
     cases = list({turn.case.id: turn.case for turn in todo}.values())
     why = {case.id: absent(runs, case, os.environ) for case in cases}
-    for case, error in refusals(runs, cases):
+    for case, error in refusals(runs, cases, prepared.where.db):
         told = f"{error.what}{': ' if error.why else ''}{error.why or ''}"
         why |= {one.id: told for one in ([case] if case else cases)}
     for case in cases:

@@ -188,11 +188,12 @@ def run(prepared: Prepared) -> int:
     from ..launch.ready import refusals
     from ..launch.sweep import Stop, Sweep
 
-    todo = prepared.todo
-    for _, error in refusals(prepared.program, [turn.case for turn in todo]) if todo else ():
+    todo, where = prepared.todo, prepared.where
+    cases = [turn.case for turn in todo]
+    for _, error in refusals(prepared.program, cases, where.db) if todo else ():
         raise error
     tell_dropped(prepared)
-    keeper = Keeper(prepared.plan, prepared.expansion, prepared.program, prepared.where)
+    keeper = Keeper(prepared.plan, prepared.expansion, prepared.program, where)
     scheduler, stop = prepared.program.scheduler, Stop()
     board = Board(todo, prepared.past.whole, together=scheduler is not None)
     told = (board.begun, board.ended, board.tick)
@@ -206,8 +207,9 @@ def run(prepared: Prepared) -> int:
         sweep = Sweep(keeper, stop, *told)
         with board:
             sweep.run(todo)
-    keeper.store(prepared.every)
-    return _told(prepared, stop.number, left)
+    code = _told(prepared, stop.number, left)
+    keeper.store(prepared.every)  # where that fails, the runs were made all the same
+    return code
 
 
 def _told(prepared: Prepared, stopped_by: int | None, left: str) -> int:
