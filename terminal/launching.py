@@ -102,7 +102,8 @@ def _prepared(
 
     every = turns(plan, expansion.cases, where.root)
     todo = left_to_do(every, asked.retry)
-    past = estimate(where.db, [turn.case for turn in todo], asked.lock_timeout)
+    device = expansion.device if runs.launcher.here else None
+    past = estimate(where.db, [turn.case for turn in todo], asked.lock_timeout, device)
     return Prepared(plan, expansion, runs, where, every, todo, past, asked.plan)
 
 

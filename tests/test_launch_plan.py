@@ -71,6 +71,26 @@ def test_what_is_wrong_is_told_with_its_line(
     assert told in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [("settings.lr", "true"), ("limits.time_s", '"300"'), ("limits.idle_s", "true")],
+)
+def test_a_switch_or_a_text_is_no_number(tmp_path: Path, word: str, value: str) -> None:
+    with pytest.raises(BenchError) as caught:
+        read_plan(write(tmp_path, f'settings.model = "nano"\n{word} = {value}\n'))
+    assert word in str(caught.value) and caught.value.where.endswith(":2")
+    read_plan(write(tmp_path, f'settings.model = "nano"\n{word} = 3\n'))
+
+
+def test_a_value_that_is_said_again_makes_no_combination(tmp_path: Path) -> None:
+    """2^60 combinations of which all are one: they must not be gone through."""
+    template = "".join(f"{{a{n}}}" for n in range(60))
+    values = "".join(f"a{n} = [1, 1]\n" for n in range(60))
+    text = f'trainer = "command"\ncommand = "echo {template}"\n[values]\n{values}'
+    [case] = expanded(tmp_path, text.replace("a0 = [1, 1]", "a0 = [true, true]")).cases
+    assert case.values["a0"] is True and case.values["a1"] == 1
+
+
 @pytest.mark.parametrize("text", ["", "repeats = 3\n", "[settings]\n"])
 def test_a_plan_that_says_nothing_of_a_run_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(BenchError, match="names nothing to run"):

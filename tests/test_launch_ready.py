@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,22 @@ def test_a_dry_run_tells_what_cannot_start(folder: Path) -> None:
     refused = "LD_PRELOAD names a library that cannot be loaded: libtcmalloc_minimal.so.99"
     assert any(refused in one for one in said)
     assert not (folder / "launches").exists()
+
+
+@pytest.mark.slow
+def test_runs_of_another_machine_tell_nothing_of_this_one(folder: Path) -> None:
+    acting = Path(__file__).with_name("acting.py")
+    text = f'trainer = "command"\ncommand = "{sys.executable} {acting} well {{a}}"\nvalues.a = 1\n'
+    file = write(folder, text)
+    assert quick(folder, "launch", str(file)).code == 0
+    assert ", as past runs took" in quick(folder, "launch", str(file), "-o", "x", "--dry-run").err
+    [log] = folder.glob("launches/*/*/*.log")
+    elsewhere, found = re.subn('"device": "[^"]+"', '"device": "A64FX"', log.read_text())
+    assert found == 1
+    (folder / "theirs.log").write_text(elsewhere)
+    assert quick(folder, "ingest", "theirs.log", "--db", "theirs.duckdb").code == 0
+    words = ("launch", str(file), "-o", "x", "--dry-run", "--db", "theirs.duckdb")
+    assert "no past run tells" in quick(folder, *words).err
 
 
 def test_a_dry_run_of_jobs_says_what_only_the_nodes_know(
