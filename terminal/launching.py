@@ -219,17 +219,20 @@ def _told(prepared: Prepared, stopped_by: int | None, left: str) -> int:
     begun = [state for state in states if state is not None]
     ok = sum(1 for state in begun if state.status == "ok")
     going = [state for state in begun if state.status == "running" and state.job_id]
-    failed, missing = len(begun) - ok - len(going), states.count(None)
+    cancelled = sum(1 for state in begun if state.status == "cancelled")
+    failed, missing = len(begun) - ok - len(going) - cancelled, states.count(None)
     may_run = f"{len(going)} may still run (job {', '.join(str(one.job_id) for one in going)})"
+    counts = {"not": failed, "cancelled": cancelled, "not begun": missing}
+    others = "".join(f", {count} {word}" for word, count in counts.items() if count)
     say(
-        f"{ok} of {count_of(len(every))} ok"
-        f"{f', {failed} not' if failed else ''}{f', {missing} not begun' if missing else ''}"
-        f"{f', {may_run}' if going else ''}{prepared.done_before} (in {_near(prepared.where.root)})"
+        f"{ok} of {count_of(len(every))} ok{others}{f', {may_run}' if going else ''}"
+        f"{prepared.done_before} (in {_near(prepared.where.root)})"
     )
     if left:
         warn(f"not cancelled: {left}; the next launch goes on with what still runs")
-    same = f"bench launch {shlex.quote(str(prepared.file))}" if prepared.file else "the same with"
-    again = f"{same} --retry runs what failed again; " if failed else ""
+    same = f"bench launch {shlex.quote(str(prepared.file))}" if prepared.file else "the same"
+    again = f"{same}{'' if prepared.file else ' with'} --retry runs what failed again; "
+    again = f"{same} goes on; " if cancelled or missing else again if failed else ""
     say(f"next: {again}bench runs; bench report")
     if stopped_by is not None:
         return 128 + stopped_by

@@ -176,8 +176,10 @@ def test_a_signal_ends_everything_and_leaves_it_consistent(folder: Path, number:
     while not alive(folder, "slow") and time.monotonic() < until:
         time.sleep(0.1)
     launched.send_signal(number)
-    launched.communicate(timeout=60)
+    said = launched.communicate(timeout=60)[1].decode()
     assert launched.returncode == 128 + number
+    assert "0 of 2 runs ok, 1 cancelled, 1 not begun (in" in said and "--retry" not in said
+    assert f"next: bench launch {file} goes on; " in said
     assert alive(folder, "slow") == []
     found = states(folder)
     assert set(found) == {"slow"} and found["slow"].status == "cancelled"
