@@ -78,10 +78,13 @@ def _scripts(prepared: Prepared) -> Iterator[str]:
         yield redact_lines(scheduler.script(job).rstrip("\n"))
 
 
-def tell_dropped(prepared: Prepared) -> None:
-    """The combinations that will not run, and why."""
-    for one in prepared.expansion.dropped:
+def tell_dropped(prepared: Prepared, most: int | None = None) -> None:
+    """The combinations that will not run, and why; at most so many of them."""
+    dropped = prepared.expansion.dropped
+    for one in dropped[:most]:
         say(f"dropped {one.case.label}: {one.why}")
+    if most is not None and len(dropped) > most:
+        say(f"and {len(dropped) - most} more: --dry-run tells them all")
 
 
 def _estimated(past: Estimate) -> str:

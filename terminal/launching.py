@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..launch.program import Program
 
 FOLDER = Path("launches")
+_DROPPED = 10  # combinations that a launch lists; a dry run lists all
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +194,7 @@ def run(prepared: Prepared) -> int:
     cases = [turn.case for turn in todo]
     for _, error in refusals(prepared.program, cases, where.db) if todo else ():
         raise error
-    tell_dropped(prepared)
+    tell_dropped(prepared, _DROPPED)
     keeper = Keeper(prepared.plan, prepared.expansion, prepared.program, where)
     scheduler, stop = prepared.program.scheduler, Stop()
     board = Board(todo, prepared.past.whole, together=scheduler is not None)

@@ -15,6 +15,9 @@ from bench.schema.errors import BenchError
 from tests.launching import preloadable, write
 from tests.program import quick, told
 
+ACTING = Path(__file__).with_name("acting.py")
+WELL = f'trainer = "command"\ncommand = "{sys.executable} {ACTING} well {{a}}"\n'
+
 
 def test_a_dry_run_tells_what_cannot_start(folder: Path) -> None:
     library = preloadable(folder, "libjemalloc_of_ours.so")
@@ -41,10 +44,18 @@ def test_a_dry_run_tells_what_cannot_start(folder: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_launch_lists_some_of_what_is_dropped_and_a_dry_run_all(folder: Path) -> None:
+    values = f"values.a = {list(range(26))}\nconstraints = ['a = 7']\n"
+    file = str(write(folder, WELL + values))
+    assert quick(folder, "launch", file, "--dry-run").err.count("dropped a=") == 25
+    done = quick(folder, "launch", file)
+    assert done.code == 0 and done.err.count("dropped a=") == 10, done.text
+    assert "and 15 more: --dry-run tells them all" in done.err
+
+
+@pytest.mark.slow
 def test_runs_of_another_machine_tell_nothing_of_this_one(folder: Path) -> None:
-    acting = Path(__file__).with_name("acting.py")
-    text = f'trainer = "command"\ncommand = "{sys.executable} {acting} well {{a}}"\nvalues.a = 1\n'
-    file = write(folder, text)
+    file = write(folder, WELL + "values.a = 1\n")
     assert quick(folder, "launch", str(file)).code == 0
     assert ", as past runs took" in quick(folder, "launch", str(file), "-o", "x", "--dry-run").err
     [log] = folder.glob("launches/*/*/*.log")
