@@ -120,6 +120,9 @@ def missing(table: TableRef, asked: Asked) -> None:
             hint="bench launch --missing FILE:1 -o plan.toml; bench launch plan.toml --dry-run",
         )
     paths = [Path(table.file)] if Path(table.file).exists() else []
+    if not paths and not find_db(asked.db).exists():
+        hint = "--missing README.md, or a source of a warehouse, which is not here either"
+        raise BenchError("there is no such file", where=table.file, hint=hint)
     with open_for_reading(asked.db, paths, asked.lock_timeout) as warehouse:
         emit(plan_of_missing(warehouse, table.file, table.number), asked.output, name="plan.toml")
     say("next: look it over, then bench launch PLAN --dry-run")
