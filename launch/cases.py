@@ -156,7 +156,10 @@ def _combinations(plan: Plan) -> Iterator[Case]:
 
 
 def _list(value: object) -> Sequence[object]:
-    return value if isinstance(value, list) else [value]
+    """The values of an axis, each once; 1 and true are two."""
+    return list(
+        {repr(one): one for one in (value if isinstance(value, list) else [value])}.values()
+    )
 
 
 def _id(plan: Plan, *parts: Mapping[str, object]) -> str:

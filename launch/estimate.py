@@ -18,10 +18,12 @@ _ALIKE = (
 _WALLS = """
 SELECT c.value, try_cast(w.value AS DOUBLE)
 FROM facts c JOIN facts w USING (run_id) JOIN runs r USING (run_id)
-WHERE c.field = 'case' AND w.field = 'wall_s' AND r.status = 'ok'"""
+WHERE c.field = 'case' AND w.field = 'wall_s' AND r.status = 'ok'
+    AND (r.device = $1 OR $1 IS NULL)"""
 _STEPS = f"""
 SELECT {", ".join(_ALIKE)}, s.median FROM configurations JOIN run_stats s USING (run_id)
-WHERE s.metric = 'step_time_s' AND status = 'ok' AND origin = 'log'"""
+WHERE s.metric = 'step_time_s' AND status = 'ok' AND origin = 'log'
+    AND (device = $1 OR $1 IS NULL)"""
 _START_S = 5.0  # of a program, on top of its steps
 
 
@@ -39,21 +41,26 @@ class Estimate:
         return self.seconds * self.runs / self.known if self.known else None
 
 
-def estimate(db: Path, cases: Sequence[Case], lock_timeout: float) -> Estimate:
-    """From the time of the same case, else from the steps of one alike; no warehouse, no past."""
+def estimate(db: Path, cases: Sequence[Case], lock_timeout: float, device: str | None) -> Estimate:
+    """From the time of the same case, else from the steps of one alike; no warehouse, no past.
+
+    Runs on another device tell nothing; None: it is not known which one the runs will have.
+    """
     if not db.exists():
         return Estimate(0.0, 0, len(cases))
     with open_read(db, lock_timeout) as warehouse:
-        walls, steps = _past(warehouse, _WALLS), _past(warehouse, _STEPS)
+        walls, steps = (_past(warehouse, query, device) for query in (_WALLS, _STEPS))
     found = [walls.get((case.id,)) or _by_steps(case, steps) for case in cases]
     known = [seconds for seconds in found if seconds is not None]
     return Estimate(sum(known), len(known), len(cases))
 
 
-def _past(warehouse: Warehouse, query: str) -> Mapping[tuple[object, ...], float]:
+def _past(
+    warehouse: Warehouse, query: str, device: str | None
+) -> Mapping[tuple[object, ...], float]:
     """The median of the last column for each value of the others."""
     times: dict[tuple[object, ...], list[float]] = defaultdict(list)
-    for *key, value in warehouse.rows(query):
+    for *key, value in warehouse.rows(query, [device]):
         if value is not None:
             times[tuple(key)].append(value)
     return {key: statistics.median(values) for key, values in times.items()}

@@ -73,9 +73,13 @@ class RunFolder:
         return self.log.stat().st_size if self.log.exists() else 0
 
     def save(self, state: State) -> None:
-        """Write the state, whole or not at all."""
+        """Write the state, whole or not at all. Raises BenchError where it cannot be written."""
         text = json.dumps(asdict(state), indent=1, ensure_ascii=False) + "\n"
-        write_whole(self.path / STATE, text.encode("utf-8", "backslashreplace"))
+        try:
+            write_whole(self.path / STATE, text.encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            what, why = "how a run stands cannot be written", error.strerror or str(error)
+            raise BenchError(what, why=why, where=str(self.path / STATE)) from error
 
     def earlier(self) -> list[Path]:
         """The logs of earlier attempts, the first of them first."""

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from ..ingest.pipeline import ingest
 from ..ingest.secrets import redact, redact_text
-from ..schema.errors import Locked
+from ..schema.errors import BenchError
 from . import environment, record, witness
 from .cases import Case, Expansion
 from .environment import UNBUFFERED, chosen
 from .folder import RUNNING, RunFolder, State, as_script, run_folder
-from .outcome import CANCELLED, OK, Outcome, cut_off, is_over, judge, read_log
+from .outcome import CANCELLED, OK, Outcome, cut_off, is_over, judge, last_line, read_log
 from .plan import Plan
 from .processes import TOKEN
 from .program import Program
@@ -79,6 +79,7 @@ class Keeper:
     def begin(self, turn: Turn) -> State:
         """The folder, the head of the log, the state `running`."""
         words, token = self.program.command(turn.case), uuid.uuid4().hex
+        self._close(turn)
         env = chosen(turn.case, self.inherited, self.program.launcher.here)
         attempt = turn.folder.begin(self._script(turn, words, env, token))
         state = State(
@@ -97,6 +98,15 @@ class Keeper:
         _append(turn.folder.log, head)
         turn.folder.save(state)
         return state
+
+    def _close(self, turn: Turn) -> None:
+        """An attempt whose launcher was killed ends here: else it would be said to run for ever."""
+        state, log = turn.folder.state(), turn.folder.log
+        if state is None or state.status != RUNNING or not log.exists() or self.is_over(log):
+            return
+        why = redact_text(f"its launcher was gone before it ended; {last_line(log)}")
+        _append(log, f"{record.ends(CANCELLED, why)}\n")
+        turn.folder.save(replace(state, status=CANCELLED, evidence=why))
 
     def _script(self, turn: Turn, words: Sequence[str], env: Mapping[str, str], token: str) -> str:
         """The run as a script; in a job it also tells what its processes are."""
@@ -138,7 +148,7 @@ class Keeper:
             step_time_s=outcome.step_time_s,
         )
         turn.folder.save(state)
-        with suppress(Locked):  # `store` at the end of it all says so
+        with suppress(BenchError, OSError):  # `store` at the end of it all says so
             self.store([turn])
         return state
 
@@ -174,10 +184,14 @@ class Keeper:
 
 
 def _append(log: Path, text: str) -> None:
-    """Whole lines behind what is there, which may end without a line end."""
-    with log.open("a+b") as stream:
-        if stream.tell():
-            stream.seek(-1, os.SEEK_END)
-            if stream.read(1) != b"\n":
-                stream.write(b"\n")
-        stream.write(text.encode("utf-8", "backslashreplace"))
+    """Whole lines behind what is there, which may end without a line end. Raises BenchError."""
+    try:
+        with log.open("a+b") as stream:
+            if stream.tell():
+                stream.seek(-1, os.SEEK_END)
+                if stream.read(1) != b"\n":
+                    stream.write(b"\n")
+            stream.write(text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise BenchError("the log of a run cannot be written", why=why, where=str(log)) from error

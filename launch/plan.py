@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, Stri
 SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
 Text = Annotated[str, Field(min_length=1, strict=True)]
 Count = Annotated[int, Field(ge=1, strict=True)]
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
 SCHEDULERS = ("slurm", "pbs", "pjm")
 NAME = r"^[A-Za-z0-9][\w.+-]{0,80}$"
@@ -22,7 +22,7 @@ class _Section(BaseModel):
 T = TypeVar("T")
 Many: TypeAlias = T | Annotated[list[T], Field(min_length=1)] | None
 
-Real = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Real = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 Stage = Annotated[int, Field(ge=0, le=3, strict=True)]
 Switch = Annotated[bool, Field(strict=True)]
 Seed = Annotated[int, Field(ge=0, strict=True)]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from ..schema.errors import BenchError
+from ..schema.warehouse import require_folder
 from .cases import Case
 from .environment import LIBRARIES, cores, require, whole
 from .program import Program
@@ -15,8 +17,17 @@ from .witness import PRELOAD
 MOST_PER_CORE = 8  # processes
 
 
-def refusals(program: Program, cases: Sequence[Case]) -> Iterator[tuple[Case | None, BenchError]]:
-    """Why none (no case) or one of them would start; what a job's nodes have is not known."""
+def refusals(
+    program: Program, cases: Sequence[Case], db: Path
+) -> Iterator[tuple[Case | None, BenchError]]:
+    """Why none (no case) or one of them would start; what a job's nodes have is not known.
+
+    A sweep whose warehouse cannot be written would only say so when its first run has ended.
+    """
+    try:
+        require_folder(db)
+    except BenchError as error:
+        yield None, error
     if missing := program.trainer.missing():
         yield None, BenchError("the trainer of the plan cannot run", why=missing)
     if program.scheduler is not None:

@@ -84,7 +84,7 @@ def explained(path: Path | None) -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        if _is_damage(error) or isinstance(error, duckdb.OutOfMemoryException):
+        if _is_damage(error) or _is_want(error):
             raise explain(error, path) from error
         raise
 
@@ -108,7 +108,7 @@ def explain(error: duckdb.Error, path: Path | None) -> BenchError:
     if "not a valid DuckDB" in text:
         why = "it is not a DuckDB file"
         return Incompatible(f"{path} is not a warehouse", why=why, hint="choose another --db PATH")
-    if isinstance(error, duckdb.OutOfMemoryException) or "No space left" in text:
+    if _is_want(error):
         return BenchError(f"{name}: out of memory or disk space", why=first, hint="free some of it")
     if any(word in text for word in ("Permission denied", "Read-only file system")):
         hint = "check its permissions and those of its folder"
@@ -117,6 +117,12 @@ def explain(error: duckdb.Error, path: Path | None) -> BenchError:
         hint = "restore a copy, or ingest again into a new --db PATH"
         return Incompatible(f"{name} is damaged or cut short", why=first, hint=hint)
     return BenchError(f"cannot open {name}", why=first)
+
+
+def _is_want(error: duckdb.Error) -> bool:
+    """Whether memory, or room on the disk, is what is missing."""
+    full = re.search(r"No space left|Disk quota exceeded|File too large", str(error))
+    return isinstance(error, duckdb.OutOfMemoryException) or full is not None
 
 
 def _is_damage(error: duckdb.Error) -> bool:

@@ -148,13 +148,14 @@ def open_write(path: Path, lock_timeout: float = LOCK_TIMEOUT_S) -> Warehouse:
 
 
 def require_folder(path: Path) -> None:
-    """Raises BenchError when there is no folder to make the warehouse `path` in."""
+    """Raises BenchError when there is no folder to make the warehouse `path` in, or to write to."""
+    what = f"cannot make a warehouse at {path}"
     if not path.parent.is_dir():
-        raise BenchError(
-            f"cannot make a warehouse at {path}",
-            why="its folder does not exist",
-            hint=f"mkdir -p {path.parent}",
-        )
+        hint = f"mkdir -p {path.parent}"
+        raise BenchError(what, why="its folder does not exist", hint=hint)
+    if not os.access(path.parent, os.W_OK):
+        hint = "choose another --db PATH"
+        raise BenchError(what, why="its folder cannot be written to", hint=hint)
 
 
 @contextmanager
@@ -201,8 +202,9 @@ def _create(path: Path) -> None:
     try:
         con = connect_file(draft, read_only=False)
         try:
-            bring_up_to_date(con, draft)
-            con.execute("CHECKPOINT wh")
+            with explained(path):
+                bring_up_to_date(con, draft)
+                con.execute("CHECKPOINT wh")
         finally:
             con.close()
         # FileExistsError: another process was first. Else a file system without hard links: then

@@ -52,7 +52,7 @@ def _tell_refused(prepared: Prepared) -> int:
     runs, todo = prepared.program, prepared.todo
     cases = list({turn.case.id: turn.case for turn in todo}.values())
     why = {case.id: absent(runs, case, os.environ) for case in cases}
-    for case, error in refusals(runs, cases):
+    for case, error in refusals(runs, cases, prepared.where.db):
         told = f"{error.what}{': ' if error.why else ''}{error.why or ''}"
         why |= {one.id: told for one in ([case] if case else cases)}
     for case in cases:
@@ -81,10 +81,13 @@ def _scripts(prepared: Prepared) -> Iterator[str]:
         yield redact_lines(scheduler.script(job).rstrip("\n"))
 
 
-def tell_dropped(prepared: Prepared) -> None:
-    """The combinations that will not run, and why."""
-    for one in prepared.expansion.dropped:
+def tell_dropped(prepared: Prepared, most: int | None = None) -> None:
+    """The combinations that will not run, and why; at most so many of them."""
+    dropped = prepared.expansion.dropped
+    for one in dropped[:most]:
         say(f"dropped {one.case.label}: {one.why}")
+    if most is not None and len(dropped) > most:
+        say(f"and {len(dropped) - most} more: --dry-run tells them all")
 
 
 def _estimated(past: Estimate) -> str:

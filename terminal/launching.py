@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..launch.program import Program
 
 FOLDER = Path("launches")
+_DROPPED = 10  # combinations that a launch lists; a dry run lists all
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,8 @@ def _prepared(
 
     every = turns(plan, expansion.cases, where.root)
     todo = left_to_do(every, asked.retry)
-    past = estimate(where.db, [turn.case for turn in todo], asked.lock_timeout)
+    device = expansion.device if runs.launcher.here else None
+    past = estimate(where.db, [turn.case for turn in todo], asked.lock_timeout, device)
     return Prepared(plan, expansion, runs, where, every, todo, past, asked.plan)
 
 
@@ -118,6 +120,9 @@ def missing(table: TableRef, asked: Asked) -> None:
             hint="bench launch --missing FILE:1 -o plan.toml; bench launch plan.toml --dry-run",
         )
     paths = [Path(table.file)] if Path(table.file).exists() else []
+    if not paths and not find_db(asked.db).exists():
+        hint = "--missing README.md, or a source of a warehouse, which is not here either"
+        raise BenchError("there is no such file", where=table.file, hint=hint)
     with open_for_reading(asked.db, paths, asked.lock_timeout) as warehouse:
         emit(plan_of_missing(warehouse, table.file, table.number), asked.output, name="plan.toml")
     say("next: look it over, then bench launch PLAN --dry-run")
@@ -188,11 +193,12 @@ def run(prepared: Prepared) -> int:
     from ..launch.ready import refusals
     from ..launch.sweep import Stop, Sweep
 
-    todo = prepared.todo
-    for _, error in refusals(prepared.program, [turn.case for turn in todo]) if todo else ():
+    todo, where = prepared.todo, prepared.where
+    cases = [turn.case for turn in todo]
+    for _, error in refusals(prepared.program, cases, where.db) if todo else ():
         raise error
-    tell_dropped(prepared)
-    keeper = Keeper(prepared.plan, prepared.expansion, prepared.program, prepared.where)
+    tell_dropped(prepared, _DROPPED)
+    keeper = Keeper(prepared.plan, prepared.expansion, prepared.program, where)
     scheduler, stop = prepared.program.scheduler, Stop()
     board = Board(todo, prepared.past.whole, together=scheduler is not None)
     told = (board.begun, board.ended, board.tick)
@@ -206,8 +212,9 @@ def run(prepared: Prepared) -> int:
         sweep = Sweep(keeper, stop, *told)
         with board:
             sweep.run(todo)
-    keeper.store(prepared.every)
-    return _told(prepared, stop.number, left)
+    code = _told(prepared, stop.number, left)
+    keeper.store(prepared.every)  # where that fails, the runs were made all the same
+    return code
 
 
 def _told(prepared: Prepared, stopped_by: int | None, left: str) -> int:
@@ -216,17 +223,20 @@ def _told(prepared: Prepared, stopped_by: int | None, left: str) -> int:
     begun = [state for state in states if state is not None]
     ok = sum(1 for state in begun if state.status == "ok")
     going = [state for state in begun if state.status == "running" and state.job_id]
-    failed, missing = len(begun) - ok - len(going), states.count(None)
+    cancelled = sum(1 for state in begun if state.status == "cancelled")
+    failed, missing = len(begun) - ok - len(going) - cancelled, states.count(None)
     may_run = f"{len(going)} may still run (job {', '.join(str(one.job_id) for one in going)})"
+    counts = {"not": failed, "cancelled": cancelled, "not begun": missing}
+    others = "".join(f", {count} {word}" for word, count in counts.items() if count)
     say(
-        f"{ok} of {count_of(len(every))} ok"
-        f"{f', {failed} not' if failed else ''}{f', {missing} not begun' if missing else ''}"
-        f"{f', {may_run}' if going else ''}{prepared.done_before} (in {_near(prepared.where.root)})"
+        f"{ok} of {count_of(len(every))} ok{others}{f', {may_run}' if going else ''}"
+        f"{prepared.done_before} (in {_near(prepared.where.root)})"
     )
     if left:
         warn(f"not cancelled: {left}; the next launch goes on with what still runs")
-    same = f"bench launch {shlex.quote(str(prepared.file))}" if prepared.file else "the same with"
-    again = f"{same} --retry runs what failed again; " if failed else ""
+    same = f"bench launch {shlex.quote(str(prepared.file))}" if prepared.file else "the same"
+    again = f"{same}{'' if prepared.file else ' with'} --retry runs what failed again; "
+    again = f"{same} goes on; " if cancelled or missing else again if failed else ""
     say(f"next: {again}bench runs; bench report")
     if stopped_by is not None:
         return 128 + stopped_by

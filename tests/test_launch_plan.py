@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,26 @@ def test_what_is_wrong_is_told_with_its_line(
         read_plan(write(tmp_path, PLAN.replace(old, new)))
     assert caught.value.where.endswith(f"sweep.toml:{line}"), caught.value
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [("settings.lr", "true"), ("limits.time_s", '"300"'), ("limits.idle_s", "true")],
+)
+def test_a_switch_or_a_text_is_no_number(tmp_path: Path, word: str, value: str) -> None:
+    with pytest.raises(BenchError) as caught:
+        read_plan(write(tmp_path, f'settings.model = "nano"\n{word} = {value}\n'))
+    assert word in str(caught.value) and caught.value.where.endswith(":2")
+    read_plan(write(tmp_path, f'settings.model = "nano"\n{word} = 3\n'))
+
+
+def test_a_value_that_is_said_again_makes_no_combination(tmp_path: Path) -> None:
+    """2^60 combinations of which all are one: they must not be gone through."""
+    template = "".join(f"{{a{n}}}" for n in range(60))
+    values = "".join(f"a{n} = [1, 1]\n" for n in range(60))
+    text = f'trainer = "command"\ncommand = "echo {template}"\n[values]\n{values}'
+    [case] = expanded(tmp_path, text.replace("a0 = [1, 1]", "a0 = [true, true]")).cases
+    assert case.values["a0"] is True and case.values["a1"] == 1
 
 
 @pytest.mark.parametrize("text", ["", "repeats = 3\n", "[settings]\n"])
@@ -236,3 +257,18 @@ def test_a_secret_that_no_constraint_allows_is_not_told() -> None:
 def test_what_is_not_known_holds_no_constraint() -> None:
     why = unmet([Constraint(1, "vpp = 1 or dp = 2")], [{"dp": 1, "vpp": None}, {"dp": 2, "vpp": 3}])
     assert why == {0: "vpp = 1 or dp = 2 does not hold (dp 1; not known: vpp)"}
+
+
+def test_many_combinations_are_soon_constrained() -> None:
+    """A statement for each took half a minute."""
+    rows = [{f"a{n}": place + n for n in range(20)} | {"kind": "x"} for place in range(10_000)]
+    began = time.process_time()
+    why = unmet([Constraint(1, "a0 % 2 = 0 and kind = 'x'")], rows)
+    assert time.process_time() - began < 4
+    assert len(why) == 5_000 and why[1].startswith("a0 % 2 = 0 and kind = 'x' does not hold (a0 1")
+
+
+def test_values_of_several_kinds_are_compared_as_text() -> None:
+    rows = [{"v": value} for value in (True, 2, 2.5, "2", None)]
+    assert sorted(unmet([Constraint(1, "v = '2'")], rows)) == [0, 2, 4]
+    assert sorted(unmet([Constraint(1, "v = 'true'")], rows)) == [1, 2, 3, 4]

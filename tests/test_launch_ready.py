@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,9 @@ from bench.launch.folder import RunFolder
 from bench.schema.errors import BenchError
 from tests.launching import preloadable, write
 from tests.program import quick, told
+
+ACTING = Path(__file__).with_name("acting.py")
+WELL = f'trainer = "command"\ncommand = "{sys.executable} {ACTING} well {{a}}"\n'
 
 
 def test_a_dry_run_tells_what_cannot_start(folder: Path) -> None:
@@ -36,6 +41,30 @@ def test_a_dry_run_tells_what_cannot_start(folder: Path) -> None:
     refused = "LD_PRELOAD names a library that cannot be loaded: libtcmalloc_minimal.so.99"
     assert any(refused in one for one in said)
     assert not (folder / "launches").exists()
+
+
+@pytest.mark.slow
+def test_a_launch_lists_some_of_what_is_dropped_and_a_dry_run_all(folder: Path) -> None:
+    values = f"values.a = {list(range(26))}\nconstraints = ['a = 7']\n"
+    file = str(write(folder, WELL + values))
+    assert quick(folder, "launch", file, "--dry-run").err.count("dropped a=") == 25
+    done = quick(folder, "launch", file)
+    assert done.code == 0 and done.err.count("dropped a=") == 10, done.text
+    assert "and 15 more: --dry-run tells them all" in done.err
+
+
+@pytest.mark.slow
+def test_runs_of_another_machine_tell_nothing_of_this_one(folder: Path) -> None:
+    file = write(folder, WELL + "values.a = 1\n")
+    assert quick(folder, "launch", str(file)).code == 0
+    assert ", as past runs took" in quick(folder, "launch", str(file), "-o", "x", "--dry-run").err
+    [log] = folder.glob("launches/*/*/*.log")
+    elsewhere, found = re.subn('"device": "[^"]+"', '"device": "A64FX"', log.read_text())
+    assert found == 1
+    (folder / "theirs.log").write_text(elsewhere)
+    assert quick(folder, "ingest", "theirs.log", "--db", "theirs.duckdb").code == 0
+    words = ("launch", str(file), "-o", "x", "--dry-run", "--db", "theirs.duckdb")
+    assert "no past run tells" in quick(folder, *words).err
 
 
 def test_a_dry_run_of_jobs_says_what_only_the_nodes_know(

@@ -176,8 +176,10 @@ def test_a_signal_ends_everything_and_leaves_it_consistent(folder: Path, number:
     while not alive(folder, "slow") and time.monotonic() < until:
         time.sleep(0.1)
     launched.send_signal(number)
-    launched.communicate(timeout=60)
+    said = launched.communicate(timeout=60)[1].decode()
     assert launched.returncode == 128 + number
+    assert "0 of 2 runs ok, 1 cancelled, 1 not begun (in" in said and "--retry" not in said
+    assert f"next: bench launch {file} goes on; " in said
     assert alive(folder, "slow") == []
     found = states(folder)
     assert set(found) == {"slow"} and found["slow"].status == "cancelled"
@@ -200,8 +202,14 @@ def test_a_launcher_that_is_killed_takes_its_run_along_and_is_gone_on_from(folde
         time.sleep(0.1)
     assert alive(folder, "slow") == []
     assert states(folder)["slow"].status == "running"
+    assert quick(folder, "ingest", "launches").code == 0
     assert quick(folder, "launch", str(file)).code == 1
     assert states(folder)["slow"].status == "timeout"
+    ended = [("cancelled",), ("timeout",)]
+    assert sorted(rows(folder, "SELECT status FROM runs")) == ended, "the first runs no more"
+    [attempt] = folder.rglob("attempt-1/run.json")
+    told = State(**json.loads(attempt.read_text()))
+    assert told.status == "cancelled" and "its launcher was gone" in told.evidence
 
 
 @pytest.mark.slow

@@ -42,3 +42,8 @@ def test_a_plan_of_missing_rows_can_be_read_whatever_the_table_is_called(
     plan = tmp_path / "plan.toml"
     plan.write_text(done.out)
     assert read_plan(plan).name == "missing-my-sweep-50-new"
+
+
+def test_a_table_that_is_not_there_is_told_by_its_name(folder: Path) -> None:
+    done = quick(folder, "launch", "--missing", "nope.md:2")
+    assert done.code == 2 and "there is no such file\n  where: nope.md\n" in done.err

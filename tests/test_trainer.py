@@ -2,8 +2,10 @@
 
 import io
 import json
+import os
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
@@ -244,6 +246,20 @@ def test_the_environment_is_one_line_of_json() -> None:
     assert facts["threads"] == 2 and facts["gpus"] == ["NVIDIA H200, 143771 MB"]
     assert len(facts["load_average"]) == 3
     assert {"cpu", "clock_mhz", "memory_mb", "allocator", "flags", "command"} <= facts.keys()
+
+
+def test_a_tool_that_cannot_be_started_tells_nothing_and_ends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in (
+        ("broken", b"#!/no/such/shell\n"),
+        ("latin", b"#!/bin/sh\nprintf '\\351'\n"),
+    ):
+        (tmp_path / name).write_bytes(text)
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert environment.output("broken") == ""
+    assert environment.output("latin") == "\N{REPLACEMENT CHARACTER}"
 
 
 def test_the_kernels_files_are_read() -> None:

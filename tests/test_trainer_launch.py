@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import psutil
@@ -82,6 +84,28 @@ def test_torchrun_runs_and_its_workers_are_ended_too(folder: Path) -> None:
     assert endless() == []
     told = rows(folder, "SELECT status, count(*) FROM runs GROUP BY ALL ORDER BY ALL")
     assert told == [("ok", 1), ("timeout", 1)]
+
+
+def test_a_killed_launcher_takes_the_workers_of_torchrun_along(folder: Path) -> None:
+    text = f'launcher = "torchrun"\n[settings]\nmodel = "nano"\ndp = 2\niterations = {ENDLESS}\n'
+    (folder / "long.toml").write_text(text)
+    words = [sys.executable, "-m", "bench", "launch", "long.toml"]
+    launched = subprocess.Popen(words, cwd=folder, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 90
+    while not trains(folder) and time.monotonic() < until:
+        time.sleep(0.2)
+    assert trains(folder) and len(endless()) == 3, "torchrun and two workers"
+    launched.kill()
+    launched.wait()
+    until = time.monotonic() + 10
+    while endless() and time.monotonic() < until:
+        time.sleep(0.2)
+    assert endless() == []
+
+
+def trains(folder: Path) -> bool:
+    """Whether a log of the folder has steps in it."""
+    return any("lm loss" in log.read_text() for log in folder.glob("launches/*/*/*.log"))
 
 
 def test_threads_that_did_not_take_make_a_run_fail(folder: Path) -> None:

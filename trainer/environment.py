@@ -117,13 +117,14 @@ def text(path: str) -> str:
 
 
 def output(*command: str) -> str:
-    """What a tool prints; nothing where it is missing, fails or hangs."""
+    """What a tool prints; nothing where it is missing, cannot be started, fails or hangs."""
     if shutil.which(command[0]) is None:
         return ""
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=10, env=os.environ | {"LC_ALL": "C"}
-        )
-    except subprocess.TimeoutExpired:
+            command, capture_output=True, text=True, errors="replace", timeout=10,
+            env=os.environ | {"LC_ALL": "C"}, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout if done.returncode == 0 else ""

@@ -57,12 +57,16 @@ def environment(rank: int, ranks: int, port: int, base: Mapping[str, str]) -> di
 
 
 def die_with_parent() -> None:
-    """Called in a rank: end it when its launcher is killed without a chance to clean up."""
+    """Called in a rank: end it when its launcher is killed without a chance to clean up.
+
+    The launcher is ours, or torchrun, whose workers would train on by themselves.
+    """
     launcher = os.environ.get("BENCH_LAUNCHER")
-    if launcher is not None and sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if launcher != str(os.getppid()):  # it went before we could ask
-            os._exit(1)
+    if sys.platform != "linux" or (launcher is None and "TORCHELASTIC_RUN_ID" not in os.environ):
+        return
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if launcher not in (None, str(os.getppid())):  # it went before we could ask
+        os._exit(1)
 
 
 def leave() -> None:
