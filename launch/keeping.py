@@ -102,8 +102,8 @@ class Keeper:
     def _close(self, turn: Turn) -> None:
         """An attempt whose launcher was killed ends here: else it would be said to run for ever."""
         state, log = turn.folder.state(), turn.folder.log
-        if state is None or state.status != RUNNING or not log.exists() or self.is_over(log):
-            return
+        if state is None or state.status != RUNNING or not log.exists():
+            return  # one that printed its end has been verified by nobody: it is no repeat either
         why = redact_text(f"its launcher was gone before it ended; {last_line(log)}")
         _append(log, f"{record.ends(CANCELLED, why)}\n")
         turn.folder.save(replace(state, status=CANCELLED, evidence=why))

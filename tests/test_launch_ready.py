@@ -12,6 +12,7 @@ import pytest
 
 from bench.launch.folder import RunFolder
 from bench.schema.errors import BenchError
+from bench.schema.warehouse import open_read
 from tests.launching import preloadable, write
 from tests.program import quick, told
 
@@ -90,6 +91,21 @@ def test_a_state_that_cannot_be_read_is_not_taken_for_none(folder: Path, text: s
     for words in ((), ("--dry-run",)):
         done = quick(folder, "launch", str(file), *words)
         told(done, 2, "how a run stands cannot be read", str(state), "remove the file")
+
+
+@pytest.mark.slow
+def test_an_attempt_that_nobody_saw_end_is_no_second_repeat(folder: Path) -> None:
+    """It printed its end, and went on without the launcher that was to verify it."""
+    file = str(write(folder, WELL + "values.a = 1\n"))
+    assert quick(folder, "launch", file).code == 0
+    [state] = folder.glob("launches/sweep/*/run.json")
+    state.write_text(state.read_text().replace('"status": "ok"', '"status": "running"'))
+    [log] = state.parent.glob("*.log")
+    log.write_text(log.read_text().partition("bench launch measured")[0])
+    assert quick(folder, "launch", file).code == 0
+    with open_read(folder / "bench.duckdb") as warehouse:
+        told = warehouse.rows("SELECT status FROM runs ORDER BY ALL")
+    assert told == [("cancelled",), ("ok",)]
 
 
 def test_an_attempt_that_somebody_removed_leaves_its_number_free(tmp_path: Path) -> None:
