@@ -12,6 +12,15 @@ from tests.program import quick
 HEAD = "| Nodes | Size | DP | TP | PP | MBS | GBS | Mem | Sec/it | TFLOPs | Notes |"
 RULE = "| --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |"
 
+JOB = "2 | 1.3B | 16 | 1 | 1 | {mbs} | 512 | 20GB | {time} | | {date}"
+# Of document 003, with the allocator against without, from 1 node to 64.
+TCMALLOC = [1.30, 1.61, 1.73, 1.66, 1.69, 1.68, 1.77]
+
+
+def jobs(times: Sequence[float], mbs: int, date: str = "") -> list[str]:
+    """A row for each of some times in s."""
+    return [JOB.format(mbs=mbs, time=f"{time:.3f}", date=date) for time in times]
+
 
 def table(path: Path, rows: Sequence[str], above: str = "") -> Path:
     """A document with one sweep of A100 nodes; each row is the text of its cells."""

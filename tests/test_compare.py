@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -17,16 +15,8 @@ from bench.decide.jobs import Spread
 from bench.decide.modes import modes
 from bench.decide.statistics import UNKNOWN, corrected, effect
 from bench.reports.chart import Bar, paired_effects
-from tests.deciding import answer, table
+from tests.deciding import JOB, TCMALLOC, answer, jobs, table
 from tests.program import quick, told
-
-TCMALLOC = [1.30, 1.61, 1.73, 1.66, 1.69, 1.68, 1.77]
-JOB = "2 | 1.3B | 16 | 1 | 1 | {mbs} | 512 | 20GB | {time} | | {date}"
-
-
-def jobs(times: Sequence[float], mbs: int, date: str = "") -> list[str]:
-    return [JOB.format(mbs=mbs, time=f"{time:.3f}", date=date) for time in times]
-
 
 # What the documents ask.
 
@@ -112,80 +102,7 @@ def test_a_change_in_five_jobs_is_seen_and_gates(folder: Path) -> None:
     told(quick(folder, *gate, "--threshold", "speed:3%"), 2, "no threshold", "step_time")
 
 
-# Sides.
-
-
-def test_files_conditions_and_runs_are_sides(folder: Path) -> None:
-    table(folder / "old.md", jobs([10.0, 10.1], 1))
-    table(folder / "new.md", jobs([9.0, 9.1], 1))
-    [row] = answer(folder, "compare", "old.md", "new.md")
-    assert row["speedup"] == pytest.approx(10.05 / 9.05, rel=1e-3) and row["jobs"] == 2
-    table(folder / "both.md", jobs([10.0], 1, "02-21") + jobs([9.0], 1, "02-25"))
-    [row] = answer(folder, "compare", "date = '02-21'", "date = '02-25'", "both.md")
-    assert row["speedup"] == pytest.approx(10 / 9) and row["also_differs"] is None
-    assert (
-        "different days"
-        in quick(folder, "compare", "date = '02-21'", "date = '02-25'", "both.md").out
-    )
-    [row] = answer(folder, "compare", "both:8", "both:9", "both.md")
-    assert row["speedup"] == pytest.approx(10 / 9)
-
-
-def test_what_two_conditions_name_is_compared(data: Path, folder: Path) -> None:
-    named = str(data / "tables" / "003_check_tcmalloc.md")
-    asked = ("settings like 'no LD%'", "settings like '%tcmalloc%'", named)
-    found = answer(folder, "compare", *asked)
-    assert [round(row["speedup"], 2) for row in found] == TCMALLOC
-    assert not any(row["also_differs"] for row in found)
-    [row] = answer(folder, "compare", "003:31", "003:20", named)
-    assert row["also_differs"] is None and row["verdict"] == UNKNOWN
-    assert (
-        "The sides differ by LD_PRELOAD." in quick(folder, "compare", "003:31", "003:20", named).out
-    )
-    twice = answer(folder, "compare", "nodes = 32", "nodes = 64", named)
-    assert [round(row["speedup"], 1) for row in twice] == [2.0, 1.9]
-
-
-def test_revisions_are_sides(folder: Path) -> None:
-    (folder / ".git").rmdir()
-    git = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(folder))
-    subprocess.run([*git, "init", "-q"], check=True)
-    for time in (10.0, 11.0):
-        table(folder / "a.md", jobs([time], 1))
-        subprocess.run([*git, "add", "-A"], check=True)
-        subprocess.run([*git, "commit", "-qm", "x"], check=True)
-    [row] = answer(folder, "compare", "HEAD~1", "HEAD", "a.md")
-    assert row["speedup"] == pytest.approx(10 / 11)
-    told(quick(folder, "compare", "HEAD", "nowhere", "a.md"), 2, "nowhere")
-
-
-def test_flags_are_conditions(data: Path, folder: Path) -> None:
-    """What --by takes of the environment, --where and the sides of a comparison take too."""
-    named = str(data / "tables" / "003_check_tcmalloc.md")
-    with_it, without = "LD_PRELOAD = 'libtcmalloc.so'", "ld_preload = 'none'"
-    found = answer(folder, "best", named, "--where", f"{with_it} and nodes > 8")
-    assert [row["nodes"] for row in found] == [64, 32, 16]
-    pairs = answer(folder, "compare", without, with_it, named)
-    assert sorted(round(row["speedup"], 2) for row in pairs) == sorted(TCMALLOC)
-    done = quick(folder, "best", named, "--where", "LD_PRELOADED = 'x'")
-    told(done, 2, "unknown column 'LD_PRELOADED'", "LD_PRELOAD")
-
-
-def test_a_measurement_on_both_sides_is_one(folder: Path) -> None:
-    """What nobody measured anew between two revisions is no job of the second."""
-    (folder / ".git").rmdir()
-    git = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(folder))
-    subprocess.run([*git, "init", "-q"], check=True)
-    for time in (10.0, 11.0):
-        table(folder / "a.md", [*jobs([time], 1), *jobs([8.0], 2), *jobs([9.0, 9.1], 4)])
-        subprocess.run([*git, "add", "-A"], check=True)
-        subprocess.run([*git, "commit", "-qm", "x"], check=True)
-    found = answer(folder, "compare", "HEAD~1", "HEAD", "a.md")
-    pair, *others = found
-    assert (pair["step_time_s_base"], pair["step_time_s"], pair["jobs"]) == (10.0, 11.0, 1)
-    assert [row["left_out"] for row in others] == ["the same on both sides"] * 3
-    same = quick(folder, "compare", "HEAD", "HEAD", "a.md", "--fail-on", "regression")
-    assert same.code == 0 and "Nothing was measured anew" in same.out
+# Logs.
 
 
 def log(data: Path, path: Path, factor: float, **arguments: str) -> None:
@@ -319,12 +236,6 @@ def test_an_effect_below_a_percent_has_the_digit_that_tells_it(folder: Path) -> 
     drawn = paired_effects([Bar("MBS 2", 1.004), Bar("MBS 4", 1.3)], [True, True])
     values = [text.get_text() for text in drawn.findobj(Text)]
     assert "1.004x" in values and "1.30x" in values
-
-
-def test_conditions_behind_paths_are_told_where_they_belong(data: Path, folder: Path) -> None:
-    named = str(data / "tables" / "003_check_tcmalloc.md")
-    done = quick(folder, "compare", named, "nodes = 1", "nodes = 2")
-    told(done, 2, "'nodes = 2' is a condition", "bench compare 'mbs = 1' 'mbs = 2' PATH")
 
 
 def test_a_table_without_rows_leaves_nothing_to_decide(folder: Path) -> None:
