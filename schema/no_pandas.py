@@ -6,15 +6,16 @@ That is a fifth of the start of a program which never makes a data frame of it.
 from __future__ import annotations
 
 import sys
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 
-class _Absent:
+class _Absent(Loader):
     """Finds pandas, and then has none: PyArrow goes on without, as where it is not installed."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        return ModuleSpec(name, self) if name == "pandas" else None  # type: ignore[arg-type]
+        return ModuleSpec(name, self) if name == "pandas" else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         raise ModuleNotFoundError(f"no {spec.name} in this process", name=spec.name)
