@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..schema.catalogue import Formula, formulas, metrics
-from ..schema.errors import BenchError
 from .computed import plain
 from .found import Match
 from .node import How, Node
@@ -75,9 +74,3 @@ def _detected(world: World, formula: Formula) -> Iterator[Match]:
                 yield Match(
                     where, "TFLOPs that follow it", Node("table", table.header_line, note=note)
                 )
-
-
-def unknown_formula(text: str) -> BenchError:
-    """The error for an id that no formula has."""
-    names = ", ".join(one.name for one in formulas())
-    return BenchError(f"no formula {text!r}", hint=f"formulas: {names}")
