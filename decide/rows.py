@@ -168,7 +168,7 @@ def configuration(row: Row) -> dict[str, Any]:
 
 
 def assumed_words(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Where nothing tells the devices of a node, and one process a node is taken, or none can be."""
+    """Where nothing tells the devices of a node: one process a node is taken, or none can be."""
     blind = [
         row
         for row in rows
