@@ -168,18 +168,21 @@ def configuration(row: Row) -> dict[str, Any]:
 
 
 def assumed_words(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Where nothing tells the devices of a node, and one process a node is taken."""
+    """Where nothing tells the devices of a node: one process a node is taken, or none can be."""
     blind = [
         row
         for row in rows
-        if row["nodes"] and row["device_count"] == row["nodes"] and row["devices"] is None
+        if row["nodes"] and row["device_count"] in (row["nodes"], None) and row["devices"] is None
         and row["procs_per_node_stated"] is None and None in (row["dp"], row["tp"], row["pp"])
     ]  # fmt: skip
-    if not blind:
-        return ()
-    return (
-        "Nothing states the devices of a node: one process a node is taken, in all that counts"
-        " devices (--set procs_per_node=8 tells it).",
+    known = {row["device_count"] is not None for row in blind}
+    taken = {
+        True: "one process a node is taken, in all that counts devices",
+        False: "TP x PP of a row does not fit on one process a node, so devices are not counted",
+    }
+    return tuple(
+        f"Nothing states the devices of a node: {taken[one]} (--set procs_per_node=8 tells it)."
+        for one in sorted(known)
     )
 
 

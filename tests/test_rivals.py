@@ -98,6 +98,17 @@ def test_devices_that_nothing_states_are_said_to_be_assumed(folder: Path) -> Non
         assert "one process a node" not in stated and "8 (64)" in stated
 
 
+def test_a_split_that_does_not_fit_on_one_process_a_node_refutes_it(folder: Path) -> None:
+    """TP 4 on one node: then the row of TP 1 has more devices than nodes, too."""
+    (folder / "a.md").write_text(LLAMA + "| 1 | 7B | 4 | 128 | 24000 |\n")
+    said = quick(folder, "best", "a.md").out
+    assert "one process a node is taken" not in said
+    assert "TP x PP of a row does not fit on one process a node" in said
+    assert {row["device_hours"] for row in answer(folder, "best", "a.md")} == {None}
+    stated = answer(folder, "best", "a.md", "--set", "procs_per_node=8")
+    assert sorted(row["devices"] or row["world_size"] for row in stated) == [8, 8, 64]
+
+
 def test_a_token_costs_rows_of_one_model_the_same(folder: Path) -> None:
     """Rounded TFLOPs of one model are no shapes of their own."""
     rows = (

@@ -38,7 +38,7 @@ CREATE OR REPLACE MACRO per(a, b) AS
 -- configurations.procs_per_node_stated: processes a node as stated
 -- configurations.nodes: nodes as stated, else devices / devices per node
 -- configurations.devices: devices as stated, else nodes x devices per node
--- configurations.procs_per_node: as stated, else devices per node (stated or divided), else what most rows of the table multiply out to, else 1 where TP x PP divides the nodes
+-- configurations.procs_per_node: as stated, else devices per node (stated or divided), else what most rows of the table multiply out to, else 1 where TP x PP divides the nodes of every row
 -- configurations.vocab_used: vocabulary in tokens, as stated, also if rounded, else GPT-2's 50257 padded (V1)
 -- configurations.vocab_assumed: whether the source states no vocabulary
 -- configurations.dense: whether nothing says that the model is a mixture of experts (F5 holds for dense models alone)
@@ -110,6 +110,11 @@ WITH stated AS (
         AND procs_per_node IS NULL AND devices_per_node IS NULL AND table_id IS NOT NULL
     GROUP BY table_id, implied_per_node
     QUALIFY row_number() OVER (PARTITION BY table_id ORDER BY count(*) DESC, implied_per_node) = 1
+), not_one AS (
+    -- Tables in which a row's split would not fit on one process a node.
+    SELECT DISTINCT table_id FROM multiplied
+    WHERE nodes % nullif(coalesce(tp, 1)::HUGEINT * coalesce(pp, 1) * coalesce(cp, 1), 0) <> 0
+        AND procs_per_node IS NULL AND devices_per_node IS NULL AND devices IS NULL
 ), filled AS (
     SELECT s.* EXCLUDE (nodes, devices, procs_per_node),
         s.nodes AS nodes_stated, s.devices AS devices_stated, s.procs_per_node AS procs_per_node_stated,
@@ -119,6 +124,7 @@ WITH stated AS (
         coalesce(s.procs_per_node, s.devices_per_node,
                  CASE WHEN s.devices % nullif(s.nodes, 0) = 0 THEN s.devices // nullif(s.nodes, 0) END, i.implied_per_node,
                  CASE WHEN coalesce(s.nodes % nullif(s.tp::HUGEINT * s.pp * coalesce(s.cp, 1), 0) = 0, s.nodes IS NOT NULL)
+                           AND n.table_id IS NULL
                       THEN 1 END) AS procs_per_node,
         coalesce(s.vocab, rounded_count(s.vocab_label), v1(50257, coalesce(s.tp, 1))) AS vocab_used,
         s.vocab IS NULL AND rounded_count(s.vocab_label) IS NULL AS vocab_assumed,
@@ -127,6 +133,7 @@ WITH stated AS (
             AND NOT coalesce(regexp_matches(s.model, '(?i)moe|mixtral|\d\s?x\s?\d+(\.\d+)?[BM]|-A\d+(\.\d+)?[BM]'), false) AS dense,
         NOT coalesce(s.swiglu, false) AND coalesce(s.ffn_hidden = 4 * s.hidden::BIGINT, true) AND dense AS plain_mlp
     FROM multiplied s LEFT JOIN implied i ON i.table_id = s.table_id
+    LEFT JOIN not_one n ON n.table_id = s.table_id
 ), sized AS (
     SELECT f.*,
         coalesce(f.ranks, f.devices, try_cast(f.nodes::HUGEINT * f.procs_per_node AS BIGINT), f.product)
