@@ -30,7 +30,7 @@ _FREE = (
 )  # what may differ beside the batch
 COLUMNS = (
     "group", "scaling", "base_devices", "efficiency", "efficiency_low", "efficiency_high",
-    "efficiency_fit", "fit_base", "bubble", "efficiency_without_bubble", "law", "alpha",
+    "efficiency_fit", "fit_base", "fit_from", "bubble", "efficiency_without_bubble", "law", "alpha",
     "alpha_low", "alpha_high", "beta", "beta_low", "beta_high", "rms_error", "worst_error", *RUN,
     "measure", *MEASURED, "left_out",
 )  # fmt: skip
@@ -145,9 +145,8 @@ def scaling(names: Names, kept: Sequence[Row], left_out: Sequence[Row]) -> Answe
     rows: list[dict[str, Any]] = []
     said: list[str] = []
     for at, group in enumerate(found, 1):
-        laws = group.fits()
-        said += [f"Group {at}: {group_words(names, group)}{fit_words(group, laws)}"]
-        rows += [_row(at, group, point, laws) for point in group.points]
+        said += [f"Group {at}: {group_words(names, group)}{fit_words(group, group.fits())}"]
+        rows += [_row(at, group, point) for point in group.points]
     if not found:
         said = ["No two runs here differ in the number of devices alone."]
     reason = "no run of another size with its settings"
@@ -202,18 +201,15 @@ def _points(rows: Sequence[Row], unit: str) -> tuple[Point, ...]:
     )
 
 
-def _row(at: int, group: Group, point: Point, laws: Sequence[Fit]) -> dict[str, Any]:
+def _row(at: int, group: Group, point: Point) -> dict[str, Any]:
     row, base = point.row, group.base
-    law = likeliest(laws)
     share = group.efficiency(point)
     waits, at_base = bubble(row), bubble(base.row)
     without = share * (1 - at_base) / (1 - waits) if waits and at_base is not None else None
-    fit = law.efficiency(point.x / base.x) if law else None
-    known: Mapping[str, Any] = {**_told(law), "efficiency_fit": fit} if law else {}
     scale = base.x / point.x
     return {
         **row,
-        **known,
+        **_fitted(group, point),
         "group": at,
         "scaling": group.kind,
         "base_devices": base.row["device_count"],
@@ -224,6 +220,16 @@ def _row(at: int, group: Group, point: Point, laws: Sequence[Fit]) -> dict[str, 
         "efficiency_without_bubble": without,
         "left_out": None,
     }
+
+
+def _fitted(group: Group, point: Point) -> Mapping[str, Any]:
+    """The law that tells the group best, and what it gives for a point from its base on."""
+    law, first = group.law()
+    start = group.points[first]
+    if law is None or point.x < start.x:
+        return {}
+    fit = law.efficiency(point.x / start.x) * group.efficiency(start)
+    return {**_told(law), "efficiency_fit": fit, "fit_from": start.x}
 
 
 def laws_of(group: Group) -> list[dict[str, Any]]:

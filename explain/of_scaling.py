@@ -45,11 +45,14 @@ def fitted(told: Told, row: Row) -> Node | None:
     if row.get("efficiency_fit") is None:
         return None
     unit = _unit(told, row)
-    n = Node("n", row[unit] / _group(told, row)[0][unit], how=How(f"{unit} / {unit} of the base"))
-    how = How("1 / (c x (1 + alpha x (n - 1) + beta x n x (n - 1)))", row["law"], source=_SOURCE)
+    start = next(one for one in _group(told, row) if one[unit] == row["fit_from"])
+    n = Node("n", row[unit] / start[unit], how=How(f"{unit} / {unit} of the fit's base"))
+    at_base = _named(efficiency(told, start), "efficiency_of_the_fit_base")
+    of = f"{at_base.name} / (c x (1 + alpha x (n - 1) + beta x n x (n - 1)))"
+    how = How(of, row["law"], source=_SOURCE)
     laws = tuple(node for name in ("alpha", "beta") if (node := _law(told, row, name)))
     c = Node("c", row["fit_base"], note="what the base took at the law's rate over what it took")
-    return Node("efficiency_fit", row["efficiency_fit"], how=how, inputs=(n, c, *laws))
+    return Node("efficiency_fit", row["efficiency_fit"], how=how, inputs=(n, c, at_base, *laws))
 
 
 def bubble(told: Told, row: Row) -> Node | None:
@@ -95,7 +98,9 @@ def _law(told: Told, row: Row, name: str) -> Node | None:
         return None
     points = told.world.once(
         f"points of {row['group']}",
-        lambda: tuple(efficiency(told, one) for one in _group(told, row)),
+        lambda: tuple(
+            efficiency(told, one) for one in _group(told, row) if one.get("alpha") is not None
+        ),
     )
     return _fit_node({**row, "points": len(points)}, name, points)
 
