@@ -69,6 +69,7 @@ class Column:
     scale: float = 1.0  # what a bare number is multiplied by: 1000 under `K tokens/s`
     scope: str | None = None
     alone: str | None = None  # the column that it stands for in a table that lacks that one
+    worded: bool = False  # whether it is a setting of another kind over words alone
 
 
 @cache

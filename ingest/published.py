@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from ..schema.rows import Rows, content_id
-from .cells import Cell
+from .cells import Cell, parse_cell
 from .column_cells import add_cells, read_rows
 from .context import Fact
 from .document import FoundTable, stated
@@ -196,7 +196,18 @@ def add_facts(rows: Rows, run_id: str, facts: Mapping[str, Fact]) -> None:
 
 def _columns(found: FoundTable) -> list[Column | None]:
     headings = found.table.header.cells
-    return [None] * len(headings) if found.number is None else columns_of(headings)
+    if found.number is None:
+        return [None] * len(headings)
+    return [
+        None if column and column.worded and _only_words(found.table, at, column) else column
+        for at, column in enumerate(columns_of(headings))
+    ]
+
+
+def _only_words(table: Table, at: int, column: Column) -> bool:
+    cells = [parse_cell(row.cells[at], column) for row in table.rows if at < len(row.cells)]
+    said = [cell for cell in cells if cell.kind != "missing"]
+    return bool(said) and all(cell.value is None for cell in said)
 
 
 def _without_secrets(table: Table) -> Table:

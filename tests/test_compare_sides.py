@@ -89,3 +89,22 @@ def test_conditions_behind_paths_are_told_where_they_belong(data: Path, folder: 
     named = str(data / "tables" / "003_check_tcmalloc.md")
     done = quick(folder, "compare", named, "nodes = 1", "nodes = 2")
     told(done, 2, "'nodes = 2' is a condition", "bench compare 'mbs = 1' 'mbs = 2' PATH")
+
+
+def test_a_count_s_heading_over_words_alone_is_a_setting(folder: Path) -> None:
+    """`FSDP` heads degrees in one table, and kinds of sharding in another."""
+    head = "| Nodes | FSDP | TP | PP | MBS | GBS | Sec/it |\n" + "| --- " * 7 + "|\n"
+    kinds = "".join(
+        f"| {nodes} | {kind} | 1 | 1 | 2 | 512 | {time} |\n"
+        for nodes, kind, time in ((1, "full_shard", 48.5), (2, "full_shard", 25.5),
+                                  (1, "hybrid", 45.5), (2, "hybrid", 22.5))
+    )  # fmt: skip
+    above = "# 7B on A100-80GB, 8 GPUs per node, seq len 4096\n\n"
+    (folder / "a.md").write_text(above + head + kinds)
+    found = answer(folder, "compare", "--by", "FSDP", "a.md")
+    assert [row["speedup"] for row in found] == [
+        pytest.approx(48.5 / 45.5), pytest.approx(25.5 / 22.5)
+    ]  # fmt: skip
+    (folder / "b.md").write_text(above + head + kinds.replace("full_shard", "8", 1))
+    damaged = answer(folder, "best", "b.md")
+    assert [row["left_out"] is None for row in damaged] == [True, False, False, False]
