@@ -61,7 +61,7 @@ def connect_file(
     while True:
         con = connect()
         try:
-            con.execute(_attach_statement(path, read_only=read_only))
+            attach(con, path, "wh", read_only=read_only)
             con.execute("USE wh")
             return con
         except duckdb.Error as error:
@@ -73,6 +73,17 @@ def connect_file(
             con.close()
             raise
         time.sleep(random.uniform(0.02, 0.08))
+
+
+def attach(con: duckdb.DuckDBPyConnection, path: Path, name: str, *, read_only: bool) -> None:
+    """Attach a file under a name, made if it may be written. Raises duckdb.Error."""
+    quoted = str(path).replace("'", "''")
+    option = ""
+    if read_only:
+        option = ", READ_ONLY"
+    elif not path.exists():
+        option = f", STORAGE_VERSION '{STORAGE_VERSION}'"
+    con.execute(f"ATTACH '{quoted}' AS {name} (TYPE duckdb{option})")
 
 
 @contextmanager
@@ -138,13 +149,3 @@ def _refuse(path: Path) -> None:
         raise Incompatible(
             f"{path} is empty", why=why, hint=f"rm {path}, or choose another --db PATH"
         )
-
-
-def _attach_statement(path: Path, *, read_only: bool) -> str:
-    quoted = str(path).replace("'", "''")
-    option = ""
-    if read_only:
-        option = ", READ_ONLY"
-    elif not path.exists():
-        option = f", STORAGE_VERSION '{STORAGE_VERSION}'"
-    return f"ATTACH '{quoted}' AS wh (TYPE duckdb{option})"

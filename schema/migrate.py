@@ -73,6 +73,11 @@ def create_tables(con: duckdb.DuckDBPyConnection) -> None:
         con.execute(text)
 
 
+def definitions() -> tuple[str, ...]:
+    """All that decides on what is in a warehouse before its first row."""
+    return (_RECORD, REVISION, *(text for _, _, text in _tables()), *_views())
+
+
 def now_utc() -> datetime:
     """The present time, UTC, as the naive TIMESTAMP that is stored."""
     return datetime.now(UTC).replace(tzinfo=None)

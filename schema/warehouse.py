@@ -12,6 +12,7 @@ from typing import Any
 
 import duckdb
 
+from .blank import fill
 from .connect import connect_file, connect_memory, explained
 from .errors import BenchError, Incompatible, Locked
 from .migrate import bring_up_to_date, is_up_to_date
@@ -102,7 +103,7 @@ def _kind(statement: duckdb.Statement) -> str:
 def in_memory() -> Warehouse:
     """A fresh warehouse in memory, with every table, view and metric in place."""
     con = connect_memory()
-    bring_up_to_date(con)
+    fill(con)
     return Warehouse(con, None)
 
 
@@ -203,7 +204,7 @@ def _create(path: Path) -> None:
         con = connect_file(draft, read_only=False)
         try:
             with explained(path):
-                bring_up_to_date(con, draft)
+                fill(con, draft)
                 con.execute("CHECKPOINT wh")
         finally:
             con.close()
