@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..schema.held import OF_RUNS, OF_SOURCES, hold, hold_if_small
 from ..schema.warehouse import Warehouse
 from .detect import detect
 from .finding import Finding, merged
@@ -23,6 +24,8 @@ def examined(
     warehouse: Warehouse, uris: Sequence[str] | None = None, model: str | None = None
 ) -> tuple[list[Finding], Scope]:
     """Every finding, and what could be tested."""
+    hold(warehouse, *OF_RUNS)
+    hold_if_small(warehouse, *OF_SOURCES)
     book = load(warehouse, uris, model)
     for document in book.documents:
         detect(document)

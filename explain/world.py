@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..reports.selection import Selection, hold_sources, select
+from ..reports.selection import Selection, select
 from ..reports.short import Names
+from ..schema.held import OF_SOURCES, hold_if_small
 from ..schema.warehouse import Warehouse
 from .budget import Plan, plan_of
 from .case import Case
@@ -66,7 +67,7 @@ def world(
 ) -> World:
     """Select the runs and find their budget; sources lie below `root`."""
     select(warehouse, Selection(model))
-    hold_sources(warehouse)
+    hold_if_small(warehouse, *OF_SOURCES)
     lines = Lines(warehouse, root)
     names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
     return World(warehouse, lines, plan_of(warehouse, lines, tokens, steps), names)

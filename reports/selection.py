@@ -13,15 +13,9 @@ from pathlib import Path
 
 from ..ingest.sizes import parse_size
 from ..schema.errors import BenchError
+from ..schema.held import OF_PAGES, hold
 from ..schema.warehouse import Warehouse
 
-SMALL = 200_000  # rows, of all tables together
-# Each after those that it reads.
-_VIEWS = ("current_uris", "current_loads", "hidden_runs", "beside", "user_facts", "run_stats",
-          "configurations", "measured", "findings", "left_out", "model_flops", "token_rates",
-          "epochs")  # fmt: skip
-_OF_SOURCES = ("sources", "companions", "tables", "cells", "facts", "env_flags", "statements",
-               "measurements", "topology", "iterations")  # fmt: skip
 _ANY_OTHER = """
     SELECT 1 FROM cells c JOIN tables t USING (table_id)
     WHERE c.name IS NULL AND trim(t.headings[c.column_number]) <> ''
@@ -55,7 +49,7 @@ def select(warehouse: Warehouse, selection: Selection) -> Selected:
 
     Raises BenchError for a model or document that is not there, naming the known ones.
     """
-    _materialise(warehouse)
+    hold(warehouse, *OF_PAGES)
     conditions: list[str] = []
     parameters: list[object] = []
     name = "all models"
@@ -120,36 +114,6 @@ def source_named(warehouse: Warehouse, name: str, *, whole: bool = False) -> str
     Unless it has to be `whole`, any part that one source alone has will do.
     """
     return _document(warehouse, name, whole)
-
-
-def _materialise(warehouse: Warehouse) -> None:
-    """Compute the views that all metrics read once: a temporary table hides the view of its name.
-
-    Binding nested views again and again took three quarters of a page's time.
-    """
-    if _is_small(warehouse):
-        warehouse.rows("SET threads = 1")
-        warehouse.rows("PRAGMA disable_optimizer")
-    _copy(warehouse, _VIEWS)
-
-
-def hold_sources(warehouse: Warehouse) -> None:
-    """Compute, of a small warehouse, what sources say as well: for many questions about lines."""
-    if _is_small(warehouse):
-        _copy(warehouse, _OF_SOURCES)
-
-
-def _copy(warehouse: Warehouse, views: Sequence[str]) -> None:
-    for view in views:
-        warehouse.rows(f"CREATE OR REPLACE TEMP TABLE {view} AS SELECT * FROM wh.main.{view}")
-
-
-def _is_small(warehouse: Warehouse) -> bool:
-    """Whether it takes longer to think about the queries of a page than to run them."""
-    [(rows,)] = warehouse.rows(
-        "SELECT sum(estimated_size) FROM duckdb_tables() WHERE schema_name = 'raw'"
-    )
-    return int(rows or 0) < SMALL
 
 
 def _model(warehouse: Warehouse, asked: str) -> tuple[str, str, list[object]]:

@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from ..schema.errors import BenchError
+from ..schema.held import OF_PAGES, hold_if_small
 from ..schema.warehouse import Warehouse
 from .selection import source_named
 
@@ -17,6 +18,7 @@ Listing = tuple[list[str], list[tuple[Any, ...]]]
 def show(warehouse: Warehouse, asked: str) -> Listing:
     """The parts of one run with the lines that state them; raises BenchError unless one fits."""
     run_id = find_run(warehouse, asked)
+    hold_if_small(warehouse, *OF_PAGES)
     rows = warehouse.rows(_parts(), {"run": run_id})
     return ["part", "name", "value", "unit", "stated_at"], rows
 

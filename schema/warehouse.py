@@ -35,6 +35,7 @@ class Warehouse:
         self.con = con
         self.path = path
         self.sealed = False
+        self.held: list[str] = []  # views that temporary tables stand for: see held.py
 
     def table(
         self, query: str, parameters: object = None
@@ -67,6 +68,14 @@ class Warehouse:
         self.con.execute("SET enable_external_access = false")
         self.con.execute("SET lock_configuration = true")
         self.sealed = True
+
+    def let_go(self) -> None:
+        """Drop what is held of views: they show again what is stored."""
+        if self.held:
+            self.con.execute("RESET threads")
+            self.con.execute("PRAGMA enable_optimizer")
+        while self.held:
+            self.con.execute(f"DROP TABLE temp.main.{self.held.pop()}")
 
     def close(self) -> None:
         self.con.close()
@@ -164,6 +173,7 @@ def transaction(warehouse: Warehouse) -> Iterator[None]:
     """All of it or nothing. Raises BenchError when the disk is full or the file damaged."""
     con = warehouse.con
     with explained(warehouse.path):
+        warehouse.let_go()
         con.execute("BEGIN")
         try:
             yield

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.reports import selection
+from bench.schema import held
 from tests.pages import PAGES, bare, page
 from tests.program import bench, environment, quick
 
@@ -87,6 +87,6 @@ def test_the_environment_of_children_is_clean() -> None:
 def test_a_large_warehouse_gives_the_same_page(
     swept: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(selection, "SMALL", 0)
+    monkeypatch.setattr(held, "SMALL", 0)
     args = PAGES[name].split()
     assert bare(quick(swept, *args).out) == page(swept, *args[1:])
