@@ -105,8 +105,10 @@ def bundle_facts(warehouse: Warehouse) -> Iterator[UserFact]:
 
 def unlinked(warehouse: Warehouse, uris: Sequence[str]) -> list[str]:
     """The companions among these paths that belong to no run, each with the reason."""
+    if not warehouse.rows("FROM raw.sources WHERE kind = 'companion' LIMIT 1"):
+        return []
     query = """SELECT uri, rule FROM companions
-               WHERE run_id IS NULL AND list_contains(?, uri) ORDER BY uri"""
+               WHERE run_id IS NULL AND uri IN (SELECT unnest(?::VARCHAR[])) ORDER BY uri"""
     return [f"{uri}: not used: {rule}" for uri, rule in warehouse.rows(query, [list(uris)])]
 
 

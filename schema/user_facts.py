@@ -130,11 +130,13 @@ def is_stored(warehouse: Warehouse, facts: Sequence[UserFact]) -> bool:
 
 def contradictions(warehouse: Warehouse, uris: Sequence[str] | None = None) -> list[str]:
     """What users tell of sources (of `uris`, if given) and does not count, one sentence each."""
+    if not warehouse.rows("FROM raw.user_facts LIMIT 1"):
+        return []
     query = """SELECT r.uri, min(r.line), u.field, u.value, u.stated, u.outcome, u.file, u.line,
                       u.origin, count(*)
                FROM beside u JOIN runs r ON r.run_id = u.run_id
                WHERE u.outcome IN ('contradicts', 'outvoted')
-                   AND ($all OR list_contains($uris, r.uri))
+                   AND ($all OR r.uri IN (SELECT unnest($uris::VARCHAR[])))
                GROUP BY ALL ORDER BY ALL"""
     found = warehouse.rows(query, {"all": uris is None, "uris": list(uris or ())})
     return [
