@@ -19,7 +19,7 @@ from ..schema.warehouse import Warehouse
 from . import decided, place, search
 from .case import Case, case_of
 from .decision import Question
-from .formula import formula_named
+from .formula import formula_named, no_formula
 from .formula import matches as of_formula
 from .found import Answer, Match
 from .metric import METRICS, heads
@@ -98,6 +98,8 @@ def _dispatch(here: World, question: Question, asked: str) -> tuple[str, Iterato
         if wrong := _METRIC.fullmatch(found[3] or ""):
             raise _no_metric(wrong[2])
         return "place", _at(here, found)
+    if (problem := no_formula(asked)) and not _is_run(here, asked):
+        raise problem
     if metric and (_is_run(here, metric[1]) or _PLACE.fullmatch(metric[1])):
         raise _no_metric(metric[2])
     return "run", _of_run(here, question, asked, None)

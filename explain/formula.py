@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ..schema.catalogue import Formula, formulas, metrics
+from ..schema.errors import BenchError
 from .computed import plain
 from .found import Match
 from .node import How, Node
 from .world import World
 
+_ID = re.compile(r"[A-Z]\d{1,2}[A-Z]?", re.I)
 _OF_ROWS = "SELECT formula, count(*) FROM model_flops SEMI JOIN selected USING (run_id) GROUP BY 1"
 _INPUTS = {
     "b": "global batch size in sequences",
@@ -41,6 +44,15 @@ _INPUTS = {
 def formula_named(text: str) -> Formula | None:
     """The formula of an id, in any case."""
     return next((one for one in formulas() if one.name == text.strip().upper()), None)
+
+
+def no_formula(text: str) -> BenchError | None:
+    """What to say of the id of a formula that is none; None where it looks like no id."""
+    if not _ID.fullmatch(text.strip()):
+        return None
+    known = sorted((one.name for one in formulas()), key=lambda name: (name[0], len(name), name))
+    hint = f"formulas: {', '.join(known)}"
+    return BenchError(f"no formula {text.strip().upper()!r}", hint=hint)
 
 
 def matches(world: World, formula: Formula) -> Iterator[Match]:

@@ -52,9 +52,12 @@ def explain(
 
 def _open(db: Path | None, paths: Sequence[Path], what: str, lock_timeout: float) -> Warehouse:
     """What there is to read; a formula stands for itself, with nothing read in."""
-    from ..explain.formula import formula_named
+    from ..explain.formula import formula_named, no_formula
     from ..schema.warehouse import in_memory
 
-    if db is None and not paths and formula_named(what) and not find_db(db).exists():
-        return in_memory()
+    if db is None and not paths and not find_db(db).exists():
+        if formula_named(what):
+            return in_memory()
+        if problem := no_formula(what):
+            raise problem
     return open_for_reading(db, paths, lock_timeout, audited=False)

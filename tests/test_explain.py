@@ -239,6 +239,7 @@ def test_a_formula_tells_what_it_counts_and_where_it_is_used(swept: Path) -> Non
 def test_a_formula_needs_no_warehouse(tmp_path: Path) -> None:
     done = quick(tmp_path, "explain", "F7")
     assert done.code == 0 and "2748e7c7d4" in done.out
+    told(quick(tmp_path, "explain", "f77"), 2, "no formula 'F77'", "F12, P1, P1N, V1")
 
 
 def test_a_run_by_its_id_and_a_line_of_a_log(swept: Path, warehouse: Warehouse) -> None:
@@ -280,7 +281,7 @@ def test_a_source_that_is_gone_is_told(root: Path, folder: Path) -> None:
     ("what", "words"),
     [
         ("31415.9265", "prints"),
-        ("F77", "no run 'F77'"),
+        ("F77", "no formula 'F77'"),
         ("001:9999", "has 59 lines"),
         ("001:29:500", "no cell"),
         ("nothing:3", "no source is called"),
