@@ -17,14 +17,16 @@ DRAWS = 2000
 _SEED = 20200101  # so that the same points give the same interval
 _ENDS = (0.025, 0.975)
 _MISSES = 0.10
+_PARAMETERS = {"Amdahl": 2, "USL": 3}  # with the base's rate
+_CHANCE = 0.05
 _NOTHING = 1e-9  # a parameter below is what arithmetic leaves of 0
 Range = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A fitted law; errors are shares of the measured. `base`: c. `aicc`: Akaike's criterion for
-    few points, less is better. `draws`: (c, alpha, beta, noise) of refits."""
+    """A fitted law; errors are shares of the measured. `base`: c. `squares`: the sum of squared
+    errors, no less than rounding makes. `draws`: (c, alpha, beta, noise) of refits."""
 
     law: str
     alpha: float
@@ -35,7 +37,7 @@ class Fit:
     worst: float
     points: int
     base: float
-    aicc: float
+    squares: float
     draws: tuple[tuple[float, float, float, float], ...]
 
     @property
@@ -59,13 +61,30 @@ def fits(xs: Sequence[float], efficiencies: Sequence[float], grain: float = 0.0)
     `grain` is the deviation that rounding gives the efficiencies, as a share: a fit that meets
     rounded values exactly is no surer than they are.
     """
-    found = [("Amdahl", 1), ("USL", 2)]
-    return [_fit(law, xs, efficiencies, free, grain) for law, free in found if len(xs) >= free + 2]
+    return [
+        _fit(law, xs, efficiencies, count - 1, grain)
+        for law, count in _PARAMETERS.items()
+        if len(xs) > count
+    ]
 
 
 def likeliest(laws: Sequence[Fit]) -> Fit | None:
-    """The law with the least AICc; where points are too few to tell, the simplest."""
-    return min(laws, key=lambda law: law.aicc, default=None)
+    """The law with more parameters where the errors of the other are larger than chance makes
+    them: the F test of nested laws, with errors normal."""
+    best: Fit | None = None
+    for law in laws:
+        if best is None or chance(best, law) < _CHANCE:
+            best = law
+    return best
+
+
+def chance(plain: Fit, richer: Fit) -> float:
+    """How often a law gains so much by one parameter more, where the plain one holds (p)."""
+    from scipy.stats import f
+
+    freedom = richer.points - _PARAMETERS[richer.law]
+    gained = (plain.squares - richer.squares) / (richer.squares / freedom)
+    return float(f.sf(max(gained, 0.0), 1, freedom))
 
 
 def _fit(
@@ -102,18 +121,8 @@ def _fit(
     return Fit(
         law, alpha, beta, _interval(alphas), _interval(betas),
         math.sqrt(squares / len(xs)), float(abs(errors).max()), len(xs), base,
-        _aicc(squares, len(x), free + 2, grain), tuple(drawn),
+        max(squares, len(x) * max(grain**2, _NOTHING)), tuple(drawn),
     )  # fmt: skip
-
-
-def _aicc(squares: float, count: int, parameters: int, grain: float) -> float:
-    """Akaike's criterion corrected for few points (Hurvich and Tsai 1989), for normal errors, whose
-    variance is one of the parameters; no errors are taken below what rounding makes of them."""
-    if count <= parameters + 1:
-        return math.inf
-    variance = max(squares / count, grain**2, _NOTHING)
-    more = 2 * parameters * (parameters + 1) / (count - parameters - 1)
-    return count * math.log(variance) + 2 * parameters + more
 
 
 def _inverse(x: float, alpha: float, beta: float) -> float:

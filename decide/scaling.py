@@ -15,7 +15,7 @@ from .answer import (
     left_out_words,
     with_words,
 )
-from .fits import Fit, fits, likeliest
+from .fits import Fit, chance, fits, likeliest
 from .jobs import combined, grain
 from .rows import Row, configuration
 from .scaling_words import fit_words, group_words
@@ -233,11 +233,15 @@ def _fitted(group: Group, point: Point) -> Mapping[str, Any]:
 
 
 def laws_of(group: Group) -> list[dict[str, Any]]:
-    """All laws that the answer tells of a group, as the columns of its rows, and `points`."""
+    """All laws that the answer tells of a group, as the columns of its rows, `points`, and of the
+    second the `p` of the F test against the first."""
     laws = group.fits()
     chosen, first = group.law()
     more = [chosen] if chosen and first else []
-    return [{**_told(law), "points": law.points} for law in (*laws, *more)]
+    told = [{**_told(law), "points": law.points} for law in (*laws, *more)]
+    if len(laws) > 1:
+        told[1]["p"] = chance(*laws)
+    return told
 
 
 def _told(law: Fit) -> dict[str, Any]:

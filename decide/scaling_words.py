@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..reports.format import number, percent, significant
 from ..reports.short import Names
 from .answer import place, settings_words
-from .fits import Fit, likeliest
+from .fits import Fit, chance, likeliest
 
 if TYPE_CHECKING:
     from .scaling import Group
@@ -46,7 +46,13 @@ def fit_words(group: Group, laws: Sequence[Fit]) -> str:
     chosen, first = group.law()
     best = likeliest(laws)
     if best and len(laws) > 1:
-        told += f" By AICc {best.law}'s law tells them best."
+        plain, richer = laws
+        p = f"F test, p = {significant(chance(plain, richer), 2)}"
+        told += (
+            f" {richer.law} tells them better ({p})."
+            if best is richer
+            else f" {richer.law} tells them no better than {plain.law} ({p})."
+        )
     if first and chosen:
         start = number(group.points[first].x)
         return f" {told} It fits badly; from {start} on: {_law_words(chosen)}"

@@ -12,6 +12,7 @@ from .node import How, Node
 from .pooled import devices, pooled
 
 _LAW = "1 / efficiency = c x (1 + alpha x (n - 1) + beta x n x (n - 1))"
+_F_TEST = "P(F >= (plain - richer) / (richer / (points - 3))), of sums of squared errors"
 _SOURCE = 'Gunther, "A General Theory of Computational Scalability", arXiv 0808.1431'
 
 
@@ -91,6 +92,8 @@ def said(told: Told) -> Iterator[Node]:
             for name in FITTED:
                 if name in law:
                     yield _fit_node(law, name, points)
+            if "p" in law:
+                yield Node("p", law["p"], how=How(_F_TEST, "F test"), inputs=points)
 
 
 def _law(told: Told, row: Row, name: str) -> Node | None:
