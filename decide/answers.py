@@ -22,7 +22,7 @@ from .factors import Factor, factor, level, plain_name
 from .gate import gated, nothing
 from .goodput import measured
 from .jobs import identity, pooled, spread_of
-from .matching import failures, matched, nearest_words, sides
+from .matching import differing, failures, matched, nearest_words, sides
 from .pairing import TAKES_ALONG
 from .rampup import parse_ramp_up
 from .rows import CONFIGURATION, Row, Rows
@@ -127,7 +127,7 @@ def two_sides(
         answer = replace(answer, said=("Nothing was measured anew: all runs are on both sides.",))
     if not parts:
         return answer
-    told = ", ".join(sorted(plain_name(part) for part in parts))
+    told = ", ".join(sorted(plain_name(part) for part in differing(pairs, parts) or parts))
     return replace(answer, said=(f"The sides differ by {told}.", *answer.said))
 
 

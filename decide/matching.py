@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .factors import NOT_STATED, Factor, base_level, level, order
+from .factors import NOT_STATED, Factor, base_level, level, order, whole
 from .nearest import nearest
 from .pairing import (
     Pair,
@@ -34,6 +34,7 @@ class _Jobs:
 
 _Levels = dict[str, _Jobs]
 _SIDES = ("a", "b")
+_PLACES = frozenset({"document", "system", "date", "epoch"})  # where and when, not what was run
 
 
 def failures(rows: Sequence[Row]) -> list[Row]:
@@ -85,14 +86,24 @@ def sides(
     failed: tuple[Sequence[Row], Sequence[Row]] = ((), ()),
 ) -> tuple[list[Pair], frozenset[str]]:
     """Two groups of runs matched by configuration, the nearest where no one matches exactly; and
-    the parts of a configuration that make the difference: those `declared`, else the one part in
-    which all pairs differ."""
+    the parts of a configuration that make the difference: those `declared` where pairs differ in
+    one of them, else the one part in which all pairs differ."""
     pairs = _sides(before, after, names, declared, failed)
+    if differing(pairs, declared - _PLACES):
+        return pairs, declared
     only = {tuple(pair.also) for pair in pairs if pair.measured}
     if len(only) == 1 and len(one := only.pop()) == 1:
         declared = declared | frozenset(one)
         pairs = _sides(before, after, names, declared, failed)
     return pairs, declared
+
+
+def differing(pairs: Sequence[Pair], parts: frozenset[str]) -> frozenset[str]:
+    """Those parts of a configuration in which the runs of a pair differ."""
+    both = [(whole(pair.before[0]), whole(pair.after[0])) for pair in pairs if pair.measured]
+    return frozenset(
+        part for part in parts if any(one.get(part) != other.get(part) for one, other in both)
+    )
 
 
 def _sides(

@@ -108,3 +108,19 @@ def test_a_count_s_heading_over_words_alone_is_a_setting(folder: Path) -> None:
     (folder / "b.md").write_text(above + head + kinds.replace("full_shard", "8", 1))
     damaged = answer(folder, "best", "b.md")
     assert [row["left_out"] is None for row in damaged] == [True, False, False, False]
+
+
+def test_what_differs_beside_two_conditions_is_named_and_fails_no_gate(folder: Path) -> None:
+    """From DP8 x TP4 x PP2 to DP8 x TP8 x PP1: PP differs, too."""
+    row = "8 | 1.3B | 8 | {tp} | {pp} | 1 | 64 | 20GB | {time} | | "
+    slower = [row.format(tp=8, pp=1, time=f"{6 + n / 100:.2f}") for n in range(4)]
+    table(
+        folder / "a.md",
+        [row.format(tp=4, pp=2, time=f"{5 + n / 100:.2f}") for n in range(4)] + slower,
+    )
+    for asked in (("tp = 4", "tp = 8", "a.md"), ("--by", "tp", "a.md")):
+        [pair] = answer(folder, "compare", *asked)
+        assert pair["also_differs"] == "pp 2 → 1" and pair["speedup"] == pytest.approx(
+            5.015 / 6.015
+        )
+        assert quick(folder, "compare", *asked, "--fail-on", "regression").code == 0
