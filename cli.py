@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .schema.no_pandas import keep_pandas_out
+from .schema import own_process
 from .terminal.commands import COMMANDS
 from .terminal.messages import run
 from .terminal.options import Commands, application
@@ -43,7 +43,7 @@ def bench(
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    keep_pandas_out()
+    own_process.begin()
     run(app)
 
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from types import TracebackType
 
 from ..records import reading as records
+from ..schema import own_process
 from ..schema.ledger import Known, Ledger, Stamp
-from ..schema.no_pandas import keep_pandas_out
 from ..schema.spill import Packed, unpack
 from .content import Print, fingerprint, stamp_of
 from .inputs import Input
@@ -235,7 +235,7 @@ def _pool(processes: int) -> ProcessPoolExecutor:
 def _begin_worker() -> None:
     """One thread each, since there is a process for each core; and no life after the parent's."""
     os.environ["POLARS_MAX_THREADS"] = "1"
-    keep_pandas_out()
+    own_process.begin()
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
