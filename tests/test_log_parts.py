@@ -80,7 +80,9 @@ LOSS = "{{'loss': {loss}, 'grad_norm': 1.5, 'learning_rate': 1e-05, 'epoch': {ep
 
 def test_epochs_that_are_too_coarse_tell_no_steps() -> None:
     steps = range(1, 41)
-    log = read(TRAINING + "".join(LOSS.format(loss=10 - n / 10, epoch=round(n / 1000, 2)) for n in steps))
+    log = read(
+        TRAINING + "".join(LOSS.format(loss=10 - n / 10, epoch=round(n / 1000, 2)) for n in steps)
+    )
     assert [(row["iteration"], row["segment"]) for row in rows(log, "iterations")] == [
         (10, 1), (20, 1), (30, 1), (40, 1),
     ]  # fmt: skip
