@@ -17,6 +17,7 @@ from ..schema.arrow import shapes
 from ..schema.errors import BenchError
 from .declaration import SAMPLE_WORDS, Reader, Toml, broken, only, parse, reader, texts
 from .hostile import LONGEST, held_up
+from .lines import peel
 from .pairs import Pairs
 from .pattern import Pattern
 from .record import NO_COLUMNS, Fields, Record
@@ -142,6 +143,11 @@ def _prove(file: Traversable, dialect: Dialect, number: int, sample: Sample) -> 
         ours = {k: v for k, v in record.fields.items() if sample.row.get(k) != v}
         lost = {k: v for k, v in sample.row.items() if k not in record.fields}
         raise broken(file, f"sample {number} gives another row", f"read {ours}, missing {lost}")
+    prefixes, text = peel(sample.line)
+    if prefixes and ((behind := dialect.read(text)) is None or behind.fields != sample.row):
+        what = f"sample {number} is not read without what stands in front of it"
+        told = "times, ranks and hosts in front are taken off first: begin the pattern behind"
+        raise broken(file, what, " ".join(prefixes), told)
 
 
 def load_folder(*folders: Traversable) -> tuple[Dialect, ...]:

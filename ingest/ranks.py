@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 
-from .lines import TIME
 from .record import Fields
 
 STEPS_KEPT = 1024  # of the newest steps it is known who spoke of them
@@ -18,9 +17,11 @@ OWN = frozenset((
     "step_time_s", "samples_per_s", "tokens_per_s", "tokens_per_s_per_device", "tflops",
     "printed_at", "memory", "more", "rank",
 ))  # fmt: skip
+CLOCK = re.compile(r"\d\d:\d\d:\d\d")
 LOGGED_RANK = re.compile(r"rank-\d+/|(?<=\|)(?:[DTPC]P|EXP|EP)=\d+|(?<=\|)[\w.-]+(?=\]:)")
 RANK = re.compile(
-    r"^(?:(\d+):|\[\d+,(\d+)\].*>:|\[(\d+)\]<std\w+>:|\[rank(\d+)\]:|.*\[rank-(\d+)/)"
+    r"^(?:(\d+):|\[[^,\]]*\d,(?:mpirank:)?(\d+)[,\]].*>:|\[(\d+)\]<std\w+>:|\[rank: ?(\d+)\]"
+    r"|\[rank(\d+)\]:|x\S+ (\d+):|.*\[rank-(\d+)/)"
 )
 
 
@@ -29,7 +30,7 @@ def voice_of(prefixes: Sequence[str]) -> str:
 
     Of a logger's prefix, which has a time in it, the rank alone: the rest tells places of the code.
     """
-    dated = [TIME.search(prefix) for prefix in prefixes]
+    dated = [CLOCK.search(prefix) for prefix in prefixes]
     return " ".join(
         "".join(LOGGED_RANK.findall(prefix)) if at else prefix
         for prefix, at in zip(prefixes, dated, strict=True)

@@ -243,6 +243,9 @@ class Run:
             self.rows.add("env_flags", run_id=self.run_id, **row)
 
     def _store_warnings(self) -> None:
+        if self.steps.lost:
+            message = f"{self.steps.lost} losses are left out: their lines tell no step"
+            self.rows.warn("no_step", message, self.line)
         if self.steps.copies:
             message = f"{self.steps.copies} iteration lines are copies of others (several ranks)"
             self.rows.warn("copied_lines", message, self.line)

@@ -53,6 +53,7 @@ class Steps:
     iteration: int | None = None  # the last one
     count: int = 0
     copies: int = 0
+    lost: int = 0  # losses of lines that tell no step
     interval: int | None = None  # iterations between two lines, where an argument states it
     derive: Callable[[Fields], int | None] | None = None  # a number for a line that has none
     _last: dict[bool, int | None] = field(default_factory=dict)
@@ -181,8 +182,12 @@ class Steps:
         iteration = record.fields.get("iteration")
         if iteration is None and self.derive:
             iteration = self.derive(record.fields)
+            # An epoch is rounded: one that is no later tells of no rewind, but of no step either.
+            if iteration is not None and self.iteration is not None and iteration <= self.iteration:
+                iteration = None
         numbered = isinstance(iteration, int) and iteration > 0
         if not isinstance(iteration, int) or not numbered or self._absolute:
+            self.lost += "loss" in record.fields
             return
         self._say(self._begin(dialect, iteration, line), dialect, record)
 

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from .linking import ALONE, Companion, Link, Log, links, numbers_of
 from .migrate import now_utc
-from .same_steps import EVENTS, same_steps
+from .same_steps import EVENTS, WANDB, copies, same_steps
 from .tellable import same as says_the_same
 from .user_facts import BUNDLE, Match, UserFact, stated_columns
 from .warehouse import Warehouse, transaction
@@ -24,13 +24,21 @@ _TELLING = ("ranks", "dp", "tp", "pp", "cp", "ep", "mbs", "layers", "hidden", "h
 def find_links(warehouse: Warehouse) -> list[Link]:
     """The links of what is in the warehouse."""
     # Asked of every command that reads paths: few of them hold a companion or an event file.
-    kinds = "SELECT 1 FROM raw.sources WHERE kind = 'companion' OR format = ? LIMIT 1"
-    if not warehouse.rows(kinds, [EVENTS]):
+    kinds = """SELECT 1 FROM raw.sources WHERE kind = 'companion' OR format = ?
+               UNION ALL SELECT 1 FROM raw.loads WHERE regexp_matches(uri, ?) LIMIT 1"""
+    if not warehouse.rows(kinds, [EVENTS, WANDB]):
         return []
+    copied = copies(warehouse)
     companions, same = _companions(warehouse), same_steps(warehouse)
+    same += [(source, log, rule) for source, _, log, rule in copied]
     if not companions:
-        return same
-    found = links(companions, _logs(warehouse))
+        return sorted(same, key=str)
+    # What belongs to a copy belongs to the run that it is a copy of.
+    run_of = {run: log for _, run, log, _ in copied}
+    found = [
+        (source, run_of.get(run, run) if run else run, why)
+        for source, run, why in links(companions, _logs(warehouse))
+    ]
     against = _contradictions(warehouse, [link for link in found if link[2] == ALONE])
     kept = {
         (source, None, f"it contradicts the log in {', '.join(names)}: of another run?")

@@ -1,4 +1,4 @@
-"""TensorBoard event files that tell the steps of a log: one run must not count twice."""
+"""What repeats the steps of a log, event files and W&B's output: one run must not count twice."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 
 from .warehouse import Warehouse
 
+WANDB = r"(?m)(^|/)wandb/[^/\n]+/files/output\.log$"  # what W&B keeps of what a run prints
 RULE = "same steps"
 EVENTS = "TensorBoard"
 _LEAST = 5  # common iterations
@@ -55,6 +56,49 @@ _ALIKE = """
     FROM pairs p JOIN runs_of e ON e.run_id = p.events JOIN runs_of l ON l.run_id = p.log
     ORDER BY ALL"""
 
+# The output of a run, and runs of other logs that begin with the same line, to its last digit.
+_COPIES = """
+    WITH starts AS (
+        SELECT s.source_id, s.uris, f.run_id, f.value,
+            regexp_matches(array_to_string(s.uris, chr(10)), $output) AS output
+        FROM raw.facts f JOIN current_loads c ON c.load_id = f.load_id
+        JOIN sources s ON s.load_id = c.shown_by
+        WHERE f.field = 'first_step' AND f.scope = 'step' AND s.kind = 'log'
+    ), alone AS (
+        FROM starts WHERE output
+        QUALIFY count(*) OVER (PARTITION BY source_id) = 1
+    )
+    SELECT o.source_id, o.run_id, o.uris, l.run_id, l.uris
+    FROM alone o JOIN starts l ON l.value = o.value
+    WHERE NOT l.output
+    ORDER BY ALL"""
+_DIFFER = """
+    SELECT count(*) FROM (
+        SELECT segment, iteration, step_time_s, loss, printed_at
+        FROM raw.iterations i JOIN current_loads USING (load_id) WHERE i.run_id = $log
+    ) l JOIN (
+        SELECT segment, iteration, step_time_s, loss, printed_at
+        FROM raw.iterations i JOIN current_loads USING (load_id) WHERE i.run_id = $output
+    ) o USING (segment, iteration)
+    WHERE l.step_time_s IS DISTINCT FROM o.step_time_s OR l.loss IS DISTINCT FROM o.loss
+        OR l.printed_at <> o.printed_at"""
+
+
+def copies(warehouse: Warehouse) -> list[tuple[str, str, str, str]]:
+    """Output that W&B kept of a log's run: source and run of the output, the log's run, rule.
+
+    The log lies in the folder of the `wandb` folder, above or below it; the first step is the same
+    line, and no step of both has another time or loss.
+    """
+    found: dict[str, tuple[str, str, str, str]] = {}
+    for source, run, uris, log, others in warehouse.rows(_COPIES, {"output": WANDB}):
+        homes = [home.parents[2] for home in _folders(uris) if len(home.parents) > 2]
+        if source not in found and _in_line(homes, _folders(others)):
+            [(differ,)] = warehouse.rows(_DIFFER, {"log": log, "output": run})
+            if not differ:
+                found[source] = source, run, log, RULE
+    return list(found.values())
+
 
 def same_steps(warehouse: Warehouse) -> list[tuple[str, str | None, str]]:
     """Event files and the run of a log that each repeats: source, run, rule.
@@ -73,12 +117,16 @@ def same_steps(warehouse: Warehouse) -> list[tuple[str, str | None, str]]:
 def _candidates(warehouse: Warehouse) -> Iterator[tuple[str, str, str]]:
     """Event files and runs that share some numbers, and lie in one line of folders."""
     for source, events, uris, run, others in warehouse.rows(_ALIKE, [EVENTS, EVENTS]):
-        if any(
-            one == other or one in other.parents or other in one.parents
-            for one in _folders(others)
-            for other in _folders(uris)
-        ):
+        if _in_line(_folders(others), _folders(uris)):
             yield source, events, run
+
+
+def _in_line(some: list[PurePosixPath], others: list[PurePosixPath]) -> bool:
+    return any(
+        one == other or one in other.parents or other in one.parents
+        for one in some
+        for other in others
+    )
 
 
 def _folders(uris: list[str]) -> list[PurePosixPath]:

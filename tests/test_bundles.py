@@ -121,6 +121,27 @@ def test_folders_of_weights_and_biases_and_of_hydra(folder: Path) -> None:
     ]  # fmt: skip
 
 
+def test_the_output_that_weights_and_biases_kept_of_a_log_is_no_second_run(folder: Path) -> None:
+    own = folder / "job/wandb/run-1-a/files"
+    printed = {folder / "job/logs/slurm-77.out": "+ export NCCL_DEBUG=INFO\n" + log(),
+               own / "output.log": log(), own / "config.yaml": "hidden_size:\n  value: 64\n",
+               folder / "other/wandb/run-2-b/files/output.log": log() + "\n",
+               folder / "job/repeat/train.log": log(step_ms=101.0)}  # fmt: skip
+    for path, text in printed.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    for _ in range(2):
+        quick(folder, "ingest", "-q", ".")
+        assert asked(folder, "SELECT uri, hidden FROM configurations ORDER BY uri") == [
+            {"uri": "job/logs/slurm-77.out", "hidden": 64},
+            {"uri": "job/repeat/train.log", "hidden": None},
+            {"uri": "other/wandb/run-2-b/files/output.log", "hidden": None},
+        ]
+    (own / "output.log").write_text(log(step_ms=102.0))
+    quick(folder, "ingest", "-q", ".")
+    assert len(asked(folder, "FROM runs")) == 4, "other times are another run"
+
+
 def made(*logs: str, **names: Any) -> tuple[list[Log], list[Companion]]:
     paths = [PurePosixPath(path) for path in logs]
     found = [Log(path.name, (path,), (f"run of {path.name}",),

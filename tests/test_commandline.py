@@ -32,6 +32,9 @@ def flags(line: str) -> dict[str, str]:
     [
         ("+ export NCCL_IB_HCA=mlx5_0,mlx5_1", {"NCCL_IB_HCA": "mlx5_0,mlx5_1"}),
         ("++ export CUDA_LAUNCH_BLOCKING=1", {"CUDA_LAUNCH_BLOCKING": "1"}),
+        # bash traces variables and command on lines of their own, dash on one.
+        ("+ NCCL_DEBUG=INFO mpirun -x NCCL_ALGO=Ring -np 4 python train.py",
+         {"NCCL_DEBUG": "INFO", "NCCL_ALGO": "Ring"}),
         ("export OMP_NUM_THREADS=48; export OMP_PROC_BIND=close",
          {"OMP_NUM_THREADS": "48", "OMP_PROC_BIND": "close"}),
         ("export NCCL_DEBUG=INFO NCCL_ALGO=Ring", {"NCCL_DEBUG": "INFO", "NCCL_ALGO": "Ring"}),

@@ -55,3 +55,14 @@ def test_a_setting_of_deepspeed_over_several_lines_carries_no_measurement() -> N
     )
     assert (log.lines_unread, log.lines_measuring) == (1, 1)
     assert rows(log, "topology")[0]["gbs"] == 4
+
+
+def test_arguments_of_2019_have_no_last_line() -> None:
+    log = read(
+        "arguments:\n  adam_beta1 ................... 0.9\n  hidden_size .................. 1024\n"
+        "  num_layers ................... 24\n  world_size ................... 8\n"
+        " epoch  0 | iteration      100/ 1000000 | elapsed time per iteration (ms): 512.4 | "
+        "learning rate 1.000E-05 | lm loss 9.123E+00 | nsp loss 6.931E-01 | loss scale 65536.0 |\n"
+    )
+    (run,) = rows(log, "runs")
+    assert (run["hidden"], run["layers"], run["line"]) == (1024, 24, 1)

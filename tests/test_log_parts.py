@@ -68,3 +68,29 @@ def test_a_bar_before_a_traceback_on_its_line_is_the_step_already_told() -> None
     log = read(*text, bar.format(n=2) + "Traceback (most recent call last):", "ValueError: x")
     assert [(r["iteration"], r["segment"]) for r in rows(log)] == [(1, 1), (2, 1)]
     assert rows(log, "runs")[0]["status_reason"] == "ValueError: x"
+
+
+TRAINING = """***** Running training *****
+  Num examples = 32,000
+  Num Epochs = 3
+  Total optimization steps = 3,000
+"""
+LOSS = "{{'loss': {loss}, 'grad_norm': 1.5, 'learning_rate': 1e-05, 'epoch': {epoch}}}\n"
+
+
+def test_epochs_that_are_too_coarse_tell_no_steps() -> None:
+    steps = range(1, 41)
+    log = read(
+        TRAINING + "".join(LOSS.format(loss=10 - n / 10, epoch=round(n / 1000, 2)) for n in steps)
+    )
+    assert [(row["iteration"], row["segment"]) for row in rows(log, "iterations")] == [
+        (10, 1), (20, 1), (30, 1), (40, 1),
+    ]  # fmt: skip
+    (warning,) = rows(log, "warnings")
+    assert warning["code"] == "no_step" and "36 losses" in str(warning["message"])
+
+
+def test_losses_without_any_step_are_told() -> None:
+    log = read(LOSS.format(loss=2.3, epoch=0.01) + LOSS.format(loss=2.2, epoch=0.02))
+    assert not rows(log, "iterations")
+    assert [row["code"] for row in rows(log, "warnings")] == ["no_step"]

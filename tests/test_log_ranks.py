@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from bench.ingest.ranks import voice_of
+from bench.ingest.ranks import rank_of, voice_of
 from tests.logs import header, iteration, read, rows
 
 FRONT = {
@@ -13,6 +13,14 @@ FRONT = {
     "torchrun": "[default{rank}]:",
     "torch": "[rank{rank}]:",
     "host": "[node{rank}:{rank}]: ",
+    "pdsh": "worker-{rank}: ",
+    "PALS": "x3005c0s7b0n0.hsn.cm.polaris.alcf.anl.gov {rank}: ",
+    "SageMaker": "[1,mpirank:{rank},algo-1]<stdout>:",
+    "Open MPI 4": "Wed May  1 12:00:00 2024[1,{rank}]<stdout>:",
+    "Open MPI 5": "[prterun-n1-4242@1,{rank}][n1:4250]<stdout>: ",
+    "Ray": "\x1b[36m(TrainWorker pid={rank}, ip=10.0.0.1)\x1b[0m ",
+    "Kubernetes": "[pod/gpt-worker-{rank}/pytorch] 2024-05-01T12:00:00.123456789Z ",
+    "containers": "2024-05-01T12:00:00.123456789Z stdout F [default{rank}]:",
     "nothing": "",
 }
 
@@ -77,6 +85,30 @@ def test_a_start_between_them_is_a_rewind() -> None:
     assert [row["segment"] for row in rows(read(again), "iterations")] == [1, 2]
 
 
+def test_a_time_in_front_tells_no_processes_apart() -> None:
+    text = "".join(
+        f"May  1 12:00:0{n} {iteration(step, 100.0, 9, f'lm loss: {9 - n}.0E+00 |')}\n"
+        for n, step in enumerate((1, 2, 3, 2, 3))
+    )
+    assert [row["segment"] for row in rows(read(text), "iterations")] == [1, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("front", "rank"),
+    [
+        ("[1,mpirank:3,algo-1]<stdout>:", 3),
+        ("[prterun-n1-4242@1,3][n1:4250]<stdout>:", 3),
+        ("x3005c0s7b0n0.hsn.cm.polaris.alcf.anl.gov 3:", 3),
+        ("[rank: 3]", 3),
+        ("worker-3:", None),
+        ("(TrainWorker pid=1234, ip=10.0.0.1)", None),
+        ("2024-05-01T12:00:00.123456789Z stdout F", None),
+    ],
+)
+def test_the_rank_in_front(front: str, rank: int | None) -> None:
+    assert rank_of((front,)) == rank
+
+
 @pytest.mark.parametrize(
     ("prefixes", "voice"),
     [
@@ -85,6 +117,9 @@ def test_a_start_between_them_is_a_rewind() -> None:
         (("7:", "[2022-03-11 02:06:58,985] [INFO] [timer.py:189:stop]"), "7:"),
         (("[20251202 09:12:08][rank-7/8][INFO ] [---trainer.py:2560] :",), "rank-7/"),
         (("10/17/2025 16:31:56 [INFO|DP=0|PP=0|TP=1|ip-26]:",), "DP=0PP=0TP=1ip-26"),
+        (("03/28 16:31:56 [INFO|DP=0]:",), "DP=0"),
+        (("I0811 21:54:55.531340 138304841739136 metric_logger.py:226]",), ""),
+        (("May  1 12:00:00", "[default1]:"), "[default1]:"),
     ],
 )
 def test_what_tells_processes_apart(prefixes: tuple[str, ...], voice: str) -> None:

@@ -92,3 +92,18 @@ def test_a_format_that_its_samples_do_not_prove(
 def test_a_folder_that_is_not_there(folder: Path) -> None:
     with pytest.raises(BenchError, match="no such folder of formats"):
         ingest([folder / "run.log"], folder / "bench.duckdb", formats=folder / "gone")
+
+
+def test_what_is_taken_off_in_front_is_no_part_of_a_format(folder: Path) -> None:
+    sample = '"2024-05-01 12:00:00,123 INFO st=1'
+    own = MINE.replace('"st=1', sample)
+    (folder / "mine" / "ours.toml").write_text(own.replace("'''st=", "'''INFO\\ st=", 1))
+    with pytest.raises(BenchError, match="without what stands in front of it"):
+        ingest([folder / "run.log"], folder / "bench.duckdb", formats=folder / "mine")
+    (folder / "mine" / "ours.toml").write_text(own)
+    dated_log = "".join(f"2024-05-01 12:00:0{n} INFO st={n} took 250.0ms\n" for n in range(1, 9))
+    (folder / "run.log").write_text(dated_log)
+    ingest([folder / "run.log"], folder / "bench.duckdb", formats=folder / "mine")
+    with open_read(folder / "bench.duckdb") as warehouse:
+        ((first,),) = warehouse.rows("SELECT min(printed_at)::VARCHAR FROM iterations")
+    assert first == "2024-05-01 12:00:01", "the time in front is kept"

@@ -60,7 +60,7 @@ QUALIFY row_number() OVER (PARTITION BY f.run_id, f.field ORDER BY f.how DESC, f
 -- user_facts: what users state of runs: in facts.toml, with --set, by patterns of paths; the newest set, and what records carry.
 CREATE OR REPLACE VIEW user_facts AS SELECT * FROM beside WHERE origin <> 'bundle';
 
--- companions: files beside logs, each with the runs that it belongs to; event files that repeat a log's steps too.
+-- companions: files beside logs, each with the runs that it belongs to; event files and W&B's output that repeat a log's steps too.
 -- companions.source_id: the file, as one of the sources
 -- companions.run_id: the run; NULL: none
 -- companions.rule: why it belongs to the run, or to none

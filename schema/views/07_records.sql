@@ -27,7 +27,7 @@ WITH records AS (
 SELECT id AS run_id FROM raw.hidden WHERE scope = 'run'
 GROUP BY id HAVING max_by(hidden, hidden_at)
 UNION ALL
--- An event file that repeats the steps of a log is no run of its own.
+-- What repeats the steps of a log is no run of its own.
 SELECT r.run_id FROM raw.runs r SEMI JOIN (
     SELECT k.source_id FROM raw.links k SEMI JOIN (
         SELECT set_id FROM raw.link_sets
