@@ -67,7 +67,7 @@ def load(warehouse: Warehouse) -> list[Row]:
 
     What names a job or its nodes tells no configuration. `pace` is what jobs are compared by: less
     is better, of one `measure` alone. `rate` is tokens/s, or the TFLOP/s of a job that prints those
-    alone.
+    alone. `batch` are the sequences of a step, as stated or multiplied out.
     """
     env: dict[str, dict[str, str]] = {}
     hosts: dict[str, str] = {}
@@ -97,6 +97,7 @@ def load(warehouse: Warehouse) -> list[Row]:
             "versions": versions.get(row["run"], {}),
             "arguments": arguments.get(row["run"], {}),
             "memory_gb": gigabytes(row),
+            "batch": _batch(row),
             **_pace(row),
         }
         for row in warehouse.dicts(_QUERY)
@@ -114,6 +115,21 @@ def _pace(row: Row) -> dict[str, Any]:
     else:
         return {"pace": None, "rate": None, "measure": None}
     return {"pace": 1 / rate, "rate": rate, "measure": measure}
+
+
+def _batch(row: Row) -> float | None:
+    """The sequences of a step: stated, as the tokens of a step tell them, MBS x GA x DP, or a batch
+    a device x GA x devices."""
+    accumulated = row["grad_accum"]
+    if row["gbs"] is not None:
+        return float(row["gbs"])
+    if row["tokens_per_step"] and row["seq_len"]:
+        return float(row["tokens_per_step"] / row["seq_len"])
+    if row["mbs"] and accumulated and row["dp"]:
+        return float(row["mbs"] * accumulated * row["dp"])
+    if row["device_batch"] and row["device_count"]:
+        return float(row["device_batch"] * (accumulated or 1) * row["device_count"])
+    return None
 
 
 def _settings(row: Row) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ..decide.rows import Row
 from ..decide.scaling import FITTED
+from .computed import gbs
 from .decision import Derive, Told
 from .node import How, Node
 from .pooled import devices, pooled
@@ -60,8 +61,8 @@ def bubble(told: Told, row: Row) -> Node | None:
     if row.get("bubble") is None:
         return None
     case = told.case(row["runs"][0][0])
-    of = tuple(case.stated(name) for name in ("gbs", "mbs", "dp"))
-    count = row["gbs"] // (row["mbs"] * row["dp"])
+    of = (gbs(case), case.stated("mbs"), case.stated("dp"))
+    count = int(row["batch"]) // (row["mbs"] * row["dp"])
     m = Node("m", count, "micro-batches", how=How("gbs / (mbs x dp)"), inputs=of)
     inputs = (case.stated("pp", "p"), Node("v", row["vpp"] or 1, "chunks of a stage"), m)
     how = How("(p - 1) / (v m + p - 1)", source="arXiv 2104.04473 section 2.2")

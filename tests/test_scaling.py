@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -152,3 +153,35 @@ def test_a_run_without_nodes_takes_the_fits_of_no_other(folder: Path) -> None:
     assert "on 8 nodes against 1 (" in said and "on 16 devices against 8 (" in said
     [made] = answer(folder, "days", "a.md", "b.md", "--nodes", "16", "--extrapolate")
     assert made["step_time_s"] == pytest.approx(48 / 16 + 0.5, rel=0.02)
+
+
+NEOX = "| Nodes | GPUs | TP | PP | DP | micro batch | grad accum | samples/s |"
+NEOX_ROW = "| {n} | {d} | 2 | 4 | {n} | 4 | {ga} | {rate} |"
+
+
+def _neox(path: Path, sizes: Sequence[tuple[int, object, float]]) -> None:
+    head = "# GPT-NeoX 20B on A100 40GB, Sequence Length=2048"
+    rows = [NEOX_ROW.format(n=n, d=8 * n, ga=ga, rate=rate) for n, ga, rate in sizes]
+    path.write_text("\n".join([head, "", NEOX, "|---" * 8 + "|", *rows, ""]))
+
+
+def test_a_batch_that_is_multiplied_out_tells_strong_from_weak(folder: Path) -> None:
+    _neox(folder / "a.md", [(12, 32, 75.2), (24, 32, 150.4), (48, 32, 300.0)])
+    assert {row["scaling"] for row in answer(folder, "report", "scaling", "a.md")} == {"weak"}
+    _neox(folder / "b.md", [(12, 32, 75.2), (24, 16, 146.3), (48, 8, 270.0)])
+    found = answer(folder, "report", "scaling", "b.md")
+    assert {row["scaling"] for row in found} == {"strong"}
+    assert found[-1]["bubble"] == pytest.approx(3 / (8 + 3))
+    assert (
+        "strong scaling (GBS 1536 at every size)" in quick(folder, "report", "scaling", "b.md").out
+    )
+    explained = quick(folder, "explain", "b:5.bubble", "b.md").out
+    assert "gbs = 1,536 sequences" in explained and "mbs x grad_accum x dp" in explained
+
+
+def test_without_a_batch_nobody_knows_how_it_scales(folder: Path) -> None:
+    _neox(folder / "a.md", [(12, "-", 75.2), (24, "-", 150.4)])
+    assert {row["scaling"] for row in answer(folder, "report", "scaling", "a.md")} == {"unknown"}
+    said = quick(folder, "report", "scaling", "a.md").out
+    assert "no global batch size is stated: strong or weak is not known" in said
+    assert "GBS None" not in said
