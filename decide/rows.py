@@ -97,7 +97,7 @@ def load(warehouse: Warehouse) -> list[Row]:
             "versions": versions.get(row["run"], {}),
             "arguments": arguments.get(row["run"], {}),
             "memory_gb": gigabytes(row),
-            "batch": _batch(row),
+            "batch": batch_of(row),
             **_pace(row),
         }
         for row in warehouse.dicts(_QUERY)
@@ -117,7 +117,7 @@ def _pace(row: Row) -> dict[str, Any]:
     return {"pace": 1 / rate, "rate": rate, "measure": measure}
 
 
-def _batch(row: Row) -> float | None:
+def batch_of(row: Row) -> float | None:
     """The sequences of a step: stated, as the tokens of a step tell them, MBS x GA x DP, or a batch
     a device x GA x devices."""
     accumulated = row["grad_accum"]

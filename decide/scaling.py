@@ -134,9 +134,10 @@ def bubble(row: Row) -> float | None:
     arXiv 2104.04473 section 2.2, for m micro-batches a step and stages of equal length.
     """
     p, batch = row["pp"], (row["mbs"] or 0) * (row["dp"] or 0)
-    if not p or p == 1 or not batch or not row["batch"] or row["batch"] % batch:
+    step = row["gbs"] or row.get("batch")
+    if not p or p == 1 or not batch or not step or step % batch:
         return None
-    chunks = (row["vpp"] or 1) * (row["batch"] // batch)
+    chunks = (row["vpp"] or 1) * (step // batch)
     return float((p - 1) / (chunks + p - 1))
 
 
