@@ -185,3 +185,26 @@ def test_without_a_batch_nobody_knows_how_it_scales(folder: Path) -> None:
     said = quick(folder, "report", "scaling", "a.md").out
     assert "no global batch size is stated: strong or weak is not known" in said
     assert "GBS None" not in said
+
+
+def _published(path: Path, head: str, rows: Sequence[str], above: str) -> None:
+    columns = head.count("|") + 1
+    lines = [f"| {row} |" for row in rows]
+    path.write_text("\n".join([above, "", f"| {head} |", "|---" * columns + "|", *lines, ""]))
+
+
+def test_a_batch_in_tokens_beside_the_batch_sets_no_row_apart(folder: Path) -> None:
+    head = "Model | SeqLen (T) | # GPUs | MicroBatchSize | GlobalBatchSize | Throughput (T/s)"
+    rows = [f"13b | 2048 | {8 * n} | 2 | {16 * n} | {38336 * n} | {32768 * n}" for n in (1, 2, 4)]
+    _published(folder / "a.md", f"{head} | GlobalBatchSize (T)", rows, "# H100 80GB BF16")
+    found = answer(folder, "report", "scaling", "a.md")
+    assert [row["scaling"] for row in found] == ["weak"] * 3
+    assert found[-1]["settings"] is None
+    head = "Model | SeqLen (T) | # GPUs | MicroBatchSize | Throughput (T/s) | GlobalBatchSize (T)"
+    rows = [f"13b | 2048 | 8 | 2 | 38336 | {batch}" for batch in (32768, 65536)]
+    _published(folder / "b.md", head, rows, "# H100 80GB BF16")
+    found = answer(folder, "best", "b.md")
+    assert [row["settings"] for row in found] == [
+        "GlobalBatchSize (T)=32768",
+        "GlobalBatchSize (T)=65536",
+    ]
