@@ -208,3 +208,14 @@ def test_a_batch_in_tokens_beside_the_batch_sets_no_row_apart(folder: Path) -> N
         "GlobalBatchSize (T)=32768",
         "GlobalBatchSize (T)=65536",
     ]
+
+
+def test_the_accumulation_of_nanotron_is_no_setting(folder: Path) -> None:
+    head = "nodes | world_size | seq_len | mbs | batch_accum | gbs | dp | pp | tp | tok/s/gpu"
+    rows = [
+        f"{n} | {8 * n} | 4096 | 2 | {8 // n} | 128 | {8 * n} | 1 | 1 | {36000 - 1000 * n}"
+        for n in (1, 2, 4)
+    ]
+    _published(folder / "a.md", head, rows, "# 1.34B on H100 80GB")
+    found = answer(folder, "report", "scaling", "a.md")
+    assert [row["scaling"] for row in found] == ["strong"] * 3
