@@ -11,6 +11,7 @@ from ..audit.memory import GB
 from ..audit.run import audit
 from ..ingest.environment import states
 from ..reports.other_columns import other_columns
+from ..schema.hardware import device_of
 from ..schema.warehouse import Warehouse
 
 Row = Mapping[str, Any]
@@ -26,6 +27,7 @@ _UNSEEN: Mapping[str, object] = {
     "async_launch": None, "sequence_parallel": False, "ep": 1, "vpp": 1, "dp_replicate": 1,
 }  # fmt: skip
 NOT_STATED = "device not stated"
+_SLICE = re.compile(r"(?:TPU[- ]?)?v\d+(?:p|e|litepod)?-\d+", re.I)  # v5p-128: of TPUs, 64 chips
 _COPY_OF = re.compile(r"same configuration and digits as (\S.*?:\d+)(?:;|$)")
 # `source`: the file that a record tells of, else the one that is read.
 _QUERY = """
@@ -140,7 +142,14 @@ def _settings(row: Row) -> str | None:
 
 
 def _system(row: Row) -> str:
-    """What a run was on: its device, else its document. Logs that state none are of one machine."""
+    """What a run was on: its device, else its document. Logs that state none are of one machine.
+
+    The size of a slice of TPUs is no part of it.
+    """
+    if row["device"] and _SLICE.fullmatch(row["device"]):
+        of = row["device"].rpartition("-")[0]
+        known = device_of(of) or device_of(f"TPU {of}")
+        return known.family if known else of
     return str(row["device"] or (row["uri"] if row["origin"] == "row" else NOT_STATED))
 
 

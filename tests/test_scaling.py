@@ -219,3 +219,13 @@ def test_the_accumulation_of_nanotron_is_no_setting(folder: Path) -> None:
     _published(folder / "a.md", head, rows, "# 1.34B on H100 80GB")
     found = answer(folder, "report", "scaling", "a.md")
     assert [row["scaling"] for row in found] == ["strong"] * 3
+
+
+def test_slices_of_one_kind_of_chip_are_one_system(folder: Path) -> None:
+    head = "No. of params | Accelerator type | TFLOP/chip/sec | Step time (s) | Per-device batch"
+    rows = [f"32B | v5p-{2 * n} | 328 | 20.{n // 64} | 16 | 2048 | {n}" for n in (64, 128, 256)]
+    _published(folder / "a.md", f"{head} | Seq len | Chips", rows, "# MaxText")
+    found = answer(folder, "report", "scaling", "a.md")
+    assert [row["scaling"] for row in found] == ["weak"] * 3
+    assert {row["system"] for row in found} == {"TPUv5p"}
+    assert [row["device"] for row in found] == ["v5p-128", "v5p-256", "v5p-512"]
