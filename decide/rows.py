@@ -68,8 +68,9 @@ def load(warehouse: Warehouse) -> list[Row]:
     and the columns of its table that are settings unknown to us.
 
     What names a job or its nodes tells no configuration. `pace` is what jobs are compared by: less
-    is better, of one `measure` alone. `rate` is tokens/s, or the TFLOP/s of a job that prints those
-    alone. `batch` are the sequences of a step, as stated or multiplied out.
+    is better, of one `measure` alone. `rate` is tokens/s, the sequences/s of a job that states no
+    sequence length, or the TFLOP/s of one that prints those alone. `batch` are the sequences of a
+    step, as stated or multiplied out.
     """
     env: dict[str, dict[str, str]] = {}
     hosts: dict[str, str] = {}
@@ -100,18 +101,19 @@ def load(warehouse: Warehouse) -> list[Row]:
             "arguments": arguments.get(row["run"], {}),
             "memory_gb": gigabytes(row),
             "batch": batch_of(row),
-            **_pace(row),
+            **_pace(row, batch_of(row)),
         }
         for row in warehouse.dicts(_QUERY)
     ]
 
 
-def _pace(row: Row) -> dict[str, Any]:
+def _pace(row: Row, batch: float | None) -> dict[str, Any]:
     """Seconds a token, else a step, else a TFLOP of a job that prints TFLOPs alone; and which."""
     if row["tokens_per_s"]:
         rate, measure = row["tokens_per_s"], "tokens_per_s"
     elif row["step_time_s"]:
-        return {"pace": row["step_time_s"], "rate": None, "measure": "step_time_s"}
+        rate = batch / row["step_time_s"] if batch else None
+        return {"pace": row["step_time_s"], "rate": rate, "measure": "step_time_s"}
     elif row["tflops"] and row["device_count"]:
         rate, measure = row["tflops"] * row["device_count"], "tflops"
     else:

@@ -55,24 +55,31 @@ class Point:
 
     @property
     def rate(self) -> float:
-        """Tokens/s of the job; TFLOP/s where those alone are printed."""
+        """Tokens/s of the job; sequences/s where no length of these is stated, TFLOP/s where those
+        alone are printed."""
         if self.row["measure"] == "tflops":
             return float(self.row["tflops"] * self.row["device_count"])
+        if self.row["measure"] == "step_time_s":
+            return float(self.row["batch"] / self.row["step_time_s"])
         return float(self.row["tokens_per_s"])
 
     @property
     def low(self) -> float | None:
         """The least that jobs, or the printed digits, tell; of one log its intervals tell none."""
-        return self._end("tokens_per_s_low")
+        return self._end("tokens_per_s_low", "step_time_high")
 
     @property
     def high(self) -> float | None:
         """The most that jobs, or the printed digits, tell."""
-        return self._end("tokens_per_s_high")
+        return self._end("tokens_per_s_high", "step_time_low")
 
-    def _end(self, name: str) -> float | None:
-        told = self.row["jobs"] > 1 or self.row["basis"] == "cell"
-        return float(self.row[name]) if told and self.row[name] else None
+    def _end(self, name: str, time: str) -> float | None:
+        row = self.row
+        if row["jobs"] < 2 and row["basis"] != "cell":
+            return None
+        if row["measure"] == "step_time_s":
+            return float(row["batch"] / row[time]) if row[time] else None
+        return float(row[name]) if row[name] else None
 
 
 @dataclass(frozen=True, slots=True)

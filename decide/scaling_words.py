@@ -31,7 +31,8 @@ def group_words(names: Names, group: Group) -> str:
     what += [f"recompute {row['recompute']}"] if row["recompute"] else []
     what += [row["dtype"]] if row["dtype"] else []
     what += [settings_words(row)] if row["settings"] else []
-    what += ["by printed TFLOPs"] if row["measure"] == "tflops" else []
+    by = {"tflops": "by printed TFLOPs", "step_time_s": "by sequences/s"}.get(row["measure"])
+    what += [by] if by else []
     share = percent(group.efficiency(last), 1)
     rows = [one for point in group.points for one in point.rows]
     days = sorted({one["date"][:10] for one in rows if one["date"]})

@@ -32,9 +32,15 @@ def efficiency(told: Told, row: Row) -> Node:
 
 
 def _rate(told: Told, row: Row) -> Node:
-    """Tokens/s of the job, or the TFLOP/s of all its devices where those alone are printed."""
-    if row["measure"] != "tflops":
+    """Tokens/s of the job, sequences/s where no length of these is stated, or the TFLOP/s of all
+    its devices where those alone are printed."""
+    if row["measure"] == "tokens_per_s":
         return pooled(told, row, "tokens_per_s")
+    if row["measure"] == "step_time_s":
+        of = (gbs(told.case(row["runs"][0][0])), pooled(told, row, "step_time_s"))
+        rate = row["batch"] / row["step_time_s"]
+        how = How("gbs / step_time_s")
+        return Node("sequences_per_s", rate, "sequences/s", how=how, inputs=of)
     inputs = (pooled(told, row, "tflops"), devices(told, row))
     value = row["tflops"] * row["device_count"]
     how = How("tflops x devices")

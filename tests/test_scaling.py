@@ -229,3 +229,19 @@ def test_slices_of_one_kind_of_chip_are_one_system(folder: Path) -> None:
     assert [row["scaling"] for row in found] == ["weak"] * 3
     assert {row["system"] for row in found} == {"TPUv5p"}
     assert [row["device"] for row in found] == ["v5p-128", "v5p-256", "v5p-512"]
+
+
+def test_one_batch_needs_no_sequence_length(folder: Path) -> None:
+    head = "Nodes | TP | PP | DP | MBS | GBS | Sec/it"
+    times = {4: 40.0, 8: 21.0, 16: 11.0}
+    rows = [f"{n} | 8 | 1 | {n} | 1 | 512 | {time}" for n, time in times.items()]
+    _published(folder / "a.md", head, rows, "# 22B on A100-80GB")
+    found = answer(folder, "report", "scaling", "a.md")
+    assert [row["scaling"] for row in found] == ["strong"] * 3
+    assert found[-1]["efficiency"] == pytest.approx(40 * 4 / (11 * 16))
+    assert found[-1]["efficiency_low"] < found[-1]["efficiency"] < found[-1]["efficiency_high"]
+    said = quick(folder, "report", "scaling", "a.md").out
+    assert "by sequences/s" in said and "Left out" not in said
+    explained = quick(folder, "explain", "a:7.efficiency", "a.md").out
+    assert "gbs = 512" in explained and "step_time_s = 11" in explained
+    assert quick(folder, "chart", "efficiency", "a.md", "-o", "a.svg").code == 0
