@@ -113,7 +113,7 @@ def efficiency(names: Names, answer: Answer) -> Picture:
     def draw(title: str) -> Figure:
         unit = "node" if count == "nodes" else "device"
         measures = {row["measure"] for rows in drawn for row in rows}
-        only = "TFLOP/s" if "tflops" in measures else "Tokens/s"
+        only = {"tflops": "TFLOP/s", "step_time_s": "Sequences/s"}.get(min(measures), "Tokens/s")
         rate = only if len(measures) == 1 else "Speed"
         y_label = f"{rate} a {unit}, against the smallest run"
         x_label = f"{unit.capitalize()}s"

@@ -15,7 +15,7 @@ from ..reports.short import Names
 from ..schema.warehouse import Warehouse
 from .answer import RUN, Answer, configuration_words, place, with_words
 from .planned import unplanned_words
-from .rows import Row
+from .rows import Row, batch_of
 from .scaling import bubble
 
 COLUMNS = (
@@ -63,7 +63,7 @@ def neighbours(
 ) -> Answer:
     """Runs one step from the best, as a plan: a factor of 2 in the micro batch, or moved between
     DP, TP and PP. `tried` are all runs there are; `allowed` holds the user's own constraints."""
-    best, tried = with_dp(best), [with_dp(row) for row in tried]
+    best, tried = _filled(best), [_filled(row) for row in tried]
     known = {_key(row) for row in tried}
     kept: list[dict[str, Any]] = []
     left: list[dict[str, Any]] = []
@@ -102,6 +102,13 @@ def with_dp(row: Row) -> Row:
         return row
     dp, rest = divmod(row["world_size"], row["tp"] * row["pp"] * (row["cp"] or 1))
     return row if rest else {**row, "dp": dp}
+
+
+def _filled(row: Row) -> Row:
+    """A run with the data parallel size and the batch that others of its sizes multiply out to."""
+    row = with_dp(row)
+    batch = batch_of(row)
+    return {**row, "gbs": int(batch) if batch and batch.is_integer() else None}
 
 
 def _steps(best: Row) -> Iterator[dict[str, int]]:
@@ -219,6 +226,7 @@ def _memory_words(best: Row, memory: Memory | None) -> Collection[str]:
 def _unchecked_words(best: Row, memory: Memory | None) -> Collection[str]:
     """What could not be checked, for want of a statement."""
     missing = [name for name in ("heads", "layers", "hidden") if not best[name]]
+    missing += [] if best["gbs"] else ["global batch size"]
     told = [f"Not checked, since no source states it: {', '.join(missing)}."] if missing else []
     if memory is None or predicted(memory.row) is None:
         needs = ("layers", "hidden", "dp", "tp", "mbs", "seq_len")

@@ -11,6 +11,7 @@ from ..audit.memory import GB
 from ..audit.run import audit
 from ..ingest.environment import states
 from ..reports.other_columns import other_columns
+from ..schema.hardware import device_of
 from ..schema.warehouse import Warehouse
 
 Row = Mapping[str, Any]
@@ -26,6 +27,7 @@ _UNSEEN: Mapping[str, object] = {
     "async_launch": None, "sequence_parallel": False, "ep": 1, "vpp": 1, "dp_replicate": 1,
 }  # fmt: skip
 NOT_STATED = "device not stated"
+_SLICE = re.compile(r"(?:TPU[- ]?)?v\d+(?:p|e|litepod)?-\d+", re.I)  # v5p-128: of TPUs, 64 chips
 _COPY_OF = re.compile(r"same configuration and digits as (\S.*?:\d+)(?:;|$)")
 # `source`: the file that a record tells of, else the one that is read.
 _QUERY = """
@@ -66,8 +68,9 @@ def load(warehouse: Warehouse) -> list[Row]:
     and the columns of its table that are settings unknown to us.
 
     What names a job or its nodes tells no configuration. `pace` is what jobs are compared by: less
-    is better, of one `measure` alone. `rate` is tokens/s, or the TFLOP/s of a job that prints those
-    alone.
+    is better, of one `measure` alone. `rate` is tokens/s, the sequences/s of a job that states no
+    sequence length, or the TFLOP/s of one that prints those alone. `batch` are the sequences of a
+    step, as stated or multiplied out.
     """
     env: dict[str, dict[str, str]] = {}
     hosts: dict[str, str] = {}
@@ -97,23 +100,40 @@ def load(warehouse: Warehouse) -> list[Row]:
             "versions": versions.get(row["run"], {}),
             "arguments": arguments.get(row["run"], {}),
             "memory_gb": gigabytes(row),
-            **_pace(row),
+            "batch": batch_of(row),
+            **_pace(row, batch_of(row)),
         }
         for row in warehouse.dicts(_QUERY)
     ]
 
 
-def _pace(row: Row) -> dict[str, Any]:
+def _pace(row: Row, batch: float | None) -> dict[str, Any]:
     """Seconds a token, else a step, else a TFLOP of a job that prints TFLOPs alone; and which."""
     if row["tokens_per_s"]:
         rate, measure = row["tokens_per_s"], "tokens_per_s"
     elif row["step_time_s"]:
-        return {"pace": row["step_time_s"], "rate": None, "measure": "step_time_s"}
+        rate = batch / row["step_time_s"] if batch else None
+        return {"pace": row["step_time_s"], "rate": rate, "measure": "step_time_s"}
     elif row["tflops"] and row["device_count"]:
         rate, measure = row["tflops"] * row["device_count"], "tflops"
     else:
         return {"pace": None, "rate": None, "measure": None}
     return {"pace": 1 / rate, "rate": rate, "measure": measure}
+
+
+def batch_of(row: Row) -> float | None:
+    """The sequences of a step: stated, as the tokens of a step tell them, MBS x GA x DP, or a batch
+    a device x GA x devices."""
+    accumulated = row["grad_accum"]
+    if row["gbs"] is not None:
+        return float(row["gbs"])
+    if row["tokens_per_step"] and row["seq_len"]:
+        return float(row["tokens_per_step"] / row["seq_len"])
+    if row["mbs"] and accumulated and row["dp"]:
+        return float(row["mbs"] * accumulated * row["dp"])
+    if row["device_batch"] and row["device_count"]:
+        return float(row["device_batch"] * (accumulated or 1) * row["device_count"])
+    return None
 
 
 def _settings(row: Row) -> str | None:
@@ -124,7 +144,14 @@ def _settings(row: Row) -> str | None:
 
 
 def _system(row: Row) -> str:
-    """What a run was on: its device, else its document. Logs that state none are of one machine."""
+    """What a run was on: its device, else its document. Logs that state none are of one machine.
+
+    The size of a slice of TPUs is no part of it.
+    """
+    if row["device"] and _SLICE.fullmatch(row["device"]):
+        of = row["device"].rpartition("-")[0]
+        known = device_of(of) or device_of(f"TPU {of}")
+        return known.family if known else of
     return str(row["device"] or (row["uri"] if row["origin"] == "row" else NOT_STATED))
 
 

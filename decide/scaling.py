@@ -55,31 +55,39 @@ class Point:
 
     @property
     def rate(self) -> float:
-        """Tokens/s of the job; TFLOP/s where those alone are printed."""
+        """Tokens/s of the job; sequences/s where no length of these is stated, TFLOP/s where those
+        alone are printed."""
         if self.row["measure"] == "tflops":
             return float(self.row["tflops"] * self.row["device_count"])
+        if self.row["measure"] == "step_time_s":
+            return float(self.row["batch"] / self.row["step_time_s"])
         return float(self.row["tokens_per_s"])
 
     @property
     def low(self) -> float | None:
         """The least that jobs, or the printed digits, tell; of one log its intervals tell none."""
-        return self._end("tokens_per_s_low")
+        return self._end("tokens_per_s_low", "step_time_high")
 
     @property
     def high(self) -> float | None:
         """The most that jobs, or the printed digits, tell."""
-        return self._end("tokens_per_s_high")
+        return self._end("tokens_per_s_high", "step_time_low")
 
-    def _end(self, name: str) -> float | None:
-        told = self.row["jobs"] > 1 or self.row["basis"] == "cell"
-        return float(self.row[name]) if told and self.row[name] else None
+    def _end(self, name: str, time: str) -> float | None:
+        row = self.row
+        if row["jobs"] < 2 and row["basis"] != "cell":
+            return None
+        if row["measure"] == "step_time_s":
+            return float(row["batch"] / row[time]) if row[time] else None
+        return float(row[name]) if row[name] else None
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Runs that differ in size alone: strong (one batch) or weak (one batch a device) scaling."""
+    """Runs that differ in size alone: strong (one batch) or weak (one batch a device) scaling, or
+    unknown where no batch is."""
 
-    kind: str
+    kind: str  # strong, weak or unknown
     unit: str  # nodes or device_count
     points: tuple[Point, ...]
 
@@ -113,7 +121,7 @@ def groups(rows: Sequence[Row]) -> tuple[list[Group], list[Row]]:
     """Strong and weak scaling groups of two sizes or more, and the rows that are in none."""
     found: list[Group] = []
     used: set[int] = set()
-    for kind in ("strong", "weak"):
+    for kind in ("strong", "weak", "unknown"):
         sets: dict[Hashable, list[Row]] = {}
         for row in rows:
             if (row["nodes"] or row["device_count"]) and (key := _key(row, kind)) is not None:
@@ -133,9 +141,10 @@ def bubble(row: Row) -> float | None:
     arXiv 2104.04473 section 2.2, for m micro-batches a step and stages of equal length.
     """
     p, batch = row["pp"], (row["mbs"] or 0) * (row["dp"] or 0)
-    if not p or p == 1 or not batch or not row["gbs"] or row["gbs"] % batch:
+    step = row["gbs"] or row.get("batch")
+    if not p or p == 1 or not batch or not step or step % batch:
         return None
-    chunks = (row["vpp"] or 1) * (row["gbs"] // batch)
+    chunks = (row["vpp"] or 1) * (step // batch)
     return float((p - 1) / (chunks + p - 1))
 
 
@@ -159,15 +168,16 @@ def scaling(names: Names, kept: Sequence[Row], left_out: Sequence[Row]) -> Answe
 
 def _key(row: Row, kind: str) -> Hashable | None:
     """Equal for runs that scale into each other; of tables within one document."""
-    whole = configuration(row)
-    free = (*_FREE, "gbs") if kind == "weak" else _FREE
-    whole = {name: value for name, value in whole.items() if name not in free}
+    batch, known = row["batch"], bool(row["batch"] or row["device_batch"])
+    if known == (kind == "unknown") or (kind == "strong" and not batch):
+        return None
+    if kind == "weak" and not row["device_count"]:
+        return None
+    free = (*_FREE, "gbs", "device_batch") if kind == "strong" else (*_FREE, "gbs")
+    whole = {name: value for name, value in configuration(row).items() if name not in free}
+    whole["batch"] = batch
     if kind == "weak":
-        if not (row["gbs"] or row["device_batch"]) or not row["device_count"]:
-            return None
-        whole["batch a device"] = row["gbs"] / row["device_count"] if row["gbs"] else None
-    elif row["device_batch"] and not row["gbs"]:
-        return None  # one batch a device is another batch at each size
+        whole["batch"] = batch / row["device_count"] if batch else None
     document = row["uri"] if row["origin"] == "row" else None
     stated = (*sorted(row["versions"].items()), *sorted(row["arguments"].items()))
     return (

@@ -18,15 +18,21 @@ def group_words(names: Names, group: Group) -> str:
     first, last = group.base, group.points[-1]
     row = first.row
     unit = "nodes" if group.unit == "nodes" else "devices"
-    batch = f"GBS {row['gbs']} at every size" if group.kind == "strong" else "GBS grows with them"
+    kind = {
+        "strong": f"strong scaling (GBS {row['batch'] or 0:.10g} at every size)",
+        "weak": "weak scaling (GBS grows with them)",
+        "unknown": "scaling (no global batch size is stated: strong or weak is not known)",
+    }[group.kind]
     what = [row["size"] or row["model"] or "model not stated", names.system(row["system"])]
     what += [f"TP{row['tp']} PP{row['pp']}"] if row["tp"] and row["pp"] else []
     what += [f"MBS {row['mbs']}"] if row["mbs"] else []
-    what += [f"batch {number(row['device_batch'])} a device"] if row["device_batch"] else []
+    if row["device_batch"] and group.kind != "strong":
+        what.append(f"batch {number(row['device_batch'])} a device")
     what += [f"recompute {row['recompute']}"] if row["recompute"] else []
     what += [row["dtype"]] if row["dtype"] else []
     what += [settings_words(row)] if row["settings"] else []
-    what += ["by printed TFLOPs"] if row["measure"] == "tflops" else []
+    by = {"tflops": "by printed TFLOPs", "step_time_s": "by sequences/s"}.get(row["measure"])
+    what += [by] if by else []
     share = percent(group.efficiency(last), 1)
     rows = [one for point in group.points for one in point.rows]
     days = sorted({one["date"][:10] for one in rows if one["date"]})
@@ -34,7 +40,7 @@ def group_words(names: Names, group: Group) -> str:
     faster = [one for one in group.points[1:] if group.efficiency(one) > 1]
     slow = f" Above 100% on {number(faster[0].x)} {unit}: noise, or a slow base." if faster else ""
     return (
-        f"{group.kind} scaling ({batch}), {', '.join(what)}: {share} efficiency on"
+        f"{kind}, {', '.join(what)}: {share} efficiency on"
         f" {number(last.x)} {unit} against {number(first.x)} ({place(names, row)}).{slow}{apart}"
     )
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ..decide.rows import Row
 from ..decide.scaling import FITTED
+from .computed import gbs
 from .decision import Derive, Told
 from .node import How, Node
 from .pooled import devices, pooled
@@ -32,9 +33,15 @@ def efficiency(told: Told, row: Row) -> Node:
 
 
 def _rate(told: Told, row: Row) -> Node:
-    """Tokens/s of the job, or the TFLOP/s of all its devices where those alone are printed."""
-    if row["measure"] != "tflops":
+    """Tokens/s of the job, sequences/s where no length of these is stated, or the TFLOP/s of all
+    its devices where those alone are printed."""
+    if row["measure"] == "tokens_per_s":
         return pooled(told, row, "tokens_per_s")
+    if row["measure"] == "step_time_s":
+        of = (gbs(told.case(row["runs"][0][0])), pooled(told, row, "step_time_s"))
+        rate = row["batch"] / row["step_time_s"]
+        how = How("gbs / step_time_s")
+        return Node("sequences_per_s", rate, "sequences/s", how=how, inputs=of)
     inputs = (pooled(told, row, "tflops"), devices(told, row))
     value = row["tflops"] * row["device_count"]
     how = How("tflops x devices")
@@ -61,8 +68,8 @@ def bubble(told: Told, row: Row) -> Node | None:
     if row.get("bubble") is None:
         return None
     case = told.case(row["runs"][0][0])
-    of = tuple(case.stated(name) for name in ("gbs", "mbs", "dp"))
-    count = row["gbs"] // (row["mbs"] * row["dp"])
+    of = (gbs(case), case.stated("mbs"), case.stated("dp"))
+    count = int(row["batch"]) // (row["mbs"] * row["dp"])
     m = Node("m", count, "micro-batches", how=How("gbs / (mbs x dp)"), inputs=of)
     inputs = (case.stated("pp", "p"), Node("v", row["vpp"] or 1, "chunks of a stage"), m)
     how = How("(p - 1) / (v m + p - 1)", source="arXiv 2104.04473 section 2.2")

@@ -47,9 +47,13 @@ _DATE = (
 )
 # Six to nine digits behind a word for a job, or alone between commas.
 _JOB = r"(?:(?<=job )|(?<=id )|(?<=#))\d{6,9}\b|(?:(?<=,)|(?<=, )|^)\d{6,9}(?=\s*(?:[,;)]|$))"
-_MOST_LAYERS = 3  # of emphasis around a cell: ***`1.5`***
+_MOST_LAYERS = 3  # of emphasis or links around a cell: ***`1.5`***
 _PLAIN_WORDS = re.compile(r"^\s*[x×]?\s*[^\W\d_][^\d,;:]*\d{0,3}[A-Za-z]*$")  # 8 GPUs, 4x A100
 _WRAP = re.compile(r"^(\*\*|__|~~|`|\*|_)(?=\S)(.+?)(?<=\S)\1$", re.S)
+# [842](https://example.org)
+_LINK = re.compile(
+    r"^(\[)(?!\^)([^\[\]\n]+)(\]\([^\s()]*(?:\([^\s()]*\)[^\s()]*)*(?:\s[^()]*)?\))$"
+)
 _SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _TOO_MANY = 2**31
 _REMEMBERED = 1 << 14  # cells: topology, batch and labels repeat in every row of a sweep
@@ -90,16 +94,26 @@ def parse_cell(raw: str, column: Column | None) -> Cell:
     if column is None:
         return _text(raw)
     inner = raw
-    fences: list[Piece] = []
-    while len(fences) < _MOST_LAYERS and (wrapped := _WRAP.match(inner)):
-        fences.append(["gap", wrapped[1]])
-        inner = wrapped[2]
+    opened: list[Piece] = []
+    closed: list[Piece] = []
+    while len(opened) < _MOST_LAYERS and (layer := _layer(inner, column)):
+        opened.append(["gap", layer[0]])
+        inner = layer[1]
+        closed.insert(0, ["gap", layer[2]])
     cell = _parse(inner, column)
-    if ["gap", "~~"] in fences:
+    if ["gap", "~~"] in opened:
         cell = replace(cell, kind="misfit", misfit="struck out")
-    if not fences:
+    if not opened:
         return cell
-    return replace(cell, raw=raw, pieces=(*fences, *cell.pieces, *reversed(fences)))
+    return replace(cell, raw=raw, pieces=(*opened, *cell.pieces, *closed))
+
+
+def _layer(text: str, column: Column) -> tuple[str, str, str] | None:
+    """What opens and closes an emphasis or a link around a whole cell, and what is within."""
+    if found := _WRAP.match(text):
+        return found[1], found[2], found[1]
+    found = _LINK.match(text) if column.type != "notes" else None
+    return (found[1], found[2], found[3]) if found else None
 
 
 def _parse(raw: str, column: Column) -> Cell:

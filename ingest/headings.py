@@ -202,8 +202,13 @@ def is_benchmark(headings: Sequence[str]) -> bool:
     return shares or (len(roles) >= 2 and bool({"topology", "batch"} & set(roles)))
 
 
-def _in_tokens(heading: str) -> bool:
+def batch_in_tokens(heading: str) -> bool:
     """`GlobalBatchSize (T)`: a batch in tokens is another quantity than one in sequences."""
+    name = _named(_UNIT.sub("", heading))
+    return name is not None and columns()[name].role == "batch" and _in_tokens(heading)
+
+
+def _in_tokens(heading: str) -> bool:
     found = _UNIT.search(heading)
     return bool(found and re.fullmatch(r"(?:[kKmM]\s?)?(?:T|tok(?:en)?s?)", found[1].strip(), re.I))
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..ingest.headings import unread_results
+from ..ingest.headings import batch_in_tokens, unread_results
 from ..ingest.variables import variable_of
 from ..schema.warehouse import Warehouse
 
 _CELLS = """
-    SELECT t.table_id, trim(t.headings[c.column_number]) AS heading, c.raw, s.run_id
+    SELECT t.table_id, trim(t.headings[c.column_number]) AS heading, c.raw, s.run_id,
+        t.table_id IN (SELECT table_id FROM cells WHERE name = 'gbs') AS has_batch
     FROM cells c JOIN tables t ON t.table_id = c.table_id
     LEFT JOIN selected s ON s.table_id = c.table_id AND s.row_number = c.row_number
     WHERE c.name IS NULL AND t.number IS NOT NULL AND trim(t.headings[c.column_number]) <> ''
@@ -53,7 +54,9 @@ def other_columns(warehouse: Warehouse) -> dict[str, dict[str, str]]:
     """By run id, heading and cell of every column of its table that is a setting, though no known
     one."""
     columns: dict[tuple[str, str], list[tuple[str, str | None]]] = {}
-    for table, heading, raw, run in warehouse.rows(_CELLS):
+    for table, heading, raw, run, has_batch in warehouse.rows(_CELLS):
+        if has_batch and batch_in_tokens(heading):
+            continue  # the batch again, times the sequence length
         columns.setdefault((table, heading), []).append((raw, run))
     found: dict[str, dict[str, str]] = {}
     for (_, heading), cells in columns.items():

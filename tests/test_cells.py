@@ -314,3 +314,23 @@ def test_half_the_last_digit() -> None:
     assert read("Sec/it", "29").half == pytest.approx(0.5)
     assert read("Tokens/s", "35k").half == pytest.approx(500)
     assert read("TFLOPs", "1.2e3").half == pytest.approx(50)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("[842](https://mlcommons.org/benchmarks/training/)", 842.0),
+        ("**[1.5](run.log)**", 1.5),
+        ('[***7***](https://example.org/a_(b) "title")', 7.0),
+    ],
+)
+def test_a_number_that_is_a_link(text: str, value: float) -> None:
+    cell = read("TFLOPs", text)
+    assert (cell.kind, cell.value, cell.misfit) == ("number", value, None)
+    assert cell.raw == cell.rebuilt() == text
+
+
+def test_a_link_hides_nothing() -> None:
+    assert read("TFLOPs", "[see](https://example.org)").misfit
+    assert read("Model", "[GPT3-20B](https://example.org)").value == 20
+    assert read("Sec/it", "[^1]").value is None

@@ -215,3 +215,17 @@ def test_neighbours_without_a_data_parallel_size(folder: Path) -> None:
     (folder / "b.md").write_text(f"{above}{head.format('Nodes')}| 2 | 4 | 1 | 2 | 512 | 10.0 |\n")
     said = quick(folder, "best", "b.md", "--neighbours").out
     assert "not known, since no source states DP." in said and "never run" not in said
+
+
+def test_neighbours_divide_a_batch_that_is_multiplied_out(folder: Path) -> None:
+    head = "| GPUs | TP | PP | DP | MBS | GA | samples/s |\n|---|---|---|---|---|---|---|\n"
+    above = f"# Sweep\n\nA100 80GB, SEQ_LEN=2048, {SHAPE}\n\n{head}"
+    (folder / "a.md").write_text(f"{above}| 384 | 2 | 4 | 48 | 4 | 3 | 270.1 |\n")
+    found = answer(folder, "best", "a.md", "--neighbours")
+    kept = [one for one in found if not one["left_out"]]
+    assert kept and all(one["gbs"] == 576 for one in kept)
+    assert all(576 % (one["mbs"] * one["dp"]) == 0 for one in kept)
+    assert "GBS 576 % (MBS 8 x DP 96) > 0" in {one["left_out"] for one in found}
+    (folder / "b.md").write_text(f"{above}| 384 | 2 | 4 | 48 | 4 | - | 270.1 |\n")
+    said = quick(folder, "best", "b.md", "--neighbours").out
+    assert "Not checked, since no source states it: global batch size." in said

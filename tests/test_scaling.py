@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -152,3 +153,95 @@ def test_a_run_without_nodes_takes_the_fits_of_no_other(folder: Path) -> None:
     assert "on 8 nodes against 1 (" in said and "on 16 devices against 8 (" in said
     [made] = answer(folder, "days", "a.md", "b.md", "--nodes", "16", "--extrapolate")
     assert made["step_time_s"] == pytest.approx(48 / 16 + 0.5, rel=0.02)
+
+
+NEOX = "| Nodes | GPUs | TP | PP | DP | micro batch | grad accum | samples/s |"
+NEOX_ROW = "| {n} | {d} | 2 | 4 | {n} | 4 | {ga} | {rate} |"
+
+
+def _neox(path: Path, sizes: Sequence[tuple[int, object, float]]) -> None:
+    head = "# GPT-NeoX 20B on A100 40GB, Sequence Length=2048"
+    rows = [NEOX_ROW.format(n=n, d=8 * n, ga=ga, rate=rate) for n, ga, rate in sizes]
+    path.write_text("\n".join([head, "", NEOX, "|---" * 8 + "|", *rows, ""]))
+
+
+def test_a_batch_that_is_multiplied_out_tells_strong_from_weak(folder: Path) -> None:
+    _neox(folder / "a.md", [(12, 32, 75.2), (24, 32, 150.4), (48, 32, 300.0)])
+    assert {row["scaling"] for row in answer(folder, "report", "scaling", "a.md")} == {"weak"}
+    _neox(folder / "b.md", [(12, 32, 75.2), (24, 16, 146.3), (48, 8, 270.0)])
+    found = answer(folder, "report", "scaling", "b.md")
+    assert {row["scaling"] for row in found} == {"strong"}
+    assert found[-1]["bubble"] == pytest.approx(3 / (8 + 3))
+    assert (
+        "strong scaling (GBS 1536 at every size)" in quick(folder, "report", "scaling", "b.md").out
+    )
+    explained = quick(folder, "explain", "b:5.bubble", "b.md").out
+    assert "gbs = 1,536 sequences" in explained and "mbs x grad_accum x dp" in explained
+
+
+def test_without_a_batch_nobody_knows_how_it_scales(folder: Path) -> None:
+    _neox(folder / "a.md", [(12, "-", 75.2), (24, "-", 150.4)])
+    assert {row["scaling"] for row in answer(folder, "report", "scaling", "a.md")} == {"unknown"}
+    said = quick(folder, "report", "scaling", "a.md").out
+    assert "no global batch size is stated: strong or weak is not known" in said
+    assert "GBS None" not in said
+
+
+def _published(path: Path, head: str, rows: Sequence[str], above: str) -> None:
+    columns = head.count("|") + 1
+    lines = [f"| {row} |" for row in rows]
+    path.write_text("\n".join([above, "", f"| {head} |", "|---" * columns + "|", *lines, ""]))
+
+
+def test_a_batch_in_tokens_beside_the_batch_sets_no_row_apart(folder: Path) -> None:
+    head = "Model | SeqLen (T) | # GPUs | MicroBatchSize | GlobalBatchSize | Throughput (T/s)"
+    rows = [f"13b | 2048 | {8 * n} | 2 | {16 * n} | {38336 * n} | {32768 * n}" for n in (1, 2, 4)]
+    _published(folder / "a.md", f"{head} | GlobalBatchSize (T)", rows, "# H100 80GB BF16")
+    found = answer(folder, "report", "scaling", "a.md")
+    assert [row["scaling"] for row in found] == ["weak"] * 3
+    assert found[-1]["settings"] is None
+    head = "Model | SeqLen (T) | # GPUs | MicroBatchSize | Throughput (T/s) | GlobalBatchSize (T)"
+    rows = [f"13b | 2048 | 8 | 2 | 38336 | {batch}" for batch in (32768, 65536)]
+    _published(folder / "b.md", head, rows, "# H100 80GB BF16")
+    found = answer(folder, "best", "b.md")
+    assert [row["settings"] for row in found] == [
+        "GlobalBatchSize (T)=32768",
+        "GlobalBatchSize (T)=65536",
+    ]
+
+
+def test_the_accumulation_of_nanotron_is_no_setting(folder: Path) -> None:
+    head = "nodes | world_size | seq_len | mbs | batch_accum | gbs | dp | pp | tp | tok/s/gpu"
+    rows = [
+        f"{n} | {8 * n} | 4096 | 2 | {8 // n} | 128 | {8 * n} | 1 | 1 | {36000 - 1000 * n}"
+        for n in (1, 2, 4)
+    ]
+    _published(folder / "a.md", head, rows, "# 1.34B on H100 80GB")
+    found = answer(folder, "report", "scaling", "a.md")
+    assert [row["scaling"] for row in found] == ["strong"] * 3
+
+
+def test_slices_of_one_kind_of_chip_are_one_system(folder: Path) -> None:
+    head = "No. of params | Accelerator type | TFLOP/chip/sec | Step time (s) | Per-device batch"
+    rows = [f"32B | v5p-{2 * n} | 328 | 20.{n // 64} | 16 | 2048 | {n}" for n in (64, 128, 256)]
+    _published(folder / "a.md", f"{head} | Seq len | Chips", rows, "# MaxText")
+    found = answer(folder, "report", "scaling", "a.md")
+    assert [row["scaling"] for row in found] == ["weak"] * 3
+    assert {row["system"] for row in found} == {"TPUv5p"}
+    assert [row["device"] for row in found] == ["v5p-128", "v5p-256", "v5p-512"]
+
+
+def test_one_batch_needs_no_sequence_length(folder: Path) -> None:
+    head = "Nodes | TP | PP | DP | MBS | GBS | Sec/it"
+    times = {4: 40.0, 8: 21.0, 16: 11.0}
+    rows = [f"{n} | 8 | 1 | {n} | 1 | 512 | {time}" for n, time in times.items()]
+    _published(folder / "a.md", head, rows, "# 22B on A100-80GB")
+    found = answer(folder, "report", "scaling", "a.md")
+    assert [row["scaling"] for row in found] == ["strong"] * 3
+    assert found[-1]["efficiency"] == pytest.approx(40 * 4 / (11 * 16))
+    assert found[-1]["efficiency_low"] < found[-1]["efficiency"] < found[-1]["efficiency_high"]
+    said = quick(folder, "report", "scaling", "a.md").out
+    assert "by sequences/s" in said and "Left out" not in said
+    explained = quick(folder, "explain", "a:7.efficiency", "a.md").out
+    assert "gbs = 512" in explained and "step_time_s = 11" in explained
+    assert quick(folder, "chart", "efficiency", "a.md", "-o", "a.svg").code == 0
