@@ -54,7 +54,7 @@ def ranked(warehouse: Warehouse, chosen: Chosen, asked: Asked, by: str | None = 
     rows = chosen.sorted_out(need)
     told = budget_text(chosen.names, plan)
     column = by or "tokens_per_s"
-    return best(chosen.names, rows, column, plan.tokens, chosen.spreads, asked.most, told)
+    return best(chosen.names, rows, column, plan, chosen.spreads, asked.most, told)
 
 
 def lasting(
@@ -66,8 +66,9 @@ def lasting(
         raise BenchError("--extrapolate needs a size", hint="--nodes 128 --extrapolate")
     chosen = chosen or choose(warehouse, asked)
     plan = planned(warehouse, asked.tokens, asked.steps)
-    rows = on_nodes(chosen.sorted_out("tokens_per_s"), length.nodes, length.extrapolate)
-    told = Plan(plan.tokens, budget_text(chosen.names, plan), length.goodput, ramp)
+    need = "tokens_per_s" if plan.tokens is not None else "steps_per_s"
+    rows = on_nodes(chosen.sorted_out(need), length.nodes, length.extrapolate)
+    told = Plan(plan, budget_text(chosen.names, plan), length.goodput, ramp)
     return days(chosen.names, rows, told, chosen.spreads, measured(warehouse), asked.most)
 
 
@@ -174,7 +175,8 @@ def on_nodes(rows: Rows, nodes: int | None, extrapolate: bool) -> Rows:
     kept = tuple(row for row in rows.kept if row["nodes"] == nodes)
     left = tuple(row for row in rows.left_out if row["nodes"] == nodes)
     broken = failures(rows.left_out)
-    made = at_nodes(rows.kept, nodes, broken) if extrapolate else Rows((), ())
+    rated = [row for row in rows.kept if row["tokens_per_s"]]
+    made = at_nodes(rated, nodes, broken) if extrapolate else Rows((), ())
     if not kept and not made.kept:
         measured = sorted({row["nodes"] for row in rows.kept if row["nodes"]})
         told = f"measured: {', '.join(map(str, measured)) or 'none that states its nodes'}"

@@ -6,9 +6,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..reports.budget import SECONDS_A_DAY
+from ..reports.budget import UNEQUAL, Budget
 from ..reports.format import days_words, number, significant
-from ..reports.format import tokens as as_tokens
 from ..reports.short import Names
 from .answer import (
     MEASURED,
@@ -72,9 +71,9 @@ def order_by(by: str, rows: Sequence[Row]) -> Order:
     return found
 
 
-def ranked(rows: Sequence[Row], order: Order, tokens: int) -> list[dict[str, Any]]:
-    """One row a configuration, best first, with days and device-hours for so many tokens."""
-    found = [_with_days(row, tokens) for row in by_configuration(rows)]
+def ranked(rows: Sequence[Row], order: Order, plan: Budget) -> list[dict[str, Any]]:
+    """One row a configuration, best first, with days and device-hours for the budget."""
+    found = [_with_days(row, plan) for row in by_configuration(rows)]
     sign = -1 if order.most else 1
     found = [row for row in found if row[order.column] is not None]
     found.sort(key=lambda row: (sign * row[order.column], row["uri"], row["line"]))
@@ -85,20 +84,24 @@ def best(
     names: Names,
     rows: Rows,
     by: str,
-    tokens: int,
+    plan: Budget,
     spreads: Mapping[str, Spread],
     most: int = 0,
     budget: str = "",
 ) -> Answer:
     """The ranking with all that qualifies it; `most` limits the rows that people are shown.
 
-    `tokens` is what the days are for, `budget` where that comes from.
+    `plan` is what the days are for, `budget` where that comes from.
     """
     rows = of_one_epoch(rows)
     order = order_by(by, rows.kept)
-    found = ranked(rows.kept, order, tokens)
+    found = ranked(rows.kept, order, plan)
     apart = far_apart(found)
-    tie(found, order.column, spreads, lambda row: rivals(row, apart))
+    by_days = order.column == "device_hours"
+    tie(
+        found, order.column, spreads,
+        lambda row: (rivals(row, apart), plan.work(row) if by_days else None),
+    )  # fmt: skip
     _mark_pareto(found, apart)
     common = work(found) if shapes_differ(found) and not apart else None
     if common and common.differs:
@@ -113,7 +116,7 @@ def best(
         *_date_words(found),
         *_stated_words(found),
         *_system_words(found),
-        *_budget_words(found, tokens, budget),
+        *_budget_words(found, plan, budget),
         *assumed_words(found),
     )
     cells = tuple(_cells(names, row) for row in (found[:most] if most else found))
@@ -122,13 +125,16 @@ def best(
     return Answer(said, COLUMNS, _SHOWN, tuple(found), rows.left_out, notes, cells)
 
 
-def _budget_words(found: Sequence[Row], tokens: int, budget: str) -> list[str]:
-    told = any(row["days"] is not None for row in found)
-    return [f"Days and device-hours are for {as_tokens(tokens)} tokens ({budget})."] if told else []
+def _budget_words(found: Sequence[Row], plan: Budget, budget: str) -> list[str]:
+    if all(row["days"] is None for row in found):
+        return []
+    own = " of each row" if plan.tokens is None else ""
+    unequal = f": {UNEQUAL}" if len({plan.work(row) for row in found}) > 1 else ""
+    return [f"Days and device-hours are for {plan.amount}{own} ({budget}){unequal}."]
 
 
-def _with_days(row: Row, tokens: int) -> dict[str, Any]:
-    days = tokens / row["tokens_per_s"] / SECONDS_A_DAY if row["tokens_per_s"] else None
+def _with_days(row: Row, plan: Budget) -> dict[str, Any]:
+    days = plan.days(row)
     hours = days * 24 * row["device_count"] if days and row["device_count"] else None
     return {**row, "days": days, "device_hours": hours, "pareto": False}
 

@@ -1,6 +1,7 @@
-"""Days and device-hours to train a budget of tokens, per configuration, with what makes them vary.
+"""Days and device-hours to train so much, per configuration, with what makes them vary.
 
-Days = tokens / (tokens/s) / 86,400 / goodput (D1); device-hours = days x 24 x devices.
+Days = tokens / (tokens/s) / 86,400 / goodput (D1), of a number of steps steps x s/it / 86,400 /
+goodput; device-hours = days x 24 x devices.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..reports.budget import SECONDS_A_DAY
+from ..reports.budget import SECONDS_A_DAY, UNEQUAL, Budget
 from ..reports.format import days_words, number, percent, range_text, significant
 from ..reports.format import tokens as as_tokens
 from ..reports.short import Names
@@ -33,11 +34,12 @@ from .ties import tie, tie_words
 
 COLUMNS = (
     "rank", "ties_with", "days", "days_low", "days_high", "range_from", "goodput", "goodput_from",
-    "ramp_up_steps", "ramp_up_days", "device_hours", *RUN, *MEASURED, "left_out",
+    "budget_tokens", "ramp_up_steps", "ramp_up_days", "device_hours", *RUN, *MEASURED, "left_out",
 )  # fmt: skip
 _SHOWN = (
     ("rank", "Rank"), ("ties_with", "Ties with"), ("days", "Days"), ("range", "Range"),
-    ("range_from", "Range from"), ("ramp_up_days", "Ramp-up"), ("device_hours", "Device-hours"),
+    ("range_from", "Range from"), ("tokens", "Tokens"), ("ramp_up_days", "Ramp-up"),
+    ("device_hours", "Device-hours"),
     ("size", "Model"), ("system", "System"),
     ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"),
     ("device_batch", "Batch/device"),
@@ -50,9 +52,9 @@ _SHOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is trained: tokens, who said so, the goodput asked for, a ramp-up of the batch."""
+    """What is trained, who said so, the goodput asked for, a ramp-up of the batch."""
 
-    tokens: int
+    budget: Budget
     words: str
     goodput: float | None = None
     ramp: RampUp | None = None
@@ -75,17 +77,22 @@ def days(
     found.sort(key=lambda row: (row["days"], row["uri"], row["line"]))
     found = [{**row, "rank": rank} for rank, row in enumerate(found, 1)]
     apart = far_apart(found)
-    tie(found, "days", spreads, lambda row: (rivals(row, apart), row["goodput"]))
+    tie(
+        found,
+        "days",
+        spreads,
+        lambda row: (rivals(row, apart), row["goodput"], plan.budget.work(row)),
+    )
     said = (
         *_leader(names, found),
-        f"For {as_tokens(plan.tokens)} tokens ({plan.words}).",
+        _budget_words(found, plan),
         *tie_words(names, found, "days", spreads),
         *epoch_words(names, rows),
         *_ramp_words(found, plan.ramp),
         *_said(found, plan.ramp),
         *assumed_words(found),
     )
-    cells = tuple(_cells(names, row) for row in (found[:most] if most else found))
+    cells = tuple(_cells(names, row, plan) for row in (found[:most] if most else found))
     more = (f"{len(found) - most} more: --all.",) if most and len(found) > most else ()
     notes = (*more, *left_out_words(names, rows.left_out))
     return Answer(said, COLUMNS, _SHOWN, tuple(found), rows.left_out, notes, cells)
@@ -99,25 +106,33 @@ def _rampable(rows: Rows, plan: Plan) -> Rows:
     ramp = plan.ramp
     if ramp is None:
         return rows
-    longer = [row for row in rows.kept if ramp.samples * (row["seq_len"] or 0) > plan.tokens]
-    if longer and len(longer) == len(rows.kept):
+    fitting = [row for row in rows.kept if not forbids(row, ramp)]
+    late = {
+        id(row): f"ramp-up: {why}" for row in fitting if (why := _too_long(row, ramp, plan.budget))
+    }
+    if late and len(late) == len(fitting):
         raise BenchError(
-            "the ramp-up is longer than the training", why=_too_long(longer[0], ramp, plan.tokens),
+            "the ramp-up is longer than the training",
+            why=next(iter(late.values())).removeprefix("ramp-up: "),
             hint="fewer samples in --ramp-up, or more --tokens",
         )  # fmt: skip
-    late = {id(row): f"ramp-up: {_too_long(row, ramp, plan.tokens)}" for row in longer}
     judged = [(row, forbids(row, ramp) or late.get(id(row))) for row in rows.kept]
     left = tuple({**row, "left_out": why} for row, why in judged if why)
     return Rows(tuple(row for row, why in judged if not why), (*rows.left_out, *left))
 
 
-def _too_long(row: Row, ramp: RampUp, tokens: int) -> str:
-    """The tokens of a ramp-up beside those of the training, in words."""
+def _too_long(row: Row, ramp: RampUp, budget: Budget) -> str | None:
+    """A ramp-up beside the training, in words, where it is the longer."""
+    if budget.tokens is None:
+        steps = spent(row, ramp)[0]
+        told = f"{number(round(steps))} steps, of {number(budget.steps)}"
+        return told if steps > budget.steps else None
     takes = ramp.samples * row["seq_len"]
-    return (
+    told = (
         f"{number(ramp.samples)} samples x {row['seq_len']} tokens = {as_tokens(takes)} tokens,"
-        f" of {as_tokens(tokens)}"
+        f" of {as_tokens(budget.tokens)}"
     )
+    return told if takes > budget.tokens else None
 
 
 def _goodput(row: Row, asked: float | None, measured: Mapping[str, Goodput]) -> Goodput:
@@ -130,15 +145,18 @@ def _goodput(row: Row, asked: float | None, measured: Mapping[str, Goodput]) -> 
 
 
 def _with_days(row: Row, plan: Plan, goodput: Goodput, known: Spread | None) -> dict[str, Any]:
-    extra, tokens, steps = 0.0, float(plan.tokens), 0.0
+    budget, extra, steps, size = plan.budget, 0.0, 0.0, float(plan.budget.size)
+    tokens = budget.tokens_of(row)
     if plan.ramp:
         steps, extra = spent(row, plan.ramp)
-        tokens -= plan.ramp.samples * row["seq_len"]
-    low, high, source = rates(row, known)
-    rate = float(row["tokens_per_s"])
+        ramped = plan.ramp.samples * row["seq_len"]
+        size -= steps if budget.tokens is None else ramped
+        tokens = budget.tokens or round(ramped + size * row["tokens_per_step"])
+    low, high, source = rates(row, known, budget)
+    rate = _rate(row, budget)
 
     def lasting(speed: float) -> float:  # a slower step is slower in the ramp-up too
-        return (tokens / speed + extra * rate / speed) / SECONDS_A_DAY / goodput.share
+        return (size / speed + extra * rate / speed) / SECONDS_A_DAY / goodput.share
 
     value = lasting(rate)
     return {
@@ -147,6 +165,7 @@ def _with_days(row: Row, plan: Plan, goodput: Goodput, known: Spread | None) -> 
         "days_low": lasting(high) if high else None,
         "days_high": lasting(low) if low else None,
         "range_from": source,
+        "budget_tokens": tokens,
         "ramp_up_steps": round(steps) if plan.ramp else None,
         "ramp_up_days": extra / SECONDS_A_DAY / goodput.share if plan.ramp else None,
         "goodput": goodput.share,
@@ -155,21 +174,46 @@ def _with_days(row: Row, plan: Plan, goodput: Goodput, known: Spread | None) -> 
     }
 
 
-def rates(row: Row, known: Spread | None) -> tuple[float | None, float | None, str]:
-    """The range of tokens/s, and what it comes from: known repeats, else jobs or printed digits.
+def _rate(row: Row, budget: Budget) -> float:
+    """The speed of a row that is known to have one."""
+    speed = budget.speed(row)
+    assert speed is not None
+    return speed
+
+
+def _budget_words(found: Sequence[Row], plan: Plan) -> str:
+    """What is trained; of so many steps, the tokens that they come to."""
+    if plan.budget.tokens is not None or not found:
+        return f"For {plan.budget.amount} ({plan.words})."
+    told = f"For {plan.budget.amount} of each row ({plan.words})"
+    known = sorted({row["budget_tokens"] for row in found if row["budget_tokens"]})
+    if len({plan.budget.work(row) for row in found}) > 1:
+        span = f", {as_tokens(known[0])} to {as_tokens(known[-1])} tokens" if known else ""
+        return f"{told}{span}: {UNEQUAL}."
+    if not known:
+        return f"{told}."
+    return f"{told}: {as_tokens(known[0])} tokens, {number(found[0]['tokens_per_step'])} a step."
+
+
+def rates(
+    row: Row, known: Spread | None, budget: Budget | None = None
+) -> tuple[float | None, float | None, str]:
+    """The range of tokens/s, of a `budget` of steps of steps/s, and what it comes from: known
+    repeats, else jobs or printed digits.
 
     Of repeats: the 95% prediction interval of a new job about the median of those measured, by
     Student's t (Hahn and Meeker, Statistical Intervals, 4.7, for means).
     """
-    low, high = row["tokens_per_s_low"], row["tokens_per_s_high"]
+    ends = ("", "_low", "_high")
+    speeds = [budget.speed(row, end) if budget else row[f"tokens_per_s{end}"] for end in ends]
+    rate, low, high = speeds
     if row["basis"] == "fit":
         return low, high, row["range_from"]
     count = row["jobs"]
-    if known is None or not known.deviation:
+    if known is None or not known.deviation or not rate:
         alone = "intervals of the log" if row["origin"] == "log" else "printed digits"
         return low, high, f"{count} jobs" if count > 1 else alone
     about = 1 + limit(known, count)
-    rate = row["tokens_per_s"]
     lowest, highest = min(low or rate, rate / about), max(high or rate, rate * about)
     told = f"{count} jobs, repeats" if count > 1 else "repeats"
     return lowest, highest, f"{told} (±{percent(about - 1, 1)})"
@@ -215,9 +259,11 @@ def _said(found: Sequence[Row], ramp: RampUp | None) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _cells(names: Names, row: Row) -> dict[str, Any]:
+def _cells(names: Names, row: Row, plan: Plan) -> dict[str, Any]:
+    told = row["budget_tokens"] if plan.budget.tokens is None else None
     return {
         **with_words(names, row),
+        "tokens": as_tokens(told) if told else None,
         "days": significant(row["days"], 3),
         "range": range_text(row["days_low"], row["days_high"], significant),
         "device_hours": significant(row["device_hours"], 3),

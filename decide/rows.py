@@ -101,10 +101,19 @@ def load(warehouse: Warehouse) -> list[Row]:
             "arguments": arguments.get(row["run"], {}),
             "memory_gb": gigabytes(row),
             "batch": batch_of(row),
+            "steps_per_s": per_second(row),
             **_pace(row, batch_of(row)),
         }
         for row in warehouse.dicts(_QUERY)
     ]
+
+
+def per_second(row: Row) -> float | None:
+    """Steps a second: from the step time, else from tokens/s at a known batch."""
+    if row["step_time_s"]:
+        return 1 / float(row["step_time_s"])
+    known = row["tokens_per_s"] and row["tokens_per_step"]
+    return row["tokens_per_s"] / float(row["tokens_per_step"]) if known else None
 
 
 def _pace(row: Row, batch: float | None) -> dict[str, Any]:
@@ -244,6 +253,7 @@ def _lacks(row: Row, need: str) -> str:
                 return f"no tokens/s: no {words} is stated (--set {name}=... tells it)"
     named = {
         "pace": "step time",
+        "steps_per_s": "step time",
         "tokens_per_s": "tokens/s",
         "rate": "tokens/s",
         "tflops": "TFLOPs",

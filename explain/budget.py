@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from ..reports.budget import SECONDS_A_DAY, Budget, budget, plans
+from ..reports.budget import Budget, budget, plans
 from ..schema.warehouse import Warehouse
 from .case import Case
-from .computed import by_formula, count, tokens_per_s
+from .computed import by_formula, count, measured, tokens_per_s, tokens_per_step
 from .lines import Lines
 from .node import How, Node, Place
 
@@ -21,14 +23,26 @@ class Plan:
     budget: Budget
     lines: Lines
 
-    @property
-    def tokens(self) -> int:
-        return self.budget.tokens
+    def steps(self) -> Node:
+        """The steps of the budget and who said so."""
+        return Node("steps", self.budget.steps, "steps", place=self._place(), note=self._who())
+
+    def of(self, row: Mapping[str, Any], each: Callable[[], Node]) -> Node:
+        """The tokens that a row trains; of so many steps those at its own batch, which `each`
+        explains."""
+        if self.budget.tokens is not None:
+            return self.node()
+        made = each()
+        if row["basis"] == "fit":
+            made = Node(made.name, row["tokens_per_step"], made.unit, note="of the size asked for")
+        value, how = self.budget.tokens_of(row), How("steps x tokens_per_step")
+        return Node("tokens", value, "tokens", how=how, inputs=(self.steps(), made))
 
     def node(self) -> Node:
-        """The tokens of the budget and who said so."""
-        plan = self.budget
-        steps = Node("steps", plan.steps, "steps", place=self._place(), note=self._who())
+        """The budget and who said so: tokens, or so many steps of each run."""
+        plan, steps = self.budget, self.steps()
+        if plan.tokens is None:
+            return steps
         per_step = Node("tokens_per_step", plan.tokens_per_step, "tokens", place=self._place())
         if plan.origin == "--tokens":
             return Node("tokens", plan.tokens, "tokens", note="as asked for with --tokens")
@@ -55,13 +69,21 @@ def plan_of(warehouse: Warehouse, lines: Lines, tokens: int | None, steps: int |
 
 def days(case: Case, plan: Plan) -> Node:
     """Days to train the budget on one run's speed."""
-    row = case.row
-    inputs = (plan.node(), tokens_per_s(case))
-    value, low, high = (
-        plan.tokens / speed / SECONDS_A_DAY if speed else None
-        for speed in (row["tokens_per_s"], row["tokens_per_s_high"], row["tokens_per_s_low"])
-    )
-    return Node("days", value, "days", low, high, by_formula("D1"), inputs=inputs)
+    value, low, high = (plan.budget.days(case.row, end) for end in ("", "_high", "_low"))
+    if by_steps(plan, case.row):
+        how = by_formula("D1", "steps x step_time_s / 86400")
+        inputs = (plan.node(), measured(case, "step_time_s"))
+    else:
+        how, inputs = (
+            by_formula("D1"),
+            (plan.of(case.row, lambda: tokens_per_step(case)), tokens_per_s(case)),
+        )
+    return Node("days", value, "days", low, high, how, inputs=inputs)
+
+
+def by_steps(plan: Plan, row: Mapping[str, Any]) -> bool:
+    """Whether days are made of steps and their time alone, since no batch is known."""
+    return plan.budget.tokens is None and not (row["tokens_per_s"] and row["tokens_per_step"])
 
 
 def device_days(case: Case, plan: Plan) -> Node:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..reports.budget import SECONDS_A_DAY
 from ..reports.format import days as as_days
 from ..reports.format import (
     days_words,
@@ -57,8 +56,7 @@ def _four(x: float) -> str:
 
 
 def _days(row: Row, plan: Plan) -> list[str]:
-    speeds = (row["tokens_per_s"], row["tokens_per_s_high"], row["tokens_per_s_low"])
-    value, low, high = (plan.tokens / s / SECONDS_A_DAY if s else None for s in speeds)
+    value, low, high = (plan.budget.days(row, end) for end in ("", "_high", "_low"))
     if value is None:
         return []
     whole = range_text(low, high, lambda x: number(x, 0))
@@ -67,8 +65,8 @@ def _days(row: Row, plan: Plan) -> list[str]:
 
 def _device_days(row: Row, plan: Plan) -> list[str]:
     many = row["devices"] if row["devices"] is not None else row["world_size"]
-    speed = row["tokens_per_s"]
-    return [_three(plan.tokens / speed / SECONDS_A_DAY * many)] if speed and many else []
+    value = plan.budget.days(row)
+    return [_three(value * many)] if value and many else []
 
 
 def _step_time(row: Row, plan: Plan) -> list[str]:

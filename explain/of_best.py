@@ -11,7 +11,8 @@ from ..decide.rows import Row
 from ..decide.statistics import ENOUGH, LEVEL
 from ..decide.statistics import limit as limit_of
 from ..decide.work import Work, model_of, work
-from .computed import by_formula, world_size
+from .budget import by_steps
+from .computed import by_formula, tokens_per_step, world_size
 from .decision import Told
 from .node import How, Node
 from .places import of_places
@@ -20,8 +21,19 @@ from .pooled import devices, pooled
 
 def days(told: Told, row: Row) -> Node:
     """Days of the budget at the rate of the row, goodput 1."""
-    inputs = (told.world.plan.node(), pooled(told, row, "tokens_per_s"))
-    return Node("days", row["days"], "days", how=by_formula("D1"), inputs=inputs)
+    how, inputs = of_budget(told, row)
+    return Node("days", row["days"], "days", how=how, inputs=inputs)
+
+
+def of_budget(told: Told, row: Row, more: str = "") -> tuple[How, tuple[Node, ...]]:
+    """How days are made of the budget and the speed of a row, and from what."""
+    plan = told.world.plan
+    if by_steps(plan, row):
+        how = by_formula("D1", f"steps x step_time_s / 86400{more}")
+        return how, (plan.node(), pooled(told, row, "step_time_s"))
+    tokens = plan.of(row, lambda: tokens_per_step(told.case(row["runs"][0][0])))
+    how = by_formula("D1", f"tokens / tokens_per_s / 86400{more}" if more else "")
+    return how, (tokens, pooled(told, row, "tokens_per_s"))
 
 
 def device_hours(told: Told, row: Row) -> Node:

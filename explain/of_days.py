@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from ..decide.days import rates
 from ..decide.jobs import spread_of
@@ -12,34 +13,53 @@ from ..decide.statistics import limit, quantile
 from .computed import by_formula
 from .decision import Told
 from .node import How, Node
-from .of_best import deviation, of_median, spread
+from .of_best import deviation, of_budget, of_median, spread
 from .pooled import devices, pooled
 
 
 def days(told: Told, row: Row) -> Node:
     """Days with goodput and ramp-up, and their range."""
-    rate, share = pooled(told, row, "tokens_per_s"), goodput(told, row)
+    share = goodput(told, row)
     ramp = _ramp(told)
     known = spread_of(row, told.chosen.spreads)
     low, high = row["days_low"], row["days_high"]
+    budget = told.world.plan.budget
+    slow, fast, _ = rates(row, known, budget)
     note = f"range from {row['range_from']}" + (
-        f", {rates(row, known)[0]:.6g} to {rates(row, known)[1]:.6g} tokens/s"
+        f", {slow:.6g} to {fast:.6g} {'steps' if budget.tokens is None else 'tokens'}/s"
         if low is not None and high is not None
         else ""
     )
     varies = (deviation(told, known),) if known and "repeats" in row["range_from"] else ()
-    plan = told.world.plan.node()
-    if ramp is None:
-        how = by_formula("D1", "tokens / tokens_per_s / 86400 / goodput")
-        inputs = (plan, rate, share, *varies)
-    else:
-        expression = "(tokens - ramp_up_tokens) / tokens_per_s / 86400 / goodput + ramp_up_days"
-        how = by_formula("D1", expression)
-        tokens = Node("ramp_up_tokens", ramp.samples * row["seq_len"], "tokens",
-                      how=How("samples x seq_len"), inputs=tuple(_given(ramp)))  # fmt: skip
-        more = ramp_up_days(told, row)
-        inputs = (plan, tokens, rate, share, *([more] if more else []), *varies)
+    how, made = of_budget(told, row, " / goodput") if ramp is None else _ramped(told, row, ramp)
+    inputs = (*made, share, *varies)
     return Node("days", row["days"], "days", low, high, how, note=note, inputs=inputs)
+
+
+def _ramped(told: Told, row: Row, ramp: RampUp) -> tuple[How, tuple[Node, ...]]:
+    """How days with a ramp-up are made, and from what."""
+    plan, steps, more = told.world.plan, ramp_up_steps(told, row), ramp_up_days(told, row)
+    spending = tuple(filter(None, (steps, more)))
+    if plan.budget.tokens is None:
+        expression = "(steps - ramp_up_steps) x step_time_s / 86400 / goodput + ramp_up_days"
+        inputs = (plan.node(), pooled(told, row, "step_time_s"), *spending)
+        return by_formula("D1", expression), inputs
+    tokens = Node("ramp_up_tokens", ramp.samples * row["seq_len"], "tokens",
+                  how=How("samples x seq_len"), inputs=tuple(_given(ramp)))  # fmt: skip
+    expression = "(tokens - ramp_up_tokens) / tokens_per_s / 86400 / goodput + ramp_up_days"
+    rate = pooled(told, row, "tokens_per_s")
+    return by_formula("D1", expression), (plan.node(), tokens, rate, *([more] if more else []))
+
+
+def budget_tokens(told: Told, row: Row) -> Node:
+    """The tokens that a row trains in its days."""
+    plan, value = told.world.plan, row["budget_tokens"]
+    if plan.budget.tokens is not None or value is None:
+        return Node("budget_tokens", value, "tokens", inputs=(plan.node(),))
+    if (ramp := _ramp(told)) is not None:
+        how = How("samples x seq_len + (steps - ramp_up_steps) x tokens_per_step")
+        return Node("budget_tokens", value, "tokens", how=how, inputs=(plan.node(), *_given(ramp)))
+    return replace(of_budget(told, row)[1][0], name="budget_tokens")
 
 
 def end(name: str, of: str) -> Callable[[Told, Row], Node | None]:
@@ -48,7 +68,8 @@ def end(name: str, of: str) -> Callable[[Told, Row], Node | None]:
     def made(told: Told, row: Row) -> Node | None:
         if row[name] is None:
             return None
-        how = How(f"days at the {of} end of tokens/s", title=f"range from {row['range_from']}")
+        unit = "steps" if told.world.plan.budget.tokens is None else "tokens"
+        how = How(f"days at the {of} end of {unit}/s", title=f"range from {row['range_from']}")
         return Node(name, row[name], "days", how=how, inputs=(days(told, row),))
 
     return made
@@ -144,6 +165,6 @@ def _ramp(told: Told) -> RampUp | None:
 
 VALUES = {
     "days": days, "days_low": end("days_low", "high"), "days_high": end("days_high", "low"),
-    "goodput": goodput, "device_hours": device_hours,
+    "budget_tokens": budget_tokens, "goodput": goodput, "device_hours": device_hours,
     "ramp_up_steps": ramp_up_steps, "ramp_up_days": ramp_up_days,
 }  # fmt: skip

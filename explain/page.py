@@ -87,9 +87,9 @@ def _groups(world: World, number: Number) -> Iterator[Match]:
 def _ranked(world: World) -> tuple[int, int]:
     """Runs in the ranking as it is shown, and all of them."""
     query = f"""SELECT count(*) FROM ({statements("model")["ranked"]})"""
-    tokens = float(world.plan.tokens)
+    budget = world.plan.budget.parameters
     shown, every = (
-        world.warehouse.rows(query, {"tokens": tokens, "most": most})[0][0] for most in (MOST, 0)
+        world.warehouse.rows(query, budget | {"most": most})[0][0] for most in (MOST, 0)
     )
     return shown, every
 

@@ -18,7 +18,7 @@ from .restated import restated, suggested
 from .statistic import statistic
 from .world import World
 
-_DAYS = "$tokens / nullif({speed}, 0) / 86400"
+_DAYS = "coalesce($tokens, $steps * tokens_per_step) / nullif({speed}, 0) / 86400"
 # Whatever a text of a run is made from: a run is worked out only where one of these is near.
 _VALUES = (
     *(f"{name}::DOUBLE" for name in METRICS if name not in ("days", "device_days")),
@@ -26,6 +26,8 @@ _VALUES = (
     *(_DAYS.format(speed=speed)
       for speed in ("tokens_per_s", "tokens_per_s_low", "tokens_per_s_high")),
     f"{_DAYS.format(speed='tokens_per_s')} * coalesce(devices, world_size)",
+    *(f"$steps * step_time_{end} / 86400" for end in ("s", "low", "high")),
+    "$steps * step_time_s / 86400 * coalesce(devices, world_size)",
 )  # fmt: skip
 
 
@@ -55,7 +57,9 @@ def _computed(world: World, number: Number) -> Iterator[Match]:
         for low, high in number.limits()
         for value in _VALUES
     )
-    for case in world.cases(near.replace("$tokens", f"{world.plan.tokens}::DOUBLE")):
+    for name, value in world.plan.budget.parameters.items():
+        near = near.replace(f"${name}", "NULL::DOUBLE" if value is None else f"{value!r}::DOUBLE")
+    for case in world.cases(near):
         for name, metric in METRICS.items():
             if not _prints(number, metric.texts(case.row, world.plan), case.row.get(name)):
                 continue

@@ -2,33 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..ingest.sizes import parse_size
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
+from .format import number
+from .format import tokens as as_tokens
 
 STEPS, TOKENS_PER_STEP = 362_000, 1_048_576  # the documents' plan: 362k steps of 1024 x 1024 tokens
 REFERENCE_TIMES_S = (0.5, 1.0, 2.0, 3.0, 10.0)
 SECONDS_A_DAY = 86_400
+UNEQUAL = "rows of another batch do not do equal work in equal steps; --tokens compares equal work"
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
     """A training budget; `uri` and `line` say where a document states it.
 
+    `tokens` is None where so many steps were asked for: each row takes them at its own batch.
     `others`: the budgets that the sources state, where they do not agree on one.
     """
 
-    tokens: int
+    tokens: int | None
     steps: int
-    tokens_per_step: int
+    tokens_per_step: int | None
     origin: str  # --tokens, --steps, stated, default
     uri: str | None = None
     line: int | None = None
     others: tuple[Budget, ...] = ()
+
+    @property
+    def amount(self) -> str:
+        """What is trained, in words."""
+        if self.tokens is None:
+            return f"{number(self.steps)} steps"
+        return f"{as_tokens(self.tokens)} tokens"
+
+    @property
+    def caveat(self) -> str:
+        """What has to be said beside it."""
+        return f": {UNEQUAL}" if self.tokens is None else ""
+
+    @property
+    def parameters(self) -> dict[str, float | None]:
+        """The budget as queries take it: $tokens, or $steps."""
+        if self.tokens is None:
+            return {"tokens": None, "steps": float(self.steps)}
+        return {"tokens": float(self.tokens), "steps": None}
+
+    def tokens_of(self, row: Mapping[str, Any]) -> int | None:
+        """The tokens that a row trains; None: not known."""
+        if self.tokens is not None:
+            return self.tokens
+        return self.steps * row["tokens_per_step"] if row["tokens_per_step"] else None
+
+    @property
+    def size(self) -> int:
+        """Tokens, else steps."""
+        return self.steps if self.tokens is None else self.tokens
+
+    def work(self, row: Mapping[str, Any]) -> Hashable:
+        """Equal for rows that do equal work: of equal steps, those of one batch."""
+        if self.tokens is not None:
+            return None
+        return row["tokens_per_step"], row["gbs"], row["device_batch"]
+
+    def speed(self, row: Mapping[str, Any], end: str = "") -> float | None:
+        """What a row trains of the budget in a second; `end`, _low or _high: of its range."""
+        rate: float | None = row[f"tokens_per_s{end}"]
+        if self.tokens is not None:
+            return rate
+        if rate and row["tokens_per_step"]:
+            return rate / float(row["tokens_per_step"])
+        time = row[{"": "step_time_s", "_low": "step_time_high", "_high": "step_time_low"}[end]]
+        return 1 / float(time) if time else None
+
+    def days(self, row: Mapping[str, Any], end: str = "") -> float | None:
+        """Days at that speed (D1); None: not known."""
+        speed = self.speed(row, end)
+        return self.size / speed / SECONDS_A_DAY if speed else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +100,7 @@ class Reference:
 def budget(
     plans: Sequence[Mapping[str, Any]], sizes: set[float], tokens: int | None, steps: int | None
 ) -> Budget:
-    """The budget by --tokens or --steps, else what sources agree on, else 362k steps.
+    """The budget by --tokens or --steps, else what sources agree on, else the tokens of 362k steps.
 
     Raises BenchError where both are asked for.
     """
@@ -55,13 +110,13 @@ def budget(
             hint="give one of them",
         )  # fmt: skip
     found = [budget for plan in plans if (budget := _stated(plan, sizes))]
-    differ = {budget.tokens: budget for budget in reversed(found)}
+    differ = {budget.tokens or 0: budget for budget in reversed(found)}
     stated = found[0] if len(differ) == 1 else None
-    per_step = stated.tokens_per_step if stated else TOKENS_PER_STEP
+    per_step = (stated and stated.tokens_per_step) or TOKENS_PER_STEP
     if tokens is not None:
         return Budget(tokens, round(tokens / per_step), per_step, "--tokens")
     if steps is not None:
-        return Budget(steps * per_step, steps, per_step, "--steps")
+        return Budget(None, steps, None, "--steps")
     if stated:
         return stated
     others = tuple(differ[tokens] for tokens in sorted(differ))

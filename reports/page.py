@@ -70,7 +70,7 @@ def page(warehouse: Warehouse, request: Request) -> Page:
         )
     plan = planned(warehouse, request.tokens, request.steps)
     most = 0 if request.all_rows else MOST
-    rows = run(warehouse, request.report, {"tokens": float(plan.tokens), "most": most})
+    rows = run(warehouse, request.report, plan.parameters | {"most": most})
     names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
     context = {
         **rows,

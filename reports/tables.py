@@ -123,7 +123,8 @@ def reference_table(plan: Budget, printed: Sequence[Row]) -> Markdown:
     """Days at the documents' reference step times, beside what was printed."""
     found = references(plan, printed)
     header = [
-        f"Sec/it, {number(plan.tokens_per_step)} tokens each",
+        "Sec/it"
+        + (f", {number(plan.tokens_per_step)} tokens each" if plan.tokens_per_step else ""),
         *(f"{one.step_time_s:g}" for one in found),
     ]
     computed = ["days, computed", *(f"*{one.days:,.2f}*" for one in found)]

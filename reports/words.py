@@ -21,7 +21,7 @@ def budget_words(names: Names, plan: Budget) -> Markdown:
         return Markdown(f"stated in {markdown_text(names.short(plan.uri))} l.{plan.line}")
     if plan.origin == "default":
         stated = ", ".join(
-            f"{tokens(one.tokens)} in {markdown_text(names.short(one.uri or ''))} l.{one.line}"
+            f"{tokens(one.tokens or 0)} in {markdown_text(names.short(one.uri or ''))} l.{one.line}"
             for one in plan.others
         )
         why = f"the sources do not agree: {stated}" if stated else "no source here states one"

@@ -57,22 +57,20 @@ def chart(
         told = drawing.footer(sources, picture, answer, version("bench-warehouse"))
     note = "" if footer else picture.note
     with on_sheet(Sheet(ratio, told or note)):
-        figure = picture.draw(title(name, asked, by, plan.tokens))
+        figure = picture.draw(title(name, asked, by, plan.amount))
     charts.write(figure, file)
     if picture.note:
         warn(f"{picture.note} --where and --model choose.")
     say(f"wrote {file}")
 
 
-def title(name: str, asked: Asked, by: str | None, budget: int) -> str:
-    """What a chart is headed with: the model asked for, what it shows, the tokens it is for."""
-    from ..reports.format import tokens
-
+def title(name: str, asked: Asked, by: str | None, budget: str) -> str:
+    """What a chart is headed with: the model asked for, what it shows, what is trained."""
     words = {
         "effects": f"what {by} does" if by else "what the settings do",
         "efficiency": "scaling efficiency",
-        "pareto": f"devices against days for {tokens(budget)} tokens",
-        "days": f"days for {tokens(budget)} tokens",
+        "pareto": f"devices against days for {budget}",
+        "days": f"days for {budget}",
     }[name]
     return f"{asked.model}: {words}" if asked.model else words[0].upper() + words[1:]
 

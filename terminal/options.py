@@ -53,7 +53,7 @@ SHARED = {
     ),
     "document": Shared(("--document",), "NAME", "Only what this source document holds."),
     "all": Shared(("--all",), "", "Every row, those left out of the short listing too."),
-    "steps": Shared(("--steps",), "N", "Length of the training in steps."),
+    "steps": Shared(("--steps",), "N", "Length of the training in steps of each run's own batch."),
     "tokens": Shared(("--tokens",), "N", "Length of the training in tokens: 380B, 1.3e12."),
     "templates": Shared(("--templates",), "FOLDER", "Templates that go before the built-in ones."),
     "set": Shared(("--set",), "NAME=VALUE,...", "What PATH does not state: device=A64FX,nodes=64."),

@@ -91,8 +91,8 @@ def test_labels_of_effects_are_whole() -> None:
 
 
 def test_the_title_without_a_column_speaks_of_settings() -> None:
-    assert title("effects", Asked(), None, 1) == "What the settings do"
-    assert title("effects", Asked(), "mbs", 1) == "What mbs does"
+    assert title("effects", Asked(), None, "") == "What the settings do"
+    assert title("effects", Asked(), "mbs", "") == "What mbs does"
 
 
 def test_the_axis_says_what_was_printed() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from bench.decide.days import rates
 from bench.decide.jobs import Spread
-from tests.deciding import answer, lines, table
+from tests.deciding import answer, jobs, lines, table
 from tests.program import quick, told
 
 CONSTRAINTS = "dp % 4 = 0 and gbs % 32 = 0"
@@ -100,6 +100,50 @@ def test_days_name_their_range_and_their_goodput(folder: Path) -> None:
     assert less[0]["days"] == pytest.approx(sure[0]["days"] / 0.9)
     assert (sure[0]["goodput_from"], less[0]["goodput_from"]) == ("assumed", "--goodput")
     assert sure[0]["device_hours"] == pytest.approx(sure[0]["days"] * 24 * 16)
+
+
+def test_so_many_steps_are_those_of_each_row(data: Path, folder: Path) -> None:
+    named = str(data / "tables" / "002_chronicles-prequel.md")
+    asked = ("days", named, "--model", "181B", "--steps", "100000")
+    found = [row for row in answer(folder, *asked) if not row["left_out"]]
+    for row in found:
+        assert row["days"] == pytest.approx(100_000 * row["step_time_s"] / 86_400)
+        assert row["budget_tokens"] == 100_000 * row["tokens_per_step"]
+        assert row["days_low"] <= row["days"] <= row["days_high"]
+        if row["ties_with"]:
+            assert row["gbs"] == found[row["ties_with"] - 1]["gbs"], "no equal work"
+    assert [row["days"] for row in found] == sorted(row["days"] for row in found)
+    [best] = [row for row in found if row["step_time_s"] == 110.48 and row["gbs"] == 2048]
+    assert best["days"] == pytest.approx(127.87, abs=0.01)
+    said = quick(folder, *asked).out
+    assert "For 100,000 steps of each row (--steps)" in said and "do not do equal work" in said
+    told = quick(folder, *asked, "--where", "gbs = 2048").out
+    assert "(--steps): 419.4B tokens, 4,194,304 a step." in told
+    for row in answer(folder, "best", *asked[1:]):
+        assert row["left_out"] or row["days"] == pytest.approx(
+            100_000 * row["step_time_s"] / 86_400
+        )
+
+
+def test_steps_and_their_time_need_no_sequence_length(folder: Path) -> None:
+    path = table(folder / "a.md", jobs([40.0], 1))
+    path.write_text(path.read_text().replace(", SEQ_LEN=2048", ""))
+    [row] = answer(folder, "days", "a.md", "--steps", "100_000", "--goodput", "0.5")
+    assert row["days"] == pytest.approx(100_000 * 40 / 86_400 / 0.5)
+    assert (row["tokens_per_s"], row["budget_tokens"], row["left_out"]) == (None, None, None)
+    assert row["days_low"] < row["days"] < row["days_high"]
+    [row] = answer(folder, "days", "a.md", "--tokens", "1B")
+    assert "no sequence length is stated" in row["left_out"]
+
+
+def test_steps_of_a_ramp_up_are_of_the_steps(data: Path, folder: Path) -> None:
+    named = str(data / "tables" / "004_tr3m-1B3.md")
+    asked = ("days", named, "--ramp-up", "32,32,1000000", "--steps")
+    found = [row for row in answer(folder, *asked, "100_000") if not row["left_out"]]
+    for row in found:
+        rest = (100_000 - row["ramp_up_steps"]) * row["step_time_s"] / 86_400
+        assert row["days"] == pytest.approx(rest + row["ramp_up_days"], rel=1e-4)
+    told(quick(folder, *asked, "10"), 2, "the ramp-up is longer than the training", "of 10")
 
 
 def test_the_range_of_days_holds_a_new_job_as_often_as_it_says() -> None:

@@ -46,6 +46,11 @@ QUESTIONS = {
         Asked(document="004_tr3m-1B3.md", tokens=300_000_000_000),
         Length(ramp_up="32,32,1000000"), by="recompute",
     ),
+    "steps": Question(Asked(model="181B", steps=100_000)),
+    "steps of a ramp-up": Question(
+        Asked(document="004_tr3m-1B3.md", steps=100_000),
+        Length(ramp_up="32,32,1000000"), by="recompute",
+    ),
     "extrapolated": Question(
         Asked(document="003_check_tcmalloc.md"), Length(nodes=128, extrapolate=True)
     ),

@@ -1,5 +1,5 @@
 -- Days to train a budget of tokens, fastest first. Reads the temporary table `selected`.
--- Parameters: $tokens, the budget; $most, the rows shown of each system (0: all).
+-- Parameters: $tokens, the budget, else NULL and $steps of each row; $most, the rows shown of each system (0: all).
 
 -- from model: ranked boundaries told
 

@@ -1,5 +1,5 @@
 -- What was measured of one model, and what it means in days. Reads the temporary table `selected`.
--- Parameters: $tokens, the budget; $most, the rows shown of each system (0: all).
+-- Parameters: $tokens, the budget, else NULL and $steps of each row; $most, the rows shown of each system (0: all).
 
 -- name: counts
 SELECT count(*) AS rows,
@@ -48,8 +48,8 @@ WHERE kind = 'days' AND uri IN (SELECT uri FROM selected) ORDER BY uri, line;
 -- Best first: a step of other batch sizes counts by the tokens it trains.
 SELECT run_id, size, model, system, nodes, devices, world_size, dp, tp, pp, cp, mbs, gbs, seq_len, zero_stage, recompute, framework, settings,
     step_time_s, step_time_low, step_time_high, n, basis, tokens_per_s, tokens_per_s_per_device,
-    d1($tokens, tokens_per_s) AS days, d1($tokens, tokens_per_s_high) AS days_low,
-    d1($tokens, tokens_per_s_low) AS days_high, d1($tokens, tokens_per_s) * coalesce(devices, world_size) AS device_days,
+    coalesce($tokens, $steps * tokens_per_step) AS budget, d1(budget, tokens_per_s) AS days, d1(budget, tokens_per_s_high) AS days_low,
+    d1(budget, tokens_per_s_low) AS days_high, d1(budget, tokens_per_s) * coalesce(devices, world_size) AS device_days,
     time_is_marked, epoch, uri, line, told,
     row_number() OVER (PARTITION BY size, system ORDER BY tokens_per_s DESC, uri, line) AS place,
     count(*) OVER () AS timed
@@ -60,7 +60,7 @@ ORDER BY tokens_per_s DESC, uri, line;
 
 -- name: faster
 -- Runs that would rank first if they were not left out.
-SELECT uri, line, d1($tokens, tokens_per_s) AS days, left_out_detail FROM selected
+SELECT uri, line, d1(coalesce($tokens, $steps * tokens_per_step), tokens_per_s) AS days, left_out_detail FROM selected
 WHERE left_out IS NOT NULL AND left_out <> 'copy' AND tokens_per_s > (
     SELECT max(tokens_per_s) FROM selected
     WHERE left_out IS NULL AND usable AND kind = 'measured' AND origin <> 'quote')
