@@ -1,4 +1,4 @@
-"""One training over several files: a run that goes on from a checkpoint of another one is linked to it."""
+"""One training over several files: a run that goes on from a checkpoint of another is linked."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def steps(first: int, last: int, layers: int = 4, load: int | None = None, save:
 
 def linked(folder: Path) -> list[tuple[str, str, int, int]]:
     quick(folder, "ingest", "-q", ".")
-    query = """SELECT b.uri || ':' || b.line AS run, a.uri || ':' || a.line AS before, iteration, repeated
+    query = """SELECT b.uri || ':' || b.line AS run, a.uri || ':' || a.line AS before,
+                   iteration, repeated
                FROM continuations c JOIN runs b ON b.run_id = c.run_id
                JOIN runs a ON a.run_id = c.continues ORDER BY ALL"""
     found = json.loads(quick(folder, "sql", query, "--format", "json").out)
