@@ -34,6 +34,7 @@ class Run:
     framework: str | None = None
     engine: str | None = None  # the framework of lines that say less
     train_iters: int | None = None
+    beyond: bool = False  # there are more steps: what was stated are those of an epoch
     date: str | None = None
     started_by: set[str] = field(default_factory=set)  # formats of the header lines seen
     ending: Ending = field(default_factory=Ending)
@@ -47,7 +48,7 @@ class Run:
     @property
     def goal(self) -> int | None:
         """The iterations that are planned, as lines of steps or the header state them."""
-        return self.train_iters or self.header.goal()
+        return None if self.beyond else self.train_iters or self.header.goal()
 
     def over_at(self, dialect: str) -> bool:
         """Whether a header line of this format belongs to the next run."""
@@ -86,8 +87,9 @@ class Run:
         goal = fields.get("train_iters")
         if isinstance(goal, int) and goal > 0:
             self.train_iters = goal
-        reached = self.goal is not None and (self.steps.iteration or 0) >= self.goal
-        self.ending.went_on(fields, line, reached)
+        step = self.steps.iteration or 0
+        self.beyond = self.beyond or step > (self.goal or step)
+        self.ending.went_on(fields, line, reached=step == self.goal)
         self.silence.step(fields, self.steps.length)
         self.add_memory(record, line, rank)
 
@@ -216,7 +218,7 @@ class Run:
         columns = self.header.columns()
         self._store_warnings()
         outcome = self.ending.outcome(self.last_line, next_line)
-        columns.setdefault("train_iters", self.train_iters)
+        columns.setdefault("train_iters", None if self.beyond else self.train_iters)
         self.rows.add(
             "runs",
             source_id=self.source_id,
