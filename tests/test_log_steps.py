@@ -258,7 +258,7 @@ def test_glued_lines_are_read_or_told() -> None:
 
 def test_bars_that_begin_again_each_epoch_go_on() -> None:
     bar = (
-        "Epoch {e}: :  50%|█████     | {i}/20 [01:00<01:00, v_num=0, reduced_train_loss={loss:.3f}, "
+        "Epoch {e}: :  50%|█████     | {i}/20 [01:00<01:00, reduced_train_loss={loss:.3f}, "
         "global_step={n}, consumed_samples={n}, train_step_timing in s=1.5]\r"
     )
     steps = [(e, i, 20 * (e - 1) + i) for e in (1, 2, 3) for i in range(1, 21)]
