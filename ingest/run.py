@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..schema.rows import Rows, content_id
 from .dialect import Dialect
@@ -34,6 +34,8 @@ class Run:
     framework: str | None = None
     engine: str | None = None  # the framework of lines that say less
     train_iters: int | None = None
+    first_epoch: int | None = None  # of bars that begin again each epoch
+    beyond: bool = False  # there are more steps: what was stated are those of an epoch
     date: str | None = None
     started_by: set[str] = field(default_factory=set)  # formats of the header lines seen
     ending: Ending = field(default_factory=Ending)
@@ -47,7 +49,7 @@ class Run:
     @property
     def goal(self) -> int | None:
         """The iterations that are planned, as lines of steps or the header state them."""
-        return self.train_iters or self.header.goal()
+        return None if self.beyond else self.train_iters or self.header.goal()
 
     def over_at(self, dialect: str) -> bool:
         """Whether a header line of this format belongs to the next run."""
@@ -57,6 +59,7 @@ class Run:
         self, dialect: Dialect, record: Record, line: int, prefixes: Sequence[str] = ()
     ) -> None:
         """A line that speaks of a step, and what launchers put in front of it."""
+        record = self._of_all_epochs(record)
         fields = record.fields
         if dialect.secondary:
             self.engine = self.engine or dialect.framework
@@ -74,6 +77,16 @@ class Run:
         if said == "news":
             self._keep_from(record, line, rank_of(prefixes))
 
+    def _of_all_epochs(self, record: Record) -> Record:
+        """A step of an epoch, whose length the line tells, as a step of all that the run prints."""
+        epoch, step, length = (record.fields.get(n) for n in ("epoch", "iteration", "train_iters"))
+        if not isinstance(epoch, int) or not isinstance(step, int) or not isinstance(length, int):
+            return record
+        if self.first_epoch is None:
+            self.first_epoch = epoch
+        step += max(0, epoch - self.first_epoch) * length
+        return replace(record, fields=record.fields | {"iteration": step})
+
     def _keep_from(self, record: Record, line: int, rank: int | None) -> None:
         fields = record.fields
         if not self.has_begun:
@@ -86,8 +99,9 @@ class Run:
         goal = fields.get("train_iters")
         if isinstance(goal, int) and goal > 0:
             self.train_iters = goal
-        reached = self.goal is not None and (self.steps.iteration or 0) >= self.goal
-        self.ending.went_on(fields, line, reached)
+        step = self.steps.iteration or 0
+        self.beyond = self.beyond or step > (self.goal or step)
+        self.ending.went_on(fields, line, reached=step == self.goal)
         self.silence.step(fields, self.steps.length)
         self.add_memory(record, line, rank)
 
@@ -216,7 +230,7 @@ class Run:
         columns = self.header.columns()
         self._store_warnings()
         outcome = self.ending.outcome(self.last_line, next_line)
-        columns.setdefault("train_iters", self.train_iters)
+        columns.setdefault("train_iters", None if self.beyond else self.train_iters)
         self.rows.add(
             "runs",
             source_id=self.source_id,

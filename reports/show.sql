@@ -22,6 +22,12 @@ WITH run AS (
     SELECT 1 AS place, 'run' AS part, 'id' AS name, run_id AS value, NULL AS unit, uri || ':' || line AS stated_at FROM run
     UNION ALL SELECT 2, 'run', name, value, CASE WHEN list_contains(told, name) THEN 'told' END, CASE WHEN list_contains(told, name) IS NOT TRUE THEN uri || ':' || line END
         FROM words WHERE value <> ''
+    UNION ALL SELECT 2, 'run', 'continues', a.uri || ':' || a.line, NULL,
+            printf('from iteration %d on; %d of its iterations are done again', c.iteration, c.repeated)
+        FROM continuations c JOIN runs a ON a.run_id = c.continues WHERE c.run_id = $run
+    UNION ALL SELECT 2, 'run', 'goes on in', b.uri || ':' || b.line, NULL,
+            printf('from iteration %d on; %d iterations are done again there', c.iteration, c.repeated)
+        FROM continuations c JOIN runs b ON b.run_id = c.run_id WHERE c.continues = $run
     UNION ALL SELECT 3, 'configuration', name, value::VARCHAR, CASE WHEN list_contains(told, name) THEN 'told' END, NULL FROM numbers
     UNION ALL SELECT 4, 'cell', coalesce(nullif(t.headings[c.column_number], ''), 'beyond the header'), c.raw, c.misfit,
             t.uri || ':' || c.line

@@ -147,3 +147,20 @@ def test_the_tables_take_every_row(data: Path) -> None:
         query = "SELECT sum(step_time_s), max(losses['lm loss']) FROM raw.iterations"
         (found,) = warehouse.rows(query + " WHERE load_id = 'fugaku_dp2.log'")
         assert found == (pytest.approx(0.1431 + 0.2921 + 0.0784 + 0.0760 + 0.0756), 5.800581)
+
+
+EPOCHS = (
+    "Training epoch {e}, iteration {i}/19 | lr: 2.999e-07 | global_batch_size: 512 | "
+    "global_step: {n} | reduced_train_loss: 11.03 | train_step_timing in s: 7.549\n"
+)
+
+
+def test_steps_of_an_epoch_are_no_goal_once_there_are_more() -> None:
+    steps = "".join(EPOCHS.format(e=n // 20, i=n % 20, n=n) for n in range(25))
+    (run,) = rows(read(steps), "runs")
+    assert (run["status"], run["train_iters"]) == ("running", None)
+    (run,) = rows(read(steps + "torch.OutOfMemoryError: CUDA out of memory. Tried to\n"), "runs")
+    assert run["status"] == "oom"
+    whole = "".join(EPOCHS.format(e=0, i=n, n=n) for n in range(20))
+    (run,) = rows(read(whole), "runs")
+    assert (run["status"], run["train_iters"]) == ("ok", 20)

@@ -254,3 +254,15 @@ def test_glued_lines_are_read_or_told() -> None:
         codes = [row["code"] for row in found.rows.by_table.get("warnings", [])]
         assert ("crowded_line" in codes) == told
         assert told or [n for n, *_ in numbers(found)] == list(range(1, count + 1))
+
+
+def test_bars_that_begin_again_each_epoch_go_on() -> None:
+    bar = (
+        "Epoch {e}: :  50%|█████     | {i}/20 [01:00<01:00, reduced_train_loss={loss:.3f}, "
+        "global_step={n}, consumed_samples={n}, train_step_timing in s=1.5]\r"
+    )
+    steps = [(e, i, 20 * (e - 1) + i) for e in (1, 2, 3) for i in range(1, 21)]
+    log = read("".join(bar.format(e=e, i=i, n=n - 1, loss=2 - n / 100) for e, i, n in steps))
+    assert [row["iteration"] for row in rows(log, "iterations")] == list(range(1, 61))
+    assert {row["segment"] for row in rows(log, "iterations")} == {1}
+    assert rows(log, "runs")[0]["train_iters"] is None
