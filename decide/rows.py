@@ -103,7 +103,7 @@ def load(warehouse: Warehouse) -> list[Row]:
             "batch": batch_of(row),
             **_pace(row, batch_of(row)),
         }
-        for row in warehouse.dicts(_QUERY)
+        for row in map(_with_dp_of_devices, warehouse.dicts(_QUERY))
     ]
 
 
@@ -119,6 +119,19 @@ def _pace(row: Row, batch: float | None) -> dict[str, Any]:
     else:
         return {"pace": None, "rate": None, "measure": None}
     return {"pace": 1 / rate, "rate": rate, "measure": measure}
+
+
+def with_dp(row: Row) -> Row:
+    """A run with its data parallel size, which is what TP, PP and CP leave of the processes."""
+    if row["dp"] is not None or not (row["world_size"] and row["tp"] and row["pp"]):
+        return row
+    dp, rest = divmod(row["world_size"], row["tp"] * row["pp"] * (row["cp"] or 1))
+    return row if rest else {**row, "dp": dp}
+
+
+def _with_dp_of_devices(row: Row) -> Row:
+    """As `with_dp`, where the devices are no guess."""
+    return with_dp(row) if row["devices"] else row
 
 
 def batch_of(row: Row) -> float | None:

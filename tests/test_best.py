@@ -189,3 +189,12 @@ def test_models_of_one_size_show_their_labels(folder: Path) -> None:
     (folder / "a.md").write_text("\n".join(["# H100 80GB", "", head, "|---" * 6 + "|", *rows, ""]))
     said = quick(folder, "best", "a.md").out
     assert "LLAMA2-70B" in said and "LLAMA3-70B" in said
+
+
+def test_the_data_parallel_size_is_what_the_split_leaves(folder: Path) -> None:
+    head = "| Model | #-GPUs | GBS | MBS | Sequence Length | TP | PP | CP | Tokens / sec / GPU |"
+    rows = ["| 70B | 64 | 128 | 1 | 8192 | 4 | 4 | 2 | 1533 |",
+            "| 70B | 60 | 120 | 1 | 8192 | 4 | 4 | 2 | 1500 |"]  # fmt: skip
+    (folder / "a.md").write_text("\n".join(["# H100 80GB", "", head, "|---" * 9 + "|", *rows, ""]))
+    assert [row["dp"] for row in answer(folder, "best", "a.md")] == [2, None]
+    assert "| 2/4/4/CP2 |" in quick(folder, "best", "a.md").out
