@@ -25,6 +25,8 @@ MEASURED = (
     "tokens_per_s_low", "tokens_per_s_high", "tokens_per_s_per_device", "tflops", "model_tflops",
     "memory_gb",
 )  # fmt: skip
+# What is shown before the settings where rows differ in it.
+_TELLING = (("seq_len", "Seq len"), ("dtype", "Dtype"))
 _MOST = 12  # places that a sentence lists
 _LONGEST = 80  # letters of settings in a sentence or cell
 
@@ -73,7 +75,9 @@ class Answer:
             rows = [{**row, "settings": text} for row, text in zip(rows, apart, strict=True)]
         else:
             shared = ""
-        told = [(name, head) for name, head in self.shown if any(_says(row, name) for row in rows)]
+        rows = _labelled(rows)
+        shown = self._with_telling(rows)
+        told = [(name, head) for name, head in shown if any(_says(row, name) for row in rows)]
         common = [] if len(rows) < 2 else [(n, h) for n, h in told if _shared(rows, n)]
         kept = [one for one in told if one not in common]
         words = ", ".join(
@@ -81,6 +85,29 @@ class Answer:
             + ([f"Settings {shared}"] if shared else [])
         )
         return [head for _, head in kept], [[row.get(n) for n, _ in kept] for row in rows], words
+
+    def _with_telling(self, rows: Sequence[Row]) -> list[tuple[str, str]]:
+        """The columns shown, with those that few answers need; of pairs `also_differs` tells it."""
+        shown = list(self.shown)
+        names = [name for name, _ in shown]
+        if "settings" in names:
+            at = names.index("settings")
+            shown[at:at] = [one for one in _TELLING if _differs(rows, one[0])]
+        return shown
+
+
+def _differs(rows: Sequence[Row], name: str) -> bool:
+    return len({row.get(name) for row in rows}) > 1
+
+
+def _labelled(rows: Sequence[Row]) -> Sequence[Row]:
+    """Rows with their models' labels as written, where size alone would show two models as one."""
+    labels: dict[object, set[object]] = {}
+    for row in rows:
+        labels.setdefault(row.get("size"), set()).add(row.get("model"))
+    if all(len(one) == 1 for one in labels.values()):
+        return rows
+    return [{**row, "size": row.get("model") or row.get("size")} for row in rows]
 
 
 def _says(row: Row, name: str) -> bool:
@@ -115,6 +142,7 @@ def with_words(names: Names, row: Row) -> dict[str, Any]:
     more = max(len(row.get("places", ())) - 1, 0)
     return {
         **row,
+        "size": row["size"] or row["model"],
         "where": f"{names.short(row['uri'])}:{row['line']}" + (f" +{more}" if more else ""),
         "system": with_mark(names.system(row["system"]), row, *DEVICE),
         "settings": settings_words(row),

@@ -9,6 +9,7 @@ from typing import Any
 from ..reports.budget import UNEQUAL, Budget
 from ..reports.format import days_words, number, significant
 from ..reports.short import Names
+from ..reports.words import text_of
 from .answer import (
     MEASURED,
     RUN,
@@ -23,7 +24,7 @@ from .answer import (
 from .comparison_words import modes_words
 from .factors import order as level_order
 from .jobs import Spread, alike_but_stated, by_configuration
-from .rivals import epoch_words, far_apart, of_one_epoch, rivals
+from .rivals import epoch_words, far_apart, labels_apart, of_one_epoch, rivals
 from .rows import NOT_STATED, Row, Rows, assumed_words
 from .ties import tie, tie_words
 from .work import Work, labelled_flops, normalised, shapes_differ, work
@@ -113,6 +114,7 @@ def best(
         *_bimodal_words(names, found),
         *_pareto_words(names, found, order, apart),
         *epoch_words(names, rows),
+        *_kinds_words(found),
         *_date_words(found),
         *_stated_words(found),
         *_system_words(found),
@@ -181,6 +183,12 @@ def _value(row: Row, order: Order) -> str:
 
 
 def _shape_words(names: Names, found: Sequence[Row], common: Work | None) -> tuple[str, ...]:
+    if labels := labels_apart(found):
+        shown = ", ".join(labels[:4]) + (f" and {len(labels) - 4} more" if len(labels) > 4 else "")
+        return (
+            f"These are different models ({shown}), which are not rivals: --model LABEL, or --group"
+            " model for the best of each.",
+        )
     if len(found) < 2 or not shapes_differ(found) or (common and not common.differs):
         return ()
     if far_apart(found):
@@ -244,13 +252,25 @@ def _pareto_words(
             more = f" and {len(front) - 8} more" if len(front) > 8 else ""
             where = f" on {names.system(front[0]['system'])}" if systems > 1 else ""
             sizes = sorted(
-                {row["size"] or "models without a size" for row in front}, key=level_order
+                {row["size"] or row["model"] or "models without a size" for row in front},
+                key=level_order,
             )
-            what = f" for {', '.join(sizes)}" if apart else ""
+            what = f" for {', '.join(sizes)}" if apart or labels_apart(found) else ""
             told.append(
                 f"Devices against days{what}{where}{among}, none better in both: {listed}{more}."
             )
     return tuple(told)
+
+
+def _kinds_words(found: Sequence[Row]) -> tuple[str, ...]:
+    """What people take for one thing and is not: another length or number format is other work."""
+    kinds = {"seq_len": "sequence length", "dtype": "number format"}
+    told = [
+        f"{words} ({', '.join(map(text_of, values))})"
+        for name, words in kinds.items()
+        if len(values := sorted({row[name] for row in found if row[name] is not None})) > 1
+    ]
+    return (f"The rows differ in {' and '.join(told)}: --where ranks one of them.",) if told else ()
 
 
 def _date_words(found: Sequence[Row]) -> tuple[str, ...]:

@@ -25,7 +25,8 @@ _TOLD: dict[str, Callable[[Any], str]] = {
     "dp": lambda v: f"DP{v}", "tp": lambda v: f"TP{v}", "pp": lambda v: f"PP{v}",
     "mbs": lambda v: f"MBS {v}", "gbs": lambda v: f"GBS {v}", "heads": lambda v: f"{v} heads",
     "hidden": lambda v: f"hidden {v}", "layers": lambda v: f"{v} layers",
-    "device_batch": lambda v: f"batch {number(v)} a device", "zero_stage": lambda v: f"ZeRO-{v}",
+    "device_batch": lambda v: f"batch {number(v)} a device", "dtype": str,
+    "seq_len": lambda v: f"length {number(v)}", "zero_stage": lambda v: f"ZeRO-{v}",
     "recompute": lambda v: "no recompute" if v == "none" else f"{v} recompute",
     "settings": str, "date": str, "scaling": lambda v: f"{v} scaling", "level": str, "change": str,
 }  # fmt: skip
@@ -97,8 +98,8 @@ def efficiency(names: Names, answer: Answer) -> Picture:
         groups.setdefault(row["group"], []).append(row)
     found = sorted(groups.values(), key=len, reverse=True)
     count = "nodes" if all(row["nodes"] for row in answer.rows) else "device_count"
-    columns = ("scaling", "mbs", "gbs", "device_batch", *_SETTING)
-    labels = _labels(names, [rows[0] for rows in found], columns)
+    columns = ("scaling", "mbs", "gbs", "device_batch", "seq_len", "dtype", *_SETTING)
+    labels = _labels(names, [_with_batch(rows[0]) for rows in found], columns)
 
     def point(row: Row) -> Point:
         ends = [row["efficiency_low"], row["efficiency_high"]]
@@ -121,6 +122,15 @@ def efficiency(names: Names, answer: Answer) -> Picture:
 
     left = _cut("groups, of fewest sizes", labels, _MOST_SERIES)
     return Picture(draw, tuple(row for rows in drawn for row in rows), tuple(left))
+
+
+def _with_batch(row: Row) -> Row:
+    """The first row of a group with the batch that all its sizes have: of a step, or a device."""
+    batch = row["batch"]
+    if row["scaling"] == "strong":
+        return {**row, "gbs": f"{batch:.10g}", "device_batch": None}
+    share = batch / row["device_count"] if batch and row["scaling"] == "weak" else None
+    return {**row, "gbs": None, "device_batch": share or row["device_batch"]}
 
 
 def pareto(names: Names, answer: Answer) -> Picture:
@@ -156,8 +166,8 @@ def pareto(names: Names, answer: Answer) -> Picture:
 
 def _front_words(names: Names, rows: Sequence[Row], members: Sequence[Row]) -> str:
     """What tells a front from the others: its system, where there are several, and its model."""
-    sizes = {row["size"] for row in members if row["pareto"]} - {None}
-    several = len({row["size"] for row in rows}) > 1
+    sizes = {row["size"] or row["model"] for row in members if row["pareto"]} - {None}
+    several = len({row["size"] or row["model"] for row in rows}) > 1
     size = [" and ".join(sorted(map(str, sizes)))] if len(sizes) in (1, 2) and several else []
     system = [names.system(members[0]["system"])] if len({r["system"] for r in rows}) > 1 else []
     return ", ".join([*size, *(system or ["none better in both"])])

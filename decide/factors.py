@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..ingest.headings import column_of
 from ..schema.errors import BenchError
 from .rows import CONFIGURATION, Row, configuration
 
@@ -32,8 +33,8 @@ class Factor:
 
 
 def factor(name: str, rows: Sequence[Row]) -> Factor:
-    """A column, ours or a table's own, a flag, all flags with a prefix, or a version; raises
-    BenchError."""
+    """A column, ours or a table's own, by its name or a heading that was read as it, a flag, all
+    flags with a prefix, or a version; raises BenchError."""
     flags = sorted({flag for row in rows for flag in row["env"]})
     known = {one.casefold(): one for one in flags}
     others = {one.casefold(): one for row in rows for one in row["others"]}
@@ -55,6 +56,11 @@ def factor(name: str, rows: Sequence[Row]) -> Factor:
     if prefixed or stated:
         parts = {f"env {flag}" for flag in prefixed} | {f"version {one}" for one in stated}
         return Factor(name, frozenset(parts))
+    column = column_of(name.strip().strip("`"))
+    if column and column.role not in ("result", "remark"):
+        meant = "world_size" if column.name == "ranks" else column.name
+        if rows and meant in rows[0] and meant != word:
+            return factor(meant, rows)
     raise BenchError(
         f"nothing to compare by {name!r}", why="it is no column, environment flag or version here",
         hint=f"flags here: {', '.join(flags) or 'none'}; "

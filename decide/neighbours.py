@@ -15,7 +15,7 @@ from ..reports.short import Names
 from ..schema.warehouse import Warehouse
 from .answer import RUN, Answer, configuration_words, place, with_words
 from .planned import unplanned_words
-from .rows import Row, batch_of
+from .rows import Row, batch_of, with_dp
 from .scaling import bubble
 
 COLUMNS = (
@@ -94,14 +94,6 @@ def neighbours(
     cells = tuple(_cells(names, row) for row in rows)
     notes = tuple(f"Not {row['changes']}: {row['left_out']}." for row in left)
     return Answer(said, COLUMNS, _SHOWN, tuple(rows), tuple(left), notes, cells)
-
-
-def with_dp(row: Row) -> Row:
-    """A run with its data parallel size, which is what TP, PP and CP leave of the processes."""
-    if row["dp"] is not None or not (row["world_size"] and row["tp"] and row["pp"]):
-        return row
-    dp, rest = divmod(row["world_size"], row["tp"] * row["pp"] * (row["cp"] or 1))
-    return row if rest else {**row, "dp": dp}
 
 
 def _filled(row: Row) -> Row:

@@ -21,10 +21,17 @@ def far_apart(found: Iterable[Row]) -> tuple[float, ...]:
 
 
 def rivals(row: Row, apart: tuple[float, ...]) -> Hashable:
-    """Equal for runs of one system, and of models of about one size where others are far apart."""
+    """Equal for runs of one system, and of models of about one size where others are far apart;
+    of models whose size nothing tells, for those of one label."""
     size = _parameters(row)
-    of = bisect_right(apart, size) if size else row["size"]
-    return (row["system"], of if apart else None)
+    of = bisect_right(apart, size) if size else row["model"]
+    return (row["system"], of if apart or not size else None)
+
+
+def labels_apart(found: Iterable[Row]) -> list[str]:
+    """The labels of models that nothing tells the size of, where there are several."""
+    labels = {row["model"] for row in found if row["model"] and not _parameters(row)}
+    return sorted(labels) if len(labels) > 1 else []
 
 
 def _parameters(row: Row) -> float | None:

@@ -10,6 +10,7 @@ from typing import Any
 from ..audit.memory import GB
 from ..audit.run import audit
 from ..ingest.environment import states
+from ..ingest.slices import slice_of
 from ..reports.other_columns import other_columns
 from ..schema.hardware import device_of
 from ..schema.warehouse import Warehouse
@@ -27,7 +28,6 @@ _UNSEEN: Mapping[str, object] = {
     "async_launch": None, "sequence_parallel": False, "ep": 1, "vpp": 1, "dp_replicate": 1,
 }  # fmt: skip
 NOT_STATED = "device not stated"
-_SLICE = re.compile(r"(?:TPU[- ]?)?v\d+(?:p|e|litepod)?-\d+", re.I)  # v5p-128: of TPUs, 64 chips
 _COPY_OF = re.compile(r"same configuration and digits as (\S.*?:\d+)(?:;|$)")
 # `source`: the file that a record tells of, else the one that is read.
 _QUERY = """
@@ -104,7 +104,7 @@ def load(warehouse: Warehouse) -> list[Row]:
             "steps_per_s": per_second(row),
             **_pace(row, batch_of(row)),
         }
-        for row in warehouse.dicts(_QUERY)
+        for row in map(_with_dp_of_devices, warehouse.dicts(_QUERY))
     ]
 
 
@@ -128,6 +128,19 @@ def _pace(row: Row, batch: float | None) -> dict[str, Any]:
     else:
         return {"pace": None, "rate": None, "measure": None}
     return {"pace": 1 / rate, "rate": rate, "measure": measure}
+
+
+def with_dp(row: Row) -> Row:
+    """A run with its data parallel size, which is what TP, PP and CP leave of the processes."""
+    if row["dp"] is not None or not (row["world_size"] and row["tp"] and row["pp"]):
+        return row
+    dp, rest = divmod(row["world_size"], row["tp"] * row["pp"] * (row["cp"] or 1))
+    return row if rest else {**row, "dp": dp}
+
+
+def _with_dp_of_devices(row: Row) -> Row:
+    """As `with_dp`, where the devices are no guess."""
+    return with_dp(row) if row["devices"] else row
 
 
 def batch_of(row: Row) -> float | None:
@@ -157,10 +170,9 @@ def _system(row: Row) -> str:
 
     The size of a slice of TPUs is no part of it.
     """
-    if row["device"] and _SLICE.fullmatch(row["device"]):
-        of = row["device"].rpartition("-")[0]
-        known = device_of(of) or device_of(f"TPU {of}")
-        return known.family if known else of
+    if row["device"] and (part := slice_of(row["device"])):
+        known = device_of(part[0])
+        return known.family if known else part[0]
     return str(row["device"] or (row["uri"] if row["origin"] == "row" else NOT_STATED))
 
 

@@ -267,6 +267,7 @@ def _cells(names: Names, row: Row) -> dict[str, Any]:
     low, high = row["efficiency_low"], row["efficiency_high"]
     return {
         **with_words(names, row),
+        "gbs": row["gbs"] or (f"{row['batch']:.10g}" if row["batch"] else None),
         "tflops": significant(row["tflops"], 4) if row["measure"] == "tflops" else None,
         "jobs_text": row["jobs"] if row["jobs"] > 1 else None,
         "efficiency_text": percent(row["efficiency"], 1),

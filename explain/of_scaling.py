@@ -68,7 +68,7 @@ def bubble(told: Told, row: Row) -> Node | None:
     if row.get("bubble") is None:
         return None
     case = told.case(row["runs"][0][0])
-    of = (gbs(case), case.stated("mbs"), case.stated("dp"))
+    of = (gbs(case), case.stated("mbs"), case.stated("dp", value=row["dp"]))
     count = int(row["batch"]) // (row["mbs"] * row["dp"])
     m = Node("m", count, "micro-batches", how=How("gbs / (mbs x dp)"), inputs=of)
     inputs = (case.stated("pp", "p"), Node("v", row["vpp"] or 1, "chunks of a stage"), m)

@@ -12,7 +12,7 @@ from .endings import failure_of, risk_of
 from .headings import Column
 from .pieces import MARK, NUMBER, Piece, format_pieces, half_digit, number_piece
 from .settings import Setting, setting_pieces, settings_of
-from .sizes import count_of, parse_size
+from .sizes import count_of, giga_of, parse_size
 
 _UNITS = {
     "time": r"(?:[uµμ]s|ms|msec|milliseconds?|secs?|seconds?|s|mins?|minutes?|hours?|h)"
@@ -147,7 +147,7 @@ def _label(raw: str, column: Column) -> Cell:
     pieces: list[Piece] = [["word", text]]
     found = tuple(_MARKS.findall(marks[0])) if marks else ()
     pieces += [["mark", mark] for mark in found]
-    value = parse_size(text) or count_of(text, column.unit)
+    value = parse_size(text) or giga_of(text) or count_of(text, column.unit)
     return Cell(raw, "label", value=value, text=text.strip(), marks=found, pieces=tuple(pieces))
 
 

@@ -149,7 +149,7 @@ class RowReader:
             job_ids=read.pieces("job"),
             notes=read.notes(),
         )
-        topology = {name: read.integer(name) for name in TOPOLOGY}
+        topology = {name: read.integer(name) for name in TOPOLOGY} | {"devices": read.devices()}
         more = {"procs_per_node": read.procs_per_node(), "device_batch": read.device_batch()}
         self.rows.add("topology", run_id=run_id, **topology, **more)
         self._add_details(run_id, read, measured, found.facts)

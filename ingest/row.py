@@ -9,6 +9,7 @@ from .cast import LIMITS, integer
 from .cells import Cell
 from .context import INTEGERS, Fact, dtype_of
 from .settings import Setting, clock_ghz, env_kind
+from .slices import slice_of
 
 MODEL = ("layers", "hidden", "heads", "ffn_hidden", "seq_len", "vocab")
 TOPOLOGY = (
@@ -60,6 +61,13 @@ class PublishedRow:
         if name == "dp_shard" and cell.value in _YES_OR_NO:
             return None  # `FSDP` is also headed over yes (1) and no (0), and one shard is none
         return int(cell.value)
+
+    def devices(self) -> int | None:
+        """Devices as stated, else those of a slice whose name is the device: 64 of `v5p-128`."""
+        if not {"devices", "nodes", "ranks"}.isdisjoint(self.by_name):
+            return self.integer("devices")
+        part = slice_of(self.word("device") or "")
+        return part[1] or None if part else self.integer("devices")
 
     def device_batch(self) -> float | None:
         """Sequences of a step for one device; below 1 where several devices share one."""

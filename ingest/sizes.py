@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s?([bBmMtT])(\d+)?(?![A-Za-z0-9])")
+_GIGA = re.compile(r"\s*(\d+(?:\.\d+)?)G\s*")  # 8.86G, as nanotron writes
 _UNIT = {"b": 1.0, "m": 1e-3, "t": 1e3}
 
 
@@ -23,6 +24,12 @@ def parse_size(text: str) -> float | None:
     """Parameters in 1e9 of a size label, alone or within a model's name."""
     found = find_size(text.replace("-", " ").replace("_", " "))
     return found[1] if found else None
+
+
+def giga_of(text: str) -> float | None:
+    """Parameters in 1e9 of a whole label in G; within other words that is memory."""
+    found = _GIGA.fullmatch(text)
+    return float(found[1]) if found else None
 
 
 def count_of(text: str, unit: str | None) -> float | None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ..ingest.headings import batch_in_tokens, unread_results
+from ..ingest.sizes import giga_of, parse_size
 from ..ingest.variables import variable_of
 from ..schema.warehouse import Warehouse
 
@@ -18,6 +19,7 @@ _CELLS = """
     ORDER BY t.table_id, c.column_number, c.row_number"""
 _DRESS = re.compile(r"[*`†‡]|\[\^[\w-]{1,20}\]")
 _MISSING = re.compile(r"-*|–|—|n/?a|\?+|tbd", re.I)
+_SIZE = re.compile(r"[\d.]+\s?[BM]\d*", re.I)
 _NUMBER = re.compile(
     r"[~≈<>]?\s*[-+]?\d[\d,]*(?P<point>\.\d+)?(?:e[-+]?\d+)?\s*(?:[^\W\d_][^\W\d_/]*(?:/\w+)?|%)?",
     re.I,
@@ -79,8 +81,10 @@ def is_setting(heading: str, cells: Sequence[str]) -> bool:
     stated = [
         text for cell in cells if not _MISSING.fullmatch(text := _DRESS.sub("", cell).strip())
     ]
-    if not words or not stated or variable_of(plain) or set(words) <= _OF_A_JOB:
+    if not words or not stated or variable_of(plain):
         return False
+    if set(words) <= _OF_A_JOB:  # a job may be named by its model's size: 1.34G
+        return all(giga_of(text) or (_SIZE.fullmatch(text) and parse_size(text)) for text in stated)
     numbers = [_NUMBER.fullmatch(text) for text in stated]
     if not all(numbers):
         return True

@@ -201,3 +201,44 @@ def test_a_front_of_rows_that_state_memory_says_so(data: Path, folder: Path) -> 
     assert "Devices against days for 124M, none better" in quick(folder, *asked).out
     said = quick(folder, *asked, "--by", "mem").out
     assert "Devices against days for 124M, of rows that state memory_gb, none better" in said
+
+
+def test_rows_that_differ_in_format_or_length_show_it(folder: Path) -> None:
+    head = "Model | SeqLen (T) | # GPUs | Precision | MicroBatchSize | GlobalBatchSize | T/s"
+    head = head.replace("T/s", "Throughput (T/s)")
+    rows = [
+        "1b | 2048 | 8 | amp_bf16 | 4 | 64 | 50000", "1b | 2048 | 8 | amp_fp8 | 4 | 64 | 70000",
+        "1b | 8192 | 8 | amp_fp8 | 1 | 16 | 40000",
+    ]  # fmt: skip
+    lines = [f"| {row} |" for row in rows]
+    text = ["# H100 80GB", "", f"| {head} |", "|---" * 7 + "|", *lines, ""]
+    (folder / "a.md").write_text("\n".join(text))
+    for command in ("best", "days"):
+        said = quick(folder, command, "a.md").out
+        assert "| Seq len | Dtype |" in said, said
+    assert (
+        "The rows differ in sequence length (2048, 8192) and number format (bf16, fp8)"
+        in quick(folder, "best", "a.md").out
+    )
+    same = quick(folder, "best", "a.md", "--where", "seq_len = 2048 and dtype = 'fp8'").out
+    assert "Seq len" not in same and "Dtype" not in same and "rows differ in" not in same
+
+
+def test_models_of_one_size_show_their_labels(folder: Path) -> None:
+    head = "| Model | GPUs | MBS | GBS | Sequence Length | Tokens/s |"
+    rows = [
+        f"| {name}-70B | 64 | 1 | 128 | {seq} | {rate} |"
+        for name, seq, rate in (("LLAMA2", 4096, 109248), ("LLAMA3", 4096, 98112))
+    ]
+    (folder / "a.md").write_text("\n".join(["# H100 80GB", "", head, "|---" * 6 + "|", *rows, ""]))
+    said = quick(folder, "best", "a.md").out
+    assert "LLAMA2-70B" in said and "LLAMA3-70B" in said
+
+
+def test_the_data_parallel_size_is_what_the_split_leaves(folder: Path) -> None:
+    head = "| Model | #-GPUs | GBS | MBS | Sequence Length | TP | PP | CP | Tokens / sec / GPU |"
+    rows = ["| 70B | 64 | 128 | 1 | 8192 | 4 | 4 | 2 | 1533 |",
+            "| 70B | 60 | 120 | 1 | 8192 | 4 | 4 | 2 | 1500 |"]  # fmt: skip
+    (folder / "a.md").write_text("\n".join(["# H100 80GB", "", head, "|---" * 9 + "|", *rows, ""]))
+    assert [row["dp"] for row in answer(folder, "best", "a.md")] == [2, None]
+    assert "| 2/4/4/CP2 |" in quick(folder, "best", "a.md").out

@@ -137,3 +137,14 @@ def test_days_of_one_size_are_a_bar_a_configuration(folder: Path) -> None:
     )
     figure = picture.draw("Days")
     assert figure.axes[0].get_xscale() == "linear" and len(figure.axes[0].patches) == 11
+
+
+def test_weak_scaling_is_labelled_by_its_batch_a_device(folder: Path) -> None:
+    head = "| Nodes | GPUs | Model | TP | PP | DP | MBS | GBS | SL | Sec/it |"
+    row = "| {} | {} | 7B | 1 | 1 | {} | 1 | {} | 2048 | {} |"
+    rows = [row.format(n, 8 * n, 8 * n, batch * n, time)
+            for batch, time in ((32, 4.0), (48, 5.9)) for n in (1, 2, 4)]  # fmt: skip
+    (folder / "a.md").write_text("\n".join(["# A100 80GB", "", head, "|---" * 10 + "|", *rows, ""]))
+    assert quick(folder, "chart", "efficiency", "a.md", "-o", "a.svg").code == 0
+    drawn = (folder / "a.svg").read_text()
+    assert "batch 4 a device" in drawn and "batch 6 a device" in drawn and "GBS" not in drawn

@@ -60,3 +60,14 @@ def test_an_accumulation_that_is_stated_counts(folder: Path) -> None:
     head = "| Size | TPUs | Batch per chip | GA | Seq len | Step time | \n|---|---|---|---|---|---|"
     (folder / "a.md").write_text(f"# a\n\n{head}\n| 1B | 8 | 2 | 4 | 1024 | 2.0s |\n")
     assert answer(folder, "best", "a.md")[0]["tokens_per_s"] == 2 * 8 * 4 * 1024 / 2.0
+
+
+@pytest.mark.parametrize(
+    ("name", "chips"),
+    [("v5p-128", 64), ("v4-512", 256), ("v5e-256", 256), ("v6e-256", 256), ("TPU v5p-8", 4)],
+)
+def test_the_name_of_a_slice_tells_its_chips(folder: Path, name: str, chips: int) -> None:
+    head = "| No. of params | Accelerator type | TFLOP/chip/sec | MFU |\n|---|---|---|---|"
+    (folder / "a.md").write_text(f"# MaxText\n\n{head}\n| 32B | {name} | 328 | 67.76% |\n")
+    [row] = answer(folder, "best", "a.md", "--by", "tflops")
+    assert (row["devices"], row["device"]) == (chips, name)

@@ -122,3 +122,30 @@ def test_a_token_costs_rows_of_one_model_the_same(folder: Path) -> None:
     ratio = fast["tokens_per_s"] / slow["tokens_per_s"]
     assert fast["tokens_per_s_normalised"] / slow["tokens_per_s_normalised"] == pytest.approx(ratio)
     assert fast["tokens_per_s_normalised"] == pytest.approx(fast["tokens_per_s"])
+
+
+def _models(folder: Path, heading: str, first: str, second: str) -> None:
+    head = f"| {heading} | nodes | world_size | seq_len | mbs | gbs | tp | tok/s/gpu |"
+    row = "| {} | {} | {} | 4096 | 2 | 128 | 1 | {} |"
+    rows = [row.format(first, n, 8 * n, 35000 - 1000 * n) for n in (1, 2)]
+    rows += [row.format(second, n, 8 * n, 5300 - 100 * n) for n in (1, 2)]
+    (folder / "a.md").write_text("\n".join(["# H100 80GB", "", head, "|---" * 8 + "|", *rows, ""]))
+
+
+@pytest.mark.parametrize("heading", ["Model", "name"])
+def test_models_in_g_are_models_of_their_size(folder: Path, heading: str) -> None:
+    _models(folder, heading, "1.34G", "8.86G")
+    found = answer(folder, "best", "a.md")
+    assert len(found) == 4
+    said = quick(folder, "best", "a.md").out
+    told = ("| Model |", "8.86B", "not rivals") if heading == "Model" else ("name=8.86G",)
+    assert all(one in said for one in told), said
+
+
+def test_models_of_unknown_size_are_no_rivals(folder: Path) -> None:
+    _models(folder, "Model", "small", "large")
+    found = answer(folder, "best", "a.md")
+    assert sum(row["pareto"] for row in found) == 4
+    said = quick(folder, "best", "a.md").out
+    assert "These are different models (large, small), which are not rivals" in said
+    assert "| Model |" in said and "for large, none better in both" in said

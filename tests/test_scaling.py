@@ -168,6 +168,8 @@ def _neox(path: Path, sizes: Sequence[tuple[int, object, float]]) -> None:
 def test_a_batch_that_is_multiplied_out_tells_strong_from_weak(folder: Path) -> None:
     _neox(folder / "a.md", [(12, 32, 75.2), (24, 32, 150.4), (48, 32, 300.0)])
     assert {row["scaling"] for row in answer(folder, "report", "scaling", "a.md")} == {"weak"}
+    said = quick(folder, "report", "scaling", "a.md").out
+    assert "| 1536 |" in said and "| 6144 |" in said
     _neox(folder / "b.md", [(12, 32, 75.2), (24, 16, 146.3), (48, 8, 270.0)])
     found = answer(folder, "report", "scaling", "b.md")
     assert {row["scaling"] for row in found} == {"strong"}

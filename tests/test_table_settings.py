@@ -134,3 +134,22 @@ def test_listings_and_pages_keep_other_settings_apart(folder: Path) -> None:
     }
     page = quick(folder, "report", path).out
     assert "Algorithm=ring" in page and "Algorithm=tree" in page
+
+
+@pytest.mark.parametrize(
+    ("heading", "cells", "column"),
+    [
+        ("Precision", ("amp_bf16", "amp_fp8"), "dtype"),
+        ("Activation Checkpointing", ("True", "False"), "recompute"),
+        ("`Accelerator type`", ("A100-40GB", "A100-80GB"), "device"),
+    ],
+)
+def test_a_heading_that_was_read_is_its_column(
+    folder: Path, heading: str, cells: tuple[str, str], column: str
+) -> None:
+    path = str(sweep(folder, heading, TWO.format(*cells)))
+    [pair] = answer(folder, "compare", path, "--by", heading)
+    assert pair["factor"] == column and pair["speedup"] in (
+        pytest.approx(1.25), pytest.approx(0.8)
+    )  # fmt: skip
+    assert "nothing to compare by 'Sec/it'" in quick(folder, "compare", path, "--by", "Sec/it").err
