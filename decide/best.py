@@ -23,7 +23,7 @@ from .answer import (
 )  # fmt: skip
 from .comparison_words import modes_words
 from .factors import order as level_order
-from .jobs import Spread, alike_but_stated, by_configuration
+from .jobs import Spread, alike_but_stated, by_configuration, unstated_words
 from .rivals import epoch_words, far_apart, labels_apart, of_one_epoch, rivals
 from .rows import NOT_STATED, Row, Rows, assumed_words
 from .ties import tie, tie_words
@@ -118,6 +118,7 @@ def best(
         *_date_words(found),
         *_stated_words(found),
         *_system_words(found),
+        *unstated_words(found),
         *_budget_words(found, plan, budget),
         *assumed_words(found),
     )

@@ -25,7 +25,7 @@ from .answer import (
     with_words,
 )  # fmt: skip
 from .goodput import Goodput
-from .jobs import Spread, by_configuration, spread_of
+from .jobs import Spread, by_configuration, spread_of, unstated_words
 from .rampup import RampUp, forbids, schedule, spent
 from .rivals import epoch_words, far_apart, of_one_epoch, rivals
 from .rows import Row, Rows, assumed_words
@@ -90,6 +90,7 @@ def days(
         *epoch_words(names, rows),
         *_ramp_words(found, plan.ramp),
         *_said(found, plan.ramp),
+        *unstated_words(found),
         *assumed_words(found),
     )
     cells = tuple(_cells(names, row, plan) for row in (found[:most] if most else found))

@@ -1,9 +1,16 @@
--- Of each log: steps that count (a repeated iteration once) at the median time, the seconds from the first start to
+-- Of each log: steps that count (a repeated iteration once) at the median time of their batch, the seconds from the first start to
 -- the last line, and what happened between.
 WITH steps AS (
-    SELECT c.uri, i.run_id, i.iteration, coalesce(i.interval_length, 1) AS length, i.printed_at
+    SELECT c.uri, i.run_id, i.iteration, coalesce(i.interval_length, 1) AS length, i.printed_at, i.gbs,
+        i.step_time_s
     FROM iterations i JOIN configurations c ON c.run_id = i.run_id WHERE c.origin = 'log'
     QUALIFY row_number() OVER (PARTITION BY c.uri, i.iteration ORDER BY i.segment DESC, i.line DESC) = 1
+), times AS (
+    -- Of the batch that run_stats counts, its median; of the others all their steps.
+    SELECT s.run_id, s.gbs, coalesce(any_value(t.value) FILTER (s.gbs IS NULL OR s.gbs = c.gbs),
+        median(s.step_time_s), any_value(t.value)) AS usual
+    FROM steps s JOIN configurations c ON c.run_id = s.run_id JOIN metric_step_time t ON t.run_id = s.run_id
+    GROUP BY s.run_id, s.gbs
 ), clock AS (
     SELECT uri, min(moment) AS began, max(moment) AS ended FROM (
         SELECT uri, try_cast(date AS TIMESTAMP) AS moment FROM configurations WHERE origin = 'log'
@@ -13,15 +20,16 @@ WITH steps AS (
     WHERE moment IS NOT NULL GROUP BY uri
 ), counted AS (
     SELECT c.uri, count(DISTINCT c.run_id) - 1 AS restarts,
-        (SELECT count(*) FROM events e JOIN configurations o ON o.run_id = e.run_id
+        -- A save has a line when it begins and one when it is done.
+        (SELECT count(DISTINCT (e.run_id, coalesce(e.iteration, -e.line))) FROM events e JOIN configurations o ON o.run_id = e.run_id
          WHERE o.uri = c.uri AND e.kind = 'save') AS saves,
         (SELECT count(DISTINCT (v.run_id, v.line)) FROM evaluations v JOIN configurations o ON o.run_id = v.run_id
          WHERE o.uri = c.uri) AS evaluations
     FROM configurations c WHERE c.origin = 'log' GROUP BY c.uri
 )
-SELECT s.uri, sum(s.length) AS steps, sum(s.length * t.value) AS trained,
+SELECT s.uri, sum(s.length) AS steps, sum(s.length * t.usual) AS trained,
     epoch(any_value(k.ended)) - epoch(any_value(k.began)) AS spent,
     any_value(n.restarts), any_value(n.saves), any_value(n.evaluations)
-FROM steps s JOIN metric_step_time t ON t.run_id = s.run_id JOIN clock k ON k.uri = s.uri
+FROM steps s JOIN times t ON t.run_id = s.run_id AND t.gbs IS NOT DISTINCT FROM s.gbs JOIN clock k ON k.uri = s.uri
 JOIN counted n ON n.uri = s.uri
 GROUP BY s.uri ORDER BY s.uri;

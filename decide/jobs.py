@@ -42,14 +42,38 @@ class Spread:
 def identity(row: Row) -> tuple[Hashable, ...]:
     """Equal for runs of one configuration, with the same versions and arguments in their logs.
 
-    Rows of a table that bear other dates stand apart, and so does what each fit tells.
+    Rows of a table that bear other dates stand apart, and so does what each fit tells. A log that
+    states no model or no batch is a repeat of no other.
     """
     if row["basis"] == "fit":
         return (row["uri"], row["line"], row["range_from"])
     dated = (row["uri"], row["date"], row["epoch"] or "") if row["origin"] == "row" else ()
     more = (*sorted(row["versions"].items()), *sorted(row["arguments"].items()))
     stated = sorted((name, str(value)) for name, value in configuration(row).items())
-    return (*stated, *more, *dated)
+    return (*stated, *more, *dated, *(_of_log(row) if _unstated(row) else ()))
+
+
+def _unstated(row: Row) -> bool:
+    """Whether a log leaves open what was trained: two such logs may be of any two models."""
+    model = row["size"] or row["model"] or row["layers"]
+    batch = row["tokens_per_step"] or row["gbs"] or row["device_batch"]
+    return row["origin"] == "log" and not (model and batch)
+
+
+def _of_log(row: Row) -> tuple[Hashable, ...]:
+    """Equal for the segments of a log."""
+    return row["source"], tuple(row["job_ids"] or ())
+
+
+def unstated_words(rows: Iterable[Row]) -> tuple[str, ...]:
+    """That logs of which nobody knows what they trained are not pooled."""
+    count = sum(map(_unstated, rows))
+    if count < 2:
+        return ()
+    return (
+        f"{count} logs state no model or no batch: no two are taken to be repeats of one"
+        " configuration, and they may be no rivals (--set model=..., gbs=... or facts.toml tells).",
+    )
 
 
 def alike_but_stated(rows: Iterable[Row]) -> int:
@@ -66,8 +90,7 @@ def jobs(rows: Iterable[Row]) -> list[list[Row]]:
     """Runs by job: a row of a table is one, the segments of a log are one; so are their records."""
     found: dict[Hashable, list[Row]] = {}
     for row in rows:
-        of_log = row["source"], tuple(row["job_ids"] or ())
-        key = row["run"] if row["origin"] == "row" else of_log
+        key = row["run"] if row["origin"] == "row" else _of_log(row)
         found.setdefault(key, []).append(row)
     return list(found.values())
 

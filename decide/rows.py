@@ -34,10 +34,15 @@ _QUERY = """
     WITH marks AS (
         SELECT run_id, max(value) AS source FROM facts
         WHERE scope = 'record' AND field = 'source' GROUP BY run_id
+    ), sampled AS (
+        SELECT DISTINCT run_id FROM measured
+        WHERE metric IN ('samples_per_s', 'samples_per_s_per_device')
     )
     SELECT s.* EXCLUDE (source_id, segment), s.run_id AS run, s.uri || ':' || s.line AS "where",
-        coalesce(s.devices, s.world_size) AS device_count, coalesce(m.source, s.uri) AS source
-    FROM selected s LEFT JOIN marks m USING (run_id) ORDER BY s.uri, s.line, s.run_id"""
+        coalesce(s.devices, s.world_size) AS device_count, coalesce(m.source, s.uri) AS source,
+        p.run_id IS NOT NULL AS sampled
+    FROM selected s LEFT JOIN marks m USING (run_id) LEFT JOIN sampled p USING (run_id)
+    ORDER BY s.uri, s.line, s.run_id"""
 _FLAGS = "SELECT run_id, name, value, kind FROM env_flags ORDER BY run_id, name"
 _FACTS = """SELECT DISTINCT run_id, field, value FROM facts
             WHERE scope NOT IN ('heading', 'step', 'record') AND how = 'stated'
@@ -259,10 +264,16 @@ def _reason(row: Row, doubted: Mapping[str, str], need: str, here: set[str]) -> 
 
 def _lacks(row: Row, need: str) -> str:
     """What would have to be stated for the column that is needed."""
-    if need in ("tokens_per_s", "rate") and row["step_time_s"] is not None:
-        for name, words in (("gbs", "global batch size"), ("seq_len", "sequence length")):
-            if row[name] is None:
-                return f"no tokens/s: no {words} is stated (--set {name}=... tells it)"
+    if need in ("tokens_per_s", "rate"):
+        parts = [("seq_len", "sequence length")] if row["step_time_s"] or row["sampled"] else []
+        slots = row["mbs"] and row["grad_accum"] and row["dp"]
+        if row["step_time_s"] and not (row["sampled"] or slots or row["device_batch"]):
+            parts = [("gbs", "global batch size"), *parts]
+        lacking = [(name, words) for name, words in parts if row[name] is None]
+        if lacking:
+            told = " and ".join(f"no {words}" for _, words in lacking)
+            sets = ",".join(f"{name}=..." for name, _ in lacking)
+            return f"no tokens/s: {told} is stated (--set {sets} tells it)"
     named = {
         "pace": "step time",
         "steps_per_s": "step time",

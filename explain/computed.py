@@ -111,10 +111,10 @@ def world_size(case: Case) -> Node:
 def gbs(case: Case) -> Node:
     """The batch in sequences: stated, else as logged, else MBS x GA x DP."""
     row = case.row
+    if row["gbs_logged"] is not None and row["gbs_stated"] != row["gbs"]:
+        return statistic(case, "gbs") or case.stated("gbs")
     if row["gbs"] is not None:
         return case.stated("gbs")
-    if row["gbs_logged"] is not None:
-        return statistic(case, "gbs") or case.stated("gbs")
     if row["tokens_per_step"] is None or not row["seq_len"]:
         return case.stated("gbs")
     value = row["tokens_per_step"] // row["seq_len"]

@@ -10,7 +10,8 @@ from .case import Case
 from .node import How, Node
 
 _SHOWN = 12  # lines of a window that are listed; of more, those that make the median, and the ends
-_GRADES = {1: "in the window", 2: "left out: an evaluation or a save in it", 3: "left out: warm-up"}
+_GRADES = {1: "in the window", 2: "left out: an evaluation or a save in it", 3: "left out: warm-up",
+           4: "left out: another batch size"}  # fmt: skip
 _UNITS = {
     "step_time_s": "s",
     "samples_per_s": "1/s",

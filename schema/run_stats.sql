@@ -2,6 +2,8 @@
 -- an interval with the first logged iteration after a start in it is warm-up; where a format counts
 -- evaluating and saving into the next interval (Megatron-DeepSpeed, and Megatron-LM until its lines
 -- print the date), such an interval is left out too. What would leave nothing is not left out.
+-- Of a run whose batch changes, as it does in a ramp-up, the intervals of the batch that most of its
+-- iterations have count, of two the larger: times of one batch say nothing of another.
 -- No window over all intervals of a run: it would need memory for each of them.
 INSERT INTO raw.run_stats
 WITH asked AS (
@@ -46,13 +48,22 @@ WITH asked AS (
 ), paused AS (
     SELECT run_id, line, min(iteration) AS iteration
     FROM kept SEMI JOIN next_lines USING (run_id, line) GROUP BY run_id, line
-), judged AS (
+), graded AS (
     SELECT k.* EXCLUDE printed_at,
         CASE WHEN iteration - length + 1 <= first_logged THEN 3
              WHEN p.run_id IS NOT NULL THEN 2
              ELSE 1 END AS grade
     FROM kept k JOIN starts s USING (run_id, segment)
     LEFT JOIN paused p USING (run_id, line, iteration)
+), batches AS (
+    -- The batch that counts, of runs that print several.
+    SELECT run_id, arg_max(gbs, (-grade, iterations, gbs)) AS batch FROM (
+        SELECT run_id, grade, gbs, sum(length) AS iterations FROM graded
+        WHERE gbs IS NOT NULL GROUP BY run_id, grade, gbs)
+    GROUP BY run_id HAVING min(gbs) < max(gbs)
+), judged AS (
+    SELECT g.* REPLACE (CASE WHEN b.batch IS NULL OR g.gbs IS NOT DISTINCT FROM b.batch THEN grade ELSE 4 END AS grade)
+    FROM graded g LEFT JOIN batches b USING (run_id)
 ), used AS MATERIALIZED (
     SELECT j.* EXCLUDE grade FROM judged j
     JOIN (SELECT run_id, min(grade) AS least FROM judged GROUP BY run_id) l USING (run_id)
@@ -78,6 +89,6 @@ WITH asked AS (
 SELECT load_id, run_id, metric, n, lines, first_iteration, last_iteration,
     quantiles[1], mean, low, high, quantiles[2], deviation,
     'without the first interval after each start and those with an evaluation or a save in them; '
-        || 'a repeated iteration counts once',
-    greatest($rule_version, 2)
+        || 'a repeated iteration counts once; of several batch sizes that of most iterations',
+    greatest($rule_version, 3)
 FROM told;

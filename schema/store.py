@@ -21,7 +21,7 @@ from .spill import Spill
 from .sql import sql_file
 from .warehouse import Warehouse, transaction
 
-RUN_STATS_VERSION = 2
+RUN_STATS_VERSION = 3
 # DuckDB takes what memory there is and is faster with less. Medians need room for every value.
 _MEMORY_MB, _BYTES_A_STEP = 256, 12
 _METRICS = (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.deciding import answer
+from tests.making import log
 from tests.program import quick
 
 HEAD = "| Nodes | Size | DP | TP | PP | MBS | GBS | Seq len | ZeRO | Sec/it |\n"
@@ -35,3 +37,30 @@ def test_a_stage_that_all_have_is_not(folder: Path) -> None:
     file = table(folder, 2, 2)
     assert "zero_stage" not in quick(folder, "runs", file).out
     assert "ZeRO" not in ranked(folder, file)
+
+
+def test_logs_of_which_nobody_knows_the_model_are_no_repeats(folder: Path) -> None:
+    for name, step_ms in (("small.log", 100.0), ("large.log", 120.0)):
+        (folder / name).write_text(log(30, step_ms))
+    asked = ("best", "small.log", "large.log", "--set", "seq_len=2048")
+    found = answer(folder, *asked)
+    assert [row["jobs"] for row in found] == [1, 1]
+    said = quick(folder, *asked).out
+    assert "2 logs state no model or no batch: no two are taken to be repeats" in said
+    [known] = answer(folder, *asked, "--set", "model=1.3B")
+    assert known["jobs"] == 2
+
+
+def test_a_reason_names_what_is_missing(folder: Path) -> None:
+    bare = " iteration {at:8d}/      50 | elapsed time per iteration (ms): 1000.0 |{more}\n"
+    reasons = {
+        " global batch size:     8 |": "no sequence length is stated (--set seq_len=... tells it)",
+        " samples per second: 8.0 |": "no sequence length is stated (--set seq_len=... tells it)",
+        " lm loss: 5.0E+00 |": "no global batch size and no sequence length is stated"
+        " (--set gbs=...,seq_len=... tells it)",
+    }
+    for more, reason in reasons.items():
+        lines = (bare.format(at=at, more=more) for at in range(1, 31))
+        (folder / "bare.log").write_text("".join(lines))
+        [row] = answer(folder, "best", "bare.log")
+        assert row["left_out"] == f"no tokens/s: {reason}"

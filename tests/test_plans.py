@@ -81,6 +81,46 @@ def test_a_clock_in_the_log_tells_the_goodput(data: Path, folder: Path) -> None:
     assert (asked["goodput"], asked["goodput_from"]) == (0.9, "--goodput")
 
 
+def ramping_log(data: Path, path: Path, small: int, steps: int = 60) -> None:
+    """A log of so many steps at batch 4 of 26 s, the others at batch 8 of 50 s; saves after 40."""
+    lines = (data / "logs" / "megatron_lm_dp2.log").read_text().splitlines()
+    first = next(at for at, line in enumerate(lines) if "iteration        1/" in line)
+    line, made = lines[first], lines[:first]
+    clock = datetime(2026, 11, 20, 9, 8, 30)
+    for step in range(1, steps + 1):
+        batch, seconds = (4, 26) if step <= small else (8, 50)
+        clock += timedelta(seconds=seconds)
+        text = line.replace("2026-11-20 09:08:24.442096", f"{clock:%Y-%m-%d %H:%M:%S.%f}")
+        text = text.replace("iteration        1/       5", f"iteration {step:8}/      {steps}")
+        text = text.replace("global batch size:     8", f"global batch size: {batch:5}")
+        made.append(text.replace("197.0", f"{seconds * 1000 + step % 3}.0"))
+        if step == 40:
+            made.append("saving checkpoint at iteration       40 to /ckpt in torch format")
+            made.append("  successfully saved checkpoint from iteration       40 to /ckpt")
+    path.write_text("\n".join(made) + "\n")
+
+
+@pytest.mark.parametrize(("small", "batch", "seconds"), [(45, 4, 26.0), (15, 8, 50.0)])
+def test_a_ramp_up_is_measured_at_one_batch(
+    data: Path, folder: Path, small: int, batch: int, seconds: float
+) -> None:
+    """The time, the batch, the rate and their ranges are of the same intervals."""
+    ramping_log(data, folder / "a.log", small)
+    [row] = answer(folder, "days", "a.log", "--tokens", "1B")
+    assert (row["gbs"], row["tokens_per_step"]) == (batch, batch * 64)
+    assert row["step_time_s"] == pytest.approx(seconds, abs=0.01)
+    assert row["tokens_per_s"] == pytest.approx(batch * 64 / seconds, rel=1e-3)
+    assert row["tokens_per_s_low"] == pytest.approx(row["tokens_per_s"], rel=1e-3)
+    assert row["tokens_per_s_high"] == pytest.approx(row["tokens_per_s"], rel=1e-3)
+    assert row["goodput"] == pytest.approx(1, abs=0.01), "each step at the time of its batch"
+    assert "(1 save)" in row["goodput_from"]
+    said = quick(folder, "explain", f"{row['where']}.tokens_per_s", "a.log").out
+    assert f"gbs = {batch} sequences" in said and "of several batch sizes" in said
+    ramping_log(data, folder / "b.log", 0)
+    [pair] = answer(folder, "compare", "a.log", "b.log")
+    assert pair["speedup"] == pytest.approx(8 / 50 / (batch / seconds), rel=1e-3)
+
+
 def test_a_short_log_tells_none(data: Path, folder: Path) -> None:
     [row] = answer(folder, "days", str(data / "logs" / "megatron_lm_dp2.log"))
     assert (row["goodput"], row["goodput_from"]) == (1, "assumed")

@@ -72,7 +72,7 @@ def test_what_a_log_states_is_never_overwritten_and_the_contradiction_is_told(pl
     assert "train_iters" not in done.err
     query = "SELECT gbs, gbs_logged, tokens_per_step, told FROM configurations"
     [row] = asked(place, query)
-    assert row["gbs"] is None and row["gbs_logged"] == 8 and row["told"] is None
+    assert row["gbs"] == 8 and row["gbs_logged"] == 8 and row["told"] is None
     outcomes = asked(place, "SELECT field, outcome FROM user_facts ORDER BY field")
     assert outcomes == [{"field": "gbs", "outcome": "contradicts"},
                         {"field": "train_iters", "outcome": "agrees"}]  # fmt: skip

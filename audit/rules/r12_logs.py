@@ -14,7 +14,7 @@ from ..same_run import FIELDS, compatible, measured_rows
 
 _FAR = 0.02  # what a table may be off the median of its log
 _QUERY = """SELECT c.run_id, c.uri, c.line, coalesce(c.nodes_stated, c.nodes), c.devices_stated,
-        c.world_size, c.dp, c.tp, c.pp, c.cp, c.mbs, coalesce(c.gbs, c.gbs_logged::INTEGER),
+        c.world_size, c.dp, c.tp, c.pp, c.cp, c.mbs, c.gbs,
         c.seq_len, c.layers, c.hidden, c.heads, c.recompute, c.zero_stage,
         s.median, s.min, s.max, s.lines
     FROM configurations c JOIN run_stats s ON s.run_id = c.run_id AND s.metric = 'step_time_s'

@@ -32,7 +32,9 @@ CREATE OR REPLACE MACRO per(a, b) AS
 -- configurations.params_b: parameters in 1e9, as stated, else as the label says
 -- configurations.told: columns that a user tells where the source is silent; NULL: none
 -- configurations.product: DP x TP x PP x CP
--- configurations.gbs_logged: median of the batch sizes that the log prints, in sequences
+-- configurations.gbs: global batch size of the intervals that count, as logged, else as stated, in sequences
+-- configurations.gbs_stated: global batch size as stated, in sequences
+-- configurations.gbs_logged: batch size of the intervals that count, as the log prints it, in sequences
 -- configurations.nodes_stated: nodes as stated
 -- configurations.devices_stated: devices as stated
 -- configurations.procs_per_node_stated: processes a node as stated
@@ -44,7 +46,7 @@ CREATE OR REPLACE MACRO per(a, b) AS
 -- configurations.dense: whether nothing says that the model is a mixture of experts (F5 holds for dense models alone)
 -- configurations.plain_mlp: whether formulas for an MLP of 4h without gate hold (F1 to F7, P1)
 -- configurations.world_size: processes: ranks, else devices, else nodes x processes a node, else the product
--- configurations.tokens_per_step: global batch size (stated, logged, MBS x GA x DP, or a batch a device x GA x devices) x sequence length, in tokens
+-- configurations.tokens_per_step: global batch size (logged, stated, MBS x GA x DP, or a batch a device x GA x devices) x sequence length, in tokens
 -- configurations.params_computed: parameters by P1
 -- configurations.params_without_embedding: parameters by P1N
 -- configurations.size: size label: as stated, else three digits of the parameters
@@ -84,13 +86,13 @@ WITH stated AS (
             coalesce(t.ep, try_cast(u.said['ep'] AS INTEGER)) AS ep,
             coalesce(t.vpp, try_cast(u.said['vpp'] AS INTEGER)) AS vpp,
             coalesce(t.mbs, try_cast(u.said['mbs'] AS INTEGER)) AS mbs,
-            coalesce(t.gbs, CASE WHEN g.median IS NULL THEN try_cast(u.said['gbs'] AS INTEGER) END) AS gbs,
+            coalesce(try_cast(g.median AS INTEGER), t.gbs, try_cast(u.said['gbs'] AS INTEGER)) AS gbs,
             coalesce(t.device_batch, try_cast(u.said['device_batch'] AS DOUBLE)) AS device_batch,
             coalesce(t.grad_accum, try_cast(u.said['grad_accum'] AS INTEGER)) AS grad_accum,
             coalesce(t.zero_stage, try_cast(u.said['zero_stage'] AS INTEGER)) AS zero_stage,
             coalesce(t.sequence_parallel, try_cast(u.said['sequence_parallel'] AS BOOLEAN)) AS sequence_parallel),
         u.told,
-        g.median AS gbs_logged
+        t.gbs AS gbs_stated, g.median AS gbs_logged
     FROM judged_runs r
     JOIN current_loads l ON l.load_id = r.load_id
     ANTI JOIN hidden_runs h ON h.run_id = r.run_id
@@ -140,7 +142,7 @@ WITH stated AS (
             AS world_size,
         f.device_batch * coalesce(f.grad_accum, 1)
             * coalesce(f.devices, world_size) AS shared,
-        try_cast(coalesce(f.gbs, try_cast(f.gbs_logged AS INTEGER), f.mbs::HUGEINT * f.grad_accum * f.dp,
+        try_cast(coalesce(f.gbs, f.mbs::HUGEINT * f.grad_accum * f.dp,
                           CASE WHEN shared = floor(shared) THEN try_cast(shared AS HUGEINT) END)
                  * f.seq_len AS BIGINT) AS tokens_per_step,
         CASE WHEN plain_mlp THEN p1(f.layers, f.hidden, f.vocab_used, f.seq_len) END AS params_computed,
