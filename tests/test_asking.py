@@ -96,7 +96,10 @@ def test_the_title_without_a_column_speaks_of_settings() -> None:
 
 
 def test_the_axis_says_what_was_printed() -> None:
-    alike = ("mbs", "gbs", "device_batch", "size", "tp", "pp", "recompute", "settings")
+    alike = (
+        "mbs", "gbs", "batch", "device_batch", "seq_len", "dtype", "size", "tp", "pp", "recompute",
+        "settings",
+    )  # fmt: skip
     row = {
         "group": 1, "efficiency": 1.0, "efficiency_low": None, "efficiency_high": None,
         "measure": "tflops", "scaling": "weak", "system": "a", **dict.fromkeys(alike),
