@@ -180,6 +180,8 @@ def on_nodes(rows: Rows, nodes: int | None, extrapolate: bool) -> Rows:
     if not kept and not made.kept:
         measured = sorted({row["nodes"] for row in rows.kept if row["nodes"]})
         told = f"measured: {', '.join(map(str, measured)) or 'none that states its nodes'}"
+        if extrapolate and not rated:
+            told += "; a fit needs rows with tokens/s"
         if made.left_out:
             told += f"; a fit cannot tell: {made.left_out[0]['left_out']}"
         raise BenchError(

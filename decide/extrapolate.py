@@ -10,6 +10,11 @@ from .pairing import agree
 from .rows import Row, Rows, configuration
 from .scaling import Group, groups
 
+# What was measured on other nodes than these.
+_RATES = ("step_time_s", "step_time_low", "step_time_high", "steps_per_s", "tokens_per_s",
+          "tokens_per_s_low", "tokens_per_s_high", "tokens_per_s_per_device", "tflops",
+          "model_tflops", "memory_gb")  # fmt: skip
+
 
 def at_nodes(rows: Sequence[Row], nodes: int, failed: Sequence[Row] = ()) -> Rows:
     """One run of so many nodes for each scaling group with a fit, and those that cannot be: the
@@ -40,9 +45,11 @@ def _made(group: Group, nodes: int, failed: Sequence[Row]) -> dict[str, Any]:
         made["gbs"], made["tokens_per_step"] = (
             _scaled(row[name], nodes, nearest.x) for name in ("gbs", "tokens_per_step")
         )
+        made["batch"] = row["batch"] and row["batch"] * nodes / nearest.x
     made["left_out"] = _impossible(row, made) or _failed(made, failed)
     if law is None or made["left_out"]:
-        return {**made, "left_out": made["left_out"] or f"{len(group.points)} sizes: no fit"}
+        reason = made["left_out"] or f"{len(group.points)} sizes: no fit"
+        return {**made, **dict.fromkeys(_RATES), "left_out": reason}
     per_node = base.rate / base.x
     low, high = law.predicted(nodes / base.x)
     rate = per_node * nodes * law.efficiency(nodes / base.x)
@@ -50,6 +57,7 @@ def _made(group: Group, nodes: int, failed: Sequence[Row]) -> dict[str, Any]:
     made["tokens_per_s_low"] = per_node * nodes * low
     made["tokens_per_s_high"] = per_node * nodes * high
     made["step_time_s"] = made["tokens_per_step"] / rate if made["tokens_per_step"] else None
+    made["steps_per_s"] = 1 / made["step_time_s"] if made["step_time_s"] else None
     made["step_time_low"] = made["step_time_high"] = made["tflops"] = made["model_tflops"] = None
     made["tokens_per_s_per_device"] = rate / made["device_count"] if made["device_count"] else None
     first, last = number(base.x), number(group.points[-1].x)

@@ -247,3 +247,15 @@ def test_one_batch_needs_no_sequence_length(folder: Path) -> None:
     explained = quick(folder, "explain", "a:7.efficiency", "a.md").out
     assert "gbs = 512" in explained and "step_time_s = 11" in explained
     assert quick(folder, "chart", "efficiency", "a.md", "-o", "a.svg").code == 0
+
+
+def test_a_size_that_no_fit_tells_has_no_rate_of_another(folder: Path) -> None:
+    rows = [f"{n} | 13B | {n} | 4 | 2 | 1 | 256 | 50GB | {time} | | " for n, time in LAW.items()]
+    two = [f"{n} | 13B | {n} | 4 | 2 | 2 | 256 | 50GB | {40 / n:.1f} | | " for n in (2, 4)]
+    table(folder / "a.md", [*rows, *two])
+    fitted, left = answer(
+        folder, "days", "a.md", "--nodes", "32", "--extrapolate", "--steps", "1000"
+    )
+    assert fitted["days"] == pytest.approx(1000 * fitted["step_time_s"] / 86400)
+    assert left["left_out"] == "2 sizes: no fit" and left["nodes"] == 32
+    assert left["tokens_per_s"] is left["step_time_s"] is left["tflops"] is left["days"] is None
