@@ -60,12 +60,20 @@ def numbers_of(lines: Sequence[str]) -> list[Number]:
     rising = [n for n in steps if _rises(values, n)] or steps
     step = min(rising, key=lambda n: _is_other_than_step(line, n), default=None)
     found = [_kept(n) if n.column == "iteration" and n is not step else n for n in found]
+    losses = [n for n in found if n.column == "loss"]
+    loss = min(losses, key=lambda n: _is_plain_loss(line, n), default=None)
+    found = [_kept(n) if n.column == "loss" and n is not loss else n for n in found]
     return list({n.group: n for n in reversed(found)}.values())[::-1]
 
 
 def _is_other_than_step(line: str, number: Number) -> bool:
     """Whether a count is named otherwise than a step: beside one, it may be of micro-batches."""
     return not plain(name_before(line[: number.start], False)).endswith("step")
+
+
+def _is_plain_loss(line: str, number: Number) -> bool:
+    """Whether a loss has no other name: beside one that has, it may be a running mean."""
+    return plain(name_before(line[: number.start], False)) == "loss"
 
 
 def _number(
