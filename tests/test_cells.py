@@ -7,7 +7,6 @@ import json
 import pytest
 
 from bench.ingest.cells import parse_cell
-from bench.ingest.endings import failure_of, risk_of
 from bench.ingest.headings import column_of
 from bench.ingest.pieces import format_pieces
 from bench.ingest.settings import Setting
@@ -159,58 +158,6 @@ def test_two_values_a_range_a_formula() -> None:
     for text in ("GPUs*4", "GPUs\\*4", "GPUs/32", "4*GPUs", "nodes * 8"):
         cell = read("GBS", text)
         assert (cell.kind, cell.value, cell.misfit) == ("symbolic", None, None)
-
-
-@pytest.mark.parametrize(
-    ("heading", "text", "kind"),
-    [
-        ("Mem", "OOM", "oom"),
-        ("Speed", "OOM", "oom"),
-        ("Notes", "OOM", "oom"),
-        ("Mem", "fail", "fail"),
-        ("Notes", "always hangs", "hang"),
-        ("Notes", "32GB OOMs", "oom"),
-        ("Mem", "CUDA out of memory", "oom"),
-        ("Mem", "29138.6 MiB (OOM after first epoch)", "oom"),
-        ("Sec/it", "crashed", "fail"),
-        ("Sec/it", "timeout", "timeout"),
-        ("TFLOPs", "hung", "hang"),
-    ],
-)
-def test_failures(heading: str, text: str, kind: str) -> None:
-    cell = read(heading, text)
-    assert cell.misfit is None
-    assert failure_of(cell.raw) == kind
-    assert risk_of(text) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "risk"),
-    [
-        ("may hang", "hang_risk"),
-        ("16GB borderline OOM", "oom_risk"),
-        ("02-20 too close to OOM", "oom_risk"),
-        ("might fail", "fail_risk"),
-        ("almost OOM", "oom_risk"),
-    ],
-)
-def test_mere_risks(text: str, risk: str) -> None:
-    assert risk_of(text) == risk
-    assert failure_of(text) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("no OOM", None),
-        ("didn't fail", None),
-        ("ran without hanging", None),
-        ("no OOM, but a hang", "hang"),
-        ("no, OOM", "oom"),
-    ],
-)
-def test_a_denied_failure_is_none(text: str, kind: str | None) -> None:
-    assert failure_of(text) == kind
 
 
 @pytest.mark.parametrize(
