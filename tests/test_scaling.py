@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -195,11 +196,16 @@ def _published(path: Path, head: str, rows: Sequence[str], above: str) -> None:
     path.write_text("\n".join([above, "", f"| {head} |", "|---" * columns + "|", *lines, ""]))
 
 
+def _scaling(folder: Path, head: str, rows: Sequence[str], above: str) -> list[dict[str, Any]]:
+    """What `bench report scaling` says of such a page."""
+    _published(folder / "a.md", head, rows, above)
+    return answer(folder, "report", "scaling", "a.md")
+
+
 def test_a_batch_in_tokens_beside_the_batch_sets_no_row_apart(folder: Path) -> None:
     head = "Model | SeqLen (T) | # GPUs | MicroBatchSize | GlobalBatchSize | Throughput (T/s)"
     rows = [f"13b | 2048 | {8 * n} | 2 | {16 * n} | {38336 * n} | {32768 * n}" for n in (1, 2, 4)]
-    _published(folder / "a.md", f"{head} | GlobalBatchSize (T)", rows, "# H100 80GB BF16")
-    found = answer(folder, "report", "scaling", "a.md")
+    found = _scaling(folder, f"{head} | GlobalBatchSize (T)", rows, "# H100 80GB BF16")
     assert [row["scaling"] for row in found] == ["weak"] * 3
     assert found[-1]["settings"] is None
     head = "Model | SeqLen (T) | # GPUs | MicroBatchSize | Throughput (T/s) | GlobalBatchSize (T)"
@@ -218,16 +224,14 @@ def test_the_accumulation_of_nanotron_is_no_setting(folder: Path) -> None:
         f"{n} | {8 * n} | 4096 | 2 | {8 // n} | 128 | {8 * n} | 1 | 1 | {36000 - 1000 * n}"
         for n in (1, 2, 4)
     ]
-    _published(folder / "a.md", head, rows, "# 1.34B on H100 80GB")
-    found = answer(folder, "report", "scaling", "a.md")
+    found = _scaling(folder, head, rows, "# 1.34B on H100 80GB")
     assert [row["scaling"] for row in found] == ["strong"] * 3
 
 
 def test_slices_of_one_kind_of_chip_are_one_system(folder: Path) -> None:
     head = "No. of params | Accelerator type | TFLOP/chip/sec | Step time (s) | Per-device batch"
     rows = [f"32B | v5p-{2 * n} | 328 | 20.{n // 64} | 16 | 2048 | {n}" for n in (64, 128, 256)]
-    _published(folder / "a.md", f"{head} | Seq len | Chips", rows, "# MaxText")
-    found = answer(folder, "report", "scaling", "a.md")
+    found = _scaling(folder, f"{head} | Seq len | Chips", rows, "# MaxText")
     assert [row["scaling"] for row in found] == ["weak"] * 3
     assert {row["system"] for row in found} == {"TPUv5p"}
     assert [row["device"] for row in found] == ["v5p-128", "v5p-256", "v5p-512"]
@@ -237,8 +241,7 @@ def test_one_batch_needs_no_sequence_length(folder: Path) -> None:
     head = "Nodes | TP | PP | DP | MBS | GBS | Sec/it"
     times = {4: 40.0, 8: 21.0, 16: 11.0}
     rows = [f"{n} | 8 | 1 | {n} | 1 | 512 | {time}" for n, time in times.items()]
-    _published(folder / "a.md", head, rows, "# 22B on A100-80GB")
-    found = answer(folder, "report", "scaling", "a.md")
+    found = _scaling(folder, head, rows, "# 22B on A100-80GB")
     assert [row["scaling"] for row in found] == ["strong"] * 3
     assert found[-1]["efficiency"] == pytest.approx(40 * 4 / (11 * 16))
     assert found[-1]["efficiency_low"] < found[-1]["efficiency"] < found[-1]["efficiency_high"]
