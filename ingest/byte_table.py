@@ -46,7 +46,8 @@ class ByteTable:
             self.fits &= (marks[:-1] <= marks[1:]).all(axis=0)  # no blank behind a digit
         else:
             self.fits &= marks.all(axis=0)
-        value = np.zeros(columns.shape[1], np.int32 if end - start <= 9 else np.int64)
+        kind = np.int32 if end - start <= 9 else np.int64
+        value: Whole = np.zeros(columns.shape[1], kind)
         for column in columns:
             value *= 10
             value += column & np.uint8(15)  # of a blank 0
@@ -54,7 +55,7 @@ class ByteTable:
 
     def signs(self, place: int) -> Marks:
         """Where a minus stands, and not a plus."""
-        minus = self._columns[place] == MINUS
+        minus: Marks = self._columns[place] == MINUS
         self.fits &= minus | (self._columns[place] == PLUS)
         return minus
 
@@ -105,11 +106,13 @@ class Number:
             value = -value  # a zero too
         scale = shift - self.decimals
         if self.power is None:
-            return value * POWERS[scale] if scale >= 0 else value / POWERS[-scale]
+            moved: Double = value * POWERS[scale] if scale >= 0 else value / POWERS[-scale]
+            return moved
         power = table.digits(*self.power)
         if self.power_sign is not None:
             power = np.where(table.signs(self.power_sign), -power, power)
         power += scale
         table.fits &= np.abs(power) <= DOUBLE_POWER
         size = POWERS[np.minimum(np.abs(power), DOUBLE_POWER)]
-        return np.where(power >= 0, value * size, value / size)
+        moved = np.where(power >= 0, value * size, value / size)
+        return moved

@@ -97,10 +97,9 @@ class Scan:
     def _read(self, shape: Template, places: Places) -> Found:
         """The steps of a shape at some places: those that are like many others, and the rest."""
         alike, left = read_aligned(shape, self.lines, places)
-        if not len(left):
+        if len(alike) and not len(left):
             return _found(alike)
-        rest = read(shape, self.lines.gather(left))
-        rest = rest.with_columns(place=left[rest["place"].to_numpy()])
+        rest = _placed(read(shape, self.lines.gather(left)), left)
         return _found(pl.concat([alike, rest.select(alike.columns)]) if len(alike) else rest)
 
     def timers(self, shape: TimerLine) -> Found:
@@ -108,8 +107,13 @@ class Scan:
         if shape not in self._timers:
             places = np.flatnonzero(self.hot & ~self._taken)
             times = read_timers(shape, self.lines.gather(places))
-            self._timers[shape] = _found(times.with_columns(place=places[times["place"].to_numpy()]))
+            self._timers[shape] = _found(_placed(times, places))
         return self._timers[shape]
+
+
+def _placed(rows: pl.DataFrame, places: Places) -> pl.DataFrame:
+    """Rows of lines that were gathered from some places."""
+    return rows.with_columns(place=places[rows["place"].to_numpy()])
 
 
 def _found(rows: pl.DataFrame) -> Found:
@@ -137,14 +141,6 @@ class Section:
         if isinstance(template.goal, int):
             found = found.only(found.column("train_iters") == template.goal)
         return found
-
-    def _read(self, shape: Template, places: Places) -> Found:
-        """The steps of a shape at some places: where many are alike, these first."""
-        aligned, left = read_aligned(shape, self.lines, places)
-        if not len(left):
-            return _found(aligned)
-        others = read(shape, self.lines.gather(left)).with_columns(place=pl.col("place"))
-        return _found(places, others)
 
     def timers(self, shape: TimerLine) -> Found:
         """The lines of timers of a shape."""

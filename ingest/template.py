@@ -258,6 +258,8 @@ def as_rows(
     names = [name for name in steps.column_names if name not in NO_COLUMNS]
     table = {name: _whole_array(steps[name]) for name in names}
     loss = table[f"loss:{template.main}"] if template.main else table.get("loss")
+    name = template.main or "loss"
+    alone = losses == ([template.main] if template.main else [])
     table |= {
         "run_id": pa.repeat(pa.scalar(run_id), count),
         "segment": pa.repeat(pa.scalar(segment, pa.int32()), count),
@@ -265,9 +267,8 @@ def as_rows(
         "iteration": pa.array(iterations),
         "line": pa.array(lines),
         "loss": loss,
-        "losses": _map(
-            losses or ["loss"], [table.get(f"loss:{n}", loss) for n in losses or ["loss"]]
-        ),
+        "loss_name": pa.repeat(pa.scalar(name), count) if alone else None,
+        "losses": None if alone else _map(losses, [table[f"loss:{name}"] for name in losses]),
         "more": _map(kept, [table[f"more:{name}"] for name in kept]) if kept else None,
     }
     schema = shapes()["iterations"].schema

@@ -37,8 +37,11 @@ SHAPES = list(templates())
 MEGATRON = next(line for shape, line in SHAPES if "(ms)" in line and "lm loss: " in line)
 NUMBERS = re.compile(r"(?<![\w.:-])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.:-])")
 # What may stand where a number does, and in its place.
-OTHERS = ("nan", "inf", "-1.5", "+2", "1e400", "9" * 30, "1,234.5", "0.1 2", "", "1.", ".5", "0x1f",
-          "1_000", "\u0661\u0662", "12\u00a0", "1e5", "4.9E-324", "0.000E+00", "-0.0", "1.5E+23")  # fmt: skip
+OTHERS = (
+    "nan", "inf", "-1.5", "+2", "1e400", "9" * 30, "1,234.5", "0.1 2", "", "1.", ".5", "0x1f",
+    "1_000", "\u0661\u0662", "12\u00a0", "1e5", "4.9E-324", "0.000E+00", "-0.0", "1.5E+23",
+)  # fmt: skip
+FORMS = (".3f", ".1f", ".6E", ".3E", ".14E", ".17g", ".0f", "12.4f", "+.2f")
 
 
 def both(shape: Template, lines: list[str], least: int = 2) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -93,8 +96,10 @@ def test_damaged_lines(data: st.DataObject) -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=6),
-       st.sampled_from([".3f", ".1f", ".6E", ".3E", ".14E", ".17g", ".0f", "12.4f", "+.2f"]))  # fmt: skip
+@given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=6),
+    st.sampled_from(FORMS),
+)
 def test_doubles_are_the_nearest(values: list[float], form: str) -> None:
     before, after = re.split(r"(?<=lm loss: )\S+", MEGATRON, maxsplit=1)
     lines = [f"{before}{value:{form}}{after}" for value in values]
