@@ -7,6 +7,7 @@ others; a line that is not plainly so is left over.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -130,9 +131,8 @@ def _by_length(lines: Lines, places: Places) -> Iterator[tuple[int, Places]]:
     if len(lengths) and (lengths == lengths[0]).all():
         yield int(lengths[0]), places
         return
-    found, counts = np.unique(lengths, return_counts=True)
-    for at in np.argsort(-counts, kind="stable"):
-        yield int(found[at]), places[lengths == found[at]]
+    for length, _ in Counter(lengths.tolist()).most_common():
+        yield length, places[lengths == length]
 
 
 def _read(sample: str, values: list[_Value], table: ByteTable) -> pl.DataFrame:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+CACHED = 1 << 17  # bytes that stay in the processor's cache
 SEPARATOR = b"\x01"
 ZEROS = bytes(ord("0") if ord("0") <= byte <= ord("9") else byte for byte in range(256))
 Places = npt.NDArray[np.int64]
@@ -16,7 +17,8 @@ Places = npt.NDArray[np.int64]
 
 def split(data: bytes, count: int) -> pl.Series:
     """The lines of a block; raises UnicodeDecodeError."""
-    text = data.decode("utf-8")
+    if not data.isascii():
+        data.decode("utf-8")
     # A reader of CSV is fastest; what it would treat as its own is left to Python.
     if data[:1] not in (b"\n", b"\xef", b"") and SEPARATOR not in data and b"\r" not in data:
         table = pl.read_csv(
@@ -25,12 +27,24 @@ def split(data: bytes, count: int) -> pl.Series:
         )  # fmt: skip
         if table.height == count and table.width == 1:
             return table["line"].fill_null("")
-    return pl.Series("line", text.split("\n"), pl.String)
+    return pl.Series("line", data.decode("utf-8").split("\n"), pl.String)
 
 
 def outline(text: str) -> str:
     """A text with every digit a zero."""
     return text.encode().translate(ZEROS).decode()
+
+
+def outlines_of(data: bytes) -> bytes:
+    """Lines with every digit a zero, as `outline` has it, and without holding up other threads."""
+    letters = np.frombuffer(data, np.uint8)
+    found = np.empty_like(letters)
+    for start in range(0, len(letters), CACHED):
+        part = letters[start : start + CACHED]
+        digits = part - np.uint8(ord("0"))
+        digits *= digits < 10
+        np.subtract(part, digits, out=found[start : start + CACHED])
+    return found.tobytes()
 
 
 class Lines:
@@ -47,7 +61,7 @@ class Lines:
                 data.decode("utf-8")
             self._ends = self._line_ends(count)
         else:
-            self._outlines = split(data.translate(ZEROS), count)
+            self._outlines = split(outlines_of(data), count)
             self._ends = np.cumsum(self._outlines.str.len_bytes().to_numpy().astype(np.int64) + 1)
 
     def _line_ends(self, count: int) -> Places:

@@ -138,12 +138,14 @@ def print_of(
     whole, tail, of_head, at = hashlib.sha256(), hashlib.sha256(), None, 0
     with path.open("rb", buffering=0) as stream:
         size = os.fstat(stream.fileno()).st_size if size is None else size
+        buffer = memoryview(bytearray(min(_CHUNK, size)))
         for end in sorted({min(one, size) for one in (head, since, size) if one is not None}):
-            while at < end and (chunk := stream.read(min(_CHUNK, end - at))):
+            while at < end and (count := stream.readinto(buffer[: end - at])):
+                chunk = buffer[:count]
                 whole.update(chunk)
                 if since is not None and at >= since:
                     tail.update(chunk)
-                at += len(chunk)
+                at += count
             of_head = whole.hexdigest() if end == head == at else of_head
     return Print(whole.hexdigest(), at, of_head, None if since is None else tail.hexdigest())
 
