@@ -13,10 +13,9 @@ from ..schema.arrow import shapes
 from ..schema.growing import Checkpoint
 from ..schema.ledger import Stamp
 from ..schema.rows import Rows
-from .accounting import LONGEST, may_be_jobs, read_jobs, rows_of_jobs
+from .accounting import LONGEST, may_be_jobs
 from .checkpoint import freeze, thaw
-from .companions.files import KIND, may_be_companion, read_companion, rows_of
-from .companions.files import coverage as coverage_of
+from .companions.files import may_be_companion
 from .content import Bounded, Bytes, end_of_lines
 from .content import Changed as Changed
 from .content import fingerprint as fingerprint
@@ -25,10 +24,9 @@ from .dialect import Dialect, dialects, version_of
 from .lines import read_lines
 from .log import LogReader
 from .packed import is_packed_log, packing, unpacked
-from .separated import read_separated
-from .tables import read_markdown
-from .tensorboard import is_event_file, read_events
+from .tensorboard import is_event_file
 
+# What only some files need is imported where it is: most of a folder is known, or is logs.
 if TYPE_CHECKING:
     from .scan import Section
 
@@ -131,6 +129,8 @@ def read_file(
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return ReadFile(None, Rows())  # UTF-16: no log or table is written so
     if is_event_file(uri or path.as_posix()):
+        from .tensorboard import read_events
+
         rows, coverage = read_events(path, source_id)
         kind = "log" if rows.by_table.get("runs") else None
         return _read(kind, rows, coverage, size, 0, source_id)
@@ -186,6 +186,8 @@ def _records(file: Bytes, source_id: str) -> ReadFile:
 
 
 def _document(file: Bytes, source_id: str) -> ReadFile:
+    from .tables import read_markdown
+
     text, errors = file.text()
     rows, coverage = read_markdown(text, source_id)
     kind = "document" if coverage.tables or rows.by_table.get("runs") else None
@@ -193,6 +195,8 @@ def _document(file: Bytes, source_id: str) -> ReadFile:
 
 
 def _jobs(file: Bytes, source_id: str) -> ReadFile:
+    from .accounting import read_jobs, rows_of_jobs
+
     text, errors = file.text()
     form, jobs = read_jobs(text)
     lines, read = text.count("\n") + (not text.endswith("\n")), len({job.line for job in jobs})
@@ -202,14 +206,18 @@ def _jobs(file: Bytes, source_id: str) -> ReadFile:
 
 
 def _companion(file: Bytes, source_id: str, path: str) -> ReadFile:
+    from .companions.files import KIND, coverage, read_companion, rows_of
+
     text, errors = file.text()
     found = read_companion(path, text)
     if found is None:
         return ReadFile(None, Rows())
-    return ReadFile(KIND, rows_of(found, source_id, text, file.size, errors), coverage_of(found))
+    return ReadFile(KIND, rows_of(found, source_id, text, file.size, errors), coverage(found))
 
 
 def _separated(file: Bytes, source_id: str, form: str) -> ReadFile:
+    from .separated import read_separated
+
     text, errors = file.text()
     rows, coverage = read_separated(text, source_id, form)
     return _read(form if coverage.tables else None, rows, coverage, file.size, errors, source_id)
