@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from .arrow import Tables, joined, shapes
 
-HELD_BYTES = 192 << 20
+HELD_BYTES = 160 << 20
 
 
 @dataclass(slots=True)
@@ -85,6 +85,7 @@ class Spill:
                 self._files[name].write(table)
         self._held.clear()
         self._bytes = 0
+        pa.default_memory_pool().release_unused()  # what stays is asked for elsewhere soon
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from .warehouse import Warehouse, transaction
 
 RUN_STATS_VERSION = 3
 # DuckDB takes what memory there is and is faster with less. Medians need room for every value.
-_MEMORY_MB, _BYTES_A_STEP = 256, 12
+_MEMORY_MB, _BYTES_A_STEP = 208, 12
 _METRICS = (
     "step_time_s", "samples_per_s", "tokens_per_s", "tokens_per_s_per_device", "tflops", "gbs",
 )  # fmt: skip
