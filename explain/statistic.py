@@ -60,9 +60,8 @@ def intervals(case: Case, metric: str) -> list[Interval]:
     load = """SELECT load_id FROM raw.runs JOIN current_loads USING (load_id) WHERE run_id = ?"""
     [(load_id,)] = case.warehouse.rows(load, [case.run_id])
     query = f"""{judged_intervals()}
-        SELECT line, iteration, {metric}::DOUBLE, grade, grade <= least FROM (
-            SELECT *, min(grade) OVER () AS least FROM judged WHERE run_id = $run_id)
-        WHERE isfinite({metric}) ORDER BY line"""
+        SELECT line, iteration, {metric}::DOUBLE, grade, grade <= least FROM judged
+        WHERE run_id = $run_id AND isfinite({metric}) ORDER BY line"""
     return case.warehouse.rows(query, {"load_ids": [load_id], "run_id": case.run_id})
 
 

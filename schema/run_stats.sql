@@ -68,13 +68,15 @@ WITH asked AS (
     -- The batch that counts, of runs that print several.
     SELECT run_id, arg_max(gbs, (-grade, iterations, gbs)) AS batch FROM kinds
     WHERE gbs IS NOT NULL GROUP BY run_id HAVING min(gbs) < max(gbs)
-), judged AS (
-    SELECT run_id, grade, gbs,
-        CASE WHEN b.batch IS NULL OR k.gbs IS NOT DISTINCT FROM b.batch THEN grade ELSE 4 END AS judged
+), grades AS (
+    SELECT k.run_id, k.grade AS before, k.gbs,
+        CASE WHEN b.batch IS NULL OR k.gbs IS NOT DISTINCT FROM b.batch THEN k.grade ELSE 4 END AS now,
+        min(now) OVER (PARTITION BY k.run_id) AS least
     FROM kinds k LEFT JOIN batches b USING (run_id)
-), chosen AS (
-    SELECT run_id, grade, gbs FROM judged
-    QUALIFY judged = min(judged) OVER (PARTITION BY run_id)
+), judged AS NOT MATERIALIZED (
+    SELECT g.* EXCLUDE (grade), j.now AS grade, j.least
+    FROM graded g JOIN grades j
+        ON j.run_id = g.run_id AND j.before = g.grade AND j.gbs IS NOT DISTINCT FROM g.gbs
 ), used AS (
     SELECT load_id, run_id, iteration, length,
         CASE WHEN list_contains($metrics, 'step_time_s') AND isfinite(step_time_s) THEN step_time_s END AS step_time_s,
@@ -84,8 +86,7 @@ WITH asked AS (
             THEN tokens_per_s_per_device END AS tokens_per_s_per_device,
         CASE WHEN list_contains($metrics, 'tflops') AND isfinite(tflops) THEN tflops END AS tflops,
         CASE WHEN list_contains($metrics, 'gbs') THEN CAST(gbs AS DOUBLE) END AS gbs
-    FROM graded g
-    WHERE EXISTS (FROM chosen c WHERE c.run_id = g.run_id AND c.grade = g.grade AND c.gbs IS NOT DISTINCT FROM g.gbs)
+    FROM judged WHERE grade <= least
 ), in_order AS (
     -- Few rows are added up in one order, and by one thread: sums of fractions hang on it.
     (FROM used WHERE $few ORDER BY run_id, iteration)

@@ -8,8 +8,8 @@ from .sql import sql_file
 def judged_intervals() -> str:
     """The WITH clause that ends with `judged`: the intervals of $load_ids with their grade.
 
-    Grade 1 is used, 2 holds an evaluation or a save, 3 is warm-up; the lowest grade that a run has
-    is what its statistics are made of.
+    Grade 1 is used, 2 holds an evaluation or a save, 3 is warm-up, 4 has another batch; the lowest
+    grade that a run has, its `least`, is what its statistics are made of.
     """
     text = sql_file("run_stats")
     return text[text.index("WITH asked") : text.index(", used AS")]
