@@ -16,6 +16,7 @@ from .content import Print, end_of_lines, print_of
 from .folders import uri_of
 from .inputs import Input, inputs
 from .looks import Looks
+from .names import is_packed_log
 from .rotated import Moves, beside, size_of
 from .source import Changed, Growth, parser_version, read_file
 from .tally import Summary, Warning, add_file
@@ -148,7 +149,9 @@ class Reading:
 
     def _before(self, path: Path, present: Known | None) -> Stored | None:
         """Where the reader of a log that has become longer stopped."""
-        if present is None or self.resume is None or size_of(path) <= present.size:
+        if present is None or self.resume is None or is_packed_log(path):
+            return None
+        if size_of(path) <= present.size:
             return None
         if present.parser_version != parser_version(self.options.formats):
             return None
@@ -159,6 +162,8 @@ class Reading:
         path = item.path
         size, known = size_of(path), present.size if present else 0
         longer = 0 < known < size
+        if is_packed_log(path):
+            return self.looks.print_of(item, self.ahead.print_of, known or None)
         if not (longer or self.options.live):
             return self.looks.print_of(item, self.ahead.print_of)
         until = max(end_of_lines(path, size), known if known <= size else 0)

@@ -22,7 +22,8 @@ from .coverage import Coverage
 from .dialect import Dialect, dialects, version_of
 from .lines import read_lines
 from .log import LogReader
-from .packed import is_packed_log, packing, unpacked
+from .names import is_packed_log
+from .packed import unpacked
 from .separated import read_separated
 from .tables import read_markdown
 from .tensorboard import is_event_file, read_events
@@ -112,7 +113,7 @@ def read_file(
     head = file.head()
     if records.is_marker(path) or records.looks_like_record(head):
         return _records(file, source_id)
-    if how := packing(head):
+    if how := file.packing():
         return _log(file, source_id, formats, sink, how=how)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return ReadFile(None, Rows())  # UTF-16: no log or table is written so
@@ -219,13 +220,10 @@ def _log(
         feed_section(reader, section)
         return _finished(file, reader, source_id, formats)
     with file.path.open("rb") as stream:
-        bounded = Bounded(stream, file.size)
-        whole = bounded.buffered()
-        lines = unpacked(whole, how, file.size) if how else whole
-        _feed(reader, lines, file.size, sink)
-        while how and whole.read(1 << 20):  # what stands behind the packed bytes counts too
-            pass
-    file.check(bounded.digest.hexdigest())
+        plain = unpacked(stream, how, file.path.stat().st_size) if how else stream
+        lines = Bounded(plain, file.size)
+        _feed(reader, lines.buffered(), file.size, sink)
+    file.check(lines.digest.hexdigest())
     return _finished(file, reader, source_id, formats)
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..ingest.folders import files_below, uri_of
+from ..ingest.names import family, is_log_name, is_packed_log
 from ..ingest.pipeline import Summary, ingest
-from ..ingest.rotated import family, is_log_name, relatives
+from ..ingest.rotated import relatives
 from ..schema.errors import BenchError, Locked
 
 _State = tuple[int, int, int]  # inode, bytes, time of the last change in ns
@@ -97,7 +98,8 @@ class Follower:
                 continue
             for other in relatives(path):
                 state = _state(other)
-                if state is not None and state[0] == inode:
+                packed = now is None and other.stem == path.name and is_packed_log(other)
+                if packed or (state is not None and state[0] == inode):
                     self._moved[other] = None
             if now is None:
                 del self._seen[path]
