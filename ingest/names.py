@@ -12,6 +12,7 @@ _LOG = re.compile(r"(?i).+\.(?:(?:log|out|err|txt|stdout|stderr)(?:[-._].+)?|[oe
 _PACKED = (*SUFFIXES, ".tar", ".tgz", ".zip")
 # train.log.1, train.log-20261120, train.log.2026-11-20_01; train-20261120.log, train.1.log
 _BEHIND = re.compile(r"(.+?\.(?:log|out|err|txt|stdout|stderr))[-._].+")
+_DATED = re.compile(r".+?[-._]20\d\d[\d._:T-]+\.\w+")
 _WITHIN = re.compile(r"(.+?)[-._][\d._:T-]+(\.\w+)")
 
 
@@ -25,6 +26,18 @@ def is_packed_log(path: Path) -> bool:
     if path.suffix.lower() not in SUFFIXES:
         return False
     return Path(path.stem).suffix.lower() in _PLAIN or is_log_name(path.stem)
+
+
+def has_successor(path: Path) -> bool:
+    """Whether a log was rotated away: one of the name that it had before lies beside it."""
+    name = path.name
+    away = is_packed_log(path) or _BEHIND.fullmatch(name) or _DATED.fullmatch(name)
+    if not away or name == (first := family(name)):
+        return False
+    try:
+        return path.with_name(first).stat().st_mtime >= path.stat().st_mtime
+    except OSError:
+        return False
 
 
 def family(name: str) -> str:

@@ -1,4 +1,4 @@
-"""`bench watch` beside programs that write, rotate and are killed; how runs stand, and warnings."""
+"""`bench watch` beside programs that write, rotate and are killed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ import pytest
 from bench.ingest.pipeline import ingest
 from bench.schema.warehouse import open_read
 from bench.watch.follow import Follower
-from bench.watch.standing import Budget, Standing, standings
 from tests.growing import shown
 from tests.making import iteration, log
 from tests.program import bench, environment, quick, told
@@ -171,45 +170,6 @@ def test_a_watcher_that_is_killed_loses_nothing(
     assert writer.wait(timeout=60) == 0
     ingest([folder / "logs"], folder / "bench.duckdb")
     assert shown(folder / "bench.duckdb") == of_the_final_files(folder)
-
-
-# How runs stand.
-
-
-def standing(folder: Path, text: str, age_s: float = 1.0, **more: float) -> Standing:
-    """The one run of a log that was written so long ago."""
-    file = folder / "run.log"
-    file.write_text(text)
-    db = folder / "bench.duckdb"
-    ingest([file], db, live=True)
-    with open_read(db) as warehouse:
-        now = file.stat().st_mtime + age_s
-        [found] = standings(warehouse, {"run.log": file}, Budget(), now, **more)
-    return found
-
-
-def test_how_a_run_stands(tmp_path: Path) -> None:
-    found = standing(tmp_path, log(40))
-    assert (found.iteration, found.planned, found.step_time_s) == (40, 500, 0.1)
-    assert found.tokens == 40 * 512
-    assert found.eta_s == pytest.approx(460 * 0.1)
-    assert found.days == pytest.approx(500 * 0.1 / 86_400)
-    assert found.age_s == pytest.approx(1.0)
-    assert (found.status, found.warnings) == ("running", ())
-
-
-def test_what_is_warned_of(tmp_path: Path) -> None:
-    hung = standing(tmp_path, log(40), age_s=301.0)
-    assert hung.warnings == ("hang? no line for 301 s, and one comes every 0.1 s",)
-    assert standing(tmp_path, log(40), age_s=299.0).warnings == ()
-    assert standing(tmp_path, log(40), age_s=3.0, hang_after=2.0).warnings[0].startswith("hang?")
-    slow = log(40) + "".join(iteration(number, 150.0) for number in range(41, 46))
-    assert standing(tmp_path, slow).warnings == ("slow: 0.15 s/it lately, 0.1 s/it before",)
-    nan = log(40) + iteration(41).replace("lm loss: 5.760191E+00", "lm loss: nan")
-    assert standing(tmp_path, nan + iteration(42)).warnings == ("nan at iteration 41",)
-    done = "".join(iteration(number, of=40) for number in range(1, 41))
-    over = standing(tmp_path, done, age_s=9999.0)
-    assert (over.status, over.warnings, over.eta_s) == ("ok", (), None)
 
 
 def test_once(folder: Path) -> None:
