@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.pipeline import ingest
+from bench.schema.errors import BenchError
 from bench.schema.warehouse import open_read
 from bench.watch.follow import Follower
 from tests.growing import shown
@@ -181,6 +182,34 @@ def test_once(folder: Path) -> None:
     os.utime(folder / "run.log", (0, 0))
     late = quick(folder, "watch", "run.log", "--once")
     assert late.code == 1 and "run.log: hang? no line for" in late.err
+
+
+def test_columns(folder: Path) -> None:
+    (folder / "run.log").write_text(log(40))
+    once = "watch", "run.log", "--once", "--columns"
+    assert quick(folder, *once, "loss,LOG,s/it,loss", "--format", "csv").out.splitlines() == [
+        "loss,uri,step_time_s", "5.760191,run.log,0.1",
+    ]  # fmt: skip
+    assert quick(folder, *once, "uri,eta_s").out.startswith("| log     | ETA")
+    (folder / "bench.duckdb").unlink()
+    told(quick(folder, *once, "loss,step"), 2, "unknown column 'step'")
+    assert "known: uri, run_id," in quick(folder, *once, "loss,step").err
+    assert not (folder / "bench.duckdb").exists()
+
+
+def test_a_pattern_that_matches_later(tmp_path: Path) -> None:
+    follower = Follower([tmp_path / "job-*" / "*.log"], tmp_path / "bench.duckdb", 5.0)
+    follower.check()
+    assert follower.files() == [] and follower.store().new == 0
+    (tmp_path / "job-1").mkdir()
+    for name in ("a.log", "b.out", "[c].log"):
+        (tmp_path / "job-1" / name).write_text(log(5, 100.0 + len(name)))
+    assert follower.store().new == 2
+    assert sorted(follower.uris()) == ["job-1/[c].log", "job-1/a.log"]
+    named = Follower([tmp_path / "job-1" / "[c].log"], tmp_path / "bench.duckdb", 5.0)
+    assert sorted(named.uris()) == ["job-1/[c].log"]
+    with pytest.raises(BenchError):
+        Follower([tmp_path / "jbo" / "*.log"], tmp_path / "bench.duckdb", 5.0).check()
 
 
 def test_nothing_to_watch(folder: Path) -> None:
