@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TypeVar
+from itertools import accumulate
+from typing import TYPE_CHECKING, TypeVar
 
 from ..reports.budget import SECONDS_A_DAY
+from ..reports.escape import terminal
 from ..reports.format import days_words, significant
 from ..reports.format import tokens as as_tokens
 from ..watch.standing import Standing
 from .live import clock
 from .where import parse_columns
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,7 @@ COLUMNS: Mapping[str, Column] = {
         Column("warnings", "warnings", lambda row: "; ".join(row.warnings)),
     )
 }
+_FRAME = 4  # lines of the screen that are no runs: title, heads, what is left out, the cursor's
 _Value = TypeVar("_Value")
 _NOT_SHOWN = frozenset(("run_id", "model", "planned"))  # by default, to people
 
@@ -62,6 +68,38 @@ def exact(row: Standing, columns: Sequence[Column]) -> list[object]:
     """A row as programs read it: every digit."""
     values = {field.name: getattr(row, field.name) for field in fields(row)}
     return [_joined(values[column.name]) for column in columns]
+
+
+def drawn(rows: Sequence[Standing], columns: Sequence[Column], width: int, height: int) -> Text:
+    """The runs for a terminal of such a size: those written last, warnings below their runs."""
+    from rich.text import Text
+
+    from . import layouts
+
+    shown = _fitting(sorted(rows, key=lambda row: row.age_s), height - _FRAME)
+    more = f", {len(rows) - len(shown)} more" if len(rows) > len(shown) else ""
+    title = f"{len(shown)} watched{more}; Ctrl-C stores and ends" if rows else "no run yet"
+    lines = [Text(title, style="italic")]
+    if shown:
+        columns = [column for column in columns if column.name != "warnings"]
+        heads = [column.head for column in columns]
+        cells = [[column.cell(row) for column in columns] for row in shown]
+        head, *below = layouts.table(heads, cells, width).splitlines()
+        lines.append(Text(head, style="bold"))
+        for row, line in zip(shown, below, strict=False):
+            lines.append(Text(line, style="red" if row.warnings else ""))
+            lines += (Text(f"  {terminal(text)}", style="bold red") for text in row.warnings)
+        lines += map(Text, below[len(shown) :])  # what there is no room for
+    for each in lines:
+        each.truncate(width, overflow="ellipsis")
+    return Text("\n", no_wrap=True, overflow="crop").join(lines)
+
+
+def _fitting(rows: Sequence[Standing], height: int) -> list[Standing]:
+    """As many runs as there is room for with their warnings, and one at least."""
+    ends = accumulate(1 + len(row.warnings) for row in rows)
+    count = sum(end <= height for end in ends)
+    return list(rows[: max(count, 1)])
 
 
 def _joined(value: object) -> object:

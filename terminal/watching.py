@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,15 +16,12 @@ from ..watch.follow import Follower
 from ..watch.standing import Budget, Standing, standings
 from .messages import detail, say, warn
 from .settings import find_db, read_settings
-from .standing import Column, columns_of, exact
+from .standing import Column, columns_of, drawn, exact
 from .tables import Format, choose_format, emit, render
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ..ingest.pipeline import Summary
 
-_ROWS = 20  # of the table: the logs that were written last
 _POLL_S = 0.1
 _SHARE = 2  # looking and storing take at most a third of the time
 
@@ -90,7 +88,8 @@ def follow(asked: Asked) -> int:
                 _wait(max(asked.interval_s, _SHARE * spent), lambda: stop.number is not None)
         _tell(follower, follower.finish())
     _link(asked, follower)
-    say("stored; next: bench runs; bench watch goes on from here")
+    with suppress(OSError):
+        say("stored; next: bench runs; bench watch goes on from here")
     return FINE
 
 
@@ -163,31 +162,20 @@ class _Screen:
     def __init__(self, columns: Sequence[Column]) -> None:
         from rich.live import Live
 
-        self._columns = [column for column in columns if column.name != "warnings"]
-        self._live = Live(self._table([]), auto_refresh=False)
+        self._columns = columns
+        self._live = Live(auto_refresh=False)
 
     def __enter__(self) -> _Screen:
         self._live.__enter__()
+        self.show([])
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._live.__exit__(None, None, None)
+        with suppress(OSError):  # a terminal that was closed
+            self._live.__exit__(None, None, None)
 
     def show(self, rows: list[Standing]) -> None:
         """Draw the runs anew, those that were written last."""
-        self._live.update(self._table(rows), refresh=True)
-
-    def _table(self, rows: list[Standing]) -> Table:
-        from rich.table import Table
-        from rich.text import Text
-
-        newest = sorted(rows, key=lambda row: row.age_s)[:_ROWS]
-        more = f", {len(rows) - len(newest)} more" if len(rows) > len(newest) else ""
-        title = f"{len(newest)} watched{more}; Ctrl-C stores and ends" if rows else "no run yet"
-        table = Table(*(column.head for column in self._columns), title=title)
-        for row in newest:
-            cells = [Text(terminal(column.cell(row))) for column in self._columns]
-            table.add_row(*cells, style="red" if row.warnings else "")
-            for text in row.warnings:
-                table.add_row(Text(terminal(f"  {text}")), style="bold red")
-        return table
+        width, height = self._live.console.size
+        with suppress(OSError):  # the signal that tells it comes next, and ends the watch
+            self._live.update(drawn(rows, self._columns, width, height), refresh=True)

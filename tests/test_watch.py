@@ -173,6 +173,29 @@ def test_a_watcher_that_is_killed_loses_nothing(
     assert shown(folder / "bench.duckdb") == of_the_final_files(folder)
 
 
+@pytest.mark.slow
+def test_a_terminal_that_is_closed(folder: Path) -> None:
+    """What came since the last look is stored, though nothing can be shown any more."""
+    (folder / "run.log").write_text(log(40))
+    ours, theirs = os.openpty()
+    line = [sys.executable, "-m", "bench", "watch", "run.log", "--interval", "60"]
+    root = str(Path(__file__).parent.parent)
+    child = subprocess.Popen(
+        line, cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+        env=environment({"PYTHONPATH": root, "TERM": "xterm", "COLUMNS": "120"}),
+    )  # fmt: skip
+    os.close(theirs)
+    shown = b""
+    while b"40/500" not in shown:
+        shown += os.read(ours, 4096)
+    with (folder / "run.log").open("a") as file:
+        file.write(iteration(41))
+    os.close(ours)
+    child.send_signal(signal.SIGHUP)
+    assert child.wait(timeout=60) == 0
+    assert stored(folder) == 41
+
+
 def test_once(folder: Path) -> None:
     (folder / "run.log").write_text(log(40) + iteration(41)[:50])
     done = quick(folder, "watch", "run.log", "--once", "--format", "json")
