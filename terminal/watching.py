@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -21,6 +22,7 @@ from .tables import Format, choose_format, emit, render
 
 if TYPE_CHECKING:
     from ..ingest.pipeline import Summary
+    from ..launch.sweep import Stop
 
 _POLL_S = 0.1
 _SHARE = 2  # looking and storing take at most a third of the time
@@ -85,7 +87,7 @@ def follow(asked: Asked) -> int:
                 began = time.monotonic()
                 _look(asked, follower, screen.show)
                 spent = time.monotonic() - began
-                _wait(max(asked.interval_s, _SHARE * spent), lambda: stop.number is not None)
+                _wait(max(asked.interval_s, _SHARE * spent), lambda: _is_over(stop))
         _tell(follower, follower.finish())
     _link(asked, follower)
     with suppress(OSError):
@@ -102,6 +104,15 @@ def _look(asked: Asked, follower: Follower, show: Callable[[list[Standing]], Non
         detail(f"{error.what}: later")
         return
     show(rows)
+
+
+def _is_over(stop: Stop) -> bool:
+    """Whether somebody stops it. Raises BrokenPipeError when nobody reads it any more."""
+    poll = select.poll()
+    poll.register(sys.stdout, 0)
+    if any(event == select.POLLERR for _, event in poll.poll(0)):  # of a terminal: with POLLHUP
+        raise BrokenPipeError
+    return stop.number is not None
 
 
 def _wait(seconds: float, over: Callable[[], bool]) -> None:

@@ -174,6 +174,17 @@ def test_a_watcher_that_is_killed_loses_nothing(
 
 
 @pytest.mark.slow
+def test_a_pipe_that_is_closed(folder: Path, children: Callable[..., Child]) -> None:
+    """It ends at once, and not with the next line that it has to tell."""
+    (folder / "run.log").write_text(log(40))
+    watcher = children(folder, "-m", "bench", "watch", "run.log", "--interval", "60")
+    assert watcher.stdout and "40/500" in watcher.stdout.readline()
+    watcher.stdout.close()
+    assert watcher.wait(timeout=30) == 128 + signal.SIGPIPE
+    assert watcher.stderr and "Traceback" not in watcher.stderr.read()
+
+
+@pytest.mark.slow
 def test_a_terminal_that_is_closed(folder: Path) -> None:
     """What came since the last look is stored, though nothing can be shown any more."""
     (folder / "run.log").write_text(log(40))
