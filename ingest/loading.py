@@ -108,7 +108,12 @@ class Reading:
         else:
             yield from self._named_anew(old, known)
             if nothing := self.moves.emptied(known):
-                yield Load(nothing, 0, Spill())
+                yield self._nothing(item, nothing)
+
+    def _nothing(self, item: Input, plan: Known) -> Load:
+        """That a file shows nothing any more, since another one holds what it held."""
+        self.paths[plan.uri] = item.given
+        return Load(plan, 0, Spill())
 
     def _named_anew(self, item: Input, known: Known) -> Iterator[Load]:
         """What a file held goes on under the names of those that hold it now."""
@@ -133,7 +138,8 @@ class Reading:
         if plan is None:
             self.summary.known += 1
             self.summary.uris.append(uri)
-            return _Found()
+            left = self.moves.left(item, present) if present and self.resume else ()
+            return _Found([self._nothing(item, one) for one in left])
         grown = present is not None and seen.head == present.sha256
         lost = present if present and present.size and not grown else None
         if lost and self.resume and (moved := list(self._named_anew(item, lost))):

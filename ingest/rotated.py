@@ -116,6 +116,17 @@ class Moves:
                 yield plan
             return
 
+    def left(self, item: Input, known: Known) -> Iterator[Known]:
+        """The names that a packed log had before it was packed, noted to show nothing."""
+        if not is_packed_log(item.path) or not self._may_move(item):
+            return
+        for other in self.ledger.shows_elsewhere(known):
+            path, name = beside(item, other.uri).path, family(item.path.name)
+            here = other.uri.rpartition("/")[0] == item.uri.rpartition("/")[0]
+            gone = here and family(path.name) == name and not path.exists()
+            if gone and (nothing := self.emptied(other)):
+                yield nothing
+
     def emptied(self, known: Known) -> Known | None:
         """That nothing is shown for a file which is gone: it goes by another name."""
         nothing = hashlib.sha256().hexdigest()

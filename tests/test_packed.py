@@ -127,6 +127,20 @@ def test_a_packed_log_beside_what_it_was_made_of_is_no_other_log(file: Path, db:
         assert warehouse.rows("SELECT bytes, lines FROM sources") == [(len(plain), 30)]
 
 
+def test_a_log_that_is_gone_after_both_were_seen(file: Path, db: Path) -> None:
+    older = file.with_name("train.log.1")
+    older.write_text(log(30))
+    older.with_name("train.log.1.gz").write_bytes(gzip.compress(older.read_bytes()))
+    file.write_text(log(5, 250.0))
+    ingest([file.parent], db)
+    run, _ = steps(db)["logs/train.log.1"]
+    older.unlink()
+    for _ in range(2):
+        assert ingest([file.parent], db).known == 2
+        assert steps(db)["logs/train.log.1.gz"] == (run, 30)
+        assert count(db, "runs") == 2 == count(db, "sources")
+
+
 @pytest.mark.parametrize("content", [b"", b"x", b"\n" * 9])
 def test_small_packed_files(file: Path, db: Path, content: bytes) -> None:
     file.with_name("a.log.gz").write_bytes(gzip.compress(content))
