@@ -53,12 +53,12 @@ class Lines:
             data = (self.root / uri).read_bytes()
         except OSError as error:
             return [], f"{uri} cannot be read here: {error.strerror or error}"
+        how = packing(data[:16])
+        if how is not None:
+            data = unpacked(io.BytesIO(data), how, len(data)).read()
         query = "SELECT sha256, to_byte FROM current_uris WHERE uri = ?"
         for sha256, size in self.warehouse.rows(query, [uri]):
             if hashlib.sha256(data[:size]).hexdigest() != sha256:
                 return [], f"{uri} has changed since it was read"
-        how = packing(data[:16])
-        if how is not None:
-            data = unpacked(io.BytesIO(data), how, len(data)).read()
         text = data.decode("utf-8", "replace").removeprefix("\ufeff")
         return [line.removesuffix("\r") for line in text.split("\n")], ""

@@ -24,7 +24,7 @@ from ..schema.ledger import Known, Ledger, Stamp
 from ..schema.spill import Packed, unpack
 from .content import Print, fingerprint, stamp_of
 from .inputs import Input
-from .rotated import is_log_name
+from .names import is_log_name
 from .source import parser_version
 from .together import Result, Results, Task, read_packed, read_together, with_tables
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import BinaryIO, Protocol, cast
 
 from ..records import reading as records
 from ..schema.ledger import Stamp
+from .packed import LONGEST_MAGIC, packing, unpacked
 
 _CHUNK = 1 << 20
 _BACK = 1 << 16  # bytes looked at at once for the last line end
@@ -64,6 +66,11 @@ class Bytes:
         """What tells what the file is."""
         with self.path.open("rb") as stream:
             return stream.read(min(self.size, _HEAD))
+
+    def packing(self) -> str | None:
+        """How the file is packed, whose bytes are those that it holds."""
+        with self.path.open("rb") as stream:
+            return packing(stream.read(LONGEST_MAGIC))
 
     def text(self) -> tuple[str, int]:
         """All of it as text, and how many characters are no UTF-8."""
@@ -133,11 +140,13 @@ def print_of(
 ) -> Print:
     """The print of the first `size` bytes of a file, by default of all that are there.
 
-    Also of the first `head` of them, and of those behind byte `since`. Raises OSError.
+    Of a packed file they are those that it holds: packing makes no other log of it. Also of the
+    first `head` of them, and of those behind byte `since`. Raises OSError.
     """
     whole, tail, of_head, at = hashlib.sha256(), hashlib.sha256(), None, 0
-    with path.open("rb", buffering=0) as stream:
-        size = os.fstat(stream.fileno()).st_size if size is None else size
+    with path.open("rb", buffering=0) as file:
+        stream, there = _plain(file)
+        size = there if size is None else size
         buffer = memoryview(bytearray(min(_CHUNK, size)))
         for end in sorted({min(one, size) for one in (head, since, size) if one is not None}):
             while at < end and (count := stream.readinto(buffer[: end - at])):
@@ -148,6 +157,15 @@ def print_of(
                 at += count
             of_head = whole.hexdigest() if end == head == at else of_head
     return Print(whole.hexdigest(), at, of_head, None if since is None else tail.hexdigest())
+
+
+def _plain(file: BinaryIO) -> tuple[io.BufferedIOBase, int]:
+    """The bytes of an open file, unpacked, and how many there are at most."""
+    size = os.fstat(file.fileno()).st_size
+    how = packing(file.read(LONGEST_MAGIC))
+    file.seek(0)
+    plain = unpacked(file, how, size) if how else file
+    return cast(io.BufferedIOBase, plain), sys.maxsize if how else size
 
 
 def end_of_lines(path: Path, size: int | None = None, start: int = 0) -> int:

@@ -17,6 +17,7 @@ from .content import Print, end_of_lines, print_of
 from .folders import uri_of
 from .inputs import Input, inputs
 from .looks import Looks
+from .names import is_packed_log
 from .rotated import Moves, beside, size_of
 from .source import LONG_BYTES, Changed, Growth, get_ready, parser_version, read_file
 from .tally import Summary, Warning, add_file
@@ -107,7 +108,12 @@ class Reading:
         else:
             yield from self._named_anew(old, known)
             if nothing := self.moves.emptied(known):
-                yield Load(nothing, 0, Spill())
+                yield self._nothing(item, nothing)
+
+    def _nothing(self, item: Input, plan: Known) -> Load:
+        """That a file shows nothing any more, since another one holds what it held."""
+        self.paths[plan.uri] = item.given
+        return Load(plan, 0, Spill())
 
     def _named_anew(self, item: Input, known: Known) -> Iterator[Load]:
         """What a file held goes on under the names of those that hold it now."""
@@ -132,7 +138,8 @@ class Reading:
         if plan is None:
             self.summary.known += 1
             self.summary.uris.append(uri)
-            return _Found()
+            left = self.moves.left(item, present) if present and self.resume else ()
+            return _Found([self._nothing(item, one) for one in left])
         grown = present is not None and seen.head == present.sha256
         lost = present if present and present.size and not grown else None
         if lost and self.resume and (moved := list(self._named_anew(item, lost))):
@@ -148,7 +155,9 @@ class Reading:
 
     def _before(self, path: Path, present: Known | None) -> Stored | None:
         """Where the reader of a log that has become longer stopped."""
-        if present is None or self.resume is None or size_of(path) <= present.size:
+        if present is None or self.resume is None or is_packed_log(path):
+            return None
+        if size_of(path) <= present.size:
             return None
         if present.parser_version != parser_version(self.options.formats):
             return None
@@ -159,6 +168,8 @@ class Reading:
         path = item.path
         size, known = size_of(path), present.size if present else 0
         longer = 0 < known < size
+        if is_packed_log(path):
+            return self.looks.print_of(item, self.ahead.print_of, known or None)
         if not (longer or self.options.live):
             return self.looks.print_of(item, self.ahead.print_of)
         until = max(end_of_lines(path, size), known if known <= size else 0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ..records import reading as records
 from ..schema.ledger import Ledger, Stamp
-from .content import Print, fingerprint, stamp_of
+from .content import Print, fingerprint, print_of, stamp_of
 from .inputs import Input
 from .source import LONG_BYTES
 
@@ -23,12 +23,20 @@ class Looks:
     meanwhile: Callable[[], object] = lambda: None  # done while a long file is hashed
     _stamps: Stamps = field(default_factory=dict)
 
-    def print_of(self, item: Input, earlier: Callable[[str, Stamp], Print | None]) -> Print:
-        """What all bytes of a file are; `earlier` may have read them. Raises OSError."""
+    def print_of(
+        self, item: Input, earlier: Callable[[str, Stamp], Print | None], head: int | None = None
+    ) -> Print:
+        """What all bytes of a file are; `earlier` may have read them. Raises OSError.
+
+        Also of the first `head` of them.
+        """
         stamp = stamp_of(item.path)
         if known := self.ledger.unchanged(item.uri, stamp):
             return Print(known.sha256, known.size)
-        found = earlier(item.uri, stamp) or self._hashed(item, stamp)
+        if head is None:
+            found = earlier(item.uri, stamp) or self._hashed(item, stamp)
+        else:
+            found = print_of(item.path, head=head)
         # A file that was unpacked for the time being, or stands for others, says nothing.
         if item.stays and not records.is_marker(item.path):
             self._stamps[item.uri] = found.sha256, stamp

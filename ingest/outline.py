@@ -29,7 +29,10 @@ from .pattern import Pattern
 # Lines that may be more than text of no format: of a table, wrapped, redrawn, coloured, damaged.
 ODD = ("|", "iteration", "\r", "\x1b", "\0", "\x1c", "\x1d", "\x1e", "\x1f", "\u017f", "\u212a")
 # How what launchers put in front of a line may end: such a line may be blank behind it.
-PREFIX_END = r"(?:[:\]>]|/\d+|:\d+|=[\d.]+\)|std\w+ [FP]| - [\w.]+)$"
+PREFIX_END = (
+    r"(?:[:\]>]|/\d+|:\d+(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?| std(?:out|err) [FP]|=[\d.]+\)"
+    r"| - [\w.]+| \[?(?:DEBUG|INFO|WARNING|ERROR|CRITICAL))$"
+)
 # The only digits that a prefix wants are those of a year.
 YEAR, YEARS = "0000-", ("0000-", "2000-")
 MOST_YEARS = 3

@@ -7,20 +7,13 @@ import gzip
 import importlib
 import io
 import lzma
-from pathlib import Path
 from typing import BinaryIO, cast
 
-SUFFIXES = frozenset((".gz", ".bz2", ".xz", ".zst"))
-LOGS = frozenset(("", ".log", ".out", ".err", ".txt"))
 # More than any log shrinks: a small file that unpacks to more is made to fill a disk.
 MOST_TIMES = 2000
 LEAST_BYTES = 64 << 20
 MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
-
-
-def is_packed_log(path: Path) -> bool:
-    """Whether a name is that of a packed log."""
-    return path.suffix.lower() in SUFFIXES and Path(path.stem).suffix.lower() in LOGS
+LONGEST_MAGIC = max(map(len, MAGIC))
 
 
 def packing(head: bytes) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,26 +13,9 @@ from ..schema.ledger import Known, Ledger
 from .content import print_of
 from .folders import uri_of
 from .inputs import Input
+from .names import family, is_log_name, is_packed_log
 
-# Names of logs, rotated ones too. Packed logs grow no more.
-_LOG = re.compile(r"(?i).+\.(?:(?:log|out|err|txt|stdout|stderr)(?:[-._].+)?|[oe]\d+)")
-_PACKED = (".gz", ".bz2", ".xz", ".zst", ".tar", ".tgz", ".zip")
-# train.log.1, train.log-20261120, train.log.2026-11-20_01; train-20261120.log, train.1.log
-_BEHIND = re.compile(r"(.+?\.(?:log|out|err|txt|stdout|stderr))[-._].+")
-_WITHIN = re.compile(r"(.+?)[-._][\d._:T-]+(\.\w+)")
 _Names = dict[str, list[str]]
-
-
-def is_log_name(name: str) -> bool:
-    """Whether a file may be a log that grows, by its name."""
-    return _LOG.fullmatch(name) is not None and not name.lower().endswith(_PACKED)
-
-
-def family(name: str) -> str:
-    """The name that a log has before it is rotated; any other file's own."""
-    if found := _BEHIND.fullmatch(name) or _WITHIN.fullmatch(name):
-        return "".join(found.groups())
-    return name
 
 
 def beside(item: Input, uri: str) -> Input:
@@ -50,9 +32,9 @@ def size_of(path: Path) -> int:
 
 
 def holds(path: Path, known: Known) -> bool:
-    """Whether a file begins with the bytes of a load."""
+    """Whether a file begins with the bytes of a load, unpacked if it is packed."""
     try:
-        if path.stat().st_size < known.size:
+        if not is_packed_log(path) and path.stat().st_size < known.size:
             return False
         return print_of(path, known.size).sha256 == known.sha256
     except OSError:
@@ -73,10 +55,21 @@ def _by_family(folder: Path) -> _Names:
     except OSError:
         return found
     for name in names:
-        if is_log_name(name):
+        if _is_log(name):
             for word in {name, family(name)}:
                 found[word].append(name)
     return found
+
+
+def _is_log(name: str) -> bool:
+    return is_log_name(name) or is_packed_log(Path(name))
+
+
+def _is_gone(path: Path, known: Known) -> bool:
+    """Whether a file cannot hold what it held: it is shorter or not there."""
+    if is_packed_log(path):
+        return not path.exists()
+    return size_of(path) < known.size
 
 
 def _related(path: Path, names: _Names) -> Iterator[Path]:
@@ -123,6 +116,17 @@ class Moves:
                 yield plan
             return
 
+    def left(self, item: Input, known: Known) -> Iterator[Known]:
+        """The names that a packed log had before it was packed, noted to show nothing."""
+        if not is_packed_log(item.path) or not self._may_move(item):
+            return
+        for other in self.ledger.shows_elsewhere(known):
+            path, name = beside(item, other.uri).path, family(item.path.name)
+            here = other.uri.rpartition("/")[0] == item.uri.rpartition("/")[0]
+            gone = here and family(path.name) == name and not path.exists()
+            if gone and (nothing := self.emptied(other)):
+                yield nothing
+
     def emptied(self, known: Known) -> Known | None:
         """That nothing is shown for a file which is gone: it goes by another name."""
         nothing = hashlib.sha256().hexdigest()
@@ -133,7 +137,7 @@ class Moves:
 
     def _may_move(self, item: Input) -> bool:
         """Whether it is a log that lies where its name says, and not in an archive."""
-        return is_log_name(item.path.name) and uri_of(item.path, self.root) == item.uri
+        return _is_log(item.path.name) and uri_of(item.path, self.root) == item.uri
 
     def _gone_from(self, item: Input) -> dict[str, list[Known]]:
         """What logs of the folder held that are not there any more, or are shorter now."""
@@ -142,7 +146,7 @@ class Moves:
             gone: dict[str, list[Known]] = defaultdict(list)
             for known in self.ledger.beside(item.uri):
                 name = known.uri.rpartition("/")[2]
-                if is_log_name(name) and size_of(beside(item, known.uri).path) < known.size:
+                if _is_log(name) and _is_gone(beside(item, known.uri).path, known):
                     for word in {name, family(name)}:
                         gone[word].append(known)
             self._gone[folder] = gone

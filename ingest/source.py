@@ -23,7 +23,8 @@ from .coverage import Coverage
 from .dialect import Dialect, dialects, version_of
 from .lines import read_lines
 from .log import LogReader
-from .packed import is_packed_log, packing, unpacked
+from .names import is_packed_log
+from .packed import unpacked
 from .tensorboard import is_event_file
 
 # What only some files need is imported where it is: most of a folder is known, or is logs.
@@ -124,7 +125,7 @@ def read_file(
     head = file.head()
     if records.is_marker(path) or records.looks_like_record(head):
         return _records(file, source_id)
-    if how := packing(head):
+    if how := file.packing():
         return _log(file, source_id, formats, sink, how=how)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return ReadFile(None, Rows())  # UTF-16: no log or table is written so
@@ -242,12 +243,9 @@ def _log(
         return _finished(file, reader, source_id, formats)
     with file.path.open("rb") as stream:
         digest = file.digest
-        bounded = Bounded(stream, file.size, digest)
-        whole = bounded.buffered()
-        lines = unpacked(whole, how, file.size) if how else whole
-        _feed(reader, lines, file.size, sink)
-        while how and whole.read(1 << 20):  # what stands behind the packed bytes counts too
-            pass
+        plain = unpacked(stream, how, file.path.stat().st_size) if how else stream
+        lines = Bounded(plain, file.size, digest)
+        _feed(reader, lines.buffered(), file.size, sink)
     file.check_read(digest)
     return _finished(file, reader, source_id, formats)
 

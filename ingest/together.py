@@ -16,7 +16,7 @@ from ..schema.spill import Packed, pack
 from .collect import Collected
 from .dialect import dialects
 from .lines import BOM
-from .rotated import is_log_name
+from .names import is_log_name
 from .source import ReadFile, read_file
 from .tensorboard import NoReader
 

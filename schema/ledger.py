@@ -104,10 +104,11 @@ class Ledger:
             return None
         return present if before.settled and before.same(stamp) else None
 
-    def shows_elsewhere(self, load: Known) -> bool:
-        """Whether another uri shows the same load."""
-        others = self._uris_of_source[load.source_id] - {load.uri}
-        return any(self._by_uri[other].load_id == load.load_id for other in others)
+    def shows_elsewhere(self, load: Known) -> list[Known]:
+        """The same load where other uris show it."""
+        others = sorted(self._uris_of_source[load.source_id] - {load.uri})
+        found = (self._by_uri[other] for other in others)
+        return [known for known in found if known.load_id == load.load_id]
 
     def beside(self, uri: str) -> list[Known]:
         """The loads that show for other files of its folder, the longest first."""

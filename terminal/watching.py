@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
+import select
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass, fields
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..reports.budget import SECONDS_A_DAY
 from ..reports.escape import terminal
-from ..reports.format import days_words, significant
-from ..reports.format import tokens as as_tokens
 from ..schema.errors import FINE, FOUND, Locked, NothingRecognised
 from ..watch.follow import Follower
 from ..watch.standing import Budget, Standing, standings
-from .live import clock
 from .messages import detail, say, warn
 from .settings import find_db, read_settings
+from .standing import Column, columns_of, drawn, exact
 from .tables import Format, choose_format, emit, render
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ..ingest.pipeline import Summary
+    from ..launch.sweep import Stop
 
-_HEADS = (
-    "log", "status", "iteration", "s/it", "TFLOP/s/GPU", "loss", "tokens", "ETA", "days",
-    "last line", "warnings",
-)  # fmt: skip
-_ROWS = 20  # of the table: the logs that were written last
 _POLL_S = 0.1
 _SHARE = 2  # looking and storing take at most a third of the time
 
@@ -45,6 +38,7 @@ class Asked:
     hang_after: float | None
     budget: Budget
     lock_timeout: float
+    columns: str | None = None
 
     def follower(self) -> Follower:
         """What follows the logs. Raises BenchError for a path that cannot come to be."""
@@ -55,6 +49,9 @@ class Asked:
 
 def show(asked: Asked, form: Format | None) -> int:
     """Store what there is, show it once; 1 when a run has something that is warned of."""
+    chosen = choose_format(form)
+    people = chosen in (Format.TABLE, Format.MD, Format.HTML)
+    columns = columns_of(asked.columns, people=people)
     follower = asked.follower()
     _tell(follower, follower.store())
     rows = _standings(asked, follower)
@@ -63,22 +60,17 @@ def show(asked: Asked, form: Format | None) -> int:
             "nothing to watch", why="no run stands in any of these files yet",
             hint="bench watch LOG waits for one; bench doctor LOG shows what is not read",
         )  # fmt: skip
-    chosen = choose_format(form)
-    people = chosen in (Format.TABLE, Format.MD, Format.HTML)
     if people:
         for row in rows:
             for warning in row.warnings:
                 warn(f"{row.uri}: {warning}")
-        text = render(_HEADS, [_cells(row) for row in rows], chosen)
+        cells = [[column.cell(row) for column in columns] for row in rows]
+        text = render([column.head for column in columns], cells, chosen)
     else:
-        names = [field.name for field in fields(Standing)]
-        text = render(names, [[_plain(value) for value in astuple(row)] for row in rows], chosen)
+        exactly = [exact(row, columns) for row in rows]
+        text = render([column.name for column in columns], exactly, chosen)
     emit(text)
     return FOUND if any(row.warnings for row in rows) else FINE
-
-
-def _plain(value: object) -> object:
-    return "; ".join(value) if isinstance(value, tuple) else value
 
 
 def follow(asked: Asked) -> int:
@@ -86,7 +78,8 @@ def follow(asked: Asked) -> int:
     from ..launch.sweep import Stop, listening
 
     follower, stop = asked.follower(), Stop()
-    screen = _Screen() if sys.stdout.isatty() else _Lines()
+    columns = columns_of(asked.columns, people=True)
+    screen = _Screen(columns) if sys.stdout.isatty() else _Lines(columns)
     with listening(stop):
         say(f"watching {', '.join(map(str, asked.paths))}; Ctrl-C stores what is there and ends")
         with screen:
@@ -94,10 +87,11 @@ def follow(asked: Asked) -> int:
                 began = time.monotonic()
                 _look(asked, follower, screen.show)
                 spent = time.monotonic() - began
-                _wait(max(asked.interval_s, _SHARE * spent), lambda: stop.number is not None)
+                _wait(max(asked.interval_s, _SHARE * spent), lambda: _is_over(stop))
         _tell(follower, follower.finish())
     _link(asked, follower)
-    say("stored; next: bench runs; bench watch goes on from here")
+    with suppress(OSError):
+        say("stored; next: bench runs; bench watch goes on from here")
     return FINE
 
 
@@ -110,6 +104,15 @@ def _look(asked: Asked, follower: Follower, show: Callable[[list[Standing]], Non
         detail(f"{error.what}: later")
         return
     show(rows)
+
+
+def _is_over(stop: Stop) -> bool:
+    """Whether somebody stops it. Raises BrokenPipeError when nobody reads it any more."""
+    poll = select.poll()
+    poll.register(sys.stdout, 0)
+    if any(event == select.POLLERR for _, event in poll.poll(0)):  # of a terminal: with POLLHUP
+        raise BrokenPipeError
+    return stop.number is not None
 
 
 def _wait(seconds: float, over: Callable[[], bool]) -> None:
@@ -139,34 +142,11 @@ def _tell(follower: Follower, summary: Summary) -> None:
         warn(text)
 
 
-def _cells(row: Standing) -> list[str]:
-    """A run as people read it."""
-    planned = f"/{row.planned}" if row.planned else ""
-    return [
-        row.uri,
-        row.status,
-        "" if row.iteration is None else f"{row.iteration}{planned}",
-        "" if row.step_time_s is None else significant(row.step_time_s, 4),
-        "" if row.tflops is None else significant(row.tflops, 3),
-        "" if row.loss is None else f"{row.loss:.4g}",
-        "" if row.tokens is None else as_tokens(row.tokens),
-        clock(row.eta_s),
-        _days(row.days),
-        f"{clock(row.age_s)} ago",
-        "; ".join(row.warnings),
-    ]
-
-
-def _days(days: float | None) -> str:
-    if days is None:
-        return ""
-    return days_words(days) if days >= 1 else clock(days * SECONDS_A_DAY)
-
-
 class _Lines:
     """A line for each run whose newest step or warnings changed."""
 
-    def __init__(self) -> None:
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._columns = [c for c in columns if c.name not in ("uri", "warnings")]
         self._shown: dict[str, tuple[object, ...]] = {}
 
     def __enter__(self) -> _Lines:
@@ -181,7 +161,7 @@ class _Lines:
             news = row.run_id, row.status, row.iteration, *(w.split()[0] for w in row.warnings)
             if self._shown.get(row.uri) != news:
                 self._shown[row.uri] = news
-                named = zip(_HEADS[1:-1], _cells(row)[1:-1], strict=True)
+                named = ((column.head, column.cell(row)) for column in self._columns)
                 told = [f"{name} {cell}" for name, cell in named if cell]
                 told += [f"WARNING {text}" for text in row.warnings]
                 emit(terminal(f"{row.uri}: {', '.join(told)}") + "\n")
@@ -190,33 +170,23 @@ class _Lines:
 class _Screen:
     """A table that moves."""
 
-    def __init__(self) -> None:
+    def __init__(self, columns: Sequence[Column]) -> None:
         from rich.live import Live
 
-        self._live = Live(self._table([]), auto_refresh=False)
+        self._columns = columns
+        self._live = Live(auto_refresh=False)
 
     def __enter__(self) -> _Screen:
         self._live.__enter__()
+        self.show([])
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._live.__exit__(None, None, None)
+        with suppress(OSError):  # a terminal that was closed
+            self._live.__exit__(None, None, None)
 
     def show(self, rows: list[Standing]) -> None:
         """Draw the runs anew, those that were written last."""
-        self._live.update(self._table(rows), refresh=True)
-
-    def _table(self, rows: list[Standing]) -> Table:
-        from rich.table import Table
-        from rich.text import Text
-
-        newest = sorted(rows, key=lambda row: row.age_s)[:_ROWS]
-        more = f", {len(rows) - len(newest)} more" if len(rows) > len(newest) else ""
-        title = f"{len(newest)} watched{more}; Ctrl-C stores and ends" if rows else "no run yet"
-        table = Table(*_HEADS[:-1], title=title)
-        for row in newest:
-            cells = [Text(terminal(cell)) for cell in _cells(row)[:-1]]
-            table.add_row(*cells, style="red" if row.warnings else "")
-            for text in row.warnings:
-                table.add_row(Text(terminal(f"  {text}")), style="bold red")
-        return table
+        width, height = self._live.console.size
+        with suppress(OSError):  # the signal that tells it comes next, and ends the watch
+            self._live.update(drawn(rows, self._columns, width, height), refresh=True)

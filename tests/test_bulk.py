@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from bench.ingest import bulk
@@ -195,6 +195,20 @@ def test_logs(file: Path) -> None:
 def test_lines_that_are_blank_behind_a_prefix(prefix: str) -> None:
     lines = [with_digits(random.Random(number), prefix) for number in range(12)]
     content = "\n".join([prefix, *lines]).encode()
+    assert all_of(in_blocks(content, 1 << 20)) == all_of(by_line(content))
+
+
+ASCII = st.characters(min_codepoint=32, max_codepoint=126)
+BEFORE = [st.from_regex(re.compile(str(prefix["pattern"])), fullmatch=True, alphabet=ASCII)
+          for prefix in declared_prefixes()]  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.tuples(st.one_of(BEFORE), st.sampled_from(["", "-", "=== *"])), min_size=1))
+@example([("2024-05-01 12:00:00,123 ", "-"), ("2024-05-01 12:00:00 INFO ", "")])
+@example([("2024-05-01T12:00:00.5Z stdout F ", ""), ("2024-05-01T12:00:00Z ", "---")])
+def test_nothing_behind_what_launchers_print(lines: list[tuple[str, str]]) -> None:
+    content = "\n".join(before + rule for before, rule in lines).encode()
     assert all_of(in_blocks(content, 1 << 20)) == all_of(by_line(content))
 
 

@@ -13,6 +13,8 @@ from bench.launch.folder import State
 from bench.launch.keeping import turns
 from bench.launch.reading import read_plan
 from bench.terminal.live import Board, told
+from bench.terminal.standing import columns_of, drawn
+from bench.watch.standing import Standing
 from tests.launching import expanded, write
 
 PLAN = '[settings]\nmodel = "nano"\ndp = [1, 2]\n'
@@ -52,3 +54,25 @@ def test_what_is_left_of_jobs_that_run_together_is_told_by_their_pace(tmp_path: 
         titles.append(str(board.table(200).title))
     assert titles[0].endswith("about 8 min 20 s left")
     assert titles[1].endswith("about 0.0 s left")
+
+
+@pytest.mark.parametrize(("width", "height"), [(120, 40), (60, 20), (40, 8), (20, 9)])
+def test_watched_runs_fit_their_terminal(width: int, height: int) -> None:
+    run = Standing(
+        "logs/a \x1b[31m.log", "1", None, "running", 40, 500, 0.1, 12.5, 5.76, 20480, 46.0, 0.1, 1,
+        ("hang? no line for 301 s, and one comes every 0.1 s\x1b[2J", "nan at iteration 41"),
+    )  # fmt: skip
+    rows = [replace(run, uri=f"{run.uri}.{n}", age_s=float(9 - n)) for n in range(9)]
+    columns = columns_of(None, people=True)
+    stream = StringIO()
+    console = Console(file=stream, width=width, height=height)
+    console.print(drawn(rows, columns, width, height))
+    lines = stream.getvalue().splitlines()
+    assert len(lines) < height and all(len(line) <= width for line in lines)
+    assert "\x1b" not in stream.getvalue()
+    shown = min(9, max(1, (height - 4) // 3))
+    assert lines[0].startswith(f"{shown} watched")
+    assert sum("hang? no line" in line for line in lines) == shown
+    assert lines[2].startswith("logs/"), "the one that was written last is on top"
+    assert ("s/it" in lines[1]) == (width >= 40)
+    assert str(drawn([], columns, width, height)) == "no run yet"

@@ -1,4 +1,4 @@
-"""`bench watch` beside programs that write, rotate and are killed; how runs stand, and warnings."""
+"""`bench watch` beside programs that write, rotate and are killed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.pipeline import ingest
+from bench.schema.errors import BenchError
 from bench.schema.warehouse import open_read
 from bench.watch.follow import Follower
-from bench.watch.standing import Budget, Standing, standings
 from tests.growing import shown
 from tests.making import iteration, log
 from tests.program import bench, environment, quick, told
@@ -173,43 +173,38 @@ def test_a_watcher_that_is_killed_loses_nothing(
     assert shown(folder / "bench.duckdb") == of_the_final_files(folder)
 
 
-# How runs stand.
+@pytest.mark.slow
+def test_a_pipe_that_is_closed(folder: Path, children: Callable[..., Child]) -> None:
+    """It ends at once, and not with the next line that it has to tell."""
+    (folder / "run.log").write_text(log(40))
+    watcher = children(folder, "-m", "bench", "watch", "run.log", "--interval", "60")
+    assert watcher.stdout and "40/500" in watcher.stdout.readline()
+    watcher.stdout.close()
+    assert watcher.wait(timeout=30) == 128 + signal.SIGPIPE
+    assert watcher.stderr and "Traceback" not in watcher.stderr.read()
 
 
-def standing(folder: Path, text: str, age_s: float = 1.0, **more: float) -> Standing:
-    """The one run of a log that was written so long ago."""
-    file = folder / "run.log"
-    file.write_text(text)
-    db = folder / "bench.duckdb"
-    ingest([file], db, live=True)
-    with open_read(db) as warehouse:
-        now = file.stat().st_mtime + age_s
-        [found] = standings(warehouse, {"run.log": file}, Budget(), now, **more)
-    return found
-
-
-def test_how_a_run_stands(tmp_path: Path) -> None:
-    found = standing(tmp_path, log(40))
-    assert (found.iteration, found.planned, found.step_time_s) == (40, 500, 0.1)
-    assert found.tokens == 40 * 512
-    assert found.eta_s == pytest.approx(460 * 0.1)
-    assert found.days == pytest.approx(500 * 0.1 / 86_400)
-    assert found.age_s == pytest.approx(1.0)
-    assert (found.status, found.warnings) == ("running", ())
-
-
-def test_what_is_warned_of(tmp_path: Path) -> None:
-    hung = standing(tmp_path, log(40), age_s=301.0)
-    assert hung.warnings == ("hang? no line for 301 s, and one comes every 0.1 s",)
-    assert standing(tmp_path, log(40), age_s=299.0).warnings == ()
-    assert standing(tmp_path, log(40), age_s=3.0, hang_after=2.0).warnings[0].startswith("hang?")
-    slow = log(40) + "".join(iteration(number, 150.0) for number in range(41, 46))
-    assert standing(tmp_path, slow).warnings == ("slow: 0.15 s/it lately, 0.1 s/it before",)
-    nan = log(40) + iteration(41).replace("lm loss: 5.760191E+00", "lm loss: nan")
-    assert standing(tmp_path, nan + iteration(42)).warnings == ("nan at iteration 41",)
-    done = "".join(iteration(number, of=40) for number in range(1, 41))
-    over = standing(tmp_path, done, age_s=9999.0)
-    assert (over.status, over.warnings, over.eta_s) == ("ok", (), None)
+@pytest.mark.slow
+def test_a_terminal_that_is_closed(folder: Path) -> None:
+    """What came since the last look is stored, though nothing can be shown any more."""
+    (folder / "run.log").write_text(log(40))
+    ours, theirs = os.openpty()
+    line = [sys.executable, "-m", "bench", "watch", "run.log", "--interval", "60"]
+    root = str(Path(__file__).parent.parent)
+    child = subprocess.Popen(
+        line, cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+        env=environment({"PYTHONPATH": root, "TERM": "xterm", "COLUMNS": "120"}),
+    )  # fmt: skip
+    os.close(theirs)
+    shown = b""
+    while b"40/500" not in shown:
+        shown += os.read(ours, 4096)
+    with (folder / "run.log").open("a") as file:
+        file.write(iteration(41))
+    os.close(ours)
+    child.send_signal(signal.SIGHUP)
+    assert child.wait(timeout=60) == 0
+    assert stored(folder) == 41
 
 
 def test_once(folder: Path) -> None:
@@ -221,6 +216,34 @@ def test_once(folder: Path) -> None:
     os.utime(folder / "run.log", (0, 0))
     late = quick(folder, "watch", "run.log", "--once")
     assert late.code == 1 and "run.log: hang? no line for" in late.err
+
+
+def test_columns(folder: Path) -> None:
+    (folder / "run.log").write_text(log(40))
+    once = "watch", "run.log", "--once", "--columns"
+    assert quick(folder, *once, "loss,LOG,s/it,loss", "--format", "csv").out.splitlines() == [
+        "loss,uri,step_time_s", "5.760191,run.log,0.1",
+    ]  # fmt: skip
+    assert quick(folder, *once, "uri,eta_s").out.startswith("| log     | ETA")
+    (folder / "bench.duckdb").unlink()
+    told(quick(folder, *once, "loss,step"), 2, "unknown column 'step'")
+    assert "known: uri, run_id," in quick(folder, *once, "loss,step").err
+    assert not (folder / "bench.duckdb").exists()
+
+
+def test_a_pattern_that_matches_later(tmp_path: Path) -> None:
+    follower = Follower([tmp_path / "job-*" / "*.log"], tmp_path / "bench.duckdb", 5.0)
+    follower.check()
+    assert follower.files() == [] and follower.store().new == 0
+    (tmp_path / "job-1").mkdir()
+    for name in ("a.log", "b.out", "[c].log"):
+        (tmp_path / "job-1" / name).write_text(log(5, 100.0 + len(name)))
+    assert follower.store().new == 2
+    assert sorted(follower.uris()) == ["job-1/[c].log", "job-1/a.log"]
+    named = Follower([tmp_path / "job-1" / "[c].log"], tmp_path / "bench.duckdb", 5.0)
+    assert sorted(named.uris()) == ["job-1/[c].log"]
+    with pytest.raises(BenchError):
+        Follower([tmp_path / "jbo" / "*.log"], tmp_path / "bench.duckdb", 5.0).check()
 
 
 def test_nothing_to_watch(folder: Path) -> None:

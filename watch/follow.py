@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -9,8 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..ingest.folders import files_below, uri_of
+from ..ingest.names import family, is_log_name, is_packed_log
 from ..ingest.pipeline import Summary, ingest
-from ..ingest.rotated import family, is_log_name, relatives
+from ..ingest.rotated import relatives
 from ..schema.errors import BenchError, Locked
 
 _State = tuple[int, int, int]  # inode, bytes, time of the last change in ns
@@ -32,12 +34,15 @@ class Follower:
     def check(self) -> None:
         """Raises BenchError for a path whose folder is not there either."""
         for path in self.paths:
-            if not path.exists() and not path.absolute().parent.is_dir():
+            folder = path.absolute().parent
+            while _is_pattern(folder):
+                folder = folder.parent
+            if not path.exists() and not folder.is_dir():
                 raise BenchError(f"no such file or folder: {path}", hint="check the path")
 
     def files(self) -> list[Path]:
         """The files that are there now, those that were rotated away too."""
-        present = [path for path in self.paths if path.exists()]
+        present = [path for named in self.paths for path in _matching(named) if path.exists()]
         found = files_below(present, lambda what, error: None)
         named = {path for path in present if not path.is_dir()}
         logs = [path for path in found if path in named or is_log_name(path.name)]
@@ -97,10 +102,22 @@ class Follower:
                 continue
             for other in relatives(path):
                 state = _state(other)
-                if state is not None and state[0] == inode:
+                packed = now is None and other.stem == path.name and is_packed_log(other)
+                if packed or (state is not None and state[0] == inode):
                     self._moved[other] = None
             if now is None:
                 del self._seen[path]
+
+
+def _is_pattern(path: Path) -> bool:
+    return glob.has_magic(str(path)) and not path.exists()
+
+
+def _matching(path: Path) -> list[Path]:
+    """A path, or what a pattern that the shell has left alone stands for by now."""
+    if not _is_pattern(path):
+        return [path]
+    return [Path(one) for one in sorted(glob.glob(str(path), recursive=True))]
 
 
 def _state(path: Path) -> _State | None:

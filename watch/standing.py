@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
+from math import ceil
 from pathlib import Path
 from typing import Any
 
+from ..ingest.names import has_successor
 from ..ingest.silence import INTERVALS, LEAST_S
 from ..reports.budget import SECONDS_A_DAY, STEPS, TOKENS_PER_STEP
 from ..schema.warehouse import Warehouse
@@ -16,6 +18,13 @@ LATELY = 5  # intervals whose median is held against the steady state
 STEADY = 10  # intervals that make a steady state
 NAN_WITHIN = 50  # intervals in which a nan is told
 SLOWER = 1.2  # times the steady step time: slower is told
+# What tells that a run is slow, the best first.
+_PACES = {
+    "step_time_s": "s/it",
+    "samples_per_s": "samples/s",
+    "tokens_per_s": "tokens/s",
+    "tokens_per_s_per_device": "tokens/s/device",
+}
 _OVER = frozenset(("ok", "oom", "fail", "timeout", "cancelled", "hang"))
 
 
@@ -46,6 +55,11 @@ class Standing:
     age_s: float
     warnings: tuple[str, ...]
 
+    @property
+    def hangs(self) -> bool:
+        """Whether no line has come for too long."""
+        return any(warning.startswith("hang?") for warning in self.warnings)
+
 
 def standings(
     warehouse: Warehouse,
@@ -57,14 +71,23 @@ def standings(
     """The newest run of each file that has one; `now` in seconds since the epoch, as files tell.
 
     A run hangs after `hang_after` seconds without a line, else after ten of its intervals and
-    five minutes.
+    five minutes; not one that goes on in another file.
     """
     query = files(__package__ or "bench.watch").joinpath("standing.sql").read_text("utf-8")
     parameters = {"uris": list(watched), "lately": LATELY, "nan_within": NAN_WITHIN}
-    return [
-        _standing(row, max(now - _changed(watched[row["uri"]], now), 0.0), budget, hang_after)
-        for row in warehouse.dicts(query, parameters)
-    ]
+
+    def stands(row: dict[str, Any], away: Collection[str] = ()) -> Standing:
+        path = watched[row["uri"]]
+        here = row["run_id"] not in away and not has_successor(path)
+        age_s, running = max(now - _changed(path, now), 0.0), here and row["status"] not in _OVER
+        return _standing(row, age_s, budget, hang_after, running=running)
+
+    rows = warehouse.dicts(query, parameters)
+    found = [stands(row) for row in rows]
+    if not any(one.hangs for one in found):
+        return found
+    away = {run for (run,) in warehouse.rows("SELECT continues FROM continuations")}
+    return [stands(row, away) for row in rows]
 
 
 def _changed(path: Path, now: float) -> float:
@@ -75,12 +98,11 @@ def _changed(path: Path, now: float) -> float:
 
 
 def _standing(
-    row: dict[str, Any], age_s: float, budget: Budget, hang_after: float | None
+    row: dict[str, Any], age_s: float, budget: Budget, hang_after: float | None, *, running: bool
 ) -> Standing:
     step_s, tokens_a_step = step_time(row), _product(row["gbs"], row["seq_len"])
     usual_s = row["lately_s"] or step_s
-    left = (row["train_iters"] or 0) - (row["iteration"] or 0)
-    running = row["status"] not in _OVER
+    left = (_planned(row, tokens_a_step, budget) or 0) - (row["iteration"] or 0)
     return Standing(
         uri=row["uri"],
         run_id=row["run_id"],
@@ -111,6 +133,14 @@ def step_time(row: Mapping[str, Any]) -> float | None:
     return None
 
 
+def _planned(row: Mapping[str, Any], a_step: int | None, budget: Budget) -> int | None:
+    """The last step: as the log plans, else as it is asked for."""
+    planned: int | None = row["train_iters"] or budget.steps
+    if planned:
+        return planned
+    return ceil(budget.tokens / a_step) if budget.tokens and a_step else None
+
+
 def _tokens(row: Mapping[str, Any], a_step: int | None) -> int | None:
     if row["consumed_tokens"] is not None:
         return int(row["consumed_tokens"])
@@ -136,7 +166,7 @@ def _warnings(
     running: bool,
 ) -> list[str]:
     found = []
-    usual = step_s * row["interval_length"] if step_s else None
+    usual = step_s * row["interval_length"] if step_s else row["every_s"]
     silent = hang_after if hang_after is not None else usual and max(INTERVALS * usual, LEAST_S)
     if running and silent is not None and age_s > silent:
         every = f", and one comes every {usual:.3g} s" if usual else ""
@@ -145,13 +175,23 @@ def _warnings(
         found.append(f"nan at iteration {row['nan_at']}")
     elif row["status"] == "nan":
         found.append(f"nan since line {row['status_line']}")
-    steady, lately = row["steady_s"], row["lately_s"]
-    enough = (row["steady_n"] or 0) >= STEADY and row["lately_n"] == LATELY
-    if running and enough and steady and lately > SLOWER * steady:
-        found.append(f"slow: {lately:.4g} s/it lately, {steady:.4g} s/it before")
+    if running and (slow := _slow(row["steady"] or {}, row["lately"] or {})):
+        found.append(slow)
     if row["status"] not in ("running", "ok", "nan"):
         found.append(f"{row['status']}: {row['status_reason'] or 'no reason printed'}")
     return found
+
+
+def _slow(steady: Mapping[str, Any], lately: Mapping[str, Any]) -> str | None:
+    """That the newest intervals are slower than the steady state, by what both measure."""
+    for metric, unit in _PACES.items():
+        usual, now = steady.get(metric), lately.get(metric)
+        if not usual or not now or usual["lines"] < STEADY or now["lines"] < LATELY:
+            continue
+        one, other = now["median"], usual["median"]
+        slower = one > SLOWER * other if metric == "step_time_s" else other > SLOWER * one
+        return f"slow: {one:.4g} {unit} lately, {other:.4g} {unit} before" if slower else None
+    return None
 
 
 def _product(one: Any, other: Any) -> int | None:

@@ -1,5 +1,6 @@
 -- How the newest run of each of the files $uris stands; `recent` are its newest intervals, the
--- newest last, and `steady` is the median of its own steady state, as run_stats has it.
+-- newest last, `lately` what they measure, and `steady` the same of its own steady state, as
+-- run_stats has it: by metric the median and of how many it is.
 WITH newest AS (
     SELECT uri, run_id, status, status_reason, status_line, train_iters FROM runs
     WHERE list_contains($uris, uri) AND origin = 'log'
@@ -16,17 +17,27 @@ WITH newest AS (
         arg_min(gbs, age) AS gbs, arg_min(seq_len, age) AS seq_len,
         arg_min(consumed_samples, age) AS consumed_samples, arg_min(line, age) AS line,
         median(step_time_s) FILTER (age <= $lately) AS lately_s,
-        count(step_time_s) FILTER (age <= $lately) AS lately_n,
+        map(['step_time_s', 'samples_per_s', 'tokens_per_s', 'tokens_per_s_per_device'], [
+            {median: median(step_time_s) FILTER (age <= $lately), lines: count(step_time_s) FILTER (age <= $lately)},
+            {median: median(samples_per_s) FILTER (age <= $lately), lines: count(samples_per_s) FILTER (age <= $lately)},
+            {median: median(tokens_per_s) FILTER (age <= $lately), lines: count(tokens_per_s) FILTER (age <= $lately)},
+            {median: median(tokens_per_s_per_device) FILTER (age <= $lately), lines: count(tokens_per_s_per_device) FILTER (age <= $lately)}
+        ]) AS lately,
+        (epoch(max(printed_at) FILTER (age <= $lately)) - epoch(min(printed_at) FILTER (age <= $lately)))
+            / nullif(count(printed_at) FILTER (age <= $lately) - 1, 0) AS every_s,
         max(iteration) FILTER (age <= $nan_within AND (nan > 0 OR isnan(loss)
             OR len(list_filter(map_values(losses), lambda v: isnan(v))) > 0
             OR len(list_filter(map_values(more), lambda v: lower(v) IN ('nan', '-nan', 'nan.0'))) > 0)) AS nan_at
     FROM steps GROUP BY run_id
 )
-SELECT n.*, r.* EXCLUDE (run_id, gbs, seq_len), g.median AS steady_s, g.lines AS steady_n,
+SELECT n.*, r.* EXCLUDE (run_id, gbs, seq_len), g.steady,
     c.size, coalesce(r.gbs, c.gbs) AS gbs, coalesce(r.seq_len, c.seq_len) AS seq_len, coalesce(c.devices, c.world_size) AS devices,
     f.value AS model_tflops
 FROM newest n LEFT JOIN recent r USING (run_id)
-LEFT JOIN run_stats g ON g.run_id = n.run_id AND g.metric = 'step_time_s'
+LEFT JOIN (
+    SELECT run_id, map(list(metric), list({median: median, lines: lines})) AS steady FROM run_stats
+    SEMI JOIN newest USING (run_id) GROUP BY run_id
+) g ON g.run_id = n.run_id
 LEFT JOIN configurations c ON c.run_id = n.run_id
 LEFT JOIN metric_model_tflops f ON f.run_id = n.run_id
 ORDER BY n.uri

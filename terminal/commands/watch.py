@@ -31,6 +31,7 @@ def watch(
     db: o.Db = None,
     steps: o.Steps = None,
     tokens: o.Tokens = None,
+    columns: o.Columns = None,
     format: o.Format = None,
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
@@ -40,5 +41,6 @@ def watch(
     from ...watch.standing import Budget
     from ..watching import Asked, follow, show
 
-    asked = Asked(tuple(paths), db, interval, hang_after, Budget(tokens, steps), lock_timeout)
+    budget = Budget(tokens, steps)
+    asked = Asked(tuple(paths), db, interval, hang_after, budget, lock_timeout, columns)
     raise typer.Exit(show(asked, format) if once else follow(asked))

@@ -1,0 +1,86 @@
+"""How watched runs stand, and what is warned of."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from bench.ingest.pipeline import ingest
+from bench.schema.warehouse import open_read
+from bench.watch.standing import Budget, Standing, standings
+from tests.making import iteration, log
+from tests.test_continuations import steps
+
+
+def standing(folder: Path, text: str, age_s: float = 1.0, **more: float) -> Standing:
+    """The one run of a log that was written so long ago."""
+    file = folder / "run.log"
+    file.write_text(text)
+    db = folder / "bench.duckdb"
+    ingest([file], db, live=True)
+    with open_read(db) as warehouse:
+        now = file.stat().st_mtime + age_s
+        [found] = standings(warehouse, {"run.log": file}, Budget(), now, **more)
+    return found
+
+
+def test_how_a_run_stands(tmp_path: Path) -> None:
+    found = standing(tmp_path, log(40))
+    assert (found.iteration, found.planned, found.step_time_s) == (40, 500, 0.1)
+    assert found.tokens == 40 * 512
+    assert found.eta_s == pytest.approx(460 * 0.1)
+    assert found.days == pytest.approx(500 * 0.1 / 86_400)
+    assert found.age_s == pytest.approx(1.0)
+    assert (found.status, found.warnings) == ("running", ())
+
+
+def test_what_is_warned_of(tmp_path: Path) -> None:
+    hung = standing(tmp_path, log(40), age_s=301.0)
+    assert hung.warnings == ("hang? no line for 301 s, and one comes every 0.1 s",)
+    assert standing(tmp_path, log(40), age_s=299.0).warnings == ()
+    assert standing(tmp_path, log(40), age_s=3.0, hang_after=2.0).warnings[0].startswith("hang?")
+    slow = log(40) + "".join(iteration(number, 150.0) for number in range(41, 46))
+    assert standing(tmp_path, slow).warnings == ("slow: 0.15 s/it lately, 0.1 s/it before",)
+    nan = log(40) + iteration(41).replace("lm loss: 5.760191E+00", "lm loss: nan")
+    assert standing(tmp_path, nan + iteration(42)).warnings == ("nan at iteration 41",)
+    titan = "".join(
+        f"2025-02-01 10:0{number // 60}:{number % 60:02d},123 - root - INFO - step: {number:2d}"
+        f"  loss:  8.1234  memory: 28.84GiB(30.36%)  tps: {1500 if number < 60 else 700}"
+        "  mfu: 5.1%\n"
+        for number in range(1, 71)
+    )
+    assert standing(tmp_path, titan, age_s=301.0).warnings == (
+        "hang? no line for 301 s, and one comes every 1 s",
+        "slow: 700 tokens/s/device lately, 1500 tokens/s/device before",
+    )
+    done = "".join(iteration(number, of=40) for number in range(1, 41))
+    over = standing(tmp_path, done, age_s=9999.0)
+    assert (over.status, over.warnings, over.eta_s) == ("ok", (), None)
+
+
+def test_what_goes_on_in_another_file_does_not_hang(tmp_path: Path) -> None:
+    (tmp_path / "run.log.1").write_text(log(40))
+    (tmp_path / "run.log").write_text("".join(iteration(n, 101.0) for n in range(41, 60)))
+    (tmp_path / "slurm-1.out").write_text(steps(1, 30, save=20))
+    (tmp_path / "slurm-2.out").write_text(steps(21, 40, load=20, save=40))
+    (tmp_path / "other-2.log").write_text(log(40, 102.0))
+    db = tmp_path / "bench.duckdb"
+    ingest([tmp_path], db, live=True)
+    watched = {path.name: path for path in tmp_path.iterdir() if path != db}
+    with open_read(db) as warehouse:
+        now = (tmp_path / "run.log").stat().st_mtime + 400
+        found = {one.uri: one for one in standings(warehouse, watched, Budget(), now)}
+    hung = {uri for uri, one in found.items() if one.warnings}
+    assert hung == {"run.log", "slurm-2.out", "other-2.log"}
+    assert found["run.log.1"].eta_s is None
+
+
+def test_what_is_left_of_a_run_without_a_plan(tmp_path: Path) -> None:
+    text = "".join(f"steps: {n} loss: 5.1 iter time (s): 2.0 samples/sec: 32.0\n" for n in range(9))
+    assert standing(tmp_path, text).eta_s is None
+    with open_read(tmp_path / "bench.duckdb") as warehouse:
+        file = tmp_path / "run.log"
+        [found] = standings(warehouse, {"run.log": file}, Budget(steps=108), time.time())
+    assert found.eta_s == pytest.approx(200)
