@@ -1,4 +1,5 @@
--- Statistics of the runs of some loads, by rule 2: of an iteration logged twice the later one counts;
+-- Statistics of the runs of some loads, by rule 2: of an iteration logged twice the later one counts,
+-- and of those that a later run goes back behind none;
 -- an interval with the first logged iteration after a start in it is warm-up; where a format counts
 -- evaluating and saving into the next interval (Megatron-DeepSpeed, and Megatron-LM until its lines
 -- print the date), such an interval is left out too. What would leave nothing is not left out.
@@ -18,6 +19,7 @@ WITH asked AS (
     SELECT h.load_id, run_id, segment, iteration, coalesce(interval_length, 1) AS length, line, printed_at,
         step_time_s, samples_per_s, tokens_per_s, tokens_per_s_per_device, tflops, gbs
     FROM raw.iterations i JOIN held h ON h.part_id = i.load_id
+    ANTI JOIN redone d ON d.run_id = i.run_id AND d.iteration <= i.iteration
 ), repeated AS (
     -- Iterations that are logged more than once.
     SELECT run_id, iteration FROM raw.iterations WHERE load_id IN (SELECT part_id FROM held)
@@ -86,9 +88,12 @@ WITH asked AS (
     FROM long WHERE isfinite(value) AND list_contains($metrics, metric)
     GROUP BY load_id, run_id, metric
 )
-SELECT load_id, run_id, metric, n, lines, first_iteration, last_iteration,
-    quantiles[1], mean, low, high, quantiles[2], deviation,
+SELECT t.load_id, t.run_id, t.metric, t.n, t.lines, t.first_iteration, t.last_iteration,
+    quantiles[1], t.mean, low, high, quantiles[2], deviation,
     'without the first interval after each start and those with an evaluation or a save in them; '
-        || 'a repeated iteration counts once; of several batch sizes that of most iterations',
-    greatest($rule_version, 3)
-FROM told;
+        || 'a repeated iteration counts once; of several batch sizes that of most iterations'
+        || coalesce('; those from ' || d.iteration || ' on are done again by a later run', ''),
+    greatest($rule_version, 3), d.iteration
+FROM told t LEFT JOIN redone d ON d.run_id = t.run_id
+ANTI JOIN raw.run_stats known ON known.load_id = t.load_id AND known.run_id = t.run_id AND known.metric = t.metric
+    AND known.redone_from IS NOT DISTINCT FROM d.iteration;

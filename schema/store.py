@@ -124,6 +124,12 @@ def insert(con: duckdb.DuckDBPyConnection, rows: Rows, load_id: str) -> None:
     _insert_tables(con, [_Held(tables, load_id, load_id)])
 
 
+def restate(con: duckdb.DuckDBPyConnection, load_ids: list[str]) -> None:
+    """Insert the statistics of loads again, of runs where other iterations count than before."""
+    if load_ids:
+        _tell_statistics(con, load_ids)
+
+
 def hide(
     warehouse: Warehouse, scope: str, identifiers: Iterable[str], *, hidden: bool = True
 ) -> None:

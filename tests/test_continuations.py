@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.making import iteration
+import pytest
+
+from bench.decide.goodput import measured
+from bench.schema.warehouse import open_read
+from tests.making import everything, iteration
 from tests.program import quick
 
 ARGUMENTS = """------------------------ arguments ------------------------
@@ -63,3 +67,121 @@ def test_of_repeats_that_print_no_date_and_no_save_none_is_taken(tmp_path: Path)
     assert linked(tmp_path) == []
     (tmp_path / "b.log").write_text(steps(1, 31, save=20))
     assert [before for _, before, _, _ in linked(tmp_path)] == ["b.log:1"]
+
+
+def counting(folder: Path) -> list[tuple[str, int, int, int]]:
+    """File, first and last iteration and n of the step times of each run."""
+    query = """SELECT r.uri, first_iteration, last_iteration, n
+               FROM run_stats t JOIN runs r USING (run_id)
+               WHERE metric = 'step_time_s' ORDER BY ALL"""
+    with open_read(folder / "bench.duckdb") as warehouse:
+        return warehouse.rows(query)
+
+
+OVER_THREE = {
+    "slurm-1.out": steps(1, 30, save=20),
+    "slurm-2.out": steps(21, 40, load=20, save=35),
+    "slurm-3.out": steps(36, 45, load=35),
+}
+
+
+@pytest.mark.parametrize("calls", [
+    [["slurm-1.out", "slurm-2.out", "slurm-3.out"]],
+    [["slurm-3.out", "slurm-1.out", "slurm-2.out"]],
+    [["slurm-1.out"], ["slurm-2.out"], ["slurm-3.out"]],
+    [["slurm-3.out"], ["slurm-2.out"], ["slurm-1.out"]],
+    [["slurm-2.out"], ["slurm-1.out", "slurm-3.out"]],
+])  # fmt: skip
+def test_an_iteration_done_again_in_another_file_counts_there_alone(
+    tmp_path: Path, calls: list[list[str]]
+) -> None:
+    for name, text in OVER_THREE.items():
+        (tmp_path / name).write_text(text)
+    for files in calls:
+        quick(tmp_path, "ingest", "-q", *files)
+    found = counting(tmp_path)
+    # Megatron-DeepSpeed's interval behind a save holds the save.
+    assert found == [
+        ("slurm-1.out", 2, 20, 19), ("slurm-2.out", 22, 35, 14), ("slurm-3.out", 37, 45, 9),
+    ]  # fmt: skip
+    stored = everything(tmp_path / "bench.duckdb")
+    quick(tmp_path, "ingest", "-q", ".")
+    assert everything(tmp_path / "bench.duckdb") == stored
+    shown = quick(tmp_path, "show", "slurm-1.out:1").out
+    assert "those from 21 on are done again by a later run" in shown
+
+
+def test_the_same_files_give_the_same_numbers_in_any_order(tmp_path: Path) -> None:
+    found = []
+    for number, names in enumerate((sorted(OVER_THREE), sorted(OVER_THREE, reverse=True))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        for name in names:
+            (folder / name).write_text(OVER_THREE[name])
+            quick(folder, "ingest", "-q", name)
+        found.append(everything(folder / "bench.duckdb"))
+    for view in ("run_stats", "redone", "continuations", "counted_iterations", "measured"):
+        assert found[0][view] == found[1][view]
+
+
+def test_without_the_later_file_the_steps_count_again(tmp_path: Path) -> None:
+    for name in ("slurm-1.out", "slurm-2.out"):
+        (tmp_path / name).write_text(OVER_THREE[name])
+    quick(tmp_path, "ingest", "-q", ".")
+    assert counting(tmp_path)[0] == ("slurm-1.out", 2, 20, 19)
+    quick(tmp_path, "forget", "slurm-2.out")
+    assert counting(tmp_path) == [("slurm-1.out", 2, 30, 28)]
+    quick(tmp_path, "forget", "--undo", "slurm-2.out")
+    assert counting(tmp_path)[0] == ("slurm-1.out", 2, 20, 19)
+
+
+def test_a_log_that_grows_goes_on_without_what_is_done_again(tmp_path: Path) -> None:
+    (tmp_path / "a.out").write_text(steps(1, 25, save=20))
+    (tmp_path / "b.out").write_text(steps(21, 40, load=20))
+    quick(tmp_path, "ingest", "-q", ".")
+    with (tmp_path / "a.out").open("a") as file:
+        file.write("".join(iteration(n, 100.0) for n in range(26, 31)))
+    quick(tmp_path, "ingest", "-q", "a.out")
+    assert counting(tmp_path) == [("a.out", 2, 20, 19), ("b.out", 22, 40, 19)]
+
+
+def test_another_try_from_the_same_checkpoint(tmp_path: Path) -> None:
+    """Of two tries the one that failed does not count; repeats that ended well count both."""
+    (tmp_path / "1.out").write_text(dated(1, 30, 1, save=20))
+    failed = dated(21, 25, 2, load=20) + "torch.cuda.OutOfMemoryError: CUDA out of memory.\n"
+    (tmp_path / "2.out").write_text(failed)
+    (tmp_path / "3.out").write_text(dated(21, 40, 3, load=20))
+    quick(tmp_path, "ingest", "-q", ".")
+    assert counting(tmp_path) == [("1.out", 2, 20, 19), ("3.out", 22, 40, 19)]
+    ended = (
+        dated(21, 25, 2, load=20)
+        + "[exiting program at iteration 25] datetime: 2024-01-02 01:00:00\n"
+    )
+    (tmp_path / "2.out").write_text(ended)
+    quick(tmp_path, "ingest", "-q", ".")
+    assert [name for name, *_ in counting(tmp_path)] == ["1.out", "2.out", "3.out"]
+
+
+def test_goodput_counts_what_lasts(tmp_path: Path) -> None:
+    (tmp_path / "a.out").write_text(dated(1, 30, 1, save=20))
+    (tmp_path / "b.out").write_text(dated(21, 60, 2, load=20))
+    quick(tmp_path, "ingest", "-q", ".")
+    with open_read(tmp_path / "bench.duckdb") as warehouse:
+        shares = {uri: share.share for uri, share in measured(warehouse).items()}
+    # 20 of 30 steps of a minute each last, over 29 minutes; all 40 do, over 39.
+    assert shares == {"a.out": pytest.approx(20 / 29)}
+
+
+def dated(first: int, last: int, day: int, load: int | None = None, save: int = 0) -> str:
+    """Megatron-LM's lines of steps of a minute, with their times."""
+    lines = []
+    for n in range(first, last + 1):
+        at = f"2024-01-{day:02d} {(n - first) // 60:02d}:{(n - first) % 60:02d}:00"
+        lines.append(
+            f" [{at}] iteration {n:8d}/     500 | consumed samples: {n * 8:12d} | elapsed time per "
+            "iteration (ms): 60000.0 | learning rate: 1.000000E-03 | global batch size:     8 | "
+            "lm loss: 5.760191E+00 | loss scale: 1.0 | grad norm: 7.439 | "
+            "number of skipped iterations:   0 | number of nan iterations:   0 |\n"
+            + (SAVE.format(n) if n == save else "")
+        )
+    return ARGUMENTS.format(layers=4) + (LOAD.format(load) if load else "") + "".join(lines)

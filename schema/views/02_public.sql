@@ -129,6 +129,11 @@ CREATE OR REPLACE VIEW iterations AS
 SELECT i.* EXCLUDE (load_id) FROM raw.iterations i SEMI JOIN current_loads USING (load_id)
 ANTI JOIN hidden_runs h ON h.run_id = i.run_id;
 
+-- counted_iterations: the intervals of a log that count: of an iteration done again, in the run or in one that goes on from it, the later one alone.
+CREATE OR REPLACE VIEW counted_iterations AS
+SELECT i.* FROM iterations i ANTI JOIN redone d ON d.run_id = i.run_id AND d.iteration <= i.iteration
+QUALIFY row_number() OVER (PARTITION BY run_id, iteration ORDER BY segment DESC, line DESC) = 1;
+
 -- timers: timers that logs print.
 CREATE OR REPLACE VIEW timers AS
 SELECT t.* EXCLUDE (load_id) FROM raw.timers t SEMI JOIN current_loads USING (load_id)
@@ -152,7 +157,9 @@ ANTI JOIN hidden_runs h ON h.run_id = e.run_id;
 -- run_stats: statistics over the iterations of a run, with the rule that made them.
 CREATE OR REPLACE VIEW run_stats AS
 SELECT r.* EXCLUDE (load_id) FROM raw.run_stats r SEMI JOIN current_loads USING (load_id)
-ANTI JOIN hidden_runs h ON h.run_id = r.run_id;
+ANTI JOIN hidden_runs h ON h.run_id = r.run_id
+LEFT JOIN redone d ON d.run_id = r.run_id
+WHERE r.redone_from IS NOT DISTINCT FROM d.iteration;
 
 -- findings: what the audit says of documents, a row for each doubted cell; of each the newest audit.
 CREATE OR REPLACE VIEW findings AS

@@ -101,7 +101,9 @@ WITH stated AS (
         SELECT run_id, map(list(field), list(value)) AS said, list_sort(list(field) FILTER (origin <> 'bundle')) AS told
         FROM beside WHERE field <> 'boundary' AND outcome = 'counts' GROUP BY run_id
     ) u ON u.run_id = r.run_id
+    LEFT JOIN redone d ON d.run_id = r.run_id
     LEFT JOIN raw.run_stats g ON g.load_id = l.shown_by AND g.run_id = r.run_id AND g.metric = 'gbs'
+        AND g.redone_from IS NOT DISTINCT FROM d.iteration
 ), multiplied AS (
     SELECT *, try_cast(dp::HUGEINT * tp * pp * coalesce(cp, 1) AS BIGINT) AS product FROM stated
 ), implied AS (
