@@ -13,7 +13,7 @@ from .environment import Environment
 from .header import Header
 from .logread import LogRead
 from .record import Fields, Record
-from .run import Run
+from .run import LOAD, Run
 from .steps import Steps
 
 
@@ -192,8 +192,12 @@ class Runs:
         """Header lines above the one that begins the run belong to it."""
         numbers = set()
         for dialect, record, line in self.before.take():
-            if dialect.reads in STATED:
+            loads = record.fields.get("kind") == LOAD
+            if loads:
+                run.add_event(record, line, LOAD)
+            elif dialect.reads in STATED:
                 self._state(run, dialect, record, line)
+            if loads or dialect.reads in STATED:
                 numbers.add(line)
                 self._read.formats[dialect.name] += 1
         numbers.discard(self._number)

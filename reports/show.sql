@@ -28,6 +28,10 @@ WITH run AS (
     UNION ALL SELECT 2, 'run', 'goes on in', b.uri || ':' || b.line, NULL,
             printf('from iteration %d on; %d iterations are done again there', c.iteration, c.repeated)
         FROM continuations c JOIN runs b ON b.run_id = c.run_id WHERE c.continues = $run
+    UNION ALL SELECT 2, 'run', 'done again in', b.uri || ':' || b.line, NULL,
+            printf('from iteration %d on, from the checkpoint that this run had gone on from', d.iteration)
+        FROM redone d JOIN runs b ON b.run_id = d.again
+        WHERE d.run_id = $run AND d.again NOT IN (SELECT run_id FROM continuations WHERE continues = $run)
     UNION ALL SELECT 3, 'configuration', name, value::VARCHAR, CASE WHEN list_contains(told, name) THEN 'told' END, NULL FROM numbers
     UNION ALL SELECT 4, 'cell', coalesce(nullif(t.headings[c.column_number], ''), 'beyond the header'), c.raw, c.misfit,
             t.uri || ':' || c.line

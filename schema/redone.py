@@ -1,4 +1,4 @@
-"""Which iterations of logs a later run does again: they count there alone, in any order of files."""
+"""Which iterations of logs a later run does again: they count there alone, in any order."""
 
 from __future__ import annotations
 

@@ -185,3 +185,69 @@ def dated(first: int, last: int, day: int, load: int | None = None, save: int = 
             + (SAVE.format(n) if n == save else "")
         )
     return ARGUMENTS.format(layers=4) + (LOAD.format(load) if load else "") + "".join(lines)
+
+
+HF = """[INFO|trainer.py:1143] 2023-10-01 10:00:00,000 >> ***** Running training *****
+[INFO|trainer.py:1149] 2023-10-01 10:00:00,000 >>   Total optimization steps = 500
+{load}"""
+TITAN = """{load}[titan] 2025-02-24 10:00:0{day},000 - root - INFO - Training starts at step \
+{first}, with local batch size 1, global batch size 8, sequence length 2048, total steps 500 \
+(warmup 20)
+"""
+NANO = """10/17/2025 16:31:5{day} [INFO|DP=0|PP=0|TP=0|ip-1]: mbs: 4 | grad_accum: 8 | \
+sequence_length: 2048 | global_batch_size: 256 | train_steps: 500 | start_iteration_step: 0
+{load}"""
+# Head, its line of a load, line of a step, line of a save.
+PLAINLY = {
+    "deepspeed": (
+        ARGUMENTS.replace("{layers}", "4") + "{load}",
+        "[2021-06-10 23:06:14,512] [INFO] [engine.py:15:_get] successfully read 8 ZeRO state_dicts"
+        " for rank 0\n",
+        lambda n: iteration(n),
+        "[2021-06-10 23:06:14,512] [INFO] [logging.py:96:log_dist] [Rank 0] [Torch] Checkpoint"
+        " global_step{} is about to be saved!\n",
+    ),
+    "hf": (
+        HF,
+        "[INFO|trainer.py:1766] 2023-10-01 10:00:00,000 >>   Continuing training from global step"
+        " 20\n",
+        lambda n: f"{{'loss': 2.075, 'learning_rate': 2.3e-05, 'epoch': 0.04, 'step': {n}}}\n",
+        "[INFO|trainer.py:2889] 2023-10-01 10:00:00,000 >> Saving model checkpoint to"
+        " out/checkpoint-{}\n",
+    ),
+    "torchtitan": (
+        TITAN,
+        "[titan] 2025-02-24 10:00:01,000 - root - INFO - Loading the checkpoint at step 20.\n",
+        lambda n: (
+            f"[titan] 2025-02-24 10:01:{n:02d},508 - root - INFO - step: {n:2d}  loss:  7.62585  "
+            "grad_norm: 26.6250  memory: 66.91GiB(37.51%)  tps: 10,050  tflops: 314.71  mfu: 1.9%\n"
+        ),
+        "[titan] 2025-02-24 19:46:27,508 - root - INFO - Finished saving the checkpoint (or staging"
+        " if async is enabled)in 12.34 seconds.\n",
+    ),
+    "nanotron": (
+        NANO,
+        "10/17/2025 16:39:55 [INFO|DP=0|PP=0|TP=0|ip-1]: Loading checkpoint from checkpoints/20:\n",
+        lambda n: (
+            f"10/17/2025 16:32:{n:02d} [INFO|DP=0|PP=0|TP=0|ip-1]: iteration: {n} / 500 | "
+            "consumed_tokens: 85.8G | elapsed_time_per_iteration_ms: 11.5K | tokens_per_sec: 22.8K"
+            " | tokens_per_sec_per_gpu: 11.4K | global_batch_size: 64 | lm_loss: 2.38 | lr: 1e-05 |"
+            " model_tflops_per_gpu: 38.3 | hardware_tflops_per_gpu: 38.3 | grad_norm: 1.25\n"
+        ),
+        "10/17/2025 16:31:50 [INFO|DP=0|PP=0|TP=0|ip-1]: Saving checkpoint at checkpoints/{}\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("trainer", PLAINLY)
+def test_other_trainers_say_that_they_go_on(tmp_path: Path, trainer: str) -> None:
+    head, load, step, save = PLAINLY[trainer]
+    first = head.replace("{load}", "").replace("{first}", "1").replace("{day}", "0")
+    second = head.replace("{load}", load).replace("{first}", "21").replace("{day}", "1")
+    lines = "".join(step(n) + (save.format(n) if n == 20 else "") for n in range(1, 31))
+    (tmp_path / "a.out").write_text(first + lines)
+    (tmp_path / "b.out").write_text(second + "".join(step(n) for n in range(21, 41)))
+    # A run of the folder that begins at the same step, and loads nothing.
+    (tmp_path / "c.out").write_text(first + "".join(step(n) for n in range(21, 31)))
+    found = [(run[:5], before[:5], *counts) for run, before, *counts in linked(tmp_path)]
+    assert found == [("b.out", "a.out", 21, 10)]
