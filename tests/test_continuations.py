@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -198,12 +199,12 @@ NANO = """10/17/2025 16:31:5{day} [INFO|DP=0|PP=0|TP=0|ip-1]: mbs: 4 | grad_accu
 sequence_length: 2048 | global_batch_size: 256 | train_steps: 500 | start_iteration_step: 0
 {load}"""
 # Head, its line of a load, line of a step, line of a save.
-PLAINLY = {
+PLAINLY: dict[str, tuple[str, str, Callable[[int], str], str]] = {
     "deepspeed": (
         ARGUMENTS.replace("{layers}", "4") + "{load}",
         "[2021-06-10 23:06:14,512] [INFO] [engine.py:15:_get] successfully read 8 ZeRO state_dicts"
         " for rank 0\n",
-        lambda n: iteration(n),
+        iteration,
         "[2021-06-10 23:06:14,512] [INFO] [logging.py:96:log_dist] [Rank 0] [Torch] Checkpoint"
         " global_step{} is about to be saved!\n",
     ),
