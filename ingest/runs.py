@@ -137,7 +137,7 @@ class Runs:
             case "failure":
                 run.fail(record, line, dialect.refines)
             case "cause":
-                run.ending.explain(record)
+                run.ending.explain(record, line)
             case "stop":
                 run.ending.stop(line)
             case "end":
