@@ -127,12 +127,13 @@ class Runs:
             run.header.argument(record, line, dialect.scope)
 
     def _take_event(self, dialect: Dialect, record: Record) -> bool:
-        run = self.run
-        if run is None:
+        if self.run is None and not dialect.starts_run:
             self.before.keep(dialect, record, self._number)
             self.waits = True
             return False
-        line = self._number
+        run, line = self._current(record), self._number
+        if dialect.starts_run:
+            run.framework = run.framework or dialect.framework
         match dialect.reads:
             case "failure":
                 run.fail(record, line, dialect.refines)
