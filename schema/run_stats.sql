@@ -17,7 +17,8 @@ WITH asked AS (
     JOIN raw.parts p ON p.chain_id = n.chain_id AND p.number <= n.number
 ), logged AS (
     SELECT h.load_id, run_id, segment, iteration, coalesce(interval_length, 1) AS length, line, printed_at,
-        step_time_s, samples_per_s, tokens_per_s, tokens_per_s_per_device, tflops, gbs
+        step_time_s, samples_per_s, tokens_per_s, tokens_per_s_per_device, tflops, gbs,
+        coalesce(seq_len, consumed_tokens / nullif(consumed_samples, 0)) AS seq_len
     FROM raw.iterations i JOIN held h ON h.part_id = i.load_id
     ANTI JOIN redone d ON d.run_id = i.run_id AND d.iteration <= i.iteration
 ), repeated AS (
@@ -80,6 +81,9 @@ WITH asked AS (
         tokens_per_s_per_device FROM used
     UNION ALL SELECT load_id, run_id, iteration, length, 'tflops', tflops FROM used
     UNION ALL SELECT load_id, run_id, iteration, length, 'gbs', CAST(gbs AS DOUBLE) FROM used
+    -- The length of sequences, where no header states it.
+    UNION ALL SELECT load_id, run_id, iteration, length, 'seq_len', seq_len FROM used
+    WHERE run_id IN (SELECT run_id FROM raw.runs WHERE seq_len IS NULL AND load_id IN (SELECT part_id FROM held))
 ), told AS (
     SELECT load_id, run_id, metric, sum(length) AS n, count(*) AS lines,
         min(iteration) - min_by(length, iteration) + 1 AS first_iteration, max(iteration) AS last_iteration,

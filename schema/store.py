@@ -26,6 +26,7 @@ RUN_STATS_VERSION = 3
 _MEMORY_MB, _BYTES_A_STEP = 256, 12
 _METRICS = (
     "step_time_s", "samples_per_s", "tokens_per_s", "tokens_per_s_per_device", "tflops", "gbs",
+    "seq_len",
 )  # fmt: skip
 _VALUES = 12_000_000  # that medians are made of at once
 _MANY = 100_000  # rows of a batch that are worth a limit

@@ -79,6 +79,7 @@ LEFT JOIN (
 WHERE s.kind = 'companion' OR k.rule = 'same steps';
 
 -- facts: what sources and their companions state about runs and tables outside of cells; with how = 'user', what users tell where they are silent.
+-- facts.how: stated, user, derived (from lines of steps, where nothing states it)
 -- facts.file: the companion that states it; NULL: the source itself
 CREATE OR REPLACE VIEW facts AS
 SELECT f.* EXCLUDE (load_id), NULL::VARCHAR AS file FROM raw.facts f SEMI JOIN current_loads USING (load_id)
@@ -88,6 +89,14 @@ UNION ALL BY NAME
 SELECT c.run_id, f.field, f.value, f.raw, f.line, f.scope, f.how, c.uri AS file
 FROM companions c JOIN sources s USING (source_id) JOIN raw.facts f ON f.load_id = s.load_id
 WHERE c.run_id IS NOT NULL AND f.run_id IS NULL AND f.scope <> 'column'
+UNION ALL BY NAME
+SELECT s.run_id, 'seq_len' AS field, s.median::BIGINT::VARCHAR AS value,
+    printf('actual seqlen, else consumed tokens / consumed samples: the same in %d lines, iterations %d-%d', s.lines,
+        s.first_iteration, s.last_iteration) AS raw, 'steps' AS scope, 'derived' AS how
+FROM raw.run_stats s SEMI JOIN current_loads USING (load_id)
+ANTI JOIN hidden_runs h ON h.run_id = s.run_id
+LEFT JOIN redone d ON d.run_id = s.run_id
+WHERE s.metric = 'seq_len' AND s.min = s.max AND s.min = floor(s.min) AND s.redone_from IS NOT DISTINCT FROM d.iteration
 UNION ALL BY NAME
 -- No line: it does not stand in the source.
 SELECT run_id, field, value,
