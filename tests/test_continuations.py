@@ -240,6 +240,18 @@ PLAINLY: dict[str, tuple[str, str, Callable[[int], str], str]] = {
 }
 
 
+PLAINLY["nemo"] = (
+    "{load}",
+    "Restoring states from the checkpoint path at /ckpt/model_name=0--step=19-last/weights\n",
+    lambda n: (
+        f"Training epoch 0, iteration {n - 1}/499 | lr: 1.649e-06 | global_batch_size: 512 | "
+        f"global_step: {n - 1} | reduced_train_loss: 11.03 | train_step_timing in s: 7.589\n"
+    ),
+    "[NeMo I 2025-03-07 22:38:44 model_checkpoint:522] Async checkpoint save for step {}"
+    " (/ckpt/model_name=0--step=19-last.ckpt) finalized successfully.\n",
+)
+
+
 @pytest.mark.parametrize("trainer", PLAINLY)
 def test_other_trainers_say_that_they_go_on(tmp_path: Path, trainer: str) -> None:
     head, load, step, save = PLAINLY[trainer]
@@ -252,3 +264,12 @@ def test_other_trainers_say_that_they_go_on(tmp_path: Path, trainer: str) -> Non
     (tmp_path / "c.out").write_text(first + "".join(step(n) for n in range(21, 31)))
     found = [(run[:5], before[:5], *counts) for run, before, *counts in linked(tmp_path)]
     assert found == [("b.out", "a.out", 21, 10)]
+
+
+def test_runs_of_one_file_and_a_single_line_of_the_later_one(tmp_path: Path) -> None:
+    """Both runs log every tenth step; the later one ends before its second line."""
+    tenth = "".join(iteration(n) + (SAVE.format(n) if n == 20 else "") for n in range(10, 51, 10))
+    head = ARGUMENTS.format(layers=4)
+    (tmp_path / "a.log").write_text(head + tenth + head + LOAD.format(20) + iteration(30))
+    quick(tmp_path, "ingest", "-q", ".")
+    assert counting(tmp_path) == [("a.log", 11, 20, 10), ("a.log", 30, 30, 1)]

@@ -28,8 +28,8 @@ WITH told AS (
         AND a.layers IS NOT DISTINCT FROM b.layers AND a.hidden IS NOT DISTINCT FROM b.hidden
         AND CASE WHEN a.uri = b.uri THEN a.line < b.line ELSE a.date <= b.date OR a.date IS NULL OR b.date IS NULL END
     LEFT JOIN saves s ON s.run_id = a.run_id
-        AND CASE WHEN l.loaded IS NULL THEN s.iteration BETWEEN b.first - b.interval AND b.first - 1 ELSE s.iteration = l.loaded END
-    WHERE coalesce(l.loaded, s.iteration) BETWEEN b.first - b.interval AND b.first - 1
+        AND CASE WHEN l.loaded IS NULL THEN s.iteration BETWEEN b.first - greatest(a.interval, b.interval) AND b.first - 1 ELSE s.iteration = l.loaded END
+    WHERE coalesce(l.loaded, s.iteration) BETWEEN b.first - greatest(a.interval, b.interval) AND b.first - 1
         AND coalesce(l.loaded, s.iteration) BETWEEN a.first AND a.last
         AND coalesce(a.train_iters = b.train_iters, s.run_id IS NOT NULL AND a.train_iters IS NOT DISTINCT FROM b.train_iters)
     GROUP BY ALL
