@@ -40,6 +40,7 @@ class Ending:
     verdict: Outcome | None = None  # who started the run says how it ended
     stopped: Outcome | None = None  # the launcher stops the processes, whatever the cause
     bare: Outcome | None = None  # an exception without traceback
+    above: Outcome | None = None  # what a scheduler's report above the output says
     failures: set[str] = field(default_factory=set)
 
     @property
@@ -74,6 +75,12 @@ class Ending:
             self.failures.add(text)
             return status
         return None
+
+    def report(self, record: Record, line: int) -> None:
+        """What a scheduler says above all that the job prints: the first line counts."""
+        if self.above is None:
+            reason = redact_text(record.raw.strip())[:REASON_LENGTH]
+            self.above = Outcome(line, str(record.fields["status"]), reason)
 
     def _gives_way(self, status: str, refines: str | None, decisive: bool) -> bool:
         """Whether a line tells better what happened than the one that counts so far.
@@ -127,8 +134,12 @@ class Ending:
         bare = self.bare if self.bare and last_line - self.bare.line <= NEAR_THE_END else None
         seen = [one for one in (self.failure, self.ended, self.lost) if one]
         # What only follows a failure tells less than an exception above it.
-        if bare and all(one is self.failure and one.weak for one in seen):
-            return bare
+        above = self.above if next_line is None else None
+        if above and seen and above.status == "fail":
+            above = None
+        told = bare or above
+        if told and all(one is self.failure and one.weak for one in seen):
+            return told
         if seen:
             return min(seen, key=lambda outcome: outcome.line)
         if self.stopped:

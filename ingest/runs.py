@@ -193,14 +193,16 @@ class Runs:
         """Header lines above the one that begins the run belong to it."""
         numbers = set()
         for dialect, record, line in self.before.take():
-            loads = record.fields.get("kind") == LOAD
-            if loads:
+            if record.fields.get("kind") == LOAD:
                 run.add_event(record, line, LOAD)
+            elif record.fields.get("scheduler") is True:
+                run.ending.report(record, line)
             elif dialect.reads in STATED:
                 self._state(run, dialect, record, line)
-            if loads or dialect.reads in STATED:
-                numbers.add(line)
-                self._read.formats[dialect.name] += 1
+            else:
+                continue
+            numbers.add(line)
+            self._read.formats[dialect.name] += 1
         numbers.discard(self._number)
         self._read.lines_read += len(numbers)
         self._read.lines_unread -= len(numbers)

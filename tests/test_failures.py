@@ -137,3 +137,18 @@ def test_a_traceback_tells_the_error_that_ends_it() -> None:
     lines += [*TRACEBACK, "ValueError: token 50304 is not below 50304"]
     run = only_run(read("\n".join(lines)))
     assert run["status_reason"] == "ValueError: token 50304 is not below 50304"
+
+
+def test_a_report_of_lsf_above_the_output() -> None:
+    """Where a site writes the report first; the first cause of the output counts all the same."""
+    for word, status in (("MEMLIMIT: job killed after reaching LSF memory usage limit.", "oom"),
+                         ("OWNER: job killed by owner.", "cancelled")):  # fmt: skip
+        report = [*LSF, f"TERM_{word}", *EXIT, "The output (if any) follows:", ""]
+        run = only_run(read("\n".join([*report, iteration(1, of=500)])))
+        assert (run["status"], run["status_line"]) == (status, 3)
+    report = [*LSF, *EXIT, "The output (if any) follows:", ""]
+    assert only_run(read("\n".join([*report, iteration(1, of=500)])))["status"] == "fail"
+    assert only_run(read("\n".join([*report, iteration(4)])))["status"] == "ok"
+    oom = "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB"
+    run = only_run(read("\n".join([*report, iteration(1, of=500), oom])))
+    assert (run["status"], run["status_line"]) == ("oom", 8)
