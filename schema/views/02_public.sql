@@ -91,8 +91,8 @@ FROM companions c JOIN sources s USING (source_id) JOIN raw.facts f ON f.load_id
 WHERE c.run_id IS NOT NULL AND f.run_id IS NULL AND f.scope <> 'column'
 UNION ALL BY NAME
 SELECT s.run_id, 'seq_len' AS field, s.median::BIGINT::VARCHAR AS value,
-    printf('actual seqlen, else consumed tokens / consumed samples: the same in %d lines, iterations %d-%d', s.lines,
-        s.first_iteration, s.last_iteration) AS raw, 'steps' AS scope, 'derived' AS how
+    printf('actual seqlen, else consumed tokens / consumed samples: the same in %d %s, iterations %d-%d', s.lines,
+        CASE s.lines WHEN 1 THEN 'line' ELSE 'lines' END, s.first_iteration, s.last_iteration) AS raw, 'steps' AS scope, 'derived' AS how
 FROM raw.run_stats s SEMI JOIN current_loads USING (load_id)
 ANTI JOIN hidden_runs h ON h.run_id = s.run_id
 LEFT JOIN redone d ON d.run_id = s.run_id
