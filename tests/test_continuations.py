@@ -273,3 +273,20 @@ def test_runs_of_one_file_and_a_single_line_of_the_later_one(tmp_path: Path) -> 
     (tmp_path / "a.log").write_text(head + tenth + head + LOAD.format(20) + iteration(30))
     quick(tmp_path, "ingest", "-q", ".")
     assert counting(tmp_path) == [("a.log", 11, 20, 10), ("a.log", 30, 30, 1)]
+
+
+def test_two_trainings_of_one_folder_are_told_apart(tmp_path: Path) -> None:
+    """They save at the same iterations; their layout, else the path of the checkpoint, tells."""
+    for tp in (1, 2, 4):
+        world = f"using world size: 8, data-parallel-size: {8 // tp}, tensor-model-parallel size: "
+        head = f"{world}{tp}, pipeline-model-parallel size: 1\n"
+        path = str(tp) if tp < 4 else ""
+        for part, text in enumerate((steps(1, 30, save=20), steps(21, 40, load=20))):
+            name = f"tp{tp}-{part}.out"
+            (tmp_path / name).write_text(head + text.replace("/ckpt", f"/ckpt{path}"))
+    found = [(run[:7], before[:7]) for run, before, *_ in linked(tmp_path)]
+    assert found == [(f"tp{tp}-1.o", f"tp{tp}-0.o") for tp in (1, 2, 4)]
+    # Another layout goes on, and nothing tells from which.
+    other = (tmp_path / "tp2-1.out").read_text().replace("/ckpt2", "/new")
+    (tmp_path / "tp2-1.out").write_text(other.replace("parallel-size: 4", "parallel-size: 8"))
+    assert [run[:7] for run, *_ in linked(tmp_path)] == ["tp1-1.o", "tp4-1.o"]
