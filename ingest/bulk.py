@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 import io
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -28,7 +29,10 @@ from .template import Template, as_rows, fields_at, template_of
 from .timer_lines import TimerLine, timer_line_of, timer_rows
 
 BLOCK = 8 << 20
-EDGE = 4  # steps at either end of a stretch that the careful reader reads: more than it keeps open
+AHEAD = 2  # blocks that are looked at before their turn
+# Steps at either end of a stretch that the careful reader reads: one that follows another, and more
+# than it keeps open.
+HEAD, EDGE = 1, 4
 LEAST = 3 * EDGE  # steps that are worth it
 MOST_SHAPES = 4  # looked for in one block
 Places = npt.NDArray[np.int64]
@@ -42,24 +46,31 @@ def feed(
 ) -> None:
     """All lines of a log, as `reader.feed` of each would read them; `sink` takes what is read.
 
-    The next block is read and looked at while the rows of one are made.
+    The next blocks are looked at while the rows of one are made.
     """
-    blocks = _Blocks(stream, block, outlines_of(tuple(reader.formats)), first=reader.line == 0)
+    blocks = _Blocks(stream, block, first=reader.line == 0)
+    outlines = outlines_of(tuple(reader.formats))
+    coming: deque[Future[_Loaded]] = deque()
     number = reader.line + 1
-    with ThreadPoolExecutor(1) as ahead:
-        coming = ahead.submit(blocks.next, *_shapes(reader))
-        while loaded := coming.result():
-            is_long = len(loaded.rest) >= PIECE_LIMIT - len(BOM)
-            if not is_long:
-                coming = ahead.submit(blocks.next, *_shapes(reader))
+    with ThreadPoolExecutor(AHEAD) as pool:
+
+        def look_ahead() -> None:
+            while len(coming) < AHEAD and (lines := blocks.next()):
+                coming.append(pool.submit(_looked_at, lines, outlines, *_shapes(reader)))
+
+        look_ahead()
+        while coming:
+            loaded = coming.popleft().result()
+            look_ahead()
             number = _feed_lines(reader, number, loaded)
-            if is_long:
-                for line in long_line(stream, number, loaded.rest):
+            if loaded.lines.goes_on:
+                for line in long_line(stream, number, loaded.lines.rest):
                     reader.feed(line)
-                coming = ahead.submit(blocks.next, *_shapes(reader))
-            elif loaded.rest:
-                _feed_line(reader, number, loaded.rest)
-            number += bool(loaded.rest)
+                blocks.waits = False
+                look_ahead()
+            elif loaded.lines.rest:
+                _feed_line(reader, number, loaded.lines.rest)
+            number += bool(loaded.lines.rest)
             if sink and reader.has_begun:
                 sink(reader.take_rows())
 
@@ -75,13 +86,16 @@ def _shapes(reader: LogReader) -> tuple[Template | None, TimerLine | None]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
-    """Whole lines, looked at unless they are no UTF-8, and a last one without its end."""
+class _Lines:
+    """Whole lines, without the last line's end, if there are any; and one without its end."""
 
-    data: bytes
-    count: int
-    scan: Scan | None
-    rest: bytes
+    whole: bytes | None
+    rest: bytes = b""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the line without its end is longer than a line can be, and not yet at its end."""
+        return len(self.rest) >= PIECE_LIMIT - len(BOM)
 
 
 @dataclass(slots=True)
@@ -90,35 +104,53 @@ class _Blocks:
 
     stream: BinaryIO
     size: int
-    outlines: Outlines
     first: bool
+    waits: bool = False  # for somebody to read a long line to its end
+    _rest: bytes = b""  # a line whose end is still to come
 
-    def next(self, mostly: Template | None, timers: TimerLine | None) -> _Loaded | None:
-        """The next block, in which most lines may be of these shapes; None at the end."""
-        data = self.stream.read(self.size)
-        if not data:
-            return None
-        if self.first:
-            data, self.first = data.removeprefix(BOM), False
-        if not data.endswith(b"\n"):
-            data += self.stream.readline(PIECE_LIMIT)
-        end = data.rfind(b"\n") + 1
-        rest, data = data[end:], with_plain_ends(data[: max(end - 1, 0)])
-        count = data.count(b"\n") + 1 if end else 0
-        return _Loaded(data, count, self._scan(data, count, mostly, timers), rest)
+    def next(self) -> _Lines | None:
+        """The next block; None at the end, and within a long line."""
+        while not self.waits and (data := self.stream.read(self.size)):
+            if self.first:
+                data, self.first = data.removeprefix(BOM), False
+            end = data.rfind(b"\n")
+            whole = None if end < 0 else b"".join((self._rest, memoryview(data)[:end]))
+            self._rest = self._rest + data if end < 0 else data[end + 1 :]
+            lines = _Lines(whole, self._rest)
+            if lines.goes_on:
+                self.waits, self._rest = True, b""
+                return lines
+            if whole is not None:
+                return _Lines(whole)
+        rest, self._rest = self._rest, b""
+        return _Lines(None, rest) if rest else None
 
-    def _scan(
-        self, data: bytes, count: int, mostly: Template | None, timers: TimerLine | None
-    ) -> Scan | None:
-        if not count:
-            return None
-        try:
-            scan = Scan(data, count, self.outlines, mostly)
-        except UnicodeDecodeError:
-            return None
-        if timers is not None:
-            scan.timers(timers)
-        return scan
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A block, looked at unless it is no UTF-8."""
+
+    lines: _Lines
+    data: bytes
+    count: int
+    scan: Scan | None
+
+
+def _looked_at(
+    lines: _Lines, outlines: Outlines, mostly: Template | None, timers: TimerLine | None
+) -> _Loaded:
+    """A block in which most lines may be of these shapes."""
+    if lines.whole is None:
+        return _Loaded(lines, b"", 0, None)
+    data = with_plain_ends(lines.whole)
+    count = int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10)) + 1
+    try:
+        scan = Scan(data, count, outlines, mostly)
+    except UnicodeDecodeError:
+        return _Loaded(lines, data, count, None)
+    if timers is not None:
+        scan.timers(timers)
+    return _Loaded(lines, data, count, scan)
 
 
 def _feed_lines(reader: LogReader, first: int, loaded: _Loaded) -> int:
@@ -230,18 +262,18 @@ class _Block:
         if len(fits) < LEAST:
             self._one_by_one(start, end, fits)
             return
-        head, tail = int(fits[EDGE]), int(fits[-EDGE])
-        self._one_by_one(start, head, fits[:EDGE])
-        soon = [peel(self._lines[p])[1].strip() for p in fits[EDGE : EDGE + COPIES_WITHIN].tolist()]
-        if self._reader.goes_on(self._first + int(fits[EDGE - 1]), soon):
+        head, tail = int(fits[HEAD]), int(fits[-EDGE])
+        self._one_by_one(start, head, fits[:HEAD])
+        soon = [peel(self._lines[p])[1].strip() for p in fits[HEAD : HEAD + COPIES_WITHIN].tolist()]
+        if self._reader.goes_on(self._first + int(fits[HEAD - 1]), soon):
             self._at_once(head, tail)
             self._one_by_one(tail, end, fits[-EDGE:])
         else:  # the steps of another rank, or steps done again
-            self._one_by_one(head, end, fits[EDGE:])
+            self._one_by_one(head, end, fits[HEAD:])
 
     def _one_by_one(self, start: int, end: int, fits: Places) -> None:
         timed = start + np.flatnonzero(self._timed[start:end])
-        for place in np.union1d(fits, timed).tolist():
+        for place in np.sort(np.concatenate((fits, timed))).tolist():
             self._skip(start, place)
             self._careful(place)
             start = place + 1

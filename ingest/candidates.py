@@ -24,6 +24,8 @@ class Candidates:
         self._dialects = dialects
         self._hints = [(hint, order) for order, d in enumerate(dialects) for hint in d.hints]
         self._counted = [(hint, order) for hint, order in self._hints if NUMBER.search(hint)]
+        told = ((hint, NUMBER.sub("0", hint), order) for hint, order in self._counted)
+        self._any_number = [(zero, order) for hint, zero, order in told if zero != hint]
         self._known: dict[str, list[int]] = {}  # formats by line, with every digit a zero
         parts = [(hint, order, _parts(hint)) for hint, order in self._hints]
         common = Counter(part for _, _, own in parts for part in own)
@@ -59,9 +61,8 @@ class Candidates:
     def only(self, text: str, dialect: Dialect) -> bool:
         """Whether no other format outside of blocks may read a line, whatever its numbers are."""
         plain = NUMBER.sub("0", text)
-        for hint, order in self._hints:
-            told = NUMBER.sub("0", hint)
-            if told != hint and told in plain and self._dialects[order].within is None:
+        for hint, order in self._any_number:
+            if hint in plain and self._dialects[order].within is None:
                 return False
         own = [self._dialects[order] for order in self.of(text)]
         return [other for other in own if other.within is None] == [dialect]

@@ -40,15 +40,25 @@ class Print:
     size: int
     head: str | None = None
     tail: str | None = None
+    stamp: Stamp | None = None  # what the file system said of the file before
 
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """The first `size` bytes of a file, whose SHA-256 is `sha256`."""
+    """The first `size` bytes of a file, whose SHA-256 is `sha256`.
+
+    They were hashed after the file system gave it this `stamp`; while it is the same, they are.
+    """
 
     path: Path
     sha256: str
     size: int
+    stamp: Stamp | None = None
+
+    @property
+    def digest(self) -> Digest | None:
+        """What hashes them while they are read; None where the file system tells of changes."""
+        return None if self.stamp and self.stamp.settled else hashlib.sha256()
 
     def head(self) -> bytes:
         """What tells what the file is."""
@@ -69,13 +79,20 @@ class Bytes:
         if sha256 != self.sha256:
             raise Changed(f"{self.path} changed while it was read")
 
+    def check_read(self, digest: Digest | None) -> None:
+        """The same of bytes that were hashed while they were read, or need not be."""
+        if digest is not None:
+            self.check(digest.hexdigest())
+        elif self.stamp is None or not self.stamp.same(stamp_of(self.path)):
+            self.check(print_of(self.path, self.size).sha256)  # a log may have grown
+
 
 class Bounded(io.RawIOBase):
     """The next `size` bytes of a stream, hashed as they pass: a log may grow while it is read."""
 
-    def __init__(self, stream: BinaryIO, size: int, digest: Digest | None = None) -> None:
+    def __init__(self, stream: BinaryIO, size: int, digest: Digest | None) -> None:
         self._stream, self._left = cast(io.BufferedIOBase, stream), size
-        self.digest: Digest = digest or hashlib.sha256()
+        self._digest = digest
 
     def readable(self) -> bool:
         return True
@@ -84,7 +101,8 @@ class Bounded(io.RawIOBase):
         view = memoryview(cast(bytearray, buffer))[: self._left]
         count = self._stream.readinto(view)
         self._left -= count
-        self.digest.update(view[:count])
+        if self._digest is not None:
+            self._digest.update(view[:count])
         return count
 
     def buffered(self) -> BinaryIO:
@@ -120,12 +138,14 @@ def print_of(
     whole, tail, of_head, at = hashlib.sha256(), hashlib.sha256(), None, 0
     with path.open("rb", buffering=0) as stream:
         size = os.fstat(stream.fileno()).st_size if size is None else size
+        buffer = memoryview(bytearray(min(_CHUNK, size)))
         for end in sorted({min(one, size) for one in (head, since, size) if one is not None}):
-            while at < end and (chunk := stream.read(min(_CHUNK, end - at))):
+            while at < end and (count := stream.readinto(buffer[: end - at])):
+                chunk = buffer[:count]
                 whole.update(chunk)
                 if since is not None and at >= since:
                     tail.update(chunk)
-                at += len(chunk)
+                at += count
             of_head = whole.hexdigest() if end == head == at else of_head
     return Print(whole.hexdigest(), at, of_head, None if since is None else tail.hexdigest())
 

@@ -6,6 +6,7 @@ import functools
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from operator import itemgetter
 from pathlib import Path
 
 from ..schema.errors import BenchError
@@ -14,6 +15,7 @@ from .source import is_candidate
 _SKIPPED = frozenset(("venv", "node_modules", "__pycache__"))
 _SHOWN = frozenset((".hydra",))  # what ran, beside the log
 Unreadable = Callable[[Path | str, OSError], None]
+_File = tuple[Path, bool]  # and whether it is a link
 
 
 def files_below(paths: Iterable[Path], unreadable: Unreadable) -> list[Path]:
@@ -25,7 +27,7 @@ def files_below(paths: Iterable[Path], unreadable: Unreadable) -> list[Path]:
     `unreadable` is told of what cannot be looked into. Raises BenchError for a path that does not
     exist.
     """
-    found: list[Path] = []
+    found: list[_File] = []
     entered: set[str] = set()
     for path in paths:
         try:
@@ -38,19 +40,20 @@ def files_below(paths: Iterable[Path], unreadable: Unreadable) -> list[Path]:
         if stat.S_ISDIR(mode):
             found += _walk(path, entered, unreadable)
         elif stat.S_ISREG(mode):
-            found.append(path)
+            found.append((path, path.is_symlink()))
         else:
             unreadable(path, OSError("not a regular file: save it to one"))
-    links = {file for file in found if file.is_symlink()}
-    found.sort(key=links.__contains__)
+    found.sort(key=itemgetter(1))
     real = functools.cache(os.path.realpath)
-    names = {
-        os.path.realpath(file)
-        if file in links
-        else os.path.join(real(file.parent), file.name): file
-        for file in reversed(found)
-    }
+    names = {_real_name(file, is_link, real): file for file, is_link in reversed(found)}
     return list(names.values())[::-1]
+
+
+def _real_name(file: Path, is_link: bool, real: Callable[[str], str]) -> str:
+    if is_link:
+        return os.path.realpath(file)
+    folder, name = os.path.split(file)
+    return os.path.join(real(folder), name)
 
 
 def uri_of(path: Path, root: Path) -> str:
@@ -59,22 +62,25 @@ def uri_of(path: Path, root: Path) -> str:
     A file that does not lie below the root as named is looked for without the links on its way.
     Bytes of a name that are no UTF-8 stand as `\\xff`.
     """
-    folder, name = os.path.split(os.path.abspath(path))
-    base = os.path.abspath(root)
-    above = _relative(folder, base)
-    if above.startswith(".."):
-        above = os.path.relpath(os.path.realpath(folder), os.path.realpath(base))
-    relative = name if above == "." else os.path.join(above, name)
-    return os.fsencode(Path(relative).as_posix()).decode("utf-8", "backslashreplace")
+    folder, name = os.path.split(path)
+    if name in ("", ".", ".."):
+        folder, name = os.path.split(os.path.abspath(path))
+    above = _above(folder, os.fspath(root), os.getcwd())
+    return above + os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 @functools.lru_cache(maxsize=1024)
-def _relative(folder: str, base: str) -> str:
-    """The way from one absolute path to another."""
-    return os.path.relpath(folder, base)
+def _above(folder: str, root: str, here: str) -> str:
+    """What stands in front of the names of a folder's files, both as seen from `here`."""
+    folder, root = (os.path.normpath(os.path.join(here, path)) for path in (folder, root))
+    above = os.path.relpath(folder, root)
+    if above.startswith(".."):
+        above = os.path.relpath(os.path.realpath(folder), os.path.realpath(root))
+    above = "" if above == "." else Path(above, "_").as_posix()[:-1]
+    return os.fsencode(above).decode("utf-8", "backslashreplace")
 
 
-def _walk(folder: Path, entered: set[str], unreadable: Unreadable) -> Iterator[Path]:
+def _walk(folder: Path, entered: set[str], unreadable: Unreadable) -> Iterator[_File]:
     real = os.path.realpath(folder)
     above = os.path.realpath(folder.parent)
     if real in entered or (folder.is_symlink() and f"{above}/".startswith(f"{real}/")):
@@ -97,4 +103,4 @@ def _walk(folder: Path, entered: set[str], unreadable: Unreadable) -> Iterator[P
         if is_folder and not hidden and entry.name not in _SKIPPED:
             yield from _walk(path, entered, unreadable)
         elif is_file and is_candidate(path):
-            yield path
+            yield path, entry.is_symlink()

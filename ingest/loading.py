@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from ..schema.growing import Part, Stored
@@ -17,12 +18,11 @@ from .folders import uri_of
 from .inputs import Input, inputs
 from .looks import Looks
 from .rotated import Moves, beside, size_of
-from .source import Changed, Growth, parser_version, read_file
+from .source import LONG_BYTES, Changed, Growth, get_ready, parser_version, read_file
 from .tally import Summary, Warning, add_file
 from .tensorboard import NoReader
 from .together import Result
 
-LONG_BYTES = 1 << 20  # of a longer log it is kept how its reader stands, since it may grow
 ATTEMPTS = 3  # at a file that changes while it is read, and at one that another process stores
 
 Progress = Callable[[str], None]
@@ -64,7 +64,7 @@ class Reading:
     def __post_init__(self) -> None:
         self.moves = Moves(self.root, self.ledger)
         self.ahead = Ahead(self.ledger, self.options.formats, self.options.processes)
-        self.looks = Looks(self.ledger)
+        self.looks = Looks(self.ledger, partial(get_ready, self.options.formats))
 
     def loads(self, paths: Iterable[Path]) -> Iterator[Load]:
         """What there is to store, file by file; the rest is counted in the summary."""
@@ -177,7 +177,7 @@ class Reading:
         try:
             read = read_file(
                 path, seen.sha256, seen.size, plan.source_id, formats, collected.add, uri,
-                growth if may_grow and self.resume else None,
+                growth if may_grow and self.resume else None, stamp=seen.stamp,
             )  # fmt: skip
         except NoReader as error:
             self.summary.skipped.append(uri)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from ..records import reading as records
 from ..schema.ledger import Ledger, Stamp
 from .content import Print, fingerprint, stamp_of
 from .inputs import Input
+from .source import LONG_BYTES
 
 Stamps = dict[str, tuple[str, Stamp]]
 
@@ -18,6 +20,7 @@ class Looks:
     """Looks at files; a known one that was not touched since it was read is not read again."""
 
     ledger: Ledger
+    meanwhile: Callable[[], object] = lambda: None  # done while a long file is hashed
     _stamps: Stamps = field(default_factory=dict)
 
     def print_of(self, item: Input, earlier: Callable[[str, Stamp], Print | None]) -> Print:
@@ -25,11 +28,18 @@ class Looks:
         stamp = stamp_of(item.path)
         if known := self.ledger.unchanged(item.uri, stamp):
             return Print(known.sha256, known.size)
-        found = earlier(item.uri, stamp) or Print(*fingerprint(item.path))
+        found = earlier(item.uri, stamp) or self._hashed(item, stamp)
         # A file that was unpacked for the time being, or stands for others, says nothing.
         if item.stays and not records.is_marker(item.path):
             self._stamps[item.uri] = found.sha256, stamp
         return found
+
+    def _hashed(self, item: Input, stamp: Stamp) -> Print:
+        if stamp.bytes < LONG_BYTES:
+            return Print(*fingerprint(item.path), stamp=stamp)
+        with ThreadPoolExecutor(1) as beside:
+            beside.submit(self.meanwhile)
+            return Print(*fingerprint(item.path), stamp=stamp)
 
     def taken(self) -> Stamps:
         """What the file system said of the files that were read and are known now, told once."""

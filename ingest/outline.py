@@ -11,6 +11,7 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +29,7 @@ from .pattern import Pattern
 # Lines that may be more than text of no format: of a table, wrapped, redrawn, coloured, damaged.
 ODD = ("|", "iteration", "\r", "\x1b", "\0", "\x1c", "\x1d", "\x1e", "\x1f", "\u017f", "\u212a")
 # How what launchers put in front of a line may end: such a line may be blank behind it.
-PREFIX_END = r"(?:[:\]>]|/\d+|:\d+| - [\w.]+)$"
+PREFIX_END = r"(?:[:\]>]|/\d+|:\d+|=[\d.]+\)|std\w+ [FP]| - [\w.]+)$"
 # The only digits that a prefix wants are those of a year.
 YEAR, YEARS = "0000-", ("0000-", "2000-")
 MOST_YEARS = 3
@@ -69,11 +70,17 @@ class Outlines:
         self._places: dict[Look, int] = {}
         self._known: dict[str, int] = {}
         self._letters = 0
+        self._lock = Lock()  # several blocks are looked at side by side
 
     def codes(self, outlines: pl.Series) -> Codes:
         """The code of each line of a block."""
         encoded = outlines.to_arrow().dictionary_encode()
-        distinct = encoded.dictionary.to_pylist()
+        with self._lock:
+            known = self._codes(encoded.dictionary.to_pylist())
+        codes: Codes = np.array(known, dtype=np.int64)[encoded.indices.to_numpy()]
+        return codes
+
+    def _codes(self, distinct: list[str]) -> list[int]:
         if self._letters > MOST_LETTERS:
             self._known.clear()
             self._letters = 0
@@ -81,9 +88,7 @@ class Outlines:
         if new:
             self._known.update(zip(new, self._looked_at(new), strict=True))
             self._letters += sum(map(len, new))
-        known = [self._known[outline] for outline in distinct]
-        codes: Codes = np.array(known, dtype=np.int64)[encoded.indices.to_numpy()]
-        return codes
+        return [self._known[outline] for outline in distinct]
 
     def careful(self, codes: Codes) -> npt.NDArray[np.bool_]:
         """Which lines have to be read line by line."""

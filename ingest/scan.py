@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+from .aligned import read_aligned
 from .block_lines import Lines
 from .outline import Look, Outlines
 from .template import Template, read
@@ -89,20 +90,35 @@ class Scan:
         shape = template.shape
         if shape not in self._steps:
             places = np.flatnonzero(self.hot)
-            found = self._steps[shape] = _found(places, read(shape, self.lines.gather(places)))
+            found = self._steps[shape] = self._read(shape, places)
             self._taken[found.places] = True
         return self._steps[shape]
+
+    def _read(self, shape: Template, places: Places) -> Found:
+        """The steps of a shape at some places: those that are like many others, and the rest."""
+        alike, left = read_aligned(shape, self.lines, places)
+        if len(alike) and not len(left):
+            return _found(alike)
+        rest = _placed(read(shape, self.lines.gather(left)), left)
+        return _found(pl.concat([alike, rest.select(alike.columns)]) if len(alike) else rest)
 
     def timers(self, shape: TimerLine) -> Found:
         """The lines of timers of a shape."""
         if shape not in self._timers:
             places = np.flatnonzero(self.hot & ~self._taken)
-            self._timers[shape] = _found(places, read_timers(shape, self.lines.gather(places)))
+            times = read_timers(shape, self.lines.gather(places))
+            self._timers[shape] = _found(_placed(times, places))
         return self._timers[shape]
 
 
-def _found(places: Places, rows: pl.DataFrame) -> Found:
-    return Found(places[rows["place"].to_numpy()], rows.drop("place").to_arrow())
+def _placed(rows: pl.DataFrame, places: Places) -> pl.DataFrame:
+    """Rows of lines that were gathered from some places."""
+    return rows.with_columns(place=places[rows["place"].to_numpy()])
+
+
+def _found(rows: pl.DataFrame) -> Found:
+    rows = rows.sort("place") if not rows["place"].is_sorted() else rows
+    return Found(rows["place"].to_numpy(), rows.drop("place").to_arrow())
 
 
 class Section:

@@ -97,6 +97,9 @@ class Segments:
 
     def read(self, dialect: str, reads: str, text: str) -> Record | None:
         """The first record on this line; segments count only when closed by `|`."""
+        # Most lines of an anchor are other dialects': those lack a word that this one needs.
+        if not all(any(key in text for key in group) for group in self.requires):
+            return None
         found = self.anchor.search(text)
         if found is None:
             return None

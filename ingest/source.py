@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from ..records import reading as records
+from ..schema.arrow import shapes
 from ..schema.growing import Checkpoint
+from ..schema.ledger import Stamp
 from ..schema.rows import Rows
-from .accounting import LONGEST, may_be_jobs, read_jobs, rows_of_jobs
+from .accounting import LONGEST, may_be_jobs
 from .checkpoint import freeze, thaw
-from .companions.files import KIND, may_be_companion, read_companion, rows_of
-from .companions.files import coverage as coverage_of
+from .companions.files import may_be_companion
 from .content import Bounded, Bytes, end_of_lines
 from .content import Changed as Changed
 from .content import fingerprint as fingerprint
@@ -23,10 +24,9 @@ from .dialect import Dialect, dialects, version_of
 from .lines import read_lines
 from .log import LogReader
 from .packed import is_packed_log, packing, unpacked
-from .separated import read_separated
-from .tables import read_markdown
-from .tensorboard import is_event_file, read_events
+from .tensorboard import is_event_file
 
+# What only some files need is imported where it is: most of a folder is known, or is logs.
 if TYPE_CHECKING:
     from .scan import Section
 
@@ -42,6 +42,7 @@ _NEVER = frozenset(
     )
     for suffix in group.split(" ")
 )
+LONG_BYTES = 1 << 20  # of a longer log it is kept how its reader stands, since it may grow
 BULK_BYTES = 1 << 15  # a larger log is read in blocks
 _COMPANION_LIMIT = 1 << 20  # a job script, a configuration: nothing larger is one
 _DOCUMENT_LIMIT = 64 << 20  # a larger file is read as a log, line by line
@@ -79,6 +80,15 @@ def parser_version(formats: Path | None) -> int:
     return PARSER_VERSION + 1000 * version_of(formats)
 
 
+def get_ready(formats: Path | None) -> None:
+    """Make what reading a long log needs, once. Raises BenchError for a format that is wrong."""
+    from . import bulk as bulk
+    from .outline import outlines_of
+
+    outlines_of(tuple(dialects(formats)))
+    shapes()
+
+
 def is_candidate(path: Path) -> bool:
     """Whether a file of a folder is worth opening, by its name."""
     if path.name.startswith("."):
@@ -98,17 +108,19 @@ def read_file(
     uri: str | None = None,
     growth: Growth | None = None,
     section: Section | None = None,
+    stamp: Stamp | None = None,
 ) -> ReadFile:
     """The rows of the first `size` bytes of a file, whatever it is; `formats`: a user's own folder.
 
     A `sink` takes the rows of a long log as they come, and the result holds the last of them.
     `uri` is its name where the bytes lie elsewhere for now. With `growth` the result may tell where
     reading can go on when a log has grown; then the sink has the rows that no later line changes.
-    A `section` holds all lines of the file, if it is a log: those of `sha256`.
+    A `section` holds all lines of the file, if it is a log: those of `sha256`. By the `stamp` that
+    the file system gave the file before it was hashed, it tells whether it is still the same.
 
     Raises OSError when it cannot be read, Changed when the bytes are not those of `sha256`.
     """
-    file = Bytes(path, sha256, size)
+    file = Bytes(path, sha256, size, stamp)
     head = file.head()
     if records.is_marker(path) or records.looks_like_record(head):
         return _records(file, source_id)
@@ -117,6 +129,8 @@ def read_file(
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return ReadFile(None, Rows())  # UTF-16: no log or table is written so
     if is_event_file(uri or path.as_posix()):
+        from .tensorboard import read_events
+
         rows, coverage = read_events(path, source_id)
         kind = "log" if rows.by_table.get("runs") else None
         return _read(kind, rows, coverage, size, 0, source_id)
@@ -172,6 +186,8 @@ def _records(file: Bytes, source_id: str) -> ReadFile:
 
 
 def _document(file: Bytes, source_id: str) -> ReadFile:
+    from .tables import read_markdown
+
     text, errors = file.text()
     rows, coverage = read_markdown(text, source_id)
     kind = "document" if coverage.tables or rows.by_table.get("runs") else None
@@ -179,6 +195,8 @@ def _document(file: Bytes, source_id: str) -> ReadFile:
 
 
 def _jobs(file: Bytes, source_id: str) -> ReadFile:
+    from .accounting import read_jobs, rows_of_jobs
+
     text, errors = file.text()
     form, jobs = read_jobs(text)
     lines, read = text.count("\n") + (not text.endswith("\n")), len({job.line for job in jobs})
@@ -188,14 +206,18 @@ def _jobs(file: Bytes, source_id: str) -> ReadFile:
 
 
 def _companion(file: Bytes, source_id: str, path: str) -> ReadFile:
+    from .companions.files import KIND, coverage, read_companion, rows_of
+
     text, errors = file.text()
     found = read_companion(path, text)
     if found is None:
         return ReadFile(None, Rows())
-    return ReadFile(KIND, rows_of(found, source_id, text, file.size, errors), coverage_of(found))
+    return ReadFile(KIND, rows_of(found, source_id, text, file.size, errors), coverage(found))
 
 
 def _separated(file: Bytes, source_id: str, form: str) -> ReadFile:
+    from .separated import read_separated
+
     text, errors = file.text()
     rows, coverage = read_separated(text, source_id, form)
     return _read(form if coverage.tables else None, rows, coverage, file.size, errors, source_id)
@@ -219,13 +241,14 @@ def _log(
         feed_section(reader, section)
         return _finished(file, reader, source_id, formats)
     with file.path.open("rb") as stream:
-        bounded = Bounded(stream, file.size)
+        digest = file.digest
+        bounded = Bounded(stream, file.size, digest)
         whole = bounded.buffered()
         lines = unpacked(whole, how, file.size) if how else whole
         _feed(reader, lines, file.size, sink)
         while how and whole.read(1 << 20):  # what stands behind the packed bytes counts too
             pass
-    file.check(bounded.digest.hexdigest())
+    file.check_read(digest)
     return _finished(file, reader, source_id, formats)
 
 
@@ -240,17 +263,18 @@ def _growing(
     end = end_of_lines(file.path, file.size, start)
     with file.path.open("rb") as stream:
         stream.seek(start)
-        lines = Bounded(stream, end - start)
+        digest = file.digest
+        lines = Bounded(stream, end - start, digest)
         _feed(reader, lines.buffered(), end - start, sink)
         if reader.has_begun:
             reader.end_line()
             sink(reader.take_rows())
             state = freeze(reader)
             checkpoint = Checkpoint(end, state) if state else None
-        rest = Bounded(stream, file.size - end, lines.digest)
+        rest = Bounded(stream, file.size - end, digest)
         _feed(reader, rest.buffered(), file.size - end, None)
     seen = replace(file, sha256=growth.tail or "") if resumed else file
-    seen.check(rest.digest.hexdigest())
+    seen.check_read(digest)
     read = _finished(file, reader, source_id, formats)
     return replace(read, checkpoint=checkpoint, resumed=resumed)
 

@@ -251,14 +251,21 @@ class Steps:
             "line": step.line,
         }
         row |= step.fields
-        if "loss" in row and "losses" not in row:
-            row["losses"] = {"loss": row["loss"]}
         more = step.spread.told()
         if isinstance(printed := row.get("more"), dict):
             more = printed | more
         if more:
             row["more"] = {redact_name(key): redact(key, str(text)) for key, text in more.items()}
-        losses = row.get("losses")
-        if isinstance(losses, dict):
-            row["losses"] = {redact_name(key): value for key, value in losses.items()}
+        self._name_losses(row)
         self.rows.by_table["iterations"].append(row)
+
+    def _name_losses(self, row: Fields) -> None:
+        """The losses by name; of one loss alone, which is ours, the name says all."""
+        losses = row.pop("losses", None)
+        if not isinstance(losses, dict):
+            losses = {"loss": row["loss"]} if "loss" in row else {}
+        named = {redact_name(key): value for key, value in losses.items()}
+        if list(named.values()) == [row.get("loss")]:
+            [row["loss_name"]] = named
+        elif named:
+            row["losses"] = named

@@ -41,6 +41,13 @@ class Slot:
     name: str
     field: Field
 
+    @property
+    def column(self) -> str:
+        """Its column where steps are read many at once."""
+        if self.kind == "column":
+            return self.field.column or self.name
+        return f"{'more' if self.kind == 'kept' else 'loss'}:{self.name}"
+
 
 @dataclass(frozen=True, slots=True)
 class Template:
@@ -206,24 +213,24 @@ def read(template: Template, lines: pl.Series) -> pl.DataFrame:
 
 def _group(name: str, field: Field) -> pl.Expr:
     text = pl.col(f"text:{name}")
-    if field.type == "timestamp":
-        return text.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False).alias(
-            name
-        )
-    return _whole(text, field.type).alias(name)
+    return (moment(text) if field.type == "timestamp" else _whole(text, field.type)).alias(name)
+
+
+def moment(text: pl.Expr) -> pl.Expr:
+    """A time as it is printed, no time zone."""
+    return text.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)
 
 
 def _value(slot: Slot) -> pl.Expr:
     text = pl.col(f"piece{slot.piece}").str.strip_prefix(slot.lead).str.strip_chars()
     if slot.kind == "kept":
         short = (text.str.len_bytes() <= LONGEST_KEPT) & text.str.contains(NUMBER)
-        return pl.when(short).then(text).alias(f"more:{slot.name}")
+        return pl.when(short).then(text).alias(slot.column)
     if slot.kind == "loss":
-        return _double(text, 0).alias(f"loss:{slot.name}")
-    name = slot.field.column or slot.name
+        return _double(text, 0).alias(slot.column)
     if slot.field.type == "double":
-        return _double(text, slot.field.shift).alias(name)
-    return _whole(text, slot.field.type).alias(name)
+        return _double(text, slot.field.shift).alias(slot.column)
+    return _whole(text, slot.field.type).alias(slot.column)
 
 
 def _double(text: pl.Expr, shift: int) -> pl.Expr:
@@ -251,6 +258,8 @@ def as_rows(
     names = [name for name in steps.column_names if name not in NO_COLUMNS]
     table = {name: _whole_array(steps[name]) for name in names}
     loss = table[f"loss:{template.main}"] if template.main else table.get("loss")
+    name = template.main or "loss"
+    alone = losses == ([template.main] if template.main else [])
     table |= {
         "run_id": pa.repeat(pa.scalar(run_id), count),
         "segment": pa.repeat(pa.scalar(segment, pa.int32()), count),
@@ -258,9 +267,8 @@ def as_rows(
         "iteration": pa.array(iterations),
         "line": pa.array(lines),
         "loss": loss,
-        "losses": _map(
-            losses or ["loss"], [table.get(f"loss:{n}", loss) for n in losses or ["loss"]]
-        ),
+        "loss_name": pa.repeat(pa.scalar(name), count) if alone else None,
+        "losses": None if alone else _map(losses, [table[f"loss:{name}"] for name in losses]),
         "more": _map(kept, [table[f"more:{name}"] for name in kept]) if kept else None,
     }
     schema = shapes()["iterations"].schema

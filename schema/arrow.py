@@ -43,7 +43,7 @@ def to_arrow(rows: Rows) -> Tables:
     for name, many in rows.tables.items():
         if many:
             every = [tables[name], *many] if name in tables else many
-            tables[name] = pa.concat_tables(every).combine_chunks()
+            tables[name] = joined([_told(each) for each in every])
     warnings = [*rows.by_table.get("warnings", ()), *misfits.by_table.get("warnings", ())]
     rows.extend(misfits)
     if warnings:
@@ -67,9 +67,19 @@ def to_arrow_each(files: Sequence[Rows]) -> list[Tables]:
             own[name] = made[name].slice(taken[name], len(found))
             taken[name] += len(found)
         for name, many in rows.tables.items():
-            own[name] = pa.concat_tables([own[name], *many] if name in own else many)
+            own[name] = joined([own[name], *many] if name in own else many)
         converted.append({name: table for name, table in own.items() if len(table)})
     return converted
+
+
+def joined(tables: Sequence[pa.Table]) -> pa.Table:
+    """Rows of one table; a column that some of them leave out is NULL there."""
+    return pa.concat_tables(tables, promote_options="default")
+
+
+def _told(table: pa.Table) -> pa.Table:
+    """A table without the columns that hold nothing."""
+    return table.select([one for one in table.column_names if table[one].null_count < len(table)])
 
 
 @cache

@@ -5,7 +5,7 @@
 -- print the date), such an interval is left out too. What would leave nothing is not left out.
 -- Of a run whose batch changes, as it does in a ramp-up, the intervals of the batch that most of its
 -- iterations have count, of two the larger: times of one batch say nothing of another.
--- No window over all intervals of a run: it would need memory for each of them.
+-- No window over all intervals of a run, and none of them put by: it would need memory for each of them.
 INSERT INTO raw.run_stats
 WITH asked AS (
     SELECT unnest($load_ids) AS load_id
@@ -15,17 +15,23 @@ WITH asked AS (
     UNION ALL
     SELECT p.part_id, n.load_id FROM asked a JOIN raw.parts n ON n.load_id = a.load_id
     JOIN raw.parts p ON p.chain_id = n.chain_id AND p.number <= n.number
-), logged AS (
+), logged AS NOT MATERIALIZED (
     SELECT h.load_id, run_id, segment, iteration, coalesce(interval_length, 1) AS length, line, printed_at,
         step_time_s, samples_per_s, tokens_per_s, tokens_per_s_per_device, tflops, gbs,
         coalesce(seq_len, consumed_tokens / nullif(consumed_samples, 0)) AS seq_len
     FROM raw.iterations i JOIN held h ON h.part_id = i.load_id
     ANTI JOIN redone d ON d.run_id = i.run_id AND d.iteration <= i.iteration
+), suspects AS (
+    -- The runs that may log an iteration more than once: all others count up, line by line.
+    SELECT run_id FROM (
+        SELECT run_id, count(*) - count(interval_length) AS first_ones, min(interval_length) AS least
+        FROM raw.iterations WHERE load_id IN (SELECT part_id FROM held) GROUP BY run_id, segment)
+    GROUP BY run_id HAVING count(*) > 1 OR max(first_ones) > 1 OR min(least) < 1
 ), repeated AS (
-    -- Iterations that are logged more than once.
-    SELECT run_id, iteration FROM raw.iterations WHERE load_id IN (SELECT part_id FROM held)
+    SELECT run_id, iteration FROM raw.iterations SEMI JOIN suspects USING (run_id)
+    WHERE load_id IN (SELECT part_id FROM held)
     GROUP BY run_id, iteration HAVING count(*) > 1
-), kept AS (
+), kept AS NOT MATERIALIZED (
     FROM logged ANTI JOIN repeated USING (run_id, iteration)
     UNION ALL
     FROM logged SEMI JOIN repeated USING (run_id, iteration)
@@ -40,7 +46,8 @@ WITH asked AS (
         AND (framework LIKE 'Megatron-DeepSpeed%' OR (framework LIKE 'Megatron-LM%'
             AND run_id NOT IN (SELECT run_id FROM kept WHERE printed_at IS NOT NULL)))
 ), starts AS (
-    SELECT run_id, segment, min_by(iteration, (line, iteration)) AS first_logged
+    SELECT run_id, segment, min_by(iteration, (line, iteration)) AS first_logged,
+        run_id IN (SELECT run_id FROM raw.runs WHERE seq_len IS NOT NULL AND load_id IN (SELECT part_id FROM held)) AS stated
     FROM kept GROUP BY run_id, segment
 ), next_lines AS (
     -- Of each pause the next line of a step; a pause on the line of a step itself is in no interval.
@@ -51,53 +58,69 @@ WITH asked AS (
 ), paused AS (
     SELECT run_id, line, min(iteration) AS iteration
     FROM kept SEMI JOIN next_lines USING (run_id, line) GROUP BY run_id, line
-), graded AS (
-    SELECT k.* EXCLUDE printed_at,
+), graded AS NOT MATERIALIZED (
+    -- The length of sequences is of interest where no header states it.
+    SELECT k.* EXCLUDE printed_at REPLACE (CASE WHEN NOT stated THEN seq_len END AS seq_len),
         CASE WHEN iteration - length + 1 <= first_logged THEN 3
              WHEN p.run_id IS NOT NULL THEN 2
              ELSE 1 END AS grade
     FROM kept k JOIN starts s USING (run_id, segment)
     LEFT JOIN paused p USING (run_id, line, iteration)
+), kinds AS (
+    -- What there is to choose from: intervals of a run by their grade and their batch.
+    SELECT run_id, grade, gbs, sum(length) AS iterations FROM graded GROUP BY run_id, grade, gbs
 ), batches AS (
     -- The batch that counts, of runs that print several.
-    SELECT run_id, arg_max(gbs, (-grade, iterations, gbs)) AS batch FROM (
-        SELECT run_id, grade, gbs, sum(length) AS iterations FROM graded
-        WHERE gbs IS NOT NULL GROUP BY run_id, grade, gbs)
-    GROUP BY run_id HAVING min(gbs) < max(gbs)
+    SELECT run_id, arg_max(gbs, (-grade, iterations, gbs)) AS batch FROM kinds
+    WHERE gbs IS NOT NULL GROUP BY run_id HAVING min(gbs) < max(gbs)
 ), judged AS (
-    SELECT g.* REPLACE (CASE WHEN b.batch IS NULL OR g.gbs IS NOT DISTINCT FROM b.batch THEN grade ELSE 4 END AS grade)
-    FROM graded g LEFT JOIN batches b USING (run_id)
-), used AS MATERIALIZED (
-    SELECT j.* EXCLUDE grade FROM judged j
-    JOIN (SELECT run_id, min(grade) AS least FROM judged GROUP BY run_id) l USING (run_id)
-    WHERE grade <= least
-    ORDER BY run_id, iteration  -- sums of fractions hang on their order
-)
-, long AS (
-    SELECT load_id, run_id, iteration, length, 'step_time_s' AS metric, step_time_s AS value FROM used
-    UNION ALL SELECT load_id, run_id, iteration, length, 'samples_per_s', samples_per_s FROM used
-    UNION ALL SELECT load_id, run_id, iteration, length, 'tokens_per_s', tokens_per_s FROM used
-    UNION ALL SELECT load_id, run_id, iteration, length, 'tokens_per_s_per_device',
-        tokens_per_s_per_device FROM used
-    UNION ALL SELECT load_id, run_id, iteration, length, 'tflops', tflops FROM used
-    UNION ALL SELECT load_id, run_id, iteration, length, 'gbs', CAST(gbs AS DOUBLE) FROM used
-    -- The length of sequences, where no header states it.
-    UNION ALL SELECT load_id, run_id, iteration, length, 'seq_len', seq_len FROM used
-    WHERE run_id IN (SELECT run_id FROM raw.runs WHERE seq_len IS NULL AND load_id IN (SELECT part_id FROM held))
+    SELECT run_id, grade, gbs,
+        CASE WHEN b.batch IS NULL OR k.gbs IS NOT DISTINCT FROM b.batch THEN grade ELSE 4 END AS judged
+    FROM kinds k LEFT JOIN batches b USING (run_id)
+), chosen AS (
+    SELECT run_id, grade, gbs FROM judged
+    QUALIFY judged = min(judged) OVER (PARTITION BY run_id)
+), used AS (
+    SELECT load_id, run_id, iteration, length,
+        CASE WHEN list_contains($metrics, 'step_time_s') AND isfinite(step_time_s) THEN step_time_s END AS step_time_s,
+        CASE WHEN list_contains($metrics, 'samples_per_s') AND isfinite(samples_per_s) THEN samples_per_s END AS samples_per_s,
+        CASE WHEN list_contains($metrics, 'tokens_per_s') AND isfinite(tokens_per_s) THEN tokens_per_s END AS tokens_per_s,
+        CASE WHEN list_contains($metrics, 'tokens_per_s_per_device') AND isfinite(tokens_per_s_per_device)
+            THEN tokens_per_s_per_device END AS tokens_per_s_per_device,
+        CASE WHEN list_contains($metrics, 'tflops') AND isfinite(tflops) THEN tflops END AS tflops,
+        CASE WHEN list_contains($metrics, 'gbs') THEN CAST(gbs AS DOUBLE) END AS gbs,
+        CASE WHEN list_contains($metrics, 'seq_len') THEN seq_len END AS seq_len
+    FROM graded g
+    WHERE EXISTS (FROM chosen c WHERE c.run_id = g.run_id AND c.grade = g.grade AND c.gbs IS NOT DISTINCT FROM g.gbs)
+), in_order AS (
+    -- Few rows are added up in one order, and by one thread: sums of fractions hang on it.
+    (FROM used WHERE $few ORDER BY run_id, iteration)
+    UNION ALL
+    FROM used WHERE NOT $few
+), wide AS (
+    -- A column for each metric, NULL where an interval has no value.
+    SELECT load_id, run_id, struct_pack(
+        n := sum(CASE WHEN COLUMNS('_s$|device$|tflops|gbs|seq_len') IS NOT NULL THEN length END),
+        lines := count(COLUMNS('_s$|device$|tflops|gbs|seq_len')),
+        first_iteration := min(CASE WHEN COLUMNS('_s$|device$|tflops|gbs|seq_len') IS NOT NULL THEN iteration END)
+            - arg_min(length, CASE WHEN COLUMNS('_s$|device$|tflops|gbs|seq_len') IS NOT NULL THEN iteration END) + 1,
+        last_iteration := max(CASE WHEN COLUMNS('_s$|device$|tflops|gbs|seq_len') IS NOT NULL THEN iteration END),
+        quantiles := quantile_cont(COLUMNS('_s$|device$|tflops|gbs|seq_len'), [0.5, 0.95]),
+        total := sum(COLUMNS('_s$|device$|tflops|gbs|seq_len') * length),
+        low := min(COLUMNS('_s$|device$|tflops|gbs|seq_len')),
+        high := max(COLUMNS('_s$|device$|tflops|gbs|seq_len')),
+        deviation := stddev_samp(COLUMNS('_s$|device$|tflops|gbs|seq_len')))
+    FROM in_order GROUP BY load_id, run_id
 ), told AS (
-    SELECT load_id, run_id, metric, sum(length) AS n, count(*) AS lines,
-        min(iteration) - min_by(length, iteration) + 1 AS first_iteration, max(iteration) AS last_iteration,
-        quantile_cont(value, [0.5, 0.95]) AS quantiles, sum(value * length) / sum(length) AS mean,
-        min(value) AS low, max(value) AS high, stddev_samp(value) AS deviation
-    FROM long WHERE isfinite(value) AND list_contains($metrics, metric)
-    GROUP BY load_id, run_id, metric
+    UNPIVOT wide ON * EXCLUDE (load_id, run_id) INTO NAME metric VALUE s
 )
-SELECT t.load_id, t.run_id, t.metric, t.n, t.lines, t.first_iteration, t.last_iteration,
-    quantiles[1], t.mean, low, high, quantiles[2], deviation,
+SELECT t.load_id, t.run_id, t.metric, s.n, s.lines, s.first_iteration, s.last_iteration,
+    s.quantiles[1], s.total / s.n, s.low, s.high, s.quantiles[2], s.deviation,
     'without the first interval after each start and those with an evaluation or a save in them; '
         || 'a repeated iteration counts once; of several batch sizes that of most iterations'
         || coalesce('; those from ' || d.iteration || ' on are done again by a later run', ''),
     greatest($rule_version, 3), d.iteration
 FROM told t LEFT JOIN redone d ON d.run_id = t.run_id
 ANTI JOIN raw.run_stats known ON known.load_id = t.load_id AND known.run_id = t.run_id AND known.metric = t.metric
-    AND known.redone_from IS NOT DISTINCT FROM d.iteration;
+    AND known.redone_from IS NOT DISTINCT FROM d.iteration
+WHERE s.lines > 0;

@@ -10,9 +10,9 @@ from typing import IO
 
 import pyarrow as pa
 
-from .arrow import Tables
+from .arrow import Tables, joined, shapes
 
-HELD_BYTES = 8 << 20
+HELD_BYTES = 160 << 20
 
 
 @dataclass(slots=True)
@@ -21,7 +21,11 @@ class _File:
 
     file: IO[bytes]
     writer: pa.RecordBatchStreamWriter
+    schema: pa.Schema
     open: bool = True
+
+    def write(self, table: pa.Table) -> None:
+        self.writer.write_table(joined([self.schema.empty_table(), table]))
 
     def reader(self) -> pa.RecordBatchReader:
         if self.open:
@@ -71,16 +75,17 @@ class Spill:
         for name, file in self._files.items():
             yield name, file.reader()
         for name, tables in self._held.items():
-            yield name, pa.concat_tables(tables)
+            yield name, joined(tables)
 
     def _put_away(self) -> None:
         for name, tables in self._held.items():
             if name not in self._files:
-                self._files[name] = _new_file(tables[0].schema)
+                self._files[name] = _new_file(shapes()[name].schema)
             for table in tables:
-                self._files[name].writer.write_table(table)
+                self._files[name].write(table)
         self._held.clear()
         self._bytes = 0
+        pa.default_memory_pool().release_unused()  # what stays is asked for elsewhere soon
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +103,7 @@ def pack(files: Sequence[Tables]) -> Packed:
     lengths = {name: [len(tables.get(name, ())) for tables in files] for name in names}
     packed = {}
     for name in names:
-        every = pa.concat_tables(tables[name] for tables in files if name in tables)
+        every = joined([tables[name] for tables in files if name in tables])
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, every.schema) as writer:
             writer.write_table(every.combine_chunks())
@@ -121,4 +126,5 @@ def unpack(packed: Packed) -> list[Tables]:
 def _new_file(schema: pa.Schema) -> _File:
     file = tempfile.TemporaryFile(prefix="bench-")  # noqa: SIM115 (lives as long as its rows)
     options = pa.ipc.IpcWriteOptions(compression="lz4")
-    return _File(file, pa.ipc.new_stream(pa.PythonFile(file, mode="w"), schema, options=options))
+    writer = pa.ipc.new_stream(pa.PythonFile(file, mode="w"), schema, options=options)
+    return _File(file, writer, schema)

@@ -12,7 +12,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from .arrow import to_arrow
+from .arrow import joined, to_arrow
 from .growing import Part, follows, store_part
 from .ledger import Known, Stamp, read_ledger
 from .migrate import now_utc
@@ -23,7 +23,7 @@ from .warehouse import Warehouse, transaction
 
 RUN_STATS_VERSION = 3
 # DuckDB takes what memory there is and is faster with less. Medians need room for every value.
-_MEMORY_MB, _BYTES_A_STEP = 256, 12
+_MEMORY_MB, _BYTES_A_STEP = 208, 12
 _METRICS = (
     "step_time_s", "samples_per_s", "tokens_per_s", "tokens_per_s_per_device", "tflops", "gbs",
     "seq_len",
@@ -169,7 +169,7 @@ def _insert_tables(con: duckdb.DuckDBPyConnection, loads: Iterable[_Held]) -> No
     with_steps: dict[str, None] = {}
     for held in loads:
         for name, rows in held.tables.sources():
-            if isinstance(rows, pa.Table):
+            if isinstance(rows, pa.Table) and len(rows) < _MANY:
                 small[name].append((held.rows_id, rows))
             else:
                 _insert(con, name, rows, "? AS load_id, *", [held.rows_id])
@@ -192,7 +192,7 @@ def _tell_statistics(con: duckdb.DuckDBPyConnection, load_ids: list[str]) -> Non
     with _in_one_order(con, steps):
         for first in range(0, len(_METRICS), together):
             parameters = {
-                "load_ids": load_ids, "rule_version": RUN_STATS_VERSION,
+                "load_ids": load_ids, "rule_version": RUN_STATS_VERSION, "few": steps < _MANY,
                 "metrics": list(_METRICS[first : first + together]),
             }  # fmt: skip
             con.execute(sql_file("run_stats"), parameters)
@@ -213,7 +213,7 @@ def _with_ids(parts: Sequence[tuple[str, pa.Table]]) -> pa.Table:
     """The rows of several loads, each with the id that it takes."""
     ids, tables = zip(*parts, strict=True)
     places = np.repeat(np.arange(len(ids)), [len(table) for table in tables])
-    rows = pa.concat_tables(tables).combine_chunks()
+    rows = joined(tables).combine_chunks()
     return rows.append_column("load_id", pa.array(ids).take(pa.array(places)))
 
 

@@ -56,14 +56,19 @@ def test_what_is_put_away_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spill, "HELD_BYTES", 100)
     tables = Spill()
     for number in range(40):
-        tables.add({"a": pa.table({"x": [number, None]}), "b": pa.table({"y": ["w" * number]})})
-    tables.add({"a": pa.table({"x": pa.array([99], pa.int64())})})
-    assert tables.rows == 121 and tables.holds("a") and not tables.holds("c")
+        tables.add({
+            "timers": pa.table({"line": [number, None]}),
+            "events": pa.table({"raw": ["w" * number], "line": [number]}),
+        })  # fmt: skip
+    tables.add({"timers": pa.table({"iteration": [99]})})  # columns left out are NULL
+    assert tables.rows == 121 and tables.holds("timers") and not tables.holds("memory")
     for _ in range(2):  # as often as it is asked for
         found = {name: t if isinstance(t, pa.Table) else t.read_all()
                  for name, t in tables.sources()}  # fmt: skip
-        assert found["a"]["x"].to_pylist() == [n for i in range(40) for n in (i, None)] + [99]
-        assert found["b"]["y"].to_pylist() == ["w" * number for number in range(40)]
+        lines = [n for i in range(40) for n in (i, None)]
+        assert found["timers"]["line"].to_pylist() == [*lines, None]
+        assert found["timers"]["iteration"].to_pylist() == [None] * 80 + [99]
+        assert found["events"]["raw"].to_pylist() == ["w" * number for number in range(40)]
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from bench.ingest.content import Print, stamp_of
 from bench.ingest.inputs import Input
 from bench.ingest.looks import Looks
 from bench.ingest.pipeline import ingest
+from bench.ingest.source import Changed, fingerprint, read_file
 from bench.schema.ledger import STEP_NS, TICK_NS, Ledger, Stamp, read_ledger
 from bench.schema.warehouse import open_read
 
@@ -108,3 +109,15 @@ def test_stamps_of_files_still_warm_are_not_kept(tmp_path: Path) -> None:
     read_in(log)
     with open_read(tmp_path / "bench.duckdb") as warehouse:
         assert warehouse.rows("SELECT count(*) FROM raw.stamps") == [(0,)]
+
+
+def test_a_file_that_changes_while_it_is_read_is_read_again(log: Path) -> None:
+    stamp, (sha256, size) = stamp_of(log), fingerprint(log)
+    with log.open("a") as file:  # a log grows: the bytes that were hashed are still there
+        file.write(LOG.format(n=10))
+    assert stamp.settled and not stamp_of(log).same(stamp)
+    read = read_file(log, sha256, size, "source", stamp=stamp)
+    assert len(read.rows.by_table["iterations"]) == 9
+    log.write_text(log.read_text().replace("2.0E+00", "9.0E+00"))
+    with pytest.raises(Changed):
+        read_file(log, sha256, size, "source", stamp=stamp)

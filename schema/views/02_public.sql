@@ -135,7 +135,9 @@ ANTI JOIN hidden_runs h ON h.run_id = m.run_id;
 
 -- iterations: one row a logged interval of a log, those done twice too.
 CREATE OR REPLACE VIEW iterations AS
-SELECT i.* EXCLUDE (load_id) FROM raw.iterations i SEMI JOIN current_loads USING (load_id)
+SELECT i.* EXCLUDE (load_id, loss_name)
+    REPLACE (coalesce(losses, CASE WHEN loss_name IS NOT NULL THEN MAP {loss_name: loss} END) AS losses)
+FROM raw.iterations i SEMI JOIN current_loads USING (load_id)
 ANTI JOIN hidden_runs h ON h.run_id = i.run_id;
 
 -- counted_iterations: the intervals of a log that count: of an iteration done again, in the run or in one that goes on from it, the later one alone.

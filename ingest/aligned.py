@@ -1,0 +1,209 @@
+"""Steps in lines of one length: most of a log differ in digits that stand at the same places.
+
+The places are those of one of the lines. Whatever is no number there has to be the same in the
+others; a line that is not plainly so is left over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from .block_lines import Lines
+from .byte_table import DOUBLE_DIGITS, WHOLE_DIGITS, ByteTable, Number
+from .template import LONGEST_KEPT, WHOLE, Slot, Template, moment
+
+NUMBER = re.compile(r" *([-+]?)([0-9]+)(?:\.([0-9]*))?(?:[eE]([-+]?)([0-9]{1,3}))?")
+DIGITS = re.compile(r"[0-9]+")
+LEAST = 100  # lines that are worth it
+SHAPES = 24  # that are looked for in a block
+SMALL_DIGITS = 9  # of a number below 2**31
+Places = npt.NDArray[np.int64]
+Spans = Iterator[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """A whole number of the lines."""
+
+    name: str
+    number: Number
+
+    def spans(self) -> Spans:
+        return self.number.spans()
+
+    def read(self, table: ByteTable) -> pl.Series:
+        return pl.Series(self.name, self.number.whole(table))
+
+
+@dataclass(frozen=True, slots=True)
+class _Double:
+    """A number of the lines, `shift` powers of ten larger."""
+
+    name: str
+    number: Number
+    shift: int
+
+    def spans(self) -> Spans:
+        return self.number.spans()
+
+    def read(self, table: ByteTable) -> pl.Series:
+        return pl.Series(self.name, self.number.double(table, self.shift))
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A number of the lines, as it is printed."""
+
+    name: str
+    number: Number
+    start: int
+    end: int
+
+    def spans(self) -> Spans:
+        return self.number.spans()
+
+    def read(self, table: ByteTable) -> pl.Series:
+        self.number.double(table, 0)
+        return table.text(self.start, self.end).str.strip_chars_start(" ").alias(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """A time of the lines."""
+
+    name: str
+    runs: tuple[tuple[int, int], ...]  # of digits
+
+    def spans(self) -> Spans:
+        yield from self.runs
+
+    def read(self, table: ByteTable) -> pl.Series:
+        for start, end in self.runs:
+            table.digits(start, end)
+        text = table.text(self.runs[0][0], self.runs[-1][1]).alias("text").to_frame()
+        times = text.select(moment(pl.col("text")).alias(self.name)).to_series()
+        table.fits &= times.is_not_null().to_numpy()
+        return times
+
+
+_Value = _Whole | _Double | _Kept | _Moment
+
+
+def read_aligned(
+    template: Template, lines: Lines, places: Places, least: int = LEAST
+) -> tuple[pl.DataFrame, Places]:
+    """The rows of lines that are like many others, and the places of those left over.
+
+    The rows are those of `template.read`; their `place` is one of `places`. Of fewer than `least`
+    nothing is read.
+    """
+    rows: list[pl.DataFrame] = []
+    left: list[Places] = [places[:0]]
+    shapes = SHAPES
+    for length, group in _by_length(lines, places):
+        while shapes and len(group) >= least:
+            shapes -= 1
+            sample = lines[int(group[0])]
+            values = _values(template, sample)
+            if values is None:
+                break
+            table = ByteTable(lines.table(group, length))
+            found = _read(sample, values, table)
+            rows.append(found.with_columns(place=group[table.fits]))
+            group = group[~table.fits]
+            if len(found) < least:
+                break
+        left.append(group)
+    return pl.concat(rows) if rows else pl.DataFrame({"place": []}), np.sort(np.concatenate(left))
+
+
+def _by_length(lines: Lines, places: Places) -> Iterator[tuple[int, Places]]:
+    """The lines of each length, of that of most lines first."""
+    lengths = lines.lengths[places]
+    if len(lengths) and (lengths == lengths[0]).all():
+        yield int(lengths[0]), places
+        return
+    for length, _ in Counter(lengths.tolist()).most_common():
+        yield length, places[lengths == length]
+
+
+def _read(sample: str, values: list[_Value], table: ByteTable) -> pl.DataFrame:
+    spans = sorted(span for value in values for span in value.spans())
+    for (_, start), (end, _) in pairwise([(0, 0), *spans, (len(sample), 0)]):
+        if start < end:
+            table.expect(start, sample[start:end].encode())
+    rows = pl.DataFrame([value.read(table) for value in values])
+    return rows if table.fits.all() else rows.filter(table.fits)
+
+
+def _values(template: Template, line: str) -> list[_Value] | None:
+    """What stands where on a line; None where it is not of the shape, or not plainly."""
+    head, *pieces = line.split("|")
+    found = re.match(template.head, head)
+    if found is None or len(pieces) != len(template.slots) + 1 or not line.isascii():
+        return None
+    values = [
+        _group(head, found.span(number), name, kind.type)
+        for number, (name, kind) in enumerate(template.groups, 1)
+    ]
+    starts = np.cumsum([len(head) + 1, *(len(piece) + 1 for piece in pieces)]).tolist()
+    for slot in template.slots:
+        values.append(_slot(line, slot, starts[slot.piece - 1], starts[slot.piece] - 1))
+    known = [value for value in values if value is not None]
+    return known if len(known) == len(values) and not pieces[-1].strip(" ") else None
+
+
+def _group(head: str, span: tuple[int, int], name: str, kind: str) -> _Value | None:
+    start, end = span
+    if kind not in WHOLE:
+        runs = [found.span() for found in DIGITS.finditer(head, start, end)]
+        return _Moment(name, tuple(runs))
+    most = _digits(kind)
+    if end - start > most:
+        return None
+    # Blanks in front give way to digits, all but one: what stands in front of them stays in front.
+    while start > 1 and head[start - 2 : start] == "  " and end - start < most:
+        start -= 1
+    return _Whole(name, Number(start, end, end))
+
+
+def _digits(kind: str) -> int:
+    """Of so many digits is a number below the limit of its type, and is read without error."""
+    return {"integer": SMALL_DIGITS, "double": DOUBLE_DIGITS}.get(kind, WHOLE_DIGITS)
+
+
+def _slot(line: str, slot: Slot, start: int, end: int) -> _Value | None:
+    """The value of a piece of the line."""
+    if not line.startswith(slot.lead, start, end):
+        return None
+    found = NUMBER.match(line, start + len(slot.lead), end)
+    if found is None or line[found.end() : end].strip(" "):
+        return None
+    whole = slot.kind == "column" and slot.field.type in WHOLE
+    shift = slot.field.shift if slot.kind == "column" else 0
+    if (whole and found.end() > found.end(2)) or (shift and found[5]):
+        return None
+    room = _digits(slot.field.type if whole else "double") - len(found[3] or "")
+    if slot.kind == "kept":
+        room = min(room, LONGEST_KEPT - len(found[1]) - (found.end() - found.end(2)))
+    if len(found[2]) > room:
+        return None
+    # Blanks in front give way to digits, where no sign stands between.
+    first = found.start(2) if found[1] else max(found.start(), found.end(2) - room)
+    number = Number(
+        first, found.end(2), max(found.end(2), found.end(3)), found[1] == "-",
+        found.span(5) if found[5] else None, found.start(4) if found[4] else None,
+    )  # fmt: skip
+    if whole:
+        return _Whole(slot.column, number)
+    if slot.kind == "kept":
+        return _Kept(slot.column, number, first - len(found[1]), found.end())
+    return _Double(slot.column, number, shift)

@@ -1,0 +1,118 @@
+"""Texts of one length as a table of bytes: numbers that stand at the same places, all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+# Below 2**53, and by a power of ten that is a double itself, one operation rounds to the nearest
+# double (W. D. Clinger, How to Read Floating Point Numbers Accurately, 1990).
+DOUBLE_DIGITS, DOUBLE_POWER = 15, 22
+WHOLE_DIGITS = 18
+POWERS = np.array([10.0**power for power in range(DOUBLE_POWER + 1)])
+TOGETHER = 512  # lines that are turned together: so many stay in the processor's cache
+BLANK, ZERO, PLUS, MINUS = (np.uint8(ord(letter)) for letter in " 0+-")
+Bytes = npt.NDArray[np.uint8]
+Marks = npt.NDArray[np.bool_]
+Whole = npt.NDArray[np.int64]
+Double = npt.NDArray[np.float64]
+
+
+class ByteTable:
+    """Lines of one length; `fits` marks those in which everything asked for stood so far."""
+
+    def __init__(self, lines: Bytes) -> None:
+        self._lines = lines
+        self._columns = np.empty(lines.shape[::-1], np.uint8)
+        for start in range(0, len(lines), TOGETHER):
+            self._columns[:, start : start + TOGETHER] = lines[start : start + TOGETHER].T
+        self.fits: Marks = np.ones(len(lines), bool)
+
+    def expect(self, start: int, text: bytes) -> None:
+        """At `start` stands this text."""
+        wanted = np.frombuffer(text, np.uint8)[:, None]
+        self.fits &= (self._columns[start : start + len(text)] == wanted).all(axis=0)
+
+    def digits(self, start: int, end: int, *, padded: bool = False) -> Whole:
+        """Digits as a whole number, where it is `padded` behind blanks."""
+        columns = self._columns[start:end]
+        marks = (columns - ZERO) < 10
+        if padded:
+            self.fits &= (marks | (columns == BLANK)).all(axis=0) & marks[-1]
+            self.fits &= (marks[:-1] <= marks[1:]).all(axis=0)  # no blank behind a digit
+        else:
+            self.fits &= marks.all(axis=0)
+        kind = np.int32 if end - start <= 9 else np.int64
+        value: Whole = np.zeros(columns.shape[1], kind)
+        for column in columns:
+            value *= 10
+            value += column & np.uint8(15)  # of a blank 0
+        return value.astype(np.int64, copy=False)
+
+    def signs(self, place: int) -> Marks:
+        """Where a minus stands, and not a plus."""
+        minus: Marks = self._columns[place] == MINUS
+        self.fits &= minus | (self._columns[place] == PLUS)
+        return minus
+
+    def text(self, start: int, end: int) -> pl.Series:
+        """What stands there."""
+        cut = np.ascontiguousarray(self._lines[:, start:end]).view(f"S{end - start}")
+        return pl.Series(cut.ravel().tolist(), dtype=pl.Binary).cast(pl.String)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """Where the parts of a number stand: `12.5E-03`, of a sign that is the same on each line."""
+
+    start: int  # blanks in front of its digits, or these
+    point: int  # behind its whole part
+    end: int  # behind its decimals
+    negative: bool = False
+    power: tuple[int, int] | None = None  # from and to where the digits of its exponent stand
+    power_sign: int | None = None
+
+    @property
+    def decimals(self) -> int:
+        """How many there are."""
+        return max(self.end - self.point - 1, 0)
+
+    def spans(self) -> Iterator[tuple[int, int]]:
+        """The places that vary."""
+        yield self.start, self.point
+        if self.decimals:
+            yield self.point + 1, self.end
+        if self.power_sign is not None:
+            yield self.power_sign, self.power_sign + 1
+        if self.power is not None:
+            yield self.power
+
+    def whole(self, table: ByteTable) -> Whole:
+        """A number without decimals or exponent."""
+        value = table.digits(self.start, self.point, padded=True)
+        return -value if self.negative else value
+
+    def double(self, table: ByteTable, shift: int) -> Double:
+        """The double nearest to a number that is `shift` powers of ten larger."""
+        digits = table.digits(self.start, self.point, padded=True)
+        if self.decimals:
+            digits = digits * 10**self.decimals + table.digits(self.point + 1, self.end)
+        value = digits.astype(np.float64)
+        if self.negative:
+            value = -value  # a zero too
+        scale = shift - self.decimals
+        if self.power is None:
+            moved: Double = value * POWERS[scale] if scale >= 0 else value / POWERS[-scale]
+            return moved
+        power = table.digits(*self.power)
+        if self.power_sign is not None:
+            power = np.where(table.signs(self.power_sign), -power, power)
+        power += scale
+        table.fits &= np.abs(power) <= DOUBLE_POWER
+        size = POWERS[np.minimum(np.abs(power), DOUBLE_POWER)]
+        moved = np.where(power >= 0, value * size, value / size)
+        return moved

@@ -1,0 +1,117 @@
+"""Steps read in columns of bytes are those that are read piece by piece, to the last bit."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.ingest.aligned import read_aligned
+from bench.ingest.block_lines import Lines
+from bench.ingest.dialect import Dialect, dialects
+from bench.ingest.lines import peel
+from bench.ingest.template import Template, read, template_of
+
+
+def templates() -> Iterator[tuple[Template, str]]:
+    for dialect in dialects():
+        for sample in dialect.samples:
+            if shape := template(dialect, sample.line):
+                yield shape, sample.line
+
+
+def template(dialect: Dialect, line: str) -> Template | None:
+    record = dialect.read(line)
+    if dialect.reads != "iteration" or record is None:
+        return None
+    return template_of(dialect, line, peel(line), record)
+
+
+SHAPES = list(templates())
+MEGATRON = next(line for shape, line in SHAPES if "(ms)" in line and "lm loss: " in line)
+NUMBERS = re.compile(r"(?<![\w.:-])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.:-])")
+# What may stand where a number does, and in its place.
+OTHERS = (
+    "nan", "inf", "-1.5", "+2", "1e400", "9" * 30, "1,234.5", "0.1 2", "", "1.", ".5", "0x1f",
+    "1_000", "\u0661\u0662", "12\u00a0", "1e5", "4.9E-324", "0.000E+00", "-0.0", "1.5E+23",
+)  # fmt: skip
+FORMS = (".3f", ".1f", ".6E", ".3E", ".14E", ".17g", ".0f", "12.4f", "+.2f")
+
+
+def both(shape: Template, lines: list[str], least: int = 2) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """What is read of lines in columns, the rest piece by piece, and all of it piece by piece."""
+    block = Lines("\n".join(lines).encode(), len(lines), whole=True)
+    alike, left = read_aligned(shape, block, np.arange(len(lines)), least)
+    rest = read(shape, block.gather(left)) if len(left) else None
+    if rest is not None:
+        rest = rest.with_columns(place=pl.Series(left).gather(rest["place"]))
+        alike = pl.concat([alike, rest.select(alike.columns)]) if len(alike) else rest
+    every = read(shape, pl.Series("line", lines, pl.String))
+    place = pl.col("place").cast(pl.Int64)
+    return alike.select(every.columns).with_columns(place).sort("place"), every.with_columns(place)
+
+
+def other_digits(chance: random.Random, line: str) -> str:
+    """A line with other digits, and here and there another number of them."""
+
+    def digits(found: re.Match[str]) -> str:
+        text = "".join(chance.choice("0123456789") if c.isdigit() else c for c in found[0])
+        if chance.random() < 0.02:
+            return chance.choice(OTHERS)
+        text = chance.choice(("", "1", "-")) + text if chance.random() < 0.1 else text
+        wide = len(found[0]) if chance.random() < 0.8 else 0
+        return text.lstrip("0").rjust(wide) if chance.random() < 0.3 else text
+
+    return NUMBERS.sub(digits, line)
+
+
+@pytest.mark.parametrize(("shape", "line"), SHAPES, ids=lambda x: getattr(x, "name", ""))
+def test_every_format(shape: Template, line: str) -> None:
+    chance = random.Random(line)
+    lines = [other_digits(chance, line) for _ in range(400)]
+    found, expected = both(shape, lines)
+    assert found.equals(expected), (found, expected)
+    assert len(found) > 100
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_damaged_lines(data: st.DataObject) -> None:
+    shape, line = data.draw(st.sampled_from(SHAPES))
+    chance = data.draw(st.randoms(use_true_random=False))
+    lines = [other_digits(chance, line) for _ in range(12)]
+    for place in data.draw(st.lists(st.integers(0, 11), max_size=4)):
+        at = data.draw(st.integers(0, len(lines[place])))
+        put = data.draw(st.sampled_from(["", " ", "|", "9", "-", ".", "e5", "\u00e9", "\t", "\0"]))
+        gone = data.draw(st.integers(0, 2))
+        lines[place] = lines[place][:at] + put + lines[place][at + gone :]
+    found, expected = both(shape, lines)
+    assert found.equals(expected)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=6),
+    st.sampled_from(FORMS),
+)
+def test_doubles_are_the_nearest(values: list[float], form: str) -> None:
+    before, after = re.split(r"(?<=lm loss: )\S+", MEGATRON, maxsplit=1)
+    lines = [f"{before}{value:{form}}{after}" for value in values]
+    found, expected = both(next(shape for shape, line in SHAPES if line == MEGATRON), lines)
+    assert found.equals(expected)
+    for place, loss in zip(found["place"], found["loss:lm loss"], strict=True):
+        assert loss == float(f"{values[place]:{form}}")
+
+
+def test_lines_of_one_length_are_read_in_columns() -> None:
+    shape = next(shape for shape, line in SHAPES if line == MEGATRON)
+    lines = [re.sub(r"(?<=\d)\d(?=[\dE]* )", str(n % 10), MEGATRON) for n in range(300)]
+    block = Lines("\n".join(lines).encode(), len(lines), whole=True)
+    alike, left = read_aligned(shape, block, np.arange(300))
+    assert (len(alike), len(left)) == (300, 0)
