@@ -1,9 +1,8 @@
--- Of each log: steps that count (a repeated iteration once) at the median time of their batch, the seconds from the first start to
--- the last line, and what happened between.
+-- Of each log: steps that count (a repeated iteration once, none that a later run does again) at the median time of their
+-- batch, the seconds from the first start to the last line, and what happened between.
 WITH steps AS (
-    SELECT c.uri, i.run_id, i.iteration, coalesce(i.interval_length, 1) AS length, i.printed_at, i.gbs,
-        i.step_time_s
-    FROM iterations i JOIN configurations c ON c.run_id = i.run_id WHERE c.origin = 'log'
+    SELECT c.uri, i.run_id, i.iteration, coalesce(i.interval_length, 1) AS length, i.gbs, i.step_time_s
+    FROM counted_iterations i JOIN configurations c ON c.run_id = i.run_id WHERE c.origin = 'log'
     QUALIFY row_number() OVER (PARTITION BY c.uri, i.iteration ORDER BY i.segment DESC, i.line DESC) = 1
 ), times AS (
     -- Of the batch that run_stats counts, its median; of the others all their steps.
@@ -14,7 +13,8 @@ WITH steps AS (
 ), clock AS (
     SELECT uri, min(moment) AS began, max(moment) AS ended FROM (
         SELECT uri, try_cast(date AS TIMESTAMP) AS moment FROM configurations WHERE origin = 'log'
-        UNION ALL SELECT uri, printed_at FROM steps
+        UNION ALL SELECT c.uri, i.printed_at FROM iterations i JOIN configurations c ON c.run_id = i.run_id
+            WHERE c.origin = 'log'
         UNION ALL SELECT c.uri, e.printed_at FROM events e JOIN configurations c ON c.run_id = e.run_id
             WHERE c.origin = 'log')
     WHERE moment IS NOT NULL GROUP BY uri

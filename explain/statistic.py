@@ -19,6 +19,7 @@ _UNITS = {
     "tokens_per_s": "tokens/s",
     "tokens_per_s_per_device": "tokens/s",
     "gbs": "sequences",
+    "seq_len": "tokens",
 }
 Interval = tuple[int, int, float, int, bool]  # line, iteration, value, grade, used
 

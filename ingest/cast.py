@@ -12,7 +12,7 @@ NUMBER = re.compile(r"[-+]?(?:\d+(?:,\d{3})+(?:\.\d*)?|\d+\.?\d*|\.\d+)(?:[eE][-
 # Printed words that are numbers to the program and no number to us.
 ABSENT = frozenset({"", "-", "nan", "nan.0", "-nan", "inf", "-inf", "+inf", "none", "n/a", "null"})
 FIRST = re.compile(r"[-+]?\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?")
-SUFFIXES = {"K": 3, "M": 6, "G": 9, "B": 9, "T": 12, "P": 15, "E": 18, "Z": 21}
+SUFFIXES = {"k": 3, "K": 3, "M": 6, "G": 9, "B": 9, "T": 12, "P": 15, "E": 18, "Z": 21}
 LIMITS = {"integer": 2**31, "bigint": 2**63}
 
 
@@ -68,7 +68,7 @@ def largest(text: str) -> int | None:
 
 
 def human(text: str) -> float | None:
-    """A number with a suffix for a power of a thousand: 11.5K, 85.8G, 1.2B."""
+    """A number with a suffix for a power of a thousand: 11.5K, 85.8G, 1.2B, 1.20k."""
     power = SUFFIXES.get(text[-1:])
     return double(text) if power is None else shifted(text[:-1], power)
 

@@ -11,6 +11,7 @@ FAILURES_KEPT = 3
 # A program that is told to stop may still end in good order.
 STOPPED_FROM_OUTSIDE = frozenset(("cancelled", "timeout"))
 REASON_LENGTH = 400
+NEAR_THE_END = 60  # lines of a scheduler's report, and of what launchers say of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class Ending:
     lost: Outcome | None = None  # first line of a stretch without loss, with nan
     verdict: Outcome | None = None  # who started the run says how it ended
     stopped: Outcome | None = None  # the launcher stops the processes, whatever the cause
+    bare: Outcome | None = None  # an exception without traceback
+    above: Outcome | None = None  # what a scheduler's report above the output says
     failures: set[str] = field(default_factory=set)
 
     @property
@@ -47,7 +50,7 @@ class Ending:
 
     def went_on(self, fields: Fields, line: int, reached: bool) -> None:
         """A step after all: whatever was seen before was not the end."""
-        self.failure = self.ended = self.stopped = None
+        self.failure = self.ended = self.stopped = self.bare = None
         if reached:
             self.ended = Outcome(line, "ok")
         if not _without_loss(fields):
@@ -62,7 +65,8 @@ class Ending:
             evidence = redact_text(str(record.fields.get("evidence", status)))
             self.verdict = Outcome(line, status, evidence[:REASON_LENGTH])
             return status
-        if self.failure is None or self._gives_way(status, refines):
+        decisive = record.fields.get("scheduler") is True
+        if self.failure is None or self._gives_way(status, refines, decisive):
             generic, weak = (record.fields.get(word) is True for word in ("generic", "weak"))
             self.failure = Outcome(line, status, text[:REASON_LENGTH], generic, weak)
         elif self.failure.generic and self._is_its_exception(status, record):
@@ -72,15 +76,24 @@ class Ending:
             return status
         return None
 
-    def _gives_way(self, status: str, refines: str | None) -> bool:
-        """Whether a line tells better what happened than the one that counts so far."""
+    def report(self, record: Record, line: int) -> None:
+        """What a scheduler says above all that the job prints: the first line counts."""
+        if self.above is None:
+            reason = redact_text(record.raw.strip())[:REASON_LENGTH]
+            self.above = Outcome(line, str(record.fields["status"]), reason)
+
+    def _gives_way(self, status: str, refines: str | None, decisive: bool) -> bool:
+        """Whether a line tells better what happened than the one that counts so far.
+
+        `decisive`: the scheduler says so when all is over, and knows why.
+        """
         have = self.failure
         if have is not None and (have.status, status) == ("cancelled", "timeout"):
             return True  # why it was told to stop
         if have is None or not have.vague:
             return False
         if have.weak and status in STOPPED_FROM_OUTSIDE:
-            return False  # what else runs is stopped when a process fails
+            return decisive  # what else runs is stopped when a process fails
         # A step is also ended when one of its tasks has failed.
         return refines == have.status or (have.status == "cancelled" and status != "cancelled")
 
@@ -89,10 +102,15 @@ class Ending:
         have, weak = self.failure, record.fields.get("weak") is True
         return have is not None and not have.weak and weak and have.status == status
 
-    def explain(self, record: Record) -> None:
-        """The exception that ends a traceback: the reason of the failure that it began."""
-        if self.failure is not None and self.failure.generic:
-            reason = redact_text(record.raw.strip())[:REASON_LENGTH]
+    def explain(self, record: Record, line: int) -> None:
+        """The exception that ends a traceback: the reason of the failure that it began.
+
+        One without traceback counts where the log ends with it.
+        """
+        reason = redact_text(record.raw.strip())[:REASON_LENGTH]
+        if self.failure is None:
+            self.bare = Outcome(line, str(record.fields.get("status", "fail")), reason)
+        elif self.failure.generic:
             status = str(record.fields.get("status", self.failure.status))
             self.failure = Outcome(self.failure.line, status, reason)
 
@@ -113,7 +131,15 @@ class Ending:
         """The verdict, else the earliest of what was seen; else it goes on, or was broken off."""
         if self.verdict:
             return self.verdict
-        seen = [outcome for outcome in (self.failure, self.ended, self.lost) if outcome]
+        bare = self.bare if self.bare and last_line - self.bare.line <= NEAR_THE_END else None
+        seen = [one for one in (self.failure, self.ended, self.lost) if one]
+        # What only follows a failure tells less than an exception above it.
+        above = self.above if next_line is None else None
+        if above and seen and above.status == "fail":
+            above = None
+        told = bare or above
+        if told and all(one is self.failure and one.weak for one in seen):
+            return told
         if seen:
             return min(seen, key=lambda outcome: outcome.line)
         if self.stopped:

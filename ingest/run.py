@@ -17,6 +17,7 @@ from .secrets import redact_text
 from .silence import Silence
 from .steps import Steps
 
+LOAD = "load"  # the kind of the event
 EVENTS_KEPT = 100_000  # of one run: a log may print the same event at every step
 
 
@@ -118,11 +119,13 @@ class Run:
         if (kind, raw) in self.said or len(self.said) >= EVENTS_KEPT:
             return
         self.said.add((kind, raw))
+        # A checkpoint that is loaded is none of the step above it.
+        at = None if kind == LOAD else self.steps.iteration
         self.rows.add(
             "events",
             run_id=self.run_id,
             line=line,
-            iteration=fields.get("iteration", self.steps.iteration),
+            iteration=fields.get("iteration", at),
             kind=kind,
             printed_at=fields.get("printed_at"),
             raw=raw,

@@ -13,7 +13,7 @@ from .environment import Environment
 from .header import Header
 from .logread import LogRead
 from .record import Fields, Record
-from .run import Run
+from .run import LOAD, Run
 from .steps import Steps
 
 
@@ -127,17 +127,18 @@ class Runs:
             run.header.argument(record, line, dialect.scope)
 
     def _take_event(self, dialect: Dialect, record: Record) -> bool:
-        run = self.run
-        if run is None:
+        if self.run is None and not dialect.starts_run:
             self.before.keep(dialect, record, self._number)
             self.waits = True
             return False
-        line = self._number
+        run, line = self._current(record), self._number
+        if dialect.starts_run:
+            run.framework = run.framework or dialect.framework
         match dialect.reads:
             case "failure":
                 run.fail(record, line, dialect.refines)
             case "cause":
-                run.ending.explain(record)
+                run.ending.explain(record, line)
             case "stop":
                 run.ending.stop(line)
             case "end":
@@ -192,10 +193,16 @@ class Runs:
         """Header lines above the one that begins the run belong to it."""
         numbers = set()
         for dialect, record, line in self.before.take():
-            if dialect.reads in STATED:
+            if record.fields.get("kind") == LOAD:
+                run.add_event(record, line, LOAD)
+            elif record.fields.get("scheduler") is True:
+                run.ending.report(record, line)
+            elif dialect.reads in STATED:
                 self._state(run, dialect, record, line)
-                numbers.add(line)
-                self._read.formats[dialect.name] += 1
+            else:
+                continue
+            numbers.add(line)
+            self._read.formats[dialect.name] += 1
         numbers.discard(self._number)
         self._read.lines_read += len(numbers)
         self._read.lines_unread -= len(numbers)

@@ -65,7 +65,8 @@ class Wrapped:
         for between in ("", " "):
             joined = self._text.rstrip() + between + text.strip()
             for dialect in dialects:
-                if dialect.reads != "iteration" or not isinstance(dialect.reader, Segments):
+                steps = dialect.reads == "iteration" and isinstance(dialect.reader, Segments)
+                if not steps and dialect.reads != "memory":
                     continue
                 record = dialect.read(joined)
                 if record is not None and "iteration" in record.fields:

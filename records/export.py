@@ -144,11 +144,12 @@ def _facts(warehouse: Warehouse) -> tuple[dict[str, Row], dict[str, dict[str, st
     """Facts by run and scope as [field, line, value, raw]; and what records say of themselves."""
     facts: dict[str, Row] = defaultdict(dict)
     marks: dict[str, dict[str, str]] = defaultdict(dict)
-    # The line of a companion is no line of the source.
+    # The line of a companion is no line of the source; who reads the record derives again.
     query = """SELECT run_id, scope, how, field, CASE WHEN file IS NULL THEN line END AS line,
                       value, raw
                FROM facts
-               WHERE run_id IS NOT NULL ORDER BY run_id, scope, how, line, field, raw, value"""
+               WHERE run_id IS NOT NULL AND how <> 'derived'
+               ORDER BY run_id, scope, how, line, field, raw, value"""
     for run_id, scope, how, name, line, value, raw in warehouse.rows(query):
         if scope == "record":
             marks[run_id][name] = raw if name == "source" else value

@@ -23,7 +23,7 @@ KEY = "record_of"  # the fact that names the run of a record, and the digest of 
 FILE = "record_file"  # the fact that names the file of a record
 
 # What a part leaves out: what a reader makes anew, or what is said once for the whole record.
-_OWN = frozenset(("source_id", "run_id", "table_id"))
+_OWN = frozenset(("source_id", "run_id", "table_id", "redone_from"))
 SOURCE = ("uri", "sha256", "kind", "format", "title", "bytes", "lines")
 # Part -> raw table; `run`, `topology` and `table` are one object, the rest are lists.
 TABLES = {

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..schema.errors import BenchError
+from ..schema.redone import find_redone, store_redone
 from ..schema.store import hide
 from ..schema.warehouse import Warehouse, open_write
 from .selection import source_named
@@ -32,6 +33,7 @@ def forget(
         for scope in ("uri", "run"):
             named = [identifier for kind, identifier in found if kind == scope]
             hide(warehouse, scope, named, hidden=not undo)
+        store_redone(warehouse, find_redone(warehouse))
     return found
 
 

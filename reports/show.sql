@@ -9,7 +9,7 @@ WITH run AS (
     ON origin, status, status_reason, kind, size, model, date, notes, framework, device, dtype, recompute, flags, job_ids
     INTO NAME name VALUE value
 ), numbers AS (
-    UNPIVOT (SELECT uri, line, told, nodes::BIGINT AS nodes, devices::BIGINT AS devices, world_size::BIGINT AS world_size,
+    UNPIVOT (SELECT uri, line, told, seq_len_derived, nodes::BIGINT AS nodes, devices::BIGINT AS devices, world_size::BIGINT AS world_size,
                     dp::BIGINT AS dp, tp::BIGINT AS tp, pp::BIGINT AS pp, cp::BIGINT AS cp, ep::BIGINT AS ep,
                     vpp::BIGINT AS vpp, mbs::BIGINT AS mbs, gbs::BIGINT AS gbs, seq_len::BIGINT AS seq_len,
                     layers::BIGINT AS layers, hidden::BIGINT AS hidden, heads::BIGINT AS heads, vocab::BIGINT AS vocab,
@@ -28,7 +28,15 @@ WITH run AS (
     UNION ALL SELECT 2, 'run', 'goes on in', b.uri || ':' || b.line, NULL,
             printf('from iteration %d on; %d iterations are done again there', c.iteration, c.repeated)
         FROM continuations c JOIN runs b ON b.run_id = c.run_id WHERE c.continues = $run
-    UNION ALL SELECT 3, 'configuration', name, value::VARCHAR, CASE WHEN list_contains(told, name) THEN 'told' END, NULL FROM numbers
+    UNION ALL SELECT 2, 'run', 'done again in', b.uri || ':' || b.line, NULL,
+            printf('from iteration %d on, from the checkpoint that this run had gone on from', d.iteration)
+        FROM redone d JOIN runs b ON b.run_id = d.again
+        WHERE d.run_id = $run AND d.again NOT IN (SELECT run_id FROM continuations WHERE continues = $run)
+    UNION ALL SELECT 3, 'configuration', name, value::VARCHAR,
+            CASE WHEN list_contains(told, name) THEN 'told' WHEN name = 'seq_len' AND seq_len_derived THEN 'derived' END,
+            CASE WHEN name = 'seq_len' AND seq_len_derived
+                 THEN (SELECT any_value(f.raw) FROM facts f WHERE f.run_id = $run AND f.field = 'seq_len' AND f.how = 'derived') END
+        FROM numbers
     UNION ALL SELECT 4, 'cell', coalesce(nullif(t.headings[c.column_number], ''), 'beyond the header'), c.raw, c.misfit,
             t.uri || ':' || c.line
         FROM run r JOIN tables t ON t.table_id = r.table_id
@@ -40,7 +48,7 @@ WITH run AS (
     UNION ALL SELECT 6, 'statistics', t.metric,
         printf('median %g, min %g, max %g (iterations %d-%d, n = %d in %d lines)', t.median, t.min, t.max,
                t.first_iteration, t.last_iteration, t.n, t.lines), NULL, t.rule
-        FROM run_stats t WHERE t.run_id = $run AND t.metric <> 'gbs'
+        FROM run_stats t WHERE t.run_id = $run AND t.metric NOT IN ('gbs', 'seq_len')
     UNION ALL SELECT 7, 'computed', 'tokens_per_s', printf('%.6g', k.value), 'tokens/s', NULL
         FROM metric_tokens_per_s k WHERE k.run_id = $run
     UNION ALL SELECT 7, 'computed', 'model_tflops', printf('%.4g', k.value), 'TFLOP/s per process', k.formula

@@ -30,6 +30,7 @@ _OF_METRICS = {
 _TAKEN_FROM = {
     "judged_runs": ("runs",),
     "configurations": ("runs", "topology"),
+    "counted_iterations": ("iterations",),
     "current_loads": ("loads",),
     "current_uris": ("loads",),
     "left_out": ("runs",),

@@ -1,4 +1,5 @@
--- Statistics of the runs of some loads, by rule 2: of an iteration logged twice the later one counts;
+-- Statistics of the runs of some loads, by rule 2: of an iteration logged twice the later one counts,
+-- and of those that a later run goes back behind none;
 -- an interval with the first logged iteration after a start in it is warm-up; where a format counts
 -- evaluating and saving into the next interval (Megatron-DeepSpeed, and Megatron-LM until its lines
 -- print the date), such an interval is left out too. What would leave nothing is not left out.
@@ -16,8 +17,10 @@ WITH asked AS (
     JOIN raw.parts p ON p.chain_id = n.chain_id AND p.number <= n.number
 ), logged AS NOT MATERIALIZED (
     SELECT h.load_id, run_id, segment, iteration, coalesce(interval_length, 1) AS length, line, printed_at,
-        step_time_s, samples_per_s, tokens_per_s, tokens_per_s_per_device, tflops, gbs
+        step_time_s, samples_per_s, tokens_per_s, tokens_per_s_per_device, tflops, gbs,
+        coalesce(seq_len, consumed_tokens / nullif(consumed_samples, 0)) AS seq_len
     FROM raw.iterations i JOIN held h ON h.part_id = i.load_id
+    ANTI JOIN redone d ON d.run_id = i.run_id AND d.iteration <= i.iteration
 ), suspects AS (
     -- The runs that may log an iteration more than once: all others count up, line by line.
     SELECT run_id FROM (
@@ -43,7 +46,8 @@ WITH asked AS (
         AND (framework LIKE 'Megatron-DeepSpeed%' OR (framework LIKE 'Megatron-LM%'
             AND run_id NOT IN (SELECT run_id FROM kept WHERE printed_at IS NOT NULL)))
 ), starts AS (
-    SELECT run_id, segment, min_by(iteration, (line, iteration)) AS first_logged
+    SELECT run_id, segment, min_by(iteration, (line, iteration)) AS first_logged,
+        run_id IN (SELECT run_id FROM raw.runs WHERE seq_len IS NOT NULL AND load_id IN (SELECT part_id FROM held)) AS stated
     FROM kept GROUP BY run_id, segment
 ), next_lines AS (
     -- Of each pause the next line of a step; a pause on the line of a step itself is in no interval.
@@ -55,7 +59,8 @@ WITH asked AS (
     SELECT run_id, line, min(iteration) AS iteration
     FROM kept SEMI JOIN next_lines USING (run_id, line) GROUP BY run_id, line
 ), graded AS NOT MATERIALIZED (
-    SELECT k.* EXCLUDE printed_at,
+    -- The length of sequences is of interest where no header states it.
+    SELECT k.* EXCLUDE printed_at REPLACE (CASE WHEN NOT stated THEN seq_len END AS seq_len),
         CASE WHEN iteration - length + 1 <= first_logged THEN 3
              WHEN p.run_id IS NOT NULL THEN 2
              ELSE 1 END AS grade
@@ -85,7 +90,8 @@ WITH asked AS (
         CASE WHEN list_contains($metrics, 'tokens_per_s_per_device') AND isfinite(tokens_per_s_per_device)
             THEN tokens_per_s_per_device END AS tokens_per_s_per_device,
         CASE WHEN list_contains($metrics, 'tflops') AND isfinite(tflops) THEN tflops END AS tflops,
-        CASE WHEN list_contains($metrics, 'gbs') THEN CAST(gbs AS DOUBLE) END AS gbs
+        CASE WHEN list_contains($metrics, 'gbs') THEN CAST(gbs AS DOUBLE) END AS gbs,
+        CASE WHEN list_contains($metrics, 'seq_len') THEN seq_len END AS seq_len
     FROM judged WHERE grade <= least
 ), in_order AS (
     -- Few rows are added up in one order, and by one thread: sums of fractions hang on it.
@@ -95,23 +101,27 @@ WITH asked AS (
 ), wide AS (
     -- A column for each metric, NULL where an interval has no value.
     SELECT load_id, run_id, struct_pack(
-        n := sum(CASE WHEN COLUMNS('_s$|device$|tflops|gbs') IS NOT NULL THEN length END),
-        lines := count(COLUMNS('_s$|device$|tflops|gbs')),
-        first_iteration := min(CASE WHEN COLUMNS('_s$|device$|tflops|gbs') IS NOT NULL THEN iteration END)
-            - arg_min(length, CASE WHEN COLUMNS('_s$|device$|tflops|gbs') IS NOT NULL THEN iteration END) + 1,
-        last_iteration := max(CASE WHEN COLUMNS('_s$|device$|tflops|gbs') IS NOT NULL THEN iteration END),
-        quantiles := quantile_cont(COLUMNS('_s$|device$|tflops|gbs'), [0.5, 0.95]),
-        total := sum(COLUMNS('_s$|device$|tflops|gbs') * length),
-        low := min(COLUMNS('_s$|device$|tflops|gbs')),
-        high := max(COLUMNS('_s$|device$|tflops|gbs')),
-        deviation := stddev_samp(COLUMNS('_s$|device$|tflops|gbs')))
+        n := sum(CASE WHEN COLUMNS('_s$|device$|tflops|gbs|seq_len') IS NOT NULL THEN length END),
+        lines := count(COLUMNS('_s$|device$|tflops|gbs|seq_len')),
+        first_iteration := min(CASE WHEN COLUMNS('_s$|device$|tflops|gbs|seq_len') IS NOT NULL THEN iteration END)
+            - arg_min(length, CASE WHEN COLUMNS('_s$|device$|tflops|gbs|seq_len') IS NOT NULL THEN iteration END) + 1,
+        last_iteration := max(CASE WHEN COLUMNS('_s$|device$|tflops|gbs|seq_len') IS NOT NULL THEN iteration END),
+        quantiles := quantile_cont(COLUMNS('_s$|device$|tflops|gbs|seq_len'), [0.5, 0.95]),
+        total := sum(COLUMNS('_s$|device$|tflops|gbs|seq_len') * length),
+        low := min(COLUMNS('_s$|device$|tflops|gbs|seq_len')),
+        high := max(COLUMNS('_s$|device$|tflops|gbs|seq_len')),
+        deviation := stddev_samp(COLUMNS('_s$|device$|tflops|gbs|seq_len')))
     FROM in_order GROUP BY load_id, run_id
 ), told AS (
     UNPIVOT wide ON * EXCLUDE (load_id, run_id) INTO NAME metric VALUE s
 )
-SELECT load_id, run_id, metric, s.n, s.lines, s.first_iteration, s.last_iteration,
+SELECT t.load_id, t.run_id, t.metric, s.n, s.lines, s.first_iteration, s.last_iteration,
     s.quantiles[1], s.total / s.n, s.low, s.high, s.quantiles[2], s.deviation,
     'without the first interval after each start and those with an evaluation or a save in them; '
-        || 'a repeated iteration counts once; of several batch sizes that of most iterations',
-    greatest($rule_version, 3)
-FROM told WHERE s.lines > 0;
+        || 'a repeated iteration counts once; of several batch sizes that of most iterations'
+        || coalesce('; those from ' || d.iteration || ' on are done again by a later run', ''),
+    greatest($rule_version, 3), d.iteration
+FROM told t LEFT JOIN redone d ON d.run_id = t.run_id
+ANTI JOIN raw.run_stats known ON known.load_id = t.load_id AND known.run_id = t.run_id AND known.metric = t.metric
+    AND known.redone_from IS NOT DISTINCT FROM d.iteration
+WHERE s.lines > 0;

@@ -26,6 +26,7 @@ RUN_STATS_VERSION = 3
 _MEMORY_MB, _BYTES_A_STEP = 208, 12
 _METRICS = (
     "step_time_s", "samples_per_s", "tokens_per_s", "tokens_per_s_per_device", "tflops", "gbs",
+    "seq_len",
 )  # fmt: skip
 _VALUES = 12_000_000  # that medians are made of at once
 _MANY = 100_000  # rows of a batch that are worth a limit
@@ -122,6 +123,12 @@ def insert(con: duckdb.DuckDBPyConnection, rows: Rows, load_id: str) -> None:
     tables = Spill()
     tables.add(to_arrow(rows))
     _insert_tables(con, [_Held(tables, load_id, load_id)])
+
+
+def restate(con: duckdb.DuckDBPyConnection, load_ids: list[str]) -> None:
+    """Insert the statistics of loads again, of runs where other iterations count than before."""
+    if load_ids:
+        _tell_statistics(con, load_ids)
 
 
 def hide(

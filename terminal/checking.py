@@ -26,9 +26,11 @@ def check(warehouse: Warehouse, root: Path, *, audited: bool = True) -> None:
     """
     from ..audit.store import audit_documents, store_audit
     from ..schema.bundles import find_links, store_links
+    from ..schema.redone import find_redone, store_redone
     from ..schema.user_facts import contradictions, store_facts
 
     store_links(warehouse, find_links(warehouse))
+    store_redone(warehouse, find_redone(warehouse))
     facts = _every(warehouse, root)
     if store_facts(warehouse, facts):
         warn_of(contradictions(warehouse))
@@ -48,6 +50,7 @@ def check_file(
     """
     from ..audit.store import audit_documents, open_audits, store_audit
     from ..schema.bundles import are_stored, find_links, store_links
+    from ..schema.redone import find_redone, redone_is_stored, store_redone
     from ..schema.telling import tell, untold
     from ..schema.user_facts import is_stored, store_facts
     from ..schema.warehouse import open_read, open_write
@@ -57,7 +60,9 @@ def check_file(
     root = db.absolute().parent
     with open_read(db, lock_timeout) as warehouse:
         links = find_links(warehouse)
-        new = not are_stored(warehouse, links) or bool(untold(warehouse, uris, told or {}))
+        redone = find_redone(warehouse)
+        new = not (are_stored(warehouse, links) and redone_is_stored(warehouse, redone))
+        new = new or bool(untold(warehouse, uris, told or {}))
         every = _every(warehouse, root)
         current = not new and is_stored(warehouse, every)
         facts = _of_documents(warehouse, every)
@@ -66,6 +71,7 @@ def check_file(
     if not current:
         with open_write(db, lock_timeout) as warehouse:
             store_links(warehouse, links)
+            store_redone(warehouse, redone)
             tell(warehouse, uris, told or {})
             every = _every(warehouse, root)
             store_facts(warehouse, every)

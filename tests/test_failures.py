@@ -12,6 +12,8 @@ WATCHED = "Timeout(ms)=600000) ran for 600029 milliseconds before timing out."
 CANCELLED = "ON r6i5n1 CANCELLED AT 2021-05-23T08:46:02"
 LAUNCH = "[2023-01-01 10:00:00,123] [INFO] [launch.py:315:sigkill_handler] "
 ABORTED = "srun: Job step aborted: Waiting up to 62 seconds for job step to finish."
+LSF = ["-" * 60, "# LSBATCH: User input"]
+EXIT = ["Exited with exit code 137.", ""]
 
 # Status, the line of the cause from 1 (behind a step), the lines.
 CASES: list[tuple[str, int, list[str]]] = [
@@ -54,6 +56,20 @@ CASES: list[tuple[str, int, list[str]]] = [
     ("timeout", 2, [STEPD + f"STEP 1999616.0 {CANCELLED} DUE TO TIME LIMIT ***", ABORTED]),
     ("timeout", 2, [STEPD + f"JOB 1999616 {CANCELLED} DUE TO TIME LIMIT ***", *TRACEBACK]),
     ("timeout", 2, ["=>> PBS: job killed: walltime 3612 exceeded limit 3600"]),
+    ("oom", 4, [*LSF, "TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.", *EXIT]),
+    ("timeout", 4, [*LSF, "TERM_RUNLIMIT: job killed after reaching LSF run time limit.", *EXIT]),
+    ("timeout", 5, ["['python'] exits with return code = -9", *LSF,
+                    "TERM_RUNLIMIT: job killed after reaching LSF run time limit.", *EXIT]),
+    ("oom", 2, ["RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB", *LSF,
+                "TERM_RUNLIMIT: job killed after reaching LSF run time limit.", *EXIT]),
+    ("cancelled", 4, [*LSF, "TERM_OWNER: job killed by owner.", *EXIT]),
+    ("fail", 4, [*LSF, *EXIT, "Resource usage summary:", "    Max Memory :  58 MB"]),
+    ("fail", 2, ["RuntimeError: mat1 and mat2 shapes cannot be multiplied"]),
+    ("fail", 2, ["[rank0]: ValueError: micro batch size does not divide", ABORTED.replace(
+        "srun: Job step aborted: Waiting", "The job waits")]),
+    ("fail", 2, ["RuntimeError: mat1 and mat2 shapes cannot be multiplied", *LSF, *EXIT]),
+    ("oom", 2, ["torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory."]),
+    ("running", 62, ["ImportError: cannot import name 'x'; goes on without", *["..."] * 60, "."]),
     ("cancelled", 2, [STEPD + f"STEP 1809577.0 {CANCELLED} ***"]),
     ("cancelled", 2, [STEPD + f"JOB 1809577 {CANCELLED} DUE TO PREEMPTION ***"]),
     ("cancelled", 2, [ABORTED, "srun: Force Terminated job 1809577"]),
@@ -121,3 +137,18 @@ def test_a_traceback_tells_the_error_that_ends_it() -> None:
     lines += [*TRACEBACK, "ValueError: token 50304 is not below 50304"]
     run = only_run(read("\n".join(lines)))
     assert run["status_reason"] == "ValueError: token 50304 is not below 50304"
+
+
+def test_a_report_of_lsf_above_the_output() -> None:
+    """Where a site writes the report first; the first cause of the output counts all the same."""
+    for word, status in (("MEMLIMIT: job killed after reaching LSF memory usage limit.", "oom"),
+                         ("OWNER: job killed by owner.", "cancelled")):  # fmt: skip
+        report = [*LSF, f"TERM_{word}", *EXIT, "The output (if any) follows:", ""]
+        run = only_run(read("\n".join([*report, iteration(1, of=500)])))
+        assert (run["status"], run["status_line"]) == (status, 3)
+    report = [*LSF, *EXIT, "The output (if any) follows:", ""]
+    assert only_run(read("\n".join([*report, iteration(1, of=500)])))["status"] == "fail"
+    assert only_run(read("\n".join([*report, iteration(4)])))["status"] == "ok"
+    oom = "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB"
+    run = only_run(read("\n".join([*report, iteration(1, of=500), oom])))
+    assert (run["status"], run["status_line"]) == ("oom", 8)

@@ -14,6 +14,8 @@ FRONT = {
     "torch": "[rank{rank}]:",
     "host": "[node{rank}:{rank}]: ",
     "pdsh": "worker-{rank}: ",
+    "short hosts": "n{rank}: ",
+    "docker compose": "worker-{rank}  | ",
     "PALS": "x3005c0s7b0n0.hsn.cm.polaris.alcf.anl.gov {rank}: ",
     "SageMaker": "[1,mpirank:{rank},algo-1]<stdout>:",
     "Open MPI 4": "Wed May  1 12:00:00 2024[1,{rank}]<stdout>:",

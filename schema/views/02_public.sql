@@ -79,6 +79,7 @@ LEFT JOIN (
 WHERE s.kind = 'companion' OR k.rule = 'same steps';
 
 -- facts: what sources and their companions state about runs and tables outside of cells; with how = 'user', what users tell where they are silent.
+-- facts.how: stated, user, derived (from lines of steps, where nothing states it)
 -- facts.file: the companion that states it; NULL: the source itself
 CREATE OR REPLACE VIEW facts AS
 SELECT f.* EXCLUDE (load_id), NULL::VARCHAR AS file FROM raw.facts f SEMI JOIN current_loads USING (load_id)
@@ -88,6 +89,14 @@ UNION ALL BY NAME
 SELECT c.run_id, f.field, f.value, f.raw, f.line, f.scope, f.how, c.uri AS file
 FROM companions c JOIN sources s USING (source_id) JOIN raw.facts f ON f.load_id = s.load_id
 WHERE c.run_id IS NOT NULL AND f.run_id IS NULL AND f.scope <> 'column'
+UNION ALL BY NAME
+SELECT s.run_id, 'seq_len' AS field, s.median::BIGINT::VARCHAR AS value,
+    printf('actual seqlen, else consumed tokens / consumed samples: the same in %d %s, iterations %d-%d', s.lines,
+        CASE s.lines WHEN 1 THEN 'line' ELSE 'lines' END, s.first_iteration, s.last_iteration) AS raw, 'steps' AS scope, 'derived' AS how
+FROM raw.run_stats s SEMI JOIN current_loads USING (load_id)
+ANTI JOIN hidden_runs h ON h.run_id = s.run_id
+LEFT JOIN redone d ON d.run_id = s.run_id
+WHERE s.metric = 'seq_len' AND s.min = s.max AND s.min = floor(s.min) AND s.redone_from IS NOT DISTINCT FROM d.iteration
 UNION ALL BY NAME
 -- No line: it does not stand in the source.
 SELECT run_id, field, value,
@@ -131,6 +140,11 @@ SELECT i.* EXCLUDE (load_id, loss_name)
 FROM raw.iterations i SEMI JOIN current_loads USING (load_id)
 ANTI JOIN hidden_runs h ON h.run_id = i.run_id;
 
+-- counted_iterations: the intervals of a log that count: of an iteration done again, in the run or in one that goes on from it, the later one alone.
+CREATE OR REPLACE VIEW counted_iterations AS
+SELECT i.* FROM iterations i ANTI JOIN redone d ON d.run_id = i.run_id AND d.iteration <= i.iteration
+QUALIFY row_number() OVER (PARTITION BY run_id, iteration ORDER BY segment DESC, line DESC) = 1;
+
 -- timers: timers that logs print.
 CREATE OR REPLACE VIEW timers AS
 SELECT t.* EXCLUDE (load_id) FROM raw.timers t SEMI JOIN current_loads USING (load_id)
@@ -154,7 +168,9 @@ ANTI JOIN hidden_runs h ON h.run_id = e.run_id;
 -- run_stats: statistics over the iterations of a run, with the rule that made them.
 CREATE OR REPLACE VIEW run_stats AS
 SELECT r.* EXCLUDE (load_id) FROM raw.run_stats r SEMI JOIN current_loads USING (load_id)
-ANTI JOIN hidden_runs h ON h.run_id = r.run_id;
+ANTI JOIN hidden_runs h ON h.run_id = r.run_id
+LEFT JOIN redone d ON d.run_id = r.run_id
+WHERE r.redone_from IS NOT DISTINCT FROM d.iteration;
 
 -- findings: what the audit says of documents, a row for each doubted cell; of each the newest audit.
 CREATE OR REPLACE VIEW findings AS

@@ -31,6 +31,8 @@ CREATE OR REPLACE MACRO per(a, b) AS
 -- configurations.uri: the log or document
 -- configurations.params_b: parameters in 1e9, as stated, else as the label says
 -- configurations.told: columns that a user tells where the source is silent; NULL: none
+-- configurations.seq_len: sequence length in tokens, as stated, else the one that all lines of a log's steps print or multiply out to
+-- configurations.seq_len_derived: whether the sequence length comes from those lines
 -- configurations.product: DP x TP x PP x CP
 -- configurations.gbs: global batch size of the intervals that count, as logged, else as stated, in sequences
 -- configurations.gbs_stated: global batch size as stated, in sequences
@@ -62,7 +64,7 @@ WITH stated AS (
             coalesce(r.heads, try_cast(u.said['heads'] AS INTEGER)) AS heads,
             coalesce(r.kv_heads, try_cast(u.said['kv_heads'] AS INTEGER)) AS kv_heads,
             coalesce(r.ffn_hidden, try_cast(u.said['ffn_hidden'] AS INTEGER)) AS ffn_hidden,
-            coalesce(r.seq_len, try_cast(u.said['seq_len'] AS INTEGER)) AS seq_len,
+            coalesce(r.seq_len, try_cast(u.said['seq_len'] AS INTEGER), try_cast(q.median AS INTEGER)) AS seq_len,
             coalesce(r.vocab, try_cast(u.said['vocab'] AS INTEGER)) AS vocab,
             coalesce(r.swiglu, try_cast(u.said['swiglu'] AS BOOLEAN)) AS swiglu,
             coalesce(r.framework, u.said['framework']) AS framework, coalesce(r.device, u.said['device']) AS device,
@@ -92,7 +94,8 @@ WITH stated AS (
             coalesce(t.zero_stage, try_cast(u.said['zero_stage'] AS INTEGER)) AS zero_stage,
             coalesce(t.sequence_parallel, try_cast(u.said['sequence_parallel'] AS BOOLEAN)) AS sequence_parallel),
         u.told,
-        t.gbs AS gbs_stated, g.median AS gbs_logged
+        t.gbs AS gbs_stated, g.median AS gbs_logged,
+        q.median IS NOT NULL AND coalesce(r.seq_len, try_cast(u.said['seq_len'] AS INTEGER)) IS NULL AS seq_len_derived
     FROM judged_runs r
     JOIN current_loads l ON l.load_id = r.load_id
     ANTI JOIN hidden_runs h ON h.run_id = r.run_id
@@ -101,7 +104,12 @@ WITH stated AS (
         SELECT run_id, map(list(field), list(value)) AS said, list_sort(list(field) FILTER (origin <> 'bundle')) AS told
         FROM beside WHERE field <> 'boundary' AND outcome = 'counts' GROUP BY run_id
     ) u ON u.run_id = r.run_id
+    LEFT JOIN redone d ON d.run_id = r.run_id
     LEFT JOIN raw.run_stats g ON g.load_id = l.shown_by AND g.run_id = r.run_id AND g.metric = 'gbs'
+        AND g.redone_from IS NOT DISTINCT FROM d.iteration
+    -- One whole number on all lines that count.
+    LEFT JOIN raw.run_stats q ON q.load_id = l.shown_by AND q.run_id = r.run_id AND q.metric = 'seq_len'
+        AND q.redone_from IS NOT DISTINCT FROM d.iteration AND q.min = q.max AND q.min = floor(q.min)
 ), multiplied AS (
     SELECT *, try_cast(dp::HUGEINT * tp * pp * coalesce(cp, 1) AS BIGINT) AS product FROM stated
 ), implied AS (

@@ -20,4 +20,4 @@ SELECT run_id, metric, median AS value,
        min AS low, max AS high, n, 'log' AS basis, []::VARCHAR[] AS flags, []::VARCHAR[] AS marks,
        CASE metric WHEN 'tflops' THEN 'process' WHEN 'tokens_per_s_per_device' THEN 'device' ELSE 'job' END AS scope,
        NULL::BIGINT AS line
-FROM run_stats WHERE metric <> 'gbs';
+FROM run_stats WHERE metric NOT IN ('gbs', 'seq_len');

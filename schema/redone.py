@@ -1,0 +1,52 @@
+"""Which iterations of logs a later run does again: they count there alone, in any order."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from .migrate import now_utc
+from .sql import sql_file
+from .store import restate
+from .warehouse import Warehouse, transaction
+
+Redone = tuple[str, int, str]  # run, the first of its iterations that are done again, by which run
+
+_LOADED = "SELECT 1 FROM raw.events WHERE kind = 'load' LIMIT 1"
+_STORED = "SELECT run_id, iteration, again FROM redone ORDER BY run_id"
+
+
+def find_redone(warehouse: Warehouse) -> list[Redone]:
+    """What is done again, of all runs that are shown."""
+    # Asked of every command that reads paths: few logs go on from a checkpoint.
+    if not warehouse.rows(_LOADED):
+        return []
+    return [(run, int(first), again) for run, first, again in warehouse.rows(sql_file("redone"))]
+
+
+def redone_is_stored(warehouse: Warehouse, found: list[Redone]) -> bool:
+    """Whether this is what counts already."""
+    return found == warehouse.rows(_STORED)
+
+
+def store_redone(warehouse: Warehouse, found: list[Redone]) -> bool:
+    """Store what is done again, and the statistics without it; False when they are."""
+    known = {run: (first, again) for run, first, again in warehouse.rows(_STORED)}
+    wanted = {run: (first, again) for run, first, again in found}
+    changed = sorted(
+        run for run in known.keys() | wanted.keys() if known.get(run) != wanted.get(run)
+    )
+    if not changed:
+        return False
+    query = """SELECT DISTINCT l.shown_by FROM raw.runs r JOIN current_loads l USING (load_id)
+               WHERE list_contains($runs, r.run_id) ORDER BY ALL"""
+    with transaction(warehouse):
+        loads = [load for (load,) in warehouse.rows(query, {"runs": changed})]
+        [(last,)] = warehouse.rows("SELECT max(found_at) FROM raw.redone")
+        # Later than all before, whatever the clock says.
+        at = now_utc() if last is None else max(now_utc(), last + timedelta(microseconds=1))
+        warehouse.con.executemany(
+            "INSERT INTO raw.redone VALUES (?, ?, ?, ?)",
+            [[run, *wanted.get(run, (None, None)), at] for run in changed],
+        )
+        restate(warehouse.con, loads)
+    return True
