@@ -62,10 +62,10 @@ WITH asked AS (
     -- The length of sequences is of interest where no header states it.
     SELECT k.* EXCLUDE printed_at REPLACE (CASE WHEN NOT stated THEN seq_len END AS seq_len),
         CASE WHEN iteration - length + 1 <= first_logged THEN 3
-             WHEN p.run_id IS NOT NULL THEN 2
+             WHEN EXISTS (FROM paused p WHERE p.run_id = k.run_id AND p.line = k.line AND p.iteration = k.iteration)
+                 THEN 2
              ELSE 1 END AS grade
     FROM kept k JOIN starts s USING (run_id, segment)
-    LEFT JOIN paused p USING (run_id, line, iteration)
 ), kinds AS (
     -- What there is to choose from: intervals of a run by their grade and their batch.
     SELECT run_id, grade, gbs, sum(length) AS iterations FROM graded GROUP BY run_id, grade, gbs
@@ -78,10 +78,6 @@ WITH asked AS (
         CASE WHEN b.batch IS NULL OR k.gbs IS NOT DISTINCT FROM b.batch THEN k.grade ELSE 4 END AS now,
         min(now) OVER (PARTITION BY k.run_id) AS least
     FROM kinds k LEFT JOIN batches b USING (run_id)
-), judged AS NOT MATERIALIZED (
-    SELECT g.* EXCLUDE (grade), j.now AS grade, j.least
-    FROM graded g JOIN grades j
-        ON j.run_id = g.run_id AND j.before = g.grade AND j.gbs IS NOT DISTINCT FROM g.gbs
 ), used AS (
     SELECT load_id, run_id, iteration, length,
         CASE WHEN list_contains($metrics, 'step_time_s') AND isfinite(step_time_s) THEN step_time_s END AS step_time_s,
@@ -92,7 +88,9 @@ WITH asked AS (
         CASE WHEN list_contains($metrics, 'tflops') AND isfinite(tflops) THEN tflops END AS tflops,
         CASE WHEN list_contains($metrics, 'gbs') THEN CAST(gbs AS DOUBLE) END AS gbs,
         CASE WHEN list_contains($metrics, 'seq_len') THEN seq_len END AS seq_len
-    FROM judged WHERE grade <= least
+    FROM graded g
+    WHERE EXISTS (FROM grades j WHERE now <= least
+        AND j.run_id = g.run_id AND j.before = g.grade AND j.gbs IS NOT DISTINCT FROM g.gbs)
 ), in_order AS (
     -- Few rows are added up in one order, and by one thread: sums of fractions hang on it.
     (FROM used WHERE $few ORDER BY run_id, iteration)

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from .sql import sql_file
 
+_JUDGED = """), judged AS (
+    SELECT g.* EXCLUDE (grade), j.now AS grade, j.least FROM graded g JOIN grades j
+        ON j.run_id = g.run_id AND j.before = g.grade AND j.gbs IS NOT DISTINCT FROM g.gbs
+)"""
+
 
 def judged_intervals() -> str:
     """The WITH clause that ends with `judged`: the intervals of $load_ids with their grade.
@@ -12,4 +17,4 @@ def judged_intervals() -> str:
     grade that a run has, its `least`, is what its statistics are made of.
     """
     text = sql_file("run_stats")
-    return text[text.index("WITH asked") : text.index(", used AS")]
+    return text[text.index("WITH asked") : text.index("), used AS")] + _JUDGED
