@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 
 from ..schema.rows import Rows
 from .cast import CASTS, is_absent
+from .environment import states
 from .record import Fields, Record
 from .secrets import redact
 
@@ -86,6 +88,16 @@ class Header:
                 self.stated[column] = value
                 self.lines[column] = line
                 self._fact(column, redact(column, str(value)), line, "header")
+
+    def place(self, variables: Mapping[str, tuple[str, int]]) -> None:
+        """Hosts and nodes, where a scheduler's variables alone state them: value and line of each."""
+        for name, (text, line) in variables.items():
+            column = states(name)
+            value = CASTS["integer"](text) if column == "nodes" else text
+            if column in ("hosts", "nodes") and value and column not in self.stated:
+                self.stated[column] = value
+                self.lines[column] = line
+                self._fact(column, str(value), line, "job")
 
     def whole(self, name: str) -> int | None:
         """An argument that is a whole number, or None."""

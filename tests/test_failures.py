@@ -60,7 +60,7 @@ CASES: list[tuple[str, int, list[str]]] = [
     ("cancelled", 4, [*TRACEBACK, "KeyboardInterrupt"]),
     ("fail", 2, [STEPD + f"JOB 1809577 {CANCELLED} DUE TO NODE FAILURE, SEE SLURMCTLD LOG ***"]),
     ("fail", 3, [ABORTED, "srun: error: nid01934: task 2: Exited with exit code 1"]),
-    ("fail", 2, ["srun: error: nid01934: tasks 2,4-5,7: Terminated"]),
+    ("cancelled", 2, ["srun: error: nid01934: tasks 2,4-5,7: Terminated"]),
     ("fail", 2, [LAUNCH + "Killing subprocess 123", "Main process received SIGTERM, exiting"]),
     ("fail", 3, [LAUNCH + "Killing subprocess 123", *TRACEBACK, "ValueError: bad"]),
     ("fail", 2, [ELASTIC + "(exitcode: 1) local_rank: 3 (pid: 123) of binary: /usr/bin/python",

@@ -1,6 +1,8 @@
 """What trainers say of a run before it trains: model, device, mesh, precision."""
 
 from bench.schema.rows import Row
+from tests.logs import header, iteration
+
 from tests.test_log_steps import read, rows
 
 TITAN = """\
@@ -66,3 +68,13 @@ def test_arguments_of_2019_have_no_last_line() -> None:
     )
     (run,) = rows(log, "runs")
     assert (run["hidden"], run["layers"], run["line"]) == (1024, 24, 1)
+
+
+def test_a_schedulers_variables_state_nodes_and_hosts() -> None:
+    listing = [f"SLURM_{name}" for name in ("JOB_ID=77", "NNODES=2", "JOB_NODELIST=n[1-2]")]
+    listing += ["SLURM_NTASKS=2", "OMP_NUM_THREADS=4"]
+    log = read(*listing, *header().split("\n"), iteration(1))
+    (topology,) = rows(log, "topology")
+    assert topology["nodes"] == 2
+    facts = {row["field"]: (row["value"], row["line"]) for row in rows(log, "facts")}
+    assert facts["hosts"] == ("n[1-2]", 3) and facts["nodes"] == ("2", 2)
