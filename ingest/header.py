@@ -90,7 +90,7 @@ class Header:
                 self._fact(column, redact(column, str(value)), line, "header")
 
     def place(self, variables: Mapping[str, tuple[str, int]]) -> None:
-        """Hosts and nodes, where a scheduler's variables alone state them: value and line of each."""
+        """Hosts and nodes that only a scheduler's variables state: value and line of each."""
         for name, (text, line) in variables.items():
             column = states(name)
             value = CASTS["integer"](text) if column == "nodes" else text
