@@ -110,6 +110,15 @@ def test_a_broken_line_is_joined() -> None:
         assert not rows(log, "warnings"), cut
 
 
+def test_the_beginning_of_a_broken_line_counts_as_read() -> None:
+    lines = [part for n in (1, 2) for part in (line(n)[:95], line(n)[95:190], line(n)[190:])]
+    log = read(*lines)
+    assert [row["iteration"] for row in rows(log)] == [1, 2]
+    assert (log.lines_unread, log.lines_measuring) == (0, 0)
+    log = read(line(1), line(2)[:95], "something else")
+    assert (log.lines_read, log.lines_unread, log.lines_measuring) == (1, 2, 1)
+
+
 def test_a_line_cut_off_at_the_end_is_told() -> None:
     log = read(line(10), line(20)[:150])
     assert [row["code"] for row in rows(log, "warnings")] == ["truncated_line"]
