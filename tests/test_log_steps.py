@@ -17,6 +17,7 @@ from bench.ingest.logread import LogRead
 from bench.ingest.pipeline import ingest
 from bench.schema.rows import Row
 from bench.schema.warehouse import open_read
+from tests.program import quick
 
 ENGINE = "[Rank 0] step={n}, skipped=0, lr=[0.00015, 0.00015], mom=[(0.9, 0.95)]"
 SPEED = (
@@ -229,6 +230,16 @@ def test_a_unit_error_is_put_right_in_a_view(tmp_path: Path) -> None:
         ]
         printed = list(warehouse.rows("SELECT max(tflops), max(step_time_s) FROM iterations"))
         assert printed == [(35240.1, 580.123)]
+
+
+def test_a_unit_error_is_told_where_the_run_is_shown(tmp_path: Path) -> None:
+    header = "[Rank 0] DeepSpeed info: version=0.6.2, git-hash=x, git-branch=y"
+    steps = [f"steps: {n} loss: 1.9 iter time (s): 580.5 samples/sec: 0.441" for n in (10, 20)]
+    (tmp_path / "a.log").write_text("\n".join([header, *steps]) + "\n")
+    done = quick(tmp_path, "show", "a.log:1", "a.log", "--format", "csv")
+    told = [row.split(",")[:3] for row in done.out.splitlines() if row.startswith("corrected")]
+    assert told == [["corrected", "samples_per_s", "median 441"],
+                    ["corrected", "step_time_s", "median 0.5805"]]  # fmt: skip
 
 
 def test_steady_state_leaves_out_what_is_no_step(tmp_path: Path) -> None:
