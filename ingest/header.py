@@ -154,6 +154,9 @@ class Header:
                 columns[column] = self.stated[column]
         for axis, size in _axes(str(self.stated.get("mesh", ""))):
             columns.setdefault(axis, size)
+        for axis in ("dp", "cp", "tp", "pp"):
+            if group := self.stated.get(f"{axis}_group"):
+                columns.setdefault(axis, str(group).count(",") + 1)
         self._whole_model(columns)
         return columns
 

@@ -112,3 +112,17 @@ def test_nanotrons_configuration_states_shape_and_layout() -> None:
     assert (run["dtype"], run["recompute"], run["train_iters"]) == ("bf16", "none", 15)
     layout = ("dp", "pp", "tp", "mbs", "grad_accum", "zero_stage")
     assert [topology[name] for name in layout] == [2, 4, 8, 3, 5, 1]
+
+
+def test_the_parallel_groups_of_nemo_are_its_layout() -> None:
+    told = "i.finetune/0 [default0]:[NeMo I 2025-03-07 22:33:57 megatron_init:426] "
+    lines = ["Rank 0 has data parallel group : [0, 4]", "Rank 0 has context parallel group: [0]",
+             "Rank 0 has tensor model parallel group: [0, 1]",
+             "All tensor model parallel group ranks: [[0, 1], [2, 3], [4, 5], [6, 7]]",
+             "Rank 0 has pipeline model parallel group: [0, 2]"]  # fmt: skip
+    step = (
+        "Training epoch 0, iteration 0/99 | lr: 1e-07 | global_batch_size: 128 | global_step: 0 | "
+    )
+    log = read(*(told + one for one in lines), step + "reduced_train_loss: 12.14")
+    (topology,) = rows(log, "topology")
+    assert [topology[name] for name in ("ranks", "dp", "cp", "tp", "pp")] == [8, 2, 1, 2, 2]
