@@ -30,7 +30,7 @@ from .tensorboard import is_event_file, read_events
 if TYPE_CHECKING:
     from .scan import Section
 
-PARSER_VERSION = 12  # a new one reads known files again
+PARSER_VERSION = 13  # a new one reads known files again
 _LOGS = frozenset((".log", ".out", ".err", ".stdout", ".stderr"))
 _MARKDOWN = frozenset((".md", ".markdown", ".mdx", ".rst"))
 _SEPARATED = {".csv": "csv", ".tsv": "tsv"}

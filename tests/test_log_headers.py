@@ -126,3 +126,10 @@ def test_the_parallel_groups_of_nemo_are_its_layout() -> None:
     log = read(*(told + one for one in lines), step + "reduced_train_loss: 12.14")
     (topology,) = rows(log, "topology")
     assert [topology[name] for name in ("ranks", "dp", "cp", "tp", "pp")] == [8, 2, 1, 2, 2]
+
+
+def test_the_groups_that_megatron_sets_up_are_its_layout() -> None:
+    log = read("> initialized tensor model parallel with size 4",
+               "> initialized pipeline model parallel with size 2", iteration(1))  # fmt: skip
+    (topology,) = rows(log, "topology")
+    assert (topology["tp"], topology["pp"]) == (4, 2)
