@@ -57,6 +57,10 @@ def _head(shape: Shape, source: str, numbers: Sequence[Number]) -> tomlkit.TOMLD
     told = any(not column.startswith("more.") for column in columns)
     reads = "iteration" if "iteration" in columns else "part" if told else "noise"
     document.append("reads", reads)
+    if reads == "part":
+        advice = "No number is called a step: name the group of one `iteration` (and reads so), or"
+        document.add(tomlkit.comment(advice))
+        document.add(tomlkit.comment("these lines only add to steps that other lines count."))
     return document
 
 

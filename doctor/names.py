@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from ..ingest.measuring import NUMBER
 
-_NAME = re.compile(r"([A-Za-z][\w/ .()-]*?)\s*(?:[:=(\[]|\bwas\b|\bis\b)?\s*$")
+_NAME = re.compile(r"([A-Za-z][\w/ .()-]*?)[\"']?\s*(?:[:=(\[]|\bwas\b|\bis\b)?\s*$")
 _RANK = re.compile(r"^(?:rank|gpu|node|worker)\d+\s+", re.I)
 _FILLERS = re.compile(r"^(?:(?:at|after|in|the|is|of|and)\s+)+")
 _UNIT = re.compile(r"\s?([A-Za-zµ%]+(?:/[A-Za-z]+){0,2})(?![\w/])")
@@ -90,7 +90,7 @@ def _number(
     unit = behind[1].casefold() if behind and not suffix else ""
     own = _units().get(unit)
     name = name_before(before, bool(end))
-    word = own or _words().get(plain(name))
+    word = own or _words().get("step" if _is_batch(name, line[stop:]) else plain(name))
     if word is None:
         group = re.sub(r"\W+", "_", name.casefold()).strip("_")[:40]
         return Number(place, start, stop, group, f"more.{group}") if group else None
@@ -103,6 +103,11 @@ def _number(
     if long := _LONG.get(behind_it) or _long_in(name):
         return replace(number, type=long)
     return replace(number, shift=_shift(name, behind_it))
+
+
+def _is_batch(name: str, behind: str) -> bool:
+    """Whether a number tells the batch at hand, of how many: `batch 3/500`."""
+    return plain(name) == "batch" and re.match(r"\s?/\s?\d", behind) is not None
 
 
 def name_before(before: str, after_number: bool) -> str:

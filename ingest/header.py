@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 
 from ..schema.rows import Rows
 from .cast import CASTS, is_absent
+from .environment import states
 from .record import Fields, Record
 from .secrets import redact
 
@@ -87,6 +89,16 @@ class Header:
                 self.lines[column] = line
                 self._fact(column, redact(column, str(value)), line, "header")
 
+    def place(self, variables: Mapping[str, tuple[str, int]]) -> None:
+        """Hosts and nodes that only a scheduler's variables state: value and line of each."""
+        for name, (text, line) in variables.items():
+            column = states(name)
+            value = CASTS["integer"](text) if column == "nodes" else text
+            if column in ("hosts", "nodes") and value and column not in self.stated:
+                self.stated[column] = value
+                self.lines[column] = line
+                self._fact(column, str(value), line, "job")
+
     def whole(self, name: str) -> int | None:
         """An argument that is a whole number, or None."""
         value = CASTS["bigint"](self.arguments.get(name, ""))
@@ -142,6 +154,9 @@ class Header:
                 columns[column] = self.stated[column]
         for axis, size in _axes(str(self.stated.get("mesh", ""))):
             columns.setdefault(axis, size)
+        for axis in ("dp", "cp", "tp", "pp"):
+            if group := self.stated.get(f"{axis}_group"):
+                columns.setdefault(axis, str(group).count(",") + 1)
         self._whole_model(columns)
         return columns
 

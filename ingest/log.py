@@ -100,7 +100,7 @@ class LogReader:
     def feed(self, line: Line) -> None:
         """One line, or one piece of it between carriage returns."""
         if line.number != self._number:
-            self._tally.count()
+            self._tally.count(holds=self._wrapped.holds(self._number))
             self._number = line.number
             self._tally.begin(line)
         self._read.encoding_errors += line.errors
@@ -205,6 +205,7 @@ class LogReader:
             return False
         dialect, record, first = joined
         if first:
+            self._tally.goes_on()
             return self._take(dialect, record)
         if self._runs.run is not None:
             self._runs.run.steps.extend(record.fields)

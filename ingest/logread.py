@@ -52,20 +52,36 @@ class Tally:
     read_by: set[str] = field(default_factory=set)
     known: bool = True
     waits: bool = False  # a format has the line, and no run to give it to yet
+    held: Line | None = None  # may be the beginning of a record that goes on below
 
     def begin(self, line: Line) -> None:
         """The first piece of a line."""
         self.line = line
 
-    def count(self) -> None:
-        """The line is over."""
+    def goes_on(self) -> None:
+        """The line held back was the beginning of the record that the line at hand ends."""
+        if self.held is not None:
+            self.read.count_read(1, ())
+            self.held = None
+
+    def count(self, *, holds: bool = False) -> None:
+        """The line is over; `holds`: it is counted when the next line tells what it is."""
+        if self.held is not None:
+            self._count_unread(self.held, told=True)
+            self.held = None
         if self.line is None:
             return
         if self.read_by:
             self.read.count_read(1, self.read_by)
         else:
             told = not self.known and not self.waits
-            self.read.count_unread(1, self.known, told and measures(self.line.text))
-            if told and self.unread is not None:
-                self.unread(self.line.number, self.line.text)
+            if told and holds:
+                self.held = self.line
+            else:
+                self._count_unread(self.line, told=told)
         self.line, self.read_by, self.known, self.waits = None, set(), True, False
+
+    def _count_unread(self, line: Line, *, told: bool) -> None:
+        self.read.count_unread(1, self.known and not told, told and measures(line.text))
+        if told and self.unread is not None:
+            self.unread(line.number, line.text)

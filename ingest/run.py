@@ -44,6 +44,7 @@ class Run:
     job_ids: dict[str, None] = field(default_factory=dict)
     misfits: Counter[str] = field(default_factory=Counter)
     said: set[tuple[str, str]] = field(default_factory=set)
+    evaluated: set[tuple[object, ...]] = field(default_factory=set)
     has_begun: bool = False  # its first step is told as a fact, which outlives growth and moves
     timer: str | None = None  # the name that lines of ranks belong to
 
@@ -146,7 +147,7 @@ class Run:
         self.add_event(record, line, "end")
 
     def evaluate(self, record: Record, line: int) -> None:
-        """Losses on a validation or test set."""
+        """Losses on a validation or test set; what ranks repeat of one place counts once."""
         fields = record.fields
         losses, more = fields.get("losses", {}), fields.get("more", {})
         values = fields.get("values", {})
@@ -155,15 +156,24 @@ class Run:
         if "value" in fields:  # one figure under its own name
             figures = {str(fields["metric"]): fields["value"]}
             more = {}
+        iteration = fields.get("iteration", self.steps.iteration)
+        place = fields.get("samples", iteration)
+        name = str(fields.get("set", fields.get("name", "evaluation")))
         for metric in [*figures, *(more if "name" in fields or "set" in fields else ())]:
+            value = figures.get(metric)
+            copy = (place, name, metric, value)
+            if place is not None and value is not None:
+                if copy in self.evaluated:
+                    continue
+                self.evaluated.add(copy)
             self.rows.add(
                 "evaluations",
                 run_id=self.run_id,
                 line=line,
-                iteration=fields.get("iteration", self.steps.iteration),
-                name=redact_text(str(fields.get("set", fields.get("name", "evaluation")))),
+                iteration=iteration,
+                name=redact_text(name),
                 metric=redact_text(metric),
-                value=figures.get(metric),
+                value=value,
             )
 
     def add_timers(self, record: Record, line: int) -> None:
@@ -230,6 +240,7 @@ class Run:
     def finish(self, flags: Mapping[str, Flags], next_line: int | None = None) -> None:
         """Store the run, its topology, its environment and what was odd about it."""
         self.steps.finish()
+        self.header.place({name: (flag.value, flag.line) for name, flag in flags.items()})
         columns = self.header.columns()
         self._store_warnings()
         outcome = self.ending.outcome(self.last_line, next_line)

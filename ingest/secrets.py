@@ -16,6 +16,7 @@ SECRET = frozenset({
     "credential", "credentials", "auth", "oauth", "authorization", "authtoken", "apikey",
     "apitoken", "accesskey", "secretkey", "privatekey",
 })  # fmt: skip
+ENDS = ("password", "passwd", "secret", "apikey")  # PGPASSWORD
 # These alone are a secret too, unless the words beside them speak of model, data or text.
 DOUBTFUL = frozenset(("key", "token", "pass", "pwd"))
 PLAIN = frozenset({
@@ -46,19 +47,30 @@ NAME = r"[A-Za-z_][\w.-]*"
 # To the end of the word, quotes and blanks within them included: rather too much than a half.
 QUOTED_OR_WORD = r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|\S)+"""
 ASSIGNMENT = re.compile(
-    rf"""(?<![\w.-])(?P<name>[\d.-]*{NAME})(?P<is>["'`]?\s*(?:=|:(?!//))\s*|\s+\.{{2,}}\s+)(?P<value>{QUOTED_OR_WORD})"""
+    rf"""(?<![\w.-])(?P<name>[\d.-]*{NAME})(?P<is>["'`]?\]?\s*(?:=|:(?!//))\s*|\s+\.{{2,}}\s+)(?P<value>{QUOTED_OR_WORD})"""
 )
 OPTION = re.compile(rf"(?P<name>(?<![\w-])--?{NAME})(?P<is>\s+)(?P<value>(?!-){QUOTED_OR_WORD})")
-SCHEME = re.compile(r"(?P<is>\b(?:Bearer|Basic)\s+)(?P<value>(?!\[redacted\])[\w.~+/=-]{6,})", re.I)
+SCHEME = re.compile(
+    r"(?P<is>\b(?:Bearer|Basic|Authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?[a-z]{1,20})\s+)"
+    r"(?P<value>(?!\[redacted\])[\w.~+/=-]{6,})", re.I,
+)  # fmt: skip
+# Within a connection string or behind the question mark of a URL.
+QUERY = re.compile(rf"(?<=[;&?])(?P<name>{NAME})(?P<is>=)(?P<value>[^;&\s\"']+)")
+SIGNATURE = re.compile(r"(?:.*-)?sig(?:nature)?", re.I)
+PROGRAM = re.compile(
+    r"(?P<is>\b(?:curl\b[^|;\n]{0,200}?\s(?:-u|--user)[\s=]|sshpass\s+-p|(?:docker|podman)\s+login\b"
+    r"[^|;\n]{0,200}?\s(?:-p|--password)[\s=])\s{0,3})(?P<value>(?!\[redacted\])\S+)"
+)
 LOGIN = re.compile(
     r"(?P<is>\b(?:wandb|huggingface-cli|hf)\s+(?:auth\s+)?login\s+)(?P<value>\w{16,})"
 )
-USERINFO = re.compile(r"(?P<is>(?<![\w+.-])[a-zA-Z][\w+.-]*://)(?!\[redacted\]@)[^\s/@\"']+@")
+USERINFO = re.compile(r"(?P<is>(?<![\w+.-])[a-zA-Z][\w+.-]*://)(?!\[redacted\]@)[^\s/\"']+@")
 SHAPE = re.compile(
     r"""(?x) (?<![A-Za-z0-9]) (?:
       hf_[A-Za-z0-9]{16,} | gh[pousr]_[A-Za-z0-9]{16,} | github_pat_\w{20,} | glpat-[\w-]{16,}
     | (?:AKIA|ASIA)[0-9A-Z]{16} | sk-[\w-]{16,} | xox[abeoprs]-[\w-]{8,} | nvapi-[\w-]{16,}
-    | AIza[\w-]{30,} | eyJ[\w-]{8,2000}\.[\w-]{4,}\.[\w-]*
+    | AIza[\w-]{30,} | dckr_pat_[\w-]{8,} | (?<=hooks\.slack\.com/services/)[\w/]+
+    | eyJ[\w-]{8,2000}\.[\w-]{4,}\.[\w-]*
     | -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY-----(?:(?!-----END).)* )"""
 )
 
@@ -68,6 +80,8 @@ def is_secret_name(name: str) -> bool:
     words = [word.lower() for word in WORD.findall(name)]
     found = set(words)
     if found & SECRET or (found & PLURAL and found & OWNERS):
+        return True
+    if any(word.endswith(ENDS) for word in words):
         return True
     if not found & DOUBTFUL or found & PLAIN:
         return False
@@ -128,11 +142,19 @@ def _named(found: re.Match[str]) -> str:
     return f"{name}{found['is']}{REDACTED}{tail}"
 
 
+def _asked(found: re.Match[str]) -> str:
+    if SIGNATURE.fullmatch(found["name"]) and not found["value"].startswith(REDACTED[:-1]):
+        return f"{found['name']}={REDACTED}"
+    return _named(found)
+
+
 _FORMS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (SHAPE, REDACTED),
     (USERINFO, rf"\g<is>{REDACTED}@"),
     (SCHEME, rf"\g<is>{REDACTED}"),
     (LOGIN, rf"\g<is>{REDACTED}"),
+    (PROGRAM, rf"\g<is>{REDACTED}"),
+    (QUERY, _asked),
     (OPTION, _named),
     (ASSIGNMENT, _named),
 )

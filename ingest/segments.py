@@ -21,7 +21,10 @@ LOSS_NOTATION = re.compile(r"[-+]?\d\.\d+[eE][-+]?\d+\Z")
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """Undeclared keys with E-notation behind the last of `after` are losses; `main` is ours."""
+    """Undeclared keys behind the last of `after` are losses: in E-notation, or ending in `_loss`.
+
+    `main` is ours.
+    """
 
     after: tuple[str, ...] = ()
     main: tuple[str, ...] = ()
@@ -180,7 +183,8 @@ class Segments:
         for index in layout.losses:
             key, text = layout.keys[index], values[index]
             value = None
-            if key in main or named or LOSS_NOTATION.match(text):
+            # Those of experts have two decimals, from core 0.18.
+            if key in main or named or key.endswith("_loss") or LOSS_NOTATION.match(text):
                 value = double(text)
             if value is not None:
                 losses[key] = value

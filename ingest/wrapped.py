@@ -36,6 +36,10 @@ class Wrapped:
         """A line of something else: nothing goes on below."""
         self._text = ""
 
+    def holds(self, line: int) -> bool:
+        """Whether a line that gave nothing may be the beginning of a record."""
+        return bool(self._text) and self._fields < 0 and self._line == line
+
     def join(
         self, text: str, line: int, dialects: Sequence[Dialect]
     ) -> tuple[Dialect, Record, bool] | None:

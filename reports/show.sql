@@ -49,6 +49,16 @@ WITH run AS (
         printf('median %g, min %g, max %g (iterations %d-%d, n = %d in %d lines)', t.median, t.min, t.max,
                t.first_iteration, t.last_iteration, t.n, t.lines), NULL, t.rule
         FROM run_stats t WHERE t.run_id = $run AND t.metric NOT IN ('gbs', 'seq_len')
+    -- What is known to be printed in another unit: the statistics are of what is printed.
+    UNION ALL SELECT 6, 'corrected', u.name, printf('median %g', median(u.value)), NULL, any_value(u.correction)
+        FROM (
+            SELECT unnest([{name: 'step_time_s', printed: i.step_time_s, value: c.step_time_s},
+                           {name: 'samples_per_s', printed: i.samples_per_s, value: c.samples_per_s},
+                           {name: 'tflops', printed: i.tflops, value: c.tflops}], recursive := true), c.correction
+            FROM (FROM iterations_corrected WHERE run_id = $run AND correction IS NOT NULL) c
+            JOIN iterations i ON i.run_id = c.run_id AND i.segment = c.segment AND i.line = c.line AND i.iteration = c.iteration
+        ) u
+        WHERE u.printed <> u.value GROUP BY u.name
     UNION ALL SELECT 7, 'computed', 'tokens_per_s', printf('%.6g', k.value), 'tokens/s', NULL
         FROM metric_tokens_per_s k WHERE k.run_id = $run
     UNION ALL SELECT 7, 'computed', 'model_tflops', printf('%.4g', k.value), 'TFLOP/s per process', k.formula

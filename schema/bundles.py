@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
+from .job_ranks import FILES, of_one_job, rank_facts
 from .linking import ALONE, Companion, Link, Log, links, numbers_of
 from .migrate import now_utc
 from .same_steps import EVENTS, WANDB, copies, same_steps
@@ -25,12 +26,14 @@ def find_links(warehouse: Warehouse) -> list[Link]:
     """The links of what is in the warehouse."""
     # Asked of every command that reads paths: few of them hold a companion or an event file.
     kinds = """SELECT 1 FROM raw.sources WHERE kind = 'companion' OR format = ?
-               UNION ALL SELECT 1 FROM raw.loads WHERE regexp_matches(uri, ?) LIMIT 1"""
-    if not warehouse.rows(kinds, [EVENTS, WANDB]):
+               UNION ALL SELECT 1 FROM raw.loads
+               WHERE regexp_matches(uri, ?) OR regexp_matches(uri, ?) LIMIT 1"""
+    if not warehouse.rows(kinds, [EVENTS, WANDB, FILES]):
         return []
     copied = copies(warehouse)
     companions, same = _companions(warehouse), same_steps(warehouse)
     same += [(source, log, rule) for source, _, log, rule in copied]
+    same += of_one_job(warehouse)
     if not companions:
         return sorted(same, key=str)
     # What belongs to a copy belongs to the run that it is a copy of.
@@ -109,6 +112,7 @@ def bundle_facts(warehouse: Warehouse) -> Iterator[UserFact]:
     for source, run, name, value, kind, uri, line in warehouse.rows(query, {"order": list(_ORDER)}):
         match = Match(source=source, run=run)
         yield UserFact(match, name, value, f"its {kind}", "", None, uri, line, BUNDLE)
+    yield from rank_facts(warehouse)
 
 
 def unlinked(warehouse: Warehouse, uris: Sequence[str]) -> list[str]:

@@ -28,8 +28,10 @@ def log(layers: int = 24, step_ms: float = 100.0) -> str:
     return head + "".join(iteration(number, step_ms) for number in range(1, 6))
 
 
-def asked(place: Path, query: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(quick(place, "sql", query, "--format", "json").out)
+def asked(place: Path, query: str, *paths: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(
+        quick(place, "sql", query, *paths, "--format", "json").out
+    )
     return found
 
 

@@ -83,6 +83,13 @@ NAMES = {
     },
     "step 1 tps 55": {"tps": "more.tps"},
     "step 1 wall 0:01:07": {},
+    '{"ts": 1711, "step": 1, "loss": 4.99, "step_time_ms": 500.0}': {
+        "ts": "more.ts", "loss": "loss", "step_time_s": "step_time_s",
+    },
+    "epoch=0 batch=1/500 xent=4.99 toks/s=12.5": {
+        "epoch": "more.epoch", "train_iters": "train_iters", "loss": "loss",
+        "tokens_per_s": "tokens_per_s",
+    },
     "step 1 step_ms=974.0": {"step_time_s": "step_time_s"},
     "step 1 seen_tokens 1.5M": {"seen_tokens": "more.seen_tokens"},
 }  # fmt: skip
@@ -100,6 +107,12 @@ def test_lines_together_tell_a_clock_and_the_step_that_counts() -> None:
     assert found == {"more.step", "iteration", "more.time"}
     (step,) = (n for n in numbers_of(lines) if n.column == "iteration")
     assert step.place == 1
+
+
+def test_a_draft_without_a_step_says_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("".join(f"part {n} loss {4 - n / 9:.3f}\n" for n in range(9)))
+    done = quick(tmp_path, "doctor", "a.log", "--draft", "1")
+    assert done.code == 0 and "# No number is called a step" in done.out
 
 
 def test_every_line_of_the_shape_is_read(tmp_path: Path) -> None:

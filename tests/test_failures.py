@@ -29,6 +29,8 @@ CASES: list[tuple[str, int, list[str]]] = [
     ("oom", 2, ["slurmstepd-vm: error: StepId=31.batch exceeded memory limit (15 > 2), being",
                 STEPD + f"JOB 31 {CANCELLED} ***"]),
     ("oom", 2, ["srun: error: r6i4n5: task 3: Out Of Memory", ABORTED]),
+    ("oom", 2, ["mpirun noticed that process rank 3 with PID 0 on node n1 exited on signal 9 "
+                "(Killed)."]),
     ("oom", 2, ["=>> PBS: job killed: mem 209715200kb exceeded limit 104857600kb"]),
     ("hang", 2, [f"[E ProcessGroupNCCL.cpp:737] [Rank 1] {WATCHDOG}{WATCHED}", *TRACEBACK]),
     ("hang", 2, [f"[rank0]:[E321 02:07:08.408 ProcessGroupNCCL.cpp:607] {WATCHDOG}{WATCHED}"]),
@@ -76,7 +78,7 @@ CASES: list[tuple[str, int, list[str]]] = [
     ("cancelled", 4, [*TRACEBACK, "KeyboardInterrupt"]),
     ("fail", 2, [STEPD + f"JOB 1809577 {CANCELLED} DUE TO NODE FAILURE, SEE SLURMCTLD LOG ***"]),
     ("fail", 3, [ABORTED, "srun: error: nid01934: task 2: Exited with exit code 1"]),
-    ("fail", 2, ["srun: error: nid01934: tasks 2,4-5,7: Terminated"]),
+    ("cancelled", 2, ["srun: error: nid01934: tasks 2,4-5,7: Terminated"]),
     ("fail", 2, [LAUNCH + "Killing subprocess 123", "Main process received SIGTERM, exiting"]),
     ("fail", 3, [LAUNCH + "Killing subprocess 123", *TRACEBACK, "ValueError: bad"]),
     ("fail", 2, [ELASTIC + "(exitcode: 1) local_rank: 3 (pid: 123) of binary: /usr/bin/python",

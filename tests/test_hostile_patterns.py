@@ -1,9 +1,14 @@
 """A pattern of a user that a line can hold up is refused at load; long lines are passed by."""
 
+import re
+import time
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from bench.ingest import hostile
 from bench.ingest.dialect import dialects
 from bench.ingest.hostile import LONGEST, held_up, lines_against
 from bench.schema.errors import BenchError
@@ -22,6 +27,7 @@ BAD = [
     (r"it (?P<n>\d+): (?:x|xx)+y", "it 1: xxy"),
     (r"(?P<a>.*)x(?P<b>.*)y(?P<c>.*)z", "1x2y3z"),
 ]
+DIALECTS = sorted((Path(__file__).parent.parent / "ingest" / "dialects").glob("*.toml"))
 FORMAT = """
 title = "t"
 url = "https://example.org"
@@ -52,6 +58,25 @@ def test_what_it_is_tried_on() -> None:
     lines = lines_against(r"it (?P<i>\d+) (?:\w+ ?)*;", ["it 7 a b;"])
     assert "it 0 " + "a" * 10 in {line[:15] for line in lines}
     assert max(map(len, lines)) <= LONGEST
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", DIALECTS, ids=lambda file: file.stem)
+def test_no_line_holds_up_what_is_built_in(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Built-in patterns are tried on lines of any length: they take time like the length."""
+    monkeypatch.setattr(hostile, "TRIED", 4000)
+    monkeypatch.setattr(hostile, "MOST_LINES", 90)
+    toml = tomllib.loads(file.read_text())
+    for pattern in (toml[word] for word in ("pattern", "anchor", "pair") if word in toml):
+        search = re.compile(pattern).search
+        for line in lines_against(pattern, [one["line"] for one in toml["sample"]]):
+            assert min(_used(search, line) for _ in range(2)) < 0.015, (pattern, line[:80])
+
+
+def _used(search: Callable[[str], object], line: str) -> float:
+    begun = time.process_time()
+    search(line)
+    return time.process_time() - begun
 
 
 def test_the_file_is_named(tmp_path: Path) -> None:

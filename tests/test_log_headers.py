@@ -1,6 +1,7 @@
 """What trainers say of a run before it trains: model, device, mesh, precision."""
 
 from bench.schema.rows import Row
+from tests.logs import header, iteration
 from tests.test_log_steps import read, rows
 
 TITAN = """\
@@ -66,3 +67,69 @@ def test_arguments_of_2019_have_no_last_line() -> None:
     )
     (run,) = rows(log, "runs")
     assert (run["hidden"], run["layers"], run["line"]) == (1024, 24, 1)
+
+
+def test_a_schedulers_variables_state_nodes_and_hosts() -> None:
+    listing = [f"SLURM_{name}" for name in ("JOB_ID=77", "NNODES=2", "JOB_NODELIST=n[1-2]")]
+    listing += ["SLURM_NTASKS=2", "OMP_NUM_THREADS=4"]
+    log = read(*listing, *header().split("\n"), iteration(1))
+    (topology,) = rows(log, "topology")
+    assert topology["nodes"] == 2
+    facts = {row["field"]: (row["value"], row["line"]) for row in rows(log, "facts")}
+    assert facts["hosts"] == ("n[1-2]", 3) and facts["nodes"] == ("2", 2)
+
+
+NANOTRON = """\
+12/20/2024 10:00:00 [INFO|DP=0|PP=0|TP=0]: Config:
+Config(general=GeneralArgs(project='debug',
+                           run='tiny'),
+       parallelism=ParallelismArgs(dp=2,
+                                   pp=4,
+                                   tp=8,
+                                   recompute_layer=False),
+       model=ModelArgs(model_config=LlamaConfig(bos_token_id=1,
+                                                hidden_size=4096,
+                                                intermediate_size=14336,
+                                                num_attention_heads=32,
+                                                num_hidden_layers=32,
+                                                num_key_value_heads=8,
+                                                vocab_size=128256),
+                       init_method=RandomInit(std=0.025),
+                       dtype=torch.bfloat16),
+       tokens=TokensArgs(sequence_length=8192,
+                         train_steps=15,
+                         micro_batch_size=3,
+                         batch_accumulation_per_replica=5),
+       optimizer=OptimizerArgs(zero_stage=1,
+12/20/2024 10:00:56 [INFO|DP=0|PP=3|TP=0]: iteration: 1 / 15 | consumed_tokens: 246K | elapsed_time_per_iteration_ms: 11.5K | tokens_per_sec: 22.8K | tokens_per_sec_per_gpu: 357 | global_batch_size: 30 | lm_loss: 11.4 | lr: 1e-05 | model_tflops_per_gpu: 38.3 | hardware_tflops_per_gpu: 38.3 | grad_norm: 1.25"""  # noqa: E501
+
+
+def test_nanotrons_configuration_states_shape_and_layout() -> None:
+    log = read(*NANOTRON.splitlines())
+    (run,), (topology,) = rows(log, "runs"), rows(log, "topology")
+    names = ("layers", "hidden", "heads", "kv_heads", "ffn_hidden", "vocab", "seq_len")
+    assert [run[name] for name in names] == [32, 4096, 32, 8, 14336, 128256, 8192]
+    assert (run["dtype"], run["recompute"], run["train_iters"]) == ("bf16", "none", 15)
+    layout = ("dp", "pp", "tp", "mbs", "grad_accum", "zero_stage")
+    assert [topology[name] for name in layout] == [2, 4, 8, 3, 5, 1]
+
+
+def test_the_parallel_groups_of_nemo_are_its_layout() -> None:
+    told = "i.finetune/0 [default0]:[NeMo I 2025-03-07 22:33:57 megatron_init:426] "
+    lines = ["Rank 0 has data parallel group : [0, 4]", "Rank 0 has context parallel group: [0]",
+             "Rank 0 has tensor model parallel group: [0, 1]",
+             "All tensor model parallel group ranks: [[0, 1], [2, 3], [4, 5], [6, 7]]",
+             "Rank 0 has pipeline model parallel group: [0, 2]"]  # fmt: skip
+    step = (
+        "Training epoch 0, iteration 0/99 | lr: 1e-07 | global_batch_size: 128 | global_step: 0 | "
+    )
+    log = read(*(told + one for one in lines), step + "reduced_train_loss: 12.14")
+    (topology,) = rows(log, "topology")
+    assert [topology[name] for name in ("ranks", "dp", "cp", "tp", "pp")] == [8, 2, 1, 2, 2]
+
+
+def test_the_groups_that_megatron_sets_up_are_its_layout() -> None:
+    log = read("> initialized tensor model parallel with size 4",
+               "> initialized pipeline model parallel with size 2", iteration(1))  # fmt: skip
+    (topology,) = rows(log, "topology")
+    assert (topology["tp"], topology["pp"]) == (4, 2)

@@ -126,3 +126,18 @@ def test_the_rank_in_front(front: str, rank: int | None) -> None:
 )
 def test_what_tells_processes_apart(prefixes: tuple[str, ...], voice: str) -> None:
     assert voice_of(prefixes) == voice
+
+
+def test_what_ranks_repeat_of_an_evaluation_counts_once() -> None:
+    told = (
+        '{rank}: :::MLLOG {{"namespace": "", "time_ms": 171486142795{rank}, "event_type": '
+        '"POINT_IN_TIME", "key": "eval_accuracy", "value": {value}, "metadata": '
+        '{{"samples_count": {samples}}}}}'
+    )
+    places = [(2.7, 24576), (2.7, 49152), (2.6, 73728)]
+    text = "\n".join(
+        told.format(rank=rank, value=value, samples=samples)
+        for value, samples in places for rank in range(4)
+    )  # fmt: skip
+    log = read(f"0: {iteration(1)}\n{text}\n")
+    assert [row["value"] for row in rows(log, "evaluations")] == [2.7, 2.7, 2.6]

@@ -17,6 +17,7 @@ from bench.ingest.logread import LogRead
 from bench.ingest.pipeline import ingest
 from bench.schema.rows import Row
 from bench.schema.warehouse import open_read
+from tests.program import quick
 
 ENGINE = "[Rank 0] step={n}, skipped=0, lr=[0.00015, 0.00015], mom=[(0.9, 0.95)]"
 SPEED = (
@@ -108,6 +109,15 @@ def test_a_broken_line_is_joined() -> None:
         log = read(whole[:cut], whole[cut:])
         assert rows(log) == rows(read(whole)) or rows(log)[0]["loss"] == 5.760191, cut
         assert not rows(log, "warnings"), cut
+
+
+def test_the_beginning_of_a_broken_line_counts_as_read() -> None:
+    lines = [part for n in (1, 2) for part in (line(n)[:95], line(n)[95:190], line(n)[190:])]
+    log = read(*lines)
+    assert [row["iteration"] for row in rows(log)] == [1, 2]
+    assert (log.lines_unread, log.lines_measuring) == (0, 0)
+    log = read(line(1), line(2)[:95], "something else")
+    assert (log.lines_read, log.lines_unread, log.lines_measuring) == (1, 2, 1)
 
 
 def test_a_line_cut_off_at_the_end_is_told() -> None:
@@ -220,6 +230,16 @@ def test_a_unit_error_is_put_right_in_a_view(tmp_path: Path) -> None:
         ]
         printed = list(warehouse.rows("SELECT max(tflops), max(step_time_s) FROM iterations"))
         assert printed == [(35240.1, 580.123)]
+
+
+def test_a_unit_error_is_told_where_the_run_is_shown(tmp_path: Path) -> None:
+    header = "[Rank 0] DeepSpeed info: version=0.6.2, git-hash=x, git-branch=y"
+    steps = [f"steps: {n} loss: 1.9 iter time (s): 580.5 samples/sec: 0.441" for n in (10, 20)]
+    (tmp_path / "a.log").write_text("\n".join([header, *steps]) + "\n")
+    done = quick(tmp_path, "show", "a.log:1", "a.log", "--format", "csv")
+    told = [row.split(",")[:3] for row in done.out.splitlines() if row.startswith("corrected")]
+    assert told == [["corrected", "samples_per_s", "median 441"],
+                    ["corrected", "step_time_s", "median 0.5805"]]  # fmt: skip
 
 
 def test_steady_state_leaves_out_what_is_no_step(tmp_path: Path) -> None:

@@ -90,6 +90,22 @@ def test_a_count_of_tokens_is_no_secret_but_a_numeric_password_is() -> None:
         ("id AKIAIOSFODNN7EXAMPLE", "id [redacted]"),
         ("sk-proj-abcdefghijklmnop", "[redacted]"),
         ("xoxb-1234567890-abc", "[redacted]"),
+        ("http_proxy=http://alice:p@ss@proxy:80", "http_proxy=http://[redacted]@proxy:80"),
+        ("curl -s -u me:abc https://x", "curl -s -u [redacted] https://x"),
+        ("sshpass -p abc ssh x", "sshpass -p [redacted] ssh x"),
+        ("os.environ['WANDB_API_KEY'] = 'abc'", "os.environ['WANDB_API_KEY'] = [redacted]"),
+        (
+            "AZURE=AccountName=x;AccountKey=abc==;End=y",
+            "AZURE=AccountName=x;AccountKey=[redacted];End=y",
+        ),
+        ("see https://x.net/c?sv=2020&sig=abc%2F", "see https://x.net/c?sv=2020&sig=[redacted]"),
+        ("Authorization: Token abcdef123", "Authorization: [redacted] [redacted]"),
+        (
+            "https://hooks.slack.com/services/T0/B0/XX",
+            "https://hooks.slack.com/services/[redacted]",
+        ),
+        ("docker login -u me -p abc r.io", "docker login -u me -p [redacted] r.io"),
+        ("PGPASSWORD=abc psql", "PGPASSWORD=[redacted] psql"),
         ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx.sig", "[redacted]"),
     ],
 )

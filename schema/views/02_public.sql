@@ -60,7 +60,8 @@ QUALIFY row_number() OVER (PARTITION BY f.run_id, f.field ORDER BY f.how DESC, f
 -- user_facts: what users state of runs: in facts.toml, with --set, by patterns of paths; the newest set, and what records carry.
 CREATE OR REPLACE VIEW user_facts AS SELECT * FROM beside WHERE origin <> 'bundle';
 
--- companions: files beside logs, each with the runs that it belongs to; event files and W&B's output that repeat a log's steps too.
+-- companions: files beside logs, each with the runs that it belongs to; event files and W&B's output that repeat a log's steps too,
+-- and files of other ranks of a job, which print no steps.
 -- companions.source_id: the file, as one of the sources
 -- companions.run_id: the run; NULL: none
 -- companions.rule: why it belongs to the run, or to none
@@ -76,7 +77,7 @@ LEFT JOIN (
     ) newest ON newest.set_id = k.set_id
     ANTI JOIN hidden_runs h ON h.run_id = k.run_id
 ) k ON k.source_id = s.source_id
-WHERE s.kind = 'companion' OR k.rule = 'same steps';
+WHERE s.kind = 'companion' OR k.rule IN ('same steps', 'ranks of one job');
 
 -- facts: what sources and their companions state about runs and tables outside of cells; with how = 'user', what users tell where they are silent.
 -- facts.how: stated, user, derived (from lines of steps, where nothing states it)
@@ -88,7 +89,7 @@ WHERE f.how <> 'user' AND f.scope <> 'bundle' AND coalesce(f.run_id, f.table_id)
 UNION ALL BY NAME
 SELECT c.run_id, f.field, f.value, f.raw, f.line, f.scope, f.how, c.uri AS file
 FROM companions c JOIN sources s USING (source_id) JOIN raw.facts f ON f.load_id = s.load_id
-WHERE c.run_id IS NOT NULL AND f.run_id IS NULL AND f.scope <> 'column'
+WHERE c.run_id IS NOT NULL AND f.scope NOT IN ('column', 'step') AND (f.run_id IS NULL OR c.rule = 'ranks of one job')
 UNION ALL BY NAME
 SELECT s.run_id, 'seq_len' AS field, s.median::BIGINT::VARCHAR AS value,
     printf('actual seqlen, else consumed tokens / consumed samples: the same in %d %s, iterations %d-%d', s.lines,
@@ -119,6 +120,12 @@ WITH own AS (
     ANTI JOIN hidden_runs h ON h.run_id = e.run_id
 )
 SELECT *, NULL::VARCHAR AS file FROM own
+UNION ALL BY NAME
+SELECT c.run_id, e.* EXCLUDE (load_id, run_id), c.uri AS file
+FROM companions c JOIN sources s USING (source_id) JOIN raw.env_flags e ON e.load_id = s.load_id
+ANTI JOIN own ON own.run_id = c.run_id AND own.name = e.name
+WHERE c.rule = 'ranks of one job'
+QUALIFY row_number() OVER (PARTITION BY c.run_id, e.name ORDER BY c.uri, e.line DESC) = 1
 UNION ALL BY NAME
 -- Of a scheduler's settings those that change the speed: names and limits of jobs would tell like runs apart.
 SELECT f.run_id, f.field AS name, f.value, f.scope AS kind, f.line, f.file

@@ -27,13 +27,13 @@ WITH records AS (
 SELECT id AS run_id FROM raw.hidden WHERE scope = 'run'
 GROUP BY id HAVING max_by(hidden, hidden_at)
 UNION ALL
--- What repeats the steps of a log is no run of its own.
+-- What repeats the steps of a log, or is of another rank of its job, is no run of its own.
 SELECT r.run_id FROM raw.runs r SEMI JOIN (
     SELECT k.source_id FROM raw.links k SEMI JOIN (
         SELECT set_id FROM raw.link_sets
         QUALIFY row_number() OVER (ORDER BY made_at DESC, set_id) = 1
     ) n ON n.set_id = k.set_id
-    WHERE k.rule = 'same steps' AND k.run_id IS NOT NULL
+    WHERE k.rule IN ('same steps', 'ranks of one job') AND k.run_id IS NOT NULL
 ) twice ON twice.source_id = r.source_id
 UNION ALL
 SELECT run_id FROM records SEMI JOIN stored USING (sha256, place)
