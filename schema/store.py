@@ -189,7 +189,7 @@ def _tell_statistics(con: duckdb.DuckDBPyConnection, load_ids: list[str]) -> Non
                    WHERE n.load_id IN (SELECT unnest($load_ids)) AND p.number <= n.number)"""
     [(steps,)] = con.execute(query, {"load_ids": load_ids}).fetchall()
     together = max(1, _VALUES // max(steps, 1))
-    with _in_one_order(con, steps):
+    with _as_many(con, steps):
         for first in range(0, len(_METRICS), together):
             parameters = {
                 "load_ids": load_ids, "rule_version": RUN_STATS_VERSION, "few": steps < _MANY,
@@ -199,14 +199,17 @@ def _tell_statistics(con: duckdb.DuckDBPyConnection, load_ids: list[str]) -> Non
 
 
 @contextmanager
-def _in_one_order(con: duckdb.DuckDBPyConnection, rows: int) -> Iterator[None]:
-    """One thread for few rows, which adds up in one order: the same rows, the same last digit."""
-    if rows < _MANY:
-        con.execute("SET threads = 1")
+def _as_many(con: duckdb.DuckDBPyConnection, rows: int) -> Iterator[None]:
+    """One thread for few rows, which adds up in one order: the same rows, the same last digit.
+
+    Of many, what is asked for several times is computed as often, not kept.
+    """
+    few = rows < _MANY
+    con.execute("SET threads = 1" if few else "SET disabled_optimizers = 'common_subplan'")
     try:
         yield
     finally:
-        con.execute("RESET threads")
+        con.execute("RESET threads" if few else "RESET disabled_optimizers")
 
 
 def _with_ids(parts: Sequence[tuple[str, pa.Table]]) -> pa.Table:
