@@ -147,9 +147,17 @@ METRICS = {
 
 
 def heads(case: Case, plan: Plan) -> Iterator[Node]:
-    """What is told of a whole run: the values that are known, with all below them."""
+    """What is told of a whole run: the values that are known, with all below them.
+
+    Of a run that has none of the great ones, all that it has.
+    """
+    great = list(_known(case, plan, head=True))
+    yield from great or _known(case, plan, head=False)
+
+
+def _known(case: Case, plan: Plan, *, head: bool) -> Iterator[Node]:
     for metric in METRICS.values():
-        if metric.head:
+        if metric.head is head:
             node = metric.derive(case, plan)
             if node.value is not None:
                 yield node

@@ -37,7 +37,18 @@ volume = Volume()
 
 def run(app: typer.Typer, args: Sequence[str] | None = None) -> NoReturn:
     """Run the program and leave with its exit code; bad input never shows a traceback."""
+    _open_closed()
     sys.exit(exit_code(app, sys.argv[1:] if args is None else args))
+
+
+def _open_closed() -> None:
+    """What was closed before the start (`>&-`) is said to nobody, and no file takes its place."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(descriptor)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 (until the program ends)
 
 
 def exit_code(app: typer.Typer, args: Sequence[str]) -> int:

@@ -89,6 +89,23 @@ def test_a_closed_pipe_is_quiet(swept: Path, unbuffered: str) -> None:
     assert program.returncode == 141
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("line", ["runs", "watch --once nothing.log", "sql nonsense"])
+def test_what_is_closed_before_the_start_is_said_to_nobody(
+    swept: Path, closed: str, line: str
+) -> None:
+    command = f"{sys.executable} -m bench {line}"
+    plain, done = (
+        subprocess.run(
+            ["sh", "-c", f"{command} {end}"], cwd=swept, capture_output=True, env=environment()
+        )
+        for end in ("", closed)
+    )
+    assert done.returncode == plain.returncode
+    assert b"Traceback" not in done.stderr
+    assert done.stderr in (b"", plain.stderr) and done.stdout in (b"", plain.stdout)
+
+
 def test_where_the_warehouse_is(swept: Path, folder: Path) -> None:
     db = str(swept / "bench.duckdb")
     count = "SELECT count(*) AS n FROM sources"

@@ -303,3 +303,16 @@ def test_numbers_as_they_are_written() -> None:
     )
     assert number(1234.5) == "1,234.5" and parse_number("1,234.5")
     assert split("| 1 | 2 |") == ["1", "2"]
+
+
+def test_a_run_that_prints_no_rates_tells_what_it_has(folder: Path) -> None:
+    (folder / "hf.log").write_text(
+        "***** Running training *****\n"
+        "  Total train batch size (w. parallel, distributed & accumulation) = 32\n"
+        "{'loss': 2.5, 'grad_norm': 1.2, 'learning_rate': 5e-05, 'epoch': 0.1}\n"
+        " 30%|###       | 30/100 [00:30<01:10,  1.00s/it]\n"
+    )
+    assert quick(folder, "ingest", "hf.log").code == 0
+    run = quick(folder, "sql", "SELECT run_id FROM runs", "--format", "csv").out.split()[-1]
+    out = quick(folder, "explain", run).out
+    assert "step_time_s = 1 s" in out and "gbs = 32 sequences" in out
