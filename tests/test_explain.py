@@ -309,6 +309,7 @@ def test_a_run_that_prints_no_rates_tells_what_it_has(folder: Path) -> None:
     (folder / "hf.log").write_text(
         "***** Running training *****\n"
         "  Total train batch size (w. parallel, distributed & accumulation) = 32\n"
+        "  Total optimization steps = 100\n"
         "{'loss': 2.5, 'grad_norm': 1.2, 'learning_rate': 5e-05, 'epoch': 0.1}\n"
         " 30%|###       | 30/100 [00:30<01:10,  1.00s/it]\n"
     )
