@@ -12,11 +12,8 @@ from ..schema.rows import Rows, content_id
 from ..schema.store import insert
 from ..schema.user_facts import UserFact, digest
 from ..schema.warehouse import Warehouse, transaction
-from .closing import closed
 from .finding import Finding
-from .places import placed
 from .rule import RULES_VERSION
-from .run import audit
 
 # Logs are audited when they are asked for: an odd line of a log is not the run's number.
 _OPEN = """SELECT s.load_id, s.uri FROM sources s
@@ -48,6 +45,10 @@ def audit_documents(warehouse: Warehouse, root: Path, facts: Sequence[UserFact])
     loads = open_audits(warehouse, facts)
     if not loads:
         return None
+    from .closing import closed  # the rules are many, and most calls find nothing to try them on
+    from .places import placed
+    from .run import audit
+
     found = placed(warehouse, audit(warehouse, [uri for _, uri in loads]), root)
     return Audited(tuple(loads), tuple(closed(warehouse, found, facts)), digest(tuple(facts)))
 
