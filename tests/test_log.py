@@ -119,7 +119,7 @@ def test_a_fugaku_log_whole(data: Path) -> None:
         "step_time_s": 0.1431,
         "lr": 0.001,
         "gbs": 8,
-        "losses": {"lm loss": 5.760191},
+        "loss_name": "lm loss",
         "loss": 5.760191,
         "loss_scale": 1.0,
         "grad_norm": 7.439,

@@ -24,7 +24,7 @@ def test_composer() -> None:
     first, second = rows(log)
     assert {k: v for k, v in first.items() if k not in ("run_id", "line")} == {
         "segment": 1, "iteration": 10, "interval_length": None, "consumed_tokens": 10_000,
-        "loss": 11.9043, "losses": {"loss": 11.9043}, "step_time_s": 4.0, "samples_per_s": 53.7856,
+        "loss": 11.9043, "loss_name": "loss", "step_time_s": 4.0, "samples_per_s": 53.7856,
         "tokens_per_s": 110152.9, "tokens_per_s_per_device": 13769.1,
     }  # fmt: skip
     assert (second["iteration"], second["consumed_tokens"]) == (20, 20_000)
