@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from .arrow import joined, to_arrow
+from .errors import BenchError
 from .growing import Part, follows, store_part
 from .ledger import Known, Stamp, read_ledger
 from .migrate import now_utc
@@ -23,7 +24,7 @@ from .warehouse import Warehouse, transaction
 
 RUN_STATS_VERSION = 3
 # DuckDB takes what memory there is and is faster with less. Medians need room for every value.
-_MEMORY_MB, _BYTES_A_STEP = 208, 12
+_MEMORY_MB, _BYTES_A_STEP, _KB_A_LOAD = 256, 12, 250
 _METRICS = (
     "step_time_s", "samples_per_s", "tokens_per_s", "tokens_per_s_per_device", "tflops", "gbs",
     "seq_len",
@@ -65,6 +66,17 @@ def store(warehouse: Warehouse, loads: Sequence[Load]) -> list[Load]:
     left out, so nothing is doubled. A returned load has to be planned and read again.
     Raises BenchError when the disk is full or the file damaged; then nothing is stored.
     """
+    try:
+        return _store(warehouse, loads, bounded=True)
+    except BenchError as error:
+        if not isinstance(error.__cause__, duckdb.OutOfMemoryException):
+            raise
+    for name in ("memory_limit", "threads", "disabled_optimizers"):
+        warehouse.con.execute(f"RESET {name}")
+    return _store(warehouse, loads, bounded=False)
+
+
+def _store(warehouse: Warehouse, loads: Sequence[Load], *, bounded: bool) -> list[Load]:
     stale: list[Load] = []
     new: list[_Held] = []
     noted: list[Known] = []
@@ -87,24 +99,34 @@ def store(warehouse: Warehouse, loads: Sequence[Load]) -> list[Load]:
                     new.append(_Held(load.part.rows, part_id, plan.load_id))
             noted += ledger.note(plan)
         _note_loads(warehouse.con, noted)
-        with _bounded(warehouse, [held.tables for held in new]):
+        tables = [held.tables for held in new]
+        many = sum(each.rows for each in tables) >= _MANY
+        with _bounded(warehouse, tables) if bounded and many else nullcontext():
             _insert_tables(warehouse.con, new)
     return stale
 
 
 @contextmanager
 def _bounded(warehouse: Warehouse, tables: Sequence[Spill]) -> Iterator[None]:
-    """Little memory for many rows; a warehouse in memory needs what it needs."""
-    if warehouse.path is None or sum(each.rows for each in tables) < _MANY:
+    """Little memory; a warehouse in memory needs what it needs."""
+    if warehouse.path is None:
         yield
         return
     steps = sum(each.counts["iterations"] for each in tables)
-    limit = _MEMORY_MB + steps * _BYTES_A_STEP // 1_000_000
-    warehouse.con.execute(f"SET memory_limit = '{limit}MB'")
+    limit = _MEMORY_MB + steps * _BYTES_A_STEP // 1_000_000 + len(tables) * _KB_A_LOAD // 1000
+    with _setting(warehouse.con, "memory_limit", f"{limit}MB"):
+        yield
+
+
+@contextmanager
+def _setting(con: duckdb.DuckDBPyConnection, name: str, value: str) -> Iterator[None]:
+    """A setting for the time being."""
+    con.execute(f"SET {name} = '{value}'")
     try:
         yield
     finally:
-        warehouse.con.execute("RESET memory_limit")
+        with suppress(duckdb.TransactionException):  # after a failure: `store` does it
+            con.execute(f"RESET {name}")
 
 
 def store_stamps(warehouse: Warehouse, stamps: Mapping[str, tuple[str, Stamp]]) -> None:
@@ -205,11 +227,8 @@ def _as_many(con: duckdb.DuckDBPyConnection, rows: int) -> Iterator[None]:
     Of many, what is asked for several times is computed as often, not kept.
     """
     few = rows < _MANY
-    con.execute("SET threads = 1" if few else "SET disabled_optimizers = 'common_subplan'")
-    try:
+    with _setting(con, *(("threads", "1") if few else ("disabled_optimizers", "common_subplan"))):
         yield
-    finally:
-        con.execute("RESET threads" if few else "RESET disabled_optimizers")
 
 
 def _with_ids(parts: Sequence[tuple[str, pa.Table]]) -> pa.Table:
@@ -231,4 +250,5 @@ def _insert(
     try:
         con.execute(f"INSERT INTO raw.{name} BY NAME SELECT {columns} FROM incoming", parameters)
     finally:
-        con.unregister("incoming")
+        with suppress(duckdb.TransactionException):  # as above; the next one takes its place
+            con.unregister("incoming")

@@ -52,6 +52,25 @@ def test_the_rows_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert (count.files, count.runs, count.rows) == (1, 2, 1400)
 
 
+def test_too_little_memory_is_given_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [long_log(tmp_path / f"{number}.log", 300) for number in range(30)]
+    ingest(files, tmp_path / "plenty.duckdb")
+    monkeypatch.setattr(store, "_MANY", 10)
+    monkeypatch.setattr(store, "_MEMORY_MB", 1)
+    monkeypatch.setattr(store, "_KB_A_LOAD", 0)
+    asked: list[bool] = []
+    once = store._store
+
+    def counted(*args: object, bounded: bool) -> object:
+        asked.append(bounded)
+        return once(*args, bounded=bounded)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(store, "_store", counted)
+    ingest(files, tmp_path / "little.duckdb")
+    assert asked == [True, False]
+    assert everything(tmp_path / "little.duckdb") == everything(tmp_path / "plenty.duckdb")
+
+
 def test_what_is_put_away_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spill, "HELD_BYTES", 100)
     tables = Spill()
