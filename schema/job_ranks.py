@@ -14,6 +14,8 @@ RULE = "ranks of one job"
 FILES = r"(?:^|/)(?:stdproc\.\d+\.\d+|attempt_\d+/\d+/std(?:out|err)\.log)$"
 _STDPROC = re.compile(r"(?P<folder>(?:.*/)?)(?P<mpiexec>stdproc\.\d+)\.(?P<rank>\d+)")
 _ATTEMPT = re.compile(r"(?P<job>.*attempt_\d+/)\d+/std\w+\.log")
+_ANY = """
+    SELECT 1 FROM raw.loads WHERE regexp_matches(uri, $files) LIMIT 1"""
 _RUNS = """
     SELECT s.source_id, unnest(s.uris) AS uri, r.run_id, r.status,
         EXISTS (SELECT 1 FROM raw.iterations i WHERE i.run_id = r.run_id) AS has_steps
@@ -36,6 +38,9 @@ def of_one_job(warehouse: Warehouse) -> list[tuple[str, str | None, str]]:
     What tells of a failure stays a run of its own, and so do ranks that all print steps.
     """
     jobs: dict[str, list[tuple[str, str, str, bool]]] = defaultdict(list)
+    # Whether runs have steps costs a look at all steps: few warehouses hold such files.
+    if not warehouse.rows(_ANY, {"files": FILES}):
+        return []
     for source, uri, run, status, has_steps in warehouse.rows(_RUNS, {"files": FILES}):
         if job := _job_of(uri):
             jobs[job].append((source, run, status, has_steps))
