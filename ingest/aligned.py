@@ -30,45 +30,41 @@ Spans = Iterator[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Whole:
-    """A whole number of the lines."""
+class _Numeric:
+    """A number of the lines, by the column that it is for."""
 
     name: str
     number: Number
 
     def spans(self) -> Spans:
+        """The places that vary."""
         return self.number.spans()
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole(_Numeric):
+    """A whole number."""
 
     def read(self, table: ByteTable) -> pl.Series:
         return pl.Series(self.name, self.number.whole(table))
 
 
 @dataclass(frozen=True, slots=True)
-class _Double:
-    """A number of the lines, `shift` powers of ten larger."""
+class _Double(_Numeric):
+    """A number, `shift` powers of ten larger."""
 
-    name: str
-    number: Number
     shift: int
-
-    def spans(self) -> Spans:
-        return self.number.spans()
 
     def read(self, table: ByteTable) -> pl.Series:
         return pl.Series(self.name, self.number.double(table, self.shift))
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """A number of the lines, as it is printed."""
+class _Kept(_Numeric):
+    """A number as it is printed."""
 
-    name: str
-    number: Number
     start: int
     end: int
-
-    def spans(self) -> Spans:
-        return self.number.spans()
 
     def read(self, table: ByteTable) -> pl.Series:
         self.number.double(table, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -16,7 +17,9 @@ from bench.ingest.aligned import read_aligned
 from bench.ingest.block_lines import Lines
 from bench.ingest.dialect import Dialect, dialects
 from bench.ingest.lines import peel
+from bench.ingest.pipeline import ingest_into
 from bench.ingest.template import Template, read, template_of
+from bench.schema.warehouse import in_memory
 
 
 def templates() -> Iterator[tuple[Template, str]]:
@@ -115,3 +118,17 @@ def test_lines_of_one_length_are_read_in_columns() -> None:
     block = Lines("\n".join(lines).encode(), len(lines), whole=True)
     alike, left = read_aligned(shape, block, np.arange(300))
     assert (len(alike), len(left)) == (300, 0)
+
+
+def test_the_view_gives_every_loss_by_its_name(tmp_path: Path) -> None:
+    two = "lm loss: 2.0E+00 | moe loss: 3.0E-01"
+    lines = [
+        f" iteration {n}/ 10 | elapsed time per iteration (ms): 100.0 | {loss} |"
+        " number of skipped iterations: 0 | number of nan iterations: 0 |"
+        for n, loss in enumerate(["lm loss: 4.0E+00", two], 1)
+    ]
+    (tmp_path / "run.log").write_text("\n".join(lines))
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [tmp_path], tmp_path)
+        found = warehouse.rows("SELECT loss, losses FROM iterations ORDER BY iteration")
+    assert found == [(4.0, {"lm loss": 4.0}), (2.0, {"lm loss": 2.0, "moe loss": 0.3})]

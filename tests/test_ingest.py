@@ -321,17 +321,3 @@ def test_what_a_document_no_longer_holds_is_not_shown(tmp_path: Path, db: Path) 
     page.write_text(table("4 | 1.3B | 1 | 4 | 1 | 1 | 1024 | 99.5 | 0.87"))
     ingest([page], db)
     assert runs_by_file(db) == {"a.md": 1}
-
-
-def test_the_view_gives_every_loss_by_its_name(tmp_path: Path) -> None:
-    two = "lm loss: 2.0E+00 | moe loss: 3.0E-01"
-    lines = [
-        f" iteration {n}/ 10 | elapsed time per iteration (ms): 100.0 | {loss} |"
-        " number of skipped iterations: 0 | number of nan iterations: 0 |"
-        for n, loss in enumerate(["lm loss: 4.0E+00", two], 1)
-    ]
-    (tmp_path / "run.log").write_text("\n".join(lines))
-    with in_memory() as warehouse:
-        ingest_into(warehouse, [tmp_path], tmp_path)
-        found = warehouse.rows("SELECT loss, losses FROM iterations ORDER BY iteration")
-    assert found == [(4.0, {"lm loss": 4.0}), (2.0, {"lm loss": 2.0, "moe loss": 0.3})]

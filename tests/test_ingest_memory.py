@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +12,8 @@ from bench.ingest import log as log_reader
 from bench.ingest.pipeline import ingest
 from bench.schema import spill, store
 from bench.schema.spill import Spill
+from bench.schema.store import Load
+from bench.schema.warehouse import Warehouse
 from tests.making import everything, iteration
 
 PEAK = """
@@ -61,9 +64,9 @@ def test_too_little_memory_is_given_more(tmp_path: Path, monkeypatch: pytest.Mon
     asked: list[bool] = []
     once = store._store
 
-    def counted(*args: object, bounded: bool) -> object:
+    def counted(warehouse: Warehouse, loads: Sequence[Load], *, bounded: bool) -> list[Load]:
         asked.append(bounded)
-        return once(*args, bounded=bounded)  # type: ignore[arg-type]
+        return once(warehouse, loads, bounded=bounded)
 
     monkeypatch.setattr(store, "_store", counted)
     ingest(files, tmp_path / "little.duckdb")
