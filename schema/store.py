@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -99,23 +99,22 @@ def _store(warehouse: Warehouse, loads: Sequence[Load], *, bounded: bool) -> lis
                     new.append(_Held(load.part.rows, part_id, plan.load_id))
             noted += ledger.note(plan)
         _note_loads(warehouse.con, noted)
-        tables = [held.tables for held in new]
-        many = sum(each.rows for each in tables) >= _MANY
-        with _bounded(warehouse, tables) if bounded and many else nullcontext():
-            _insert_tables(warehouse.con, new)
+        if bounded:
+            _bound(warehouse, [held.tables for held in new])
+        _insert_tables(warehouse.con, new)
     return stale
 
 
-@contextmanager
-def _bounded(warehouse: Warehouse, tables: Sequence[Spill]) -> Iterator[None]:
-    """Little memory; a warehouse in memory needs what it needs."""
-    if warehouse.path is None:
-        yield
+def _bound(warehouse: Warehouse, tables: Sequence[Spill]) -> None:
+    """Little memory until the file is closed, which puts its last rows in order with what it may.
+
+    A warehouse in memory needs what it needs.
+    """
+    if warehouse.path is None or sum(each.rows for each in tables) < _MANY:
         return
     steps = sum(each.counts["iterations"] for each in tables)
     limit = _MEMORY_MB + steps * _BYTES_A_STEP // 1_000_000 + len(tables) * _KB_A_LOAD // 1000
-    with _setting(warehouse.con, "memory_limit", f"{limit}MB"):
-        yield
+    warehouse.con.execute(f"SET memory_limit = '{limit}MB'")
 
 
 @contextmanager
