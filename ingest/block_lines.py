@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import io
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+import pyarrow as pa
 
 CACHED = 1 << 17  # bytes that stay in the processor's cache
-SEPARATOR = b"\x01"
+LINE_END = 10
 ZEROS = bytes(ord("0") if ord("0") <= byte <= ord("9") else byte for byte in range(256))
 Places = npt.NDArray[np.int64]
-
-
-def split(data: bytes, count: int) -> pl.Series:
-    """The lines of a block; raises UnicodeDecodeError."""
-    if not data.isascii():
-        data.decode("utf-8")
-    # A reader of CSV is fastest; what it would treat as its own is left to Python.
-    if data[:1] not in (b"\n", b"\xef", b"") and SEPARATOR not in data and b"\r" not in data:
-        table = pl.read_csv(
-            io.BytesIO(data), separator=SEPARATOR.decode(), has_header=False, quote_char=None,
-            infer_schema=False, new_columns=["line"],
-        )  # fmt: skip
-        if table.height == count and table.width == 1:
-            return table["line"].fill_null("")
-    return pl.Series("line", data.decode("utf-8").split("\n"), pl.String)
+Bytes = npt.NDArray[np.uint8]
 
 
 def outline(text: str) -> str:
@@ -35,41 +21,41 @@ def outline(text: str) -> str:
     return text.encode().translate(ZEROS).decode()
 
 
-def outlines_of(data: bytes) -> bytes:
+def outlines_of(letters: Bytes) -> Bytes:
     """Lines with every digit a zero, as `outline` has it, and without holding up other threads."""
-    letters = np.frombuffer(data, np.uint8)
     found = np.empty_like(letters)
     for start in range(0, len(letters), CACHED):
         part = letters[start : start + CACHED]
         digits = part - np.uint8(ord("0"))
         digits *= digits < 10
         np.subtract(part, digits, out=found[start : start + CACHED])
-    return found.tobytes()
+    return found
+
+
+def line_ends(letters: Bytes) -> Places:
+    """The places of line ends, found part by part."""
+    parts = range(0, len(letters), CACHED)
+    ends = [np.flatnonzero(letters[at : at + CACHED] == LINE_END) + at for at in parts]
+    return np.concatenate(ends) if ends else np.zeros(0, np.int64)
 
 
 class Lines:
-    """The lines of a block; which of texts and outlines are wanted for all of them comes first.
+    """The lines of a block, whose last one is not ended. Raises UnicodeDecodeError."""
 
-    `whole`: the texts of most lines will be asked for, else the outlines of all. Raises
-    UnicodeDecodeError.
-    """
+    def __init__(self, data: bytes) -> None:
+        if not data.isascii():
+            data.decode("utf-8")
+        self._data, self._bytes = data, np.frombuffer(data, np.uint8)
+        self._ends = self._behind_each()  # where the lines behind each begin
 
-    def __init__(self, data: bytes, count: int, *, whole: bool) -> None:
-        self._data, self._bytes, self.whole = data, np.frombuffer(data, np.uint8), whole
-        if whole:
-            if not data.isascii():
-                data.decode("utf-8")
-            self._ends = self._line_ends(count)
-        else:
-            self._outlines = split(outlines_of(data), count)
-            self._ends = np.cumsum(self._outlines.str.len_bytes().to_numpy().astype(np.int64) + 1)
-
-    def _line_ends(self, count: int) -> Places:
-        """Where the lines behind each begin."""
+    def _behind_each(self) -> Places:
         width = self._data.find(b"\n") + 1
-        if len(self._data) + 1 == count * width and (self._bytes[width - 1 :: width] == 10).all():
-            return np.arange(1, count + 1) * width
-        return np.append(np.flatnonzero(self._bytes == 10), len(self._data)) + 1
+        count = (len(self._data) + 1) // width if width else 1
+        alike = len(self._data) + 1 == count * width
+        if alike and (self._bytes[width - 1 :: width] == LINE_END).all():
+            if np.count_nonzero(self._bytes == LINE_END) == count - 1:
+                return np.arange(1, count + 1) * width
+        return np.append(line_ends(self._bytes), len(self._data)) + 1
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -83,32 +69,41 @@ class Lines:
         """The bytes of each line."""
         return np.diff(self._ends, prepend=0) - 1
 
-    def table(self, places: Places, length: int) -> npt.NDArray[np.uint8]:
+    def table(self, places: Places, length: int) -> Bytes:
         """Lines of one length, a row of bytes each."""
         starts = self._ends[places] - length - 1
         rows = np.lib.stride_tricks.sliding_window_view(self._bytes, length)
         return rows[starts]
 
-    @cached_property
-    def _texts(self) -> pl.Series:
-        return split(self._data, len(self))
-
     def gather(self, places: Places) -> pl.Series:
         """The lines at some places."""
         if 4 * len(places) < len(self):
-            return self._cut_out(places)
-        return _at(self._texts, places)
+            return pl.Series("line", self._cut_out(places), pl.String)
+        return self._texts if len(places) == len(self) else self._texts.gather(places)
 
-    def outlines(self, places: Places) -> pl.Series:
-        """The outlines of the lines at some places."""
-        if not self.whole:
-            return _at(self._outlines, places)
-        text = "\n".join(self._cut_out(places).to_list())
-        return pl.Series("line", outline(text).split("\n") if len(places) else [], pl.String)
+    def outlines(self, places: Places) -> tuple[list[str], Places]:
+        """The different outlines of the lines at some places, and which of them each line has."""
+        if 4 * len(places) < len(self):
+            text = outline("\n".join(self._cut_out(places)))
+            lines = pa.array(text.split("\n") if len(places) else [], pa.string())
+        else:
+            lines = self._whole(outlines_of(self._bytes))
+        found = lines.dictionary_encode()
+        which = found.indices.to_numpy()
+        distinct = [line.removesuffix("\n") for line in found.dictionary.to_pylist()]
+        return distinct, which[places] if len(which) > len(places) else which
 
-    def _cut_out(self, places: Places) -> pl.Series:
-        return pl.Series("line", [self[place] for place in places.tolist()], pl.String)
+    @cached_property
+    def _texts(self) -> pl.Series:
+        lines = self._whole(self._bytes)
+        return pl.Series("line", lines, pl.String).str.strip_suffix("\n")
 
+    def _whole(self, letters: Bytes) -> pa.StringArray:
+        """Each line with its end, where it has one, of a block that is as long."""
+        offsets = np.zeros(len(self) + 1, np.int32)
+        offsets[1:] = self._ends
+        offsets[-1] -= 1
+        return pa.StringArray.from_buffers(len(self), pa.py_buffer(offsets), pa.py_buffer(letters))
 
-def _at(lines: pl.Series, places: Places) -> pl.Series:
-    return lines if len(places) == len(lines) else lines.gather(places)
+    def _cut_out(self, places: Places) -> list[str]:
+        return [self[place] for place in places.tolist()]

@@ -143,14 +143,13 @@ def _looked_at(
     if lines.whole is None:
         return _Loaded(lines, b"", 0, None)
     data = with_plain_ends(lines.whole)
-    count = int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10)) + 1
     try:
-        scan = Scan(data, count, outlines, mostly)
+        scan = Scan(data, outlines, mostly)
     except UnicodeDecodeError:
-        return _Loaded(lines, data, count, None)
+        return _Loaded(lines, data, data.count(b"\n") + 1, None)
     if timers is not None:
         scan.timers(timers)
-    return _Loaded(lines, data, count, scan)
+    return _Loaded(lines, data, len(scan.lines), scan)
 
 
 def _feed_lines(reader: LogReader, first: int, loaded: _Loaded) -> int:

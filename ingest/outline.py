@@ -75,13 +75,10 @@ class Outlines:
         self._letters = 0
         self._lock = Lock()  # several blocks are looked at side by side
 
-    def codes(self, outlines: pl.Series) -> Codes:
-        """The code of each line of a block."""
-        encoded = outlines.to_arrow().dictionary_encode()
+    def codes(self, distinct: list[str]) -> Codes:
+        """The codes of some outlines."""
         with self._lock:
-            known = self._codes(encoded.dictionary.to_pylist())
-        codes: Codes = np.array(known, dtype=np.int64)[encoded.indices.to_numpy()]
-        return codes
+            return np.array(self._codes(distinct), dtype=np.int64)
 
     def _codes(self, distinct: list[str]) -> list[int]:
         if self._letters > MOST_LETTERS:

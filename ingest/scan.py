@@ -60,10 +60,9 @@ class Scan:
     Raises UnicodeDecodeError.
     """
 
-    def __init__(
-        self, data: bytes, count: int, outlines: Outlines, mostly: Template | None = None
-    ) -> None:
-        self.lines = Lines(data, count, whole=mostly is not None)
+    def __init__(self, data: bytes, outlines: Outlines, mostly: Template | None = None) -> None:
+        self.lines = Lines(data)
+        count = len(self.lines)
         self._outlines = outlines
         self._steps: dict[Template, Found] = {}
         self._timers: dict[TimerLine, Found] = {}
@@ -81,7 +80,8 @@ class Scan:
 
     def _look_at(self, places: Places) -> None:
         """Tell which of these lines have to be read with care, and what the others are."""
-        codes = self._outlines.codes(self.lines.outlines(places))
+        distinct, which = self.lines.outlines(places)
+        codes = self._outlines.codes(distinct)[which]
         self.codes[places] = codes
         self.hot[places] = self._outlines.careful(codes)
 

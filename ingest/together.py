@@ -23,8 +23,6 @@ from .tensorboard import NoReader
 if TYPE_CHECKING:
     from .scan import Section
 
-SEPARATOR = b"\x01"  # a log that holds it is split in another way
-
 
 @dataclass(frozen=True, slots=True)
 class Task:
@@ -88,13 +86,13 @@ def _read_each(tasks: Sequence[Task], formats: Path | None) -> list[ReadFile | N
     contents = {task: data for task, data in contents.items() if b"\r" not in data}
     sections: dict[Task, Section] = {}
     if contents:
-        counts = [content.count(b"\n") + 1 for content in contents.values()]
         known = dialects(formats)
-        scan = Scan(b"\n".join(contents.values()), sum(counts), outlines_of(tuple(known)))
+        scan = Scan(b"\n".join(contents.values()), outlines_of(tuple(known)))
         start = 0
-        for task, count in zip(contents, counts, strict=True):
-            sections[task] = Section(scan, start, start + count)
-            start += count
+        for task, content in contents.items():
+            end = start + content.count(b"\n") + 1
+            sections[task] = Section(scan, start, end)
+            start = end
     return [_read(task, formats, sections.get(task)) for task in tasks]
 
 
@@ -109,7 +107,7 @@ def _log_of(task: Task) -> bytes | None:
         return None
     if hashlib.sha256(content).hexdigest() != task.sha256:
         return None
-    if SEPARATOR in content or content.startswith(BOM):
+    if content.startswith(BOM):
         return None
     return content.removesuffix(b"\n")
 

@@ -78,16 +78,16 @@ WITH asked AS (
         CASE WHEN b.batch IS NULL OR k.gbs IS NOT DISTINCT FROM b.batch THEN k.grade ELSE 4 END AS now,
         min(now) OVER (PARTITION BY k.run_id) AS least
     FROM kinds k LEFT JOIN batches b USING (run_id)
-), used AS (
-    SELECT load_id, run_id, iteration, length,
-        CASE WHEN list_contains($metrics, 'step_time_s') AND isfinite(step_time_s) THEN step_time_s END AS step_time_s,
-        CASE WHEN list_contains($metrics, 'samples_per_s') AND isfinite(samples_per_s) THEN samples_per_s END AS samples_per_s,
-        CASE WHEN list_contains($metrics, 'tokens_per_s') AND isfinite(tokens_per_s) THEN tokens_per_s END AS tokens_per_s,
-        CASE WHEN list_contains($metrics, 'tokens_per_s_per_device') AND isfinite(tokens_per_s_per_device)
-            THEN tokens_per_s_per_device END AS tokens_per_s_per_device,
-        CASE WHEN list_contains($metrics, 'tflops') AND isfinite(tflops) THEN tflops END AS tflops,
-        CASE WHEN list_contains($metrics, 'gbs') THEN CAST(gbs AS DOUBLE) END AS gbs,
-        CASE WHEN list_contains($metrics, 'seq_len') THEN seq_len END AS seq_len
+), long AS (
+    -- Runs whose values would fill the memory: their quantiles are found among the different ones.
+    SELECT run_id FROM raw.iterations WHERE load_id IN (SELECT part_id FROM held) GROUP BY run_id HAVING count(*) > $long
+), used AS NOT MATERIALIZED (
+    SELECT load_id, run_id, iteration, length, CAST(gbs AS DOUBLE) AS gbs, seq_len,
+        CASE WHEN isfinite(step_time_s) THEN step_time_s END AS step_time_s,
+        CASE WHEN isfinite(samples_per_s) THEN samples_per_s END AS samples_per_s,
+        CASE WHEN isfinite(tokens_per_s) THEN tokens_per_s END AS tokens_per_s,
+        CASE WHEN isfinite(tokens_per_s_per_device) THEN tokens_per_s_per_device END AS tokens_per_s_per_device,
+        CASE WHEN isfinite(tflops) THEN tflops END AS tflops, run_id IN (FROM long) AS is_long
     FROM graded g
     WHERE EXISTS (FROM grades j WHERE now <= least
         AND j.run_id = g.run_id AND j.before = g.grade AND j.gbs IS NOT DISTINCT FROM g.gbs)
@@ -104,7 +104,7 @@ WITH asked AS (
         first_iteration := min(CASE WHEN COLUMNS('_s$|device$|tflops|gbs|seq_len') IS NOT NULL THEN iteration END)
             - arg_min(length, CASE WHEN COLUMNS('_s$|device$|tflops|gbs|seq_len') IS NOT NULL THEN iteration END) + 1,
         last_iteration := max(CASE WHEN COLUMNS('_s$|device$|tflops|gbs|seq_len') IS NOT NULL THEN iteration END),
-        quantiles := quantile_cont(COLUMNS('_s$|device$|tflops|gbs|seq_len'), [0.5, 0.95]),
+        quantiles := quantile_cont(CASE WHEN NOT is_long THEN COLUMNS('_s$|device$|tflops|gbs|seq_len') END, [0.5, 0.95]),
         total := sum(COLUMNS('_s$|device$|tflops|gbs|seq_len') * length),
         low := min(COLUMNS('_s$|device$|tflops|gbs|seq_len')),
         high := max(COLUMNS('_s$|device$|tflops|gbs|seq_len')),
@@ -112,14 +112,33 @@ WITH asked AS (
     FROM in_order GROUP BY load_id, run_id
 ), told AS (
     UNPIVOT wide ON * EXCLUDE (load_id, run_id) INTO NAME metric VALUE s
+), counted AS (
+    -- Printed numbers have few digits: of a long run many are the same.
+    SELECT load_id, run_id, metric, value, count(*) AS lines
+    FROM (UNPIVOT (SELECT load_id, run_id, COLUMNS('_s$|device$|tflops|gbs|seq_len') FROM used WHERE is_long)
+        ON * EXCLUDE (load_id, run_id) INTO NAME metric VALUE value)
+    GROUP BY load_id, run_id, metric, value
+), placed AS (
+    -- Where a quantile lies among the values in order, from 0, and how many are up to each.
+    SELECT load_id, run_id, metric, value, share, sum(lines) OVER up AS upto,
+        share * (sum(lines) OVER (PARTITION BY load_id, run_id, metric, share) - 1) AS place
+    FROM counted CROSS JOIN (SELECT unnest([0.5, 0.95])::DOUBLE AS share)
+    WINDOW up AS (PARTITION BY load_id, run_id, metric, share ORDER BY value)
+), quantiles AS (
+    SELECT load_id, run_id, metric, share, any_value(place % 1) AS part,
+        min(value) FILTER (upto > floor(place)) * (1 - part) + min(value) FILTER (upto > ceil(place)) * part AS value
+    FROM placed GROUP BY load_id, run_id, metric, share
+), of_long AS (
+    SELECT load_id, run_id, metric, list(value ORDER BY share) AS quantiles FROM quantiles GROUP BY load_id, run_id, metric
 )
 SELECT t.load_id, t.run_id, t.metric, s.n, s.lines, s.first_iteration, s.last_iteration,
-    s.quantiles[1], s.total / s.n, s.low, s.high, s.quantiles[2], s.deviation,
+    coalesce(s.quantiles, l.quantiles)[1], s.total / s.n, s.low, s.high, coalesce(s.quantiles, l.quantiles)[2], s.deviation,
     'without the first interval after each start and those with an evaluation or a save in them; '
         || 'a repeated iteration counts once; of several batch sizes that of most iterations'
         || coalesce('; those from ' || d.iteration || ' on are done again by a later run', ''),
     greatest($rule_version, 3), d.iteration
 FROM told t LEFT JOIN redone d ON d.run_id = t.run_id
+LEFT JOIN of_long l ON l.load_id = t.load_id AND l.run_id = t.run_id AND l.metric = t.metric
 ANTI JOIN raw.run_stats known ON known.load_id = t.load_id AND known.run_id = t.run_id AND known.metric = t.metric
     AND known.redone_from IS NOT DISTINCT FROM d.iteration
 WHERE s.lines > 0;

@@ -13,8 +13,6 @@ import pyarrow as pa
 from .arrow import Tables, joined, shapes
 
 HELD_BYTES = 160 << 20
-# A row group of DuckDB is 122,880 rows: chunks that hold whole ones go in faster, and side by side.
-CHUNK_ROWS = 2 * 122_880
 
 
 @dataclass(slots=True)
@@ -42,7 +40,6 @@ class Spill:
     """Tables that grow piece by piece; `sources` gives each as DuckDB can read it."""
 
     counts: Counter[str] = field(default_factory=Counter)  # rows by table
-    _chunks: dict[str, list[pa.Table]] = field(default_factory=lambda: defaultdict(list))
     _held: dict[str, list[pa.Table]] = field(default_factory=lambda: defaultdict(list))
     _bytes: int = 0
     _files: dict[str, _File] = field(default_factory=dict)
@@ -53,8 +50,6 @@ class Spill:
             self._held[name].append(table)
             self._bytes += table.nbytes
             self.counts[name] += table.num_rows
-            if sum(map(len, self._held[name])) >= CHUNK_ROWS:
-                self._chunks[name].append(joined(self._held.pop(name)).combine_chunks())
         if self._bytes > HELD_BYTES:
             self._put_away()
 
@@ -79,20 +74,15 @@ class Spill:
             self._put_away()
         for name, file in self._files.items():
             yield name, file.reader()
-        for name, tables in self._in_memory():
+        for name, tables in self._held.items():
             yield name, joined(tables)
 
-    def _in_memory(self) -> Iterator[tuple[str, list[pa.Table]]]:
-        for name in {**self._chunks, **self._held}:
-            yield name, [*self._chunks.get(name, ()), *self._held.get(name, ())]
-
     def _put_away(self) -> None:
-        for name, tables in self._in_memory():
+        for name, tables in self._held.items():
             if name not in self._files:
                 self._files[name] = _new_file(shapes()[name].schema)
             for table in tables:
                 self._files[name].write(table)
-        self._chunks.clear()
         self._held.clear()
         self._bytes = 0
         pa.default_memory_pool().release_unused()  # what stays is asked for elsewhere soon

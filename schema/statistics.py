@@ -17,4 +17,4 @@ def judged_intervals() -> str:
     grade that a run has, its `least`, is what its statistics are made of.
     """
     text = sql_file("run_stats")
-    return text[text.index("WITH asked") : text.index("), used AS")] + _JUDGED
+    return text[text.index("WITH asked") : text.index("), long AS")] + _JUDGED

@@ -23,13 +23,9 @@ from .sql import sql_file
 from .warehouse import Warehouse, transaction
 
 RUN_STATS_VERSION = 3
-# DuckDB takes what memory there is and is faster with less. Medians need room for every value.
-_MEMORY_MB, _BYTES_A_STEP, _KB_A_LOAD = 256, 12, 250
-_METRICS = (
-    "step_time_s", "samples_per_s", "tokens_per_s", "tokens_per_s_per_device", "tflops", "gbs",
-    "seq_len",
-)  # fmt: skip
-_VALUES = 12_000_000  # that medians are made of at once
+_MEMORY_MB = 256  # DuckDB takes what memory there is, and is as fast with less
+_LONG = 2_000_000  # steps of a run whose values are not all held for its medians
+_AS_WRITTEN = "common_subplan,build_side_probe_side"
 _MANY = 100_000  # rows of a batch that are worth a limit
 
 
@@ -71,7 +67,7 @@ def store(warehouse: Warehouse, loads: Sequence[Load]) -> list[Load]:
     except BenchError as error:
         if not isinstance(error.__cause__, duckdb.OutOfMemoryException):
             raise
-    for name in ("memory_limit", "threads", "disabled_optimizers"):
+    for name in ("memory_limit", "threads", "disabled_optimizers", "preserve_insertion_order"):
         warehouse.con.execute(f"RESET {name}")
     return _store(warehouse, loads, bounded=False)
 
@@ -112,9 +108,7 @@ def _bound(warehouse: Warehouse, tables: Sequence[Spill]) -> None:
     """
     if warehouse.path is None or sum(each.rows for each in tables) < _MANY:
         return
-    steps = sum(each.counts["iterations"] for each in tables)
-    limit = _MEMORY_MB + steps * _BYTES_A_STEP // 1_000_000 + len(tables) * _KB_A_LOAD // 1000
-    warehouse.con.execute(f"SET memory_limit = '{limit}MB'")
+    warehouse.con.execute(f"SET memory_limit = '{_MEMORY_MB}MB'")
 
 
 @contextmanager
@@ -192,7 +186,9 @@ def _insert_tables(con: duckdb.DuckDBPyConnection, loads: Iterable[_Held]) -> No
         for name, rows in held.tables.sources():
             if isinstance(rows, pa.Table) and len(rows) < _MANY:
                 small[name].append((held.rows_id, rows))
-            else:
+                continue
+            # In any order each thread writes row groups of its own: faster, and in less memory.
+            with _setting(con, "preserve_insertion_order", "false"):
                 _insert(con, name, rows, "? AS load_id, *", [held.rows_id])
         if held.tables.holds("iterations") or held.rows_id != held.load_id:
             with_steps[held.load_id] = None
@@ -203,30 +199,28 @@ def _insert_tables(con: duckdb.DuckDBPyConnection, loads: Iterable[_Held]) -> No
 
 
 def _tell_statistics(con: duckdb.DuckDBPyConnection, load_ids: list[str]) -> None:
-    """Statistics of the runs of some loads: of many steps in several passes, to save memory."""
+    """Statistics of the runs of some loads."""
     query = """SELECT count(*) FROM raw.iterations
                WHERE load_id IN (FROM (SELECT unnest($load_ids)) UNION ALL
                    SELECT p.part_id FROM raw.parts n JOIN raw.parts p USING (chain_id)
                    WHERE n.load_id IN (SELECT unnest($load_ids)) AND p.number <= n.number)"""
     [(steps,)] = con.execute(query, {"load_ids": load_ids}).fetchall()
-    together = max(1, _VALUES // max(steps, 1))
+    parameters = {
+        "load_ids": load_ids, "rule_version": RUN_STATS_VERSION, "few": steps < _MANY, "long": _LONG,
+    }  # fmt: skip
     with _as_many(con, steps):
-        for first in range(0, len(_METRICS), together):
-            parameters = {
-                "load_ids": load_ids, "rule_version": RUN_STATS_VERSION, "few": steps < _MANY,
-                "metrics": list(_METRICS[first : first + together]),
-            }  # fmt: skip
-            con.execute(sql_file("run_stats"), parameters)
+        con.execute(sql_file("run_stats"), parameters)
 
 
 @contextmanager
 def _as_many(con: duckdb.DuckDBPyConnection, rows: int) -> Iterator[None]:
     """One thread for few rows, which adds up in one order: the same rows, the same last digit.
 
-    Of many, what is asked for several times is computed as often, not kept.
+    Of many, what is asked for several times is computed as often, not kept; and joins look rows up
+    in what is written on their right, which is short: estimates have it the other way round.
     """
-    few = rows < _MANY
-    with _setting(con, *(("threads", "1") if few else ("disabled_optimizers", "common_subplan"))):
+    name, value = ("threads", "1") if rows < _MANY else ("disabled_optimizers", _AS_WRITTEN)
+    with _setting(con, name, value):
         yield
 
 

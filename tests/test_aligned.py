@@ -49,7 +49,7 @@ FORMS = (".3f", ".1f", ".6E", ".3E", ".14E", ".17g", ".0f", "12.4f", "+.2f")
 
 def both(shape: Template, lines: list[str], least: int = 2) -> tuple[pl.DataFrame, pl.DataFrame]:
     """What is read of lines in columns, the rest piece by piece, and all of it piece by piece."""
-    block = Lines("\n".join(lines).encode(), len(lines), whole=True)
+    block = Lines("\n".join(lines).encode())
     alike, left = read_aligned(shape, block, np.arange(len(lines)), least)
     rest = read(shape, block.gather(left)) if len(left) else None
     if rest is not None:
@@ -115,7 +115,7 @@ def test_doubles_are_the_nearest(values: list[float], form: str) -> None:
 def test_lines_of_one_length_are_read_in_columns() -> None:
     shape = next(shape for shape, line in SHAPES if line == MEGATRON)
     lines = [re.sub(r"(?<=\d)\d(?=[\dE]* )", str(n % 10), MEGATRON) for n in range(300)]
-    block = Lines("\n".join(lines).encode(), len(lines), whole=True)
+    block = Lines("\n".join(lines).encode())
     alike, left = read_aligned(shape, block, np.arange(300))
     assert (len(alike), len(left)) == (300, 0)
 

@@ -49,6 +49,7 @@ def test_the_rows_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(log_reader, "MOST_ROWS", 10)
     monkeypatch.setattr(spill, "HELD_BYTES", 1 << 10)
     monkeypatch.setattr(store, "_MANY", 10)  # the limit of memory holds too
+    monkeypatch.setattr(store, "_LONG", 100)
     summary = ingest([file], tmp_path / "in_pieces.duckdb")
     assert everything(tmp_path / "in_pieces.duckdb") == everything(tmp_path / "at_once.duckdb")
     (count,) = summary.formats.values()
@@ -60,7 +61,6 @@ def test_too_little_memory_is_given_more(tmp_path: Path, monkeypatch: pytest.Mon
     ingest(files, tmp_path / "plenty.duckdb")
     monkeypatch.setattr(store, "_MANY", 10)
     monkeypatch.setattr(store, "_MEMORY_MB", 1)
-    monkeypatch.setattr(store, "_KB_A_LOAD", 0)
     asked: list[bool] = []
     once = store._store
 

@@ -51,12 +51,18 @@ LOGS = {
     "evaluated": (
         Line(4, 1, 1, 9.5), Line(8, 1, 2, 3.0, pause=True), Line(12, 1, 3, 4.0, pause=True)
     ),
+    # Printed in whole seconds.
+    "coarse": (
+        Line(1, 1, 1, 9.0), Line(2, 1, 2, 2.0), Line(3, 1, 3, 2.0), Line(4, 1, 4, 2.0),
+        Line(5, 1, 5, 3.0), Line(6, 1, 6, 4.0),
+    ),
 }  # fmt: skip
 FRAMEWORKS = {
     "restarted": "Megatron-DeepSpeed",
     "means": "DeepSpeed",
     "short": "Megatron-DeepSpeed",
     "evaluated": "Megatron-LM",
+    "coarse": "DeepSpeed",
 }
 
 
@@ -107,12 +113,10 @@ def expected(run: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def disagreements(text: str) -> list[str]:
-    """Runs whose statistics by this SQL are not those of the rule."""
+def disagreements(text: str, long: int = 1000) -> list[str]:
+    """Runs whose statistics by this SQL are not those of the rule; those above `long` are long."""
     with stored() as warehouse:
-        parameters = {
-            "load_ids": ["load"], "rule_version": 2, "metrics": ["step_time_s"], "few": True,
-        }  # fmt: skip
+        parameters = {"load_ids": ["load"], "rule_version": 2, "few": True, "long": long}
         warehouse.con.execute(text, parameters)
         found = {
             row["run_id"]: row
@@ -126,8 +130,9 @@ def disagreements(text: str) -> list[str]:
     ]
 
 
-def test_statistics_are_those_of_the_rule() -> None:
-    assert disagreements(sql_file("run_stats")) == []
+@pytest.mark.parametrize("long", [0, 3, 1000])
+def test_statistics_are_those_of_the_rule(long: int) -> None:
+    assert disagreements(sql_file("run_stats"), long) == []
 
 
 @pytest.mark.parametrize(
@@ -160,10 +165,32 @@ def test_statistics_are_those_of_the_rule() -> None:
     ],
 )  # fmt: skip
 def test_a_mutant_of_the_statistics_is_caught(was: str, is_: str) -> None:
+    assert_caught(was, is_, long=1000)
+
+
+@pytest.mark.parametrize(
+    ("was", "is_"),
+    [
+        ("count(*) AS lines", "1 AS lines"),
+        ("[0.5, 0.95])::DOUBLE", "[0.6, 0.95])::DOUBLE"),
+        ("metric, share) - 1)", "metric, share))"),
+        ("metric, share ORDER BY value)", "metric, share ORDER BY value DESC)"),
+        ("upto > floor(place)", "upto >= floor(place)"),
+        ("upto > ceil(place)", "upto > floor(place)"),
+        ("* (1 - part)", "* part"),
+        ("ORDER BY share)", "ORDER BY share DESC)"),
+        ("AND l.metric = t.metric", ""),
+    ],
+)
+def test_a_mutant_of_the_medians_of_long_runs_is_caught(was: str, is_: str) -> None:
+    assert_caught(was, is_, long=0)
+
+
+def assert_caught(was: str, is_: str, long: int) -> None:
     text = sql_file("run_stats")
     assert was in text
     try:
-        wrong = disagreements(text.replace(was, is_))
+        wrong = disagreements(text.replace(was, is_), long)
     except duckdb.Error:
         return  # a mutant that does not run is caught as well
     assert wrong
