@@ -51,10 +51,9 @@ class Lines:
     def _behind_each(self) -> Places:
         width = self._data.find(b"\n") + 1
         count = (len(self._data) + 1) // width if width else 1
-        alike = len(self._data) + 1 == count * width
-        if alike and (self._bytes[width - 1 :: width] == LINE_END).all():
-            if np.count_nonzero(self._bytes == LINE_END) == count - 1:
-                return np.arange(1, count + 1) * width
+        ends = count * width == len(self._data) + 1 and self._bytes[width - 1 :: width] == LINE_END
+        if np.all(ends) and np.count_nonzero(self._bytes == LINE_END) == count - 1:
+            return np.arange(1, count + 1) * width
         return np.append(line_ends(self._bytes), len(self._data)) + 1
 
     def __len__(self) -> int:

@@ -206,7 +206,8 @@ def _tell_statistics(con: duckdb.DuckDBPyConnection, load_ids: list[str]) -> Non
                    WHERE n.load_id IN (SELECT unnest($load_ids)) AND p.number <= n.number)"""
     [(steps,)] = con.execute(query, {"load_ids": load_ids}).fetchall()
     parameters = {
-        "load_ids": load_ids, "rule_version": RUN_STATS_VERSION, "few": steps < _MANY, "long": _LONG,
+        "load_ids": load_ids, "rule_version": RUN_STATS_VERSION,
+        "few": steps < _MANY, "long": _LONG,
     }  # fmt: skip
     with _as_many(con, steps):
         con.execute(sql_file("run_stats"), parameters)
