@@ -56,7 +56,8 @@ def feed(
 
         def look_ahead() -> None:
             while len(coming) < AHEAD and (lines := blocks.next()):
-                coming.append(pool.submit(_looked_at, lines, outlines, *_shapes(reader)))
+                shapes = reader.template, reader.timer_line, reader.mostly_steps
+                coming.append(pool.submit(_looked_at, lines, outlines, *shapes))
 
         look_ahead()
         while coming:
@@ -78,11 +79,6 @@ def feed(
 def feed_section(reader: LogReader, section: Section) -> None:
     """All lines of a log that begins here."""
     _Block(reader, 1, section).feed()
-
-
-def _shapes(reader: LogReader) -> tuple[Template | None, TimerLine | None]:
-    """The shapes of most of the newest lines."""
-    return (reader.template, reader.timer_line) if reader.mostly_steps else (None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,16 +133,22 @@ class _Loaded:
 
 
 def _looked_at(
-    lines: _Lines, outlines: Outlines, mostly: Template | None, timers: TimerLine | None
+    lines: _Lines,
+    outlines: Outlines,
+    steps: Template | None,
+    timers: TimerLine | None,
+    mostly_steps: bool,
 ) -> _Loaded:
-    """A block in which most lines may be of these shapes."""
+    """A block in which lines may be of these shapes."""
     if lines.whole is None:
         return _Loaded(lines, b"", 0, None)
     data = with_plain_ends(lines.whole)
     try:
-        scan = Scan(data, outlines, mostly)
+        scan = Scan(data, outlines, steps if mostly_steps else None)
     except UnicodeDecodeError:
         return _Loaded(lines, data, data.count(b"\n") + 1, None)
+    if steps is not None:
+        scan.steps(steps)
     if timers is not None:
         scan.timers(timers)
     return _Loaded(lines, data, len(scan.lines), scan)

@@ -271,14 +271,11 @@ def as_rows(
         "losses": None if alone else _map(losses, [table[f"loss:{name}"] for name in losses]),
         "more": _map(kept, [table[f"more:{name}"] for name in kept]) if kept else None,
     }
-    schema = shapes()["iterations"].schema
-    columns = [
-        pa.nulls(count, field.type)
-        if table.get(field.name) is None
-        else table[field.name].cast(field.type)
-        for field in schema
-    ]
-    return pa.table(columns, schema=schema)
+    return pa.table({
+        field.name: column.cast(field.type)
+        for field in shapes()["iterations"].schema
+        if (column := table.get(field.name)) is not None
+    })  # fmt: skip
 
 
 def _whole_array(column: pa.ChunkedArray) -> pa.Array:
