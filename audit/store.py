@@ -9,7 +9,6 @@ from pathlib import Path
 
 from ..schema.migrate import now_utc
 from ..schema.rows import Rows, content_id
-from ..schema.store import insert
 from ..schema.user_facts import UserFact, digest
 from ..schema.warehouse import Warehouse, transaction
 from .finding import Finding
@@ -55,6 +54,8 @@ def audit_documents(warehouse: Warehouse, root: Path, facts: Sequence[UserFact])
 
 def store_audit(warehouse: Warehouse, audited: Audited) -> None:
     """Store findings, each in the load of the first cell that it doubts."""
+    from ..schema.store import insert  # most calls find nothing to store
+
     of_uri = {uri: load for load, uri in audited.loads}
     rows: dict[str, Rows] = defaultdict(Rows)
     made_at = now_utc()

@@ -71,9 +71,10 @@ def diagnose(
     found = Diagnosis(0, 0, 0, [])
     shapes: dict[str, Shape] = {}
     named = set(paths)
+    names = set(map(str, named))
     unreadable = lambda at, error: tell(f"{at}: {error.strerror or error}")  # noqa: E731
     for item in inputs(named, root, unreadable):
-        if item.given not in named and item.path.suffix.lower() in _TABLES:
+        if item.given not in names and item.path.suffix.lower() in _TABLES:
             continue
         try:
             _read(item.path, item.uri, formats, found, shapes)

@@ -25,8 +25,8 @@ from ..schema.spill import Packed, unpack
 from .content import Print, fingerprint, stamp_of
 from .inputs import Input
 from .names import is_log_name
-from .source import parser_version
 from .together import Result, Results, Task, read_packed, read_together, with_tables
+from .version import parser_version
 
 SMALL = 1 << 20  # bytes of a file that is read together with others
 DOCUMENT = 20  # times the work of as many bytes of a log
@@ -85,8 +85,11 @@ class Ahead:
         while True:
             while not ended and self._has_room():
                 item = next(rest, None)
-                ended = item is None
-                if item is not None:
+                if item is None:
+                    ended = True
+                elif not self._queue and self.ledger.newest(item.uri):
+                    yield item  # nothing stands before it, and it is not read ahead
+                else:
                     self._wait(item)
             if not self._queue:
                 return
@@ -123,7 +126,7 @@ class Ahead:
 
     def _wait(self, item: Input) -> None:
         size = self._size(item)
-        one = _Waiting(item, _work(item.path, size or 0))
+        one = _Waiting(item, _work(item.path, size) if size else 0)
         self._queue.append(one)
         self._bytes += one.bytes
         if size is not None:
@@ -203,13 +206,6 @@ class Ahead:
         """Go on in this process alone."""
         self._pool, self.processes = None, 1
         self._running.clear()
-
-
-def cores() -> int:
-    """How many processor cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _work(path: Path, size: int) -> int:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import re
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from .names import is_candidate
 from .packed import LEAST_BYTES, MOST_TIMES, packing, unpacked
-from .source import is_candidate
 
 MOST_MEMBERS = 100_000
 _NAME = re.compile(r"\.(?:tar(?:\.(?:gz|bz2|xz|zst))?|tgz|tbz2?|txz)$", re.I)
 _CHUNK = 1 << 20
 
 
-def is_archive(path: Path) -> bool:
+def is_archive(name: str) -> bool:
     """Whether a name is that of a tar archive."""
-    return _NAME.search(path.name) is not None
+    return _NAME.search(name) is not None
 
 
 def members(archive: Path, scratch: Path) -> Iterator[tuple[Path, str]]:
@@ -27,6 +26,8 @@ def members(archive: Path, scratch: Path) -> Iterator[tuple[Path, str]]:
     Links, devices and hidden files are passed by. Raises OSError when the archive is damaged, holds
     too many members or unpacks to more than its size allows.
     """
+    import tarfile  # few files are archives
+
     left = max(archive.stat().st_size * MOST_TIMES, LEAST_BYTES)
     with archive.open("rb") as raw:
         how = packing(raw.read(8))
@@ -38,7 +39,7 @@ def members(archive: Path, scratch: Path) -> Iterator[tuple[Path, str]]:
                     if number > MOST_MEMBERS:
                         raise OSError(f"the archive holds more than {MOST_MEMBERS} files")
                     name = _plain(member.name)
-                    if not (member.isreg() and name and is_candidate(Path(name))):
+                    if not (member.isreg() and name and is_candidate(name)):
                         continue
                     content = opened.extractfile(member)
                     assert content is not None, "a regular file has content"

@@ -117,9 +117,9 @@ class Bounded(io.RawIOBase):
         return cast(BinaryIO, io.BufferedReader(self, _CHUNK))
 
 
-def stamp_of(path: Path) -> Stamp:
+def stamp_of(path: str | Path) -> Stamp:
     """What the file system says of a file now. Raises OSError when it is gone."""
-    found = path.stat()
+    found = os.stat(path)
     return Stamp(found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, time.time_ns())
 
 

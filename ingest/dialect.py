@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import zlib
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from .lines import peel
 from .pairs import Pairs
 from .pattern import Pattern
 from .record import NO_COLUMNS, Fields, Record
+from .version import check_folder
 
 BETWEEN = "\0"  # two samples
 
@@ -231,7 +231,7 @@ def dialects(own: Path | None = None) -> tuple[Dialect, ...]:
     ours = resources.files(__package__).joinpath("dialects")
     if own is None:
         return load_folder(ours)
-    _check_folder(own)
+    check_folder(own)
     made = load_folder(ours, own)
     names = {file.name.removesuffix(".toml"): file for file in _files(own)}
     users = [dialect for dialect in made if dialect.name in names]
@@ -253,12 +253,6 @@ def patterns_of(dialect: Dialect) -> list[str]:
     return [reader.anchor.pattern, *also]
 
 
-def _check_folder(own: Path) -> None:
-    if not own.is_dir():
-        raise BenchError("no such folder of formats", where=str(own),
-                         hint="check `formats` in bench.toml")  # fmt: skip
-
-
 def _check_columns(file: Traversable, dialect: Dialect) -> None:
     """A step's values go into columns of the iterations, or beside them as they were printed."""
     if dialect.reads not in ("iteration", "part"):
@@ -268,15 +262,3 @@ def _check_columns(file: Traversable, dialect: Dialect) -> None:
         for column in sample.row.keys() - known:
             hint = 'columns: docs/warehouse.md; or keep it as printed: column = "more.NAME"'
             raise broken(file, f"`{column}` is no column of iterations", hint=hint)
-
-
-def version_of(own: Path | None) -> int:
-    """A number of 32 bits for the formats of a user's own folder, 0 for none: others read anew.
-
-    Raises BenchError for a folder that is not there.
-    """
-    if own is None:
-        return 0
-    _check_folder(own)
-    files = sorted(_files(own), key=lambda file: file.name)
-    return zlib.crc32(b"".join(file.read_bytes() for file in files)) % 2**21 + 1

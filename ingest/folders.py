@@ -6,19 +6,19 @@ import functools
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 
 from ..schema.errors import BenchError
-from .source import is_candidate
+from .names import is_candidate
 
 _SKIPPED = frozenset(("venv", "node_modules", "__pycache__"))
 _SHOWN = frozenset((".hydra",))  # what ran, beside the log
 Unreadable = Callable[[Path | str, OSError], None]
-_File = tuple[Path, bool]  # and whether it is a link
+_File = tuple[str, str, bool]  # as named, as it is without links, whether it is one
 
 
-def files_below(paths: Iterable[Path], unreadable: Unreadable) -> list[Path]:
+def files_below(paths: Iterable[Path], unreadable: Unreadable) -> list[str]:
     """Every file named, and those of folders that may be logs or tables; no file twice.
 
     Files come before links to them, so that a file goes by its own name; a folder reached again
@@ -29,6 +29,7 @@ def files_below(paths: Iterable[Path], unreadable: Unreadable) -> list[Path]:
     """
     found: list[_File] = []
     entered: set[str] = set()
+    real = functools.cache(os.path.realpath)
     for path in paths:
         try:
             mode = path.stat().st_mode
@@ -38,25 +39,24 @@ def files_below(paths: Iterable[Path], unreadable: Unreadable) -> list[Path]:
             unreadable(path, error)
             continue
         if stat.S_ISDIR(mode):
-            found += _walk(path, entered, unreadable)
+            found += _walk(os.fspath(path), entered, unreadable)
         elif stat.S_ISREG(mode):
-            found.append((path, path.is_symlink()))
+            found.append(_named(os.fspath(path), real))
         else:
             unreadable(path, OSError("not a regular file: save it to one"))
-    found.sort(key=itemgetter(1))
-    real = functools.cache(os.path.realpath)
-    names = {_real_name(file, is_link, real): file for file, is_link in reversed(found)}
+    found.sort(key=itemgetter(2))
+    names = {name: file for file, name, _ in reversed(found)}
     return list(names.values())[::-1]
 
 
-def _real_name(file: Path, is_link: bool, real: Callable[[str], str]) -> str:
-    if is_link:
-        return os.path.realpath(file)
+def _named(file: str, real: Callable[[str], str]) -> _File:
+    if os.path.islink(file):
+        return file, os.path.realpath(file), True
     folder, name = os.path.split(file)
-    return os.path.join(real(folder), name)
+    return file, os.path.join(real(folder), name), False
 
 
-def uri_of(path: Path, root: Path) -> str:
+def uri_of(path: str | Path, root: Path) -> str:
     """The name of a file in the warehouse: its path from the ingest root, however it was given.
 
     A file that does not lie below the root as named is looked for without the links on its way.
@@ -65,8 +65,7 @@ def uri_of(path: Path, root: Path) -> str:
     folder, name = os.path.split(path)
     if name in ("", ".", ".."):
         folder, name = os.path.split(os.path.abspath(path))
-    above = _above(folder, os.fspath(root), os.getcwd())
-    return above + os.fsencode(name).decode("utf-8", "backslashreplace")
+    return _above(folder, os.fspath(root), os.getcwd()) + _as_text(name)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -76,31 +75,38 @@ def _above(folder: str, root: str, here: str) -> str:
     above = os.path.relpath(folder, root)
     if above.startswith(".."):
         above = os.path.relpath(os.path.realpath(folder), os.path.realpath(root))
-    above = "" if above == "." else Path(above, "_").as_posix()[:-1]
-    return os.fsencode(above).decode("utf-8", "backslashreplace")
+    return _as_text("" if above == "." else Path(above, "_").as_posix()[:-1])
 
 
-def _walk(folder: Path, entered: set[str], unreadable: Unreadable) -> Iterator[_File]:
+def _as_text(name: str) -> str:
+    return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def _walk(folder: str, entered: set[str], unreadable: Unreadable) -> Iterator[_File]:
     real = os.path.realpath(folder)
-    above = os.path.realpath(folder.parent)
-    if real in entered or (folder.is_symlink() and f"{above}/".startswith(f"{real}/")):
+    above = os.path.realpath(os.path.dirname(folder))
+    if real in entered or (os.path.islink(folder) and f"{above}/".startswith(f"{real}/")):
         return
     entered.add(real)
     try:
         with os.scandir(folder) as scan:
-            entries = sorted(scan, key=lambda entry: entry.name)
+            entries = sorted(scan, key=attrgetter("name"))
     except OSError as error:
-        unreadable(folder, error)
+        unreadable(Path(folder), error)
         return
+    inside = "" if folder == os.curdir else os.path.join(folder, "")
+    really = os.path.join(real, "")
     for entry in entries:
-        path = folder / entry.name
+        name = entry.name
+        path = inside + name
         try:
             is_folder, is_file = entry.is_dir(), entry.is_file()
         except OSError as error:
-            unreadable(path, error)
+            unreadable(Path(path), error)
             continue
-        hidden = entry.name.startswith(".") and entry.name not in _SHOWN
-        if is_folder and not hidden and entry.name not in _SKIPPED:
+        hidden = name.startswith(".") and name not in _SHOWN
+        if is_folder and not hidden and name not in _SKIPPED:
             yield from _walk(path, entered, unreadable)
         elif is_file and is_candidate(path):
-            yield path, entry.is_symlink()
+            is_link = entry.is_symlink()
+            yield path, os.path.realpath(path) if is_link else really + name, is_link

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from ..schema.errors import BenchError
@@ -21,18 +21,25 @@ from .remote import fetched, remote_url
 STDIN = "-"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Input:
-    """A file to read: where its bytes lie for now, its name in the warehouse, what was named."""
+    """A file to read: where its bytes lie for now, its name in the warehouse, what was named.
 
-    path: Path
+    Most files are known: of them no path is made.
+    """
+
+    file: str
     uri: str
-    given: Path
+    given: str
+
+    @cached_property
+    def path(self) -> Path:
+        return Path(self.file)
 
     @property
     def stays(self) -> bool:
         """Whether it lies where the user named it, and not in a folder for the time being."""
-        return self.path == self.given
+        return self.file == self.given
 
 
 def is_named_input(word: str) -> bool:
@@ -56,10 +63,10 @@ def inputs(
         is_other = str(path) == STDIN or remote_url(path) is not None
         (others if is_other else local).append(path)
     found = files_below((one for path in local for one in _matching(path)), unreadable)
-    with tempfile.TemporaryDirectory(prefix="bench-") as name:
-        scratch = Path(name)
-        for path in found:
-            yield from _opened(Input(path, uri_of(path, root), path), scratch, unreadable)
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        scratch = Path(folder)
+        for name in found:
+            yield from _opened(Input(name, uri_of(name, root), name), scratch, unreadable)
         for path in others:
             url = remote_url(path)
             if url is None:
@@ -67,7 +74,7 @@ def inputs(
                 continue
             try:
                 for file, uri in fetched(url, scratch):
-                    yield from _opened(Input(file, uri, path), scratch, unreadable)
+                    yield from _opened(Input(str(file), uri, str(path)), scratch, unreadable)
             except OSError as error:
                 unreadable(str(path), error)
 
@@ -85,12 +92,12 @@ def _matching(path: Path) -> list[Path]:
 
 def _opened(item: Input, scratch: Path, unreadable: Unreadable) -> Iterator[Input]:
     """The file itself, or the files of an archive."""
-    if not is_archive(Path(item.uri)):
+    if not is_archive(item.uri):
         yield item
         return
     try:
         for path, member in members(item.path, scratch):
-            yield Input(path, f"{item.uri}!/{member}", item.given)
+            yield Input(str(path), f"{item.uri}!/{member}", item.given)
     except OSError as error:
         unreadable(item.uri, error)
 
@@ -104,7 +111,7 @@ def _piped(name: str | None) -> Input:
     if name is None:
         with path.open("rb") as file:
             name = f"stdin-{hashlib.file_digest(file, 'sha256').hexdigest()[:12]}"
-    return Input(path, name, Path(STDIN))
+    return Input(str(path), name, STDIN)
 
 
 @cache

@@ -14,30 +14,19 @@ from ..schema.store import Load
 from .ahead import Ahead
 from .collect import Collected
 from .content import Print, end_of_lines, print_of
-from .folders import uri_of
-from .inputs import Input, inputs
+from .inputs import Input
 from .looks import Looks
 from .names import is_packed_log
+from .options import Options
 from .rotated import Moves, beside, size_of
-from .source import LONG_BYTES, Changed, Growth, get_ready, parser_version, read_file
+from .source import LONG_BYTES, Changed, Growth, get_ready, read_file
 from .tally import Summary, Warning, add_file
 from .tensorboard import NoReader
 from .together import Result
+from .untouched import Untouched
+from .version import parser_version
 
-ATTEMPTS = 3  # at a file that changes while it is read, and at one that another process stores
-
-Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to read."""
-
-    progress: Progress | None = None
-    formats: Path | None = None
-    stdin_name: str | None = None
-    live: bool = False
-    processes: int = 1
+ATTEMPTS = 3  # at a file that changes while it is read
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,45 +39,44 @@ class _Found:
 
 @dataclass(slots=True)
 class Reading:
-    """Files on their way to loads; `paths` says by which path of the user each uri was read."""
+    """Files on their way to loads; `given` says by which path of the user each uri was read."""
 
     root: Path
     ledger: Ledger
     summary: Summary
     options: Options
     resume: Callable[[str], Stored | None] | None = None  # where a load's reader goes on
-    paths: dict[str, Path] = field(default_factory=dict)
+    given: dict[str, str] = field(default_factory=dict)
     moves: Moves = field(init=False)
     ahead: Ahead = field(init=False)
     looks: Looks = field(init=False)
+    untouched: Untouched = field(init=False)
 
     def __post_init__(self) -> None:
         self.moves = Moves(self.root, self.ledger)
         self.ahead = Ahead(self.ledger, self.options.formats, self.options.processes)
         self.looks = Looks(self.ledger, partial(get_ready, self.options.formats))
+        self.untouched = Untouched(self.ledger, self.summary, self.options)
 
-    def loads(self, paths: Iterable[Path]) -> Iterator[Load]:
+    def loads(self, items: Iterable[Input]) -> Iterator[Load]:
         """What there is to store, file by file; the rest is counted in the summary."""
         options = self.options
-        found = inputs(paths, self.root, self._fail, options.stdin_name)
         with self.ahead:
-            for item in found if options.live else self.ahead.over(found):
+            for item in items if options.live else self.ahead.over(items):
+                if self.untouched.counts(item):
+                    continue
                 if options.progress:
                     options.progress(item.uri)
                 yield from self._loads_of(item)
 
-    def _fail(self, what: Path | str, error: OSError) -> None:
-        name = what if isinstance(what, str) else uri_of(what, self.root)
-        self.summary.failed.append((name, error.strerror or str(error)))
-
     def _loads_of(self, item: Input) -> Iterator[Load]:
         """A file, and what other files hold of what it held before, or it of what they held."""
-        self.paths[item.uri] = item.given
+        self.given[item.uri] = item.given
         try:
             regained = list(self._regained(item))
             found = self._load(item)
         except OSError as error:
-            self._fail(item.uri, error)
+            self.summary.fail(item.uri, error)
             return
         yield from regained
         yield from found.loads
@@ -112,13 +100,13 @@ class Reading:
 
     def _nothing(self, item: Input, plan: Known) -> Load:
         """That a file shows nothing any more, since another one holds what it held."""
-        self.paths[plan.uri] = item.given
+        self.given[plan.uri] = item.given
         return Load(plan, 0, Spill())
 
     def _named_anew(self, item: Input, known: Known) -> Iterator[Load]:
         """What a file held goes on under the names of those that hold it now."""
         for plan in self.moves.displaced(item, known):
-            self.paths[plan.uri] = item.given
+            self.given[plan.uri] = item.given
             yield Load(plan, plan.size, None)
 
     def _load(self, item: Input) -> _Found:

@@ -1,19 +1,41 @@
-"""Names of logs: those that may grow, rotated ones, packed ones."""
+"""Names of files: those worth opening; of logs those that may grow, rotated ones, packed ones."""
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
+
+from ..records import reading as records
 
 SUFFIXES = frozenset((".gz", ".bz2", ".xz", ".zst"))
 _PLAIN = frozenset(("", ".log", ".out", ".err", ".txt"))
 # Names of logs, rotated ones too. Packed logs grow no more.
 _LOG = re.compile(r"(?i).+\.(?:(?:log|out|err|txt|stdout|stderr)(?:[-._].+)?|[oe]\d+)")
 _PACKED = (*SUFFIXES, ".tar", ".tgz", ".zip")
+_NEVER = frozenset(
+    f".{suffix}"
+    for group in (
+        "png jpg jpeg gif svg pdf ico mp4 woff woff2 ttf zip gz xz bz2 zst tar whl",
+        "pt pth bin safetensors npy npz duckdb wal db sqlite parquet pyc so o a exe",
+    )
+    for suffix in group.split(" ")
+)
 # train.log.1, train.log-20261120, train.log.2026-11-20_01; train-20261120.log, train.1.log
 _BEHIND = re.compile(r"(.+?\.(?:log|out|err|txt|stdout|stderr))[-._].+")
 _DATED = re.compile(r".+?[-._]20\d\d[\d._:T-]+\.\w+")
 _WITHIN = re.compile(r"(.+?)[-._][\d._:T-]+(\.\w+)")
+
+
+def is_candidate(file: str) -> bool:
+    """Whether a file of a folder is worth opening, by its name."""
+    name = os.path.basename(file)
+    if name.startswith("."):
+        return False
+    if os.path.splitext(name)[1].lower() in _NEVER and not is_packed_log(Path(name)):
+        return False
+    # Records are JSON: of other files no path is made.
+    return not (name.endswith(".json") and records.is_read_with_folder(Path(file)))
 
 
 def is_log_name(name: str) -> bool:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, dropwhile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ..schema.growing import Stored, read_stored
 from ..schema.ledger import Ledger, read_ledger
-from ..schema.store import Load, store, store_stamps
 from ..schema.warehouse import LOCK_TIMEOUT_S, Warehouse, open_read, open_write, require_folder
-from .loading import ATTEMPTS, Options, Progress, Reading
+from .folders import Unreadable, uri_of
+from .inputs import inputs
+from .options import Options, Progress
 from .tally import FormatCount as FormatCount
 from .tally import Summary as Summary
 from .tally import Warning as Warning
+from .untouched import Untouched
 
+# What reads and stores is imported where there is something to read: most calls find known files.
+if TYPE_CHECKING:
+    from ..schema.growing import Stored
+    from ..schema.store import Load
+
+ATTEMPTS = 3  # at a file that another process stores
 _BATCH_ROWS = 400_000
 _BATCH_BYTES = 128 << 20
 
@@ -60,30 +69,48 @@ def ingest_into(
     processes: int = 1,
 ) -> Summary:
     """The same into a warehouse in memory; uris are relative to `root`."""
-    options = Options(formats=formats, processes=processes)
-    reading = Reading(root, read_ledger(warehouse), Summary(), options)
-    for batch in _batches(reading.loads(paths)):
+    from ..schema.store import store
+    from .loading import Reading
+
+    summary, options = Summary(), Options(formats=formats, processes=processes)
+    reading = Reading(root, read_ledger(warehouse), summary, options)
+    for batch in _batches(reading.loads(inputs(paths, root, _unreadable(summary, root)))):
         store(warehouse, batch)
-    return reading.summary
+    return summary
 
 
 def _ingest_once(
     paths: Iterable[Path], db: Path, lock_timeout: float, summary: Summary, options: Options
 ) -> list[Path]:
     """One pass; gives the files whose plan another process has overtaken."""
+    root, known = db.absolute().parent, _known(db, lock_timeout)
+    found = inputs(paths, root, _unreadable(summary, root), options.stdin_name)
+    rest = dropwhile(Untouched(known, summary, options).counts, found)
+    first = next(rest, None)
+    if first is None:
+        return []
+    from ..schema.growing import read_stored
+    from ..schema.store import store, store_stamps
+    from .loading import Reading
 
     def resume(load_id: str) -> Stored | None:
         with open_read(db, lock_timeout) as warehouse:
             return read_stored(warehouse, load_id)
 
-    known = _known(db, lock_timeout)
-    reading = Reading(db.absolute().parent, known, summary, options, resume)
+    reading = Reading(root, known, summary, options, resume)
     stale: list[Path] = []
-    for batch in _batches(reading.loads(paths)):
+    for batch in _batches(reading.loads(chain((first,), rest))):
         with open_write(db, lock_timeout) as warehouse:
-            stale += [reading.paths[load.uri] for load in store(warehouse, batch)]
+            stale += [Path(reading.given[load.uri]) for load in store(warehouse, batch)]
             store_stamps(warehouse, reading.looks.taken())
     return stale
+
+
+def _unreadable(summary: Summary, root: Path) -> Unreadable:
+    """What notes, by its name in the warehouse, that a file could not be read."""
+    return lambda what, error: summary.fail(
+        what if isinstance(what, str) else uri_of(what, root), error
+    )
 
 
 def _known(db: Path, lock_timeout: float) -> Ledger:

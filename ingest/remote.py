@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import urlsplit
 
 from ..schema.errors import BenchError
-from .source import is_candidate
+from .names import is_candidate
 
 # `Path` makes one slash of two.
 _URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+):/{1,3}(?P<rest>.*)", re.S)
@@ -63,7 +62,7 @@ def _files(system: Any, asked: str) -> list[str]:  # Any: fsspec ships no types
     if _MAGIC.search(asked):
         found = [name for name in system.glob(asked) if not system.isdir(name)]
     elif system.isdir(asked):
-        found = [name for name in system.find(asked) if is_candidate(Path(name))]
+        found = [name for name in system.find(asked) if is_candidate(name)]
     else:
         return [asked]
     if not found:
@@ -72,6 +71,8 @@ def _files(system: Any, asked: str) -> list[str]:  # Any: fsspec ships no types
 
 
 def _without_secrets(url: str) -> str:
+    from urllib.parse import urlsplit  # few files are remote
+
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return f"{parts.scheme}://{host}{parts.path}"

@@ -20,7 +20,7 @@ _Names = dict[str, list[str]]
 
 def beside(item: Input, uri: str) -> Input:
     """Another file of the folder of one."""
-    return Input(item.path.with_name(uri.rpartition("/")[2]), uri, item.given)
+    return Input(os.path.join(os.path.dirname(item.file), uri.rpartition("/")[2]), uri, item.given)
 
 
 def size_of(path: Path) -> int:
@@ -104,7 +104,7 @@ class Moves:
         if folder not in self._names:
             self._names[folder] = _by_family(folder)
         for path in _related(item.path, self._names[folder]):
-            other = Input(path, uri_of(path, self.root), item.given)
+            other = Input(str(path), uri_of(path, self.root), item.given)
             present = self.ledger.newest(other.uri)
             if not holds(path, known) or (present and holds(path, present)):
                 continue

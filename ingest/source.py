@@ -20,10 +20,9 @@ from .content import Bounded, Bytes, end_of_lines
 from .content import Changed as Changed
 from .content import fingerprint as fingerprint
 from .coverage import Coverage
-from .dialect import Dialect, dialects, version_of
+from .dialect import Dialect, dialects
 from .lines import read_lines
 from .log import LogReader
-from .names import is_packed_log
 from .packed import unpacked
 from .tensorboard import is_event_file
 
@@ -31,18 +30,9 @@ from .tensorboard import is_event_file
 if TYPE_CHECKING:
     from .scan import Section
 
-PARSER_VERSION = 13  # a new one reads known files again
 _LOGS = frozenset((".log", ".out", ".err", ".stdout", ".stderr"))
 _MARKDOWN = frozenset((".md", ".markdown", ".mdx", ".rst"))
 _SEPARATED = {".csv": "csv", ".tsv": "tsv"}
-_NEVER = frozenset(
-    f".{suffix}"
-    for group in (
-        "png jpg jpeg gif svg pdf ico mp4 woff woff2 ttf zip gz xz bz2 zst tar whl",
-        "pt pth bin safetensors npy npz duckdb wal db sqlite parquet pyc so o a exe",
-    )
-    for suffix in group.split(" ")
-)
 LONG_BYTES = 1 << 20  # of a longer log it is kept how its reader stands, since it may grow
 BULK_BYTES = 1 << 15  # a larger log is read in blocks
 _COMPANION_LIMIT = 1 << 20  # a job script, a configuration: nothing larger is one
@@ -76,11 +66,6 @@ class Growth:
     tail: str | None = None
 
 
-def parser_version(formats: Path | None) -> int:
-    """The version of the reading code and of a user's own formats."""
-    return PARSER_VERSION + 1000 * version_of(formats)
-
-
 def get_ready(formats: Path | None) -> None:
     """Make what reading a long log needs, once. Raises BenchError for a format that is wrong."""
     from . import bulk as bulk
@@ -88,15 +73,6 @@ def get_ready(formats: Path | None) -> None:
 
     outlines_of(tuple(dialects(formats)))
     shapes()
-
-
-def is_candidate(path: Path) -> bool:
-    """Whether a file of a folder is worth opening, by its name."""
-    if path.name.startswith("."):
-        return False
-    if path.suffix.lower() in _NEVER and not is_packed_log(path):
-        return False
-    return not records.is_read_with_folder(path)
 
 
 def read_file(

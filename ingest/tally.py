@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from .collect import Collected
+if TYPE_CHECKING:
+    from .collect import Collected
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,10 @@ class Summary:
     tables_other: int = 0
     sizes: Counter[str] = field(default_factory=Counter)
     uris: list[str] = field(default_factory=list)  # of the sources, known ones too
+
+    def fail(self, name: str, error: OSError) -> None:
+        """Note that a file could not be read."""
+        self.failed.append((name, error.strerror or str(error)))
 
     @property
     def new(self) -> int:

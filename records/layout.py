@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
-from ..schema.arrow import shapes
+# The columns are asked of DuckDB by way of Arrow: who asks what a record is need not wait for it.
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 VERSION = 1
 MARK = "bench_record"
@@ -53,6 +53,8 @@ class Column:
 @cache
 def columns(part: str) -> dict[str, Column]:
     """The columns of a part, in the order of its table."""
+    from ..schema.arrow import shapes
+
     shape = shapes()[TABLES[part]]
     return {
         field.name: Column(field.name, field.type, field.name in shape.required, _fits(field.type))
@@ -117,6 +119,8 @@ def _json(value: object) -> str:
 
 
 def _fits(kind: pa.DataType) -> Callable[[object], bool]:
+    import pyarrow as pa
+
     if pa.types.is_list(kind):
         inner = _fits(kind.value_type)
         return lambda value: isinstance(value, list) and all(map(inner, value))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple
 
@@ -15,8 +14,7 @@ from .warehouse import Warehouse
 TICK_NS, STEP_NS = 50_000_000, 2_500_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """One load of a uri: a row of the ledger."""
 
     uri: str

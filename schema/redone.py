@@ -6,7 +6,6 @@ from datetime import timedelta
 
 from .migrate import now_utc
 from .sql import sql_file
-from .store import restate
 from .warehouse import Warehouse, transaction
 
 Redone = tuple[str, int, str]  # run, the first of its iterations that are done again, by which run
@@ -37,6 +36,8 @@ def store_redone(warehouse: Warehouse, found: list[Redone]) -> bool:
     )
     if not changed:
         return False
+    from .store import restate  # what is stored stays so mostly
+
     query = """SELECT DISTINCT l.shown_by FROM raw.runs r JOIN current_loads l USING (load_id)
                WHERE list_contains($runs, r.run_id) ORDER BY ALL"""
     with transaction(warehouse):

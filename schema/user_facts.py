@@ -11,8 +11,6 @@ from datetime import date
 from fnmatch import fnmatchcase
 from typing import Any
 
-import pyarrow as pa
-
 from .migrate import now_utc
 from .tellable import same, tellable
 from .warehouse import Warehouse, transaction
@@ -23,7 +21,6 @@ FILE, SET, BUNDLE, PATH = "facts.toml", "set", "bundle", "path"
 COUNTS, AGREES, CONTRADICTS, OUTVOTED = "counts", "agrees", "contradicts", "outvoted"
 _COLUMNS = ("set_id", "run_id", "field", "value", "file", "line", "reason", "author", "stated_on",
             "origin", "outcome", "stated")  # fmt: skip
-_TYPES = {"line": pa.int64(), "stated_on": pa.date32()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +147,12 @@ def contradictions(warehouse: Warehouse, uris: Sequence[str] | None = None) -> l
 
 
 def _insert(warehouse: Warehouse, rows: Sequence[tuple[Any, ...]]) -> None:
+    import pyarrow as pa  # what is stored stays so mostly
+
+    types = {"line": pa.int64(), "stated_on": pa.date32()}
     columns = zip(*rows, strict=True)
     arrays = [
-        pa.array(values, _TYPES.get(name, pa.string()))
+        pa.array(values, types.get(name, pa.string()))
         for name, values in zip(_COLUMNS, columns, strict=True)
     ]
     warehouse.con.register("incoming", pa.table(arrays, names=list(_COLUMNS)))

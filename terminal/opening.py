@@ -37,7 +37,7 @@ def open_for_reading(
         if told:
             raise without_paths(told)
         return open_read(find_db(db), lock_timeout)
-    from ..ingest.ahead import cores
+    from ..ingest.options import cores
     from ..ingest.pipeline import ingest_into
 
     warehouse = in_memory()

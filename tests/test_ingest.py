@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bench.ingest import ahead, content, loading, looks, source
+from bench.ingest import ahead, content, loading, looks, source, version
 from bench.ingest.pipeline import Summary, ingest, ingest_into
 from bench.schema.errors import BenchError
 from bench.schema.store import hide
@@ -134,7 +134,7 @@ def test_new_code_reads_known_files_again(
     (tmp_path / "c.log").write_text(log(4))
     ingest([tmp_path], db)
     before = everything(db)
-    monkeypatch.setattr(source, "PARSER_VERSION", source.PARSER_VERSION + 1)
+    monkeypatch.setattr(version, "PARSER_VERSION", version.PARSER_VERSION + 1)
     summary = ingest([tmp_path / "a.log"], db)
     assert (summary.new, summary.copies) == (1, 0)
     summary = ingest([tmp_path], db)
@@ -307,7 +307,7 @@ def test_another_reading_has_another_version(root: Path) -> None:
             tables.setdefault(name, []).extend(row for one in many for row in one.to_pylist())
         digest.update(json.dumps(tables, sort_keys=True, default=str).encode())
     recorded = (root / "tests" / "gold" / "reading.txt").read_text("utf-8").split()
-    assert recorded == [str(source.PARSER_VERSION), digest.hexdigest()[:16]]
+    assert recorded == [str(version.PARSER_VERSION), digest.hexdigest()[:16]]
 
 
 def test_what_a_document_no_longer_holds_is_not_shown(tmp_path: Path, db: Path) -> None:

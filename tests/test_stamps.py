@@ -59,8 +59,8 @@ def test_a_file_that_nobody_touched_is_not_read(log: Path) -> None:
     ledger = ledger_of(log)
     known = ledger.newest("run.log")
     assert known is not None
-    looks = Looks(ledger)
-    assert looks.print_of(Input(log, "run.log", log), refuse) == Print(known.sha256, known.size)
+    looks, item = Looks(ledger), Input(str(log), "run.log", str(log))
+    assert looks.print_of(item, refuse) == Print(known.sha256, known.size)
     assert looks.taken() == {}
     assert read_in(log) == (1, 0, 0)
 
@@ -87,7 +87,7 @@ def test_a_file_that_was_touched_is_looked_at_and_known(log: Path) -> None:
     read_in(log)
     log.touch()
     with pytest.raises(AssertionError):
-        Looks(ledger_of(log)).print_of(Input(log, "run.log", log), refuse)
+        Looks(ledger_of(log)).print_of(Input(str(log), "run.log", str(log)), refuse)
     before = log.with_name("bench.duckdb").stat().st_mtime_ns
     assert read_in(log) == (1, 0, 0)
     assert log.with_name("bench.duckdb").stat().st_mtime_ns == before

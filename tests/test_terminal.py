@@ -2,6 +2,7 @@
 
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from bench.ingest.content import stamp_of
 from bench.schema.errors import Locked
 from bench.terminal import options as shared
 from bench.terminal.messages import Progress, exit_code, say, volume, warn
@@ -273,6 +275,18 @@ def test_reading_goes_without_pandas(data: Path, tmp_path: Path) -> None:
     modules = imported(["ingest", "-q", str(data / "logs"), "--db", "w.duckdb"], tmp_path)
     assert "pyarrow" in modules
     assert "pandas" not in modules
+
+
+def test_known_files_load_no_reader(data: Path, tmp_path: Path) -> None:
+    """Ten thousand of them are told in less time than what reads a file takes to be imported."""
+    files = shutil.copytree(data, tmp_path / "data", ignore=shutil.ignore_patterns("S*.md", "g*"))
+    while not all(stamp_of(path).settled for path in files.rglob("*")):
+        pass
+    ingest = ["ingest", "data", "-q", "--db", "w.duckdb"]
+    assert {"numpy", "polars", "pyarrow"} <= imported(ingest, tmp_path)
+    modules = imported(ingest, tmp_path)
+    assert "bench.ingest.untouched" in modules
+    assert not modules & {"numpy", "polars", "pyarrow", "pandas", "bench.ingest.loading"}
 
 
 def imported(args: list[str], folder: Path) -> set[str]:

@@ -43,7 +43,7 @@ class Follower:
     def files(self) -> list[Path]:
         """The files that are there now, those that were rotated away too."""
         present = [path for named in self.paths for path in _matching(named) if path.exists()]
-        found = files_below(present, lambda what, error: None)
+        found = map(Path, files_below(present, lambda what, error: None))
         named = {path for path in present if not path.is_dir()}
         logs = [path for path in found if path in named or is_log_name(path.name)]
         return list(dict.fromkeys([*logs, *(path for path in self._moved if path.exists())]))

@@ -26,7 +26,7 @@ def ingest(
     lock_timeout: o.LockTimeout = o.LOCK_TIMEOUT,
 ) -> None:
     """Read logs and tables into the warehouse; known, unchanged files add nothing."""
-    from ...ingest.ahead import cores
+    from ...ingest.options import cores
     from ...ingest.pipeline import ingest as read_in
     from ..checking import check_file, tell_contradictions
     from ..messages import Progress, say
