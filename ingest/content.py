@@ -7,15 +7,18 @@ import io
 import os
 import sys
 import time
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol, cast
+from typing import BinaryIO, cast
 
 from ..records import reading as records
 from ..schema.ledger import Stamp
 from .packed import LONGEST_MAGIC, packing, unpacked
 
 _CHUNK = 1 << 20
+_WORTH_A_THREAD, _MOST_WAITING = 1 << 16, 4  # bytes hashed at once; pieces of them
 _BACK = 1 << 16  # bytes looked at at once for the last line end
 _HEAD = 1 << 20  # bytes looked at to tell what a file is
 
@@ -24,11 +27,30 @@ class Changed(OSError):
     """The bytes are no longer those that were fingerprinted."""
 
 
-class Digest(Protocol):
-    """What hashes bytes as they pass."""
+class Hashing:
+    """SHA-256 of bytes as they are read, made beside what is done with them."""
 
-    def update(self, data: bytes | memoryview, /) -> None: ...
-    def hexdigest(self) -> str: ...
+    def __init__(self) -> None:
+        self.size = 0
+        self._sha256 = hashlib.sha256()
+        self._beside = ThreadPoolExecutor(1)  # its thread ends with it
+        self._waiting: deque[Future[None]] = deque()
+
+    def update(self, data: bytes) -> None:
+        """The next bytes."""
+        self.size += len(data)
+        if len(data) < _WORTH_A_THREAD and not self._waiting:
+            self._sha256.update(data)
+            return
+        self._waiting.append(self._beside.submit(self._sha256.update, data))
+        if len(self._waiting) > _MOST_WAITING:
+            self._waiting.popleft().result()
+
+    def hexdigest(self) -> str:
+        """That of all bytes."""
+        while self._waiting:
+            self._waiting.popleft().result()
+        return self._sha256.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +69,21 @@ class Print:
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """The first `size` bytes of a file, whose SHA-256 is `sha256`.
+    """The first `size` bytes of a file, whose SHA-256 is `sha256`; None: reading has to tell it.
 
     They were hashed after the file system gave it this `stamp`; while it is the same, they are.
     """
 
     path: Path
-    sha256: str
+    sha256: str | None
     size: int
     stamp: Stamp | None = None
 
     @property
-    def digest(self) -> Digest | None:
+    def digest(self) -> Hashing | None:
         """What hashes them while they are read; None where the file system tells of changes."""
-        return None if self.stamp and self.stamp.settled else hashlib.sha256()
+        told = self.sha256 is not None and self.stamp is not None and self.stamp.settled
+        return None if told else Hashing()
 
     def head(self) -> bytes:
         """What tells what the file is."""
@@ -86,20 +109,23 @@ class Bytes:
         if sha256 != self.sha256:
             raise Changed(f"{self.path} changed while it was read")
 
-    def check_read(self, digest: Digest | None) -> None:
-        """The same of bytes that were hashed while they were read, or need not be."""
+    def check_read(self, digest: Hashing | None) -> str | None:
+        """The same of bytes that were hashed while they were read, or need not be; gives theirs."""
         if digest is not None:
-            self.check(digest.hexdigest())
-        elif self.stamp is None or not self.stamp.same(stamp_of(self.path)):
+            sha256 = digest.hexdigest()
+            if self.sha256 is not None or digest.size != self.size:
+                self.check(sha256)
+            return sha256
+        if self.stamp is None or not self.stamp.same(stamp_of(self.path)):
             self.check(print_of(self.path, self.size).sha256)  # a log may have grown
+        return self.sha256
 
 
 class Bounded(io.RawIOBase):
-    """The next `size` bytes of a stream, hashed as they pass: a log may grow while it is read."""
+    """The next `size` bytes of a stream: a log may grow while it is read."""
 
-    def __init__(self, stream: BinaryIO, size: int, digest: Digest | None) -> None:
+    def __init__(self, stream: BinaryIO, size: int) -> None:
         self._stream, self._left = cast(io.BufferedIOBase, stream), size
-        self._digest = digest
 
     def readable(self) -> bool:
         return True
@@ -108,13 +134,29 @@ class Bounded(io.RawIOBase):
         view = memoryview(cast(bytearray, buffer))[: self._left]
         count = self._stream.readinto(view)
         self._left -= count
-        if self._digest is not None:
-            self._digest.update(view[:count])
         return count
 
-    def buffered(self) -> BinaryIO:
-        """The same, read in large pieces."""
-        return cast(BinaryIO, io.BufferedReader(self, _CHUNK))
+    def buffered(self, digest: Hashing | None) -> BinaryIO:
+        """The same, read in large pieces, and hashed."""
+        return cast(BinaryIO, _Hashed(self, digest) if digest else io.BufferedReader(self, _CHUNK))
+
+
+class _Hashed(io.BufferedReader):
+    """A stream whose bytes are hashed as they are read."""
+
+    def __init__(self, raw: io.RawIOBase, digest: Hashing) -> None:
+        super().__init__(raw, _CHUNK)
+        self._digest = digest
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        data = super().read(size)
+        self._digest.update(data)
+        return data
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        data = super().readline(size)
+        self._digest.update(data)
+        return data
 
 
 def stamp_of(path: str | Path) -> Stamp:

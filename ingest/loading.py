@@ -8,20 +8,20 @@ from functools import partial
 from pathlib import Path
 
 from ..schema.growing import Part, Stored
-from ..schema.ledger import Known, Ledger
+from ..schema.ledger import Known, Ledger, Stamp
 from ..schema.spill import Spill
 from ..schema.store import Load
 from .ahead import Ahead
 from .collect import Collected
-from .content import Print, end_of_lines, print_of
+from .content import Print, end_of_lines, print_of, stamp_of
 from .inputs import Input
 from .looks import Looks
-from .names import is_packed_log
+from .names import is_log_name, is_packed_log
 from .options import Options
 from .rotated import Moves, beside, size_of
 from .source import LONG_BYTES, Changed, Growth, get_ready, read_file
 from .tally import Summary, Warning, add_file
-from .tensorboard import NoReader
+from .tensorboard import NoReader, is_event_file
 from .together import Result
 from .untouched import Untouched
 from .version import parser_version
@@ -35,6 +35,16 @@ class _Found:
 
     loads: Sequence[Load] = ()
     again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Gave:
+    """What reading a file gave, and what its bytes are, where that was not known."""
+
+    result: Result
+    part: Part | None = None
+    resumed: bool = False
+    sha256: str | None = None
 
 
 @dataclass(slots=True)
@@ -110,12 +120,38 @@ class Reading:
             yield Load(plan, plan.size, None)
 
     def _load(self, item: Input) -> _Found:
-        for _ in range(ATTEMPTS):
+        ways = [self._load_once] * ATTEMPTS
+        if self._is_like_none(item):
+            ways.insert(0, self._load_new)
+        for load in ways:
             try:
-                return self._load_once(item)
+                return load(item)
             except Changed:
                 continue
         raise OSError("it changes while it is read: try again when it is complete")
+
+    def _is_like_none(self, item: Input) -> bool:
+        """Whether it is a long log that is not known: it has a size that no other has."""
+        if self.options.live or not item.stays or self.ledger.newest(item.uri):
+            return False
+        size = size_of(item.path)
+        new = size >= LONG_BYTES and not self.ledger.holds_size(size)
+        return new and is_log_name(item.path.name) and not is_event_file(item.uri)
+
+    def _load_new(self, item: Input) -> _Found:
+        """A log that is read before its bytes are known: they are hashed as they pass."""
+        stamp, version = stamp_of(item.path), parser_version(self.options.formats)
+        planned = self.ledger.plan(item.uri, "", version, stamp.bytes)
+        assert planned is not None
+        gave = self._gave(item.path, planned, None, stamp, Growth())
+        if gave.sha256 is None:
+            raise Changed(f"{item.path} has to be looked at before it is read")
+        plan = self.ledger.plan(item.uri, gave.sha256, version, stamp.bytes)
+        if plan is None or plan.source_id != planned.source_id or self.ledger.holds(plan.load_id):
+            raise Changed(f"{item.path} holds what another file holds")
+        self.looks.note(item, gave.sha256, stamp)
+        load = self._load_of(gave, plan)
+        return _Found([load] if load else [])
 
     def _load_once(self, item: Input) -> _Found:
         path, uri = item.path, item.uri
@@ -138,7 +174,7 @@ class Reading:
             self.ledger.note(plan)
             return _Found([Load(plan, seen.size, None)])
         same = present is not None and plan.source_id == present.source_id
-        load = self._read(path, uri, seen, plan, before if grown and same else None)
+        load = self._read(path, seen, plan, before if grown and same else None)
         return _Found([load] if load else [])
 
     def _before(self, path: Path, present: Known | None) -> Stored | None:
@@ -164,53 +200,58 @@ class Reading:
         since = before.checkpoint.offset if before else None
         return print_of(path, until if self.options.live else None, known or None, since)
 
-    def _read(
-        self, path: Path, uri: str, seen: Print, plan: Known, before: Stored | None
-    ) -> Load | None:
+    def _read(self, path: Path, seen: Print, plan: Known, before: Stored | None) -> Load | None:
         """What is new of a file, behind what was stored `before`."""
         if result := self.ahead.take(plan):
-            return self._load_of(result, plan, seen)
-        may_grow = plan.generation > 1 or seen.size >= LONG_BYTES or self.options.live
+            return self._load_of(_Gave(result), plan)
         growth = Growth(before.checkpoint, seen.tail) if before else Growth()
-        collected, formats = Collected(), self.options.formats
         try:
-            read = read_file(
-                path, seen.sha256, seen.size, plan.source_id, formats, collected.add, uri,
-                growth if may_grow and self.resume else None, stamp=seen.stamp,
-            )  # fmt: skip
+            gave = self._gave(path, plan, seen.sha256, seen.stamp, growth, before)
         except NoReader as error:
-            self.summary.skipped.append(uri)
-            self.summary.warnings.append(Warning(uri, None, "no_reader", str(error)))
+            self.summary.skipped.append(plan.uri)
+            self.summary.warnings.append(Warning(plan.uri, None, "no_reader", str(error)))
             return None
+        return self._load_of(gave, plan)
+
+    def _gave(
+        self,
+        path: Path,
+        plan: Known,
+        sha256: str | None,
+        stamp: Stamp | None,
+        growth: Growth,
+        before: Stored | None = None,
+    ) -> _Gave:
+        """A file, read; its bytes are told where they were not known."""
+        may_grow = plan.generation > 1 or plan.size >= LONG_BYTES or self.options.live
+        collected, formats = Collected(), self.options.formats
+        read = read_file(
+            path, sha256, plan.size, plan.source_id, formats, collected.add, plan.uri,
+            growth if may_grow and self.resume else None, stamp=stamp,
+        )  # fmt: skip
         part = None
         if read.checkpoint:
             part = Part(read.checkpoint, before if read.resumed else None, collected.tables)
             collected.tables = Spill()
         collected.add(read.rows)
         other = read.coverage.tables_other if read.coverage else 0
-        return self._load_of(Result(read.kind, other, collected), plan, seen, part, read.resumed)
+        return _Gave(Result(read.kind, other, collected), part, read.resumed, read.sha256)
 
-    def _load_of(
-        self,
-        result: Result,
-        plan: Known,
-        seen: Print,
-        part: Part | None = None,
-        resumed: bool = False,
-    ) -> Load | None:
+    def _load_of(self, gave: _Gave, plan: Known) -> Load | None:
         """What a file gave, counted, to be stored."""
+        result = gave.result
         if result.kind is None:
             self.summary.skipped.append(plan.uri)
-            return self._withdrawn(plan, seen.size)
+            return self._withdrawn(plan)
         self.summary.uris.append(plan.uri)
         self.ledger.note(plan)
-        self.summary.grown += resumed
-        self.summary.changed += plan.generation > 1 and not resumed
+        self.summary.grown += gave.resumed
+        self.summary.changed += plan.generation > 1 and not gave.resumed
         add_file(self.summary, plan.uri, result.collected)
         self.summary.tables_other += result.tables_other
-        return Load(plan, seen.size, result.collected.tables, part)
+        return Load(plan, plan.size, result.collected.tables, gave.part)
 
-    def _withdrawn(self, plan: Known, size: int) -> Load | None:
+    def _withdrawn(self, plan: Known) -> Load | None:
         """An empty generation for a file that held something before; None for any other."""
         present = self.ledger.newest(plan.uri)
         if present is None or present.source_id != plan.source_id:
@@ -218,4 +259,4 @@ class Reading:
         message = "it holds no log or benchmark table any more: what it held is no longer shown"
         self.summary.warnings.append(Warning(plan.uri, None, "withdrawn", message))
         self.ledger.note(plan)
-        return Load(plan, size, Spill())
+        return Load(plan, plan.size, Spill())

@@ -37,10 +37,14 @@ class Looks:
             found = earlier(item.uri, stamp) or self._hashed(item, stamp)
         else:
             found = print_of(item.path, head=head)
+        self.note(item, found.sha256, stamp)
+        return found
+
+    def note(self, item: Input, sha256: str, stamp: Stamp) -> None:
+        """Keep what the file system said of a file before these bytes of it were read."""
         # A file that was unpacked for the time being, or stands for others, says nothing.
         if item.stays and not records.is_marker(item.path):
-            self._stamps[item.uri] = found.sha256, stamp
-        return found
+            self._stamps[item.uri] = sha256, stamp
 
     def _hashed(self, item: Input, stamp: Stamp) -> Print:
         if stamp.bytes < LONG_BYTES:

@@ -56,6 +56,7 @@ class ReadFile:
     coverage: Coverage | None = None
     checkpoint: Checkpoint | None = None  # of a log that may grow: `rows` may change then
     resumed: bool = False  # only what stands behind the checkpoint given was read
+    sha256: str | None = None  # of the bytes, where they were hashed while they were read
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def get_ready(formats: Path | None) -> None:
 
 def read_file(
     path: Path,
-    sha256: str,
+    sha256: str | None,
     size: int,
     source_id: str,
     formats: Path | None = None,
@@ -94,6 +95,7 @@ def read_file(
     reading can go on when a log has grown; then the sink has the rows that no later line changes.
     A `section` holds all lines of the file, if it is a log: those of `sha256`. By the `stamp` that
     the file system gave the file before it was hashed, it tells whether it is still the same.
+    Without a `sha256` the result tells it of a log; all else has Changed raised.
 
     Raises OSError when it cannot be read, Changed when the bytes are not those of `sha256`.
     """
@@ -220,10 +222,9 @@ def _log(
     with file.path.open("rb") as stream:
         digest = file.digest
         plain = unpacked(stream, how, file.path.stat().st_size) if how else stream
-        lines = Bounded(plain, file.size, digest)
-        _feed(reader, lines.buffered(), file.size, sink)
-    file.check_read(digest)
-    return _finished(file, reader, source_id, formats)
+        _feed(reader, Bounded(plain, file.size).buffered(digest), file.size, sink)
+    sha256 = file.check_read(digest)
+    return replace(_finished(file, reader, source_id, formats), sha256=sha256)
 
 
 def _growing(
@@ -238,19 +239,19 @@ def _growing(
     with file.path.open("rb") as stream:
         stream.seek(start)
         digest = file.digest
-        lines = Bounded(stream, end - start, digest)
-        _feed(reader, lines.buffered(), end - start, sink)
+        lines = Bounded(stream, end - start)
+        _feed(reader, lines.buffered(digest), end - start, sink)
         if reader.has_begun:
             reader.end_line()
             sink(reader.take_rows())
             state = freeze(reader)
             checkpoint = Checkpoint(end, state) if state else None
-        rest = Bounded(stream, file.size - end, digest)
-        _feed(reader, rest.buffered(), file.size - end, None)
+        rest = Bounded(stream, file.size - end)
+        _feed(reader, rest.buffered(digest), file.size - end, None)
     seen = replace(file, sha256=growth.tail or "") if resumed else file
-    seen.check_read(digest)
+    sha256 = seen.check_read(digest)
     read = _finished(file, reader, source_id, formats)
-    return replace(read, checkpoint=checkpoint, resumed=resumed)
+    return replace(read, checkpoint=checkpoint, resumed=resumed, sha256=sha256)
 
 
 def _finished(file: Bytes, reader: LogReader, source_id: str, formats: Path | None) -> ReadFile:

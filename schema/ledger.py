@@ -68,6 +68,7 @@ class Ledger:
         self._uris_of_bytes: dict[str, set[str]] = defaultdict(set)
         self._uris_of_folder: dict[str, set[str]] = defaultdict(set)
         self._loads: set[str] = set()
+        self._sizes: set[int] = set()
         self._stamps: dict[str, tuple[str, Stamp]] = {}
         for load in known:
             self._add(load)
@@ -117,6 +118,10 @@ class Ledger:
         """Whether the rows of a load are stored, or on their way."""
         return load_id in self._loads
 
+    def holds_size(self, size: int) -> bool:
+        """Whether any load is of so many bytes."""
+        return size in self._sizes
+
     def plan(self, uri: str, sha256: str, parser_version: int, size: int = 0) -> Known | None:
         """The load to make for these bytes at this uri; None when they are known there.
 
@@ -139,6 +144,7 @@ class Ledger:
 
     def _add(self, load: Known) -> None:
         self._loads.add(load.load_id)
+        self._sizes.add(load.size)
         self._by_content[load.content].setdefault(load.load_id, load)
         present = self._by_uri.get(load.uri)
         if present and present.generation >= load.generation:
