@@ -28,6 +28,7 @@ def ingest(
     """Read logs and tables into the warehouse; known, unchanged files add nothing."""
     from ...ingest.options import cores
     from ...ingest.pipeline import ingest as read_in
+    from ...schema import own_process
     from ..checking import check_file, warn_of
     from ..messages import Progress, say
     from ..settings import find_db, read_settings
@@ -35,6 +36,7 @@ def ingest(
     from ..tables import choose_format, emit, render
     from ..telling import asked
 
+    own_process.calculate_alone()
     facts = asked.take()
     with Progress("reading") as progress:
         summary = read_in(
