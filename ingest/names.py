@@ -32,7 +32,7 @@ def is_candidate(file: str) -> bool:
     name = os.path.basename(file)
     if name.startswith("."):
         return False
-    if os.path.splitext(name)[1].lower() in _NEVER and not is_packed_log(Path(name)):
+    if os.path.splitext(name)[1].lower() in _NEVER and not is_packed_log(name):
         return False
     # Records are JSON: of other files no path is made.
     return not (name.endswith(".json") and records.is_read_with_folder(Path(file)))
@@ -43,10 +43,11 @@ def is_log_name(name: str) -> bool:
     return _LOG.fullmatch(name) is not None and not name.lower().endswith(_PACKED)
 
 
-def is_packed_log(path: Path) -> bool:
+def is_packed_log(path: str | Path) -> bool:
     """Whether a name is that of a packed log."""
-    if path.suffix.lower() not in SUFFIXES:
+    if os.path.splitext(path)[1].lower() not in SUFFIXES:
         return False
+    path = Path(path)
     return Path(path.stem).suffix.lower() in _PLAIN or is_log_name(path.stem)
 
 
@@ -64,7 +65,7 @@ def has_successor(path: Path) -> bool:
 
 def family(name: str) -> str:
     """The name that a log has before it is rotated and packed; any other file's own."""
-    if is_packed_log(Path(name)):
+    if is_packed_log(name):
         name = Path(name).stem
     if found := _BEHIND.fullmatch(name) or _WITHIN.fullmatch(name):
         return "".join(found.groups())

@@ -6,7 +6,6 @@ What reads files takes longer to import than to look at thousands of these.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from ..schema.ledger import Ledger
 from .content import stamp_of
@@ -42,7 +41,7 @@ class Untouched:
             stamp = stamp_of(item.file)
         except OSError:
             return False
-        if not self.ledger.unchanged(item.uri, stamp) or is_packed_log(Path(item.file)):
+        if not self.ledger.unchanged(item.uri, stamp) or is_packed_log(item.file):
             return False
         if self.options.progress:
             self.options.progress(item.uri)

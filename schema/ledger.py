@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import count
+from types import MappingProxyType
 from typing import NamedTuple
 
 from .rows import content_id
@@ -54,6 +57,38 @@ class Stamp(NamedTuple):
         return self[:-1] == other[:-1]
 
 
+_NO_STAMPS: Mapping[str, tuple[str, Stamp]] = MappingProxyType({})
+
+
+@dataclass(slots=True)
+class _Index:
+    """The loads as they are looked for where something is to be planned."""
+
+    by_content: dict[tuple[str, int], dict[str, Known]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+    uris_of_source: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    uris_of_bytes: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    uris_of_folder: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    loads: set[str] = field(default_factory=set)
+    sizes: set[int] = field(default_factory=set)
+
+    def add(self, load: Known) -> None:
+        """One load, whether it shows or not."""
+        self.loads.add(load.load_id)
+        self.sizes.add(load.size)
+        self.by_content[load.content].setdefault(load.load_id, load)
+
+    def show(self, load: Known, before: Known | None = None) -> None:
+        """That a load shows for its uri, in place of the one `before`."""
+        if before:
+            self.uris_of_source[before.source_id].discard(load.uri)
+            self.uris_of_bytes[before.sha256].discard(load.uri)
+        self.uris_of_folder[load.uri.rpartition("/")[0]].add(load.uri)
+        self.uris_of_source[load.source_id].add(load.uri)
+        self.uris_of_bytes[load.sha256].add(load.uri)
+
+
 class Ledger:
     """What the warehouse holds, as read at one moment; `plan` answers whether bytes are new.
 
@@ -61,17 +96,18 @@ class Ledger:
     share a source: files with the same bytes share the load itself, others get another source.
     """
 
-    def __init__(self, known: Iterable[Known] = ()) -> None:
+    def __init__(
+        self, known: Iterable[Known] = (), stamps: Mapping[str, tuple[str, Stamp]] = _NO_STAMPS
+    ) -> None:
+        """The loads in the order in which they were stored, and what the file system said of files
+        before these bytes of them were read: SHA-256 and stamp by uri."""
+        self._known = list(known)
+        self._stamps = stamps
         self._by_uri: dict[str, Known] = {}
-        self._by_content: dict[tuple[str, int], dict[str, Known]] = defaultdict(dict)
-        self._uris_of_source: dict[str, set[str]] = defaultdict(set)
-        self._uris_of_bytes: dict[str, set[str]] = defaultdict(set)
-        self._uris_of_folder: dict[str, set[str]] = defaultdict(set)
-        self._loads: set[str] = set()
-        self._sizes: set[int] = set()
-        self._stamps: dict[str, tuple[str, Stamp]] = {}
-        for load in known:
-            self._add(load)
+        for load in self._known:
+            present = self._by_uri.get(load.uri)
+            if present is None or present.generation < load.generation:
+                self._by_uri[load.uri] = load
 
     def note(self, load: Known) -> list[Known]:
         """Count `load` as stored; gives it and the other uris of the same bytes that move along.
@@ -80,7 +116,7 @@ class Ledger:
         """
         followers = [
             Known(uri, old.generation + 1, load.load_id, load.source_id, *load.content, load.size)
-            for uri in sorted(self._uris_of_bytes[load.sha256] - {load.uri})
+            for uri in sorted(self._index.uris_of_bytes[load.sha256] - {load.uri})
             if (old := self._by_uri[uri]).parser_version != load.parser_version
         ]
         noted = [load, *followers]
@@ -92,10 +128,6 @@ class Ledger:
         """The load that shows for a uri."""
         return self._by_uri.get(uri)
 
-    def stamp(self, uri: str, sha256: str, stamp: Stamp) -> None:
-        """Keep what the file system said of a file before these bytes of it were read."""
-        self._stamps[uri] = sha256, stamp
-
     def unchanged(self, uri: str, stamp: Stamp) -> Known | None:
         """The load that shows for a uri, where the file system says that it is still that."""
         present, (sha256, before) = self.newest(uri), self._stamps.get(uri, ("", None))
@@ -105,22 +137,22 @@ class Ledger:
 
     def shows_elsewhere(self, load: Known) -> list[Known]:
         """The same load where other uris show it."""
-        others = sorted(self._uris_of_source[load.source_id] - {load.uri})
+        others = sorted(self._index.uris_of_source[load.source_id] - {load.uri})
         found = (self._by_uri[other] for other in others)
         return [known for known in found if known.load_id == load.load_id]
 
     def beside(self, uri: str) -> list[Known]:
         """The loads that show for other files of its folder, the longest first."""
-        others = self._uris_of_folder[uri.rpartition("/")[0]] - {uri}
+        others = self._index.uris_of_folder[uri.rpartition("/")[0]] - {uri}
         return sorted((self._by_uri[other] for other in others), key=lambda o: (-o.size, o.uri))
 
     def holds(self, load_id: str) -> bool:
         """Whether the rows of a load are stored, or on their way."""
-        return load_id in self._loads
+        return load_id in self._index.loads
 
     def holds_size(self, size: int) -> bool:
         """Whether any load is of so many bytes."""
-        return size in self._sizes
+        return size in self._index.sizes
 
     def plan(self, uri: str, sha256: str, parser_version: int, size: int = 0) -> Known | None:
         """The load to make for these bytes at this uri; None when they are known there.
@@ -131,7 +163,7 @@ class Ledger:
         if present and present.content == (sha256, parser_version):
             return None
         generation = present.generation + 1 if present else 1
-        for twin in self._by_content[sha256, parser_version].values():
+        for twin in self._index.by_content[sha256, parser_version].values():
             if self._free(twin.source_id, uri, sha256):
                 return Known(uri, generation, twin.load_id, twin.source_id, *twin.content, size)
         source_id = next(
@@ -142,24 +174,27 @@ class Ledger:
         load_id = content_id("load", uri, generation, sha256, parser_version)
         return Known(uri, generation, load_id, source_id, sha256, parser_version, size)
 
+    @cached_property
+    def _index(self) -> _Index:
+        # Most calls find known files, for which none is needed.
+        index = _Index()
+        for load in self._known:
+            index.add(load)
+        for load in self._by_uri.values():
+            index.show(load)
+        return index
+
     def _add(self, load: Known) -> None:
-        self._loads.add(load.load_id)
-        self._sizes.add(load.size)
-        self._by_content[load.content].setdefault(load.load_id, load)
+        self._index.add(load)
         present = self._by_uri.get(load.uri)
         if present and present.generation >= load.generation:
             return
-        if present:
-            self._uris_of_source[present.source_id].discard(load.uri)
-            self._uris_of_bytes[present.sha256].discard(load.uri)
         self._by_uri[load.uri] = load
-        self._uris_of_folder[load.uri.rpartition("/")[0]].add(load.uri)
-        self._uris_of_source[load.source_id].add(load.uri)
-        self._uris_of_bytes[load.sha256].add(load.uri)
+        self._index.show(load, present)
 
     def _free(self, source_id: str, uri: str, sha256: str) -> bool:
         """Whether no other uri shows other bytes under this source."""
-        others = self._uris_of_source[source_id] - {uri}
+        others = self._index.uris_of_source[source_id] - {uri}
         return all(self._by_uri[other].sha256 == sha256 for other in others)
 
 
@@ -167,10 +202,11 @@ def read_ledger(warehouse: Warehouse) -> Ledger:
     """Every load of the warehouse, oldest first."""
     query = """SELECT uri, generation, load_id, source_id, sha256, parser_version, to_byte
                FROM raw.loads ORDER BY loaded_at, uri, generation"""
-    ledger = Ledger(Known(*row) for row in warehouse.rows(query))
-    for uri, sha256, *stamp in warehouse.rows("SELECT * FROM raw.stamps ORDER BY seen_ns"):
-        ledger.stamp(uri, sha256, Stamp(*stamp))
-    return ledger
+    stamps = warehouse.rows("SELECT * FROM raw.stamps ORDER BY seen_ns")
+    return Ledger(
+        map(Known._make, warehouse.rows(query)),
+        {uri: (sha256, Stamp(*stamp)) for uri, sha256, *stamp in stamps},
+    )
 
 
 def _source_ids(uri: str, present: Known | None, generation: int) -> Iterator[str]:

@@ -44,15 +44,16 @@ def bring_up_to_date(con: duckdb.DuckDBPyConnection, path: Path | None = None) -
 
 def is_up_to_date(con: duckdb.DuckDBPyConnection, path: Path | None = None) -> bool:
     """Whether every table and the present views are in place; raises Incompatible as above."""
-    if not _is_ours(con):
+    try:
+        applied = _applied(con)
+    except duckdb.CatalogException:  # asking whether the table is there takes longer
         if _holds_anything(con):
             raise Incompatible(
                 f"{path} is a DuckDB file, but no warehouse of bench",
                 why="it has tables or views of its own",
                 hint="choose another --db PATH",
-            )
+            ) from None
         return False
-    applied = _applied(con)
     known = {number: digest(text) for number, _, text in _tables()}
     unknown = [n for n, (_, sha256) in applied.items() if n != VIEWS and known.get(n) != sha256]
     if unknown:

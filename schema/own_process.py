@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
@@ -22,6 +23,15 @@ class _Absent(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Never reached."""
+
+
+def calculate_alone() -> None:
+    """No threads of OpenBLAS, which NumPy starts with its import: nothing here is for them.
+
+    They wait in a busy loop, a tenth of the time of reading a small log. Processes that are started
+    later are told the same, so this is not for who starts those of a user.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def begin() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,14 @@ if TYPE_CHECKING:
     from ..schema.user_facts import UserFact
     from ..schema.warehouse import Warehouse
     from .telling import Told
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Open errors in the documents audited now, and what sources state otherwise than was told."""
+
+    errors: int = 0
+    contradictions: tuple[str, ...] = ()
 
 
 def check(warehouse: Warehouse, root: Path, *, audited: bool = True) -> None:
@@ -42,11 +51,11 @@ def check(warehouse: Warehouse, root: Path, *, audited: bool = True) -> None:
 
 def check_file(
     db: Path, lock_timeout: float, uris: Sequence[str] = (), told: Told | None = None
-) -> int:
+) -> Checked:
     """The same for a warehouse file, which is locked only while rows are stored.
 
-    What is `told` of the sources at `uris` is stored first. Returns how many open errors were
-    found in the documents that were audited now.
+    What is `told` of the sources at `uris` is stored first. Contradictions are those of these
+    sources, to be warned of by the caller.
     """
     from ..audit.store import audit_documents, open_audits, store_audit
     from ..schema.bundles import are_stored, find_links, store_links
@@ -56,18 +65,18 @@ def check_file(
     from ..schema.warehouse import open_read, open_write
 
     if not db.exists():
-        return 0
+        return Checked()
     root = db.absolute().parent
     with open_read(db, lock_timeout) as warehouse:
         links = find_links(warehouse)
         redone = find_redone(warehouse)
         new = not (are_stored(warehouse, links) and redone_is_stored(warehouse, redone))
-        new = new or bool(untold(warehouse, uris, told or {}))
+        new = new or bool(told and untold(warehouse, uris, told))
         every = _every(warehouse, root)
         current = not new and is_stored(warehouse, every)
         facts = _of_documents(warehouse, every)
         if current and not open_audits(warehouse, facts):
-            return 0
+            return Checked(0, _contradictions(warehouse, uris))
     if not current:
         with open_write(db, lock_timeout) as warehouse:
             store_links(warehouse, links)
@@ -78,22 +87,13 @@ def check_file(
             facts = _of_documents(warehouse, every)
     with open_read(db, lock_timeout) as warehouse:
         found = audit_documents(warehouse, root, facts)
+        against = _contradictions(warehouse, uris)
     if found is None:
-        return 0
+        return Checked(0, against)
     with open_write(db, lock_timeout) as warehouse:
         store_audit(warehouse, found)
-    return sum(one.severity == "error" and not one.closed for one in found.findings)
-
-
-def tell_contradictions(db: Path, lock_timeout: float, uris: Sequence[str]) -> None:
-    """Warn of what users and companions state of these sources and the sources state otherwise."""
-    from ..schema.bundles import unlinked
-    from ..schema.user_facts import contradictions
-    from ..schema.warehouse import open_read
-
-    if uris and db.exists():
-        with open_read(db, lock_timeout) as warehouse:
-            warn_of([*unlinked(warehouse, uris), *contradictions(warehouse, uris)])
+    errors = sum(one.severity == "error" and not one.closed for one in found.findings)
+    return Checked(errors, against)
 
 
 def warn_of(found: Sequence[str]) -> None:
@@ -103,6 +103,14 @@ def warn_of(found: Sequence[str]) -> None:
     if len(found) > _SHOWN:
         query = "FROM beside WHERE outcome = 'contradicts'"
         warn(f'{len(found) - _SHOWN} more contradictions: bench sql "{query}"')
+
+
+def _contradictions(warehouse: Warehouse, uris: Sequence[str]) -> tuple[str, ...]:
+    """What users and companions state of these sources and the sources state otherwise."""
+    from ..schema.bundles import unlinked
+    from ..schema.user_facts import contradictions
+
+    return (*unlinked(warehouse, uris), *contradictions(warehouse, uris))
 
 
 def _every(warehouse: Warehouse, root: Path) -> tuple[UserFact, ...]:

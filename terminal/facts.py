@@ -20,8 +20,8 @@ def facts_of(warehouse: Warehouse, root: Path) -> tuple[UserFact, ...]:
 
     Raises BenchError, with its line, for a file that is wrong.
     """
-    uris = warehouse.rows("SELECT uri FROM sources")
-    nearest = map(PurePosixPath, {uri.rpartition("/")[0] for (uri,) in uris})
+    above = r"SELECT DISTINCT regexp_extract(uri, '^(.*)/', 1, 's') FROM sources"
+    nearest = (PurePosixPath(folder) for (folder,) in warehouse.rows(above))
     folders = {folder for near in nearest for folder in (near, *near.parents)}
     found = [*_of_settings(root), *(root / folder / NAME for folder in sorted(folders))]
     files = [file for file in dict.fromkeys(file.absolute() for file in found) if file.is_file()]

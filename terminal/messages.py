@@ -142,7 +142,7 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         self.clear()
         _live.remove(self)
-        if not _is_terminal(sys.stderr):
+        if volume.verbose and not _is_terminal(sys.stderr):
             detail(f"{self._line()} in {time.monotonic() - self._began:.1f} s")
 
     def advance(self, amount: int = 1, label: str | None = None) -> None:

@@ -57,6 +57,12 @@ def test_a_sample_goes_to_its_own_format(dialect: Dialect, sample: Sample) -> No
     assert claimant(dialects(), dialect, sample) == dialect.name
 
 
+def test_the_formats_of_the_package_prove_themselves(root: Path) -> None:
+    """A start takes them as they are; a user's own are proved whenever they are loaded."""
+    proved = load_folder(root / "ingest" / "dialects")
+    assert [dialect.name for dialect in proved] == [dialect.name for dialect in dialects()]
+
+
 def test_the_folder_is_the_registry(root: Path) -> None:
     files = {file.stem for file in (root / "ingest" / "dialects").glob("*.toml")}
     assert {dialect.name for dialect in dialects()} == files

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.ingest import loading
 from bench.ingest.content import Hashing
+from bench.ingest.looks import Looks
 from bench.ingest.pipeline import ingest
 from bench.ingest.source import LONG_BYTES, Changed, fingerprint, read_file
 from bench.schema.warehouse import open_read
@@ -53,7 +53,7 @@ def test_a_new_long_log_is_read_once(
 ) -> None:
     log, db = long_log(tmp_path / "run.log", end), tmp_path / "bench.duckdb"
     sha256, _ = fingerprint(log)
-    monkeypatch.setattr(loading.Looks, "print_of", None)  # nobody looks at it first
+    monkeypatch.setattr(Looks, "print_of", None)  # nobody looks at it first
     ingest([log], db)
     monkeypatch.undo()
     [(uri, told, steps)] = stored(db)

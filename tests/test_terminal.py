@@ -289,6 +289,23 @@ def test_known_files_load_no_reader(data: Path, tmp_path: Path) -> None:
     assert not modules & {"numpy", "polars", "pyarrow", "pandas", "bench.ingest.loading"}
 
 
+@pytest.mark.parametrize(("given", "used"), [({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")])
+def test_reading_starts_no_threads_that_it_has_no_work_for(
+    data: Path, tmp_path: Path, given: dict[str, str], used: str
+) -> None:
+    program = (
+        "import atexit, os; atexit.register(lambda: print(os.environ['OPENBLAS_NUM_THREADS']));"
+        f"from bench.cli import main; import sys; sys.argv[1:] = {['ingest', str(data / 'logs')]};"
+        "main()"
+    )
+    bare = {name: text for name, text in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=bare | given,
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines()[-1] == used
+
+
 def imported(args: list[str], folder: Path) -> set[str]:
     """The modules that a command of the program ends with."""
     program = (

@@ -28,13 +28,15 @@ def ingest(
     """Read logs and tables into the warehouse; known, unchanged files add nothing."""
     from ...ingest.options import cores
     from ...ingest.pipeline import ingest as read_in
-    from ..checking import check_file, tell_contradictions
+    from ...schema import own_process
+    from ..checking import check_file, warn_of
     from ..messages import Progress, say
     from ..settings import find_db, read_settings
     from ..summary import COLUMNS, rows_of, tell
     from ..tables import choose_format, emit, render
     from ..telling import asked
 
+    own_process.calculate_alone()
     facts = asked.take()
     with Progress("reading") as progress:
         summary = read_in(
@@ -46,12 +48,12 @@ def ingest(
             progress=lambda uri: progress.advance(label=uri),
             processes=cores(),
         )
-    errors = check_file(find_db(db), lock_timeout, summary.uris, facts)
+    checked = check_file(find_db(db), lock_timeout, summary.uris, facts)
     if summary.formats and not quiet:
         emit(render(COLUMNS, rows_of(summary), choose_format(format)))
-    if errors:
+    if errors := checked.errors:
         number = f"{errors} {'error' if errors == 1 else 'errors'}"
         say(f"the audit found {number} in tables, whose rows are left out: bench audit")
     code = tell(summary)
-    tell_contradictions(find_db(db), lock_timeout, summary.uris)
+    warn_of(checked.contradictions)
     raise typer.Exit(code)
