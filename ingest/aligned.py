@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -104,15 +103,17 @@ def read_aligned(
     rows: list[pl.DataFrame] = []
     left: list[Places] = [places[:0]]
     shapes = SHAPES
-    for length, group in _by_length(lines, places):
+    for group in _by_length(lines, places):
         while shapes and len(group) >= least:
             shapes -= 1
             sample = lines[int(group[0])]
             values = _values(template, sample)
             if values is None:
                 break
-            table = ByteTable(lines.table(group, length))
-            found = _read(sample, values, table)
+            spans = [span for value in values for span in value.spans()]
+            table = ByteTable(lines.letters, lines.starts(group), sample.encode(), spans)
+            found = pl.DataFrame([value.read(table) for value in values])
+            found = found if table.fits.all() else found.filter(table.fits)
             rows.append(found.with_columns(place=group[table.fits]))
             group = group[~table.fits]
             if len(found) < least:
@@ -121,23 +122,14 @@ def read_aligned(
     return pl.concat(rows) if rows else pl.DataFrame({"place": []}), np.sort(np.concatenate(left))
 
 
-def _by_length(lines: Lines, places: Places) -> Iterator[tuple[int, Places]]:
+def _by_length(lines: Lines, places: Places) -> Iterator[Places]:
     """The lines of each length, of that of most lines first."""
     lengths = lines.lengths[places]
     if len(lengths) and (lengths == lengths[0]).all():
-        yield int(lengths[0]), places
+        yield places
         return
     for length, _ in Counter(lengths.tolist()).most_common():
-        yield length, places[lengths == length]
-
-
-def _read(sample: str, values: list[_Value], table: ByteTable) -> pl.DataFrame:
-    spans = sorted(span for value in values for span in value.spans())
-    for (_, start), (end, _) in pairwise([(0, 0), *spans, (len(sample), 0)]):
-        if start < end:
-            table.expect(start, sample[start:end].encode())
-    rows = pl.DataFrame([value.read(table) for value in values])
-    return rows if table.fits.all() else rows.filter(table.fits)
+        yield places[lengths == length]
 
 
 def _values(template: Template, line: str) -> list[_Value] | None:

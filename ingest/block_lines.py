@@ -45,16 +45,16 @@ class Lines:
     def __init__(self, data: bytes) -> None:
         if not data.isascii():
             data.decode("utf-8")
-        self._data, self._bytes = data, np.frombuffer(data, np.uint8)
+        self._data, self.letters = data, np.frombuffer(data, np.uint8)
         self._ends = self._behind_each()  # where the lines behind each begin
 
     def _behind_each(self) -> Places:
         width = self._data.find(b"\n") + 1
         count = (len(self._data) + 1) // width if width else 1
-        ends = count * width == len(self._data) + 1 and self._bytes[width - 1 :: width] == LINE_END
-        if np.all(ends) and np.count_nonzero(self._bytes == LINE_END) == count - 1:
+        ends = count * width == len(self._data) + 1 and self.letters[width - 1 :: width] == LINE_END
+        if np.all(ends) and np.count_nonzero(self.letters == LINE_END) == count - 1:
             return np.arange(1, count + 1) * width
-        return np.append(line_ends(self._bytes), len(self._data)) + 1
+        return np.append(line_ends(self.letters), len(self._data)) + 1
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -68,11 +68,9 @@ class Lines:
         """The bytes of each line."""
         return np.diff(self._ends, prepend=0) - 1
 
-    def table(self, places: Places, length: int) -> Bytes:
-        """Lines of one length, a row of bytes each."""
-        starts = self._ends[places] - length - 1
-        rows = np.lib.stride_tricks.sliding_window_view(self._bytes, length)
-        return rows[starts]
+    def starts(self, places: Places) -> Places:
+        """Where lines begin among the letters."""
+        return self._ends[places] - self.lengths[places] - 1
 
     def gather(self, places: Places) -> pl.Series:
         """The lines at some places."""
@@ -86,7 +84,7 @@ class Lines:
             text = outline("\n".join(self._cut_out(places)))
             lines = pa.array(text.split("\n") if len(places) else [], pa.string())
         else:
-            lines = self._whole(outlines_of(self._bytes))
+            lines = self._whole(outlines_of(self.letters))
         found = lines.dictionary_encode()
         which = found.indices.to_numpy()
         distinct = [line.removesuffix("\n") for line in found.dictionary.to_pylist()]
@@ -94,7 +92,7 @@ class Lines:
 
     @cached_property
     def _texts(self) -> pl.Series:
-        lines = self._whole(self._bytes)
+        lines = self._whole(self.letters)
         return pl.Series("line", lines, pl.String).str.strip_suffix("\n")
 
     def _whole(self, letters: Bytes) -> pa.StringArray:

@@ -46,18 +46,21 @@ def feed(
 ) -> None:
     """All lines of a log, as `reader.feed` of each would read them; `sink` takes what is read.
 
-    The next blocks are looked at while the rows of one are made.
+    The next blocks are read and looked at while the rows of one are made.
     """
     blocks = _Blocks(stream, block, first=reader.line == 0)
     outlines = outlines_of(tuple(reader.formats))
     coming: deque[Future[_Loaded]] = deque()
     number = reader.line + 1
-    with ThreadPoolExecutor(AHEAD) as pool:
+    with ThreadPoolExecutor(1) as reading, ThreadPoolExecutor(AHEAD) as looking:
+        unread = reading.submit(blocks.next)
 
         def look_ahead() -> None:
-            while len(coming) < AHEAD and (lines := blocks.next()):
+            nonlocal unread
+            while len(coming) < AHEAD and (lines := unread.result()):
                 shapes = reader.template, reader.timer_line, reader.mostly_steps
-                coming.append(pool.submit(_looked_at, lines, outlines, *shapes))
+                coming.append(looking.submit(_looked_at, lines, outlines, *shapes))
+                unread = reading.submit(blocks.next)
 
         look_ahead()
         while coming:
@@ -68,6 +71,7 @@ def feed(
                 for line in long_line(stream, number, loaded.lines.rest):
                     reader.feed(line)
                 blocks.waits = False
+                unread = reading.submit(blocks.next)
                 look_ahead()
             elif loaded.lines.rest:
                 _feed_line(reader, number, loaded.lines.rest)
@@ -298,8 +302,8 @@ class _Block:
         recent = [self._lines[start + place] for place in steps.places[-COPIES_WITHIN:].tolist()]
         many = Stretch(
             template.dialect,
-            steps.column("iteration").tolist(),
-            lines.tolist(),
+            steps.column("iteration"),
+            lines,
             template.voice,
             [peel(line)[1].strip() for line in recent],
             functools.partial(as_rows, template, steps.values, lines),

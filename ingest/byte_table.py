@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,29 +17,46 @@ POWERS = np.array([10.0**power for power in range(DOUBLE_POWER + 1)])
 TOGETHER = 512  # lines that are turned together: so many stay in the processor's cache
 BLANK, ZERO, PLUS, MINUS = (np.uint8(ord(letter)) for letter in " 0+-")
 Bytes = npt.NDArray[np.uint8]
+Places = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.bool_]
 Whole = npt.NDArray[np.int64]
 Double = npt.NDArray[np.float64]
 
 
 class ByteTable:
-    """Lines of one length; `fits` marks those in which everything asked for stood so far."""
+    """Lines as long as a sample, which may differ from it in some spans.
 
-    def __init__(self, lines: Bytes) -> None:
-        self._lines = lines
-        self._columns = np.empty(lines.shape[::-1], np.uint8)
-        for start in range(0, len(lines), TOGETHER):
-            self._columns[:, start : start + TOGETHER] = lines[start : start + TOGETHER].T
-        self.fits: Marks = np.ones(len(lines), bool)
+    `fits` marks those in which everything asked for stood so far.
+    """
 
-    def expect(self, start: int, text: bytes) -> None:
-        """At `start` stands this text."""
-        wanted = np.frombuffer(text, np.uint8)[:, None]
-        self.fits &= (self._columns[start : start + len(text)] == wanted).all(axis=0)
+    def __init__(
+        self, letters: Bytes, starts: Places, sample: bytes, spans: Iterable[tuple[int, int]]
+    ) -> None:
+        """The lines begin at some places of the letters."""
+        self._letters, self._starts = letters, starts
+        varies = np.zeros(len(sample), bool)
+        for start, end in spans:
+            varies[start:end] = True
+        self._row = np.cumsum(varies) - 1  # of the columns, by the place within a line
+        self._columns = np.empty((int(varies.sum()), len(starts)), np.uint8)
+        self.fits: Marks = np.empty(len(starts), bool)
+        wanted, places = np.frombuffer(sample, np.uint8), np.flatnonzero(varies)
+        for start in range(0, len(starts), TOGETHER):
+            some = slice(start, start + TOGETHER)
+            lines = self._cut(some, 0, len(sample))
+            same = lines == wanted
+            same |= varies
+            self.fits[some] = same.all(axis=1)
+            self._columns[:, some] = lines[:, places].T
+
+    def _cut(self, some: slice, start: int, end: int) -> Bytes:
+        """What stands there on some of the lines, a row of bytes each."""
+        texts = np.lib.stride_tricks.sliding_window_view(self._letters, end - start)
+        return texts[self._starts[some] + start]
 
     def digits(self, start: int, end: int, *, padded: bool = False) -> Whole:
         """Digits as a whole number, where it is `padded` behind blanks."""
-        columns = self._columns[start:end]
+        columns = self._columns[self._row[start] : self._row[start] + end - start]
         marks = (columns - ZERO) < 10
         if padded:
             self.fits &= (marks | (columns == BLANK)).all(axis=0) & marks[-1]
@@ -55,13 +72,14 @@ class ByteTable:
 
     def signs(self, place: int) -> Marks:
         """Where a minus stands, and not a plus."""
-        minus: Marks = self._columns[place] == MINUS
-        self.fits &= minus | (self._columns[place] == PLUS)
+        signs = self._columns[self._row[place]]
+        minus: Marks = signs == MINUS
+        self.fits &= minus | (signs == PLUS)
         return minus
 
     def text(self, start: int, end: int) -> pl.Series:
         """What stands there."""
-        cut = np.ascontiguousarray(self._lines[:, start:end]).view(f"S{end - start}")
+        cut = self._cut(slice(None), start, end).view(f"S{end - start}")
         return pl.Series(cut.ravel().tolist(), dtype=pl.Binary).cast(pl.String)
 
 

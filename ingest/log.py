@@ -136,7 +136,7 @@ class LogReader:
         """Steps behind the newest one, read many at once."""
         assert self._runs.run is not None
         count = len(many.lines)
-        self._leave_line(many.lines[-1])
+        self._leave_line(int(many.lines[-1]))
         self._read.count_read(count, [many.dialect.name])
         self._runs.run.steps.take(many)
 

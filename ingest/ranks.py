@@ -7,8 +7,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
+from typing import TYPE_CHECKING
 
 from .record import Fields
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 STEPS_KEPT = 1024  # of the newest steps it is known who spoke of them
 NEAR = 64  # lines in which a copy comes where nothing tells the processes apart
@@ -94,16 +99,18 @@ class Ranks:
     def tell_many(
         self,
         name: str,
-        iterations: Sequence[int],
-        lines: Sequence[int],
+        iterations: npt.NDArray[np.int64],
+        lines: npt.NDArray[np.int64],
         voice: str,
         fields: Callable[[int], Fields],
     ) -> None:
         """The same for many lines of a format; `fields` of the step at a place."""
         first = max(0, len(iterations) - STEPS_KEPT)
-        keys = zip(repeat(name), iterations[first:], strict=False)
+        keys = zip(repeat(name), iterations[first:].tolist(), strict=False)
         places = range(first, len(iterations))
-        told = map(Told, lines[first:], repeat(fields), repeat(frozenset((voice,))), places)
+        told = map(
+            Told, lines[first:].tolist(), repeat(fields), repeat(frozenset((voice,))), places
+        )
         self._told.update(zip(keys, told, strict=True))
         for _ in range(len(self._told) - STEPS_KEPT):
             self._told.popitem(last=False)

@@ -20,6 +20,8 @@ from .secrets import redact, redact_name
 from .step import Step, readings
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
 # Several ranks print the same line at about the same time: a copy comes within so many lines.
@@ -35,8 +37,8 @@ class Stretch:
     """Lines of steps of one format that were read many at once, in the order of the log."""
 
     dialect: Dialect
-    iterations: Sequence[int]
-    lines: Sequence[int]
+    iterations: npt.NDArray[np.int64]
+    lines: npt.NDArray[np.int64]
     voice: str
     texts: Sequence[str]  # the newest lines, which a copy may repeat
     rows: Callable[[str, int, int], pa.Table]  # of a run, a segment, behind an iteration
@@ -141,7 +143,7 @@ class Steps:
 
     def take(self, many: Stretch) -> None:
         """Steps that follow the newest one, each later than the one before."""
-        self._settle(many.lines[0])
+        self._settle(int(many.lines[0]))
         last = self._last[many.dialect.secondary]
         assert last is not None and last < many.iterations[0]
         self.rows.tables["iterations"].append(many.rows(self.run_id, self.segment, last))
@@ -149,7 +151,7 @@ class Steps:
         self._ranks.tell_many(
             many.dialect.name, many.iterations, many.lines, many.voice, many.fields
         )
-        self.iteration = self._last[many.dialect.secondary] = many.iterations[-1]
+        self.iteration = self._last[many.dialect.secondary] = int(many.iterations[-1])
         self.count += len(many.iterations)
 
     def extend(self, fields: Fields) -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from .arrow import Tables, joined, shapes
 
-HELD_BYTES = 160 << 20
+HELD_BYTES = 150 << 20
 
 
 @dataclass(slots=True)
