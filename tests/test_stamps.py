@@ -121,3 +121,26 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(log: Path) -> None:
     log.write_text(log.read_text().replace("2.0E+00", "9.0E+00"))
     with pytest.raises(Changed):
         read_file(log, sha256, size, "source", stamp=stamp)
+
+
+def test_known_files_are_told_in_their_order_among_new_ones(log: Path) -> None:
+    names = [f"{letter}.log" for letter in "abcdef"]
+    for number, name in enumerate(names, 11):
+        log.with_name(name).write_text(LOG.format(n=number))
+    for name in names[1::2]:
+        settle(log.with_name(name))
+        ingest([log.with_name(name)], log.with_name("bench.duckdb"))
+    heard: list[str] = []
+    told = ingest([log.parent], log.with_name("bench.duckdb"), progress=heard.append)
+    assert (told.known, told.new) == (3, 4)
+    assert told.uris == heard == [*names, "run.log"]
+    again = ingest([log.parent], log.with_name("bench.duckdb"), progress=heard.append)
+    assert (again.known, again.uris, heard) == (7, told.uris, 2 * told.uris)
+
+
+def test_a_known_file_that_is_gone_or_unreadable_is_no_known_one(log: Path) -> None:
+    read_in(log)
+    log.unlink()
+    log.symlink_to(log)
+    told = ingest([log.parent], log.with_name("bench.duckdb"))
+    assert (told.known, told.uris, len(told.failed)) == (0, [], 1)
