@@ -19,6 +19,7 @@ from .before import Before
 from .dialect import Dialect
 from .environment import Environment, Flags
 from .header import Header
+from .lines import Line
 from .log import LogReader
 from .logread import LogRead
 from .outcome import Ending, Outcome
@@ -35,8 +36,8 @@ _MOST_UNPACKED = 256 << 20
 _KINDS: Mapping[str, type] = {
     kind.__name__: kind
     for kind in (
-        Before, Ending, Environment, Flags, Header, LogRead, Outcome, Ranks, Record, Run, Silence,
-        Spread, Step, Steps, Told, Wrapped,
+        Before, Ending, Environment, Flags, Header, Line, LogRead, Outcome, Ranks, Record, Run,
+        Silence, Spread, Step, Steps, Told, Wrapped,
     )
 }  # fmt: skip
 # Of a reader what a line end leaves behind; the rest is made anew, or is of one line only.
@@ -57,6 +58,7 @@ def freeze(reader: LogReader) -> bytes | None:
     """The state of a reader at the end of a line; None where it is too large to be worth it."""
     values = {name: _frozen(getattr(reader, name)) for name in _KEPT}
     values |= {name: _frozen(getattr(reader.runs, name)) for name in _KEPT_OF_RUNS}
+    values["held"] = _frozen(reader.held)
     text = json.dumps([_shape(), values], separators=(",", ":"))
     packed = zlib.compress(text.encode(), 1)
     return packed if len(text) <= _MOST_UNPACKED and len(packed) <= MOST_BYTES else None
@@ -75,7 +77,7 @@ def thaw(state: bytes, source_id: str, formats: Sequence[Dialect]) -> LogReader 
             setattr(reader, name, thawing.value(values[name]))
         for name in _KEPT_OF_RUNS:
             setattr(reader.runs, name, thawing.value(values[name]))
-        reader.restored()
+        reader.restored(thawing.value(values["held"]))
     except _DAMAGE:
         return None
     return reader

@@ -83,14 +83,19 @@ class LogReader:
         """What is read and not yet taken."""
         return self._rows
 
-    def restored(self) -> None:
+    @property
+    def held(self) -> Line | None:
+        """The newest line, where it is counted when the next one tells what it is."""
+        return self._tally.held
+
+    def restored(self, held: Line | None) -> None:
         """What was told of another reader is in place: bind what hangs together."""
-        self._tally = Tally(self._read)
+        self._tally = Tally(self._read, held=held)
         self._runs.restored(self._read)
 
     def end_line(self) -> None:
         """The newest line is whole: what comes next is another one."""
-        self._tally.count()
+        self._tally.count(holds=self._wrapped.holds(self._number))
 
     @property
     def looks_at_each_line(self) -> bool:
@@ -100,7 +105,8 @@ class LogReader:
     def feed(self, line: Line) -> None:
         """One line, or one piece of it between carriage returns."""
         if line.number != self._number:
-            self._tally.count(holds=self._wrapped.holds(self._number))
+            if self._tally.line is not None:
+                self.end_line()
             self._number = line.number
             self._tally.begin(line)
         self._read.encoding_errors += line.errors

@@ -63,6 +63,14 @@ def test_any_log_put_away_and_taken_up(
     assert in_pieces(content, every) == all_of(by_line(content))
 
 
+def test_a_broken_line_put_away_between_its_halves() -> None:
+    content = (
+        b" iteration 27/ 100 | consumed \nsamples: 256 | elapsed time per iteration (ms): 15.1 |"
+        b" lm loss: 2.1E+00 | number of skipped iterations: 0 | number of nan iterations: 0 |\n"
+    )
+    assert in_pieces(content, 1) == all_of(by_line(content))
+
+
 @pytest.mark.parametrize("file", REAL, ids=lambda file: file.name)
 def test_a_real_log_put_away_and_taken_up(file: Path) -> None:
     content = file.read_bytes()
