@@ -24,8 +24,10 @@ from .lines import BOM, PIECE_LIMIT, long_line, peel, pieces_of
 from .log import LogReader
 from .outline import Outlines, outlines_of
 from .scan import NOTHING, Found, Scan, Section
+from .step_rows import FieldsOf, as_rows
 from .steps import COPIES_WITHIN, Stretch
-from .template import Template, as_rows, fields_at, template_of
+from .stream import Piece, Pieces
+from .template import Template, template_of
 from .timer_lines import TimerLine, timer_line_of, timer_rows
 
 BLOCK = 8 << 20
@@ -48,7 +50,7 @@ def feed(
 
     The next blocks are read and looked at while the rows of one are made.
     """
-    blocks = _Blocks(stream, block, first=reader.line == 0)
+    blocks = Pieces(stream, block, first=reader.line == 0)
     outlines = outlines_of(tuple(reader.formats))
     coming: deque[Future[_Loaded]] = deque()
     number = reader.line + 1
@@ -57,7 +59,8 @@ def feed(
 
         def look_ahead() -> None:
             nonlocal unread
-            while len(coming) < AHEAD and (lines := unread.result()):
+            most = AHEAD if reader.line else 1
+            while len(coming) < most and (lines := unread.result()):
                 shapes = reader.template, reader.timer_line, reader.mostly_steps
                 coming.append(looking.submit(_looked_at, lines, outlines, *shapes))
                 unread = reading.submit(blocks.next)
@@ -65,17 +68,18 @@ def feed(
         look_ahead()
         while coming:
             loaded = coming.popleft().result()
-            look_ahead()
+            if reader.line:
+                look_ahead()
             number = _feed_lines(reader, number, loaded)
             if loaded.lines.goes_on:
                 for line in long_line(stream, number, loaded.lines.rest):
                     reader.feed(line)
                 blocks.waits = False
                 unread = reading.submit(blocks.next)
-                look_ahead()
             elif loaded.lines.rest:
                 _feed_line(reader, number, loaded.lines.rest)
             number += bool(loaded.lines.rest)
+            look_ahead()
             if sink and reader.has_begun:
                 sink(reader.take_rows())
 
@@ -86,58 +90,17 @@ def feed_section(reader: LogReader, section: Section) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lines:
-    """Whole lines, without the last line's end, if there are any; and one without its end."""
-
-    whole: bytes | None
-    rest: bytes = b""
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether the line without its end is longer than a line can be, and not yet at its end."""
-        return len(self.rest) >= PIECE_LIMIT - len(BOM)
-
-
-@dataclass(slots=True)
-class _Blocks:
-    """A stream in blocks of lines."""
-
-    stream: BinaryIO
-    size: int
-    first: bool
-    waits: bool = False  # for somebody to read a long line to its end
-    _rest: bytes = b""  # a line whose end is still to come
-
-    def next(self) -> _Lines | None:
-        """The next block; None at the end, and within a long line."""
-        while not self.waits and (data := self.stream.read(self.size)):
-            if self.first:
-                data, self.first = data.removeprefix(BOM), False
-            end = data.rfind(b"\n")
-            whole = None if end < 0 else b"".join((self._rest, memoryview(data)[:end]))
-            self._rest = self._rest + data if end < 0 else data[end + 1 :]
-            lines = _Lines(whole, self._rest)
-            if lines.goes_on:
-                self.waits, self._rest = True, b""
-                return lines
-            if whole is not None:
-                return _Lines(whole)
-        rest, self._rest = self._rest, b""
-        return _Lines(None, rest) if rest else None
-
-
-@dataclass(frozen=True, slots=True)
 class _Loaded:
     """A block, looked at unless it is no UTF-8."""
 
-    lines: _Lines
+    lines: Piece
     data: bytes
     count: int
     scan: Scan | None
 
 
 def _looked_at(
-    lines: _Lines,
+    lines: Piece,
     outlines: Outlines,
     steps: Template | None,
     timers: TimerLine | None,
@@ -201,7 +164,6 @@ class _Block:
             self._use(reader.template, 0)
         if reader.timer_line is not None:
             self._use_timers(reader.timer_line, 0)
-        reader.mostly_steps = 2 * int(self._fits.sum()) > len(lines)
 
     def feed(self) -> None:
         """Every line, in order."""
@@ -218,6 +180,7 @@ class _Block:
                     self._careful(place)
                     self._learn(place)
             place += 1
+        self._reader.mostly_steps = 2 * int(self._fits.sum()) > end
 
     def _careful(self, place: int) -> None:
         _feed_line(self._reader, self._first + place, self._lines[place].encode())
@@ -307,7 +270,7 @@ class _Block:
             template.voice,
             [peel(line)[1].strip() for line in recent],
             functools.partial(as_rows, template, steps.values, lines),
-            functools.partial(fields_at, template, steps.values),
+            FieldsOf(template, steps.values),
         )
         self._reader.take_steps(many)
 

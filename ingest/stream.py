@@ -1,0 +1,52 @@
+"""A stream in pieces of whole lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from .lines import BOM, PIECE_LIMIT
+
+FIRST = 1 << 18  # bytes of the first piece: it shows the shape that most lines of the others have
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Whole lines, without the last line's end, if there are any; and one without its end."""
+
+    whole: bytes | None
+    rest: bytes = b""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the line without its end is longer than a line can be, and not yet at its end."""
+        return len(self.rest) >= PIECE_LIMIT - len(BOM)
+
+
+@dataclass(slots=True)
+class Pieces:
+    """A stream, piece by piece."""
+
+    stream: BinaryIO
+    size: int
+    first: bool
+    waits: bool = False  # for somebody to read a long line to its end
+    _rest: bytes = b""  # a line whose end is still to come
+
+    def next(self) -> Piece | None:
+        """The next piece; None at the end, and within a long line."""
+        size = min(FIRST, self.size) if self.first else self.size
+        while not self.waits and (data := self.stream.read(size)):
+            if self.first:
+                data, self.first = data.removeprefix(BOM), False
+            end = data.rfind(b"\n")
+            whole = None if end < 0 else b"".join((self._rest, memoryview(data)[:end]))
+            self._rest = self._rest + data if end < 0 else data[end + 1 :]
+            lines = Piece(whole, self._rest)
+            if lines.goes_on:
+                self.waits, self._rest = True, b""
+                return lines
+            if whole is not None:
+                return Piece(whole)
+        rest, self._rest = self._rest, b""
+        return Piece(None, rest) if rest else None
