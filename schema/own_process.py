@@ -1,13 +1,16 @@
-"""What a process of our own does first, and one of a user's does not: it has one job, and ends."""
+"""What a process of our own does first and last, and one of a user's does not: it has one job."""
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
+from contextlib import suppress
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import NoReturn
 
 _SELDOM = (50_000, 20, 100)  # 700, 10, 10 are Python's
 
@@ -44,3 +47,15 @@ def begin() -> None:
     if "pandas" not in sys.modules:
         sys.meta_path.insert(0, _Absent())
     gc.set_threshold(*_SELDOM)
+
+
+def end(code: int) -> NoReturn:
+    """Leave with an exit code; what waits for the end is done, and nothing is taken apart.
+
+    Python frees modules and objects one by one, a tenth of a second; the system frees all at once.
+    """
+    atexit._run_exitfuncs()
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        with suppress(OSError):
+            stream.flush()
+    os._exit(code)

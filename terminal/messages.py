@@ -13,6 +13,7 @@ from typing import NoReturn, TextIO
 import typer
 from typer.main import get_command
 
+from ..schema import own_process
 from ..schema.errors import FOUND, INTERRUPTED, BenchError
 from ..schema.errors import did_you_mean as did_you_mean
 
@@ -38,7 +39,7 @@ volume = Volume()
 def run(app: typer.Typer, args: Sequence[str] | None = None) -> NoReturn:
     """Run the program and leave with its exit code; bad input never shows a traceback."""
     _open_closed()
-    sys.exit(exit_code(app, sys.argv[1:] if args is None else args))
+    own_process.end(exit_code(app, sys.argv[1:] if args is None else args))
 
 
 def _open_closed() -> None:
