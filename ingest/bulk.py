@@ -30,7 +30,7 @@ from .stream import Piece, Pieces
 from .template import Template, template_of
 from .timer_lines import TimerLine, timer_line_of, timer_rows
 
-BLOCK = 8 << 20
+BLOCK = 12 << 20
 AHEAD = 2  # blocks that are looked at before their turn
 # Steps at either end of a stretch that the careful reader reads: one that follows another, and more
 # than it keeps open.

@@ -18,7 +18,7 @@ from ..schema.ledger import Stamp
 from .packed import LONGEST_MAGIC, packing, unpacked
 
 _CHUNK = 1 << 20
-_WORTH_A_THREAD, _MOST_WAITING = 1 << 16, 4  # bytes hashed at once; pieces of them
+_WORTH_A_THREAD, _MOST_WAITING = 1 << 16, 1  # bytes hashed at once; pieces of them
 _BACK = 1 << 16  # bytes looked at at once for the last line end
 _HEAD = 1 << 20  # bytes looked at to tell what a file is
 

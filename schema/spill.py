@@ -78,14 +78,16 @@ class Spill:
             yield name, joined(tables)
 
     def _put_away(self) -> None:
-        for name, tables in self._held.items():
-            if name not in self._files:
-                self._files[name] = _new_file(shapes()[name].schema)
-            for table in tables:
-                self._files[name].write(table)
-        self._held.clear()
+        for name in list(self._held):
+            self._write(name, self._held.pop(name))
         self._bytes = 0
         pa.default_memory_pool().release_unused()  # what stays is asked for elsewhere soon
+
+    def _write(self, name: str, tables: list[pa.Table]) -> None:
+        if name not in self._files:
+            self._files[name] = _new_file(shapes()[name].schema)
+        for table in tables:
+            self._files[name].write(table)
 
 
 @dataclass(frozen=True, slots=True)
