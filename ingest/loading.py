@@ -140,6 +140,7 @@ class Reading:
 
     def _load_new(self, item: Input) -> _Found:
         """A log that is read before its bytes are known: they are hashed as they pass."""
+        get_ready(self.options.formats)
         stamp, version = stamp_of(item.path), parser_version(self.options.formats)
         planned = self.ledger.plan(item.uri, "", version, stamp.bytes)
         assert planned is not None
