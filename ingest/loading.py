@@ -147,6 +147,10 @@ class Reading:
         gave = self._gave(item.path, planned, None, stamp, Growth())
         if gave.sha256 is None:
             raise Changed(f"{item.path} has to be looked at before it is read")
+        # What was read of a file that was written over meanwhile may never have been its bytes.
+        touched = not stamp.settled or not stamp.same(stamp_of(item.path))
+        if touched and print_of(item.path, stamp.bytes).sha256 != gave.sha256:
+            raise Changed(f"{item.path} changed while it was read")
         plan = self.ledger.plan(item.uri, gave.sha256, version, stamp.bytes)
         if plan is None or plan.source_id != planned.source_id or self.ledger.holds(plan.load_id):
             raise Changed(f"{item.path} holds what another file holds")
