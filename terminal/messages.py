@@ -17,6 +17,7 @@ from ..schema import own_process
 from ..schema.errors import FOUND, INTERRUPTED, BenchError
 from ..schema.errors import did_you_mean as did_you_mean
 
+_QUERY_INTERRUPTED = "Query interrupted"  # how DuckDB tells of Ctrl-C
 PIPE_CLOSED = 128 + 13  # what a shell shows for a program that SIGPIPE ended
 RED, YELLOW, PLAIN = "\x1b[31m", "\x1b[33m", "\x1b[0m"
 CLEAR = "\r\x1b[K"
@@ -75,6 +76,11 @@ def _guarded(app: typer.Typer, args: Sequence[str]) -> int:
         fail(error)
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
+        _write("interrupted")
+        return INTERRUPTED
+    except RuntimeError as error:
+        if str(error) != _QUERY_INTERRUPTED:
+            raise
         _write("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
