@@ -39,7 +39,7 @@ def _copied(con: duckdb.DuckDBPyConnection, blank: Path) -> bool:
             con.execute("COPY FROM DATABASE blank TO wh")
             con.execute("UPDATE raw.applied SET applied_at = ?", [now_utc()])
             con.execute("COMMIT")
-        except duckdb.Error:
+        except BaseException:  # Ctrl-C too, which DuckDB tells as a RuntimeError
             with suppress(duckdb.Error):
                 con.execute("ROLLBACK")
             raise
