@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.ingest.collect import Collected
 from bench.ingest.content import Hashing
 from bench.ingest.looks import Looks
 from bench.ingest.pipeline import ingest
 from bench.ingest.source import LONG_BYTES, Changed, fingerprint, read_file
+from bench.schema.rows import Rows
 from bench.schema.warehouse import open_read
 
 STEP = (
@@ -93,3 +95,24 @@ def test_a_log_that_is_cut_while_it_is_read_has_changed(tmp_path: Path) -> None:
     assert read_file(log, None, size, "s").sha256 == fingerprint(log)[0]
     with pytest.raises(Changed):
         read_file(log, None, size + 1, "s")
+
+
+def test_a_log_that_is_written_over_while_it_is_read_is_no_mixture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, db = long_log(tmp_path / "run.log"), tmp_path / "bench.duckdb"
+    other = log.read_bytes().replace(b"2.0E+00", b"3.0E+00")
+    add = Collected.add
+
+    def written_over(collected: Collected, rows: Rows) -> None:
+        monkeypatch.undo()
+        with log.open("r+b") as file:
+            file.write(other)
+        add(collected, rows)
+
+    monkeypatch.setattr(Collected, "add", written_over)
+    ingest([log], db)
+    [(_, sha256, steps)] = stored(db)
+    assert (sha256, steps) == (hashlib.sha256(other).hexdigest(), STEPS)
+    with open_read(db) as warehouse:
+        assert warehouse.rows("SELECT DISTINCT loss FROM iterations") == [(3.0,)]
