@@ -54,6 +54,8 @@ def trouble(kind: str) -> None:
         raise Locked("the warehouse is locked", why="pid 7", where="b.duckdb", hint="wait \x1b[2J")
     if kind == "interrupt":
         raise KeyboardInterrupt
+    if kind == "interrupt of rows":  # as DuckDB tells of Ctrl-C while it stores a table of Arrow
+        raise RuntimeError("Query interrupted")
     if kind == "exit":
         raise typer.Exit(5)
     if kind == "missing":
@@ -159,6 +161,7 @@ def test_an_error_is_told_without_traceback(capsys: pytest.CaptureFixture[str]) 
         "  try: wait \\x1b[2J",
     ]
     assert outcome(capsys, "trouble", "interrupt") == (130, "", "interrupted\n")
+    assert outcome(capsys, "trouble", "interrupt of rows") == (130, "", "interrupted\n")
     assert outcome(capsys, "trouble", "exit") == (5, "", "")
     code, _, err = outcome(capsys, "trouble", "missing")
     assert code == 1 and "/nowhere/at/all" in err and "Traceback" not in err
