@@ -33,6 +33,8 @@ class Field:
             return plain
         if self.type == "double":
             return lambda text: shifted(text, self.shift)
+        if self.type == "instant":
+            return lambda text: plain(text) and shifted(text.partition("/")[0], self.shift)
         return lambda text: _scaled(plain(text), self.shift)
 
 

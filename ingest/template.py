@@ -106,7 +106,8 @@ def template_of(
 
 
 def _is_plain(dialect: Dialect, reader: Segments) -> bool:
-    odd = reader.open_end or reader.bare or reader.ends or reader.doubled or dialect.set
+    # A number without a mark in front (`bare`) makes no slot: see `_slots`.
+    odd = reader.open_end or reader.ends or reader.doubled or dialect.set
     return (
         not odd
         and dialect.within is None
@@ -143,6 +144,8 @@ def _slots(
     for place, (piece, key) in enumerate(zip(pieces, keys, strict=True)):
         before, assigned, value = piece.partition(reader.assign)
         field = reader.keys.get(key, Field(None))
+        if field.type == "instant":  # of one number it is that
+            field = replace(field, type="double")
         kind = "loss" if place in losses else "kept" if place in kept else "column"
         if not assigned or not key or re.match(NUMBER, value.strip()) is None or field.add:
             return None
