@@ -12,8 +12,8 @@ from importlib.resources.abc import Traversable
 from itertools import accumulate
 from pathlib import Path
 
-from ..schema.arrow import shapes
 from ..schema.errors import BenchError
+from ..schema.shapes import shapes
 from .declaration import SAMPLE_WORDS, Reader, Toml, broken, only, parse, reader, texts
 from .hostile import LONGEST, held_up
 from .lines import peel

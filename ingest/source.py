@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from ..records import reading as records
-from ..schema.arrow import shapes
 from ..schema.growing import Checkpoint
 from ..schema.ledger import Stamp
 from ..schema.rows import Rows
+from ..schema.shapes import shapes
 from .accounting import LONGEST, may_be_jobs
 from .checkpoint import freeze, thaw
 from .companions.files import may_be_companion

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from ..schema.arrow import shapes
+from ..schema.shapes import shapes
 from .record import NO_COLUMNS, Fields
 from .template import Numbers, Template
 

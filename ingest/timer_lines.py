@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from ..schema.arrow import shapes
+from ..schema.shapes import shapes
 from .candidates import Candidates
 from .dialect import Dialect
 from .pairs import Pairs

@@ -53,7 +53,7 @@ class Column:
 @cache
 def columns(part: str) -> dict[str, Column]:
     """The columns of a part, in the order of its table."""
-    from ..schema.arrow import shapes
+    from ..schema.shapes import shapes
 
     shape = shapes()[TABLES[part]]
     return {

@@ -4,28 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
 from operator import itemgetter, methodcaller
 
-import duckdb
 import pyarrow as pa
 
-from .connect import connect_memory
-from .migrate import create_tables
 from .rows import Row, Rows
+from .shapes import shapes
 
 Tables = Mapping[str, pa.Table]
 Columns = Mapping[str, Sequence[object]]
 _NO_FIT = (pa.ArrowInvalid, OverflowError, UnicodeEncodeError)
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """The columns of a raw table, without load_id, and which of them are NOT NULL."""
-
-    schema: pa.Schema
-    required: frozenset[str]
 
 
 def to_arrow(rows: Rows) -> Tables:
@@ -80,31 +68,6 @@ def joined(tables: Sequence[pa.Table]) -> pa.Table:
 def _told(table: pa.Table) -> pa.Table:
     """A table without the columns that hold nothing."""
     return table.select([one for one in table.column_names if table[one].null_count < len(table)])
-
-
-@cache
-def shapes() -> dict[str, Shape]:
-    """Every raw table as its DDL says."""
-    con = connect_memory()
-    try:
-        create_tables(con)
-        query = """SELECT table_name, list(column_name) FILTER (NOT is_nullable)
-                   FROM duckdb_columns() WHERE database_name = 'wh' AND schema_name = 'raw'
-                   GROUP BY table_name"""
-        found = con.execute(query).fetchall()
-        required = {name: frozenset[str](columns or ()) for name, columns in found}
-        return {
-            name: Shape(_schema(con, name), columns - {"load_id"})
-            for name, columns in required.items()
-            if "load_id" in columns
-        }
-    finally:
-        con.close()
-
-
-def _schema(con: duckdb.DuckDBPyConnection, table: str) -> pa.Schema:
-    query = f"SELECT * EXCLUDE (load_id) FROM raw.{table} LIMIT 0"
-    return con.sql(query).to_arrow_table().schema
 
 
 def _table(name: str, rows: list[Row], misfits: Rows) -> pa.Table:

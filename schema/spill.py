@@ -10,7 +10,8 @@ from typing import IO
 
 import pyarrow as pa
 
-from .arrow import Tables, joined, shapes
+from .arrow import Tables, joined
+from .shapes import shapes
 
 HELD_BYTES = 150 << 20
 

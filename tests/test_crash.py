@@ -20,9 +20,9 @@ INGEST = """
 import sys
 from pathlib import Path
 from bench.ingest import pipeline
-from bench.schema import arrow
+from bench.schema import shapes
 pipeline._BATCH_ROWS = 300
-arrow.shapes()
+shapes.shapes()
 print("ready", flush=True)
 pipeline.ingest([Path(sys.argv[1])], Path(sys.argv[2]), lock_timeout=30)
 """

@@ -12,8 +12,8 @@ from bench.ingest.header import RUN_COLUMNS, TOPOLOGY_COLUMNS, declared_argument
 from bench.ingest.quoted import read_quoted
 from bench.ingest.record import NO_COLUMNS
 from bench.ingest.segments import Segments
-from bench.schema.arrow import shapes
 from bench.schema.errors import BenchError
+from bench.schema.shapes import shapes
 
 # What a number grammar gives, as SQL knows it.
 SQL = {

@@ -4,13 +4,14 @@ import os
 import re
 import subprocess
 import sys
+from importlib.resources import files
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from bench.ingest.pipeline import ingest
-from bench.schema import migrate
+from bench.schema import migrate, shapes
 from bench.schema.errors import BenchError, Incompatible
 from bench.schema.reference import public_columns
 from bench.schema.sql import digest, sql_files
@@ -283,3 +284,19 @@ def test_an_older_program_leaves_newer_views_be(db: Path, revision: str, kept: b
     with open_write(db) as warehouse:
         names = {name for (name,) in warehouse.rows("SELECT view_name FROM duckdb_views()")}
     assert ("of_the_future" in names) is kept
+
+
+def test_the_columns_are_those_of_the_tables() -> None:
+    """Fails after a change of a table: `python -m bench.schema.shapes` prints what to keep."""
+    kept = files("bench.schema").joinpath("columns.json").read_text("utf-8")
+    assert kept == shapes.as_made() + "\n"
+
+
+def test_columns_of_arrow_are_of_the_types_of_the_tables() -> None:
+    with in_memory() as warehouse:
+        for name, shape in shapes.shapes().items():
+            warehouse.con.register("given", shape.schema.empty_table())
+            query = "SELECT {} FROM (DESCRIBE {}) ORDER BY column_name"
+            given = warehouse.rows(query.format("column_name, column_type", "given"))
+            made = f"SELECT * EXCLUDE (load_id) FROM raw.{name}"
+            assert given == warehouse.rows(query.format("column_name, column_type", made))
