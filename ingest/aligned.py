@@ -13,17 +13,20 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
+import pyarrow as pa
 
 from .block_lines import Lines
 from .byte_table import DOUBLE_DIGITS, WHOLE_DIGITS, ByteTable, Number
-from .template import LONGEST_KEPT, WHOLE, Slot, Template, moment
+from .found import Found, in_order
+from .moments import moments
+from .template import LONGEST_KEPT, WHOLE, Slot, Template
 
 NUMBER = re.compile(r" *([-+]?)([0-9]+)(?:\.([0-9]*))?(?:[eE]([-+]?)([0-9]{1,3}))?")
 DIGITS = re.compile(r"[0-9]+")
 LEAST = 100  # lines that are worth it
 SHAPES = 24  # that are looked for in a block
 SMALL_DIGITS = 9  # of a number below 2**31
+SECONDS, MICROS = 6, 6  # parts of a time down to its seconds, and digits behind these at most
 Places = npt.NDArray[np.int64]
 Spans = Iterator[tuple[int, int]]
 
@@ -44,8 +47,8 @@ class _Numeric:
 class _Whole(_Numeric):
     """A whole number."""
 
-    def read(self, table: ByteTable) -> pl.Series:
-        return pl.Series(self.name, self.number.whole(table))
+    def read(self, table: ByteTable) -> pa.Array:
+        return pa.array(self.number.whole(table))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +57,8 @@ class _Double(_Numeric):
 
     shift: int
 
-    def read(self, table: ByteTable) -> pl.Series:
-        return pl.Series(self.name, self.number.double(table, self.shift))
+    def read(self, table: ByteTable) -> pa.Array:
+        return pa.array(self.number.double(table, self.shift))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +68,9 @@ class _Kept(_Numeric):
     start: int
     end: int
 
-    def read(self, table: ByteTable) -> pl.Series:
+    def read(self, table: ByteTable) -> pa.Array:
         self.number.double(table, 0)
-        return table.text(self.start, self.end).str.strip_chars_start(" ").alias(self.name)
+        return table.texts(self.start, self.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +78,19 @@ class _Moment:
     """A time of the lines."""
 
     name: str
-    runs: tuple[tuple[int, int], ...]  # of digits
+    runs: tuple[tuple[int, int], ...]  # of digits: from the year to the seconds, and behind these
 
     def spans(self) -> Spans:
         yield from self.runs
 
-    def read(self, table: ByteTable) -> pl.Series:
-        for start, end in self.runs:
-            table.digits(start, end)
-        text = table.text(self.runs[0][0], self.runs[-1][1]).alias("text").to_frame()
-        times = text.select(moment(pl.col("text")).alias(self.name)).to_series()
-        table.fits &= times.is_not_null().to_numpy()
-        return times
+    def read(self, table: ByteTable) -> pa.Array:
+        parts = [table.digits(start, end) for start, end in self.runs[:SECONDS]]
+        fraction = np.zeros_like(parts[0])
+        for start, end in self.runs[SECONDS:]:
+            fraction = table.digits(start, end) * 10 ** (MICROS - (end - start))
+        times, fits = moments([*parts, fraction])
+        table.fits &= fits
+        return pa.array(times)
 
 
 _Value = _Whole | _Double | _Kept | _Moment
@@ -94,13 +98,12 @@ _Value = _Whole | _Double | _Kept | _Moment
 
 def read_aligned(
     template: Template, lines: Lines, places: Places, least: int = LEAST
-) -> tuple[pl.DataFrame, Places]:
+) -> tuple[Found, Places]:
     """The rows of lines that are like many others, and the places of those left over.
 
-    The rows are those of `template.read`; their `place` is one of `places`. Of fewer than `least`
-    nothing is read.
+    The rows are those of `split.read_steps`. Of fewer than `least` nothing is read.
     """
-    rows: list[pl.DataFrame] = []
+    parts: list[Found] = []
     left: list[Places] = [places[:0]]
     shapes = SHAPES
     for group in _by_length(lines, places):
@@ -112,14 +115,14 @@ def read_aligned(
                 break
             spans = [span for value in values for span in value.spans()]
             table = ByteTable(lines.letters, lines.starts(group), sample.encode(), spans)
-            found = pl.DataFrame([value.read(table) for value in values])
-            found = found if table.fits.all() else found.filter(table.fits)
-            rows.append(found.with_columns(place=group[table.fits]))
+            rows = pa.table({value.name: value.read(table) for value in values})
+            found = Found(group, rows).only(table.fits)
+            parts.append(found)
             group = group[~table.fits]
             if len(found) < least:
                 break
         left.append(group)
-    return pl.concat(rows) if rows else pl.DataFrame({"place": []}), np.sort(np.concatenate(left))
+    return in_order(parts), np.sort(np.concatenate(left))
 
 
 def _by_length(lines: Lines, places: Places) -> Iterator[Places]:

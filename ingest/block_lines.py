@@ -6,7 +6,6 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 import pyarrow as pa
 
 CACHED = 1 << 17  # bytes that stay in the processor's cache
@@ -72,11 +71,12 @@ class Lines:
         """Where lines begin among the letters."""
         return self._ends[places] - self.lengths[places] - 1
 
-    def gather(self, places: Places) -> pl.Series:
-        """The lines at some places."""
+    def gather(self, places: Places) -> pa.StringArray:
+        """The lines at some places, with their ends or without."""
         if 4 * len(places) < len(self):
-            return pl.Series("line", self._cut_out(places), pl.String)
-        return self._texts if len(places) == len(self) else self._texts.gather(places)
+            return pa.array(self._cut_out(places), pa.string())
+        whole = self._whole(self.letters)
+        return whole if len(places) == len(self) else whole.take(pa.array(places))
 
     def outlines(self, places: Places) -> tuple[list[str], Places]:
         """The different outlines of the lines at some places, and which of them each line has."""
@@ -89,11 +89,6 @@ class Lines:
         which = found.indices.to_numpy()
         distinct = [line.removesuffix("\n") for line in found.dictionary.to_pylist()]
         return distinct, which[places] if len(which) > len(places) else which
-
-    @cached_property
-    def _texts(self) -> pl.Series:
-        lines = self._whole(self.letters)
-        return pl.Series("line", lines, pl.String).str.strip_suffix("\n")
 
     def _whole(self, letters: Bytes) -> pa.StringArray:
         """Each line with its end, where it has one, of a block that is as long."""

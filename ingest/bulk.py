@@ -20,10 +20,11 @@ import pyarrow as pa
 
 from ..schema.rows import Rows
 from .candidates import candidates_of
+from .found import NOTHING, Found
 from .lines import BOM, PIECE_LIMIT, long_line, peel, pieces_of
 from .log import LogReader
 from .outline import Outlines, outlines_of
-from .scan import NOTHING, Found, Scan, Section
+from .scan import Scan, Section
 from .step_rows import FieldsOf, as_rows
 from .steps import COPIES_WITHIN, Stretch
 from .stream import Piece, Pieces

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
+import pyarrow as pa
 
 # Below 2**53, and by a power of ten that is a double itself, one operation rounds to the nearest
 # double (W. D. Clinger, How to Read Floating Point Numbers Accurately, 1990).
@@ -77,10 +77,11 @@ class ByteTable:
         self.fits &= minus | (signs == PLUS)
         return minus
 
-    def text(self, start: int, end: int) -> pl.Series:
-        """What stands there."""
-        cut = self._cut(slice(None), start, end).view(f"S{end - start}")
-        return pl.Series(cut.ravel().tolist(), dtype=pl.Binary).cast(pl.String)
+    def texts(self, start: int, end: int) -> pa.StringArray:
+        """What stands there without the blanks in front, ASCII where all is as it should be."""
+        cut = self._cut(slice(None), start, end).view(f"S{end - start}").ravel()
+        cut[~self.fits] = b""
+        return pa.array(np.char.lstrip(cut, b" ").tolist(), pa.binary()).cast(pa.string())
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from .block_lines import outline
 from .candidates import candidates_of
@@ -36,6 +35,8 @@ PREFIX_END = (
 # The only digits that a prefix wants are those of a year.
 YEAR, YEARS = "0000-", ("0000-", "2000-")
 MOST_YEARS = 3
+LONG = PIECE_LIMIT - len(BOM)  # bytes of a line that is read in pieces
+FEW = 256  # outlines that are looked at one by one
 MOST_LETTERS = 16 << 20  # of outlines that are remembered
 Codes = npt.NDArray[np.int64]
 
@@ -67,7 +68,7 @@ class Outlines:
         self._formats = formats
         self._finder, self.candidates = Finder(formats), candidates_of(tuple(formats))
         hints = {hint for dialect in outside for hint in dialect.hints}
-        self._hints = sorted({outline(hint) for hint in hints}.union(ODD))
+        self._hints = sorted({outline(hint) for hint in hints})
         self._counted = [outline(hint) for hint in hints if outline(hint) != hint]
         self.looks: list[Look] = []
         self._places: dict[Look, int] = {}
@@ -95,31 +96,33 @@ class Outlines:
         return np.array([look.careful for look in self.looks], dtype=bool)[codes]
 
     def _looked_at(self, outlines: list[str]) -> list[int]:
+        if len(outlines) > FEW:
+            return [self._code(look) for look in self._sifted(outlines)]
+        return [self._code(self._look_with_care(text)) for text in outlines]
+
+    def _look_with_care(self, outline: str) -> Look:
+        odd = any(word in outline for word in ODD) or len(outline.encode()) >= LONG
+        return CAREFUL if odd else self._any_year(outline)
+
+    def _sifted(self, outlines: list[str]) -> Iterator[Look]:
+        """The same of many: those that may be of a format are found all at once."""
+        import polars as pl
+
         line = pl.col("line")
         rest = line.str.strip_chars("".join(RULE))
-        metrics = list(METRIC_WORDS)
-        odd = line.str.contains_any(list(ODD)) | (line.str.len_bytes() >= PIECE_LIMIT - len(BOM))
         hot = (
-            line.str.contains_any(self._hints)
+            line.str.contains_any([*self._hints, *ODD])
+            | (line.str.len_bytes() >= LONG)
             | rest.str.contains(PREFIX_END)
-            | line.str.contains_any(metrics, ascii_case_insensitive=True)
+            | line.str.contains_any(list(METRIC_WORDS), ascii_case_insensitive=True)
         )
-        known, not_blank = rest == "", line.str.strip_chars() != ""
-        found = []
         table = pl.DataFrame({"line": outlines}, schema={"line": pl.String})
-        told = table.select(
-            odd.alias("odd"), hot.alias("hot"), known.alias("known"), text=not_blank
-        )
-        for text, row in zip(outlines, told.iter_rows(), strict=True):
-            is_odd, is_hot, is_known, is_text = row
-            if is_odd:
-                look = CAREFUL
-            elif is_hot:
-                look = self._any_year(text)
+        told = table.select(hot.alias("hot"), known=rest == "", text=line.str.strip_chars() != "")
+        for text, (is_hot, is_known, is_text) in zip(outlines, told.iter_rows(), strict=True):
+            if is_hot:
+                yield self._look_with_care(text)
             else:
-                look = Look(known=is_known, text=is_text)
-            found.append(self._code(look))
-        return found
+                yield Look(known=is_known, text=is_text)
 
     def _code(self, look: Look) -> int:
         if look not in self._places:

@@ -85,16 +85,14 @@ class Moves:
     root: Path
     ledger: Ledger
     _names: dict[Path, _Names] = field(default_factory=dict)
-    _gone: dict[Path, dict[str, list[Known]]] = field(default_factory=dict)
+    _known: dict[Path, dict[str, list[Known]]] = field(default_factory=dict)
 
     def source_of(self, item: Input) -> Known | None:
         """What a new log begins with, where a file held it that does not hold it any more."""
         if self.ledger.newest(item.uri) is not None or not self._may_move(item):
             return None
         gone = self._gone_from(item)
-        keys = (item.path.name, family(item.path.name))
-        every = [known for key in keys for known in gone.get(key, ())]
-        return next((known for known in every if holds(item.path, known)), None)
+        return next((known for known in gone if holds(item.path, known)), None)
 
     def displaced(self, item: Input, known: Known) -> Iterator[Known]:
         """The names that what a log held has now, noted; several, where logs move on by one."""
@@ -139,15 +137,17 @@ class Moves:
         """Whether it is a log that lies where its name says, and not in an archive."""
         return _is_log(item.path.name) and uri_of(item.path, self.root) == item.uri
 
-    def _gone_from(self, item: Input) -> dict[str, list[Known]]:
-        """What logs of the folder held that are not there any more, or are shorter now."""
+    def _gone_from(self, item: Input) -> Iterator[Known]:
+        """What logs of the same name or family held that are not there any more, or are shorter."""
         folder = item.path.parent
-        if folder not in self._gone:
-            gone: dict[str, list[Known]] = defaultdict(list)
+        if folder not in self._known:
+            related = self._known[folder] = defaultdict(list)
             for known in self.ledger.beside(item.uri):
                 name = known.uri.rpartition("/")[2]
-                if _is_log(name) and _is_gone(beside(item, known.uri).path, known):
+                if _is_log(name):
                     for word in {name, family(name)}:
-                        gone[word].append(known)
-            self._gone[folder] = gone
-        return self._gone[folder]
+                        related[word].append(known)
+        for key in dict.fromkeys((item.path.name, family(item.path.name))):
+            for known in self._known[folder].get(key, ()):
+                if _is_gone(beside(item, known.uri).path, known):
+                    yield known

@@ -3,54 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-import polars as pl
-import pyarrow as pa
 
 from .aligned import read_aligned
 from .block_lines import Lines
+from .found import Found, Marks, Places, in_order
 from .outline import Look, Outlines
-from .template import Template, read
-from .timer_lines import TimerLine, read_timers
+from .template import Template
+from .timer_lines import TimerLine
 
-Places = npt.NDArray[np.int64]
-Marks = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Lines of one shape by their places, in order, and a row of values for each."""
-
-    places: Places
-    values: pa.Table
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-    def within(self, start: int, end: int) -> Found:
-        """Those of places `start` to `end`, counted from `start`."""
-        low, high = (int(at) for at in np.searchsorted(self.places, (start, end)))
-        return Found(self.places[low:high] - start, self.values.slice(low, high - low))
-
-    def since(self, start: int) -> Found:
-        """Those from a place on."""
-        low = int(np.searchsorted(self.places, start))
-        return Found(self.places[low:], self.values.slice(low))
-
-    def only(self, marks: Marks) -> Found:
-        """Those that are marked."""
-        return self if marks.all() else Found(self.places[marks], self.values.filter(marks))
-
-    def column(self, name: str) -> npt.NDArray[np.int64]:
-        """Whole numbers, one a line."""
-        numbers: npt.NDArray[np.int64] = self.values[name].to_numpy()
-        return numbers
-
-
-NOTHING = Found(np.zeros(0, dtype=np.int64), pa.table({"iteration": pa.array([], pa.int64())}))
+FEW = 1000  # lines that are looked at one by one,
+LEAST = 12  # and of which so many have to look like steps for these to be cut at once
 
 
 class Scan:
@@ -97,28 +61,28 @@ class Scan:
     def _read(self, shape: Template, places: Places) -> Found:
         """The steps of a shape at some places: those that are like many others, and the rest."""
         alike, left = read_aligned(shape, self.lines, places)
-        if len(alike) and not len(left):
-            return _found(alike)
-        rest = _placed(read(shape, self.lines.gather(left)), left)
-        return _found(pl.concat([alike, rest.select(alike.columns)]) if len(alike) else rest)
+        left = self._alike(shape, left)
+        if len(left) < LEAST:
+            return alike
+        from .split import read_steps
+
+        return in_order([alike, read_steps(shape, self.lines.gather(left), left)])
+
+    def _alike(self, shape: Template, places: Places) -> Places:
+        """Those that may be of a shape, where few are to be told."""
+        if len(places) > FEW:
+            return places
+        bars = len(shape.slots) + 1
+        return np.array([at for at in places.tolist() if self.lines[at].count("|") == bars], int)
 
     def timers(self, shape: TimerLine) -> Found:
         """The lines of timers of a shape."""
         if shape not in self._timers:
+            from .split import read_timers
+
             places = np.flatnonzero(self.hot & ~self._taken)
-            times = read_timers(shape, self.lines.gather(places))
-            self._timers[shape] = _found(_placed(times, places))
+            self._timers[shape] = read_timers(shape, self.lines.gather(places), places)
         return self._timers[shape]
-
-
-def _placed(rows: pl.DataFrame, places: Places) -> pl.DataFrame:
-    """Rows of lines that were gathered from some places."""
-    return rows.with_columns(place=places[rows["place"].to_numpy()])
-
-
-def _found(rows: pl.DataFrame) -> Found:
-    rows = rows.sort("place") if not rows["place"].is_sorted() else rows
-    return Found(rows["place"].to_numpy(), rows.drop("place").to_arrow())
 
 
 class Section:
@@ -138,7 +102,7 @@ class Section:
     def steps(self, template: Template) -> Found:
         """The steps of a shape with its goal."""
         found = self._scan.steps(template).within(self._start, self._end)
-        if isinstance(template.goal, int):
+        if len(found) and isinstance(template.goal, int):
             found = found.only(found.column("train_iters") == template.goal)
         return found
 

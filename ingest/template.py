@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from .dialect import Dialect
 from .lines import printed_at
@@ -186,61 +185,3 @@ def _words(text: str) -> str:
 def literal(text: str) -> str:
     """An expression for a text as it stands, which Polars takes."""
     return " ".join(re.escape(part) for part in text.split(" "))
-
-
-def read(template: Template, lines: pl.Series) -> pl.DataFrame:
-    """The rows of those lines that have the shape, with their place among `lines` as `place`.
-
-    The goal of the template is not looked at. Columns are those of `iterations`; `loss:NAME` and
-    `more:NAME` are members of its maps.
-    """
-    count = len(template.slots) + 1
-    pieces = lines.alias("line").str.splitn("|", count + 1).struct.unnest()
-    pieces.columns = [f"piece{place}" for place in range(count + 1)]
-    head = pl.col("piece0").str.extract_groups(template.head)
-    fits = [pl.col(f"piece{count}").str.strip_chars() == ""]
-    fits += [pl.col(f"piece{s.piece}").str.starts_with(s.lead) for s in template.slots]
-    texts = head.struct.rename_fields([f"text:{name}" for name, _ in template.groups])
-    values = [_value(slot) for slot in template.slots]
-    table = pieces.lazy().select(texts.alias("head"), *values, fits=pl.all_horizontal(fits))
-    table = table.with_row_index("place").unnest("head")
-    table = table.with_columns(_group(name, field) for name, field in template.groups)
-    table = table.drop(f"text:{name}" for name, _ in template.groups)
-    kinds = table.collect_schema()
-    good = [pl.col(name).is_not_null() for name in kinds if name != "fits"]
-    good += [pl.col(name).is_finite() for name, kind in kinds.items() if kind == pl.Float64]
-    return table.filter(pl.col("fits"), *good).drop("fits").collect()
-
-
-def _group(name: str, field: Field) -> pl.Expr:
-    text = pl.col(f"text:{name}")
-    return (moment(text) if field.type == "timestamp" else _whole(text, field.type)).alias(name)
-
-
-def moment(text: pl.Expr) -> pl.Expr:
-    """A time as it is printed, no time zone."""
-    return text.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)
-
-
-def _value(slot: Slot) -> pl.Expr:
-    text = pl.col(f"piece{slot.piece}").str.strip_prefix(slot.lead).str.strip_chars()
-    if slot.kind == "kept":
-        short = (text.str.len_bytes() <= LONGEST_KEPT) & text.str.contains(NUMBER)
-        return pl.when(short).then(text).alias(slot.column)
-    if slot.kind == "loss":
-        return _double(text, 0).alias(slot.column)
-    if slot.field.type == "double":
-        return _double(text, slot.field.shift).alias(slot.column)
-    return _whole(text, slot.field.type).alias(slot.column)
-
-
-def _double(text: pl.Expr, shift: int) -> pl.Expr:
-    if shift:
-        # The double nearest to the printed digits moved, as `cast.shifted` has it.
-        text = pl.when(~text.str.contains_any(["e", "E"])).then(text + f"e{shift}")
-    return text.cast(pl.Float64, strict=False)
-
-
-def _whole(text: pl.Expr, kind: str) -> pl.Expr:
-    whole = text.cast(pl.Int64, strict=False)
-    return pl.when(whole.is_between(-WHOLE[kind], WHOLE[kind] - 1)).then(whole)

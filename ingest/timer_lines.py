@@ -1,4 +1,4 @@
-"""Lines of timers that differ in their numbers only, read many at once.
+"""Lines of timers that differ in their numbers only, and the rows that they give.
 
 As with steps, a line that the careful reader has just read is the template: a line of the same
 words with as many decimals gives the same timers with other times.
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 import pyarrow as pa
 
 from ..schema.shapes import shapes
@@ -66,18 +65,6 @@ def timer_line_of(
     if not names or names != list(values):
         return None
     return TimerLine(dialect, pattern + literal(line[at:]) + "$", tuple(names))
-
-
-def read_timers(shape: TimerLine, lines: pl.Series) -> pl.DataFrame:
-    """The times of those lines that have the shape, with their place among `lines` as `place`."""
-    names = [str(number) for number in range(len(shape.names))]
-    groups = pl.col("line").str.extract_groups(shape.pattern).struct.rename_fields(names)
-    times = (
-        lines.alias("line").to_frame().lazy().select(groups).unnest("line").with_row_index("place")
-    )
-    numbers = pl.col(names).cast(pl.Float64, strict=False)
-    finite = pl.all_horizontal(pl.col(name).is_finite() for name in names)
-    return times.with_columns(numbers).filter(finite).collect()
 
 
 def timer_rows(

@@ -286,7 +286,7 @@ def test_known_files_load_no_reader(data: Path, tmp_path: Path) -> None:
     while not all(stamp_of(path).settled for path in files.rglob("*")):
         pass
     ingest = ["ingest", "data", "-q", "--db", "w.duckdb"]
-    assert {"numpy", "polars", "pyarrow"} <= imported(ingest, tmp_path)
+    assert {"numpy", "pyarrow"} <= imported(ingest, tmp_path)
     modules = imported(ingest, tmp_path)
     assert "bench.ingest.untouched" in modules
     assert not modules & {"numpy", "polars", "pyarrow", "pandas", "bench.ingest.loading"}
