@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bench.ingest.aligned import read_aligned
@@ -18,6 +19,7 @@ from bench.ingest.block_lines import Lines
 from bench.ingest.dialect import Dialect, dialects
 from bench.ingest.found import Found, in_order
 from bench.ingest.lines import peel
+from bench.ingest.moments import moments
 from bench.ingest.pipeline import ingest_into
 from bench.ingest.split import read_steps
 from bench.ingest.template import Template, template_of
@@ -88,6 +90,11 @@ def test_every_format(shape: Template, line: str) -> None:
     assert len(found) > 100
 
 
+def test_formats_of_many_users_are_read_many_at_once() -> None:
+    names = {shape.dialect.name for shape, _ in SHAPES}
+    assert names >= {"megatron_alcf", "megatron_deepspeed", "megatron_epfl", "megatron_lm"}
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_damaged_lines(data: st.DataObject) -> None:
@@ -116,6 +123,25 @@ def test_doubles_are_the_nearest(values: list[float], form: str) -> None:
     losses = found.values["loss:lm loss"].to_pylist() if len(found) else []  # all infinite
     for place, loss in zip(found.places.tolist(), losses, strict=True):
         assert loss == float(f"{values[place]:{form}}")
+
+
+@given(st.lists(st.tuples(st.integers(0, 9999), *[st.integers(0, 99)] * 5,
+                          st.integers(0, 999_999)), min_size=1))  # fmt: skip
+@example([(2024, 2, 29, 0, 0, 0, 0), (2023, 2, 29, 0, 0, 0, 0), (0, 1, 1, 0, 0, 0, 0)])
+@example([(1900, 2, 29, 0, 0, 0, 0), (2000, 2, 29, 23, 59, 59, 1), (2024, 13, 1, 0, 0, 60, 0)])
+def test_times_are_those_of_python(printed: list[tuple[int, ...]]) -> None:
+    times, fits = moments(list(np.array(printed).T))
+    for parts, time, fit in zip(printed, times.tolist(), fits.tolist(), strict=True):
+        assert (time if fit else None) == python_time(*parts)
+
+
+def python_time(
+    year: int, month: int, day: int, hour: int, minute: int, second: int, microsecond: int
+) -> datetime | None:
+    try:
+        return datetime(year, month, day, hour, minute, second, microsecond)
+    except ValueError:
+        return None
 
 
 def test_lines_of_one_length_are_read_in_columns() -> None:

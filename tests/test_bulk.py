@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from bench.ingest import bulk
+from bench.ingest import bulk, outline, scan
 from bench.ingest.dialect import Dialect, dialects
 from bench.ingest.lines import declared_prefixes, read_lines
 from bench.ingest.log import LogReader
 from bench.ingest.logread import LogRead
-from bench.ingest.outline import wants_digits
+from bench.ingest.outline import outlines_of, wants_digits
 from bench.schema.arrow import to_arrow
 
 ROOT = Path(__file__).parents[1]
@@ -61,9 +61,15 @@ def by_line(content: bytes) -> LogRead:
     return reader.finish()
 
 
-def in_blocks(content: bytes, block: int) -> LogRead:
+def in_blocks(content: bytes, block: int, *, few: bool = True) -> LogRead:
+    """Read in blocks; where lines are not taken for `few`, they are looked at as thousands are."""
     reader = LogReader("source", dialects())
-    bulk.feed(reader, io.BytesIO(content), block=block)
+    outlines_of.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        if not few:
+            patch.setattr(outline, "FEW", 0)
+            patch.setattr(scan, "LEAST", 1)
+        bulk.feed(reader, io.BytesIO(content), block=block)
     return reader.finish()
 
 
@@ -159,10 +165,12 @@ LINES = st.one_of(
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(LINES, min_size=1, max_size=6), st.sampled_from([700, 6000, 1 << 23]),
-       st.sampled_from([b"\n", b"\n", b"\r\n"]), st.binary(max_size=3))  # fmt: skip
-def test_any_log_in_blocks(parts: list[list[str]], block: int, end: bytes, tail: bytes) -> None:
+       st.sampled_from([b"\n", b"\n", b"\r\n"]), st.binary(max_size=3), st.booleans())  # fmt: skip
+def test_any_log_in_blocks(
+    parts: list[list[str]], block: int, end: bytes, tail: bytes, few: bool
+) -> None:
     content = end.join(line.encode() for part in parts for line in part) + tail
-    assert all_of(in_blocks(content, block)) == all_of(by_line(content))
+    assert all_of(in_blocks(content, block, few=few)) == all_of(by_line(content))
 
 
 @pytest.mark.parametrize(("dialect", "line"), STEPS, ids=lambda x: getattr(x, "name", ""))
@@ -188,14 +196,15 @@ def test_many_steps_of_every_format(dialect: Dialect, line: str) -> None:
 def test_logs(file: Path) -> None:
     content = file.read_bytes()
     for block in (1000, 30_000, 1 << 23):
-        assert all_of(in_blocks(content, block)) == all_of(by_line(content))
+        assert all_of(in_blocks(content, block, few=block < 1 << 23)) == all_of(by_line(content))
 
 
 @pytest.mark.parametrize("prefix", sorted(set(PREFIXES)))
 def test_lines_that_are_blank_behind_a_prefix(prefix: str) -> None:
     lines = [with_digits(random.Random(number), prefix) for number in range(12)]
     content = "\n".join([prefix, *lines]).encode()
-    assert all_of(in_blocks(content, 1 << 20)) == all_of(by_line(content))
+    for few in (True, False):
+        assert all_of(in_blocks(content, 1 << 20, few=few)) == all_of(by_line(content))
 
 
 ASCII = st.characters(min_codepoint=32, max_codepoint=126)
@@ -209,7 +218,8 @@ BEFORE = [st.from_regex(re.compile(str(prefix["pattern"])), fullmatch=True, alph
 @example([("2024-05-01T12:00:00.5Z stdout F ", ""), ("2024-05-01T12:00:00Z ", "---")])
 def test_nothing_behind_what_launchers_print(lines: list[tuple[str, str]]) -> None:
     content = "\n".join(before + rule for before, rule in lines).encode()
-    assert all_of(in_blocks(content, 1 << 20)) == all_of(by_line(content))
+    for few in (True, False):
+        assert all_of(in_blocks(content, 1 << 20, few=few)) == all_of(by_line(content))
 
 
 def test_prefixes_tell_no_digits_but_years() -> None:
