@@ -185,7 +185,9 @@ def _slot(line: str, slot: Slot, start: int, end: int) -> _Value | None:
     room = _digits(slot.field.type if whole else "double") - len(found[3] or "")
     if slot.kind == "kept":
         room = min(room, LONGEST_KEPT - len(found[1]) - (found.end() - found.end(2)))
-    if len(found[2]) > room:
+    if slot.exponent:
+        room = 1
+    if len(found[2]) > room or (slot.exponent and not (found[3] and found[5])):
         return None
     # Blanks in front give way to digits, where no sign stands between.
     first = found.start(2) if found[1] else max(found.start(), found.end(2) - room)

@@ -14,6 +14,7 @@ ABSENT = frozenset({"", "-", "nan", "nan.0", "-nan", "inf", "-inf", "+inf", "non
 FIRST = re.compile(r"[-+]?\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?")
 SUFFIXES = {"k": 3, "K": 3, "M": 6, "G": 9, "B": 9, "T": 12, "P": 15, "E": 18, "Z": 21}
 LIMITS = {"integer": 2**31, "bigint": 2**63}
+EXACT = 2**53  # below, a double is every whole number
 
 
 def is_absent(text: str) -> bool:
@@ -44,9 +45,14 @@ def _whole(text: str, limit: int) -> int | None:
         value = int(text)
     else:
         number = double(text)
-        if number is None or not number.is_integer():
+        if number is None or not number.is_integer() or abs(number) > limit:
             return None
         value = int(number)
+        if abs(value) >= EXACT:
+            exact = Decimal(text.replace(",", ""))
+            value = int(exact)
+            if value != exact:
+                return None
     return value if -limit <= value < limit else None
 
 

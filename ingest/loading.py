@@ -259,9 +259,11 @@ class Reading:
     def _withdrawn(self, plan: Known) -> Load | None:
         """An empty generation for a file that held something before; None for any other."""
         present = self.ledger.newest(plan.uri)
-        if present is None or present.source_id != plan.source_id:
+        if present is None:
             return None
+        self.ledger.note(plan)
+        if self.ledger.shows_elsewhere(present):  # a log that has moved on, and holds nothing yet
+            return Load(plan, plan.size, Spill())
         message = "it holds no log or benchmark table any more: what it held is no longer shown"
         self.summary.warnings.append(Warning(plan.uri, None, "withdrawn", message))
-        self.ledger.note(plan)
         return Load(plan, plan.size, Spill())

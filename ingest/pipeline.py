@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..schema.growing import Stored
     from ..schema.store import Load
 
-ATTEMPTS = 3  # at a file that another process stores
+ATTEMPTS = 20  # at a file that others store: a log may grow while several follow it
 _BATCH_ROWS = 400_000
 _BATCH_BYTES = 128 << 20
 

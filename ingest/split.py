@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from .found import Found
 from .record import Field
-from .template import LONGEST_KEPT, WHOLE, Slot, Template
+from .template import LONGEST_KEPT, LOSS, WHOLE, Slot, Template
 from .timer_lines import TimerLine
 
 NUMBER = r"^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$"  # without thousands separators
@@ -29,7 +29,7 @@ def read_steps(template: Template, lines: pa.StringArray, places: Places) -> Fou
     pieces = _texts(lines).str.splitn("|", count + 1).struct.unnest()
     pieces.columns = [f"piece{place}" for place in range(count + 1)]
     head = pl.col("piece0").str.extract_groups(template.head)
-    fits = [pl.col(f"piece{count}").str.strip_chars() == ""]
+    fits = [pl.col(f"piece{count}").str.strip_chars(" ") == ""]
     fits += [pl.col(f"piece{s.piece}").str.starts_with(s.lead) for s in template.slots]
     texts = head.struct.rename_fields([f"text:{name}" for name, _ in template.groups])
     values = [_value(slot) for slot in template.slots]
@@ -74,12 +74,16 @@ def _group(name: str, field: Field) -> pl.Expr:
 
 
 def _moment(text: pl.Expr) -> pl.Expr:
-    """A time as it is printed, no time zone."""
-    return text.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)
+    """A time as it is printed, no time zone; Python has no year 0."""
+    time = text.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)
+    return pl.when(time.dt.year() > 0).then(time)
 
 
 def _value(slot: Slot) -> pl.Expr:
-    text = pl.col(f"piece{slot.piece}").str.strip_prefix(slot.lead).str.strip_chars()
+    # No other blank is taken off: some end a line.
+    text = pl.col(f"piece{slot.piece}").str.strip_prefix(slot.lead).str.strip_chars(" ")
+    if slot.exponent:
+        text = pl.when(text.str.contains(LOSS)).then(text)
     if slot.kind == "kept":
         short = (text.str.len_bytes() <= LONGEST_KEPT) & text.str.contains(NUMBER)
         return pl.when(short).then(text).alias(slot.column)

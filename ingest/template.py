@@ -37,6 +37,7 @@ class Slot:
     kind: str  # column, loss, kept
     name: str
     field: Field
+    exponent: bool = False  # a loss by its notation alone: 1.234E+00
 
     @property
     def column(self) -> str:
@@ -153,9 +154,10 @@ def _slots(
         if redact_text(key) != key or (kind == "kept" and is_secret_name(key)):
             return None
         main = reader.losses is not None and (key in reader.losses.main or reader.losses.named)
-        if kind == "loss" and not main and re.match(LOSS, value.strip()) is None:
+        exponent = kind == "loss" and not main
+        if exponent and re.match(LOSS, value.strip()) is None:
             return None
-        slots.append(Slot(place + 1, before + assigned, kind, key, field))
+        slots.append(Slot(place + 1, before + assigned, kind, key, field, exponent))
     columns = [slot.field.column for slot in slots if slot.kind == "column"]
     return tuple(slots) if len(set(columns)) == len(columns) else None
 

@@ -192,6 +192,36 @@ def test_many_steps_of_every_format(dialect: Dialect, line: str) -> None:
     assert all_of(in_blocks(content, 50_000)) == all_of(by_line(content))
 
 
+STEP = (
+    " [2024-01-01 00:00:{s:02d}] iteration {n:8d}/   10000 | consumed samples: {n:12d} |"
+    " consumed tokens: {n:19d} | elapsed time per iteration (ms): 500.0 | lm loss: 1.258695E+01 |"
+    " mtp_1 loss: 1.234500E+00 | number of skipped iterations:   0 |"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("2024-01-01", "0000-01-01"), ("2024-01-01", "2023-02-29"), ("00:00:", "24:00:"),
+        ("mtp_1 loss: 1.234500E+00", "mtp_1 loss: 2147483648.0"),
+        ("mtp_1 loss: 1.234500E+00", "mtp_1 loss: 12.34500E+00"),
+        ("mtp_1 loss: 1.234500E+00", "mtp_1 loss: 1.2345000000"),
+        ("500.0 ", "500.0\r"), ("500.0 ", "500.0\x1c"), ("500.0 ", "500.0\t"),
+        ("tokens:" + 17 * " ", "tokens: 9223372036854775"),
+        ("tokens:" + 17 * " ", "tokens: 9223372036854776"),
+        ("tokens:" + 17 * " ", "tokens: -922337203685477"),
+    ],
+)  # fmt: skip
+def test_steps_with_what_is_not_plainly_a_number(text: str, other: str) -> None:
+    lines = [STEP.format(n=n, s=n % 60) for n in range(1, 400)]
+    for place in (*range(150, 280), *range(290, 340, 2)):
+        lines[place] = lines[place].replace(text, other)
+    assert other in lines[150]
+    content = "\n".join([*lines, *lines[300:320]]).encode()
+    for few in (True, False):
+        assert all_of(in_blocks(content, 20_000, few=few)) == all_of(by_line(content))
+
+
 @pytest.mark.parametrize("file", LOGS, ids=lambda file: file.name)
 def test_logs(file: Path) -> None:
     content = file.read_bytes()

@@ -247,3 +247,16 @@ def test_a_format_may_be_like_another(tmp_path: Path) -> None:
 )
 def test_number_grammars(cast: str, text: str, value: object) -> None:
     assert CASTS[cast](text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("9223372036854775807", 2**63 - 1), ("9223372036854775808", None),
+        ("-9223372036854775808", -(2**63)), ("9,007,199,254,740,993", 2**53 + 1),
+        ("9007199254740993.0", 2**53 + 1), ("9007199254740993.5", None), ("1e18", 10**18),
+        ("1e400", None), ("9" * 5000, None), ("1_0", None), ("-0.0", 0), ("12.5", None),
+    ],
+)  # fmt: skip
+def test_whole_numbers_are_exact(text: str, value: int | None) -> None:
+    assert CASTS["bigint"](text) == value

@@ -209,6 +209,27 @@ def test_a_log_that_is_rotated_keeps_its_runs(file: Path, db: Path, name: str, l
     assert ingest([file.parent], db).known == 2
 
 
+@pytest.mark.parametrize("longer", [0, 9])
+@pytest.mark.parametrize("begun", ["", "loading the data\n", "no end yet"])
+@pytest.mark.parametrize("live", [False, True])
+def test_a_rotated_log_that_holds_nothing_yet(
+    file: Path, db: Path, longer: int, begun: str, live: bool
+) -> None:
+    file.write_text(log(30))
+    ingest([file], db, live=True)
+    [(run,)] = rows(db, "SELECT run_id FROM runs")
+    file.with_name("run.log.1").write_text(log(30 + longer))
+    file.write_text(begun)
+    for _ in range(2):
+        assert ingest([file.parent], db, live=live).warnings == []
+        assert rows(db, "SELECT uri, run_id FROM runs") == [("run.log.1", run)]
+        assert steps(db) == list(range(1, 31 + longer))
+    file.write_text(begun + "\n" + log(5, 250.0))
+    ingest([file.parent], db, live=live)
+    assert sorted(rows(db, "SELECT uri FROM runs")) == [("run.log",), ("run.log.1",)]
+    assert len(steps(db)) == 35 + longer
+
+
 def test_a_log_that_is_renamed_keeps_its_runs(file: Path, db: Path) -> None:
     file.write_text(log(40))
     ingest([file], db, live=True)
