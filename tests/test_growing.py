@@ -209,11 +209,12 @@ def test_a_log_that_is_rotated_keeps_its_runs(file: Path, db: Path, name: str, l
     assert ingest([file.parent], db).known == 2
 
 
-@pytest.mark.parametrize("longer", [0, 9])
-@pytest.mark.parametrize("begun", ["", "loading the data\n", "no end yet"])
-@pytest.mark.parametrize("live", [False, True])
+@pytest.mark.parametrize(
+    ("begun", "longer", "live"),
+    [("", 0, False), ("", 9, True), ("loading\n", 9, False), ("no end yet", 0, True)],
+)
 def test_a_rotated_log_that_holds_nothing_yet(
-    file: Path, db: Path, longer: int, begun: str, live: bool
+    file: Path, db: Path, begun: str, longer: int, live: bool
 ) -> None:
     file.write_text(log(30))
     ingest([file], db, live=True)
