@@ -8,6 +8,9 @@ from typing import BinaryIO
 from .lines import BOM, PIECE_LIMIT
 
 FIRST = 1 << 18  # bytes of the first piece: it shows the shape that most lines of the others have
+MOST = (
+    1 << 18
+)  # lines of a piece: where they are short it is what is known of each that takes memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +35,12 @@ class Pieces:
     first: bool
     waits: bool = False  # for somebody to read a long line to its end
     _rest: bytes = b""  # a line whose end is still to come
+    _over: bytes = b""  # what was read of lines that are too many
 
     def next(self) -> Piece | None:
         """The next piece; None at the end, and within a long line."""
         size = min(FIRST, self.size) if self.first else self.size
-        while not self.waits and (data := self.stream.read(size)):
+        while not self.waits and (data := self._read(size)):
             if self.first:
                 data, self.first = data.removeprefix(BOM), False
             end = data.rfind(b"\n")
@@ -50,3 +54,12 @@ class Pieces:
                 return Piece(whole)
         rest, self._rest = self._rest, b""
         return Piece(None, rest) if rest else None
+
+    def _read(self, size: int) -> bytes:
+        data, self._over = self._over or self.stream.read(size), b""
+        lines = data.count(b"\n")
+        # After a line's end, so that a long line is never begun in what is kept.
+        cut = data.find(b"\n", len(data) * MOST // lines) + 1 if lines > MOST else 0
+        if cut:
+            data, self._over = data[:cut], data[cut:]
+        return data

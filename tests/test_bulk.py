@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from bench.ingest import bulk, outline, scan
+from bench.ingest import bulk, outline, scan, stream
 from bench.ingest.dialect import Dialect, dialects
-from bench.ingest.lines import declared_prefixes, read_lines
+from bench.ingest.lines import PIECE_LIMIT, declared_prefixes, read_lines
 from bench.ingest.log import LogReader
 from bench.ingest.logread import LogRead
 from bench.ingest.outline import outlines_of, wants_digits
@@ -220,6 +220,16 @@ def test_steps_with_what_is_not_plainly_a_number(text: str, other: str) -> None:
     content = "\n".join([*lines, *lines[300:320]]).encode()
     for few in (True, False):
         assert all_of(in_blocks(content, 20_000, few=few)) == all_of(by_line(content))
+
+
+def test_many_short_lines_and_a_long_one() -> None:
+    """Lines of a piece are not more than memory holds; the long one is read from the stream."""
+    lines = [STEP.format(n=n, s=n % 60) for n in range(1, 40)]
+    content = "\n".join([*lines[:20], 3000 * "\n", 3 * PIECE_LIMIT * "x", 900 * "\n", *lines[20:]])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stream, "MOST", 100)
+        found = in_blocks(content.encode(), 1 << 20)
+    assert all_of(found) == all_of(by_line(content.encode()))
 
 
 @pytest.mark.parametrize("file", LOGS, ids=lambda file: file.name)
