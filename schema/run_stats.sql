@@ -112,18 +112,28 @@ WITH asked AS (
     FROM in_order GROUP BY load_id, run_id
 ), told AS (
     UNPIVOT wide ON * EXCLUDE (load_id, run_id) INTO NAME metric VALUE s
-), counted AS (
-    -- Printed numbers have few digits: of a long run many are the same.
-    SELECT load_id, run_id, metric, value, count(*) AS lines
+), of_long_runs AS NOT MATERIALIZED (
+    -- About a value are those that have five digits in common with it.
+    SELECT load_id, run_id, metric, value,
+        CASE WHEN value = 0 THEN 0 ELSE round(value, CAST(4 - floor(log10(abs(value))) AS INTEGER)) END AS about
     FROM (UNPIVOT (SELECT load_id, run_id, COLUMNS('_s$|device$|tflops|gbs|seq_len') FROM used WHERE is_long)
         ON * EXCLUDE (load_id, run_id) INTO NAME metric VALUE value)
-    GROUP BY load_id, run_id, metric, value
-), placed AS (
-    -- Where a quantile lies among the values in order, from 0, and how many are up to each.
-    SELECT load_id, run_id, metric, value, share, sum(lines) OVER up AS upto,
+), abouts AS (
+    -- Where a quantile lies among the values in order, from 0, and how many are up to those about one.
+    SELECT load_id, run_id, metric, about, share, lines, sum(lines) OVER up AS upto,
         share * (sum(lines) OVER (PARTITION BY load_id, run_id, metric, share) - 1) AS place
-    FROM counted CROSS JOIN (SELECT unnest([0.5, 0.95])::DOUBLE AS share)
-    WINDOW up AS (PARTITION BY load_id, run_id, metric, share ORDER BY value)
+    FROM (SELECT load_id, run_id, metric, about, count(*) AS lines FROM of_long_runs GROUP BY ALL)
+    CROSS JOIN (SELECT unnest([0.5, 0.95])::DOUBLE AS share)
+    WINDOW up AS (PARTITION BY load_id, run_id, metric, share ORDER BY about)
+), counted AS (
+    -- Of these only the ones on either side of a quantile's place are told apart.
+    SELECT load_id, run_id, metric, share, place, upto - a.lines AS below, value, count(*) AS lines
+    FROM of_long_runs JOIN abouts a USING (load_id, run_id, metric, about)
+    WHERE upto > floor(place) AND upto - a.lines <= ceil(place)
+    GROUP BY ALL
+), placed AS (
+    SELECT load_id, run_id, metric, value, share, place, below + sum(lines) OVER up AS upto
+    FROM counted WINDOW up AS (PARTITION BY load_id, run_id, metric, share, below ORDER BY value)
 ), quantiles AS (
     SELECT load_id, run_id, metric, share, any_value(place % 1) AS part,
         min(value) FILTER (upto > floor(place)) * (1 - part) + min(value) FILTER (upto > ceil(place)) * part AS value

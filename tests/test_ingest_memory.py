@@ -1,10 +1,12 @@
 """A long log goes in piece by piece: the same rows, and memory that does not grow."""
 
+import random
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -13,7 +15,7 @@ from bench.ingest.pipeline import ingest
 from bench.schema import spill, store
 from bench.schema.spill import Spill
 from bench.schema.store import Load
-from bench.schema.warehouse import Warehouse
+from bench.schema.warehouse import Warehouse, open_read
 from tests.making import everything, iteration
 
 PEAK = """
@@ -54,6 +56,42 @@ def test_the_rows_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert everything(tmp_path / "in_pieces.duckdb") == everything(tmp_path / "at_once.duckdb")
     (count,) = summary.formats.values()
     assert (count.files, count.runs, count.rows) == (1, 2, 1400)
+
+
+TIMES: dict[str, Callable[[random.Random], float]] = {
+    "spread": lambda chance: chance.uniform(600, 700),
+    "near": lambda chance: chance.uniform(215.00001, 215.00003),
+    "few": lambda chance: chance.choice([1.5, 2.5, 99_999.9]),
+    "odd": lambda chance: chance.choice([-1, 1, 0]) * 10 ** chance.uniform(-30, 30),
+    "tens": lambda chance: 10 ** chance.randrange(9) * chance.choice([1, 0.999999, 1.000001]),
+    "waits": lambda chance: chance.uniform(1, 1.01) * chance.choice([1, 1, 1, 10_000]),
+}
+
+
+@pytest.mark.parametrize("count", [3, 103, 2_048])
+def test_quantiles_of_long_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """Found among values that are about the same, they are those of all values in order."""
+    monkeypatch.setattr(store, "_LONG", 1)
+    db, values = tmp_path / "bench.duckdb", {}
+    for name, draw in TIMES.items():
+        chance = random.Random(name)
+        values[f"{name}.log"] = [draw(chance) for _ in range(count)]
+        lines = [
+            f" iteration {n}/ 9999 | elapsed time per iteration (ms): {ms!r} | lm loss: 1.0E+00 |\n"
+            for n, ms in enumerate(values[f"{name}.log"], 1)
+        ]
+        (tmp_path / f"{name}.log").write_text("".join(lines))
+    ingest([tmp_path], db)
+    with open_read(db) as warehouse:
+        query = """SELECT uri, median, p95 FROM run_stats JOIN runs USING (run_id)
+                   WHERE metric = 'step_time_s'"""
+        found = {uri: [median, p95] for uri, median, p95 in warehouse.rows(query)}
+    assert found == {
+        uri: pytest.approx(np.percentile(np.array(times[1:]) / 1000, [50, 95]), rel=1e-13)
+        for uri, times in values.items()
+    }
 
 
 def test_too_little_memory_is_given_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
