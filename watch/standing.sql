@@ -1,10 +1,15 @@
 -- How the newest run of each of the files $uris stands; `recent` are its newest intervals, the
 -- newest last, `lately` what they measure, and `steady` the same of its own steady state, as
 -- run_stats has it: by metric the median and of how many it is.
-WITH newest AS (
-    SELECT uri, run_id, status, status_reason, status_line, train_iters FROM runs
-    WHERE list_contains($uris, uri) AND origin = 'log'
-    QUALIFY row_number() OVER (PARTITION BY uri ORDER BY line DESC) = 1
+WITH names AS (
+    -- What lies under several names, as behind a link to the newest log, is shown under one of them.
+    SELECT asked.uri, s.uri AS shown_as FROM (SELECT unnest($uris) AS uri) asked
+    JOIN sources s ON list_contains(s.uris, asked.uri)
+), newest AS (
+    SELECT n.uri, run_id, status, status_reason, status_line, train_iters
+    FROM runs r JOIN names n ON n.shown_as = r.uri
+    WHERE origin = 'log'
+    QUALIFY row_number() OVER (PARTITION BY n.uri ORDER BY line DESC) = 1
 ), steps AS (
     SELECT i.*, row_number() OVER (PARTITION BY run_id ORDER BY segment DESC, line DESC, iteration DESC) AS age
     FROM iterations i SEMI JOIN newest USING (run_id)
