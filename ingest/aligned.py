@@ -12,22 +12,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from .block_lines import Lines
-from .byte_table import DOUBLE_DIGITS, WHOLE_DIGITS, ByteTable, Number
-from .found import Found, in_order
+from .byte_table import DOUBLE_DIGITS, DOUBLE_POWER, WHOLE_DIGITS, ByteTable, Number
+from .found import NOTHING, Found, Marks, Places, in_order
 from .moments import moments
 from .template import LONGEST_KEPT, WHOLE, Slot, Template
 
 NUMBER = re.compile(r" *([-+]?)([0-9]+)(?:\.([0-9]*))?(?:[eE]([-+]?)([0-9]{1,3}))?")
 DIGITS = re.compile(r"[0-9]+")
 LEAST = 100  # lines that are worth it
+ODD = 3  # lines of a length that may be unlike the others before it is left
 SHAPES = 24  # that are looked for in a block
 SMALL_DIGITS = 9  # of a number below 2**31
 SECONDS, MICROS = 6, 6  # parts of a time down to its seconds, and digits behind these at most
-Places = npt.NDArray[np.int64]
 Spans = Iterator[tuple[int, int]]
 
 
@@ -96,33 +95,37 @@ class _Moment:
 _Value = _Whole | _Double | _Kept | _Moment
 
 
-def read_aligned(
-    template: Template, lines: Lines, places: Places, least: int = LEAST
-) -> tuple[Found, Places]:
+def read_aligned(template: Template, lines: Lines, places: Places) -> tuple[Found, Places]:
     """The rows of lines that are like many others, and the places of those left over.
 
-    The rows are those of `split.read_steps`. Of fewer than `least` nothing is read.
+    The rows are those of `split.read_steps`.
     """
     parts: list[Found] = []
     left: list[Places] = [places[:0]]
     shapes = SHAPES
     for group in _by_length(lines, places):
-        while shapes and len(group) >= least:
-            shapes -= 1
-            sample = lines[int(group[0])]
-            values = _values(template, sample)
-            if values is None:
-                break
-            spans = [span for value in values for span in value.spans()]
-            table = ByteTable(lines.letters, lines.starts(group), sample.encode(), spans)
-            rows = pa.table({value.name: value.read(table) for value in values})
-            found = Found(group, rows).only(table.fits)
+        odd = ODD
+        while shapes and odd and len(group) >= LEAST:
+            found, fits = _like_the_first(template, lines, group)
             parts.append(found)
-            group = group[~table.fits]
-            if len(found) < least:
-                break
+            shapes -= len(found) > 0
+            odd -= len(found) < LEAST
+            left.append(group[:1][~fits[:1]])
+            group = group[1:][~fits[1:]]
         left.append(group)
     return in_order(parts), np.sort(np.concatenate(left))
+
+
+def _like_the_first(template: Template, lines: Lines, places: Places) -> tuple[Found, Marks]:
+    """The rows of the lines of one length that are like the first one, and which these are."""
+    sample = lines[int(places[0])]
+    values = _values(template, sample)
+    if values is None:
+        return NOTHING, np.zeros(len(places), bool)
+    spans = [span for value in values for span in value.spans()]
+    table = ByteTable(lines.letters, lines.starts(places), sample.encode(), spans)
+    rows = pa.table({value.name: value.read(table) for value in values})
+    return Found(places, rows).only(table.fits), table.fits
 
 
 def _by_length(lines: Lines, places: Places) -> Iterator[Places]:
@@ -186,8 +189,10 @@ def _slot(line: str, slot: Slot, start: int, end: int) -> _Value | None:
     if slot.kind == "kept":
         room = min(room, LONGEST_KEPT - len(found[1]) - (found.end() - found.end(2)))
     if slot.exponent:
-        room = 1
+        room = min(room, 1)
     if len(found[2]) > room or (slot.exponent and not (found[3] and found[5])):
+        return None
+    if abs(shift - len(found[3] or "")) > DOUBLE_POWER:
         return None
     # Blanks in front give way to digits, where no sign stands between.
     first = found.start(2) if found[1] else max(found.start(), found.end(2) - room)

@@ -33,9 +33,9 @@ from .timer_lines import TimerLine, timer_line_of, timer_rows
 
 BLOCK = 12 << 20
 AHEAD = 2  # blocks that are looked at before their turn
-# Steps at either end of a stretch that the careful reader reads: one that follows another, and more
-# than it keeps open.
-HEAD, EDGE = 1, 4
+# Steps at either end of a stretch that the careful reader reads: the first two, which may tell of
+# another interval than lies between them, and more than it keeps open.
+HEAD, EDGE = 2, 4
 LEAST = 3 * EDGE  # steps that are worth it
 MOST_SHAPES = 4  # looked for in one block
 Places = npt.NDArray[np.int64]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 Places = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.bool_]
 
 
@@ -37,9 +38,9 @@ class Found:
         """Those that are marked."""
         return self if marks.all() else Found(self.places[marks], self.values.filter(marks))
 
-    def column(self, name: str) -> Places:
-        """Whole numbers, one a line."""
-        numbers: Places = self.values[name].to_numpy()
+    def column(self, name: str) -> Numbers:
+        """Whole numbers, one a line. Raises KeyError; where nothing was found, of most names."""
+        numbers: Numbers = self.values[name].to_numpy()
         return numbers
 
 

@@ -262,7 +262,7 @@ class Reading:
         if present is None:
             return None
         self.ledger.note(plan)
-        if self.ledger.shows_elsewhere(present):  # a log that has moved on, and holds nothing yet
+        if self.ledger.shows_elsewhere(present):  # by another name, as where a log was rotated
             return Load(plan, plan.size, Spill())
         message = "it holds no log or benchmark table any more: what it held is no longer shown"
         self.summary.warnings.append(Warning(plan.uri, None, "withdrawn", message))

@@ -85,7 +85,8 @@ class Moves:
     root: Path
     ledger: Ledger
     _names: dict[Path, _Names] = field(default_factory=dict)
-    _known: dict[Path, dict[str, list[Known]]] = field(default_factory=dict)
+    _known: dict[Path, dict[str, list[Known]]] = field(default_factory=dict)  # by name or family
+    _gone: dict[tuple[Path, str], list[Known]] = field(default_factory=dict)  # of these
 
     def source_of(self, item: Input) -> Known | None:
         """What a new log begins with, where a file held it that does not hold it any more."""
@@ -148,6 +149,10 @@ class Moves:
                     for word in {name, family(name)}:
                         related[word].append(known)
         for key in dict.fromkeys((item.path.name, family(item.path.name))):
-            for known in self._known[folder].get(key, ()):
-                if _is_gone(beside(item, known.uri).path, known):
-                    yield known
+            if (folder, key) not in self._gone:
+                self._gone[folder, key] = [
+                    known
+                    for known in self._known[folder].get(key, ())
+                    if _is_gone(beside(item, known.uri).path, known)
+                ]
+            yield from self._gone[folder, key]

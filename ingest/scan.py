@@ -8,7 +8,7 @@ import numpy as np
 
 from .aligned import read_aligned
 from .block_lines import Lines
-from .found import Found, Marks, Places, in_order
+from .found import NOTHING, Found, Marks, Places, in_order
 from .outline import Look, Outlines
 from .template import Template
 from .timer_lines import TimerLine
@@ -61,15 +61,15 @@ class Scan:
     def _read(self, shape: Template, places: Places) -> Found:
         """The steps of a shape at some places: those that are like many others, and the rest."""
         alike, left = read_aligned(shape, self.lines, places)
-        left = self._alike(shape, left)
+        left = self._with_bars(shape, left)
         if len(left) < LEAST:
             return alike
         from .split import read_steps
 
         return in_order([alike, read_steps(shape, self.lines.gather(left), left)])
 
-    def _alike(self, shape: Template, places: Places) -> Places:
-        """Those that may be of a shape, where few are to be told."""
+    def _with_bars(self, shape: Template, places: Places) -> Places:
+        """Those with as many bars as a shape has, where few are to be told."""
         if len(places) > FEW:
             return places
         bars = len(shape.slots) + 1
@@ -78,11 +78,16 @@ class Scan:
     def timers(self, shape: TimerLine) -> Found:
         """The lines of timers of a shape."""
         if shape not in self._timers:
-            from .split import read_timers
-
-            places = np.flatnonzero(self.hot & ~self._taken)
-            self._timers[shape] = read_timers(shape, self.lines.gather(places), places)
+            self._timers[shape] = self._read_timers(shape)
         return self._timers[shape]
+
+    def _read_timers(self, shape: TimerLine) -> Found:
+        places = np.flatnonzero(self.hot & ~self._taken)
+        if not len(places):
+            return NOTHING
+        from .split import read_timers
+
+        return read_timers(shape, self.lines.gather(places), places)
 
 
 class Section:

@@ -179,18 +179,22 @@ class Segments:
 
     def _losses(self, layout: Layout, values: list[str], more: dict[str, str]) -> dict[str, float]:
         losses: dict[str, float] = {}
-        main, named = (self.losses.main, self.losses.named) if self.losses else ((), None)
         for index in layout.losses:
             key, text = layout.keys[index], values[index]
             value = None
-            # Those of experts have two decimals, from core 0.18.
-            if key in main or named or key.endswith("_loss") or LOSS_NOTATION.match(text):
+            if not self.by_notation(key) or LOSS_NOTATION.match(text):
                 value = double(text)
             if value is not None:
                 losses[key] = value
             else:
                 more[key] = text
         return losses
+
+    def by_notation(self, key: str) -> bool:
+        """Whether nothing but its notation tells that the value of a key is a loss."""
+        # Those of experts have two decimals, from core 0.18.
+        told = self.losses is not None and (key in self.losses.main or self.losses.named)
+        return not told and not key.endswith("_loss")
 
     def _main(self, losses: dict[str, float]) -> Fields:
         main = self.losses.main if self.losses else ()

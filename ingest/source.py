@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -70,13 +69,11 @@ class Growth:
 
 def get_ready(formats: Path | None) -> None:
     """Make what reading a long log needs, once. Raises BenchError for a format that is wrong."""
-    with ThreadPoolExecutor(1) as beside:
-        made = beside.submit(shapes)  # most of it is DuckDB's work
-        from . import bulk as bulk
-        from .outline import outlines_of
+    from . import bulk as bulk
+    from .outline import outlines_of
 
-        outlines_of(tuple(dialects(formats)))
-        made.result()
+    shapes()
+    outlines_of(tuple(dialects(formats)))
 
 
 def read_file(

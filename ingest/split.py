@@ -5,18 +5,16 @@ What is read so needs no two lines of one length, and costs more than `aligned`,
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from .found import Found
+from .found import Found, Places
 from .record import Field
-from .template import LONGEST_KEPT, LOSS, WHOLE, Slot, Template
+from .segments import LOSS_NOTATION
+from .template import LONGEST_KEPT, NUMBER, WHOLE, Slot, Template
 from .timer_lines import TimerLine
 
-NUMBER = r"^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$"  # without thousands separators
-Places = npt.NDArray[np.int64]
+LOSS = "^" + LOSS_NOTATION.pattern.replace("\\Z", "$")  # as Polars has it
 
 
 def read_steps(template: Template, lines: pa.StringArray, places: Places) -> Found:

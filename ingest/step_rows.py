@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 
 from ..schema.shapes import shapes
+from .found import Numbers
 from .record import NO_COLUMNS, Fields
-from .template import Numbers, Template
+from .template import Template
 
 NEAR = 256  # steps that are made fields of together
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import BinaryIO
 
+import numpy as np
+
+from .block_lines import LINE_END
 from .lines import BOM, PIECE_LIMIT
 
 FIRST = 1 << 18  # bytes of the first piece: it shows the shape that most lines of the others have
-MOST = (
-    1 << 18
-)  # lines of a piece: where they are short it is what is known of each that takes memory
+# Where lines are short it is what is known of each of them that takes memory.
+MOST = 1 << 18  # lines of a piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +59,8 @@ class Pieces:
 
     def _read(self, size: int) -> bytes:
         data, self._over = self._over or self.stream.read(size), b""
-        lines = data.count(b"\n")
-        # After a line's end, so that a long line is never begun in what is kept.
-        cut = data.find(b"\n", len(data) * MOST // lines) + 1 if lines > MOST else 0
-        if cut:
+        if data.count(b"\n") > MOST:
+            # After a line's end, so that a long line is never begun in what is kept.
+            cut = int(np.flatnonzero(np.frombuffer(data, np.uint8) == LINE_END)[MOST - 1]) + 1
             data, self._over = data[:cut], data[cut:]
         return data

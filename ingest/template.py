@@ -1,4 +1,4 @@
-"""Many lines of one shape at once: what differs from line to line are numbers in known places.
+"""The shape of a line of a step: what differs in others of it are numbers in known places.
 
 A line that the careful reader has just read is the template. A line of the same words at the same
 places gives the same row with other numbers; whatever is not plainly that is left to the careful
@@ -10,22 +10,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-import numpy as np
-import numpy.typing as npt
-
 from .dialect import Dialect
 from .lines import printed_at
 from .ranks import voice_of
 from .record import Field, Fields, Record
 from .secrets import is_secret_name, redact_text
-from .segments import Segments
+from .segments import LOSS_NOTATION, Segments
 
 NUMBER = r"^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$"  # without thousands separators
-LOSS = r"^[-+]?\d\.\d+[eE][-+]?\d+$"
 TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?"
 LONGEST_KEPT = 12  # letters of a value kept as printed: no secret is as short and a number
 WHOLE = {"integer": 2**31, "bigint": 2**63, "count": 2**63}
-Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +148,8 @@ def _slots(
             return None
         if redact_text(key) != key or (kind == "kept" and is_secret_name(key)):
             return None
-        main = reader.losses is not None and (key in reader.losses.main or reader.losses.named)
-        exponent = kind == "loss" and not main
-        if exponent and re.match(LOSS, value.strip()) is None:
+        exponent = kind == "loss" and reader.by_notation(key)
+        if exponent and LOSS_NOTATION.match(value.strip()) is None:
             return None
         slots.append(Slot(place + 1, before + assigned, kind, key, field, exponent))
     columns = [slot.field.column for slot in slots if slot.kind == "column"]

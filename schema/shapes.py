@@ -32,8 +32,8 @@ class Shape:
 
 @cache
 def shapes() -> dict[str, Shape]:
-    """Every raw table that rows of a load go into, by name."""
-    text = files(__package__ or "bench.schema").joinpath("columns.json").read_text("utf-8")
+    """Every raw table with a load_id, by name."""
+    text = files(__package__).joinpath("columns.json").read_text("utf-8")
     return {table: _shape(columns) for table, columns in json.loads(text).items()}
 
 

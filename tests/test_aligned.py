@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from bench.ingest import aligned
 from bench.ingest.aligned import read_aligned
 from bench.ingest.block_lines import Lines
 from bench.ingest.dialect import Dialect, dialects
@@ -51,10 +53,12 @@ OTHERS = (
 FORMS = (".3f", ".1f", ".6E", ".3E", ".14E", ".17g", ".0f", "12.4f", "+.2f")
 
 
-def both(shape: Template, lines: list[str], least: int = 2) -> tuple[Found, Found]:
+def both(shape: Template, lines: list[str]) -> tuple[Found, Found]:
     """What is read of lines in columns, the rest piece by piece, and all of it piece by piece."""
     block, places = Lines("\n".join(lines).encode()), np.arange(len(lines))
-    alike, left = read_aligned(shape, block, places, least)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(aligned, "LEAST", 2)
+        alike, left = read_aligned(shape, block, places)
     found = in_order([alike, read_steps(shape, block.gather(left), left)])
     return found, read_steps(shape, pa.array(lines, pa.string()), places)
 
@@ -144,12 +148,25 @@ def python_time(
         return None
 
 
+@pytest.mark.parametrize("shift", [-9, -12, 9])
+def test_units_far_from_the_printed_one(shift: int) -> None:
+    shape = next(shape for shape, line in SHAPES if line == MEGATRON)
+    slots = [replace(s, field=replace(s.field, shift=shift)) if s.name.startswith("elapsed") else s
+             for s in shape.slots]  # fmt: skip
+    lines = [re.sub(r"(?<=\(ms\): )[\d.]+", f"1.{n:014d}", MEGATRON) for n in range(300)]
+    found, expected = both(replace(shape, slots=tuple(slots)), lines)
+    assert same(found, expected) and len(found) == 300
+
+
 def test_lines_of_one_length_are_read_in_columns() -> None:
     shape = next(shape for shape, line in SHAPES if line == MEGATRON)
     lines = [re.sub(r"(?<=\d)\d(?=[\dE]* )", str(n % 10), MEGATRON) for n in range(300)]
     block = Lines("\n".join(lines).encode())
     alike, left = read_aligned(shape, block, np.arange(300))
     assert (len(alike), len(left)) == (300, 0)
+    lines[0] = lines[0].replace("lm loss: ", "lm loss= ")
+    alike, left = read_aligned(shape, Lines("\n".join(lines).encode()), np.arange(300))
+    assert (len(alike), left.tolist()) == (299, [0]), "one damaged line holds up no other"
 
 
 def test_the_view_gives_every_loss_by_its_name(tmp_path: Path) -> None:

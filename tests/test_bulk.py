@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from bench.ingest import bulk, outline, scan, stream
+from bench.ingest import aligned, bulk, outline, scan, stream
 from bench.ingest.dialect import Dialect, dialects
 from bench.ingest.lines import PIECE_LIMIT, declared_prefixes, read_lines
 from bench.ingest.log import LogReader
@@ -61,13 +61,18 @@ def by_line(content: bytes) -> LogRead:
     return reader.finish()
 
 
-def in_blocks(content: bytes, block: int, *, few: bool = True) -> LogRead:
-    """Read in blocks; where lines are not taken for `few`, they are looked at as thousands are."""
+def in_blocks(content: bytes, block: int, *, few: bool = True, least: int = 100) -> LogRead:
+    """Read in blocks; where lines are not taken for `few`, they are looked at as thousands are.
+
+    So many lines of one length are read in columns.
+    """
     reader = LogReader("source", dialects())
     outlines_of.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(aligned, "LEAST", least)
         if not few:
             patch.setattr(outline, "FEW", 0)
+            patch.setattr(scan, "FEW", 0)
             patch.setattr(scan, "LEAST", 1)
         bulk.feed(reader, io.BytesIO(content), block=block)
     return reader.finish()
@@ -165,12 +170,14 @@ LINES = st.one_of(
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(LINES, min_size=1, max_size=6), st.sampled_from([700, 6000, 1 << 23]),
-       st.sampled_from([b"\n", b"\n", b"\r\n"]), st.binary(max_size=3), st.booleans())  # fmt: skip
+       st.sampled_from([b"\n", b"\n", b"\r\n"]), st.binary(max_size=3), st.booleans(),
+       st.sampled_from([2, 100]))  # fmt: skip
 def test_any_log_in_blocks(
-    parts: list[list[str]], block: int, end: bytes, tail: bytes, few: bool
+    parts: list[list[str]], block: int, end: bytes, tail: bytes, few: bool, least: int
 ) -> None:
     content = end.join(line.encode() for part in parts for line in part) + tail
-    assert all_of(in_blocks(content, block, few=few)) == all_of(by_line(content))
+    found = in_blocks(content, block, few=few, least=least)
+    assert all_of(found) == all_of(by_line(content))
 
 
 @pytest.mark.parametrize(("dialect", "line"), STEPS, ids=lambda x: getattr(x, "name", ""))
@@ -206,6 +213,9 @@ STEP = (
         ("mtp_1 loss: 1.234500E+00", "mtp_1 loss: 2147483648.0"),
         ("mtp_1 loss: 1.234500E+00", "mtp_1 loss: 12.34500E+00"),
         ("mtp_1 loss: 1.234500E+00", "mtp_1 loss: 1.2345000000"),
+        ("mtp_1 loss: 1.234500E+00", "mtp_1 loss: 1.23456789012345678E+00"),
+        ("mtp_1 loss: 1.234500E+00", "mtp_1 loss: 1.2345678901234567890123E+00"),
+        ("mtp_1 loss", "moe_loss"),
         ("500.0 ", "500.0\r"), ("500.0 ", "500.0\x1c"), ("500.0 ", "500.0\t"),
         ("tokens:" + 17 * " ", "tokens: 9223372036854775"),
         ("tokens:" + 17 * " ", "tokens: 9223372036854776"),
@@ -220,6 +230,29 @@ def test_steps_with_what_is_not_plainly_a_number(text: str, other: str) -> None:
     content = "\n".join([*lines, *lines[300:320]]).encode()
     for few in (True, False):
         assert all_of(in_blocks(content, 20_000, few=few)) == all_of(by_line(content))
+
+
+def test_pieces_of_many_short_lines() -> None:
+    content = 700 * b"\n" + 90 * b"a longer one\n" + 1700 * b"\n" + b"the end"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stream, "MOST", 100)
+        pieces = stream.Pieces(io.BytesIO(content), 1 << 20, first=True)
+        found = list(iter(pieces.next, None))
+    whole = [piece.whole for piece in found if piece.whole is not None]
+    assert max(one.count(b"\n") for one in whole) < 100
+    assert b"\n".join([*whole, found[-1].rest]) == content
+
+
+def test_steps_after_a_start_that_tells_of_another_interval() -> None:
+    """Of a log that prints each tenth step and the first one of each start."""
+    steps = [1, *range(10, 401, 10)], [401, *range(410, 801, 10)]
+    start = [f"{24 * '-'} arguments {24 * '-'}", f"  log_interval {36 * '.'} 10",
+             f"{20 * '-'} end of arguments {21 * '-'}"]  # fmt: skip
+    parts = [[*start, *(STEP.format(n=n, s=n % 60) for n in part)]
+             for part in steps]  # fmt: skip
+    content = "\n".join(line for part in parts for line in part).encode()
+    for few in (True, False):
+        assert all_of(in_blocks(content, 1 << 20, few=few)) == all_of(by_line(content))
 
 
 def test_many_short_lines_and_a_long_one() -> None:

@@ -15,6 +15,7 @@ from bench.ingest.content import stamp_of
 from bench.schema.errors import Locked
 from bench.terminal import options as shared
 from bench.terminal.messages import Progress, exit_code, say, volume, warn
+from tests.making import iteration
 
 APP = shared.application("A warehouse.")
 
@@ -278,6 +279,14 @@ def test_reading_goes_without_pandas(data: Path, tmp_path: Path) -> None:
     modules = imported(["ingest", "-q", str(data / "logs"), "--db", "w.duckdb"], tmp_path)
     assert "pyarrow" in modules
     assert "pandas" not in modules
+
+
+def test_steps_of_one_length_are_read_without_polars(tmp_path: Path) -> None:
+    lines = [iteration(n, of=9999) for n in range(1000, 1400)]
+    (tmp_path / "run.log").write_text("".join(lines))
+    modules = imported(["ingest", "-q", "run.log", "--db", "w.duckdb"], tmp_path)
+    assert "bench.ingest.aligned" in modules
+    assert not modules & {"polars", "pandas"}
 
 
 def test_known_files_load_no_reader(data: Path, tmp_path: Path) -> None:
