@@ -38,7 +38,7 @@ test: $(VENV)/.deepspeed ## every test that needs no service
 test-fast: $(VENV)/.developing ## without the slow tests, stops at the first failure
 	$(PYTEST) -m "not services and not slow" -x -q $(PYTEST_ARGS)
 
-# With -j2 the services' tests, which wait most of their time, run beside the others.
+# With -j the services' tests, which wait most of their time, run beside the others.
 test-all: test test-services test-duckdb15 ## every test, on both lines of DuckDB
 
 # Slurm and what its accounting needs, installed as root; the tests start their own, on loopback.

@@ -10,7 +10,7 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 
 from ..schema.errors import BenchError
-from .names import is_candidate
+from .names import is_candidate, is_log_name
 
 _SKIPPED = frozenset(("venv", "node_modules", "__pycache__"))
 _SHOWN = frozenset((".hydra",))  # what ran, beside the log
@@ -21,8 +21,9 @@ _File = tuple[str, str, bool]  # as named, as it is without links, whether it is
 def files_below(paths: Iterable[Path], unreadable: Unreadable) -> list[str]:
     """Every file named, and those of folders that may be logs or tables; no file twice.
 
-    Files come before links to them, so that a file goes by its own name; a folder reached again
-    through a link is not entered again, so loops end. Hidden files and folders have to be named,
+    Files come before links to them, so that a file goes by its own name, and so does what a link
+    names that lies beside it; a folder reached again through a link is not entered again, so loops
+    end. Hidden files and folders have to be named,
     but for Hydra's.
     `unreadable` is told of what cannot be looked into. Raises BenchError for a path that does not
     exist.
@@ -51,9 +52,18 @@ def files_below(paths: Iterable[Path], unreadable: Unreadable) -> list[str]:
 
 def _named(file: str, real: Callable[[str], str]) -> _File:
     if os.path.islink(file):
-        return file, os.path.realpath(file), True
+        return _linked(file)
     folder, name = os.path.split(file)
     return file, os.path.join(real(folder), name), False
+
+
+def _linked(link: str) -> _File:
+    """A link beside its file goes by the file's name: `latest.log` is now one run, now another."""
+    real, (folder, name) = os.path.realpath(link), os.path.split(link)
+    own = os.path.join(folder, os.path.basename(real))
+    alike = is_log_name(os.path.basename(real)) == is_log_name(name)
+    is_beside = alike and os.path.realpath(folder or os.curdir) == os.path.dirname(real)
+    return (own, real, False) if is_beside else (link, real, True)
 
 
 def uri_of(path: str | Path, root: Path) -> str:
@@ -108,5 +118,4 @@ def _walk(folder: str, entered: set[str], unreadable: Unreadable) -> Iterator[_F
         if is_folder and not hidden and name not in _SKIPPED:
             yield from _walk(path, entered, unreadable)
         elif is_file and is_candidate(path):
-            is_link = entry.is_symlink()
-            yield path, os.path.realpath(path) if is_link else really + name, is_link
+            yield _linked(path) if entry.is_symlink() else (path, really + name, False)

@@ -79,25 +79,28 @@ class Reading:
                     options.progress(item.uri)
                 yield from self._loads_of(item)
 
-    def _loads_of(self, item: Input) -> Iterator[Load]:
-        """A file, and what other files hold of what it held before, or it of what they held."""
+    def _loads_of(self, item: Input, *, lost: bool = False) -> Iterator[Load]:
+        """A file, and what other files hold of what it held before, or it of what they held.
+
+        `lost`: it does not hold any more what it held.
+        """
         self.given[item.uri] = item.given
         try:
-            regained = list(self._regained(item))
-            found = self._load(item)
+            regained = list(self._regained(item, lost=lost))
+            found = self._load(item, lost=lost)
         except OSError as error:
             self.summary.fail(item.uri, error)
             return
         yield from regained
         yield from found.loads
         if found.again:
-            yield from self._loads_of(item)
+            yield from self._loads_of(item, lost=True)
             for moved in found.loads:
                 yield from self._loads_of(beside(item, moved.uri))
 
-    def _regained(self, item: Input) -> Iterator[Load]:
-        """A new file may hold what another one held before it was renamed or begun afresh."""
-        known = self.moves.source_of(item) if self.resume else None
+    def _regained(self, item: Input, *, lost: bool) -> Iterator[Load]:
+        """A file may hold what another one held before that was renamed or begun afresh."""
+        known = self.moves.source_of(item, lost=lost) if self.resume else None
         if known is None:
             return
         old = beside(item, known.uri)
@@ -119,8 +122,8 @@ class Reading:
             self.given[plan.uri] = item.given
             yield Load(plan, plan.size, None)
 
-    def _load(self, item: Input) -> _Found:
-        ways = [self._load_once] * ATTEMPTS
+    def _load(self, item: Input, *, lost: bool) -> _Found:
+        ways: list[Callable[[Input], _Found]] = [partial(self._load_once, lost=lost)] * ATTEMPTS
         if self._is_like_none(item):
             ways.insert(0, self._load_new)
         for load in ways:
@@ -158,7 +161,7 @@ class Reading:
         load = self._load_of(gave, plan)
         return _Found([load] if load else [])
 
-    def _load_once(self, item: Input) -> _Found:
+    def _load_once(self, item: Input, *, lost: bool = False) -> _Found:
         path, uri = item.path, item.uri
         present = self.ledger.newest(uri)
         before = self._before(path, present)
@@ -170,9 +173,10 @@ class Reading:
             left = self.moves.left(item, present) if present and self.resume else ()
             return _Found([self._nothing(item, one) for one in left])
         grown = present is not None and seen.head == present.sha256
-        lost = present if present and present.size and not grown else None
-        if lost and self.resume and (moved := list(self._named_anew(item, lost))):
-            return _Found(moved, again=True)
+        if present and present.size and not grown and not lost and self.resume:
+            moved = list(self._named_anew(item, present))
+            if moved or self.moves.source_of(item, lost=True):
+                return _Found(moved, again=True)
         if self.ledger.holds(plan.load_id):
             self.summary.copies += 1
             self.summary.uris.append(uri)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ..schema.store import Load
 
 ATTEMPTS = 20  # at a file that others store: a log may grow while several follow it
-_BATCH_ROWS = 400_000
-_BATCH_BYTES = 128 << 20
+_BATCH_ROWS = 800_000
+_BATCH_BYTES = 256 << 20
 
 
 def ingest(

@@ -88,9 +88,12 @@ class Moves:
     _known: dict[Path, dict[str, list[Known]]] = field(default_factory=dict)  # by name or family
     _gone: dict[tuple[Path, str], list[Known]] = field(default_factory=dict)  # of these
 
-    def source_of(self, item: Input) -> Known | None:
-        """What a new log begins with, where a file held it that does not hold it any more."""
-        if self.ledger.newest(item.uri) is not None or not self._may_move(item):
+    def source_of(self, item: Input, *, lost: bool = False) -> Known | None:
+        """What a log begins with, where a file held it that does not hold it any more.
+
+        It is a new one, or has lost what it held itself.
+        """
+        if not (lost or self.ledger.newest(item.uri) is None) or not self._may_move(item):
             return None
         gone = self._gone_from(item)
         return next((known for known in gone if holds(item.path, known)), None)
@@ -143,7 +146,7 @@ class Moves:
         folder = item.path.parent
         if folder not in self._known:
             related = self._known[folder] = defaultdict(list)
-            for known in self.ledger.beside(item.uri):
+            for known in self.ledger.beside(item.uri.rpartition("/")[0] + "/"):
                 name = known.uri.rpartition("/")[2]
                 if _is_log(name):
                     for word in {name, family(name)}:
@@ -155,4 +158,6 @@ class Moves:
                     for known in self._known[folder].get(key, ())
                     if _is_gone(beside(item, known.uri).path, known)
                 ]
-            yield from self._gone[folder, key]
+            for known in self._gone[folder, key]:
+                if known.uri != item.uri and self.ledger.newest(known.uri) is known:
+                    yield known

@@ -59,8 +59,9 @@ class Pieces:
 
     def _read(self, size: int) -> bytes:
         data, self._over = self._over or self.stream.read(size), b""
-        if data.count(b"\n") > MOST:
+        letters = np.frombuffer(data, np.uint8)
+        if np.count_nonzero(letters == LINE_END) > MOST:  # not `data.count`, which holds up others
             # After a line's end, so that a long line is never begun in what is kept.
-            cut = int(np.flatnonzero(np.frombuffer(data, np.uint8) == LINE_END)[MOST - 1]) + 1
+            cut = int(np.flatnonzero(letters == LINE_END)[MOST - 1]) + 1
             data, self._over = data[:cut], data[cut:]
         return data

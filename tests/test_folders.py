@@ -31,6 +31,33 @@ def test_loops_of_links_end(tmp_path: Path, db: Path) -> None:
     assert uris(db)[0] == "logs/run000.log", "a file goes by its own name"
 
 
+def test_a_link_beside_its_file_goes_by_the_name_of_the_file(tmp_path: Path, db: Path) -> None:
+    first, second, latest = (tmp_path / name for name in ("1.log", "2.log", "latest.log"))
+    first.write_text(log(3))
+    latest.symlink_to("1.log")
+    ingest([latest], db)
+    first.write_text(log(5))
+    assert ingest([latest], db).changed == 1
+    second.write_text(log(4, 250.0))
+    latest.unlink()
+    latest.symlink_to(tmp_path / "2.log")
+    ingest([latest], db)
+    ingest([tmp_path], db)
+    assert uris(db) == ["1.log", "2.log"]
+    with open_read(db) as warehouse:
+        assert warehouse.rows("SELECT count(*) FROM iterations") == [(9,)]
+
+
+def test_a_link_to_another_place_keeps_its_name(tmp_path: Path, db: Path) -> None:
+    """As those of DVC and git-annex, whose files are called by what they hold."""
+    (tmp_path / "blobs").mkdir()
+    (tmp_path / "blobs" / "0a1b").write_text(log(3))
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "run.log").symlink_to("../blobs/0a1b")
+    ingest([tmp_path / "logs"], db)
+    assert uris(db) == ["logs/run.log"]
+
+
 def test_one_file_has_one_name(tmp_path: Path, db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = folder(tmp_path / "logs", logs=1, tables=0)
     (tmp_path / "elsewhere").mkdir()

@@ -242,6 +242,23 @@ def test_a_log_that_is_renamed_keeps_its_runs(file: Path, db: Path) -> None:
     assert steps(db) == list(range(1, 46))
 
 
+@pytest.mark.parametrize("longer", [0, 9])
+def test_logs_that_move_on_while_no_new_one_is_there(file: Path, db: Path, longer: int) -> None:
+    older, oldest = file.with_name("run.log.1"), file.with_name("run.log.2")
+    older.write_text(log(20))
+    file.write_text(log(30, 250.0))
+    ingest([file.parent], db)
+    before = dict(rows(db, "SELECT uri, run_id FROM runs"))
+    older.rename(oldest)
+    file.write_text(log(30 + longer, 250.0))
+    file.rename(older)
+    for _ in range(2):
+        ingest([file.parent], db)
+        found = dict(rows(db, "SELECT uri, run_id FROM runs"))
+        assert found == {"run.log.1": before["run.log"], "run.log.2": before["run.log.1"]}
+        assert len(steps(db)) == 50 + longer
+
+
 def test_logs_that_move_on_by_one(file: Path, db: Path) -> None:
     older, oldest = file.with_name("run.log.1"), file.with_name("run.log.2")
     file.write_text(log(10, 100.0))

@@ -43,8 +43,8 @@ class Follower:
     def files(self) -> list[Path]:
         """The files that are there now, those that were rotated away too."""
         present = [path for named in self.paths for path in _matching(named) if path.exists()]
-        found = map(Path, files_below(present, lambda what, error: None))
-        named = {path for path in present if not path.is_dir()}
+        found = map(Path, files_below(present, _nobody))
+        named = {*map(Path, files_below([p for p in present if not p.is_dir()], _nobody))}
         logs = [path for path in found if path in named or is_log_name(path.name)]
         return list(dict.fromkeys([*logs, *(path for path in self._moved if path.exists())]))
 
@@ -107,6 +107,10 @@ class Follower:
                     self._moved[other] = None
             if now is None:
                 del self._seen[path]
+
+
+def _nobody(what: Path | str, error: OSError) -> None:
+    """Told by the next `store`, if it lasts."""
 
 
 def _is_pattern(path: Path) -> bool:
