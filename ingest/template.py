@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from .cast import LIMITS
 from .dialect import Dialect
 from .lines import printed_at
 from .ranks import voice_of
@@ -20,7 +21,7 @@ from .segments import LOSS_NOTATION, Segments
 NUMBER = r"^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$"  # without thousands separators
 TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?"
 LONGEST_KEPT = 12  # letters of a value kept as printed: no secret is as short and a number
-WHOLE = {"integer": 2**31, "bigint": 2**63, "count": 2**63}
+WHOLE = LIMITS | {"count": LIMITS["bigint"]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +177,3 @@ def _words(text: str) -> str:
     return "".join(
         " {1,99}" if part.isspace() else re.escape(part) for part in re.findall(r" +|[^ ]+", text)
     )
-
-
-def literal(text: str) -> str:
-    """An expression for a text as it stands, which Polars takes."""
-    return " ".join(re.escape(part) for part in text.split(" "))

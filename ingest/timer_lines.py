@@ -18,7 +18,6 @@ from .candidates import Candidates
 from .dialect import Dialect
 from .pairs import Pairs
 from .record import Record
-from .template import literal
 
 DECIMAL = re.compile(r"[0-9]+(?:\.([0-9]+))?")
 
@@ -57,14 +56,19 @@ def timer_line_of(
             return None
         start, end = line_start + pair.start("value"), pair.end()
         decimals = len(number[1] or "")
-        pattern += literal(line[at:start]) + (
+        pattern += _literal(line[at:start]) + (
             "([0-9]+%s)" % (rf"\.[0-9]{{{decimals}}}" * bool(decimals))
         )
         at = line_start + pair.end("value")
         names.append(pair["key"].strip())
     if not names or names != list(values):
         return None
-    return TimerLine(dialect, pattern + literal(line[at:]) + "$", tuple(names))
+    return TimerLine(dialect, pattern + _literal(line[at:]) + "$", tuple(names))
+
+
+def _literal(text: str) -> str:
+    """An expression for a text as it stands, which Polars takes."""
+    return " ".join(re.escape(part) for part in text.split(" "))
 
 
 def timer_rows(
