@@ -98,8 +98,13 @@ class Moves:
         gone = self._gone_from(item)
         return next((known for known in gone if holds(item.path, known)), None)
 
-    def displaced(self, item: Input, known: Known) -> Iterator[Known]:
-        """The names that what a log held has now, noted; several, where logs move on by one."""
+    def displaced(
+        self, item: Input, known: Known, moving: frozenset[str] = frozenset()
+    ) -> Iterator[Known]:
+        """The names that what a log held has now, noted; several, where logs move on by one.
+
+        What the uris `moving` held is looked for already: two logs may have changed places.
+        """
         if not self._may_move(item):
             return
         folder = item.path.parent
@@ -108,10 +113,11 @@ class Moves:
         for path in _related(item.path, self._names[folder]):
             other = Input(str(path), uri_of(path, self.root), item.given)
             present = self.ledger.newest(other.uri)
-            if not holds(path, known) or (present and holds(path, present)):
+            taken = other.uri in moving or (present and holds(path, present))
+            if taken or not holds(path, known):
                 continue
             if present:
-                yield from self.displaced(other, present)
+                yield from self.displaced(other, present, moving | {item.uri})
             plan = self.ledger.plan(other.uri, *known.content, known.size)
             if plan is not None and plan.load_id == known.load_id:
                 self.ledger.note(plan)

@@ -259,6 +259,26 @@ def test_logs_that_move_on_while_no_new_one_is_there(file: Path, db: Path, longe
         assert len(steps(db)) == 50 + longer
 
 
+@pytest.mark.parametrize("longer", [0, 9])
+def test_logs_that_change_places(file: Path, db: Path, longer: int) -> None:
+    names = ["run.log", "run.log.1", "run.log.2"]
+    for number, name in enumerate(names):
+        file.with_name(name).write_text(log(10 + number, 100.0 + number))
+    ingest([file.parent], db)
+    before = dict(rows(db, "SELECT uri, run_id FROM runs"))
+    for number, name in enumerate([*names[1:], names[0]]):
+        file.with_name(name).write_text(log(10 + number + longer, 100.0 + number))
+    query = "SELECT uri, count(*) FROM runs JOIN iterations USING (run_id) GROUP BY 1"
+    for _ in range(2):
+        assert ingest([file.parent], db).failed == []
+        assert dict(rows(db, query)) == {
+            "run.log.1": 10 + longer, "run.log.2": 11 + longer, "run.log": 12 + longer,
+        }  # fmt: skip
+    if not longer:
+        found = dict(rows(db, "SELECT uri, run_id FROM runs"))
+        assert [found[name] for name in [*names[1:], names[0]]] == [before[n] for n in names]
+
+
 def test_logs_that_move_on_by_one(file: Path, db: Path) -> None:
     older, oldest = file.with_name("run.log.1"), file.with_name("run.log.2")
     file.write_text(log(10, 100.0))
