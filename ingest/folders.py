@@ -23,8 +23,7 @@ def files_below(paths: Iterable[Path], unreadable: Unreadable) -> list[str]:
 
     Files come before links to them, so that a file goes by its own name, and so does what a link
     names that lies beside it; a folder reached again through a link is not entered again, so loops
-    end. Hidden files and folders have to be named,
-    but for Hydra's.
+    end. Hidden files and folders have to be named, but for Hydra's.
     `unreadable` is told of what cannot be looked into. Raises BenchError for a path that does not
     exist.
     """

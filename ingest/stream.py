@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from .block_lines import LINE_END
+from .block_lines import count_lines, line_ends
 from .lines import BOM, PIECE_LIMIT
 
 FIRST = 1 << 18  # bytes of the first piece: it shows the shape that most lines of the others have
@@ -60,8 +60,8 @@ class Pieces:
     def _read(self, size: int) -> bytes:
         data, self._over = self._over or self.stream.read(size), b""
         letters = np.frombuffer(data, np.uint8)
-        if np.count_nonzero(letters == LINE_END) > MOST:  # not `data.count`, which holds up others
+        if count_lines(letters) > MOST:
             # After a line's end, so that a long line is never begun in what is kept.
-            cut = int(np.flatnonzero(letters == LINE_END)[MOST - 1]) + 1
+            cut = int(line_ends(letters)[MOST - 1]) + 1
             data, self._over = data[:cut], data[cut:]
         return data
