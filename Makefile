@@ -52,7 +52,7 @@ test-services: $(VENV)/.deepspeed
 
 # Each SQL text, and what the file of a warehouse goes through: the rest is the same Python.
 OLD_TESTS := $(foreach name,api audit best blank bundles compare crash facts formulas golden growing \
-  held ingest listings metrics records reports restate schema sealed told where,tests/test_$(name).py)
+  held ingest listings metrics records reports restate rotated schema sealed told where,tests/test_$(name).py)
 test-duckdb15: $(OLD)/.developing
 	@echo '*** what asks the warehouse, on duckdb $(OLD_DUCKDB) ***'
 	$(OLD)/bin/python -m pytest -m "not services and not slow" $(OLD_TESTS) $(PYTEST_ARGS)

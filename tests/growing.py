@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from bench.ingest.pipeline import Summary, ingest
 from bench.schema.warehouse import open_read
@@ -59,3 +60,15 @@ def piece_by_piece(
         done.append(ingest([file], db, live=live))
     file.write_bytes(content)
     return [*done, ingest([file], db)]
+
+
+def rows(db: Path, query: str) -> list[tuple[Any, ...]]:  # Any: whatever the query gives
+    with open_read(db) as warehouse:
+        return warehouse.rows(query)
+
+
+def steps(db: Path) -> list[int]:
+    with open_read(db) as warehouse:
+        return [
+            number for (number,) in warehouse.rows("SELECT iteration FROM iterations ORDER BY 1")
+        ]
