@@ -22,7 +22,8 @@ from .template import LONGEST_KEPT, WHOLE, Slot, Template
 
 NUMBER = re.compile(r" *([-+]?)([0-9]+)(?:\.([0-9]*))?(?:[eE]([-+]?)([0-9]{1,3}))?")
 DIGITS = re.compile(r"[0-9]+")
-LEAST = 100  # lines that are worth it
+LEAST = 100  # lines that are worth it,
+FEW = 12  # or so many, where they are most of those there are
 ODD = 3  # lines of a length that may be unlike the others before it is left
 SHAPES = 24  # that are looked for in a block
 SMALL_DIGITS = 9  # of a number below 2**31
@@ -103,13 +104,14 @@ def read_aligned(template: Template, lines: Lines, places: Places) -> tuple[Foun
     parts: list[Found] = []
     left: list[Places] = [places[:0]]
     shapes = SHAPES
+    least = min(LEAST, max(FEW, len(places) // 2))
     for group in _by_length(lines, places):
         odd = ODD
-        while shapes and odd and len(group) >= LEAST:
+        while shapes and odd and len(group) >= least:
             found, fits = _like_the_first(template, lines, group)
             parts.append(found)
             shapes -= len(found) > 0
-            odd -= len(found) < LEAST
+            odd -= len(found) < least
             left.append(group[:1][~fits[:1]])
             group = group[1:][~fits[1:]]
         left.append(group)

@@ -8,9 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-CACHED = 1 << 17  # bytes that stay in the processor's cache
+CACHED = 1 << 18  # bytes that stay in the processor's cache
 LINE_END = 10
-ZEROS = bytes(ord("0") if ord("0") <= byte <= ord("9") else byte for byte in range(256))
+ZERO, NINE = ord("0"), ord("9")
+ZEROS = bytes(ZERO if ZERO <= byte <= NINE else byte for byte in range(256))
+# Letters counted from the zero; 10 above the zero is a colon, and what is below it is far above.
+ANY_DIGIT = np.full(CACHED, NINE - ZERO, np.uint8)
+FROM_ZERO = bytes((byte + ZERO) % 256 for byte in range(256)).translate(ZEROS)
 Places = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
@@ -20,46 +24,43 @@ def outline(text: str) -> str:
     return text.encode().translate(ZEROS).decode()
 
 
-def outlines_of(letters: Bytes) -> Bytes:
-    """Lines with every digit a zero, as `outline` has it, and without holding up other threads."""
+def _without_digits(letters: Bytes) -> Bytes:
+    """Letters counted from the zero, any digit as 9: part by part, holding up no other threads."""
     found = np.empty_like(letters)
-    for start in range(0, len(letters), CACHED):
-        part = letters[start : start + CACHED]
-        digits = part - np.uint8(ord("0"))
-        digits *= digits < 10
-        np.subtract(part, digits, out=found[start : start + CACHED])
+    for at in range(0, len(letters), CACHED):
+        part = found[at : at + CACHED]
+        np.subtract(letters[at : at + CACHED], np.uint8(ZERO), out=part)
+        np.maximum(part, ANY_DIGIT[: len(part)], out=part)
     return found
 
 
-def count_lines(letters: Bytes) -> int:
-    """How many lines end, part by part, and without holding up other threads."""
-    parts = range(0, len(letters), CACHED)
-    return sum(int(np.count_nonzero(letters[at : at + CACHED] == LINE_END)) for at in parts)
-
-
 def line_ends(letters: Bytes) -> Places:
-    """The places of line ends, found part by part."""
+    """The places of line ends, found part by part; not one by one in lines of one length."""
     parts = range(0, len(letters), CACHED)
-    ends = [np.flatnonzero(letters[at : at + CACHED] == LINE_END) + at for at in parts]
-    return np.concatenate(ends) if ends else np.zeros(0, np.int64)
+    first = _ends(letters[:CACHED])
+    if len(first) > 1 and (np.diff(first, 2) == 0).all():
+        start, width = int(first[0]), int(first[1] - first[0])
+        ends = np.arange(start, len(letters), width)
+        count = sum(int(np.count_nonzero(letters[at : at + CACHED] == LINE_END)) for at in parts)
+        if count == len(ends) and (letters[ends] == LINE_END).all():
+            return ends
+    return np.concatenate([first, *(_ends(letters[at : at + CACHED]) + at for at in parts[1:])])
+
+
+def _ends(letters: Bytes) -> Places:
+    return np.flatnonzero(letters == LINE_END)
 
 
 class Lines:
     """The lines of a block, whose last one is not ended. Raises UnicodeDecodeError."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, ends: Places | None = None) -> None:
+        """`ends` are the places of line ends, where they are known."""
         if not data.isascii():
             data.decode("utf-8")
         self._data, self.letters = data, np.frombuffer(data, np.uint8)
-        self._ends = self._behind_each()  # where the lines behind each begin
-
-    def _behind_each(self) -> Places:
-        width = self._data.find(b"\n") + 1
-        count = (len(self._data) + 1) // width if width else 1
-        ends = count * width == len(self._data) + 1 and self.letters[width - 1 :: width] == LINE_END
-        if np.all(ends) and np.count_nonzero(self.letters == LINE_END) == count - 1:
-            return np.arange(1, count + 1) * width
-        return np.append(line_ends(self.letters), len(self._data)) + 1
+        ends = line_ends(self.letters) if ends is None else ends
+        self._ends = np.append(ends, len(data)) + 1  # where the lines behind each begin
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -81,27 +82,30 @@ class Lines:
         """The lines at some places, with their ends or without."""
         if 4 * len(places) < len(self):
             return pa.array(self._cut_out(places), pa.string())
-        whole = self._whole(self.letters)
+        whole = pa.StringArray.from_buffers(len(self), *self._whole(self.letters))
         return whole if len(places) == len(self) else whole.take(pa.array(places))
 
     def outlines(self, places: Places) -> tuple[list[str], Places]:
         """The different outlines of the lines at some places, and which of them each line has."""
         if 4 * len(places) < len(self):
             text = outline("\n".join(self._cut_out(places)))
-            lines = pa.array(text.split("\n") if len(places) else [], pa.string())
-        else:
-            lines = self._whole(outlines_of(self.letters))
-        found = lines.dictionary_encode()
+            found = pa.array(text.split("\n") if len(places) else [], pa.string())
+            found = found.dictionary_encode()
+            return found.dictionary.to_pylist(), found.indices.to_numpy()
+        letters = self._whole(_without_digits(self.letters))
+        found = pa.BinaryArray.from_buffers(pa.binary(), len(self), [None, *letters])
+        found = found.dictionary_encode()
         which = found.indices.to_numpy()
-        distinct = [line.removesuffix("\n") for line in found.dictionary.to_pylist()]
+        lines = [line.translate(FROM_ZERO).decode() for line in found.dictionary.to_pylist()]
+        distinct = [line.removesuffix("\n") for line in lines]
         return distinct, which[places] if len(which) > len(places) else which
 
-    def _whole(self, letters: Bytes) -> pa.StringArray:
+    def _whole(self, letters: Bytes) -> tuple[pa.Buffer, pa.Buffer]:
         """Each line with its end, where it has one, of a block that is as long."""
         offsets = np.zeros(len(self) + 1, np.int32)
         offsets[1:] = self._ends
         offsets[-1] -= 1
-        return pa.StringArray.from_buffers(len(self), pa.py_buffer(offsets), pa.py_buffer(letters))
+        return pa.py_buffer(offsets), pa.py_buffer(letters)
 
     def _cut_out(self, places: Places) -> list[str]:
         return [self[place] for place in places.tolist()]

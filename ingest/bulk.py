@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..schema.rows import Rows
+from .block_lines import Lines
 from .candidates import candidates_of
 from .found import NOTHING, Found
 from .lines import BOM, PIECE_LIMIT, long_line, peel, pieces_of
@@ -112,7 +113,8 @@ def _looked_at(
         return _Loaded(lines, b"", 0, None)
     data = with_plain_ends(lines.whole)
     try:
-        scan = Scan(data, outlines, steps if mostly_steps else None)
+        text = Lines(data, lines.ends if data is lines.whole else None)
+        scan = Scan(text, outlines, steps if mostly_steps else None)
     except UnicodeDecodeError:
         return _Loaded(lines, data, data.count(b"\n") + 1, None)
     if steps is not None:

@@ -21,11 +21,10 @@ class Scan:
     """A block of lines, of one log or of several: a shape is looked for once, in all of them.
 
     Where most lines are of a shape, it is named as `mostly`: these are never looked at otherwise.
-    Raises UnicodeDecodeError.
     """
 
-    def __init__(self, data: bytes, outlines: Outlines, mostly: Template | None = None) -> None:
-        self.lines = Lines(data)
+    def __init__(self, lines: Lines, outlines: Outlines, mostly: Template | None = None) -> None:
+        self.lines = lines
         count = len(self.lines)
         self._outlines = outlines
         self._steps: dict[Template, Found] = {}
@@ -45,9 +44,9 @@ class Scan:
     def _look_at(self, places: Places) -> None:
         """Tell which of these lines have to be read with care, and what the others are."""
         distinct, which = self.lines.outlines(places)
-        codes = self._outlines.codes(distinct)[which]
-        self.codes[places] = codes
-        self.hot[places] = self._outlines.careful(codes)
+        codes = self._outlines.codes(distinct)
+        self.codes[places] = codes[which]
+        self.hot[places] = self._outlines.careful(codes)[which]
 
     def steps(self, template: Template) -> Found:
         """The steps of a shape, whatever their goal is."""

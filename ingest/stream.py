@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from .block_lines import count_lines, line_ends
+from .block_lines import Places, line_ends
 from .lines import BOM, PIECE_LIMIT
 
 FIRST = 1 << 18  # bytes of the first piece: it shows the shape that most lines of the others have
@@ -21,6 +21,7 @@ class Piece:
 
     whole: bytes | None
     rest: bytes = b""
+    ends: Places | None = None  # of lines in `whole`
 
     @property
     def goes_on(self) -> bool:
@@ -42,26 +43,34 @@ class Pieces:
     def next(self) -> Piece | None:
         """The next piece; None at the end, and within a long line."""
         size = min(FIRST, self.size) if self.first else self.size
-        while not self.waits and (data := self._read(size)):
+        while not self.waits and (data := self._over or self.stream.read(size)):
+            self._over = b""
             if self.first:
                 data, self.first = data.removeprefix(BOM), False
-            end = data.rfind(b"\n")
-            whole = None if end < 0 else b"".join((self._rest, memoryview(data)[:end]))
-            self._rest = self._rest + data if end < 0 else data[end + 1 :]
-            lines = Piece(whole, self._rest)
-            if lines.goes_on:
+            data, ends = self._bounded(data)
+            piece = self._piece(data, ends)
+            if piece.goes_on:
                 self.waits, self._rest = True, b""
-                return lines
-            if whole is not None:
-                return Piece(whole)
+                return piece
+            self._rest = piece.rest
+            if piece.whole is not None:
+                return Piece(piece.whole, ends=piece.ends)
         rest, self._rest = self._rest, b""
         return Piece(None, rest) if rest else None
 
-    def _read(self, size: int) -> bytes:
-        data, self._over = self._over or self.stream.read(size), b""
-        letters = np.frombuffer(data, np.uint8)
-        if count_lines(letters) > MOST:
-            # After a line's end, so that a long line is never begun in what is kept.
-            cut = int(line_ends(letters)[MOST - 1]) + 1
-            data, self._over = data[:cut], data[cut:]
-        return data
+    def _bounded(self, data: bytes) -> tuple[bytes, Places]:
+        """What is not too many lines of it, and the places of their ends."""
+        ends = line_ends(np.frombuffer(data, np.uint8))
+        if len(ends) <= MOST:
+            return data, ends
+        # After a line's end, so that a long line is never begun in what is kept.
+        cut = int(ends[MOST - 1]) + 1
+        self._over = data[cut:]
+        return data[:cut], ends[:MOST]
+
+    def _piece(self, data: bytes, ends: Places) -> Piece:
+        if not len(ends):
+            return Piece(None, self._rest + data)
+        end = int(ends[-1])
+        whole = b"".join((self._rest, memoryview(data)[:end]))
+        return Piece(whole, data[end + 1 :], ends[:-1] + len(self._rest))

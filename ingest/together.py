@@ -78,6 +78,7 @@ def _result(read: ReadFile) -> Result:
 
 
 def _read_each(tasks: Sequence[Task], formats: Path | None) -> list[ReadFile | None]:
+    from .block_lines import Lines
     from .bulk import with_plain_ends
     from .outline import outlines_of
     from .scan import Scan, Section
@@ -87,7 +88,7 @@ def _read_each(tasks: Sequence[Task], formats: Path | None) -> list[ReadFile | N
     sections: dict[Task, Section] = {}
     if contents:
         known = dialects(formats)
-        scan = Scan(b"\n".join(contents.values()), outlines_of(tuple(known)))
+        scan = Scan(Lines(b"\n".join(contents.values())), outlines_of(tuple(known)))
         start = 0
         for task, content in contents.items():
             end = start + content.count(b"\n") + 1
