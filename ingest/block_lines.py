@@ -37,18 +37,21 @@ def _without_digits(letters: Bytes) -> Bytes:
 def line_ends(letters: Bytes) -> Places:
     """The places of line ends, found part by part; not one by one in lines of one length."""
     parts = range(0, len(letters), CACHED)
-    first = _ends(letters[:CACHED])
+    first = np.flatnonzero(letters[:CACHED] == LINE_END)
     if len(first) > 1 and (np.diff(first, 2) == 0).all():
         start, width = int(first[0]), int(first[1] - first[0])
         ends = np.arange(start, len(letters), width)
         count = sum(int(np.count_nonzero(letters[at : at + CACHED] == LINE_END)) for at in parts)
         if count == len(ends) and (letters[ends] == LINE_END).all():
             return ends
-    return np.concatenate([first, *(_ends(letters[at : at + CACHED]) + at for at in parts[1:])])
+    return _places(letters, LINE_END)
 
 
-def _ends(letters: Bytes) -> Places:
-    return np.flatnonzero(letters == LINE_END)
+def _places(letters: Bytes, letter: int) -> Places:
+    """Where a letter stands, part by part."""
+    parts = range(0, len(letters), CACHED)
+    found = [np.flatnonzero(letters[at : at + CACHED] == letter) + at for at in parts]
+    return np.concatenate(found) if found else np.zeros(0, np.int64)
 
 
 class Lines:
@@ -78,17 +81,25 @@ class Lines:
         """Where lines begin among the letters."""
         return self._ends[places] - self.lengths[places] - 1
 
+    def count(self, letter: str, places: Places) -> Places:
+        """How often an ASCII letter stands on the lines at some places."""
+        if 4 * len(places) < len(self):
+            return np.array([line.count(letter) for line in self.texts(places)], np.int64)
+        found = _places(self.letters, ord(letter))
+        starts = self.starts(places)
+        return np.searchsorted(found, self._ends[places]) - np.searchsorted(found, starts)
+
     def gather(self, places: Places) -> pa.StringArray:
         """The lines at some places, with their ends or without."""
         if 4 * len(places) < len(self):
-            return pa.array(self._cut_out(places), pa.string())
+            return pa.array(self.texts(places), pa.string())
         whole = pa.StringArray.from_buffers(len(self), *self._whole(self.letters))
         return whole if len(places) == len(self) else whole.take(pa.array(places))
 
     def outlines(self, places: Places) -> tuple[list[str], Places]:
         """The different outlines of the lines at some places, and which of them each line has."""
         if 4 * len(places) < len(self):
-            text = outline("\n".join(self._cut_out(places)))
+            text = outline("\n".join(self.texts(places)))
             found = pa.array(text.split("\n") if len(places) else [], pa.string())
             found = found.dictionary_encode()
             return found.dictionary.to_pylist(), found.indices.to_numpy()
@@ -107,5 +118,8 @@ class Lines:
         offsets[-1] -= 1
         return pa.py_buffer(offsets), pa.py_buffer(letters)
 
-    def _cut_out(self, places: Places) -> list[str]:
-        return [self[place] for place in places.tolist()]
+    def texts(self, places: Places) -> list[str]:
+        """The lines at some places."""
+        starts, data = self.starts(places).tolist(), self._data
+        ends = (self._ends[places] - 1).tolist()
+        return [data[start:end].decode() for start, end in zip(starts, ends, strict=True)]

@@ -235,12 +235,16 @@ class _Block:
             return
         head, tail = int(fits[HEAD]), int(fits[-EDGE])
         self._one_by_one(start, head, fits[:HEAD])
-        soon = [peel(self._lines[p])[1].strip() for p in fits[HEAD : HEAD + COPIES_WITHIN].tolist()]
+        soon = self._plain(fits[HEAD : HEAD + COPIES_WITHIN])
         if self._reader.goes_on(self._first + int(fits[HEAD - 1]), soon):
             self._at_once(head, tail)
             self._one_by_one(tail, end, fits[-EDGE:])
         else:  # the steps of another rank, or steps done again
             self._one_by_one(head, end, fits[HEAD:])
+
+    def _plain(self, places: Places) -> list[str]:
+        """Lines without what stands in front of them."""
+        return [peel(line)[1].strip() for line in self._lines.texts(places)]
 
     def _one_by_one(self, start: int, end: int, fits: Places) -> None:
         timed = start + np.flatnonzero(self._timed[start:end])
@@ -265,13 +269,12 @@ class _Block:
         self._skip(start, end)
         self._timers_at_once(start, end, steps)
         lines = steps.places + (self._first + start)
-        recent = [self._lines[start + place] for place in steps.places[-COPIES_WITHIN:].tolist()]
         many = Stretch(
             template.dialect,
             steps.column("iteration"),
             lines,
             template.voice,
-            [peel(line)[1].strip() for line in recent],
+            self._plain(steps.places[-COPIES_WITHIN:] + start),
             functools.partial(as_rows, template, steps.values, lines),
             FieldsOf(template, steps.values),
         )

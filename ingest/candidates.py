@@ -1,4 +1,4 @@
-"""Which formats may read a line: those of whose hints one stands on it."""
+"""Which formats may read a line: those of whose hints one stands on it, and words they need."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from .dialect import Dialect
+from .segments import Segments
 
 SIZE = 3
 NUMBER = re.compile(r"\d+")
@@ -30,6 +31,7 @@ class Candidates:
         parts = [(hint, order, _parts(hint)) for hint, order in self._hints]
         common = Counter(part for _, _, own in parts for part in own)
         self._always = [(hint, order) for hint, order, own in parts if not own]
+        self._words = [_words(dialect) for dialect in dialects]
         self._index: dict[str, list[tuple[str, int]]] = {}
         for hint, order, own in parts:
             if own:
@@ -52,11 +54,15 @@ class Candidates:
 
     def _among(self, text: str) -> list[int]:
         if len(text) > SHORT:
-            return sorted({order for hint, order in self._hints if hint in text})
-        found = {order for hint, order in self._always if hint in text}
-        for part in self._index.keys() & _parts(text):
-            found.update(order for hint, order in self._index[part] if hint in text)
-        return sorted(found)
+            found = {order for hint, order in self._hints if hint in text}
+        else:
+            found = {order for hint, order in self._always if hint in text}
+            for part in self._index.keys() & _parts(text):
+                found.update(order for hint, order in self._index[part] if hint in text)
+        return sorted(order for order in found if self._has_words(text, order))
+
+    def _has_words(self, text: str, order: int) -> bool:
+        return all(any(word in text for word in group) for group in self._words[order])
 
     def only(self, text: str, dialect: Dialect) -> bool:
         """Whether no other format outside of blocks may read a line, whatever its numbers are."""
@@ -72,6 +78,13 @@ class Candidates:
 def candidates_of(dialects: tuple[Dialect, ...]) -> Candidates:
     """The index of these formats."""
     return Candidates(dialects)
+
+
+def _words(dialect: Dialect) -> list[frozenset[str]]:
+    """Groups of words of which one each stands on every line, whatever its numbers are."""
+    reader = dialect.reader
+    groups = reader.requires if isinstance(reader, Segments) else ()
+    return [group for group in groups if not any(NUMBER.search(word) for word in group)]
 
 
 def _parts(text: str) -> set[str]:

@@ -13,8 +13,8 @@ from .outline import Look, Outlines
 from .template import Template
 from .timer_lines import TimerLine
 
-FEW = 1000  # lines that are looked at one by one,
-LEAST = 12  # and of which so many have to look like steps for these to be cut at once
+LEAST = 12  # lines that look like steps and are worth cutting at once
+BAR = "|"
 
 
 class Scan:
@@ -68,11 +68,9 @@ class Scan:
         return in_order([alike, read_steps(shape, self.lines.gather(left), left)])
 
     def _with_bars(self, shape: Template, places: Places) -> Places:
-        """Those with as many bars as a shape has, where few are to be told."""
-        if len(places) > FEW:
-            return places
-        bars = len(shape.slots) + 1
-        return np.array([at for at in places.tolist() if self.lines[at].count("|") == bars], int)
+        """Those with as many bars as a shape has."""
+        with_as_many: Places = places[self.lines.count(BAR, places) == len(shape.slots) + 1]
+        return with_as_many
 
     def timers(self, shape: TimerLine) -> Found:
         """The lines of timers of a shape."""
@@ -102,6 +100,10 @@ class Section:
 
     def __getitem__(self, place: int) -> str:
         return self._scan.lines[self._start + place]
+
+    def texts(self, places: Places) -> list[str]:
+        """The lines at some places."""
+        return self._scan.lines.texts(places + self._start)
 
     def steps(self, template: Template) -> Found:
         """The steps of a shape with its goal."""

@@ -15,7 +15,7 @@ from .dialect import Dialect
 from .lines import printed_at
 from .ranks import voice_of
 from .record import Field, Fields, Record
-from .secrets import is_secret_name, redact_text
+from .secrets import is_secret_name, redact_name
 from .segments import LOSS_NOTATION, Segments
 
 NUMBER = r"^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$"  # without thousands separators
@@ -147,7 +147,7 @@ def _slots(
             return None
         if kind == "column" and field.type not in ("double", *WHOLE):
             return None
-        if redact_text(key) != key or (kind == "kept" and is_secret_name(key)):
+        if redact_name(key) != key or (kind == "kept" and is_secret_name(key)):
             return None
         exponent = kind == "loss" and reader.by_notation(key)
         if exponent and LOSS_NOTATION.match(value.strip()) is None:

@@ -62,7 +62,7 @@ def to_arrow_each(files: Sequence[Rows]) -> list[Tables]:
 
 def joined(tables: Sequence[pa.Table]) -> pa.Table:
     """Rows of one table; a column that some of them leave out is NULL there."""
-    return pa.concat_tables(tables, promote_options="default")
+    return tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="default")
 
 
 def _told(table: pa.Table) -> pa.Table:
