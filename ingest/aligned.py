@@ -14,16 +14,17 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from .arrays import Marks, Places
 from .block_lines import Lines
 from .byte_table import DOUBLE_DIGITS, DOUBLE_POWER, WHOLE_DIGITS, ByteTable, Number
-from .found import NOTHING, Found, Marks, Places, in_order
+from .found import NOTHING, Found, in_order
 from .moments import moments
 from .template import LONGEST_KEPT, WHOLE, Slot, Template
 
 NUMBER = re.compile(r" *([-+]?)([0-9]+)(?:\.([0-9]*))?(?:[eE]([-+]?)([0-9]{1,3}))?")
 DIGITS = re.compile(r"[0-9]+")
-LEAST = 100  # lines that are worth it,
-FEW = 12  # or so many, where they are most of those there are
+MANY_ALIKE = 100  # lines that are worth it,
+FEW_ALIKE = 12  # or so many, where they are half of those there are
 ODD = 3  # lines of a length that may be unlike the others before it is left
 SHAPES = 24  # that are looked for in a block
 SMALL_DIGITS = 9  # of a number below 2**31
@@ -104,7 +105,7 @@ def read_aligned(template: Template, lines: Lines, places: Places) -> tuple[Foun
     parts: list[Found] = []
     left: list[Places] = [places[:0]]
     shapes = SHAPES
-    least = min(LEAST, max(FEW, len(places) // 2))
+    least = min(MANY_ALIKE, max(FEW_ALIKE, len(places) // 2))
     for group in _by_length(lines, places):
         odd = ODD
         while shapes and odd and len(group) >= least:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+
+from .arrays import Bytes, Places
 
 CACHED = 1 << 18  # bytes that stay in the processor's cache
 LINE_END = 10
@@ -15,8 +16,6 @@ ZEROS = bytes(ZERO if ZERO <= byte <= NINE else byte for byte in range(256))
 # Letters counted from the zero; 10 above the zero is a colon, and what is below it is far above.
 ANY_DIGIT = np.full(CACHED, NINE - ZERO, np.uint8)
 FROM_ZERO = bytes((byte + ZERO) % 256 for byte in range(256)).translate(ZEROS)
-Places = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
 
 
 def outline(text: str) -> str:

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from ..schema.rows import Rows
+from .arrays import Places
 from .block_lines import Lines
 from .candidates import candidates_of
 from .found import NOTHING, Found
@@ -37,9 +37,8 @@ AHEAD = 2  # blocks that are looked at before their turn
 # Steps at either end of a stretch that the careful reader reads: the first two, which may tell of
 # another interval than lies between them, and more than it keeps open.
 HEAD, EDGE = 2, 4
-LEAST = 3 * EDGE  # steps that are worth it
+LEAST_STEPS = 3 * EDGE  # that are worth it
 MOST_SHAPES = 4  # looked for in one block
-Places = npt.NDArray[np.int64]
 
 
 def feed(
@@ -191,7 +190,7 @@ class _Block:
     def _learn(self, place: int) -> None:
         """The shape of a step or of timers that were read with care, for those below."""
         below = len(self._odd) - int(np.searchsorted(self._odd, place))
-        if below < LEAST or self._shapes <= 0:
+        if below < LEAST_STEPS or self._shapes <= 0:
             return
         number, line = self._first + place, self._lines[place]
         step, timers = self._reader.newest_step, self._reader.newest_timers
@@ -230,7 +229,7 @@ class _Block:
     def _stretch(self, start: int, end: int) -> None:
         """Lines of no format and of the shape at hand."""
         fits = start + np.flatnonzero(self._fits[start:end])
-        if len(fits) < LEAST:
+        if len(fits) < LEAST_STEPS:
             self._one_by_one(start, end, fits)
             return
         head, tail = int(fits[HEAD]), int(fits[-EDGE])

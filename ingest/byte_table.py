@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+
+from .arrays import Bytes, Double, Marks, Places, Whole
 
 # Below 2**53, and by a power of ten that is a double itself, one operation rounds to the nearest
 # double (W. D. Clinger, How to Read Floating Point Numbers Accurately, 1990).
@@ -16,11 +17,6 @@ WHOLE_DIGITS = 18
 POWERS = np.array([10.0**power for power in range(DOUBLE_POWER + 1)])
 TOGETHER = 512  # lines that are turned together: so many stay in the processor's cache
 BLANK, ZERO, PLUS, MINUS = (np.uint8(ord(letter)) for letter in " 0+-")
-Bytes = npt.NDArray[np.uint8]
-Places = npt.NDArray[np.int64]
-Marks = npt.NDArray[np.bool_]
-Whole = npt.NDArray[np.int64]
-Double = npt.NDArray[np.float64]
 
 
 class ByteTable:

@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-Places = npt.NDArray[np.int64]
-Numbers = npt.NDArray[np.int64]
-Marks = npt.NDArray[np.bool_]
+from .arrays import Marks, Places, Whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +35,9 @@ class Found:
         """Those that are marked."""
         return self if marks.all() else Found(self.places[marks], self.values.filter(marks))
 
-    def column(self, name: str) -> Numbers:
+    def column(self, name: str) -> Whole:
         """Whole numbers, one a line. Raises KeyError; where nothing was found, of most names."""
-        numbers: Numbers = self.values[name].to_numpy()
+        numbers: Whole = self.values[name].to_numpy()
         return numbers
 
 

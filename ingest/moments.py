@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-Whole = npt.NDArray[np.int64]
-Marks = npt.NDArray[np.bool_]
-Times = npt.NDArray[np.datetime64]
+from .arrays import Marks, Times, Whole
 
 
 def moments(parts: Sequence[Whole]) -> tuple[Times, Marks]:

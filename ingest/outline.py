@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
-import numpy.typing as npt
 
+from .arrays import Marks, Whole
 from .block_lines import outline
 from .candidates import candidates_of
 from .dialect import Dialect
@@ -36,9 +36,8 @@ PREFIX_END = (
 YEAR, YEARS = "0000-", ("0000-", "2000-")
 MOST_YEARS = 3
 LONG = PIECE_LIMIT - len(BOM)  # bytes of a line that is read in pieces
-FEW = 256  # outlines that are looked at one by one
+FEW_OUTLINES = 256  # outlines that are looked at one by one
 MOST_LETTERS = 16 << 20  # of outlines that are remembered
-Codes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ class Outlines:
         self._letters = 0
         self._lock = Lock()  # several blocks are looked at side by side
 
-    def codes(self, distinct: list[str]) -> Codes:
+    def codes(self, distinct: list[str]) -> Whole:
         """The codes of some outlines."""
         with self._lock:
             return np.array(self._codes(distinct), dtype=np.int64)
@@ -91,12 +90,12 @@ class Outlines:
             self._letters += sum(map(len, new))
         return [self._known[outline] for outline in distinct]
 
-    def careful(self, codes: Codes) -> npt.NDArray[np.bool_]:
+    def careful(self, codes: Whole) -> Marks:
         """Which lines have to be read line by line."""
         return np.array([look.careful for look in self.looks], dtype=bool)[codes]
 
     def _looked_at(self, outlines: list[str]) -> list[int]:
-        if len(outlines) > FEW:
+        if len(outlines) > FEW_OUTLINES:
             return [self._code(look) for look in self._sifted(outlines)]
         return [self._code(self._look_with_care(text)) for text in outlines]
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from .record import Fields
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+    from .arrays import Whole
 
 STEPS_KEPT = 1024  # of the newest steps it is known who spoke of them
 NEAR = 64  # lines in which a copy comes where nothing tells the processes apart
@@ -99,8 +98,8 @@ class Ranks:
     def tell_many(
         self,
         name: str,
-        iterations: npt.NDArray[np.int64],
-        lines: npt.NDArray[np.int64],
+        iterations: Whole,
+        lines: Whole,
         voice: str,
         fields: Callable[[int], Fields],
     ) -> None:

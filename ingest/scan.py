@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from .aligned import read_aligned
+from .arrays import Marks, Places
 from .block_lines import Lines
-from .found import NOTHING, Found, Marks, Places, in_order
+from .found import NOTHING, Found, in_order
 from .outline import Look, Outlines
 from .template import Template
 from .timer_lines import TimerLine
 
-LEAST = 12  # lines that look like steps and are worth cutting at once
+WORTH_CUTTING = 12  # lines that look like steps and are worth cutting at once
 BAR = "|"
 
 
@@ -61,7 +62,7 @@ class Scan:
         """The steps of a shape at some places: those that are like many others, and the rest."""
         alike, left = read_aligned(shape, self.lines, places)
         left = self._with_bars(shape, left)
-        if len(left) < LEAST:
+        if len(left) < WORTH_CUTTING:
             return alike
         from .split import read_steps
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import polars as pl
 import pyarrow as pa
 
-from .found import Found, Places
+from .arrays import Places
+from .found import Found
 from .record import Field
 from .segments import LOSS_NOTATION
 from .template import LONGEST_KEPT, NUMBER, WHOLE, Slot, Template

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..schema.shapes import shapes
-from .found import Numbers
+from .arrays import Whole
 from .record import NO_COLUMNS, Fields
 from .template import Template
 
@@ -14,7 +14,7 @@ NEAR = 256  # steps that are made fields of together
 
 
 def as_rows(
-    template: Template, steps: pa.Table, lines: Numbers, run_id: str, segment: int, last: int
+    template: Template, steps: pa.Table, lines: Whole, run_id: str, segment: int, last: int
 ) -> pa.Table:
     """Rows of `iterations` of one segment; `last` is the iteration before the first of them.
 

@@ -20,9 +20,9 @@ from .secrets import redact, redact_name
 from .step import Step, readings
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     import pyarrow as pa
+
+    from .arrays import Whole
 
 # Several ranks print the same line at about the same time: a copy comes within so many lines.
 COPIES_WITHIN = 64
@@ -37,8 +37,8 @@ class Stretch:
     """Lines of steps of one format that were read many at once, in the order of the log."""
 
     dialect: Dialect
-    iterations: npt.NDArray[np.int64]
-    lines: npt.NDArray[np.int64]
+    iterations: Whole
+    lines: Whole
     voice: str
     texts: Sequence[str]  # the newest lines, which a copy may repeat
     rows: Callable[[str, int, int], pa.Table]  # of a run, a segment, behind an iteration

@@ -7,7 +7,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from .block_lines import Places, line_ends
+from .arrays import Places
+from .block_lines import line_ends
 from .lines import BOM, PIECE_LIMIT
 
 FIRST = 1 << 18  # bytes of the first piece: it shows the shape that most lines of the others have

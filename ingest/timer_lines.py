@@ -10,10 +10,10 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from ..schema.shapes import shapes
+from .arrays import Whole
 from .candidates import Candidates
 from .dialect import Dialect
 from .pairs import Pairs
@@ -74,7 +74,7 @@ def _literal(text: str) -> str:
 def timer_rows(
     shape: TimerLine,
     times: pa.Table,
-    lines: npt.NDArray[np.int64],
+    lines: Whole,
     iterations: list[int | None],
     run_id: str,
 ) -> pa.Table:
