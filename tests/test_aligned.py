@@ -57,7 +57,7 @@ def both(shape: Template, lines: list[str]) -> tuple[Found, Found]:
     """What is read of lines in columns, the rest piece by piece, and all of it piece by piece."""
     block, places = Lines("\n".join(lines).encode()), np.arange(len(lines))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(aligned, "LEAST", 2)
+        patch.setattr(aligned, "MANY_ALIKE", 2)
         alike, left = read_aligned(shape, block, places)
     found = in_order([alike, read_steps(shape, block.gather(left), left)])
     return found, read_steps(shape, pa.array(lines, pa.string()), places)

@@ -69,11 +69,10 @@ def in_blocks(content: bytes, block: int, *, few: bool = True, least: int = 100)
     reader = LogReader("source", dialects())
     outlines_of.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(aligned, "LEAST", least)
+        patch.setattr(aligned, "MANY_ALIKE", least)
         if not few:
-            patch.setattr(outline, "FEW", 0)
-            patch.setattr(scan, "FEW", 0)
-            patch.setattr(scan, "LEAST", 1)
+            patch.setattr(outline, "FEW_OUTLINES", 0)
+            patch.setattr(scan, "WORTH_CUTTING", 1)
         bulk.feed(reader, io.BytesIO(content), block=block)
     return reader.finish()
 
