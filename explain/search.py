@@ -52,14 +52,15 @@ def matches(world: World, number: Number) -> Iterator[Match]:
 
 def _computed(world: World, number: Number) -> Iterator[Match]:
     """Values that are made from a run's; those only stated are found where they stand."""
-    near = " OR ".join(
-        f"{value} BETWEEN {low!r} AND {high!r}"
-        for low, high in number.limits()
-        for value in _VALUES
-    )
-    for name, value in world.plan.budget.parameters.items():
-        near = near.replace(f"${name}", "NULL::DOUBLE" if value is None else f"{value!r}::DOUBLE")
-    for case in world.cases(near):
+    limits = number.limits()
+    near = [
+        run_id
+        for run_id, values in world.once("values", lambda: _values_of_runs(world))
+        if any(low <= value <= high for low, high in limits for value in values)
+    ]
+    if not near:
+        return
+    for case in world.cases("list_contains(?::VARCHAR[], run_id)", near):
         for name, metric in METRICS.items():
             if not _prints(number, metric.texts(case.row, world.plan), case.row.get(name)):
                 continue
@@ -67,6 +68,19 @@ def _computed(world: World, number: Number) -> Iterator[Match]:
             if tree.how is not None:
                 where = f"{world.where(case.uri, case.row['line'])}.{name}"
                 yield Match(where, "computed", tree)
+
+
+def _values_of_runs(world: World) -> list[tuple[str, list[float]]]:
+    """What the texts of each selected run are made from."""
+    budget = {
+        name: "NULL::DOUBLE" if value is None else f"{value!r}::DOUBLE"
+        for name, value in world.plan.budget.parameters.items()
+    }
+    values = ", ".join(_VALUES)
+    for name, value in budget.items():
+        values = values.replace(f"${name}", value)
+    query = f"SELECT run_id, list_filter([{values}], lambda x: x IS NOT NULL) FROM selected"
+    return world.warehouse.rows(query)
 
 
 def _prints(number: Number, texts: list[str], value: Any) -> bool:
