@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import importlib
 import io
 import lzma
+import zlib
 from typing import BinaryIO, cast
 
 # More than any log shrinks: a small file that unpacks to more is made to fill a disk.
@@ -24,8 +24,7 @@ def packing(head: bytes) -> str | None:
 def unpacked(stream: BinaryIO, how: str, size: int) -> BinaryIO:
     """The bytes of a packed stream of `size` bytes.
 
-    Raises OSError, also while it is read, when it is damaged, grows without bound, or no reader
-    for zstd is installed.
+    Raises OSError, also while it is read, when it is damaged or grows without bound.
     """
     match how:
         case "gzip":
@@ -35,23 +34,11 @@ def unpacked(stream: BinaryIO, how: str, size: int) -> BinaryIO:
         case "xz":
             inner = lzma.LZMAFile(stream)  # noqa: SIM115 - it lives as long as its reader
         case _:
-            inner = _zstd(stream)
+            import pyarrow  # few logs are packed so
+
+            inner = pyarrow.CompressedInputStream(stream, "zstd")
     limit = max(size * MOST_TIMES, LEAST_BYTES)
     return cast(BinaryIO, io.BufferedReader(_Limited(cast(BinaryIO, inner), limit), 1 << 20))
-
-
-def _zstd(stream: BinaryIO) -> object:
-    for name in ("compression.zstd", "backports.zstd"):
-        try:
-            reader: object = importlib.import_module(name).ZstdFile(stream)
-        except ImportError:
-            continue
-        return reader
-    try:
-        reader = importlib.import_module("zstandard").ZstdDecompressor().stream_reader(stream)
-    except ImportError:
-        raise OSError("no reader for zstd: pip install zstandard, or unpack the file") from None
-    return reader
 
 
 class _Limited(io.RawIOBase):
@@ -67,7 +54,9 @@ class _Limited(io.RawIOBase):
         view = memoryview(cast(bytearray, buffer))
         try:
             chunk = self._inner.read(len(view))
-        except (EOFError, lzma.LZMAError, ValueError, RuntimeError) as error:
+        except (OSError, EOFError, lzma.LZMAError, zlib.error, ValueError) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise  # of the file system
             raise OSError(f"the packed file is damaged: {error}") from error
         self._left -= len(chunk)
         if self._left < 0:

@@ -8,6 +8,7 @@ import lzma
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from bench.ingest.names import family, is_log_name, is_packed_log
@@ -17,10 +18,19 @@ from bench.watch.follow import Follower
 from tests.making import count, log
 from tests.program import quick
 
+
+def zstd(content: bytes) -> bytes:
+    packed = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(packed, "zstd") as stream:
+        stream.write(content)
+    return packed.getvalue().to_pybytes()
+
+
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
     ".bz2": bz2.compress,
     ".xz": lzma.compress,
+    ".zst": zstd,
 }
 
 
@@ -148,6 +158,28 @@ def test_small_packed_files(file: Path, db: Path, content: bytes) -> None:
     summary = ingest([file.parent], db)
     assert [uri for uri, _ in summary.failed] == ["logs/b.log.gz"]
     assert "damaged" in summary.failed[0][1]
+
+
+def overwritten(packed: bytes) -> bytes:
+    """The bytes of a packed file, of which the second half are others."""
+    middle = len(packed) // 2
+    return packed[:middle] + b"\xa5\x5a" * (middle // 2)
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+@pytest.mark.parametrize("damaged", [overwritten, lambda packed: packed[:-20]])
+def test_a_damaged_file_ends_nothing(
+    file: Path, db: Path, suffix: str, damaged: Callable[[bytes], bytes]
+) -> None:
+    file.write_text(log(30))
+    content = b"".join(b"%d of a log: %d\n" % (n, n**5) for n in range(20_000))
+    file.with_name(f"b.log{suffix}").write_bytes(damaged(PACKERS[suffix](content)))
+    archive = file.with_name(f"c.tar{suffix}")
+    archive.write_bytes(damaged(PACKERS[suffix](content)))
+    told = dict(ingest([archive, file.parent], db).failed)
+    assert set(told) == {f"logs/b.log{suffix}", f"logs/c.tar{suffix}"}
+    assert all("damaged" in reason for reason in told.values())
+    assert steps(db)["logs/train.log"][1] == 30
 
 
 @pytest.mark.parametrize("given", ["logs", "logs/train.log"])
