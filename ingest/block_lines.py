@@ -33,24 +33,33 @@ def _without_digits(letters: Bytes) -> Bytes:
     return found
 
 
-def line_ends(letters: Bytes) -> Places:
-    """The places of line ends, found part by part; not one by one in lines of one length."""
-    parts = range(0, len(letters), CACHED)
+def line_ends(letters: Bytes, most: int | None = None) -> Places:
+    """The places of line ends, of the first `most`; not one by one in lines of one length."""
     first = np.flatnonzero(letters[:CACHED] == LINE_END)
     if len(first) > 1 and (np.diff(first, 2) == 0).all():
         start, width = int(first[0]), int(first[1] - first[0])
-        ends = np.arange(start, len(letters), width)
-        count = sum(int(np.count_nonzero(letters[at : at + CACHED] == LINE_END)) for at in parts)
-        if count == len(ends) and (letters[ends] == LINE_END).all():
+        end = len(letters) if most is None else start + (most - 1) * width + 1
+        ends = np.arange(start, min(end, len(letters)), width)
+        if _count(letters[:end], LINE_END) == len(ends) and (letters[ends] == LINE_END).all():
             return ends
-    return _places(letters, LINE_END)
+    return _places(letters, LINE_END, most)
 
 
-def _places(letters: Bytes, letter: int) -> Places:
-    """Where a letter stands, part by part."""
+def _places(letters: Bytes, letter: int, most: int | None = None) -> Places:
+    """Where a letter stands, part by part, until it was found so often."""
+    found = [np.zeros(0, np.int64)]
+    left = len(letters) if most is None else most
+    for at in range(0, len(letters), CACHED):
+        if left <= 0:
+            break
+        found.append(np.flatnonzero(letters[at : at + CACHED] == letter) + at)
+        left -= len(found[-1])
+    return np.concatenate(found)[:most]
+
+
+def _count(letters: Bytes, letter: int) -> int:
     parts = range(0, len(letters), CACHED)
-    found = [np.flatnonzero(letters[at : at + CACHED] == letter) + at for at in parts]
-    return np.concatenate(found) if found else np.zeros(0, np.int64)
+    return sum(int(np.count_nonzero(letters[at : at + CACHED] == letter)) for at in parts)
 
 
 class Lines:
@@ -96,19 +105,24 @@ class Lines:
         return whole if len(places) == len(self) else whole.take(pa.array(places))
 
     def outlines(self, places: Places) -> tuple[list[str], Places]:
-        """The different outlines of the lines at some places, and which of them each line has."""
+        """The outlines of the lines at some places, and which of them each line has.
+
+        That of a last line, which is not ended, may be there twice.
+        """
         if 4 * len(places) < len(self):
             text = outline("\n".join(self.texts(places)))
             found = pa.array(text.split("\n") if len(places) else [], pa.string())
             found = found.dictionary_encode()
-            return found.dictionary.to_pylist(), found.indices.to_numpy()
+            return found.dictionary.to_pylist(), found.indices.to_numpy().astype(np.int64)
         letters = self._whole(_without_digits(self.letters))
         found = pa.BinaryArray.from_buffers(pa.binary(), len(self), [None, *letters])
         found = found.dictionary_encode()
-        which = found.indices.to_numpy()
-        lines = [line.translate(FROM_ZERO).decode() for line in found.dictionary.to_pylist()]
-        distinct = [line.removesuffix("\n") for line in lines]
-        return distinct, which[places] if len(which) > len(places) else which
+        which, lines = found.indices.to_numpy().astype(np.int64), found.dictionary
+        if len(places) < len(self):
+            used, which = np.unique(which[places], return_inverse=True)
+            lines = lines.take(pa.array(used))
+        told = [line.translate(FROM_ZERO).decode() for line in lines.to_pylist()]
+        return [line.removesuffix("\n") for line in told], which
 
     def _whole(self, letters: Bytes) -> tuple[pa.Buffer, pa.Buffer]:
         """Each line with its end, where it has one, of a block that is as long."""

@@ -50,8 +50,10 @@ class Looks:
         if stamp.bytes < LONG_BYTES:
             return Print(*fingerprint(item.path), stamp=stamp)
         with ThreadPoolExecutor(1) as beside:
-            beside.submit(self.meanwhile)
-            return Print(*fingerprint(item.path), stamp=stamp)
+            ready = beside.submit(self.meanwhile)
+            found = Print(*fingerprint(item.path), stamp=stamp)
+            ready.result()
+            return found
 
     def taken(self) -> Stamps:
         """What the file system said of the files that were read and are known now, told once."""

@@ -248,7 +248,8 @@ def _growing(
             checkpoint = Checkpoint(end, state) if state else None
         rest = Bounded(stream, file.size - end)
         _feed(reader, rest.buffered(digest), file.size - end, None)
-    seen = replace(file, sha256=growth.tail or "") if resumed else file
+    # The tail's alone is known of a log that goes on: its stamp tells of the whole.
+    seen = replace(file, sha256=growth.tail or "", stamp=None) if resumed else file
     sha256 = seen.check_read(digest)
     read = _finished(file, reader, source_id, formats)
     return replace(read, checkpoint=checkpoint, resumed=resumed, sha256=sha256)

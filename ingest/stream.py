@@ -39,16 +39,16 @@ class Pieces:
     first: bool
     waits: bool = False  # for somebody to read a long line to its end
     _rest: bytes = b""  # a line whose end is still to come
-    _over: bytes = b""  # what was read of lines that are too many
+    _data: bytes = b""  # what was read last,
+    _at: int = 0  # and how far it was given
 
     def next(self) -> Piece | None:
-        """The next piece; None at the end, and within a long line."""
-        size = min(FIRST, self.size) if self.first else self.size
-        while not self.waits and (data := self._over or self.stream.read(size)):
-            self._over = b""
-            if self.first:
-                data, self.first = data.removeprefix(BOM), False
-            data, ends = self._bounded(data)
+        """The next piece; None at the end, and within a long line. Raises OSError."""
+        while not self.waits and (data := self._read()):
+            ends = line_ends(np.frombuffer(data, np.uint8), MOST)
+            # After a line's end, so that a long line is never begun in what is kept.
+            data = data[: ends[-1] + 1] if len(ends) == MOST else data
+            self._at += len(data)
             piece = self._piece(data, ends)
             if piece.goes_on:
                 self.waits, self._rest = True, b""
@@ -59,19 +59,19 @@ class Pieces:
         rest, self._rest = self._rest, b""
         return Piece(None, rest) if rest else None
 
-    def _bounded(self, data: bytes) -> tuple[bytes, Places]:
-        """What is not too many lines of it, and the places of their ends."""
-        ends = line_ends(np.frombuffer(data, np.uint8))
-        if len(ends) <= MOST:
-            return data, ends
-        # After a line's end, so that a long line is never begun in what is kept.
-        cut = int(ends[MOST - 1]) + 1
-        self._over = data[cut:]
-        return data[:cut], ends[:MOST]
+    def _read(self) -> memoryview:
+        """What is read and not yet given."""
+        if self._at == len(self._data):
+            size = min(FIRST, self.size) if self.first else self.size
+            self._data, self._at = self.stream.read(size), 0
+            if self.first and self._data.startswith(BOM):
+                self._at = len(BOM)
+            self.first = False
+        return memoryview(self._data)[self._at :]
 
-    def _piece(self, data: bytes, ends: Places) -> Piece:
+    def _piece(self, data: memoryview, ends: Places) -> Piece:
         if not len(ends):
             return Piece(None, self._rest + data)
         end = int(ends[-1])
-        whole = b"".join((self._rest, memoryview(data)[:end]))
-        return Piece(whole, data[end + 1 :], ends[:-1] + len(self._rest))
+        whole = b"".join((self._rest, data[:end]))
+        return Piece(whole, bytes(data[end + 1 :]), ends[:-1] + len(self._rest))
