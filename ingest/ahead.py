@@ -12,6 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from multiprocessing import get_context, parent_process
@@ -213,14 +214,14 @@ def _work(path: Path, size: int) -> int:
     return size if is_log_name(path.name) else DOCUMENT * size
 
 
-class _no_interrupts:
+@contextmanager
+def _no_interrupts() -> Iterator[None]:
     """Processes that are started here leave Ctrl-C to the one that starts them."""
-
-    def __enter__(self) -> None:
-        self._before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-
-    def __exit__(self, *_: object) -> None:
-        signal.pthread_sigmask(signal.SIG_SETMASK, self._before)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _pool(processes: int) -> ProcessPoolExecutor:

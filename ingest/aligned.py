@@ -70,7 +70,7 @@ class _Kept(_Numeric):
     end: int
 
     def read(self, table: ByteTable) -> pa.Array:
-        self.number.double(table, 0)
+        self.number.double(table, 0)  # marks where it is none
         return table.texts(self.start, self.end)
 
 
@@ -111,8 +111,10 @@ def read_aligned(template: Template, lines: Lines, places: Places) -> tuple[Foun
         while shapes and odd and len(group) >= least:
             found, fits = _like_the_first(template, lines, group)
             parts.append(found)
-            shapes -= len(found) > 0
-            odd -= len(found) < least
+            if len(found):
+                shapes -= 1
+            if len(found) < least:
+                odd -= 1
             left.append(group[:1][~fits[:1]])
             group = group[1:][~fits[1:]]
         left.append(group)

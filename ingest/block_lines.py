@@ -1,4 +1,4 @@
-"""The lines of a block of a log, and their outlines: a line with every digit a zero."""
+"""The lines of a block of a log, and their outlines, many at once."""
 
 from __future__ import annotations
 
@@ -8,19 +8,13 @@ import numpy as np
 import pyarrow as pa
 
 from .arrays import Bytes, Places
+from .digits import NINE, ZERO, ZEROS, outline
 
 CACHED = 1 << 18  # bytes that stay in the processor's cache
 LINE_END = 10
-ZERO, NINE = ord("0"), ord("9")
-ZEROS = bytes(ZERO if ZERO <= byte <= NINE else byte for byte in range(256))
 # Letters counted from the zero; 10 above the zero is a colon, and what is below it is far above.
 ANY_DIGIT = np.full(CACHED, NINE - ZERO, np.uint8)
 FROM_ZERO = bytes((byte + ZERO) % 256 for byte in range(256)).translate(ZEROS)
-
-
-def outline(text: str) -> str:
-    """A text with every digit a zero."""
-    return text.encode().translate(ZEROS).decode()
 
 
 def _without_digits(letters: Bytes) -> Bytes:
@@ -77,8 +71,12 @@ class Lines:
         return len(self._ends)
 
     def __getitem__(self, place: int) -> str:
+        return self.body(place).decode()
+
+    def body(self, place: int) -> bytes:
+        """A line as its bytes."""
         start = self._ends[place - 1] if place else 0
-        return self._data[start : self._ends[place] - 1].decode()
+        return self._data[start : self._ends[place] - 1]
 
     @cached_property
     def lengths(self) -> Places:

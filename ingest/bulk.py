@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import functools
 import io
-from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
@@ -19,21 +16,19 @@ import pyarrow as pa
 
 from ..schema.rows import Rows
 from .arrays import Places
-from .block_lines import Lines
+from .blocks import Block, Blocks, Shapes
 from .candidates import candidates_of
 from .found import NOTHING, Found
 from .lines import BOM, PIECE_LIMIT, long_line, peel, pieces_of
 from .log import LogReader
-from .outline import Outlines, outlines_of
-from .scan import Scan, Section
+from .scan import Section
 from .step_rows import FieldsOf, as_rows
 from .steps import COPIES_WITHIN, Stretch
-from .stream import Piece, Pieces
+from .stream import Pieces
 from .template import Template, template_of
 from .timer_lines import TimerLine, timer_line_of, timer_rows
 
 BLOCK = 12 << 20
-AHEAD = 2  # blocks that are looked at before their turn
 # Steps at either end of a stretch that the careful reader reads: the first two, which may tell of
 # another interval than lies between them, and more than it keeps open.
 HEAD, EDGE = 2, 4
@@ -49,95 +44,39 @@ def feed(
 ) -> None:
     """All lines of a log, as `reader.feed` of each would read them; `sink` takes what is read.
 
-    The next blocks are read and looked at while the rows of one are made.
+    The next blocks, of so many bytes, are read and looked at while the rows of one are made.
+    Raises OSError of the stream, and what `sink` raises.
     """
-    blocks = Pieces(stream, block, first=reader.line == 0)
-    outlines = outlines_of(tuple(reader.formats))
-    coming: deque[Future[_Loaded]] = deque()
     number = reader.line + 1
-    with ThreadPoolExecutor(1) as reading, ThreadPoolExecutor(AHEAD) as looking:
-        unread = reading.submit(blocks.next)
-
-        def look_ahead() -> None:
-            nonlocal unread
-            most = AHEAD if reader.line else 1
-            while len(coming) < most and (lines := unread.result()):
-                shapes = reader.template, reader.timer_line, reader.mostly_steps
-                coming.append(looking.submit(_looked_at, lines, outlines, *shapes))
-                unread = reading.submit(blocks.next)
-
-        look_ahead()
-        while coming:
-            loaded = coming.popleft().result()
-            if reader.line:
-                look_ahead()
-            number = _feed_lines(reader, number, loaded)
-            if loaded.lines.goes_on:
-                for line in long_line(stream, number, loaded.lines.rest):
+    with Blocks(Pieces(stream, block, first=reader.line == 0), reader) as blocks:
+        for one in blocks:
+            number = _feed_lines(reader, blocks.shapes, number, one)
+            rest = one.piece.rest
+            if one.piece.goes_on:
+                for line in long_line(stream, number, rest):
                     reader.feed(line)
-                blocks.waits = False
-                unread = reading.submit(blocks.next)
-            elif loaded.lines.rest:
-                _feed_line(reader, number, loaded.lines.rest)
-            number += bool(loaded.lines.rest)
-            look_ahead()
+                blocks.go_on()
+            elif rest:
+                _feed_line(reader, number, rest)
+            if rest:
+                number += 1
             if sink and reader.has_begun:
                 sink(reader.take_rows())
 
 
 def feed_section(reader: LogReader, section: Section) -> None:
     """All lines of a log that begins here."""
-    _Block(reader, 1, section).feed()
+    _Feed(reader, Shapes(), 1, section).feed()
 
 
-@dataclass(frozen=True, slots=True)
-class _Loaded:
-    """A block, looked at unless it is no UTF-8."""
-
-    lines: Piece
-    data: bytes
-    count: int
-    scan: Scan | None
-
-
-def _looked_at(
-    lines: Piece,
-    outlines: Outlines,
-    steps: Template | None,
-    timers: TimerLine | None,
-    mostly_steps: bool,
-) -> _Loaded:
-    """A block in which lines may be of these shapes."""
-    if lines.whole is None:
-        return _Loaded(lines, b"", 0, None)
-    data = with_plain_ends(lines.whole)
-    try:
-        text = Lines(data, lines.ends if data is lines.whole else None)
-        scan = Scan(text, outlines, steps if mostly_steps else None)
-    except UnicodeDecodeError:
-        return _Loaded(lines, data, data.count(b"\n") + 1, None)
-    if steps is not None:
-        scan.steps(steps)
-    if timers is not None:
-        scan.timers(timers)
-    return _Loaded(lines, data, len(scan.lines), scan)
-
-
-def _feed_lines(reader: LogReader, first: int, loaded: _Loaded) -> int:
+def _feed_lines(reader: LogReader, shapes: Shapes, first: int, block: Block) -> int:
     """A block of whole lines; gives the number of the line behind it."""
-    if loaded.scan is not None:
-        _Block(reader, first, Section(loaded.scan, 0, loaded.count)).feed()
-    elif loaded.count:
-        for number, body in enumerate(loaded.data.split(b"\n"), first):
+    if block.scan is not None:
+        _Feed(reader, shapes, first, Section(block.scan, 0, block.count)).feed()
+    elif block.count:
+        for number, body in enumerate(block.data.split(b"\n"), first):
             _feed_line(reader, number, body)
-    return first + loaded.count
-
-
-def with_plain_ends(data: bytes) -> bytes:
-    """Lines that all end as those of Windows end as others do."""
-    if b"\r" in data and data.count(b"\r") == data.count(b"\r\n") + data.endswith(b"\r"):
-        return data.replace(b"\r\n", b"\n").removesuffix(b"\r")
-    return data
+    return first + block.count
 
 
 def _feed_line(reader: LogReader, number: int, body: bytes) -> None:
@@ -149,11 +88,11 @@ def _feed_line(reader: LogReader, number: int, body: bytes) -> None:
         reader.feed(line)
 
 
-class _Block:
+class _Feed:
     """The lines of a block: of no format, of the shape at hand, or to be read with care."""
 
-    def __init__(self, reader: LogReader, first: int, lines: Section) -> None:
-        self._reader, self._first, self._lines = reader, first, lines
+    def __init__(self, reader: LogReader, known: Shapes, first: int, lines: Section) -> None:
+        self._reader, self._known, self._first, self._lines = reader, known, first, lines
         self._hot, self._codes = lines.hot, lines.codes
         self._shapes = MOST_SHAPES
         self._template: Template | None = None
@@ -162,10 +101,10 @@ class _Block:
         self._fits = np.zeros(len(lines), dtype=bool)
         self._timed = np.zeros(len(lines), dtype=bool)
         self._odd = np.flatnonzero(self._hot)
-        if reader.template is not None:
-            self._use(reader.template, 0)
-        if reader.timer_line is not None:
-            self._use_timers(reader.timer_line, 0)
+        if known.steps is not None:
+            self._use(known.steps, 0)
+        if known.timers is not None:
+            self._use_timers(known.timers, 0)
 
     def feed(self) -> None:
         """Every line, in order."""
@@ -182,10 +121,10 @@ class _Block:
                     self._careful(place)
                     self._learn(place)
             place += 1
-        self._reader.mostly_steps = 2 * int(self._fits.sum()) > end
+        self._known.mostly_steps = 2 * int(self._fits.sum()) > end
 
     def _careful(self, place: int) -> None:
-        _feed_line(self._reader, self._first + place, self._lines[place].encode())
+        _feed_line(self._reader, self._first + place, self._lines.body(place))
 
     def _learn(self, place: int) -> None:
         """The shape of a step or of timers that were read with care, for those below."""
@@ -209,7 +148,7 @@ class _Block:
 
     def _use(self, template: Template, start: int) -> None:
         """Find all lines of a shape, and mark those that need no care."""
-        self._reader.template = self._template = template
+        self._known.steps = self._template = template
         steps = self._lines.steps(template).since(start)
         # A step done again, or the copy of another rank, is a matter of judgement.
         self._steps = steps.only(np.diff(steps.column("iteration"), prepend=-1) > 0)
@@ -219,7 +158,7 @@ class _Block:
 
     def _use_timers(self, shape: TimerLine, start: int) -> None:
         """Find all lines of timers of a shape, and mark them."""
-        self._reader.timer_line = self._timer_line = shape
+        self._known.timers = self._timer_line = shape
         times = self._lines.timers(shape).since(start)
         self._times = times.only(~self._fits[times.places])
         self._timed[start:] = False
@@ -259,8 +198,8 @@ class _Block:
             return
         codes = self._codes[start:end][~self._hot[start:end]]
         counts = np.bincount(codes).tolist()
-        looks = zip(self._lines.looks, counts, strict=False)
-        self._reader.skip(self._first + end - 1, [(look, n) for look, n in looks if n])
+        kinds = zip(self._lines.kinds, counts, strict=False)
+        self._reader.skip(self._first + end - 1, [(kind, n) for kind, n in kinds if n])
 
     def _at_once(self, start: int, end: int) -> None:
         steps, template = self._steps.within(start, end), self._template

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from .dialect import Dialect
+from .digits import outline
 from .segments import Segments
 
 SIZE = 3
@@ -15,7 +16,6 @@ NUMBER = re.compile(r"\d+")
 SHORT = 150  # longer lines are searched hint by hint, which costs less there
 LONG = 2000  # the formats of longer lines are not remembered
 MOST_KNOWN = 4096
-ZEROS = str.maketrans("123456789", "0" * 9)
 
 
 class Candidates:
@@ -43,7 +43,7 @@ class Candidates:
         if len(text) > LONG:
             return self._among(text)
         # Lines that differ in their digits alone have the same formats, but for hints with digits.
-        plain = text.translate(ZEROS)
+        plain = outline(text)
         found = self._known.get(plain)
         if found is None:
             if len(self._known) >= MOST_KNOWN:

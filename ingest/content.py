@@ -68,7 +68,7 @@ class Print:
 
 
 @dataclass(frozen=True, slots=True)
-class Bytes:
+class FileBytes:
     """The first `size` bytes of a file, whose SHA-256 is `sha256`; None: reading has to tell it.
 
     They were hashed after the file system gave it this `stamp`; while it is the same, they are.

@@ -21,9 +21,7 @@ from .wrapped import Wrapped
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .outline import Look
-    from .template import Template
-    from .timer_lines import TimerLine
+    from .outline import LineKind
 
 MOST_ROWS = 5000  # held before they are handed over
 RULE = frozenset("-=*_#~+ \t")
@@ -49,9 +47,6 @@ class LogReader:
         self._prefixes: tuple[str, ...] = ()
         self._wrapped = Wrapped()
         self._cut_off = 0  # the line that ended within a value, until it is known to go on
-        self.template: Template | None = None  # the shape that the newest steps had
-        self.timer_line: TimerLine | None = None  # and the newest timers
-        self.mostly_steps = False  # of that shape were the newest lines
 
     @property
     def formats(self) -> Sequence[Dialect]:
@@ -123,15 +118,15 @@ class LogReader:
         if not (read or quiet or RULE.issuperset(line.text)):
             self._tally.known = False
 
-    def skip(self, last: int, looks: Iterable[tuple[Look, int]]) -> None:
-        """Lines up to `last` that state nothing: how many of which look."""
+    def skip(self, last: int, kinds: Iterable[tuple[LineKind, int]]) -> None:
+        """Lines up to `last` that state nothing: how many of which kind."""
         self._leave_line(last)
-        for look, count in looks:
-            if look.formats:
-                self._read.count_read(count, look.formats)
+        for kind, count in kinds:
+            if kind.formats:
+                self._read.count_read(count, kind.formats)
                 continue
-            self._read.count_unread(count, count * look.known, count * look.measures)
-            if look.text:
+            self._read.count_unread(count, count * kind.known, count * kind.measures)
+            if kind.text:
                 self._wrapped.clear()
 
     def goes_on(self, line: int, texts: Sequence[str]) -> bool:

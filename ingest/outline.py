@@ -16,16 +16,17 @@ from threading import Lock
 import numpy as np
 
 from .arrays import Marks, Whole
-from .block_lines import outline
 from .candidates import candidates_of
 from .dialect import Dialect
+from .digits import outline
 from .finder import Finder
 from .lines import BOM, PIECE_LIMIT, peel
 from .log import RULE
 from .measuring import METRIC_WORDS, measures
 from .pattern import Pattern
 
-# Lines that may be more than text of no format: of a table, wrapped, redrawn, coloured, damaged.
+# Lines that may be more than text of no format: of a table, wrapped, redrawn, coloured, damaged,
+# with what Python takes for blanks, and with letters that are an s or a k where case is no matter.
 ODD = ("|", "iteration", "\r", "\x1b", "\0", "\x1c", "\x1d", "\x1e", "\x1f", "\u017f", "\u212a")
 # How what launchers put in front of a line may end: such a line may be blank behind it.
 PREFIX_END = (
@@ -33,6 +34,8 @@ PREFIX_END = (
     r"| - [\w.]+| \[?(?:DEBUG|INFO|WARNING|ERROR|CRITICAL))$"
 )
 # The only digits that a prefix wants are those of a year.
+# Of a pattern: how often a part may stand, and what one letter may be.
+COUNT, CLASS = re.compile(r"\{\d*,?\d*\}"), re.compile(r"(?<!\\)\[[^\]]*\]")
 YEAR, YEARS = "0000-", ("0000-", "2000-")
 MOST_YEARS = 3
 LONG = PIECE_LIMIT - len(BOM)  # bytes of a line that is read in pieces
@@ -41,7 +44,7 @@ MOST_LETTERS = 16 << 20  # of outlines that are remembered
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LineKind:
     """What a line of an outline is."""
 
     careful: bool = False  # to be read line by line
@@ -51,16 +54,17 @@ class Look:
     formats: frozenset[str] = frozenset()  # that read it, and state nothing
 
 
-CAREFUL = Look(careful=True)
+CAREFUL = LineKind(careful=True)
 
 
 def wants_digits(pattern: str) -> bool:
     """Whether a regular expression may tell one digit from another."""
-    return re.search(r"\d|\(\?P=", re.sub(r"\{\d*,?\d*\}|0-9", "", pattern)) is not None
+    plain = CLASS.sub(lambda found: found[0].replace("0-9", ""), COUNT.sub("", pattern))
+    return re.search(r"\d|\(\?P=|\\N", plain) is not None
 
 
 class Outlines:
-    """What the lines of a log are, by outline; `looks` lists them, codes are places in it."""
+    """What the lines of a log are, by outline; `kinds` lists them, codes are places in it."""
 
     def __init__(self, formats: Sequence[Dialect]) -> None:
         outside = [dialect for dialect in formats if dialect.within is None]
@@ -69,8 +73,8 @@ class Outlines:
         hints = {hint for dialect in outside for hint in dialect.hints}
         self._hints = sorted({outline(hint) for hint in hints})
         self._counted = [outline(hint) for hint in hints if outline(hint) != hint]
-        self.looks: list[Look] = []
-        self._places: dict[Look, int] = {}
+        self.kinds: list[LineKind] = []
+        self._places: dict[LineKind, int] = {}
         self._known: dict[str, int] = {}
         self._letters = 0
         self._lock = Lock()  # several blocks are looked at side by side
@@ -92,18 +96,18 @@ class Outlines:
 
     def careful(self, codes: Whole) -> Marks:
         """Which lines have to be read line by line."""
-        return np.array([look.careful for look in self.looks], dtype=bool)[codes]
+        return np.array([kind.careful for kind in self.kinds], dtype=bool)[codes]
 
     def _looked_at(self, outlines: list[str]) -> list[int]:
         if len(outlines) > FEW_OUTLINES:
-            return [self._code(look) for look in self._sifted(outlines)]
-        return [self._code(self._look_with_care(text)) for text in outlines]
+            return [self._code(kind) for kind in self._sifted(outlines)]
+        return [self._code(self._kind_with_care(text)) for text in outlines]
 
-    def _look_with_care(self, outline: str) -> Look:
+    def _kind_with_care(self, outline: str) -> LineKind:
         odd = any(word in outline for word in ODD) or len(outline.encode()) >= LONG
         return CAREFUL if odd else self._any_year(outline)
 
-    def _sifted(self, outlines: list[str]) -> Iterator[Look]:
+    def _sifted(self, outlines: list[str]) -> Iterator[LineKind]:
         """The same of many: those that may be of a format are found all at once."""
         import polars as pl
 
@@ -119,22 +123,22 @@ class Outlines:
         told = table.select(hot.alias("hot"), known=rest == "", text=line.str.strip_chars() != "")
         for text, (is_hot, is_known, is_text) in zip(outlines, told.iter_rows(), strict=True):
             if is_hot:
-                yield self._look_with_care(text)
+                yield self._kind_with_care(text)
             else:
-                yield Look(known=is_known, text=is_text)
+                yield LineKind(known=is_known, text=is_text)
 
-    def _code(self, look: Look) -> int:
-        if look not in self._places:
-            self._places[look] = len(self.looks)
-            self.looks.append(look)
-        return self._places[look]
+    def _code(self, kind: LineKind) -> int:
+        if kind not in self._places:
+            self._places[kind] = len(self.kinds)
+            self.kinds.append(kind)
+        return self._places[kind]
 
-    def _any_year(self, outline: str) -> Look:
+    def _any_year(self, outline: str) -> LineKind:
         """What lines of an outline are, where that is the same for all of them."""
-        looks = {self._look(text) for text in _with_years(outline)}
-        return looks.pop() if len(looks) == 1 else CAREFUL
+        kinds = {self._kind(text) for text in _with_years(outline)}
+        return kinds.pop() if len(kinds) == 1 else CAREFUL
 
-    def _look(self, outline: str) -> Look:
+    def _kind(self, outline: str) -> LineKind:
         _, text = peel(outline)
         if any(hint in text for hint in self._counted):
             return CAREFUL
@@ -149,9 +153,9 @@ class Outlines:
         if self._finder.left_over:
             return CAREFUL
         if formats:
-            return Look(formats=frozenset(formats))
+            return LineKind(formats=frozenset(formats))
         known = RULE.issuperset(text)
-        return Look(False, known, bool(outline.strip()), not known and measures(text))
+        return LineKind(False, known, bool(outline.strip()), not known and measures(text))
 
 
 @functools.lru_cache(maxsize=4)

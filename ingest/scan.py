@@ -10,7 +10,7 @@ from .aligned import read_aligned
 from .arrays import Marks, Places
 from .block_lines import Lines
 from .found import NOTHING, Found, in_order
-from .outline import Look, Outlines
+from .outline import LineKind, Outlines
 from .template import Template
 from .timer_lines import TimerLine
 
@@ -38,9 +38,9 @@ class Scan:
         self._look_at(np.flatnonzero(~self._taken))
 
     @property
-    def looks(self) -> Sequence[Look]:
+    def kinds(self) -> Sequence[LineKind]:
         """What the codes of lines stand for."""
-        return self._outlines.looks
+        return self._outlines.kinds
 
     def _look_at(self, places: Places) -> None:
         """Tell which of these lines have to be read with care, and what the others are."""
@@ -93,7 +93,7 @@ class Section:
 
     def __init__(self, scan: Scan, start: int, end: int) -> None:
         self._scan, self._start, self._end = scan, start, end
-        self.looks = scan.looks
+        self.kinds = scan.kinds
         self.codes, self.hot = scan.codes[start:end], scan.hot[start:end]
 
     def __len__(self) -> int:
@@ -101,6 +101,10 @@ class Section:
 
     def __getitem__(self, place: int) -> str:
         return self._scan.lines[self._start + place]
+
+    def body(self, place: int) -> bytes:
+        """A line as its bytes."""
+        return self._scan.lines.body(self._start + place)
 
     def texts(self, places: Places) -> list[str]:
         """The lines at some places."""

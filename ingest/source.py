@@ -16,7 +16,7 @@ from ..schema.shapes import shapes
 from .accounting import LONGEST, may_be_jobs
 from .checkpoint import freeze, thaw
 from .companions.files import may_be_companion
-from .content import Bounded, Bytes, end_of_lines
+from .content import Bounded, FileBytes, end_of_lines
 from .content import Changed as Changed
 from .content import fingerprint as fingerprint
 from .coverage import Coverage
@@ -99,7 +99,7 @@ def read_file(
 
     Raises OSError when it cannot be read, Changed when the bytes are not those of `sha256`.
     """
-    file = Bytes(path, sha256, size, stamp)
+    file = FileBytes(path, sha256, size, stamp)
     head = file.head()
     if records.is_marker(path) or records.looks_like_record(head):
         return _records(file, source_id)
@@ -123,7 +123,7 @@ def read_file(
 
 
 def _read_text(
-    file: Bytes,
+    file: FileBytes,
     name: str,
     head: bytes,
     source_id: str,
@@ -158,13 +158,13 @@ def _looks_like_text(head: bytes) -> bool:
     return control * 50 < len(head[:8192])
 
 
-def _records(file: Bytes, source_id: str) -> ReadFile:
+def _records(file: FileBytes, source_id: str) -> ReadFile:
     rows, sha256 = records.read_records(file.path, source_id)
     file.check(sha256)
     return ReadFile("record" if rows.by_table.get("runs") else None, rows)
 
 
-def _document(file: Bytes, source_id: str) -> ReadFile:
+def _document(file: FileBytes, source_id: str) -> ReadFile:
     from .tables import read_markdown
 
     text, errors = file.text()
@@ -173,7 +173,7 @@ def _document(file: Bytes, source_id: str) -> ReadFile:
     return _read(kind, rows, coverage, file.size, errors, source_id)
 
 
-def _jobs(file: Bytes, source_id: str) -> ReadFile:
+def _jobs(file: FileBytes, source_id: str) -> ReadFile:
     from .accounting import read_jobs, rows_of_jobs
 
     text, errors = file.text()
@@ -184,7 +184,7 @@ def _jobs(file: Bytes, source_id: str) -> ReadFile:
     return _read(kind, rows_of_jobs(jobs), coverage, file.size, errors, source_id)
 
 
-def _companion(file: Bytes, source_id: str, path: str) -> ReadFile:
+def _companion(file: FileBytes, source_id: str, path: str) -> ReadFile:
     from .companions.files import KIND, coverage, read_companion, rows_of
 
     text, errors = file.text()
@@ -194,7 +194,7 @@ def _companion(file: Bytes, source_id: str, path: str) -> ReadFile:
     return ReadFile(KIND, rows_of(found, source_id, text, file.size, errors), coverage(found))
 
 
-def _separated(file: Bytes, source_id: str, form: str) -> ReadFile:
+def _separated(file: FileBytes, source_id: str, form: str) -> ReadFile:
     from .separated import read_separated
 
     text, errors = file.text()
@@ -203,7 +203,7 @@ def _separated(file: Bytes, source_id: str, form: str) -> ReadFile:
 
 
 def _log(
-    file: Bytes,
+    file: FileBytes,
     source_id: str,
     formats: Path | None,
     sink: Sink | None,
@@ -228,7 +228,7 @@ def _log(
 
 
 def _growing(
-    file: Bytes, source_id: str, formats: Path | None, sink: Sink, growth: Growth
+    file: FileBytes, source_id: str, formats: Path | None, sink: Sink, growth: Growth
 ) -> ReadFile:
     """A log whose whole lines are read for good, and what stands behind them for now."""
     since, checkpoint = growth.since, None
@@ -255,7 +255,7 @@ def _growing(
     return replace(read, checkpoint=checkpoint, resumed=resumed, sha256=sha256)
 
 
-def _finished(file: Bytes, reader: LogReader, source_id: str, formats: Path | None) -> ReadFile:
+def _finished(file: FileBytes, reader: LogReader, source_id: str, formats: Path | None) -> ReadFile:
     """The end of a log: what it gave in all."""
     read = reader.finish()
     name = _most(read.formats, dialects(formats))

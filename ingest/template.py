@@ -7,6 +7,7 @@ reader. The declaration is the dialect's: columns, types and units come from its
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, replace
 
@@ -21,6 +22,9 @@ from .segments import LOSS_NOTATION, Segments
 NUMBER = r"^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$"  # without thousands separators
 TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?"
 LONGEST_KEPT = 12  # letters of a value kept as printed: no secret is as short and a number
+# Whole numbers and runs of blanks that stand for all others.
+NUMBERS = tuple(digit * length for length in range(1, 19) for digit in "0159")
+BLANKS = tuple(length * " " for length in range(1, 100))
 WHOLE = LIMITS | {"count": LIMITS["bigint"]}
 
 
@@ -93,6 +97,8 @@ def template_of(
     slots = _slots(reader, layout.losses, layout.kept, pieces[:-1], keys)
     if groups is None or slots is None:
         return None
+    if not _loose(reader.anchor, text[: found.end()]):
+        return None
     pattern = _head(head, len(line) - len(text), found, [name for name, _ in groups])
     losses = {slot.name for slot in slots if slot.kind == "loss"}
     mains = reader.losses.main if reader.losses else ()
@@ -111,6 +117,29 @@ def _is_plain(dialect: Dialect, reader: Segments) -> bool:
         and not dialect.every_rank
         and not dialect.planned
     )
+
+
+@functools.lru_cache(maxsize=256)
+def _loose(anchor: re.Pattern[str], text: str) -> bool:
+    """Whether an anchor reads a line as well with other whole numbers and more or fewer blanks."""
+    found = anchor.search(text)
+    assert found is not None
+    numbers = [(*found.span(n), NUMBERS) for n, t in found.groupdict().items() if t and t.isdigit()]
+    blanks = [(*run.span(), BLANKS) for run in re.finditer(" +", text)]
+    return all(
+        _spans(anchor.search(text[:start] + other + text[end:]))
+        == [
+            tuple(at + (at >= end) * (len(other) - end + start) for at in span)
+            for span in _spans(found)
+        ]
+        for start, end, others in (*numbers, *blanks)
+        for other in others
+    )
+
+
+def _spans(found: re.Match[str] | None) -> list[tuple[int, ...]]:
+    """Where all of a match and its groups stand."""
+    return [found.span(number) for number in range(found.re.groups + 1)] if found else []
 
 
 def _groups(

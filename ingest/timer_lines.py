@@ -6,6 +6,7 @@ words with as many decimals gives the same timers with other times.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 
@@ -16,8 +17,10 @@ from ..schema.shapes import shapes
 from .arrays import Whole
 from .candidates import Candidates
 from .dialect import Dialect
+from .digits import outline
 from .pairs import Pairs
 from .record import Record
+from .template import NUMBERS
 
 DECIMAL = re.compile(r"[0-9]+(?:\.([0-9]+))?")
 
@@ -61,9 +64,26 @@ def timer_line_of(
         )
         at = line_start + pair.end("value")
         names.append(pair["key"].strip())
+        if not _loose(reader.pair, outline(text[pair.start() : end]), decimals):
+            return None
     if not names or names != list(values):
         return None
     return TimerLine(dialect, pattern + _literal(line[at:]) + "$", tuple(names))
+
+
+@functools.lru_cache(maxsize=1024)
+def _loose(pattern: re.Pattern[str], text: str, decimals: int) -> bool:
+    """Whether a pair, whose digits are zeros, is read as well with any time of so many decimals."""
+    found = pattern.match(text)
+    if found is None:
+        return False
+    start, end = found.span("value")
+    for whole in NUMBERS:
+        value = whole + ("." + whole[0] * decimals if decimals else "")
+        again = pattern.match(text[:start] + value + text[end:])
+        if again is None or (again["key"], again["value"]) != (found["key"], value):
+            return False
+    return True
 
 
 def _literal(text: str) -> str:

@@ -79,11 +79,12 @@ def _result(read: ReadFile) -> Result:
 
 def _read_each(tasks: Sequence[Task], formats: Path | None) -> list[ReadFile | None]:
     from .block_lines import Lines
-    from .bulk import with_plain_ends
+    from .blocks import with_plain_ends
     from .outline import outlines_of
     from .scan import Scan, Section
 
     contents = {task: with_plain_ends(content) for task in tasks if (content := _log_of(task))}
+    # Between carriage returns a line has pieces: such a log is read by itself.
     contents = {task: data for task, data in contents.items() if b"\r" not in data}
     sections: dict[Task, Section] = {}
     if contents:

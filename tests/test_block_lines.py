@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.ingest import block_lines
-from bench.ingest.block_lines import Lines, line_ends, outline
+from bench.ingest.block_lines import Lines, line_ends
+from bench.ingest.digits import outline
 
 LETTERS = "ab09:/|. \u00e9\u0663\U0001d7d8\x2f\x3a\x7f"
 LINES = st.lists(st.text(LETTERS, max_size=12), min_size=1, max_size=40)

@@ -54,19 +54,21 @@ NOISE = [
 ]  # fmt: skip
 
 
-def by_line(content: bytes) -> LogRead:
-    reader = LogReader("source", dialects())
+def by_line(content: bytes, formats: Path | None = None) -> LogRead:
+    reader = LogReader("source", dialects(formats))
     for line in read_lines(io.BytesIO(content)):
         reader.feed(line)
     return reader.finish()
 
 
-def in_blocks(content: bytes, block: int, *, few: bool = True, least: int = 100) -> LogRead:
+def in_blocks(
+    content: bytes, block: int, *, few: bool = True, least: int = 100, formats: Path | None = None
+) -> LogRead:
     """Read in blocks; where lines are not taken for `few`, they are looked at as thousands are.
 
     So many lines of one length are read in columns.
     """
-    reader = LogReader("source", dialects())
+    reader = LogReader("source", dialects(formats))
     outlines_of.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(aligned, "MANY_ALIKE", least)
@@ -264,6 +266,65 @@ def test_many_short_lines_and_a_long_one() -> None:
     assert all_of(found) == all_of(by_line(content.encode()))
 
 
+STEP_FORMAT = """
+title = "steps of a trainer of one's own"
+url = "https://example.org/x"
+reads = "iteration"
+framework = "MyTrainer"
+hint = "mystep"
+anchor = '''{anchor}'''
+[groups]
+iteration = {{ type = "bigint" }}
+[keys]
+"time (ms)" = {{ column = "step_time_s", type = "double", shift = -3, unit = "ms" }}
+loss = {{ column = "loss", type = "double" }}
+[[sample]]
+line = "mystep 10 / | time (ms): 512.4 | loss: 2.31 |"
+source = "x"
+row = {{ iteration = 10, step_time_s = 0.5124, loss = 2.31 }}
+"""
+TIMERS_FORMAT = """
+title = "timers of one's own"
+url = "https://example.org/x"
+reads = "timers"
+hint = "mytimers"
+anchor = '''mytimers \\|'''
+pair = '''\\s*(?P<key>[a-z]+): (?P<value>{value}) \\|'''
+[[sample]]
+line = "mytimers | fwd: 10.5 | bwd: 20.5 |"
+source = "x"
+row = {{ values = {{ fwd = 10.5, bwd = 20.5 }} }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("anchor", "value"),
+    [
+        (r"mystep +(?P<iteration>\d+) */ *\|", r"\d+\.\d+"),
+        (r"mystep {0,8}(?P<iteration>\d+) */ *\|", r"[1-9]\d*\.\d+"),
+        (r"mystep +(?P<iteration>\d{1,3}) */ *\|", r"\d\d?\.\d+"),
+        (r"mystep +(?P<iteration>[1-9]\d*) */ *\|", r"[0-3]\d?\.\d"),
+        (r"^mystep (?P<iteration>\d+) {1,3}/ \|", r"\d+\.\d+"),
+    ],
+)
+def test_own_formats_that_tell_numbers_or_blanks_apart(
+    tmp_path: Path, anchor: str, value: str
+) -> None:
+    """A line of the same words is not of the format where its numbers or blanks are not."""
+    (tmp_path / "steps.toml").write_text(STEP_FORMAT.format(anchor=anchor))
+    (tmp_path / "timers.toml").write_text(TIMERS_FORMAT.format(value=value))
+    lines = []
+    for n in range(80, 1200, 4):
+        blanks = [(1, 1, 1), (4, 3, 1), (12, 5, 4)][n // 4 % 3 if n > 200 else 0]
+        step, behind, last = (count * " " for count in blanks)
+        lines.append(f"mystep{step}{n}{behind}/{last}| time (ms): {n}.4 | loss: 2.{n % 90 + 10} |")
+        lines.append(f"mytimers | fwd: {n % 3}.5 | bwd: {n}.5 |")
+    content = "\n".join(lines).encode()
+    careful = all_of(by_line(content, tmp_path))
+    for few in (True, False):
+        assert all_of(in_blocks(content, 5000, few=few, formats=tmp_path)) == careful
+
+
 @pytest.mark.parametrize("file", LOGS, ids=lambda file: file.name)
 def test_logs(file: Path) -> None:
     content = file.read_bytes()
@@ -297,5 +358,10 @@ def test_nothing_behind_what_launchers_print(lines: list[tuple[str, str]]) -> No
 def test_prefixes_tell_no_digits_but_years() -> None:
     patterns = [str(prefix["pattern"]).replace(r"20\d\d-", "") for prefix in declared_prefixes()]
     assert not [pattern for pattern in patterns if wants_digits(pattern)]
-    assert all(map(wants_digits, ["a1", r"[3-7]", r"(a)\1", "(?P<x>a)(?P=x)"]))
+    assert all(
+        map(
+            wants_digits,
+            ["a1", r"[3-7]", r"(a)\1", "(?P<x>a)(?P=x)", "0-9", r"\[0-9]", r"\N{DIGIT SEVEN}"],
+        )
+    )
     assert not any(map(wants_digits, [r"\d{1,3}", "[0-9a-f]+", "x{2}"]))

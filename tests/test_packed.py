@@ -23,7 +23,7 @@ def zstd(content: bytes) -> bytes:
     packed = pa.BufferOutputStream()
     with pa.CompressedOutputStream(packed, "zstd") as stream:
         stream.write(content)
-    return packed.getvalue().to_pybytes()
+    return bytes(packed.getvalue())
 
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
