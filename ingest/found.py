@@ -36,7 +36,10 @@ class Found:
         return self if marks.all() else Found(self.places[marks], self.values.filter(marks))
 
     def column(self, name: str) -> Whole:
-        """Whole numbers, one a line. Raises KeyError for a name it lacks; NOTHING has `iteration` alone."""
+        """Whole numbers, one a line.
+
+        Raises KeyError for a name that it lacks: NOTHING has `iteration` alone.
+        """
         numbers: Whole = self.values[name].to_numpy()
         return numbers
 

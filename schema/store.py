@@ -23,8 +23,8 @@ from .sql import sql_file
 from .warehouse import Warehouse, transaction
 
 RUN_STATS_VERSION = 3
-_MEMORY_MB = 208  # DuckDB takes what memory there is, and is as fast with less
-_LONG = 2_000_000  # steps of a run whose values are not all held for its medians
+_MEMORY_MB = 288  # DuckDB takes what memory there is, and is as fast with less
+_LONG = 1_100_000  # steps of a run whose values are not all held for its medians
 _AS_WRITTEN = "common_subplan,build_side_probe_side"
 _MANY = 100_000  # rows of a batch that are worth a limit
 
