@@ -18,7 +18,7 @@ from .inputs import Input
 from .looks import Looks
 from .names import is_log_name, is_packed_log
 from .options import Options
-from .rotated import Moves, beside, size_of
+from .rotated import Moves, sibling, size_of
 from .source import LONG_BYTES, Changed, Growth, get_ready, read_file
 from .tally import Summary, Warning, add_file
 from .tensorboard import NoReader, is_event_file
@@ -96,14 +96,14 @@ class Reading:
         if found.again:
             yield from self._loads_of(item, lost=True)
             for moved in found.loads:
-                yield from self._loads_of(beside(item, moved.uri))
+                yield from self._loads_of(sibling(item, moved.uri))
 
     def _regained(self, item: Input, *, lost: bool) -> Iterator[Load]:
         """A file may hold what another one held before that was renamed or begun afresh."""
         known = self.moves.source_of(item, lost=lost) if self.resume else None
         if known is None:
             return
-        old = beside(item, known.uri)
+        old = sibling(item, known.uri)
         if old.path.exists():
             yield from self._loads_of(old)
         else:
