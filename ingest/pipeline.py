@@ -93,9 +93,9 @@ def _ingest_once(
     from ..schema.store import store, store_stamps
     from .loading import Reading
 
-    def resume(load_id: str) -> Stored | None:
+    def resume(load_ids: Sequence[str]) -> dict[str, Stored]:
         with open_read(db, lock_timeout) as warehouse:
-            return read_stored(warehouse, load_id)
+            return read_stored(warehouse, load_ids)
 
     reading = Reading(root, known, summary, options, resume)
     stale: list[Path] = []

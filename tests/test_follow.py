@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.tally import Summary
+from bench.schema.warehouse import open_read
 from bench.watch.follow import Follower
-from tests.making import count, log
+from tests.making import count, iteration, log
 
 DAMAGED = b"\x1f\x8b\x08\x00 no more of it"
 
@@ -78,3 +79,28 @@ def test_a_folder_that_becomes_a_file(tmp_path: Path, db: Path) -> None:
     folder.write_text("no folder\n")
     assert follower.store().failed == [] and follower.uris() == {}
     assert count(db, "iterations") == 5
+
+
+def test_logs_that_have_grown_are_gone_on_with_whatever_their_number(
+    tmp_path: Path, db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [tmp_path / f"run{number:02d}.log" for number in range(17)]
+    for number, file in enumerate(files):
+        file.write_text(log(4, 100.0 + number))
+    follower = Follower(files, db, 5.0)
+    follower.store()
+    for number, file in enumerate(files):
+        if number:
+            with file.open("a") as stream:
+                stream.write(iteration(5, 100.0 + number))
+    opened: list[object] = []
+
+    def counted(path: Path, lock_timeout: float) -> object:
+        opened.append(path)
+        return open_read(path, lock_timeout)
+
+    monkeypatch.setattr("bench.ingest.pipeline.open_read", counted)
+    summary = follower.store()
+    assert (summary.grown, summary.failed) == (16, [])
+    assert len(opened) == 1 + 2, "for what is known, and for eight logs at once"
+    assert count(db, "iterations") == 17 * 4 + 16
