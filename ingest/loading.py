@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from .inputs import Input
 from .looks import Looks
 from .names import is_log_name, is_packed_log
 from .options import Options
-from .rotated import Moves, beside, size_of
+from .rotated import Moves, sibling, size_of
 from .source import LONG_BYTES, Changed, Growth, get_ready, read_file
 from .tally import Summary, Warning, add_file
 from .tensorboard import NoReader, is_event_file
@@ -27,6 +28,7 @@ from .untouched import Untouched
 from .version import parser_version
 
 ATTEMPTS = 3  # at a file that changes while it is read
+_FEW = 8  # logs whose readers go on, at once: how each stood may be 16 MiB
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +57,13 @@ class Reading:
     ledger: Ledger
     summary: Summary
     options: Options
-    resume: Callable[[str], Stored | None] | None = None  # where a load's reader goes on
+    resume: Callable[[Sequence[str]], dict[str, Stored]] | None = None  # where readers go on
     given: dict[str, str] = field(default_factory=dict)
     moves: Moves = field(init=False)
     ahead: Ahead = field(init=False)
     looks: Looks = field(init=False)
     untouched: Untouched = field(init=False)
+    _stopped: dict[str, Stored | None] = field(default_factory=dict)  # by load, of a few
 
     def __post_init__(self) -> None:
         self.moves = Moves(self.root, self.ledger)
@@ -72,12 +75,32 @@ class Reading:
         """What there is to store, file by file; the rest is counted in the summary."""
         options = self.options
         with self.ahead:
-            for item in items if options.live else self.ahead.over(items):
+            for item in self._few(items) if options.live else self.ahead.over(items):
                 if self.untouched.counts(item):
                     continue
                 if options.progress:
                     options.progress(item.uri)
                 yield from self._loads_of(item)
+
+    def _few(self, items: Iterable[Input]) -> Iterator[Input]:
+        """The files in their order; where a few of them stopped is read in one look."""
+        few: list[Input] = []
+        for item in items:
+            few.append(item)
+            if len(few) == _FEW or not item.stays:
+                yield from self._looked_up(few)
+                few = []
+        yield from self._looked_up(few)
+
+    def _looked_up(self, few: Sequence[Input]) -> Sequence[Input]:
+        grown: list[str] = []
+        for item in few:
+            present = self.ledger.newest(item.uri)
+            with suppress(OSError):  # told when it is the file's turn
+                if present and self._grew(item.path, present):
+                    grown.append(present.load_id)
+        self._stopped = dict.fromkeys(grown) | (self.resume(grown) if grown and self.resume else {})
+        return few
 
     def _loads_of(self, item: Input, *, lost: bool = False) -> Iterator[Load]:
         """A file, and what other files hold of what it held before, or it of what they held.
@@ -96,14 +119,14 @@ class Reading:
         if found.again:
             yield from self._loads_of(item, lost=True)
             for moved in found.loads:
-                yield from self._loads_of(beside(item, moved.uri))
+                yield from self._loads_of(sibling(item, moved.uri))
 
     def _regained(self, item: Input, *, lost: bool) -> Iterator[Load]:
         """A file may hold what another one held before that was renamed or begun afresh."""
         known = self.moves.source_of(item, lost=lost) if self.resume else None
         if known is None:
             return
-        old = beside(item, known.uri)
+        old = sibling(item, known.uri)
         if old.path.exists():
             yield from self._loads_of(old)
         else:
@@ -188,13 +211,17 @@ class Reading:
 
     def _before(self, path: Path, present: Known | None) -> Stored | None:
         """Where the reader of a log that has become longer stopped."""
-        if present is None or self.resume is None or is_packed_log(path):
+        if present is None or self.resume is None or not self._grew(path, present):
             return None
-        if size_of(path) <= present.size:
-            return None
-        if present.parser_version != parser_version(self.options.formats):
-            return None
-        return self.resume(present.load_id)
+        known = present.load_id in self._stopped
+        stopped = self._stopped if known else self.resume([present.load_id])
+        return stopped.get(present.load_id)
+
+    def _grew(self, path: Path, present: Known) -> bool:
+        """Whether a log may be longer than it was, and the same code reads it."""
+        if is_packed_log(path) or present.parser_version != parser_version(self.options.formats):
+            return False
+        return size_of(path) > present.size
 
     def _seen(self, item: Input, present: Known | None, before: Stored | None) -> Print:
         """What a file's bytes are; of a live log those of its whole lines."""

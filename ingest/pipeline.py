@@ -55,9 +55,12 @@ def ingest(
             return summary
         # Another process changed what these files are copies of: plan them afresh.
         again = Summary()
-        stale = _ingest_once(stale, db, lock_timeout, again, options)
+        stale = _ingest_once(stale.values(), db, lock_timeout, again, options)
         summary.failed += again.failed
-    summary.failed += [(str(path), "another process keeps storing it: try again") for path in stale]
+        # Each file counts once, as it was first read; what its second reading adds is told.
+        told = set(summary.warnings)
+        summary.warnings += [warning for warning in again.warnings if warning not in told]
+    summary.failed += [(uri, "another process keeps storing it: try again") for uri in stale]
     return summary
 
 
@@ -81,27 +84,28 @@ def ingest_into(
 
 def _ingest_once(
     paths: Iterable[Path], db: Path, lock_timeout: float, summary: Summary, options: Options
-) -> list[Path]:
-    """One pass; gives the files whose plan another process has overtaken."""
+) -> dict[str, Path]:
+    """One pass; gives the files whose plan another process has overtaken, by their names."""
     root, known = db.absolute().parent, _known(db, lock_timeout)
     found = inputs(paths, root, _unreadable(summary, root), options.stdin_name)
     rest = dropwhile(Untouched(known, summary, options).counts, found)
     first = next(rest, None)
     if first is None:
-        return []
+        return {}
     from ..schema.growing import read_stored
     from ..schema.store import store, store_stamps
     from .loading import Reading
 
-    def resume(load_id: str) -> Stored | None:
+    def resume(load_ids: Sequence[str]) -> dict[str, Stored]:
         with open_read(db, lock_timeout) as warehouse:
-            return read_stored(warehouse, load_id)
+            return read_stored(warehouse, load_ids)
 
     reading = Reading(root, known, summary, options, resume)
-    stale: list[Path] = []
+    stale: dict[str, Path] = {}
     for batch in _batches(reading.loads(chain((first,), rest))):
         with open_write(db, lock_timeout) as warehouse:
-            stale += [Path(reading.given[load.uri]) for load in store(warehouse, batch)]
+            overtaken = [load.uri for load in store(warehouse, batch)]
+            stale |= {uri: Path(reading.given[uri]) for uri in overtaken}
             store_stamps(warehouse, reading.looks.taken())
     return stale
 

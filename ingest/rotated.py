@@ -18,7 +18,7 @@ from .names import family, is_log_name, is_packed_log
 _Names = dict[str, list[str]]
 
 
-def beside(item: Input, uri: str) -> Input:
+def sibling(item: Input, uri: str) -> Input:
     """Another file of the folder of one."""
     return Input(os.path.join(os.path.dirname(item.file), uri.rpartition("/")[2]), uri, item.given)
 
@@ -27,7 +27,7 @@ def size_of(path: Path) -> int:
     """Bytes; none of a file that is not there."""
     try:
         return path.stat().st_size
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return 0
 
 
@@ -41,9 +41,20 @@ def holds(path: Path, known: Known) -> bool:
         return False
 
 
-def relatives(path: Path) -> Iterator[Path]:
-    """Files of the same folder that may be older or newer states of one log."""
-    yield from _related(path, _by_family(path.parent))
+@dataclass(slots=True)
+class Folders:
+    """Which logs lie beside each other; each folder is listed once."""
+
+    _names: dict[Path, _Names] = field(default_factory=dict)
+
+    def relatives(self, path: Path) -> Iterator[Path]:
+        """Files of the same folder that may be older or newer states of one log."""
+        folder = path.parent
+        if folder not in self._names:
+            self._names[folder] = _by_family(folder)
+        names, keys = self._names[folder], (path.name, family(path.name))
+        found = {name: None for key in keys for name in names.get(key, ()) if name != path.name}
+        yield from (path.with_name(name) for name in found)
 
 
 def _by_family(folder: Path) -> _Names:
@@ -72,19 +83,13 @@ def _is_gone(path: Path, known: Known) -> bool:
     return size_of(path) < known.size
 
 
-def _related(path: Path, names: _Names) -> Iterator[Path]:
-    keys = (path.name, family(path.name))
-    found = {name: None for key in keys for name in names.get(key, ()) if name != path.name}
-    yield from (path.with_name(name) for name in found)
-
-
 @dataclass(slots=True)
 class Moves:
-    """What files hold that others held before, by the ledger; folders are listed once."""
+    """What files hold that others held before, by the ledger."""
 
     root: Path
     ledger: Ledger
-    _names: dict[Path, _Names] = field(default_factory=dict)
+    _folders: Folders = field(default_factory=Folders)
     _known: dict[Path, dict[str, list[Known]]] = field(default_factory=dict)  # by name or family
     _gone: dict[tuple[Path, str], list[Known]] = field(default_factory=dict)  # of these
 
@@ -107,10 +112,7 @@ class Moves:
         """
         if not self._may_move(item):
             return
-        folder = item.path.parent
-        if folder not in self._names:
-            self._names[folder] = _by_family(folder)
-        for path in _related(item.path, self._names[folder]):
+        for path in self._folders.relatives(item.path):
             other = Input(str(path), uri_of(path, self.root), item.given)
             present = self.ledger.newest(other.uri)
             taken = other.uri in moving or (present and holds(path, present))
@@ -129,7 +131,7 @@ class Moves:
         if not is_packed_log(item.path) or not self._may_move(item):
             return
         for other in self.ledger.shows_elsewhere(known):
-            path, name = beside(item, other.uri).path, family(item.path.name)
+            path, name = sibling(item, other.uri).path, family(item.path.name)
             here = other.uri.rpartition("/")[0] == item.uri.rpartition("/")[0]
             gone = here and family(path.name) == name and not path.exists()
             if gone and (nothing := self.emptied(other)):
@@ -152,7 +154,7 @@ class Moves:
         folder = item.path.parent
         if folder not in self._known:
             related = self._known[folder] = defaultdict(list)
-            for known in self.ledger.beside(item.uri.rpartition("/")[0] + "/"):
+            for known in self.ledger.of_folder(item.uri.rpartition("/")[0]):
                 name = known.uri.rpartition("/")[2]
                 if _is_log(name):
                     for word in {name, family(name)}:
@@ -162,7 +164,7 @@ class Moves:
                 self._gone[folder, key] = [
                     known
                     for known in self._known[folder].get(key, ())
-                    if _is_gone(beside(item, known.uri).path, known)
+                    if _is_gone(sibling(item, known.uri).path, known)
                 ]
             for known in self._gone[folder, key]:
                 if known.uri != item.uri and self.ledger.newest(known.uri) is known:

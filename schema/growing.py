@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .ledger import Known, Ledger
@@ -37,13 +38,14 @@ class Part:
     rows: Spill = field(default_factory=Spill)
 
 
-def read_stored(warehouse: Warehouse, load_id: str) -> Stored | None:
-    """The part that a load added, if its reader can go on there."""
-    query = """SELECT chain_id, number, to_byte, state
-               FROM raw.parts JOIN raw.checkpoints USING (load_id) WHERE load_id = ?"""
-    for chain_id, number, offset, state in warehouse.rows(query, [load_id]):
-        return Stored(load_id, chain_id, number, Checkpoint(offset, state))
-    return None
+def read_stored(warehouse: Warehouse, load_ids: Sequence[str]) -> dict[str, Stored]:
+    """The parts that loads added, where their readers can go on, by load."""
+    query = """SELECT load_id, chain_id, number, to_byte, state FROM raw.parts
+               JOIN raw.checkpoints USING (load_id) WHERE load_id IN (SELECT unnest(?))"""
+    return {
+        load_id: Stored(load_id, chain_id, number, Checkpoint(offset, state))
+        for load_id, chain_id, number, offset, state in warehouse.rows(query, [list(load_ids)])
+    }
 
 
 def follows(ledger: Ledger, part: Part, planned: Known, plan: Known) -> bool:

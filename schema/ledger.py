@@ -141,10 +141,10 @@ class Ledger:
         found = (self._by_uri[other] for other in others)
         return [known for known in found if known.load_id == load.load_id]
 
-    def beside(self, uri: str) -> list[Known]:
-        """The loads that show for other files of its folder, the longest first."""
-        others = self._index.uris_of_folder[uri.rpartition("/")[0]] - {uri}
-        return sorted((self._by_uri[other] for other in others), key=lambda o: (-o.size, o.uri))
+    def of_folder(self, folder: str) -> list[Known]:
+        """The loads that show for the files of a folder, the longest first."""
+        found = (self._by_uri[uri] for uri in self._index.uris_of_folder[folder])
+        return sorted(found, key=lambda known: (-known.size, known.uri))
 
     def holds(self, load_id: str) -> bool:
         """Whether the rows of a load are stored, or on their way."""

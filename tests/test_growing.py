@@ -213,3 +213,47 @@ def test_another_process_that_was_faster_is_not_overtaken(file: Path, db: Path) 
         assert ingest([file], db, live=True, progress=progress).failed == []
     assert steps(db) == list(range(1, 38))
     assert count(db, "runs") == 1
+
+
+def test_what_a_second_reading_warns_of_is_told(file: Path, db: Path) -> None:
+    file.write_text(log(30))
+    ingest([file], db, live=True)
+    file.write_text(log(35))
+    done = 0
+
+    def meanwhile(uri: str) -> None:
+        nonlocal done
+        done += 1
+        if done == 1:  # the first reading is overtaken
+            ingest([file], db, live=True)
+            file.write_text(log(37))
+        else:
+            file.write_text(log(37) + iteration(37))
+
+    summary = ingest([file], db, progress=meanwhile)
+    assert done == 2
+    with open_read(db) as warehouse:
+        stored = warehouse.rows("SELECT code FROM warnings")
+    assert [(warning.code,) for warning in summary.warnings] == stored == [("copied_lines",)]
+
+
+def test_a_log_that_others_keep_storing_is_told_by_its_name(
+    file: Path, db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.ingest.pipeline.ATTEMPTS", 1)
+    file.write_text(log(3))
+    ingest([file], db, live=True)
+
+    def faster(uri: str) -> None:
+        for _ in range(2):
+            with file.open("a") as stream:
+                stream.write(iteration(len(file.read_text().splitlines()) + 1))
+            ingest([file], db, live=True)
+
+    def lately(uri: str) -> None:
+        faster(uri)
+        with file.open("a") as stream:
+            stream.write(iteration(len(file.read_text().splitlines()) + 1))
+
+    told = [("run.log", "another process keeps storing it: try again")]
+    assert ingest([file], db, live=True, progress=lately).failed == told

@@ -96,3 +96,17 @@ def test_what_is_left_of_a_run_without_a_plan(tmp_path: Path) -> None:
         file = tmp_path / "run.log"
         [found] = standings(warehouse, {"run.log": file}, Budget(steps=108), time.time())
     assert found.eta_s == pytest.approx(200)
+
+
+def test_a_log_whose_folder_becomes_a_file(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    file = tmp_path / "logs" / "run.log"
+    file.write_text(log(40))
+    db = tmp_path / "bench.duckdb"
+    ingest([file], db, live=True)
+    file.unlink()
+    file.parent.rmdir()
+    file.parent.write_text("no folder\n")
+    with open_read(db) as warehouse:
+        [found] = standings(warehouse, {"logs/run.log": file}, Budget(), time.time())
+    assert (found.iteration, found.age_s) == (40, 0.0)

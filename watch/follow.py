@@ -12,7 +12,7 @@ from pathlib import Path
 from ..ingest.folders import files_below, uri_of
 from ..ingest.names import family, is_log_name, is_packed_log
 from ..ingest.pipeline import Summary, ingest
-from ..ingest.rotated import relatives
+from ..ingest.rotated import Folders
 from ..schema.errors import BenchError, Locked
 
 _State = tuple[int, int, int]  # inode, bytes, time of the last change in ns
@@ -29,7 +29,7 @@ class Follower:
     _began: float = field(default_factory=time.time)
     _seen: dict[Path, _State] = field(default_factory=dict)
     _moved: dict[Path, None] = field(default_factory=dict)
-    _told: set[str] = field(default_factory=set)
+    _told: set[tuple[str, str]] = field(default_factory=set)  # uri and reason
 
     def check(self) -> None:
         """Raises BenchError for a path whose folder is not there either."""
@@ -37,16 +37,16 @@ class Follower:
             folder = path.absolute().parent
             while _is_pattern(folder):
                 folder = folder.parent
-            if not path.exists() and not folder.is_dir():
+            if not os.path.exists(path) and not os.path.isdir(folder):
                 raise BenchError(f"no such file or folder: {path}", hint="check the path")
 
     def files(self) -> list[Path]:
         """The files that are there now, those that were rotated away too."""
-        present = [path for named in self.paths for path in _matching(named) if path.exists()]
+        present = [path for named in self.paths for path in _matching(named) if _state(path)]
         found = map(Path, files_below(present, _nobody))
         named = {*map(Path, files_below([p for p in present if not p.is_dir()], _nobody))}
         logs = [path for path in found if path in named or is_log_name(path.name)]
-        return list(dict.fromkeys([*logs, *(path for path in self._moved if path.exists())]))
+        return list(dict.fromkeys([*logs, *(path for path in self._moved if _state(path))]))
 
     def store(self) -> Summary:
         """Store what is new since the last call, whole lines only. Raises Locked, BenchError."""
@@ -54,8 +54,9 @@ class Follower:
         states = {path: state for path in self.files() if (state := _state(path))}
         changed = [path for path, state in states.items() if self._seen.get(path) != state]
         summary = self._ingest(changed, live=True) if changed else Summary()
-        if not summary.failed:  # else they are looked at again
-            self._seen |= states
+        # What could not be read is looked at again.
+        root, failed = self.db.absolute().parent, {uri for uri, _ in summary.failed}
+        self._seen |= {p: state for p, state in states.items() if uri_of(p, root) not in failed}
         return summary
 
     def finish(self) -> Summary:
@@ -70,10 +71,12 @@ class Follower:
         return {uri_of(path, root): path for path in self.files()}
 
     def failures(self, summary: Summary) -> Iterator[str]:
-        """What could not be read, each told once."""
+        """What could not be read: each reason once, until the file has been read."""
+        uris = {uri for uri, _ in summary.failed}
+        self._told = {(uri, reason) for uri, reason in self._told if uri in uris}
         for uri, reason in summary.failed:
-            if uri not in self._told:
-                self._told.add(uri)
+            if (uri, reason) not in self._told:
+                self._told.add((uri, reason))
                 yield f"{uri}: not read: {reason}"
 
     def _ingest(self, files: Sequence[Path], *, live: bool) -> Summary:
@@ -82,7 +85,7 @@ class Follower:
                 files, self.db, lock_timeout=self.lock_timeout, formats=self.formats, live=live
             )
         except BenchError as error:
-            there = [path for path in files if path.exists()]
+            there = [path for path in files if _state(path)]
             if isinstance(error, Locked) or len(there) == len(files):
                 raise
             # One was renamed a moment ago.
@@ -90,8 +93,9 @@ class Follower:
 
     def _follow_moved(self) -> None:
         """A file that lies elsewhere now is told by its inode, or by name and time."""
+        folders = Folders()
         for path in self.paths:
-            for other in relatives(path):
+            for other in folders.relatives(path):
                 state = _state(other)
                 written = state is not None and state[2] >= self._began * 1e9
                 if written and family(other.name) == path.name:
@@ -100,7 +104,7 @@ class Follower:
             now = _state(path)
             if now is not None and now[0] == inode:
                 continue
-            for other in relatives(path):
+            for other in folders.relatives(path):
                 state = _state(other)
                 packed = now is None and other.stem == path.name and is_packed_log(other)
                 if packed or (state is not None and state[0] == inode):
@@ -114,7 +118,7 @@ def _nobody(what: Path | str, error: OSError) -> None:
 
 
 def _is_pattern(path: Path) -> bool:
-    return glob.has_magic(str(path)) and not path.exists()
+    return glob.has_magic(str(path)) and not os.path.exists(path)
 
 
 def _matching(path: Path) -> list[Path]:

@@ -93,7 +93,7 @@ def standings(
 def _changed(path: Path, now: float) -> float:
     try:
         return path.stat().st_mtime
-    except FileNotFoundError:
+    except OSError:
         return now
 
 

@@ -20,7 +20,7 @@ WITH names AS (
         arg_min(tokens_per_s, age) AS tokens_per_s, arg_min(tflops, age) AS tflops,
         arg_min(loss, age) AS loss, arg_min(consumed_tokens, age) AS consumed_tokens,
         arg_min(gbs, age) AS gbs, arg_min(seq_len, age) AS seq_len,
-        arg_min(consumed_samples, age) AS consumed_samples, arg_min(line, age) AS line,
+        arg_min(consumed_samples, age) AS consumed_samples,
         median(step_time_s) FILTER (age <= $lately) AS lately_s,
         map(['step_time_s', 'samples_per_s', 'tokens_per_s', 'tokens_per_s_per_device'], [
             {median: median(step_time_s) FILTER (age <= $lately), lines: count(step_time_s) FILTER (age <= $lately)},
@@ -36,7 +36,7 @@ WITH names AS (
     FROM steps GROUP BY run_id
 )
 SELECT n.*, r.* EXCLUDE (run_id, gbs, seq_len), g.steady,
-    c.size, coalesce(r.gbs, c.gbs) AS gbs, coalesce(r.seq_len, c.seq_len) AS seq_len, coalesce(c.devices, c.world_size) AS devices,
+    c.size, coalesce(r.gbs, c.gbs) AS gbs, coalesce(r.seq_len, c.seq_len) AS seq_len,
     f.value AS model_tflops
 FROM newest n LEFT JOIN recent r USING (run_id)
 LEFT JOIN (
