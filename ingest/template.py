@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from .cast import LIMITS
 from .dialect import Dialect
+from .digits import outline
 from .lines import printed_at
 from .ranks import voice_of
 from .record import Field, Fields, Record
@@ -97,7 +98,7 @@ def template_of(
     slots = _slots(reader, layout.losses, layout.kept, pieces[:-1], keys)
     if groups is None or slots is None:
         return None
-    if not _loose(reader.anchor, text[: found.end()]):
+    if not _loose(reader.anchor, _least(found)):
         return None
     pattern = _head(head, len(line) - len(text), found, [name for name, _ in groups])
     losses = {slot.name for slot in slots if slot.kind == "loss"}
@@ -121,9 +122,10 @@ def _is_plain(dialect: Dialect, reader: Segments) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def _loose(anchor: re.Pattern[str], text: str) -> bool:
-    """Whether an anchor reads a line as well with other whole numbers and more or fewer blanks."""
+    """Whether an anchor reads a text as well with other whole numbers and more blanks."""
     found = anchor.search(text)
-    assert found is not None
+    if found is None:
+        return False
     numbers = [(*found.span(n), NUMBERS) for n, t in found.groupdict().items() if t and t.isdigit()]
     blanks = [(*run.span(), BLANKS) for run in re.finditer(" +", text)]
     return all(
@@ -135,6 +137,15 @@ def _loose(anchor: re.Pattern[str], text: str) -> bool:
         for start, end, others in (*numbers, *blanks)
         for other in others
     )
+
+
+def _least(found: re.Match[str]) -> str:
+    """What was read with single digits for whole numbers and single blanks."""
+    text, at = "", 0
+    spans = sorted(found.span(n) for n, t in found.groupdict().items() if t and t.isdigit())
+    for start, end in spans:
+        text, at = text + outline(found.string[at:start]) + "0", end
+    return re.sub(" +", " ", text + outline(found.string[at : found.end()]))
 
 
 def _spans(found: re.Match[str] | None) -> list[tuple[int, ...]]:
