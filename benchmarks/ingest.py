@@ -5,8 +5,8 @@
 Logs are generated below a temporary folder. Each round starts every process of a case once, in
 turn, so that other work on the machine meets all alike; medians of whole processes and their ratio
 are told: seconds as they pass, and seconds of processor time, which other work on the machine
-changes less. Cases: dense, noisy, many, known, memory; `--scale 1` is 1,000,000 steps, 1 GB of
-noise, 2,000 and 10,000 files, and a log of 4 GB.
+changes less; the peak is that of the largest process. Cases: dense, noisy, many, arguments, known,
+memory; `--scale 1` is 1,000,000 steps, 1 GB of noise, 2,000, 500 and 10,000 files, a log of 4 GB.
 """
 
 from __future__ import annotations
@@ -73,6 +73,7 @@ for line in open(sys.argv[1], encoding="utf-8"):
         [int(text) for text in found.groups()[:3]] + [float(text) for text in found.groups()[3:]]
 print(count)
 """
+ARGUMENTS = ("adam_beta", "bias_gelu_fusion", "distributed_backend", "hidden_size", "save_interval")
 Process = tuple[str, list[str]]
 
 
@@ -134,7 +135,7 @@ def many(folder: Path, scale: float) -> list[Process]:
     """Logs of 20 to 500 KB: set-up, warnings, steps with timers below."""
     chance, made = random.Random(3), folder / "many"
     made.mkdir()
-    for number in range(int(2000 * scale)):
+    for number in range(int(FILES["many"] * scale)):
         lines = [SETUP.strip()]
         for values in steps(int(chance.uniform(40, 900)), seed=number):
             lines += [
@@ -144,6 +145,23 @@ def many(folder: Path, scale: float) -> list[Process]:
             if chance.random() < 0.2:
                 lines.append(chance.choice(NOISE).format(a=1, b=2, c=3))
         (made / f"run{number:05d}.log").write_text("\n".join(lines) + "\n")
+    return [
+        ("find", ["find", str(made), "-type", "f", "-printf", "%s %T@\n"]),
+        ("bench ingest", ["bench", "ingest", str(made), "--db", "NEW"]),
+    ]
+
+
+def arguments(folder: Path, scale: float) -> list[Process]:
+    """Logs of 100 KB that begin as those of Megatron: with 400 lines of arguments."""
+    chance, made = random.Random(4), folder / "arguments"
+    made.mkdir()
+    for number in range(int(FILES["arguments"] * scale)):
+        names = [f"{chance.choice(ARGUMENTS)}_{at}" for at in range(400)]
+        lines = [f"{24 * '-'} arguments {24 * '-'}"]
+        lines += [f"  {name} {(48 - len(name)) * '.'} {chance.randrange(9999)}" for name in names]
+        lines.append(f"{20 * '-'} end of arguments {21 * '-'}")
+        lines += [STEP.format(**values) for values in steps(200, seed=number)]
+        (made / f"run{number:05d}.log").write_text(SETUP + "\n".join(lines) + "\n")
     return [
         ("find", ["find", str(made), "-type", "f", "-printf", "%s %T@\n"]),
         ("bench ingest", ["bench", "ingest", str(made), "--db", "NEW"]),
@@ -182,8 +200,11 @@ def memory(folder: Path, scale: float) -> list[Process]:
 
 
 CASES: dict[str, Callable[[Path, float], list[Process]]] = {
-    case.__name__: case for case in (dense, noisy, many, known, memory)
+    case.__name__: case for case in (dense, noisy, many, arguments, known, memory)
 }
+
+
+FILES = {"many": 2000, "arguments": 500}  # of which so many are read in a second
 
 
 class Taken(NamedTuple):
@@ -223,11 +244,17 @@ def measure(case: str, scale: float, rounds: int) -> list[str]:
         for title, found in taken.items()
     }
     base = medians[processes[0][0]]
+    files = FILES.get(case, 0) * scale
     return [
-        f"| {case} | {title} | {wall:.2f} | {wall / base[0]:.2f} |"
+        f"| {case} | {title}{_rate(files * (title == processes[-1][0]), wall)} |"
+        f" {wall:.2f} | {wall / base[0]:.2f} |"
         f" {cpu:.2f} | {cpu / max(base[1], 0.001):.2f} | {max(one.mib for one in taken[title])} |"
         for title, (wall, cpu) in medians.items()
     ]
+
+
+def _rate(files: float, seconds: float) -> str:
+    return f": {files / seconds:.0f} files a second" if files else ""
 
 
 def main() -> None:
@@ -235,10 +262,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("cases", nargs="*", choices=[*CASES, []], default=[])
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--scale", type=float, default=0.1)
     parser.add_argument("--rounds", type=int, default=3)
     asked = parser.parse_args()
+    if unknown := set(asked.cases) - CASES.keys():
+        parser.error(f"no case is called {', '.join(sorted(unknown))}: {', '.join(CASES)}")
     print(f"scale {asked.scale:g}, {asked.rounds} rounds, {load()}, {machine()}\n")
     print("| case | process | s | ratio | processor, s | ratio | peak, MiB |")
     print("| :-- | :-- | --: | --: | --: | --: | --: |")
