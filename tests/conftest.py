@@ -35,6 +35,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path not in slow)
 
 
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    """Where a warehouse is to be made."""
+    return tmp_path / "bench.duckdb"
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The repository, which is the package."""

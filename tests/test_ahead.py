@@ -22,7 +22,7 @@ from bench.ingest.source import read_file
 from bench.ingest.together import Task, read_together
 from bench.schema.arrow import to_arrow
 from tests.making import count, everything
-from tests.test_bulk import LINES, LOGS
+from tests.reading import LINES, LOGS
 
 DATA = Path(__file__).parents[1] / "data"
 ENDS = st.sampled_from([b"\n", b"\r\n"])

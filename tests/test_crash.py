@@ -53,11 +53,6 @@ def end(child: Child) -> int:
     return status
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> Path:
-    return tmp_path / "bench.duckdb"
-
-
 def whole(db: Path, iterations: int) -> int:
     """How many files are in; asserts that each is whole, and that nothing else is there."""
     with open_read(db) as warehouse:

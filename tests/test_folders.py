@@ -10,11 +10,6 @@ from bench.schema.warehouse import open_read
 from tests.making import count, folder, iteration, log
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> Path:
-    return tmp_path / "bench.duckdb"
-
-
 def uris(db: Path) -> list[str]:
     with open_read(db) as warehouse:
         return [uri for (uri,) in warehouse.rows("SELECT uri FROM current_uris ORDER BY uri")]

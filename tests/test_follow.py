@@ -16,11 +16,6 @@ from tests.making import count, iteration, log
 DAMAGED = b"\x1f\x8b\x08\x00 no more of it"
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> Path:
-    return tmp_path / "bench.duckdb"
-
-
 def test_a_file_that_is_never_read_makes_no_other_be_read_again(tmp_path: Path, db: Path) -> None:
     good, bad = tmp_path / "good.log", tmp_path / "bad.log.gz"
     good.write_text(log(5))

@@ -21,7 +21,7 @@ from bench.schema.rows import Rows
 from bench.schema.warehouse import open_read, open_write
 from tests.growing import piece_by_piece, rows, shown, steps, whole
 from tests.making import count, iteration, log
-from tests.test_bulk import LINES, LOGS, all_of, by_line
+from tests.reading import LINES, LOGS, all_of, by_line
 
 ANY = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 FEW = settings(ANY, max_examples=5, phases=(Phase.explicit, Phase.reuse, Phase.generate))
@@ -99,11 +99,6 @@ def test_pieces_of_a_log_show_what_the_whole_shows(
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "run.log"
-
-
-@pytest.fixture
-def db(tmp_path: Path) -> Path:
-    return tmp_path / "bench.duckdb"
 
 
 def test_only_what_is_new_is_stored(file: Path, db: Path) -> None:

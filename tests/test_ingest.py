@@ -19,11 +19,6 @@ from bench.schema.warehouse import Warehouse, in_memory, open_read, open_write
 from tests.making import count, everything, folder, iteration, log, table
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> Path:
-    return tmp_path / "bench.duckdb"
-
-
 def runs_by_file(db: Path) -> dict[str, int]:
     with open_read(db) as warehouse:
         return dict(warehouse.rows("SELECT uri, count(*) FROM runs GROUP BY uri ORDER BY uri"))

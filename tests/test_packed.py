@@ -40,11 +40,6 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "logs" / "train.log"
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> Path:
-    return tmp_path / "bench.duckdb"
-
-
 def pack(file: Path, name: str) -> None:
     """What `gzip` and the like do: the packed file takes the place of the other."""
     target = file.with_name(name)

@@ -16,11 +16,6 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "run.log"
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> Path:
-    return tmp_path / "bench.duckdb"
-
-
 @pytest.mark.parametrize("name", ["run.log.1", "run-20261120.log"])
 @pytest.mark.parametrize("longer", [0, 9])
 def test_a_log_that_is_rotated_keeps_its_runs(file: Path, db: Path, name: str, longer: int) -> None:

@@ -29,11 +29,6 @@ LACKING = r"""\b(PRIMARY|UNIQUE|FOREIGN|REFERENCES|CHECK|SEQUENCE|INDEX|ENUM|GEN
 OTHER_PYTHON = os.environ.get("BENCH_OTHER_PYTHON", "")
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> Path:
-    return tmp_path / "bench.duckdb"
-
-
 def test_tables_are_applied_in_order_and_recorded(db: Path) -> None:
     with open_write(db) as warehouse:
         applied = warehouse.rows("SELECT number, name, sha256 FROM raw.applied ORDER BY number")
