@@ -36,6 +36,27 @@ def test_how_a_run_stands(tmp_path: Path) -> None:
     assert (found.status, found.warnings) == ("running", ())
 
 
+def test_what_is_left_is_told_by_the_median_of_the_last_intervals(tmp_path: Path) -> None:
+    """Also where nothing but samples a second are printed."""
+    names = {"global_batch_size": 8, "seq_length": 64, "train_iters": 1000}
+    lines = [f"{24 * '-'} arguments {24 * '-'}"]
+    lines += [f"  {name} {(48 - len(name)) * '.'} {value}" for name, value in names.items()]
+    lines.append(f"{20 * '-'} end of arguments {21 * '-'}")
+    for n in range(1, 60):
+        at, rate = f"[2023-05-01 10:00:{n:02d},100] [INFO]", 8.0 if n < 59 else 0.8
+        lines += [
+            f"{at} [logging.py:96:log_dist] [Rank 0] step={n}, skipped=0, lr=[0.0001],"
+            " mom=[(0.9, 0.95)]",
+            f"{at} [timer.py:199:stop] epoch=0/micro_step={n}/global_step={n},"
+            f" RunningAvgSamplesPerSec=8.0, CurrSamplesPerSec={rate}, MemAllocated=1.0GB,"
+            " MaxMemAllocated=2.0GB",
+        ]
+    found = standing(tmp_path, "\n".join(lines) + "\n")
+    assert (found.iteration, found.step_time_s) == (59, 10.0)
+    assert found.eta_s == pytest.approx(941.0)
+    assert found.days == pytest.approx(1000 / 86_400)
+
+
 def test_what_is_warned_of(tmp_path: Path) -> None:
     hung = standing(tmp_path, log(40), age_s=301.0)
     assert hung.warnings == ("hang? no line for 301 s, and one comes every 0.1 s",)

@@ -101,7 +101,7 @@ def _standing(
     row: dict[str, Any], age_s: float, budget: Budget, hang_after: float | None, *, running: bool
 ) -> Standing:
     step_s, tokens_a_step = step_time(row), _product(row["gbs"], row["seq_len"])
-    usual_s = row["lately_s"] or step_s
+    usual_s = step_time(row | {name: of["median"] for name, of in (row["lately"] or {}).items()})
     left = (_planned(row, tokens_a_step, budget) or 0) - (row["iteration"] or 0)
     return Standing(
         uri=row["uri"],
@@ -122,7 +122,7 @@ def _standing(
 
 
 def step_time(row: Mapping[str, Any]) -> float | None:
-    """Seconds a step of the newest interval: as printed, else of its samples or tokens a second."""
+    """Seconds a step of an interval: as printed, else of its samples or tokens a second."""
     if row["step_time_s"] is not None:
         return float(row["step_time_s"])
     if row["samples_per_s"] and row["gbs"]:

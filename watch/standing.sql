@@ -21,7 +21,6 @@ WITH names AS (
         arg_min(loss, age) AS loss, arg_min(consumed_tokens, age) AS consumed_tokens,
         arg_min(gbs, age) AS gbs, arg_min(seq_len, age) AS seq_len,
         arg_min(consumed_samples, age) AS consumed_samples,
-        median(step_time_s) FILTER (age <= $lately) AS lately_s,
         map(['step_time_s', 'samples_per_s', 'tokens_per_s', 'tokens_per_s_per_device'], [
             {median: median(step_time_s) FILTER (age <= $lately), lines: count(step_time_s) FILTER (age <= $lately)},
             {median: median(samples_per_s) FILTER (age <= $lately), lines: count(samples_per_s) FILTER (age <= $lately)},
