@@ -22,7 +22,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-fast test-all test-services test-duckdb15 tcmalloc losses fuzz lint format clean python
+.PHONY: help demo test test-fast test-all test-services test-duckdb15 tcmalloc losses fuzz lint format generate clean python
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,8 +35,8 @@ demo: $(VENV)/.installed ## read data/, print the 1.3B page, write it with chart
 test: $(VENV)/.deepspeed ## every test that needs no service
 	$(PYTEST) -m "not services" $(PYTEST_ARGS)
 
-test-fast: $(VENV)/.developing ## without the slow tests, stops at the first failure
-	$(PYTEST) -m "not services and not slow" -x -q $(PYTEST_ARGS)
+test-fast: $(VENV)/.developing ## each part by itself, few whole commands; stops at the first failure
+	$(PYTEST) -m "not services and not slow and not programs" -x -q $(PYTEST_ARGS)
 
 # With -j the services' tests, which wait most of their time, run beside the others.
 test-all: test test-services test-duckdb15 ## every test, on both lines of DuckDB
@@ -52,8 +52,8 @@ test-services: $(VENV)/.deepspeed
 
 # Each SQL text, and what the file of a warehouse goes through: the rest is the same Python, as is
 # how changed copies of tables are read.
-OLD_TESTS := $(foreach name,api audit blank bundles crash facts formulas golden growing \
-  held ingest listings metrics records reports restate rotated schema sealed told where,tests/test_$(name).py)
+OLD_TESTS := $(foreach name,api audit bundles crash facts formulas golden growing \
+  ingest ingest_races listings materialized metrics records reports restate rotated schema sealed template told where,tests/test_$(name).py)
 test-duckdb15: $(OLD)/.developing
 	@echo '*** what asks the warehouse, on duckdb $(OLD_DUCKDB) ***'
 	$(OLD)/bin/python -m pytest -m "not services and not slow" -k "not changed_copies" $(OLD_TESTS) $(PYTEST_ARGS)
@@ -80,6 +80,15 @@ lint: $(VENV)/.developing ## ruff, its format and mypy; changes nothing
 format: $(VENV)/.developing ## let ruff mend and format
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
+
+generate: $(VENV)/.developing ## what is made from declarations: code, JSON schemas, tables of docs/
+	$(VENV)/bin/python -m bench.vocabulary.fields
+	$(VENV)/bin/python -m bench.audit.reference
+	$(VENV)/bin/python -m bench.schema.reference > docs/warehouse.md
+	$(VENV)/bin/python -m bench.project.configuration > docs/bench.schema.json
+	$(VENV)/bin/python -m bench.project.facts_file > docs/facts.schema.json
+	$(VENV)/bin/python -m bench.launch.plan > docs/plan.schema.json
+	$(VENV)/bin/python -m bench.records.json_schema > docs/record.schema.json
 
 clean: ## remove environments, builds, caches and out/; the warehouse bench.duckdb stays
 	rm -rf $(VENV) $(OLD) build dist out *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -47,35 +47,19 @@ def read(
     Raises BenchError when a path does not exist or cannot be read, and for what cannot be told;
     NothingRecognised when none holds a log or a table.
     """
+    import warnings
     from pathlib import Path
 
-    from .ingest.pipeline import ingest_into
+    from .project import read as project
     from .schema.api import Bench
-    from .schema.errors import BenchError, NothingRecognised
     from .schema.tellable import parse_told
-    from .schema.telling import tell
-    from .schema.warehouse import in_memory
-    from .terminal.checking import check
 
     told = {name: parse_told(name, str(value), "set") for name, value in (set or {}).items()}
-    warehouse = in_memory()
-    try:
-        summary = ingest_into(
-            warehouse,
-            [Path(path) for path in paths],
-            Path.cwd(),
-            Path(formats) if formats else None,
-        )
-        for uri, reason in summary.failed:
-            raise BenchError(f"cannot read {uri}", why=reason)
-        if not summary.new:
-            why = f"{len(summary.skipped)} files hold neither a training log nor a benchmark table"
-            raise NothingRecognised("nothing recognised", why=why)
-        tell(warehouse, summary.uris, told)
-        check(warehouse, Path.cwd())
-    except BaseException:
-        warehouse.close()
-        raise
+    warehouse, _, checked = project.read(
+        [Path(path) for path in paths], Path.cwd(), Path(formats) if formats else None, told
+    )
+    for text in checked.contradictions:
+        warnings.warn(text, stacklevel=2)
     return Bench(warehouse=warehouse)
 
 

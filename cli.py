@@ -6,16 +6,18 @@ from typing import Annotated
 
 import typer
 
+from . import commands
 from .schema import own_process
-from .terminal.commands import COMMANDS
 from .terminal.messages import run
-from .terminal.options import Commands, application
+from .terminal.program import Commands, application
 
 
 class Program(Commands):
     """The commands of bench, each in its file."""
 
-    files = COMMANDS
+    package = commands.__name__
+    names = staticmethod(commands.names)
+    aliases = commands.ALIASES
 
 
 app = application("A warehouse and reporter for LLM-training benchmark results.", Program)
@@ -37,7 +39,7 @@ def bench(
 ) -> None:
     """A warehouse and reporter for LLM-training benchmark results.
 
-    Reading commands also take paths and then need no set-up: bench report README.md
+    Commands that read also take paths, with no setup: bench report README.md
     """
 
 

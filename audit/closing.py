@@ -1,18 +1,28 @@
-"""Findings that a person has closed: by a comment in the document, or in facts.toml."""
+"""Findings that a person has closed, by a comment in the document or in facts.toml.
+
+What closes nothing is told too: its finding has gone, or was never meant so.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
 from typing import NamedTuple
 
-from ..schema.user_facts import FINDING, UserFact
+from ..schema.annotation import FINDING, Annotation
 from ..schema.warehouse import Warehouse
-from .finding import Finding
+from .finding import Finding, Place
+from .rule import slugs
 
+RULE, SLUG = "R0", "unused-exception"
+TITLE = "Facts and comments that close nothing"
+TESTS = "what `facts.toml` or a comment closes is found, and its rule exists; when all else is done"
 _COMMENT = re.compile(
-    r"<!--\s*bench[ -]audit:\s*(?:ok|closed?)\s+(R\d+[a-z]?)(?:\s+l\.(\d+))?\s*:?\s*(.*?)\s*-->",
+    r"<!--\s*bench[ -]audit:\s*(?:ok|closed?)\s+(R\d+[a-z]?)"
+    r"(?:\s+(?:l\.|line\s+)(\d+))?\s*:?\s*(.*?)\s*-->",
     re.I,
 )
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
@@ -52,7 +62,7 @@ def by_comment(finding: Finding, found: Sequence[Comment]) -> str:
 
 
 def closed(
-    warehouse: Warehouse, findings: Sequence[Finding], facts: Sequence[UserFact]
+    warehouse: Warehouse, findings: Sequence[Finding], facts: Sequence[Annotation]
 ) -> list[Finding]:
     """The findings, those closed that a fact speaks of; all stay listed."""
     closing = [fact for fact in facts if fact.field == FINDING]
@@ -76,14 +86,14 @@ def is_from_facts(reason: str) -> bool:
     return reason.startswith(tuple(f"{word}: " for word in _WORDS.values()))
 
 
-def _closed(finding: Finding, facts: Sequence[UserFact], tables: Tables) -> Finding:
+def _closed(finding: Finding, facts: Sequence[Annotation], tables: Tables) -> Finding:
     for fact in facts:
         if not finding.closed and speaks_of(fact, finding, tables):
             return replace(finding, closed=f"{_WORDS[fact.value]}: {fact.signed}")
     return finding
 
 
-def speaks_of(fact: UserFact, finding: Finding, tables: Tables) -> bool:
+def speaks_of(fact: Annotation, finding: Finding, tables: Tables) -> bool:
     """Whether a fact closes a finding."""
     match = fact.match
     if match.rule and match.rule.lower() not in (one.lower() for one in finding.rules):
@@ -103,3 +113,84 @@ def speaks_of(fact: UserFact, finding: Finding, tables: Tables) -> bool:
             )
         ]
     return bool(cells) and match.model is None
+
+
+def lines_of(path: Path) -> list[str]:
+    """The lines of a source; none where it is gone."""
+    try:
+        return path.read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+
+
+def unused(
+    warehouse: Warehouse,
+    findings: Sequence[Finding],
+    facts: Sequence[Annotation],
+    root: Path,
+    *,
+    whole: bool,
+) -> list[Finding]:
+    """A warning for each fact and comment about the sources of a warehouse that closes nothing.
+
+    `whole`: these are all sources there are, not some files that were asked for.
+    """
+    uris = [uri for (uri,) in warehouse.rows("SELECT uri FROM sources ORDER BY uri")]
+    found = [*_facts(warehouse, findings, facts, uris, whole)]
+    for uri in uris:
+        if uri.lower().endswith((".md", ".markdown")):
+            mine = [one for one in findings if one.uri == uri]
+            for said in comments(lines_of(root / uri)):
+                if why := _why_comment(said, mine):
+                    found.append(_finding(Place(uri, said.at), why))
+    return found
+
+
+def _facts(
+    warehouse: Warehouse,
+    findings: Sequence[Finding],
+    facts: Sequence[Annotation],
+    uris: Sequence[str],
+    whole: bool,
+) -> Iterator[Finding]:
+    tables = tables_of(warehouse)
+    for fact in facts:
+        closes = fact.field != FINDING or any(speaks_of(fact, one, tables) for one in findings)
+        if not closes and (why := _why_fact(fact, uris, whole)):
+            yield _finding(Place(fact.file, fact.line, text="[[fact]]", column=1), why)
+
+
+def _why_fact(fact: Annotation, uris: Sequence[str], whole: bool) -> str:
+    """What a fact that closes nothing is about; '' where it is of sources that are not asked."""
+    match = fact.match
+    if match.rule and (wrong := _unknown(match.rule)):
+        return wrong
+    if match.model:
+        return "findings have no model: match their file, line or rule"
+    if match.file is None or not any(match.names(uri) for uri in uris):
+        return f"no source is called {match.file}" if whole and match.file else ""
+    lines = ", ".join(f"line {line}" for line in match.lines)
+    return f"there is no finding{f' of {match.rule}' if match.rule else ''} in {match.file}" + (
+        f" on {lines}" if lines else ""
+    )
+
+
+def _why_comment(said: Comment, findings: Sequence[Finding]) -> str:
+    if any(said.speaks_of(one) for one in findings):
+        return ""
+    if not said.reason:
+        return "it gives no reason: `<!-- bench audit: ok R6 line 44: measured twice -->`"
+    where = f" on line {said.line}" if said.line else ""
+    return _unknown(said.rule) or f"there is no finding of {said.rule}{where}"
+
+
+def _unknown(rule: str) -> str:
+    known = {one.lower(): one for one in slugs()}
+    if rule.lower() in known:
+        return ""
+    near = get_close_matches(rule.lower(), known, n=1)
+    return f"there is no rule {rule}" + (f"; did you mean {known[near[0]]}?" if near else "")
+
+
+def _finding(place: Place, why: str) -> Finding:
+    return Finding((RULE,), "warning", "high", "this closes no finding", why, (place,))

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from .book import Document, Row, Table
 from .formulas import assumptions, divisor, flops, needs, readings, values_of
+from .input import Detected, Document, Reading, Row, Table
 from .interval import Interval, Printed, largest_agreement
-from .reading import Detected, Reading
 
 _SAMPLE = 40  # rows of a table that are tried with every reading
 _PROBE = 12  # rows of these that are tried with all of them
 _FITTED_ON = 60  # rows of a document that an unknown vocabulary is fitted on
-_VOCABULARY = Interval(8_000, 600_000)
-_HAIR = 1 + 1e-9
-_AVERAGED = 0.01  # what a mean over iterations may be off by
+_VOCABULARY = Interval(8_000, 600_000)  # wider than those of tokenizers in use
+_HAIR = 1 + 1e-9  # floating-point noise at the ends is no contradiction
+# The mean of a rate is not the rate of the mean time: steps that vary by 10% put them 1% apart.
+_AVERAGED = 0.01
 
 
 def testable(row: Row) -> bool:
     """Whether it prints a time and TFLOPs that a formula may join."""
     time, rate = row.time, row.tflops
-    return bool(time and rate and time.value > 0 and rate.value > 0 and not row.misfits)
+    return bool(time and rate and time.value > 0 and rate.value > 0 and not row.invalid)
 
 
 def time_of(row: Row) -> Interval:

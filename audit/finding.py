@@ -74,7 +74,7 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
 def _both(first: Finding, second: Finding) -> Finding:
     cells = {(c.uri, c.line, c.name): c for c in (*first.cells, *second.cells)}
     told = [one for one in (first.suggestion, second.suggestion) if one]
-    if len(told) == 2 and told[1].startswith(told[0]):  # `GBS=512`, then `GBS=512, as l.8 has`
+    if len(told) == 2 and told[1].startswith(told[0]):  # `GBS=512`, then `GBS=512, as line 8 has`
         told = told[1:]
     suggestions = dict.fromkeys(told)
     return replace(

@@ -7,17 +7,17 @@ import tomllib
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..schema.catalogue import formulas as described
-from .book import Row
-from .reading import Reading
+from .input import Reading, Row
 
 Shape = tuple[int, int, int]  # layers, hidden, heads
 _PLAIN = frozenset(("F1", "F2", "F3", "F7", "F9", "F10"))  # an MLP of 4h without gate
 _OF_PARAMETERS = ("F6", "F10")
 # Vocabularies that nobody states: GPT-2, BLOOM, Llama 1 and 2, Llama 3; Megatron's sample: 51200.
 _VOCABULARIES = (50257, 250680, 32000, 128256)
+# 50304 is 50257 padded to a multiple of 64, as nanoGPT has it, whatever TP is.
 _UNPADDED = (50257, 50304, 51200)
 _REMEMBERED = 1 << 16  # set-ups by readings: those of a sweep come again in table after table
 
@@ -101,6 +101,30 @@ def values_of(row: Row, gbs: int | None = None) -> Values:
         b * row.seq_len if b and row.seq_len else None,
         row.params_b * 1e9 if row.params_b else None,
     )
+
+
+def values_of_run(row: Mapping[str, Any]) -> dict[str, float | None]:
+    """What formulas may ask of a run, from its row of `configurations`; factor 3 and 4 apart."""
+    hidden, heads, length = row["hidden"] or None, row["heads"] or 1, row["seq_len"] or None
+    tokens = row["tokens_per_step"]
+    return {
+        "b": tokens / length if tokens and length else None,
+        "s": length,
+        "l": row["layers"] or None,
+        "h": hidden,
+        "a": heads,
+        "g": row["kv_heads"] or heads,
+        "k": hidden / heads if hidden else None,
+        "ffn": row["ffn_hidden"] or (4 * hidden if hidden else None),
+        "gates": 3 if row["swiglu"] else 2,
+        "experts": 1,
+        "v": row["vocab_used"],
+        "t": row["tp"] or 1,
+        "p": row["pp"] or 1,
+        "tokens": tokens,
+        "params": row["params_stated"] or (row["params_b"] * 1e9 if row["params_b"] else None)
+        or row["params_computed"],
+    }  # fmt: skip
 
 
 def flops(row: Row, reading: Reading, values: Values) -> float | None:

@@ -18,6 +18,8 @@ class Interval:
         other = _interval(other)
         return Interval(self.low * other.low, self.high * other.high)
 
+    __rmul__ = __mul__
+
     def __truediv__(self, other: Interval | float) -> Interval:
         other = _interval(other)
         high = self.high / other.low if other.low > 0 else float("inf")
@@ -61,6 +63,16 @@ class Printed:
     def either(self) -> Interval:
         """The same when it was rounded or cut off."""
         return Interval(max(self.value - self.half, 0.0), self.value + 2 * self.half)
+
+    @property
+    def shown(self) -> str:
+        """The number as the source writes it."""
+        return self.raw or str(self.value)
+
+    @property
+    def percent(self) -> float:
+        """A share in percent."""
+        return 100 * self.value
 
     @property
     def digits(self) -> int:

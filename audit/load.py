@@ -1,4 +1,4 @@
-"""The warehouse -> the book that the rules read."""
+"""The warehouse -> the data that the rules read."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from ..ingest.context import configuration
+from ..ingest.context_lines import configuration
 from ..schema.warehouse import Warehouse
-from .book import Book, Document, Row, Table
+from .input import AuditInput, Document, Row, Table
 from .interval import Printed
 
-_FOUND = ("env", "printed", "besides", "words", "misfits", "unshifted", "vocab_fitted")
+_FOUND = ("env", "printed", "other_cells", "notes_tokens", "invalid", "unshifted", "vocab_fitted")
 _WORD = re.compile(r"[^\W\d_]{2,}(?:-?\d+)?")
 _FIELDS = [f.name for f in fields(Row) if f.name not in _FOUND]
 _SPECIAL = {
@@ -26,7 +26,9 @@ _SPECIAL = {
 }
 
 
-def load(warehouse: Warehouse, uris: Sequence[str] | None = None, model: str | None = None) -> Book:
+def load(
+    warehouse: Warehouse, uris: Sequence[str] | None = None, model: str | None = None
+) -> AuditInput:
     """Every document with its rows in order, or those of `uris` or of one size label."""
     rows = _rows(warehouse, model)
     tables = {
@@ -57,7 +59,7 @@ def load(warehouse: Warehouse, uris: Sequence[str] | None = None, model: str | N
     _add_stated(warehouse, documents)
     wanted = None if uris is None else set(uris)
     kept = [one for uri, one in sorted(documents.items()) if wanted is None or uri in wanted]
-    return Book(warehouse, kept)
+    return AuditInput(warehouse, kept)
 
 
 def _rows(warehouse: Warehouse, model: str | None) -> list[Row]:
@@ -74,11 +76,11 @@ def _rows(warehouse: Warehouse, model: str | None) -> list[Row]:
     by_id = {row.run_id: row for row in rows}
     for row in rows:
         row.flags = tuple(row.flags or ())
-        row.misfits = "misfit" in row.flags
+        row.invalid = "misfit" in row.flags
     _add_measured(warehouse, by_id)
     _add_quoted(warehouse, by_id)
     _add_env(warehouse, by_id)
-    _add_besides(warehouse, rows)
+    _add_other_cells(warehouse, rows)
     return rows
 
 
@@ -117,13 +119,15 @@ def _add_env(warehouse: Warehouse, by_id: dict[str, Row]) -> None:
             by_id[run_id].env = tuple(flags)
 
 
-def _add_besides(warehouse: Warehouse, rows: Sequence[Row]) -> None:
+def _add_other_cells(warehouse: Warehouse, rows: Sequence[Row]) -> None:
     query = """SELECT table_id, row_number, list(trim(raw) ORDER BY column_number) FROM cells
                WHERE coalesce(name, '') IN ('', 'notes') AND raw IS NOT NULL GROUP BY ALL"""
     texts = {(table, number): told for table, number, told in warehouse.rows(query)}
     for row in rows:
-        row.besides = tuple(texts.get((row.table_id, row.number), ()))
-        row.words = tuple(word.casefold() for text in row.besides for word in _WORD.findall(text))
+        row.other_cells = tuple(texts.get((row.table_id, row.number), ()))
+        row.notes_tokens = tuple(
+            word.casefold() for text in row.other_cells for word in _WORD.findall(text)
+        )
 
 
 def _add_stated(warehouse: Warehouse, documents: dict[str, Document]) -> None:

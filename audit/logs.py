@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
-from .book import Book
+from .input import AuditInput
 
 _QUERY = """
     SELECT r.uri, i.run_id, i.segment, i.iteration, coalesce(i.interval_length, 1), i.line,
@@ -49,17 +49,17 @@ class Log:
     steps: tuple[Step, ...]
 
 
-def logs(book: Book) -> Iterator[Log]:
-    """Every run of a log that the book covers, in order."""
-    wanted = {document.uri for document in book.documents}
+def logs(data: AuditInput) -> Iterator[Log]:
+    """Every run of a log that the data covers, in order."""
+    wanted = {document.uri for document in data.documents}
     head = {
         run_id: (uri, line, gbs, seq_len, world)
-        for run_id, uri, line, gbs, seq_len, world in book.warehouse.rows(
+        for run_id, uri, line, gbs, seq_len, world in data.warehouse.rows(
             "SELECT run_id, uri, line, gbs, seq_len, world_size FROM configurations WHERE origin "
             "= 'log'"
         )
     }
-    steps = (Step(*row) for row in book.warehouse.rows(_QUERY))
+    steps = (Step(*row) for row in data.warehouse.rows(_QUERY))
     for run_id, found in groupby(steps, key=lambda step: step.run_id):
         uri, line, gbs, seq_len, world = head.get(run_id, ("", 0, None, None, None))
         if uri in wanted:

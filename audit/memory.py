@@ -6,10 +6,12 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from statistics import median
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..schema.hardware import device_of
-from .book import Row
+from ..vocabulary.hardware import device_of
+
+if TYPE_CHECKING:
+    from .input import Row
 
 GB = {  # 1e9 bytes of each unit
     "GB": 1.0,
@@ -98,10 +100,13 @@ def predicted(row: Row) -> float | None:
 
 def _states(setup: _Setup) -> float | None:
     dp, h = setup.dp, setup.hidden
+    # Bytes a parameter of mixed-precision Adam: 2 weight, 2 gradient, 12 optimizer (fp32 copy, two
+    # moments). ZeRO stage 1 shards the last over DP, 2 gradients too, 3 all (1910.02054, fig. 1).
     bytes_of_stage = {0: 16.0, 1: 4 + 12 / dp, 2: 2 + 14 / dp, 3: 16 / dp}
     each = bytes_of_stage.get(setup.zero_stage)
     if each is None:
         return None
+    # Attention has 4 h^2 parameters a layer, an MLP of 4h twice that; TP splits the embedding too.
     layers = 12 * h * h * setup.layers / (setup.pp * setup.tp)
     return (layers + setup.vocab * h / setup.tp) * each / 1e9
 
@@ -112,8 +117,12 @@ def _predicted(setup: _Setup) -> float | None:
     if not (kept_states and s and b):
         return None
     t, h = setup.tp, setup.hidden
+    # The first stage holds the micro-batches of as many stages as there are (1F1B, 2104.04473).
     flying = min(setup.pp, max(1, (setup.gbs or b * setup.dp) // (b * setup.dp)))
+    # Activations of a layer in fp16 (2205.05198, equation 2, without sequence parallelism).
     layer = s * b * h * (10 + 24 / t + 5 * setup.heads * s / (h * t))
+    # Full recompute keeps a layer's input, 2 sbh; one layer at a time is there in full. Logits are
+    # there in fp16 and, for the loss, in fp32: 6 bytes.
     kept = (layer if setup.full else 2 * s * b * h) * setup.layers / setup.pp * flying
     return kept_states + (kept + layer + 6 * s * b * setup.vocab / t) / 1e9 + _BASE
 

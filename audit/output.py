@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import Any
 
-from .closing import is_from_facts
+from .closing import RULE, SLUG, is_from_facts
 from .finding import Finding, Place
-from .rule import rules
+from .rule import described, slugs
 
 COLUMNS = ("severity", "rule", "where", "what", "evidence", "suggestion")
 _LEVELS = {"error": "error", "warning": "warning", "note": "note"}
@@ -24,7 +24,7 @@ def rows(findings: Sequence[Finding]) -> list[tuple[object, ...]]:
     return [
         (
             f"{one.severity} (closed)" if one.closed else one.severity,
-            ", ".join(one.rules),
+            ", ".join(map(named, one.rules)),
             where(one),
             one.message,
             one.evidence,
@@ -32,6 +32,11 @@ def rows(findings: Sequence[Finding]) -> list[tuple[object, ...]]:
         )
         for one in findings
     ]
+
+
+def named(rule: str) -> str:
+    """A rule's id with its slug: `R9 shifted-cells`."""
+    return f"{rule} {SLUG if rule == RULE else slugs()[rule]}"
 
 
 def as_lines(findings: Sequence[Finding], width: int) -> str:
@@ -61,6 +66,7 @@ def objects(findings: Sequence[Finding]) -> list[dict[str, Any]]:
         {
             "rule": one.rule,
             "rules": list(one.rules),
+            "slug": named(one.rule).partition(" ")[2],
             "severity": one.severity,
             "confidence": one.confidence,
             "file": one.uri,
@@ -86,7 +92,7 @@ def as_github(findings: Sequence[Finding]) -> str:
     return "".join(
         f"::{_GITHUB[one.severity]} file={_value(one.uri)},line={one.line}"
         f"{f',col={one.cells[0].column}' if one.cells[0].column else ''},"
-        f"title={_value(f'{one.rule} {one.message}')}::{_data(_sentence(one))}\n"
+        f"title={_value(f'{named(one.rule)}: {one.message}')}::{_data(_sentence(one))}\n"
         for one in findings
         if not one.closed
     )
@@ -112,11 +118,11 @@ def as_sarif(findings: Sequence[Finding], version: str, scope: Sequence[str] = (
 
 
 def _rules(findings: Sequence[Finding]) -> dict[str, dict[str, Any]]:
-    known = {rule.id: rule for rule in reversed(rules())}
+    known = {rule.id: rule for rule in described()}
     found: dict[str, dict[str, Any]] = {}
     for name in sorted({*known, *(one.rule for one in findings)}):
         rule = known.get(name)
-        found[name] = {"id": name}
+        found[name] = {"id": name, "name": named(name).partition(" ")[2]}
         if rule:
             found[name] |= {
                 "shortDescription": {"text": rule.title},

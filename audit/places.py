@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..schema.warehouse import Warehouse
-from .closing import by_comment, comments
+from .closing import by_comment, comments, lines_of
 from .finding import Finding, Place
 
 _CELL = re.compile(r"(?:\\.|[^|\\])*")
@@ -18,7 +18,7 @@ Cells = dict[tuple[str, int, str], tuple[int, str]]
 def placed(warehouse: Warehouse, findings: Sequence[Finding], root: Path) -> list[Finding]:
     """The findings with text and column of every doubted cell; files lie below `root`."""
     uris = sorted({cell.uri for one in findings for cell in one.cells})
-    lines = {uri: read(root / uri) for uri in uris}
+    lines = {uri: lines_of(root / uri) for uri in uris}
     said = {uri: list(comments(lines[uri])) for uri in uris}
     cells = _cells(warehouse, findings)
     found = []
@@ -26,14 +26,6 @@ def placed(warehouse: Warehouse, findings: Sequence[Finding], root: Path) -> lis
         places = tuple(_placed(cell, cells, lines[cell.uri]) for cell in one.cells)
         found.append(replace(one, cells=places, closed=by_comment(one, said[one.uri])))
     return found
-
-
-def read(path: Path) -> list[str]:
-    """The lines of a source; none where it is gone."""
-    try:
-        return path.read_text("utf-8", "replace").splitlines()
-    except OSError:
-        return []
 
 
 def _cells(warehouse: Warehouse, findings: Sequence[Finding]) -> Cells:

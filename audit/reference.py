@@ -1,21 +1,30 @@
-"""The rules as a table: `python -m bench.audit.reference`; docs/audit.md holds it."""
+"""The rules as a table: `python -m bench.audit.reference` writes it into docs/audit.md."""
 
 from __future__ import annotations
 
-from . import idle
-from .rule import rules
+import re
+from pathlib import Path
+
+from . import closing
+from .rule import described, number_of
 
 
 def table() -> str:
-    """Every rule in the order of running: what it tests, its threshold and why."""
+    """Every rule by its number: what it tests, its threshold and why."""
     lines = ["| rule | title | tests | threshold, and why | at worst |", "|---|---|---|---|---|"]
     lines += [
-        f"| {rule.id} | {rule.title} | {rule.tests} | {rule.threshold} | {rule.severity} |"
-        for rule in rules()
+        f"| {one.id} {one.slug} | {one.title} | {one.tests} | {one.threshold} | {one.severity} |"
+        for one in sorted(described(), key=lambda rule: number_of(rule.id))
     ]
-    lines.append(f"| {idle.RULE} | {idle.TITLE} | {idle.TESTS} | none | warning |")
+    lines.append(
+        f"| {closing.RULE} {closing.SLUG} | {closing.TITLE} | {closing.TESTS} | none | warning |"
+    )
     return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
-    print(table(), end="")
+    manual = Path(__file__).resolve().parents[1] / "docs" / "audit.md"
+    text = manual.read_text("utf-8")
+    manual.write_text(
+        re.sub(r"^\| rule \|(?:.*\n\|)*.*\n", lambda _: table(), text, flags=re.M), "utf-8"
+    )

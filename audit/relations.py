@@ -6,43 +6,33 @@ MFU, HFU) over a speed is one number for each model, and two powers have one quo
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.resources import files
 from itertools import combinations, product
 from statistics import median
 
-from .alike import device_name, model
-from .book import Row, Table
+from ..vocabulary.fields import fields
+from .input import Row, Table
 from .interval import Interval, largest_agreement
+from .same_configuration import device_name, model
 
 MEANS = 0.02  # columns are often means over steps, and a mean of rates is not the rate of a mean
-COUNTS = ("world", "nodes", "gbs", "seq_len", "mbs", "grad_accum", "dp", "tp", "pp")
-_WORDS = {
-    "step_time_s": "time", "samples_per_s": "samples/s", "tokens_per_s": "tokens/s",
-    "samples_per_s_per_device": "samples/s/device", "tflops": "TFLOPs", "mfu": "MFU",
-    "tokens_per_s_per_device": "tokens/s/device", "hfu": "HFU", "peak_share": "% of peak",
-    "aggregate_pflops": "PFLOP/s", "world": "devices", "gbs": "GBS", "seq_len": "sequence length",
-}  # fmt: skip
+COUNTS = ("world", *(one.name for one in fields().values() if one.is_whole))
 Powers = Mapping[str, int]
-# Sequences a second of the job; as the heading says, and as if a rate were of one device.
+_DECLARED = tomllib.loads(
+    (files(__package__ or "bench.audit") / "equations.toml").read_text("utf-8")
+)
+_WORDS: Mapping[str, str] = _DECLARED["words"]
+# As the heading says, and as if a rate were of one device.
 _SPEEDS: tuple[tuple[Powers, bool], ...] = (
-    ({"gbs": 1, "step_time_s": -1}, True),
-    ({"samples_per_s": 1}, True),
-    ({"tokens_per_s": 1, "seq_len": -1}, True),
-    ({"tokens_per_s_per_device": 1, "world": 1, "seq_len": -1}, True),
-    ({"samples_per_s_per_device": 1, "world": 1}, True),
-    ({"samples_per_s": 1, "world": 1}, False),
-    ({"tokens_per_s": 1, "world": 1, "seq_len": -1}, False),
-    ({"tokens_per_s_per_device": 1, "seq_len": -1}, False),
+    *((powers, True) for powers in _DECLARED["speeds"]),
+    *((powers, False) for powers in _DECLARED["speeds_as_of_a_device"]),
 )
-_POWERS: tuple[Powers, ...] = (
-    {"tflops": 1, "world": 1},
-    {"mfu": 1, "world": 1},
-    {"hfu": 1, "world": 1},
-    {"peak_share": 1, "world": 1},
-    {"aggregate_pflops": 1},
-)
+_POWERS: tuple[Powers, ...] = tuple(_DECLARED["powers"])
+WORK: Powers = _DECLARED["work"]
 _NOTHING = "none"  # is recomputed
 _RATES = ("tflops", "aggregate_pflops")  # the others are shares of a device's peak
 
@@ -170,7 +160,7 @@ RELATIONS = tuple(_made())
 
 
 @dataclass(frozen=True)
-class Held:
+class FittedRelation:
     """A relation, the rows of a table that it was tried on, and those that agree on `span`."""
 
     relation: Relation
@@ -192,7 +182,7 @@ class Held:
         """The rows that agree."""
         return [self.rows[place] for place in sorted(self.agreeing)]
 
-    def breaks(self) -> Iterator[tuple[Row, Interval]]:
+    def violations(self) -> Iterator[tuple[Row, Interval]]:
         """The rows for which the product is another number, however a rate may be meant."""
         at_one = self.relation.identity and self.span.meets(1.0)
         for place, (row, value) in enumerate(zip(self.rows, self.values, strict=True)):
@@ -210,16 +200,16 @@ class Held:
                 yield from (mine / one, one / mine)
 
 
-def held(table: Table) -> list[Held]:
+def fitted(table: Table) -> list[FittedRelation]:
     """The relations that three quarters of the rows of a table bear out, three or more."""
-    found: list[Held] | None = table.counted.get("held")
+    found: list[FittedRelation] | None = table.counted.get("fitted")
     if found is None:
-        found = table.counted["held"] = list(_held(table))
+        found = table.counted["fitted"] = list(_fitted(table))
     return found
 
 
-def _held(table: Table) -> Iterator[Held]:
-    rows = [row for row in table.rows if not row.misfits]
+def _fitted(table: Table) -> Iterator[FittedRelation]:
+    rows = [row for row in table.rows if not row.invalid]
     known = {name for row in rows for name in row.printed}
     for metrics, relations in _by_metrics().items():
         if metrics <= known:
@@ -229,7 +219,7 @@ def _held(table: Table) -> Iterator[Held]:
             yield from next(iter(at_one), None) or next((some for _, some in found if some), [])
 
 
-def _at_one(found: list[Held]) -> bool:
+def _at_one(found: list[FittedRelation]) -> bool:
     return bool(found) and all(one.span.meets(1.0) for one in found)
 
 
@@ -243,7 +233,7 @@ def _by_metrics() -> dict[frozenset[str], list[Relation]]:
     return found
 
 
-def _tried(relation: Relation, rows: list[Row]) -> list[Held]:
+def _tried(relation: Relation, rows: list[Row]) -> list[FittedRelation]:
     groups: dict[Hashable, list[tuple[Row, Interval]]] = {}
     for row in rows:
         if (value := relation.value(row)) is not None:
@@ -252,7 +242,7 @@ def _tried(relation: Relation, rows: list[Row]) -> list[Held]:
     return [one for one in made if one is not None]
 
 
-def _majority(relation: Relation, members: list[tuple[Row, Interval]]) -> Held | None:
+def _majority(relation: Relation, members: list[tuple[Row, Interval]]) -> FittedRelation | None:
     values = tuple(value for _, value in members)
     main = largest_agreement(list(values)) if len(values) >= 3 else []
     if 3 * len(main) < 2 * len(values) or not main:
@@ -262,4 +252,4 @@ def _majority(relation: Relation, members: list[tuple[Row, Interval]]) -> Held |
     sure = relation.identity and relation.plain and span.meets(1.0)
     if not sure and (len(main) < 3 or 4 * len(main) < 3 * len(values)):
         return None
-    return Held(relation, tuple(row for row, _ in members), values, frozenset(main), span)
+    return FittedRelation(relation, tuple(row for row, _ in members), values, frozenset(main), span)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..schema.errors import BenchError
-from ..schema.hardware import device_of
 from ..schema.warehouse import Warehouse
+from ..vocabulary.hardware import device_of
 from .detect import detect, fits
-from .formulas import compute, divisor, flops, function, padded, values_of
+from .formulas import compute, divisor, flops, function, padded, values_of, values_of_run
+from .input import Reading
 from .load import load
-from .reading import Reading
 
 Row = Mapping[str, Any]
 MODEL, HARDWARE = "model", "hardware"
@@ -179,7 +179,7 @@ def _flops(
     if not row["dense"]:
         return None, "a mixture of experts: the experts a token takes are not stated"
     factor = {"full": 4, "none": 3}.get(recompute or "")
-    values = _values(row) | {"factor": factor} | ({"v": vocab} if vocab else {})
+    values = values_of_run(row) | {"factor": factor} | ({"v": vocab} if vocab else {})
     total = compute(formula, values)
     if total is not None:
         return total, ""
@@ -193,29 +193,6 @@ _TITLES = {
     "params": "parameters", "tokens": "batch size or sequence length", "factor": "recompute",
     "a": "heads", "k": "hidden size", "ffn": "hidden size",
 }  # fmt: skip
-
-
-def _values(row: Row) -> dict[str, float | None]:
-    hidden, heads, length = row["hidden"] or None, row["heads"] or 1, row["seq_len"] or None
-    tokens = row["tokens_per_step"]
-    return {
-        "b": tokens / length if tokens and length else None,
-        "s": length,
-        "l": row["layers"] or None,
-        "h": hidden,
-        "a": heads,
-        "g": row["kv_heads"] or heads,
-        "k": hidden / heads if hidden else None,
-        "ffn": row["ffn_hidden"] or (4 * hidden if hidden else None),
-        "gates": 3 if row["swiglu"] else 2,
-        "experts": 1,
-        "v": row["vocab_used"],
-        "t": row["tp"] or 1,
-        "p": row["pp"] or 1,
-        "tokens": tokens,
-        "params": row["params_stated"] or (row["params_b"] * 1e9 if row["params_b"] else None)
-        or row["params_computed"],
-    }  # fmt: skip
 
 
 def _printed_by(row: Row, found: Printing | None) -> str:

@@ -1,15 +1,24 @@
-"""All rules in order over one book."""
+"""All rules over one data, in an order that suits what they need."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache
+from graphlib import TopologicalSorter
+from importlib import import_module
 
-from ..schema.held import OF_RUNS, OF_SOURCES, hold, hold_if_small
+from ..schema.materialized import (
+    OF_RUNS,
+    OF_SOURCES,
+    materialize,
+    materialize_if_small,
+)
 from ..schema.warehouse import Warehouse
 from .detect import detect
+from .equations import checks_of
 from .finding import Finding, merged
 from .load import load
-from .rule import rules
+from .rule import Rule, declaration, number_of, rule_files, rule_of
 from .scope import Scope, scope_of
 
 
@@ -24,12 +33,47 @@ def examined(
     warehouse: Warehouse, uris: Sequence[str] | None = None, model: str | None = None
 ) -> tuple[list[Finding], Scope]:
     """Every finding, and what could be tested."""
-    hold(warehouse, *OF_RUNS)
-    hold_if_small(warehouse, *OF_SOURCES)
-    book = load(warehouse, uris, model)
-    for document in book.documents:
+    materialize(warehouse, *OF_RUNS)
+    materialize_if_small(warehouse, *OF_SOURCES)
+    data = load(warehouse, uris, model)
+    for document in data.documents:
         detect(document)
     for rule in rules():
-        book.findings += list(rule.check(book))
-    found = sorted(merged(book.findings), key=lambda one: (one.uri, one.line, one.rules))
-    return found, scope_of(book)
+        for check in rule.checks:
+            # Findings so far say which rows are no evidence: a check has to see those before it.
+            data.findings += list(check(data))
+    found = sorted(merged(data.findings), key=lambda one: (one.uri, one.line, one.rules))
+    return found, scope_of(data)
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """Every rule, those first that others need."""
+    names = rule_files()
+    stems = (name[:-5] for name in names if name.endswith(".toml"))
+    return tuple(_ordered([_rule(stem, f"{stem}.py" in names) for stem in stems]))
+
+
+def _rule(stem: str, has_code: bool) -> Rule:
+    """The rule of a file: what its Python file checks, then its equations and queries."""
+    read = declaration(stem)
+    rule: Rule = import_module(f".rules.{stem}", __package__).RULE if has_code else rule_of(read)
+    rule.checks += checks_of(rule, read)
+    return rule
+
+
+def _ordered(found: Sequence[Rule]) -> Iterable[Rule]:
+    """Rules after those that they need; of rules that do not need each other by their number."""
+    by_id = {rule.id: rule for rule in found}
+    sorter: TopologicalSorter[str] = TopologicalSorter()
+    for rule in found:
+        if missing := set(rule.needs) - set(by_id):
+            raise ValueError(f"rule {rule.id} needs {', '.join(sorted(missing))}, which is no rule")
+        sorter.add(rule.id, *rule.needs)
+    sorter.prepare()
+    ready: list[str] = []
+    while sorter.is_active():
+        ready = sorted([*ready, *sorter.get_ready()], key=number_of, reverse=True)
+        name = ready.pop()
+        yield by_id[name]
+        sorter.done(name)

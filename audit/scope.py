@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..schema.hardware import device_of
-from .book import Book, Row, Table
+from ..vocabulary.hardware import device_of
 from .detect import expected, testable
+from .input import AuditInput, Row, Table
 from .memory import ratio
-from .relations import held
+from .relations import fitted
 from .work import share_of, token_share, usable
 
 _SPEED = ("TFLOPs and time", "rates against each other", "size")
@@ -53,13 +53,13 @@ class Scope:
         return tuple(found) or ("checked: nothing; there is no row or step with a result",)
 
 
-def scope_of(book: Book) -> Scope:
-    """What the rules could test of a book, after they have run over it."""
+def scope_of(data: AuditInput) -> Scope:
+    """What the rules could test of a data, after they have run over it."""
     tested: Counter[str] = Counter(dict.fromkeys(_KINDS, 0))
     untested: Counter[str] = Counter()
     rows = no_peak = 0
-    for table in book.tables:
-        related = {row.run_id for one in held(table) for row in one.rows}
+    for table in data.tables:
+        related = {row.run_id for one in fitted(table) for row in one.rows}
         for row in (row for row in table.rows if row.measured):
             rows += 1
             kinds = _kinds(table, row, row.run_id in related)
@@ -68,7 +68,7 @@ def scope_of(book: Book) -> Scope:
                 untested[_missing(table, row)] += 1
             no_peak += "peak" not in kinds and ("tflops" in row.printed or "mfu" in row.printed)
     ordered = dict(untested.most_common())
-    return Scope(rows, dict(tested), ordered, no_peak, _logs(book))
+    return Scope(rows, dict(tested), ordered, no_peak, _logs(data))
 
 
 def _kinds(table: Table, row: Row, related: bool) -> set[str]:
@@ -91,7 +91,7 @@ def _kinds(table: Table, row: Row, related: bool) -> set[str]:
 def _missing(table: Table, row: Row) -> str:
     """The first thing that keeps the speed of a row out of every equation."""
     rates = [name for name in _RATES if name in row.printed]
-    if row.misfits:
+    if row.invalid:
         return "cells under wrong headings"
     if not rates:
         return "a time and no rate"
@@ -108,10 +108,10 @@ def _missing(table: Table, row: Row) -> str:
     return "no formula fits, or too few rows to tell" if row.tflops else "too few rows to tell"
 
 
-def _logs(book: Book) -> dict[str, int]:
-    wanted = {document.uri for document in book.documents}
+def _logs(data: AuditInput) -> dict[str, int]:
+    wanted = {document.uri for document in data.documents}
     found: Counter[str] = Counter()
-    for uri, steps, *rates in book.warehouse.rows(_LOGS):
+    for uri, steps, *rates in data.warehouse.rows(_LOGS):
         if uri in wanted:
             found["logged run"] += 1
             found["step"] += steps

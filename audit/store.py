@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..schema.annotation import Annotation, digest
+from ..schema.materialized import OF_RUNS, OF_SOURCES
 from ..schema.migrate import now_utc
 from ..schema.rows import Rows, content_id
-from ..schema.user_facts import UserFact, digest
 from ..schema.warehouse import Warehouse, transaction
-from .finding import Finding
-from .rule import RULES_VERSION
+from .finding import Finding, Place
+from .rule import rules_version
 
 # Logs are audited when they are asked for: an odd line of a log is not the run's number.
 _OPEN = """SELECT s.load_id, s.uri FROM sources s
@@ -32,14 +33,16 @@ class Audited:
     facts: str
 
 
-def open_audits(warehouse: Warehouse, facts: Sequence[UserFact]) -> list[tuple[str, str]]:
+def open_audits(warehouse: Warehouse, facts: Sequence[Annotation]) -> list[tuple[str, str]]:
     """The documents that the present rules and facts have not been tried on: load and uri."""
     return [
-        (load, uri) for load, uri in warehouse.rows(_OPEN, [RULES_VERSION, digest(tuple(facts))])
+        (load, uri) for load, uri in warehouse.rows(_OPEN, [rules_version(), digest(tuple(facts))])
     ]
 
 
-def audit_documents(warehouse: Warehouse, root: Path, facts: Sequence[UserFact]) -> Audited | None:
+def audit_documents(
+    warehouse: Warehouse, root: Path, facts: Sequence[Annotation]
+) -> Audited | None:
     """The findings of documents that have none of the present rules yet; None: there is none."""
     loads = open_audits(warehouse, facts)
     if not loads:
@@ -52,6 +55,54 @@ def audit_documents(warehouse: Warehouse, root: Path, facts: Sequence[UserFact])
     return Audited(tuple(loads), tuple(closed(warehouse, found, facts)), digest(tuple(facts)))
 
 
+# A cell of another document than the finding's own is told by its run.
+_STORED = """SELECT s.uri, f.number, f.rules, f.severity, f.confidence, f.title, f.evidence,
+        f.suggestion, f.closed,
+        list({uri: coalesce(r.uri, s.uri), line: f.line, name: f.name, run_id: f.run_id}
+             ORDER BY f.line)
+    FROM findings f JOIN raw.audits a USING (audit_id) JOIN sources s ON s.load_id = a.load_id
+    LEFT JOIN runs r ON r.run_id = f.run_id
+    WHERE a.rules_version = ? AND a.facts = coalesce(?, a.facts)
+    GROUP BY ALL ORDER BY s.uri, f.number"""
+_CURRENT = """SELECT DISTINCT s.uri FROM raw.audits a JOIN sources s USING (load_id)
+    WHERE a.rules_version = ? AND a.facts = coalesce(?, a.facts)"""
+
+
+def stored_findings(
+    warehouse: Warehouse, uris: Sequence[str], facts: Sequence[Annotation] | None = None
+) -> tuple[list[Finding], list[str]]:
+    """The findings in sources as stored, where the rules are the same (and the facts, if given),
+    and those of the sources that have none: they have to be audited. Logs are among them."""
+    version = [rules_version(), None if facts is None else digest(tuple(facts))]
+    current = {uri for (uri,) in warehouse.rows(_CURRENT, version)}
+    wanted, found = set(uris), []
+    for uri, _, rules, *words, closed, cells in warehouse.rows(_STORED, version) if current else ():
+        if uri in wanted:
+            places = tuple(Place(**one) for one in cells)
+            severity, confidence, title, evidence, suggestion = words
+            found.append(
+                Finding(
+                    tuple(rules), severity, confidence, title, evidence, places, suggestion,
+                    closed=closed,
+                )
+            )  # fmt: skip
+    return found, sorted(wanted - current)
+
+
+def open_errors(warehouse: Warehouse, uris: Sequence[str]) -> list[Finding]:
+    """The errors in sources that nobody has closed: as stored, where the rules are the same.
+
+    Other sources, logs among them, are audited now.
+    """
+    found, others = stored_findings(warehouse, uris)
+    found = [one for one in found if not one.closed]
+    if others:
+        from .run import audit  # the rules are many, and mostly all is stored
+
+        found += audit(warehouse, others)
+    return sorted((one for one in found if one.severity == "error"), key=lambda one: one.uri)
+
+
 def store_audit(warehouse: Warehouse, audited: Audited) -> None:
     """Store findings, each in the load of the first cell that it doubts."""
     from ..schema.store import insert  # most calls find nothing to store
@@ -60,18 +111,19 @@ def store_audit(warehouse: Warehouse, audited: Audited) -> None:
     rows: dict[str, Rows] = defaultdict(Rows)
     made_at = now_utc()
     names = {
-        load: content_id("audit", load, RULES_VERSION, audited.facts, made_at.isoformat())
+        load: content_id("audit", load, rules_version(), audited.facts, made_at.isoformat())
         for load in of_uri.values()
     }
     for load, audit_id in names.items():
         rows[load].add(
-            "audits", audit_id=audit_id, rules_version=RULES_VERSION, facts=audited.facts,
+            "audits", audit_id=audit_id, rules_version=rules_version(), facts=audited.facts,
             made_at=made_at,
         )  # fmt: skip
     for number, finding in enumerate(audited.findings, 1):
         load = of_uri[finding.uri]
         _add(rows[load], finding, number, names[load])
-    with transaction(warehouse):
+    # What is held of runs and sources hangs on no finding, and takes long to compute.
+    with transaction(warehouse, (*OF_RUNS, *OF_SOURCES)):
         for load, made in rows.items():
             insert(warehouse.con, made, load)
 
@@ -93,5 +145,5 @@ def _add(rows: Rows, finding: Finding, number: int, audit_id: str) -> None:
             evidence=finding.evidence,
             suggestion=finding.suggestion,
             closed=finding.closed,
-            rule_version=RULES_VERSION,
+            rule_version=rules_version(),
         )

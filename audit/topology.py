@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 
-from .book import Document, Row
+from ..vocabulary.fields import axes
 from .detect import fits
-from .reading import Detected
-from .titles import TITLES
+from .formula_fixes import with_value
+from .input import Detected, Document, Row, Table, title
 
-SIZES = ("dp", "tp", "pp", "cp")
+SIZES = axes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Change:
     value: int
 
     def __str__(self) -> str:
-        return f"{TITLES.get(self.name, self.name)}={self.value}"
+        return f"{title(self.name)}={self.value}"
 
 
 def contradicts(row: Row) -> bool:
@@ -33,34 +34,29 @@ def contradicts(row: Row) -> bool:
     return product != row.world and any((row.nodes, row.devices, row.ranks))
 
 
-def broken(row: Row, **changed: int) -> list[tuple[str, tuple[str, ...]]]:
-    """Divisions that leave a rest, each with the cells in it."""
-
-    def of(name: str) -> int | None:
-        value: int | None = changed.get(name, getattr(row, name))
-        return value
-
-    dp = of("dp") if "dp" in changed or row.dp is not None else row.data_parallel
-    mbs, gbs, tp, heads, hidden = of("mbs"), of("gbs"), of("tp"), of("heads"), of("hidden")
-    found: list[tuple[str, tuple[str, ...]]] = []
-    if gbs and mbs and dp and gbs % (mbs * dp):
-        found.append((f"GBS {gbs} is no multiple of MBS x DP = {mbs} x {dp}", ("gbs", "mbs", "dp")))
-    if heads and tp and heads % tp:
-        found.append((f"{heads} heads do not divide by TP {tp}", ("heads", "tp")))
-    if heads and hidden and hidden % heads:
-        found.append(
-            (f"hidden size {hidden} does not divide by {heads} heads", ("hidden", "heads"))
-        )
+def counts_otherwise(table: Table) -> bool:
+    """Whether most rows disagree: such a table counts otherwise (TP within DP, sub-jobs)."""
+    found: bool | None = table.counted.get("counts_otherwise")
+    if found is None:
+        asked = [row for row in table.rows if row.product and not row.sharded]
+        off = sum(map(contradicts, asked))
+        found = table.counted["counts_otherwise"] = 2 * off > len(asked) and off > 1
     return found
 
 
-def uneven_stages(row: Row) -> bool:
-    """Layers that no pipeline splits evenly, also with the embedding and the head as layers."""
-    layers, pp = row.layers, row.pp or 1
-    return bool(layers and pp > 1 and layers % pp and (layers + 2) % pp)
+def broken(row: Row) -> bool:
+    """Whether its batch or heads leave a rest, by the equations of R2b."""
+    gbs, mbs, dp, tp, heads, hidden = (
+        row.gbs, row.mbs, row.data_parallel, row.tp, row.heads, row.hidden
+    )  # fmt: skip
+    return bool(
+        (gbs and mbs and dp and gbs % (mbs * dp))
+        or (heads and tp and heads % tp)
+        or (heads and hidden and hidden % heads)
+    )
 
 
-def repairs(
+def topology_fixes(
     row: Row, document: Document, detected: Detected | None, holds: Callable[[str, int], bool]
 ) -> list[Change]:
     """Changes of one cell after which all holds, the ones that other rows bear out first.
@@ -70,7 +66,7 @@ def repairs(
     found = [
         change
         for change in _candidates(row)
-        if not broken(row, **{change.name: change.value})
+        if not broken(with_value(row, change.name, change.value))
         and _layers_split(row, change)
         and not _duplicates(row, document, change)
         and holds(change.name, change.value)
@@ -101,6 +97,18 @@ def _seen(document: Document, row: Row) -> set[tuple[int | None, ...]]:
     return {key for key, number in count.items() if key != mine or number > 1}
 
 
+def product_changes(row: Row, factors: Sequence[str]) -> Iterator[Change]:
+    """The changes of one factor, or of the devices, after which the product is the processes."""
+    world = row.world or 0
+    values = {name: value for name in factors if (value := getattr(row, name) or 1) > 1}
+    for name, value in values.items():
+        rest = prod(values.values()) // value
+        if world % rest == 0 and world // rest:
+            yield Change(name, world // rest)
+    if row.devices:
+        yield Change("devices", prod(values.values()))
+
+
 def _candidates(row: Row) -> Iterator[Change]:
     product, world = row.product or 0, row.world or 0
     for name in SIZES:
@@ -121,6 +129,7 @@ def _arbitrated(row: Row, detected: Detected | None, found: list[Change]) -> lis
     stated = fits(row, detected.reading)
     if stated:
         return [change for change in found if change.name in SIZES]
+    # TFLOPs are of a process: whether they fit the product instead says which side is wrong.
     kept, row.world = row.world, row.product
     other = fits(row, detected.reading)
     row.world = kept

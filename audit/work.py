@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from .alike import model, named, set_apart
-from .book import Row, Table
 from .detect import testable, time_of
+from .input import Row, Table
 from .interval import Interval, largest_agreement
+from .same_configuration import model, named, set_apart
 
 
 def work_of(row: Row) -> Interval:
     """TFLOP of one sequence, as printed."""
     assert row.tflops is not None and row.world and row.gbs
+    # A node's TFLOPs are its processes' rounded value times their number, so its digits mislead.
     per_node = row.nodes and row.world > row.nodes and row.procs_stated
     units = row.nodes if per_node and row.nodes else row.world
     rate = row.tflops.rounded
@@ -72,7 +73,7 @@ def token_share(row: Row) -> float | None:
     """
     rate, tokens = row.tflops, tokens_of(row)
     dense = (row.ep or 1) == 1 and "x" not in (row.model or "").casefold()
-    if not (rate and rate.scope != "job" and tokens and row.params_b and dense) or row.misfits:
+    if not (rate and rate.scope != "job" and tokens and row.params_b and dense) or row.invalid:
         return None
     return rate.value * 1e12 / tokens / (6e9 * row.params_b)
 

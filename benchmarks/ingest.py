@@ -5,8 +5,9 @@
 Logs are generated below a temporary folder. Each round starts every process of a case once, in
 turn, so that other work on the machine meets all alike; medians of whole processes and their ratio
 are told: seconds as they pass, and seconds of processor time, which other work on the machine
-changes less; the peak is that of the largest process. Cases: dense, noisy, many, arguments, known,
-memory; `--scale 1` is 1,000,000 steps, 1 GB of noise, 2,000, 500 and 10,000 files, a log of 4 GB.
+changes less; the peak is that of the largest process. Cases: dense, noisy, mixed, many, arguments,
+real, known, memory; `--scale 1` is 1,000,000 steps, 1 GB of noise, 300,000 steps, 2,000, 500, 500
+and 10,000 files, a log of 4 GB.
 """
 
 from __future__ import annotations
@@ -47,6 +48,10 @@ NOISE = (
     '  File "/opt/megatron/model/transformer.py", line {b}, in forward',
     "[rank{c}]: step of the allocator {b}: {a} blocks kept, {c} given back",
 )
+MEMORY = (
+    "[Rank 0] (after {n} iterations) memory (MB) | allocated: 12{mb:03d}.5 |"
+    " max allocated: 24{mb:03d}.5 | reserved: 26000.0 | max reserved: 26000.0"
+)
 SETUP = (
     "using world size: 256, data-parallel-size: 256, tensor-model-parallel size: 1,"
     " pipeline-model-parallel size: 1\n"
@@ -75,6 +80,7 @@ print(count)
 """
 ARGUMENTS = ("adam_beta", "bias_gelu_fusion", "distributed_backend", "hidden_size", "save_interval")
 Process = tuple[str, list[str]]
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def steps(count: int, seed: int = 1) -> Iterator[dict[str, float]]:
@@ -131,6 +137,28 @@ def noisy(folder: Path, scale: float) -> list[Process]:
     ]
 
 
+def mixed(folder: Path, scale: float) -> list[Process]:
+    """Steps with memory, timers and noise between them, beside as many steps alone."""
+    log, alone, chance = folder / "mixed.log", folder / "alone.log", random.Random(5)
+    with log.open("w") as file, alone.open("w") as steps_only:
+        for one in (file, steps_only):
+            one.write(SETUP)
+        for number, values in enumerate(steps(int(300_000 * scale))):
+            line = STEP.format(**values) + "\n"
+            steps_only.write(line)
+            file.write(line)
+            if number % 5 == 0:
+                file.write(chance.choice(NOISE).format(a=number % 999, b=number, c=3) + "\n")
+            if number % 10 == 3:
+                file.write(MEMORY.format(n=number, mb=number % 1000) + "\n")
+            if number % 20 == 0:
+                file.write("time (ms) | forward-compute: 31.88 | optimizer: 50.66\n")
+    return [
+        ("bench ingest, steps alone", ["bench", "ingest", str(alone), "--db", "NEW"]),
+        ("bench ingest", ["bench", "ingest", str(log), "--db", "NEW"]),
+    ]
+
+
 def many(folder: Path, scale: float) -> list[Process]:
     """Logs of 20 to 500 KB: set-up, warnings, steps with timers below."""
     chance, made = random.Random(3), folder / "many"
@@ -162,6 +190,20 @@ def arguments(folder: Path, scale: float) -> list[Process]:
         lines.append(f"{20 * '-'} end of arguments {21 * '-'}")
         lines += [STEP.format(**values) for values in steps(200, seed=number)]
         (made / f"run{number:05d}.log").write_text(SETUP + "\n".join(lines) + "\n")
+    return [
+        ("find", ["find", str(made), "-type", "f", "-printf", "%s %T@\n"]),
+        ("bench ingest", ["bench", "ingest", str(made), "--db", "NEW"]),
+    ]
+
+
+def real(folder: Path, scale: float) -> list[Process]:
+    """The sample logs of data/ over and over: set-up, arguments, timers, warnings, failures."""
+    made, logs = folder / "real", sorted((ROOT / "data" / "logs").rglob("*.log"))
+    made.mkdir()
+    for number in range(int(FILES["real"] * scale)):
+        content = logs[number % len(logs)].read_bytes()
+        # Without a line of its own a copy is known by its bytes, and not read.
+        (made / f"run{number:05d}.log").write_bytes(content + f"\ncopy {number}\n".encode())
     return [
         ("find", ["find", str(made), "-type", "f", "-printf", "%s %T@\n"]),
         ("bench ingest", ["bench", "ingest", str(made), "--db", "NEW"]),
@@ -200,11 +242,11 @@ def memory(folder: Path, scale: float) -> list[Process]:
 
 
 CASES: dict[str, Callable[[Path, float], list[Process]]] = {
-    case.__name__: case for case in (dense, noisy, many, arguments, known, memory)
+    case.__name__: case for case in (dense, noisy, mixed, many, arguments, real, known, memory)
 }
 
 
-FILES = {"many": 2000, "arguments": 500}  # of which so many are read in a second
+FILES = {"many": 2000, "arguments": 500, "real": 500}  # of which so many are read in a second
 
 
 class Taken(NamedTuple):

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.ingest.pipeline import ingest
+from bench.project.after_ingest import after_ingest_into
 from bench.records.export import export_records
 from bench.records.layout import content, file_name
 from bench.records.scrub import Scrubber
 from bench.schema.warehouse import open_read
-from bench.terminal.checking import check_file
 
 ROOT = Path(__file__).resolve().parent.parent
 KNOWN_TABLE = "{}-{}"
@@ -69,7 +69,7 @@ class Spent(NamedTuple):
         clock, began = time.perf_counter(), time.process_time()
         ingest([folder], db)
         read = time.process_time()
-        check_file(db, 5.0)
+        after_ingest_into(db, 5.0)
         done = time.process_time()
         return cls(time.perf_counter() - clock, done - began, done - read)
 

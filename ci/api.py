@@ -33,14 +33,14 @@ class Api:
         """The objects that a GET answers with; raises ApiError for anything else."""
         found = self._call("GET", path)
         if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-            raise ApiError(0, f"GET {path}: the answer is no list of objects")
+            raise ApiError(0, f"GET {path}: response is not a list of objects")
         return found
 
     def one(self, method: str, path: str, data: object = None) -> dict[str, Any]:
         """The object that a call answers with; raises ApiError for anything else."""
         made = self._call(method, path, data)
         if not isinstance(made, dict):
-            raise ApiError(0, f"{method} {path}: the answer is no object")
+            raise ApiError(0, f"{method} {path}: response is not an object")
         return made
 
     def _call(self, method: str, path: str, data: object = None) -> Any:  # Any: JSON
@@ -62,22 +62,24 @@ class Api:
         try:
             request = urllib.request.Request(url, content, {**fixed, **self.headers}, method=method)
         except ValueError as error:
-            raise ApiError(0, f"{method} {path}: {self.url!r} is no URL") from error
+            raise ApiError(0, f"{method} {path}: invalid URL {self.url!r}") from error
         try:
             with urllib.request.urlopen(request, timeout=30) as answer:
                 return json.loads(answer.read() or b"{}")
         except urllib.error.HTTPError as error:
-            raise ApiError(error.code, f"{method} {path}: {error.code} {_said(error)}") from error
+            raise ApiError(
+                error.code, f"{method} {path}: {error.code} {_error_message(error)}"
+            ) from error
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", None) or repr(error)
             raise ApiError(0, f"{method} {path}: {reason}") from error
         except ValueError as error:
-            raise ApiError(0, f"{method} {path}: the answer is not JSON") from error
+            raise ApiError(0, f"{method} {path}: response is not JSON") from error
 
 
-def _said(error: urllib.error.HTTPError) -> str:
+def _error_message(error: urllib.error.HTTPError) -> str:
     try:
-        told = json.loads(error.read())
-        return str(told.get("message") or told["error"])[:200]
+        content_of = json.loads(error.read())
+        return str(content_of.get("message") or content_of["error"])[:200]
     except (ValueError, KeyError, TypeError, AttributeError, OSError):
         return str(error.reason)

@@ -25,7 +25,7 @@ def body(pages: Sequence[Page], diff: rowdiff.Diff | str, base: str, comment_id:
     """The whole text, the marker first; `diff` may be why there is none."""
     lines = [marker(comment_id), "### Benchmarks", ""]
     if isinstance(diff, str):
-        lines += [f"Rows are not compared: {_line(diff)}."]
+        lines += [f"Rows not compared: {_line(diff)}."]
     else:
         lines += [rowtable.markdown(diff).rstrip("\n"), "", f"Compared with {_line(base)}."]
     regions = sum(len(page.document.regions) for page in pages)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..project.settings import find_file, read_file
 from ..schema.errors import BenchError
-from ..terminal.messages import say
-from ..terminal.settings import find_file, read_file
+from ..terminal.messages import info
 from .pages import matching
 
 
@@ -15,15 +15,15 @@ def validate(files: Sequence[Path]) -> None:
     """Read each file; raises BenchError for what is wrong in the first that is."""
     found = [*files] or [file for file in [find_file(Path.cwd())] if file]
     if not found:
-        raise BenchError("there is no bench.toml here", hint="bench works without one as well")
+        raise BenchError("no bench.toml found", hint="bench.toml is optional")
     for file in found:
         settings = read_file(file)
         for path in (*settings.sources, *filter(None, [settings.templates, settings.formats])):
             if not path.exists():
                 raise BenchError(
-                    f"{path} does not exist", why="bench.toml names it", where=str(file),
+                    f"{path} does not exist", why="set in bench.toml", where=str(file),
                     hint="paths are relative to bench.toml",
                 )  # fmt: skip
         for pattern in settings.pages:
             matching(file.parent, pattern)
-        say(f"{file}: fine")
+        info(f"{file}: valid")

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..project.settings import JobSettings, read_settings
 from ..schema.errors import FINE, FOUND, BenchError
-from ..terminal.messages import say
-from ..terminal.settings import JobSettings, read_settings
+from ..terminal.messages import info
 from ..terminal.tables import emit
 from . import comment as text_of
 from .api import ApiError
-from .review import Mark, keep_comment, marks, review
+from .review import Mark, marks, review, update_comment
 from .sticky import GitHub
 
 _COMMAND = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
@@ -40,8 +40,8 @@ class Job:
 
     @property
     def pull_request(self) -> int | None:
-        asked = self.event.get("pull_request")
-        number = asked.get("number") if isinstance(asked, dict) else None
+        request = self.event.get("pull_request")
+        number = request.get("number") if isinstance(request, dict) else None
         return number if isinstance(number, int) else None
 
 
@@ -51,11 +51,11 @@ def read_job(environment: Mapping[str, str]) -> Job:
     try:
         event = json.loads(Path(path).read_text("utf-8")) if path else {}
     except (OSError, ValueError) as error:
-        raise BenchError("the event cannot be read", why=str(error), where=str(path),
-                         hint="GITHUB_EVENT_PATH names a JSON file") from error  # fmt: skip
+        raise BenchError("cannot read the event", why=str(error), where=str(path),
+                         hint="GITHUB_EVENT_PATH must be a JSON file") from error  # fmt: skip
     if not isinstance(event, dict):
-        raise BenchError("the event cannot be read", why="it is no JSON object", where=str(path),
-                         hint="GITHUB_EVENT_PATH names a JSON file")  # fmt: skip
+        raise BenchError("cannot read the event", why="not a JSON object", where=str(path),
+                         hint="GITHUB_EVENT_PATH must be a JSON file")  # fmt: skip
     summary = environment.get("GITHUB_STEP_SUMMARY")
     ref = environment.get("GITHUB_BASE_REF")
     return Job(
@@ -73,34 +73,34 @@ def github(
     settings = read_settings().github
     if post:
         return _post(job, post)
-    history = "actions/checkout with fetch-depth: 0 brings the history"
+    history = "use actions/checkout with fetch-depth: 0"
     found = review(named, base or job.base, settings, timeout, history)
     emit("".join(f"{_annotation(mark)}\n" for mark in marks(found)))
     _summarise(job, found.body)
     if save:
-        told = {"pull_request": job.pull_request, "body": found.body, "is_news": found.is_news,
+        data = {"pull_request": job.pull_request, "body": found.body, "is_news": found.is_news,
                 "comment": settings.comment, "comment_id": settings.comment_id}  # fmt: skip
-        emit(json.dumps(told, ensure_ascii=False) + "\n", save)
+        emit(json.dumps(data, ensure_ascii=False) + "\n", save)
     _comment(job, settings, found.body, job.pull_request, found.is_news)
     return found.code(settings)
 
 
 def _annotation(mark: Mark) -> str:
     file, title = mark.file.translate(_PROPERTY), mark.title.translate(_PROPERTY)
-    told = mark.message.strip().translate(_COMMAND)
-    return f"::{mark.level} file={file},line={mark.line},title={title}::{told}"
+    data = mark.message.strip().translate(_COMMAND)
+    return f"::{mark.level} file={file},line={mark.line},title={title}::{data}"
 
 
 def _summarise(job: Job, body: str) -> None:
     if job.summary is None:
         return
-    text = text_of.cut(body, text_of.SUMMARY_LIMIT, "`bench diff` tells all.")
+    text = text_of.cut(body, text_of.SUMMARY_LIMIT, "Run `bench diff` for all rows.")
     try:
         with job.summary.open("a", encoding="utf-8") as stream:
             stream.write(text + "\n")
     except OSError as error:
         raise BenchError(
-            "the job summary cannot be written", why=error.strerror or str(error),
+            "cannot write the job summary", why=error.strerror or str(error),
             where=str(job.summary), hint="check GITHUB_STEP_SUMMARY",
         ) from error  # fmt: skip
 
@@ -108,17 +108,19 @@ def _summarise(job: Job, body: str) -> None:
 def _comment(job: Job, settings: JobSettings, body: str, number: int | None, is_news: bool) -> bool:
     """Write the comment if there is where and with what; tells why not, and never fails the job."""
     if settings.comment == "never" or number is None:
-        say("comment: none (bench.toml says never)" if number else "comment: no pull request")
+        info(
+            "comment: disabled in bench.toml" if number else "comment: skipped, not a pull request"
+        )
         return True
     if not job.token or not re.fullmatch(r"[\w.-]+/[\w.-]+", job.repository):
         missing = "GITHUB_TOKEN" if not job.token else "GITHUB_REPOSITORY"
-        say(f"comment: not written, {missing} is not set (pull requests from forks: docs/ci)")
+        info(f"comment: not written, {missing} is not set (for forks see docs/pull_requests.md)")
         return False
-    rest = "The job summary has them."
+    rest = "See the job summary."
     try:
-        keep_comment(job.host, settings, body, number, is_news=is_news, rest=rest)
+        update_comment(job.host, settings, body, number, is_news=is_news, rest=rest)
     except ApiError as error:
-        fork = " (the token may only read: pull requests from forks, docs/ci)"
+        fork = " (read-only token; for forks see docs/pull_requests.md)"
         emit(f"::warning title=bench::comment not written: {str(error).translate(_COMMAND)}"
              f"{fork if error.status == 403 else ''}\n")  # fmt: skip
         return False
@@ -137,13 +139,16 @@ def _post(job: Job, saved: Path) -> int:
     try:
         head = job.host.head_of(number)
     except ApiError as error:
-        raise BenchError("the pull request cannot be looked up", why=str(error),
-                         hint="pull-requests: write, and GITHUB_TOKEN") from error  # fmt: skip
+        raise BenchError(
+            "cannot look up the pull request",
+            why=str(error),
+            hint="set GITHUB_TOKEN and permissions: pull-requests: write",
+        ) from error
     if not ran_for or head != ran_for:
         raise BenchError(
-            f"the saved comment is not of pull request {number}",
-            why="its last commit is not the one that the job ran for", where=str(saved),
-            hint="a newer push has its own job",
+            f"the saved comment does not belong to pull request {number}",
+            why="the request has newer commits", where=str(saved),
+            hint="wait for the job of the newest commit",
         )  # fmt: skip
     written = _comment(job, settings, text_of.harmless(body), number, is_news)
     return FINE if written else FOUND
@@ -151,13 +156,13 @@ def _post(job: Job, saved: Path) -> int:
 
 def _saved(file: Path) -> tuple[int, str, JobSettings, bool]:
     """Number, text, settings and whether it is news; raises BenchError for what is not ours."""
-    hint = "bench ci github --save FILE writes one"
+    hint = "create it with bench ci github --save FILE"
     try:
-        told = json.loads(file.read_text("utf-8"))
-        number, body, is_news = told["pull_request"], told["body"], told["is_news"]
-        settings = JobSettings(told["comment"], told["comment_id"])
+        data = json.loads(file.read_text("utf-8"))
+        number, body, is_news = data["pull_request"], data["body"], data["is_news"]
+        settings = JobSettings(data["comment"], data["comment_id"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise BenchError("the saved comment cannot be read", why=str(error), where=str(file),
+        raise BenchError("cannot read the saved comment", why=str(error), where=str(file),
                          hint=hint) from error  # fmt: skip
     is_ours = (
         type(number) is int
@@ -168,5 +173,5 @@ def _saved(file: Path) -> tuple[int, str, JobSettings, bool]:
         and body.startswith(text_of.marker(settings.comment_id))
     )
     if not is_ours:
-        raise BenchError("the saved comment is not one of ours", where=str(file), hint=hint)
+        raise BenchError("the file is not a comment saved by bench", where=str(file), hint=hint)
     return number, body, settings, is_news

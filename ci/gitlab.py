@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..terminal.messages import say, warn
-from ..terminal.settings import JobSettings, read_settings
+from ..project.settings import JobSettings, read_settings
+from ..terminal.messages import info, warn
 from ..terminal.tables import emit
 from .api import ApiError
-from .review import Mark, keep_comment, marks, review
+from .review import Mark, marks, review, update_comment
 from .sticky import GitLab
 
 TOKEN = "BENCH_GITLAB_TOKEN"  # the job's own token may not write notes
@@ -51,13 +51,13 @@ def gitlab(named: Sequence[Path], base: str | None, quality: Path | None, timeou
     """Do all of it; `quality` is where the report of code quality goes, which marks lines."""
     job = read_job(os.environ)
     settings = read_settings().gitlab
-    history = 'variables: GIT_DEPTH: "0" brings the history'
+    history = 'set the variable GIT_DEPTH: "0"'
     found = review(named, base or job.base, settings, timeout, history)
-    told = list(marks(found))
-    for mark in told:
-        say(f"{mark.file}:{mark.line}: {mark.title}: {mark.message}")
+    found_marks = list(marks(found))
+    for mark in found_marks:
+        info(f"{mark.file}:{mark.line}: {mark.title}: {mark.message}")
     if quality:
-        report = [_entry(mark) for mark in told]
+        report = [_entry(mark) for mark in found_marks]
         emit(json.dumps(report, ensure_ascii=False, indent=1) + "\n", quality)
     _note(job, settings, found.body, found.is_news)
     return found.code(settings)
@@ -77,15 +77,19 @@ def _entry(mark: Mark) -> dict[str, Any]:
 def _note(job: Job, settings: JobSettings, body: str, is_news: bool) -> None:
     """Write the note if there is where and with what; tells why not, and never fails the job."""
     if settings.comment == "never" or job.request is None:
-        say("comment: none (bench.toml says never)" if job.request else "comment: no merge request")
+        info(
+            "comment: disabled in bench.toml"
+            if job.request
+            else "comment: skipped, not a merge request"
+        )
         return
     missing = {TOKEN: job.token, "CI_API_V4_URL": job.api, "CI_PROJECT_ID": job.project}
     if names := [name for name, value in missing.items() if not value]:
-        say(f"comment: not written, {', '.join(names)} is not set (docs/pull_requests.md)")
+        info(f"comment: not written, {', '.join(names)} is not set (docs/pull_requests.md)")
         return
     host = GitLab.of(job.api, job.project, job.token, job.page)
-    rest = "`bench diff` tells all."
+    rest = "Run `bench diff` for all rows."
     try:
-        keep_comment(host, settings, body, job.request, is_news=is_news, rest=rest)
+        update_comment(host, settings, body, job.request, is_news=is_news, rest=rest)
     except ApiError as error:
         warn(f"comment not written: {' '.join(str(error).split())}")

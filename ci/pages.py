@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..ingest.folders import uri_of
+from ..project.checkout import git
+from ..project.settings import read_settings
 from ..reports.regions import Document, Region, read_document
-from ..reports.whole import write_whole
 from ..schema.errors import NOTHING_RECOGNISED, BenchError
-from ..terminal.settings import read_settings
-from .diffing import git
+from ..vocabulary.atomic import atomic_write
 from .region_page import Chart, inside, make
 from .sources import Sources
 
@@ -38,7 +38,7 @@ class Page:
         return self.document.name
 
     @property
-    def wanted(self) -> str:
+    def expected(self) -> str:
         """The text as it should be."""
         return self.document.replaced(self.bodies)
 
@@ -106,9 +106,9 @@ def require_regions(pages: Sequence[Page], named: Sequence[Path]) -> None:
     """Raises BenchError when files are named and none has a region."""
     if named and not pages:
         error = BenchError(
-            "no region in " + ", ".join(map(str, named)),
-            hint="write <!-- bench:begin report=days --> and <!-- bench:end --> on lines of their"
-            " own where the table should stand",
+            "no region found in " + ", ".join(map(str, named)),
+            hint="mark the place with the lines <!-- bench:begin report=days --> and"
+            " <!-- bench:end -->",
         )
         error.exit_code = NOTHING_RECOGNISED
         raise error
@@ -145,29 +145,29 @@ def _settle(pages: Sequence[Page], sources: Sources) -> None:
         if not any(page.is_stale for page in pages):
             return
     raise BenchError(
-        f"{', '.join(page.name for page in pages if page.is_stale)} never comes to rest: it is made"
-        " from itself",
-        why="a region in it tells its own digest, as the model page does",
-        hint="report=days, sweep or runs, or leave the file out of the sources",
+        f"{', '.join(page.name for page in pages if page.is_stale)} never converges: its"
+        " regions depend on the page itself",
+        why="a region shows the page's own digest, as the model page does",
+        hint="use report=days, sweep or runs, or remove the page from the sources",
     )
 
 
 def difference(page: Page) -> str:
     """What would change, as a unified diff in which the padding of tables does not count."""
-    old, new = page.text.splitlines(), page.wanted.splitlines()
+    old, new = page.text.splitlines(), page.expected.splitlines()
     bare_old, bare_new = (list(map(_bare, lines)) for lines in (old, new))
     if bare_old == bare_new:
         bare_old, bare_new = old, new
-    names = f"{page.name} as it is", f"{page.name} as it should be"
+    names = f"{page.name} (current)", f"{page.name} (expected)"
     lines = [*difflib.unified_diff(bare_old, bare_new, *names, n=1, lineterm="")]
     if not lines and old == new and page.stale:  # line ends, or the digest alone
-        lines = [f"{page.name}: the digest of a region is not that of its text"]
-    lines += [f"{chart.file}: {_told(chart)}" for chart in page.stale_charts]
+        lines = [f"{page.name}: digest of a region does not match its text"]
+    lines += [f"{chart.file}: {_chart_state(chart)}" for chart in page.stale_charts]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _told(chart: Chart) -> str:
-    return "the chart shows other numbers" if chart.file.exists() else "the chart is missing"
+def _chart_state(chart: Chart) -> str:
+    return "the chart is outdated" if chart.file.exists() else "the chart is missing"
 
 
 def _examine(path: Path, sources: Sources, charts: dict[Path, tuple[str, str]]) -> Page:
@@ -191,8 +191,8 @@ def _examine(path: Path, sources: Sources, charts: dict[Path, tuple[str, str]]) 
                 owner, data = charts.setdefault(chart.file.resolve(), (place, chart.data))
                 if data != chart.data:
                     raise BenchError(
-                        f"two regions want {chart.file}", why=f"the other begins at {owner}",
-                        hint="charts=ANOTHER-FOLDER in one of them",
+                        f"two regions write {chart.file}", why=f"also written at {owner}",
+                        hint="set charts=OTHER-DIR in one of them",
                     )  # fmt: skip
         except BenchError as error:
             error.where = f"{place} ({error.where})" if error.where else place
@@ -207,7 +207,7 @@ def _examine(path: Path, sources: Sources, charts: dict[Path, tuple[str, str]]) 
 def _found_again(page: Page) -> Page:
     """The page, with an error when a region would not be one any more once it is written."""
     try:
-        found = read_document(page.wanted, page.name).regions
+        found = read_document(page.expected, page.name).regions
     except BenchError:
         found = ()
     regions = page.document.regions
@@ -217,11 +217,11 @@ def _found_again(page: Page) -> Page:
     if kept == len(regions) == len(found):
         return page
     error = BenchError(
-        "a region would not be found again once it is written",
-        why="what would stand in it makes its end marker, or what follows, read as code",
+        "generated text would break the region's markers",
+        why="its content would turn the end marker, or the text after it, into code",
         where=f"{page.name}:{regions[min(kept, len(regions) - 1)].begin}",
-        hint="close the code fence of the template; indent the markers by three blanks at most, or"
-        " as the list item that they stand in",
+        hint="close the code fence in the template; indent markers by at most three spaces, or"
+        " like their list item",
     )
     return replace(page, errors=(error,))
 
@@ -231,25 +231,25 @@ def _text(path: Path) -> str:
         return path.read_bytes().decode("utf-8", "surrogateescape")
     except OSError as error:
         raise BenchError(
-            "a page cannot be read", why=error.strerror or str(error), where=str(path)
+            "cannot read a page", why=error.strerror or str(error), where=str(path)
         ) from error
 
 
 def _write(page: Page) -> None:
     for chart in page.stale_charts:
         _put(chart.svg, chart.file)
-    if page.wanted != page.text:
-        _put(page.wanted.encode("utf-8", "surrogateescape"), page.path)
+    if page.expected != page.text:
+        _put(page.expected.encode("utf-8", "surrogateescape"), page.path)
 
 
 def _put(data: bytes, path: Path) -> None:
     """Write a file whole or not at all, links within the repository followed."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path.resolve(), data)
+        atomic_write(path.resolve(), data)
     except OSError as error:
         why = error.strerror or str(error)
-        raise BenchError("a file cannot be written", why=why, where=str(path)) from error
+        raise BenchError("cannot write a file", why=why, where=str(path)) from error
 
 
 def _is_source(page: Page, sources: Sources) -> bool:
@@ -280,7 +280,7 @@ def _in_checkout() -> bool:
 def matching(folder: Path, pattern: str) -> list[Path]:
     """The files of one entry of `pages` in bench.toml; raises BenchError when it names none."""
     if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
-        raise BenchError(f"pages: {pattern!r} leads out of the folder of bench.toml",
+        raise BenchError(f"pages: {pattern!r} leads outside the directory of bench.toml",
                          hint="patterns are relative to bench.toml: docs/**/*.md")  # fmt: skip
     found = sorted(folder.glob(pattern))
     if not found:

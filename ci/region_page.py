@@ -7,7 +7,7 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
@@ -15,28 +15,24 @@ from urllib.parse import quote
 
 import typer
 
-from ..decide.answers import answered
-from ..decide.asked import Asked
-from ..reports.conditions import condition
-from ..reports.page import Page, Request, page
+from ..decide.query import Query
+from ..project.settings import find_home, find_templates
+from ..reports.computed import REGION, answered, reports
+from ..reports.page import Page, page, report_names
 from ..reports.pictures import draw
-from ..reports.regenerate import regenerate
 from ..reports.regions import Region
-from ..reports.sections import section
-from ..reports.selection import Selection, select
-from ..reports.statements import report_names
+from ..reports.sweep import regenerate
+from ..reports.write import section
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..terminal.answers import as_text, fitted
 from ..terminal.messages import did_you_mean
 from ..terminal.options import parse_count, parse_table
-from ..terminal.settings import find_home, find_templates
 from ..terminal.tables import Format
 from .sources import Sources
 
 T = TypeVar("T")
-DRAWING = 1  # raised when the same numbers are drawn otherwise: then every chart is stale
-ANSWERS = ("best", "compare", "scaling")
+DRAWING = 2  # raised when the same numbers are drawn otherwise: then every chart is stale
 _SHAPED = ("columns", "group")  # with one of these `days` is the answer of `bench days`
 _MARKER = re.compile(r"^<!-- bench:(?:begin|end)\b.*-->$")
 _DATA = re.compile(rb"<!-- bench:data ([0-9a-f]{12}) -->\s*\Z")
@@ -73,22 +69,16 @@ def make(region: Region, file: Path, sources: Sources) -> Made:
     options = region.options
     if "table" in options:
         return _table(options["table"], file, region, sources)
-    known = [*report_names(), *ANSWERS]
+    known = [*report_names(), *reports(REGION)]
     if region.report not in known:
-        raise BenchError(f"no report {region.report!r}", hint=did_you_mean(region.report, known))
+        raise BenchError(
+            f"unknown report {region.report!r}", hint=did_you_mean(region.report, known)
+        )
     _check_options(region)
-    if region.report in ANSWERS or any(name in options for name in _SHAPED):
+    if region.report in reports(REGION) or any(name in options for name in _SHAPED):
         return _answer(region, file, sources)
     warehouse = _warehouse(region, file, sources)
-    request = Request(
-        region.report,
-        _selection(warehouse, region),
-        _count(options, "tokens"),
-        _count(options, "steps"),
-        "all" in options,
-        find_templates(None),
-    )
-    made = page(warehouse, request)
+    made = page(warehouse, region.report, _query(options), templates=find_templates(None))
     if "template" in options:
         made = _with_template(made, inside(file, options["template"]))
     charts, links = _charts(warehouse, made, file, region)
@@ -102,19 +92,10 @@ def make(region: Region, file: Path, sources: Sources) -> Made:
 def _answer(region: Region, file: Path, sources: Sources) -> Made:
     """A report that is computed: `best`, `days`, `scaling`, or `compare` by a column."""
     options = region.options
-    asked = Asked(
-        model=options.get("model"),
-        where=options.get("where"),
-        document=options.get("document"),
-        all_rows="all" in options,
-        tokens=_count(options, "tokens"),
-        steps=_count(options, "steps"),
-        columns=options.get("columns"),
-        group=options.get("group"),
-    )
+    query = _query(options)
     warehouse = _warehouse(region, file, sources)
-    answer = answered(warehouse, region.report, asked, options.get("by"))
-    body = as_text(fitted(answer, asked), Format.MD).strip("\n")
+    answer = answered(warehouse, region.report, query)
+    body = as_text(fitted(answer, query), Format.MD).strip("\n")
     return Made(section(body, options["section"]) if "section" in options else body)
 
 
@@ -122,13 +103,13 @@ def _check_options(region: Region) -> None:
     """Raises BenchError for an option that this report has no use for."""
     useful_for = {"by": ["compare"], "charts": ["model", "days", "sweep"],
                   "template": report_names(),
-                  **{key: [*ANSWERS, "days"] for key in _SHAPED}}  # fmt: skip
+                  **{key: [*reports(REGION), "days"] for key in _SHAPED}}  # fmt: skip
     for name in sorted(region.options):
         useful = useful_for.get(name)
         if useful is not None and region.report not in useful:
             raise BenchError(
-                f"the option {name!r} of a marker has no meaning for report={region.report}",
-                hint=f"{name}= is for {', '.join(useful)}",
+                f"marker option {name!r} does not apply to report={region.report}",
+                hint=f"{name}= applies to {', '.join(useful)}",
             )
 
 
@@ -139,8 +120,8 @@ def inside(file: Path, named: str) -> Path:
     path = file.parent / named
     if not path.resolve().is_relative_to(home.resolve()):
         raise BenchError(
-            f"{named!r} lies outside of {home.name or home}",
-            hint="name a path within the repository",
+            f"{named!r} is outside {home.name or home}",
+            hint="use a path within the repository",
         )
     return path
 
@@ -164,13 +145,19 @@ def _table(named: str, file: Path, region: Region, sources: Sources) -> Made:
     return Made(regenerate(warehouse, name, table.number).markdown.rstrip("\n"))
 
 
-def _selection(warehouse: Warehouse, region: Region) -> Selection:
-    options = region.options
-    plain = Selection(options.get("model"), options.get("document"))
-    if "where" not in options:
-        return plain
-    select(warehouse, plain)
-    return replace(plain, where=condition(warehouse, options["where"]))
+def _query(options: Mapping[str, str]) -> Query:
+    """What the options of a marker ask for."""
+    return Query(
+        model=options.get("model"),
+        where=options.get("where"),
+        document=options.get("document"),
+        tokens=_count(options, "tokens"),
+        steps=_count(options, "steps"),
+        by=options.get("by"),
+        all_rows="all" in options,
+        columns=options.get("columns"),
+        group=options.get("group"),
+    )
 
 
 def _count(options: Mapping[str, str], name: str) -> int | None:
@@ -181,9 +168,7 @@ def _parsed(text: str, parse: Callable[[str], T]) -> T:
     try:
         return parse(text)
     except typer.BadParameter as error:
-        raise BenchError(
-            error.message, hint="bench report --help says how it is written"
-        ) from error
+        raise BenchError(error.message, hint="see bench report --help") from error
 
 
 def _with_template(made: Page, template: Path) -> Page:
@@ -191,9 +176,9 @@ def _with_template(made: Page, template: Path) -> Page:
     name = template.name.removesuffix(".md.j2")
     if not template.is_file() or name == template.name:
         raise BenchError(
-            f"no template {str(template.name)!r}",
-            why="" if template.is_file() else f"there is no file {template}",
-            hint="template=FOLDER/NAME.md.j2, from the folder of this file",
+            f"template {str(template.name)!r} not found",
+            why="" if template.is_file() else f"no such file: {template}",
+            hint="template=DIR/NAME.md.j2, relative to this file",
         )
     return made.by_template(name, template.parent)
 
@@ -217,8 +202,8 @@ def _charts(
         raise BenchError(f"charts={named} is a file", hint="charts=FOLDER")
     ranked = made.context.get("ranked", [])
     shown = warehouse.dicts((files("bench.reports") / "pictures.sql").read_text("utf-8"))
-    told = json.dumps([DRAWING, made.context["name"], shown, ranked], default=str)
-    data = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:12]
+    shown_data = json.dumps([DRAWING, made.context["name"], shown, ranked], default=str)
+    data = hashlib.sha256(shown_data.encode("utf-8", "replace")).hexdigest()[:12]
     with tempfile.TemporaryDirectory() as scratch:
         drawn = draw(warehouse, made.context["name"], ranked, made.names, Path(scratch))
         charts = tuple(

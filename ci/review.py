@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from ..project.checkout import git
+from ..project.settings import JobSettings, find_home, read_settings
 from ..reports import rowdiff, rowtable
 from ..schema.errors import FINE, FOUND, NOTHING_TO_COMPARE, BenchError
-from ..terminal.messages import say
-from ..terminal.settings import JobSettings, find_home, read_settings
+from ..terminal.messages import info
 from . import comment as text_of
-from .diffing import against, git
+from .diffing import against
 from .pages import Page, examine, find_pages
 from .sources import Sources
 from .sticky import Host, upsert
@@ -75,7 +76,7 @@ def review(
     except BenchError as error:
         diff, missing = error.what, error
     if isinstance(diff, str):
-        say(f"rows are not compared: {diff}")
+        info(f"rows not compared: {diff}")
     body = text_of.body(pages, diff, f"{base} ({commit[:12]})", job.comment_id)
     return Reviewed(tuple(pages), diff, body, missing)
 
@@ -85,16 +86,16 @@ def marks(found: Reviewed) -> Iterator[Mark]:
 
     Files are named from the top of the checkout, as hosts want them.
     """
-    home, here = find_home(Path.cwd()), Path.cwd()
+    home, cwd = find_home(Path.cwd()), Path.cwd()
     for page in found.pages:
-        file = _from_top(here / page.path)
+        file = _from_top(cwd / page.path)
         update = f"try: bench report --update {shlex.quote(page.name)}"
         for error in page.errors:
             line = re.search(r":(\d+)", error.where)
-            told = f"{error.what}. {error.why} {error.hint}"
-            yield Mark("error", file, int(line[1]) if line else 1, "broken region", told)
+            message = f"{error.what}. {error.why} {error.hint}"
+            yield Mark("error", file, int(line[1]) if line else 1, "broken region", message)
         for region in page.stale:
-            how = "was changed by hand" if page.document.edited(region) else "is stale"
+            how = "was edited by hand" if page.document.edited(region) else "is stale"
             yield Mark("error", file, region.begin, f"{region.title} {how}", update)
         for chart in page.stale_charts:
             yield Mark("error", file, chart.line, "stale chart", f"{chart.file}; {update}")
@@ -103,12 +104,12 @@ def marks(found: Reviewed) -> Iterator[Mark]:
     heads = rowtable.columns(found.diff)[2:]
     for change, cells in zip(found.diff.changes, rowtable.cells(found.diff), strict=True):
         if change.kind != "removed":
-            told = "; ".join(f"{h}: {c}" for h, c in zip(heads, cells[2:], strict=True) if c)
+            message = "; ".join(f"{h}: {c}" for h, c in zip(heads, cells[2:], strict=True) if c)
             file = _from_top(home / change.row["file"])
-            yield Mark("notice", file, change.row["file_line"], f"row {change.kind}", told)
+            yield Mark("notice", file, change.row["file_line"], f"row {change.kind}", message)
 
 
-def keep_comment(
+def update_comment(
     host: Host, job: JobSettings, body: str, number: int, *, is_news: bool, rest: str
 ) -> None:
     """Bring the one comment up to date, cut to its size; `rest` says where all is.
@@ -118,7 +119,7 @@ def keep_comment(
     text = text_of.cut(body, text_of.COMMENT_LIMIT, rest)
     create = is_news or job.comment == "always"
     done, url = upsert(host, number, text_of.marker(job.comment_id), text, create=create)
-    say(f"comment: {done} {url}".rstrip())
+    info(f"comment: {done} {url}".rstrip())
 
 
 def _from_top(file: Path) -> str:
@@ -131,9 +132,9 @@ def _from_top(file: Path) -> str:
 def _diff(base: str, history: str) -> tuple[rowdiff.Diff | str, str]:
     """What changed since the branch left its base, or why that is not known."""
     if not base:
-        return "there is no base", ""
+        return "no base revision", ""
     if not read_settings().sources:
-        return "bench.toml names no sources", ""
+        return "bench.toml sets no sources", ""
     try:
         failed = f"no merge base with {base!r}"
         commit = git("merge-base", "--", base, "HEAD", failed=failed).strip()

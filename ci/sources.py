@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..schema.errors import BenchError
-from ..schema.warehouse import Warehouse, in_memory, open_read
-from ..terminal.checking import check
-from ..terminal.settings import find_db, find_home, read_settings
-from ..terminal.summary import nothing_recognised
+from ..project.read import read
+from ..project.settings import find_db, find_home, read_settings
+from ..schema.warehouse import Warehouse, open_read
+from ..terminal.messages import warn_of
 
 
 @dataclass
@@ -43,11 +42,14 @@ class Sources:
         key = tuple(paths)
         if key not in self._open:
             self._open[key] = (
-                read(key, self.home, read_settings(self.home).formats)
-                if key
-                else open_read(find_db(self.db), self.lock_timeout)
+                self._read(key) if key else open_read(find_db(self.db), self.lock_timeout)
             )
         return self._open[key]
+
+    def _read(self, paths: Sequence[Path]) -> Warehouse:
+        warehouse, _, checked = read(paths, self.home, read_settings(self.home).formats)
+        warn_of(checked.contradictions)
+        return warehouse
 
     def in_memory(self) -> list[Warehouse]:
         """What was read from files, as they were then."""
@@ -64,24 +66,3 @@ class Sources:
 
     def __exit__(self, *_: object) -> None:
         self.forget()
-
-
-def read(paths: Sequence[Path], home: Path, formats: Path | None) -> Warehouse:
-    """Logs, tables and records in memory, named from `home`; `formats` is a user's own folder.
-
-    Raises BenchError when one cannot be read, NothingRecognised when none holds a run.
-    """
-    from ..ingest.pipeline import ingest_into
-
-    warehouse = in_memory()
-    try:
-        summary = ingest_into(warehouse, paths, home, formats)
-        for uri, reason in summary.failed:
-            raise BenchError(f"cannot read {uri}", why=reason, hint="check the file")
-        if not summary.new:
-            raise nothing_recognised(len(summary.skipped))
-        check(warehouse, home)
-    except BaseException:
-        warehouse.close()
-        raise
-    return warehouse

@@ -87,7 +87,7 @@ class GitHub:
         head = self.api.one("GET", f"{self.path}/pulls/{number}").get("head")
         sha = head.get("sha") if isinstance(head, dict) else None
         if not isinstance(sha, str):
-            raise ApiError(0, f"GET pulls/{number}: the answer names no commit")
+            raise ApiError(0, f"GET pulls/{number}: response has no commit")
         return sha
 
     def comments(self, number: int) -> Iterator[Comment]:

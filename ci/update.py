@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..schema.errors import FINE, FOUND, BenchError
-from ..terminal.messages import say, warn
+from ..terminal.messages import info, warn
+from ..terminal.source import Source
 from ..terminal.tables import emit
 from . import pages as p
 from .sources import Sources
@@ -15,8 +16,7 @@ from .sources import Sources
 def update_or_check(
     arguments: Sequence[str] | None,
     given: Sequence[Path] | None,
-    db: Path | None,
-    lock_timeout: float,
+    source: Source,
     updating: bool,
     checking: bool,
     more: bool,
@@ -24,17 +24,19 @@ def update_or_check(
     """Either of the two on the files named; raises BenchError for options that do not go along."""
     if updating == checking:
         raise BenchError(
-            "--update and --check do not go together" if updating else "--from is for regions",
+            "--update and --check are mutually exclusive"
+            if updating
+            else "--from requires --update or --check",
             hint="bench report --check README.md, or --update",
         )
     if more:
         raise BenchError(
-            "the options of a region stand in its marker",
-            why="--update and --check take no filter, format or output",
+            "region options belong in the region's marker",
+            why="--update and --check take no filter, format or output options",
             hint="""<!-- bench:begin report=days model=1.3B where="tp = 4" -->""",
         )
     named = [Path(name) for name in arguments or ()]
-    with Sources(tuple(given or ()), db, lock_timeout) as sources:
+    with Sources(tuple(given or ()), source.db, source.lock_timeout) as sources:
         return (update if updating else check)(named, sources)
 
 
@@ -47,15 +49,15 @@ def update(named: Sequence[Path], sources: Sources) -> int:
     done = [line for page in pages for line in _done(page)]
     p.write(pages, sources)
     for line in done or [f"{_count(pages)} up to date"]:
-        say(line)
+        info(line)
     return FINE
 
 
 def _done(page: p.Page) -> Iterator[str]:
     for region in page.stale:
         if page.document.edited(region):
-            warn(f"{page.name}:{region.begin}: what was changed by hand in it is replaced")
-        yield f"{page.name}:{region.begin}: {region.title} written anew"
+            warn(f"{page.name}:{region.begin}: manual edits are overwritten")
+        yield f"{page.name}:{region.begin}: {region.title} updated"
     for region in page.unsealed:
         yield f"{page.name}:{region.end}: digest written"
     yield from (f"wrote {chart.file}" for chart in page.stale_charts)
@@ -71,20 +73,20 @@ def check(named: Sequence[Path], sources: Sources) -> int:
     emit("".join(p.difference(page) for page in stale))
     for page in stale:
         for region in page.stale:
-            by_hand = " (changed by hand)" if page.document.edited(region) else ""
-            say(f"{page.name}:{region.begin}: {region.title} is stale{by_hand}")
+            by_hand = " (edited by hand)" if page.document.edited(region) else ""
+            info(f"{page.name}:{region.begin}: {region.title} is stale{by_hand}")
         for chart in page.stale_charts:
-            say(f"{chart.file}: stale")
+            info(f"{chart.file}: stale")
     if stale:
-        say(f"try: bench report --update {' '.join(page.name for page in stale)}")
+        info(f"try: bench report --update {' '.join(page.name for page in stale)}")
         return FOUND
-    say(f"{_count(pages)} up to date")
+    info(f"{_count(pages)} up to date")
     return FINE
 
 
 def _count(pages: Sequence[p.Page]) -> str:
     if not pages:
-        return "no markdown file that git tracks has a region (name others); 0 regions"
+        return "no region in any tracked markdown file; 0 regions"
     regions = sum(len(page.document.regions) for page in pages)
     return f"{regions} {'region' if regions == 1 else 'regions'} in {len(pages)} " + (
         "file" if len(pages) == 1 else "files"

@@ -1,4 +1,4 @@
-"""Every answer by its name: choose the runs, sort out what is doubted, answer."""
+"""The decisions about chosen runs: what is doubted is sorted out, the rest compared."""
 
 from __future__ import annotations
 
@@ -7,74 +7,60 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
-from ..reports.budget import Budget, planned
-from ..reports.short import Names
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
-from .answer import Answer
-from .asked import Asked, Length
 from .best import best
-from .choosing import Chosen, choose
+from .budget import planned
 from .compare import compare
 from .days import Plan, days
+from .eligible import Candidates, Rows, candidates
 from .extrapolate import at_nodes
 from .factors import Factor, factor, level, plain_name
-from .gate import gated, nothing
+from .gate import nothing
 from .goodput import measured
 from .jobs import identity, pooled, spread_of
 from .matching import differing, failures, matched, nearest_words, sides
 from .pairing import TAKES_ALONG
+from .query import Query
 from .rampup import parse_ramp_up
-from .rows import CONFIGURATION, Row, Rows
+from .rows import CONFIGURATION, Decision, Row, load
 from .scaling import scaling
+from .selection import condition, select
 
 SAME = "the same on both sides"
 
 
-def answered(warehouse: Warehouse, name: str, asked: Asked, by: str | None = None) -> Answer:
-    """The answer called `scaling`, `best`, `days` or `compare`, as commands and regions show it."""
-    if name == "days":
-        return lasting(warehouse, asked, Length())
-    chosen = choose(warehouse, asked)
-    if name == "compare":
-        return gated(compared(chosen, by or "settings", None), [], False)
-    return scaled(chosen) if name == "scaling" else ranked(warehouse, chosen, asked, by)
-
-
-def scaled(chosen: Chosen) -> Answer:
+def scaled(chosen: Candidates) -> Decision:
     """How the runs chosen scale."""
-    rows = chosen.sorted_out("rate")
-    return scaling(chosen.names, rows.kept, rows.left_out)
+    rows = chosen.eligible("rate")
+    return scaling(rows.kept, rows.left_out)
 
 
-def ranked(warehouse: Warehouse, chosen: Chosen, asked: Asked, by: str | None = None) -> Answer:
+def ranked(warehouse: Warehouse, chosen: Candidates, query: Query) -> Decision:
     """The runs chosen, the best first."""
-    plan = planned(warehouse, asked.tokens, asked.steps)
-    need = {"mem": "memory", "tflops": "tflops"}.get(by or "", "tokens_per_s")
-    rows = chosen.sorted_out(need)
-    told = budget_text(chosen.names, plan)
-    column = by or "tokens_per_s"
-    return best(chosen.names, rows, column, plan, chosen.spreads, asked.most, told)
+    plan = planned(warehouse, query.tokens, query.steps)
+    column = query.ranked_by or "tokens_per_s"
+    need = {"mem": "memory", "tflops": "tflops"}.get(column, "tokens_per_s")
+    rows = chosen.eligible(need)
+    return best(rows, column, plan, chosen.spreads)
 
 
-def lasting(
-    warehouse: Warehouse, asked: Asked, length: Length, chosen: Chosen | None = None
-) -> Answer:
+def lasting(warehouse: Warehouse, query: Query, chosen: Candidates | None = None) -> Decision:
     """The days of the runs asked for; raises BenchError for sizes that nobody measured."""
-    ramp = parse_ramp_up(length.ramp_up) if length.ramp_up else None
-    if length.extrapolate and length.nodes is None:
+    ramp = parse_ramp_up(query.ramp_up) if query.ramp_up else None
+    if query.extrapolate and query.nodes is None:
         raise BenchError("--extrapolate needs a size", hint="--nodes 128 --extrapolate")
-    chosen = chosen or choose(warehouse, asked)
-    plan = planned(warehouse, asked.tokens, asked.steps)
+    chosen = chosen or candidates(warehouse, query)
+    plan = planned(warehouse, query.tokens, query.steps)
     need = "tokens_per_s" if plan.tokens is not None else "steps_per_s"
-    rows = on_nodes(chosen.sorted_out(need), length.nodes, length.extrapolate)
-    told = Plan(plan, budget_text(chosen.names, plan), length.goodput, ramp)
-    return days(chosen.names, rows, told, chosen.spreads, measured(warehouse), asked.most)
+    rows = on_nodes(chosen.eligible(need), query.nodes, query.extrapolate)
+    told = Plan(plan, query.goodput, ramp)
+    return days(rows, told, chosen.spreads, measured(warehouse))
 
 
-def compared(chosen: Chosen, by: str, base: str | None) -> Answer:
+def compared(chosen: Candidates, by: str, base: str | None) -> Decision:
     """The runs chosen, by the values of one column; raises BenchError where none compare."""
-    rows = chosen.sorted_out("pace")
+    rows = chosen.eligible("pace")
     found = factor(by, [*rows.kept, *rows.left_out])
     _require_levels(rows, found)
     pairs, alone = matched(rows.kept, found, base, failures(rows.left_out))
@@ -84,9 +70,7 @@ def compared(chosen: Chosen, by: str, base: str | None) -> Answer:
     unmatched = [{**row, "left_out": _alone_words(row, found)} for row in alone]
     left = (*rows.left_out, *unmatched)
     spreads = chosen.spreads
-    return compare(
-        chosen.names, found.name, pairs, left, lambda row: spread_of(row, spreads), found.parts
-    )
+    return compare(found.name, pairs, left, lambda row: spread_of(row, spreads), found.parts)
 
 
 def _alone_words(row: Row, by: Factor) -> str:
@@ -99,15 +83,17 @@ def _alone_words(row: Row, by: Factor) -> str:
 
 def two_sides(
     words: tuple[str, str], before: Rows, after: Rows, conditions: bool = False
-) -> Answer:
+) -> Decision:
     """The runs of two sides, matched by configuration; raises BenchError where none are alike.
 
     `conditions`: the words are, and what they name is what they compare. A measurement that both
     sides hold, as two revisions of a document do, is one: it counts for the first side alone.
     """
+    # Two revisions of a document share most rows: a measurement against itself would be a pair
+    # without any difference, and its jobs would be counted twice.
     same, after = unchanged(before, after)
     rows = [*before.kept, *after.kept]
-    names = Names({row["uri"] for row in (*rows, *before.left_out, *after.left_out)})
+    # Of each side by itself: what the sides differ in must not pass for spread between jobs.
     known = pooled([before.kept, after.kept], "both sides")
     declared = _declared(words, rows) if conditions else frozenset[str]()
     failed = (failures(before.left_out), failures(after.left_out))
@@ -123,13 +109,12 @@ def two_sides(
         if id(row) not in used
     ]
     left = (*before.left_out, *after.left_out, *alone)
-    answer = compare(names, "", pairs, left, lambda row: known)
-    if not pairs:
-        answer = replace(answer, said=("Nothing was measured anew: all runs are on both sides.",))
-    if not parts:
-        return answer
-    told = ", ".join(sorted(plain_name(part) for part in differing(pairs, parts) or parts))
-    return replace(answer, said=(f"The sides differ by {told}.", *answer.said))
+    made = compare("", pairs, left, lambda row: known)
+    declared = differing(pairs, parts) or parts
+    sides_differ = sorted(plain_name(part) for part in declared)
+    sources = {row["uri"] for row in (*rows, *before.left_out, *after.left_out)}
+    more = {"unchanged": not pairs, "sides_differ": sides_differ, "sources": sources}
+    return replace(made, facts={**made.facts, **more})
 
 
 def unchanged(before: Rows, after: Rows) -> tuple[frozenset[int], Rows]:
@@ -174,6 +159,7 @@ def on_nodes(rows: Rows, nodes: int | None, extrapolate: bool) -> Rows:
         return rows
     kept = tuple(row for row in rows.kept if row["nodes"] == nodes)
     left = tuple(row for row in rows.left_out if row["nodes"] == nodes)
+    # A fit knows nothing of memory: a size at which runs failed is not told as possible.
     broken = failures(rows.left_out)
     rated = [row for row in rows.kept if row["tokens_per_s"]]
     made = at_nodes(rated, nodes, broken) if extrapolate else Rows((), ())
@@ -191,19 +177,10 @@ def on_nodes(rows: Rows, nodes: int | None, extrapolate: bool) -> Rows:
     return Rows((*kept, *made.kept), (*left, *made.left_out))
 
 
-def budget_text(names: Names, plan: Budget) -> str:
-    """Who said what the budget is, as plain text."""
-    if plan.origin == "stated" and plan.uri:
-        return f"stated in {names.short(plan.uri)} l.{plan.line}"
-    if plan.origin == "default":
-        why = "the sources do not agree" if plan.others else "no source here states a budget"
-        return f"{why}: the plan of 362k steps of 1,048,576 tokens; --tokens or --steps change it"
-    return plan.origin
-
-
 def _require_levels(rows: Rows, by: Factor) -> None:
     """Raises BenchError where the runs of all other values are left out, and says why."""
     known = {level(row, by) for row in rows.kept}
+    # Else the error would say that nothing differs, where the other runs are only left out.
     others = [row for row in rows.left_out if level(row, by) not in known]
     if len(known) < 2 and others:
         first = next((row for row in others if row["pace"]), others[0])
@@ -211,3 +188,36 @@ def _require_levels(rows: Rows, by: Factor) -> None:
             f"{len(others)} runs with another {by.name} are left out, such as"
             f" {first['where']}: {first['left_out']}"
         )
+
+
+def beside_best(warehouse: Warehouse, query: Query) -> Decision:
+    """The configurations one step from the best run of a query that nobody has run.
+
+    Raises BenchError where there is no best.
+    """
+    from .neighbours import memory_of, neighbours  # with the audit's model of memory
+
+    found = ranked(warehouse, candidates(warehouse, query), query)
+    if not found.rows:
+        raise BenchError("there is no best to look beside", hint="bench best says what is left out")
+    first = found.rows[0]
+    # All runs, not those of the query: what was tried elsewhere need not be suggested.
+    select(warehouse, Query())
+
+    def allowed(row: Row) -> bool:
+        return _holds(warehouse, query.where, row)
+
+    return neighbours(first, load(warehouse), memory_of(warehouse, first["run"]), allowed)
+
+
+def _holds(warehouse: Warehouse, where: str | None, row: Row) -> bool:
+    """Whether a run with these sizes would satisfy the user's condition."""
+    if where is None:
+        return True
+    sizes = [row[name] for name in ("dp", "tp", "pp", "mbs")]
+    replaced = "dp, ?::INTEGER AS tp, ?::INTEGER AS pp, ?::INTEGER AS mbs"
+    query = f"""SELECT ({condition(warehouse, where)}) IS TRUE FROM (
+                SELECT * REPLACE (?::INTEGER AS {replaced}) FROM selected WHERE run_id = ?
+                ) AS selected"""
+    found = warehouse.rows(query, [*sizes, row["run"]])
+    return bool(found and found[0][0])

@@ -2,48 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..reports.budget import UNEQUAL, Budget
-from ..reports.format import days_words, number, significant
-from ..reports.short import Names
-from ..reports.words import text_of
-from .answer import (
-    MEASURED,
-    RUN,
-    Answer,
-    configuration_words,
-    devices_words,
-    left_out_words,
-    place,
-    time_words,
-    with_words,
-)  # fmt: skip
-from .comparison_words import modes_words
-from .factors import order as level_order
-from .jobs import Spread, alike_but_stated, by_configuration, unstated_words
-from .rivals import epoch_words, far_apart, labels_apart, of_one_epoch, rivals
-from .rows import NOT_STATED, Row, Rows, assumed_words
-from .ties import tie, tie_words
-from .work import Work, labelled_flops, normalised, shapes_differ, work
-
-_SHOWN = (
-    ("rank", "Rank"), ("ties_with", "Ties with"), ("size", "Model"), ("system", "System"),
-    ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"),
-    ("device_batch", "Batch/device"),
-    ("recompute", "Recompute"), ("zero_stage", "ZeRO"), ("heads", "Heads"),
-    ("settings", "Settings"), ("memory_gb", "GB"),
-    ("step_time_s", "Sec/it"), ("jobs", "Jobs"), ("tokens_per_s", "Tokens/s"),
-    ("tokens_per_s_normalised", "Normalised"), ("rank_normalised", "Its rank"),
-    ("tokens_per_s_per_device", "Tokens/s/device"), ("tflops", "TFLOPs"), ("days", "Days"),
-    ("device_hours", "Device-hours"), ("pareto", "Pareto"), ("date", "Date"), ("where", "Where"),
-)  # fmt: skip
-COLUMNS = (
-    "rank", "ties_with", *RUN, *MEASURED, "tokens_per_s_normalised", "rank_normalised", "days",
-    "device_hours", "pareto", "left_out",
-)  # fmt: skip
+from .budget import Budget
+from .comparable import (
+    comparable,
+    far_apart,
+    labels_apart,
+    of_one_regime,
+    of_other_regimes,
+    tie,
+    tied,
+)
+from .eligible import Rows
+from .jobs import Spread, alike_but_stated, by_configuration, spread_of, unstated
+from .provenance import Column, Derivation, Number, device_hours_of, given
+from .rows import NOT_STATED, Decision, Row, assumed_devices
+from .statistics import ENOUGH, critical_number
+from .work import Work, labelled_flops, model_of, normalised, shapes_differ, work
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +45,7 @@ ORDERS = {
 def order_by(by: str, rows: Sequence[Row]) -> Order:
     """The order asked for; TFLOPs that count recompute and others are replaced by model FLOPs."""
     found = ORDERS[by]
+    # Each program prints TFLOPs by a formula of its own: within one table they compare.
     printed = {(row["recompute"], row["table_id"]) for row in rows if row["tflops"] is not None}
     if by == "tflops" and len(printed) > 1 and all(row["model_tflops"] for row in rows):
         return Order("model_tflops", True, "model TFLOP/s (printed ones count differently)")
@@ -78,68 +58,140 @@ def ranked(rows: Sequence[Row], order: Order, plan: Budget) -> list[dict[str, An
     sign = -1 if order.most else 1
     found = [row for row in found if row[order.column] is not None]
     found.sort(key=lambda row: (sign * row[order.column], row["uri"], row["line"]))
-    return [{**row, "rank": rank} for rank, row in enumerate(found, 1)]
+    made = Derivation(
+        inputs=(order.column,), note=f"of {len(found)} rows, ordered by {order.column}"
+    )
+    return [
+        {**row, "rank": rank, "derivations": {**row["derivations"], "rank": made}}
+        for rank, row in enumerate(found, 1)
+    ]
 
 
-def best(
-    names: Names,
-    rows: Rows,
-    by: str,
-    plan: Budget,
-    spreads: Mapping[str, Spread],
-    most: int = 0,
-    budget: str = "",
-) -> Answer:
-    """The ranking with all that qualifies it; `most` limits the rows that people are shown.
-
-    `plan` is what the days are for, `budget` where that comes from.
-    """
-    rows = of_one_epoch(rows)
+def best(rows: Rows, by: str, plan: Budget, spreads: Mapping[str, Spread]) -> Decision:
+    """The ranking with all that qualifies it; `plan` is what the days are for."""
+    rows = of_one_regime(rows)
     order = order_by(by, rows.kept)
     found = ranked(rows.kept, order, plan)
     apart = far_apart(found)
     by_days = order.column == "device_hours"
     tie(
         found, order.column, spreads,
-        lambda row: (rivals(row, apart), plan.work(row) if by_days else None),
+        lambda row: (comparable(row, apart), plan.work(row) if by_days else None),
     )  # fmt: skip
+    _explain_ties(found, order.column, spreads)
     _mark_pareto(found, apart)
-    common = work(found) if shapes_differ(found) and not apart else None
+    labels = labels_apart(found)
+    facts: dict[str, Any] = {
+        "order": order,
+        "shapes": _shapes(found, apart, labels),
+        "ties": tied(found, order.column, spreads),
+        "fronts": _fronts(found, apart),
+        "front_models": bool(apart or labels),
+        "boundary": of_other_regimes(rows),
+        "kinds": {name: _values(found, name) for name in ("seq_len", "dtype")},
+        "dates": sorted({row["date"] for row in found if row["date"] and row["origin"] == "row"}),
+        "alike_but_stated": alike_but_stated(found),
+        "logs_of_nowhere": len({row["uri"] for row in found if row["system"] == NOT_STATED}),
+        "unstated": unstated(found),
+        "assumed": assumed_devices(found),
+        "plan": plan,
+        "unequal": len({plan.work(row) for row in found}) > 1,
+        "numbers": spread_numbers(found, rows.left_out, spreads),
+    }
+    return Decision("best", tuple(found), rows.left_out, facts)
+
+
+def spread_numbers(
+    found: Sequence[Row], left_out: Sequence[Row], spreads: Mapping[str, Spread]
+) -> list[Number]:
+    """What sentences tell of the spread between jobs, and of runs beyond a boundary."""
+    known = spread_of(found[0], spreads) if found else None
+    numbers = []
+    if known is not None:
+        numbers += [known.number, critical_number(known, found[0]["jobs"])]
+        numbers.append(given("jobs a side", ENOUGH, note="from which a rank test can tell"))
+    others = sum(str(row["left_out"]).startswith("other epoch") for row in left_out)
+    if others:
+        numbers.append(given("other epoch", others, note="runs on another side of a boundary"))
+    return numbers
+
+
+def _explain_ties(
+    found: Sequence[dict[str, Any]], column: str, spreads: Mapping[str, Spread]
+) -> None:
+    for row in found:
+        if row["ties_with"] is not None:
+            leader, known = found[row["ties_with"] - 1], spread_of(row, spreads)
+            row["derivations"]["ties_with"] = Derivation(
+                inputs=(
+                    Column(column, leader),
+                    column,
+                    *((critical_number(known, leader["jobs"]),) if known else ()),
+                ),
+                note="closer than printed digits, or repeats of one configuration, tell",
+            )
+
+
+def _shapes(
+    found: list[dict[str, Any]], apart: tuple[float, ...], labels: Sequence[str]
+) -> dict[str, Any]:
+    """How models of several shapes compare: by FLOPs, whose rates the rows then get too.
+
+    `way` is labels, sizes, unknown or flops, or none where a token costs all the same.
+    """
+    differ = shapes_differ(found)
+    common = work(found) if differ and not apart else None
     if common and common.differs:
         _normalise(found, common)
-    said = (
-        *_leader(names, found, order),
-        *_shape_words(names, found, common),
-        *tie_words(names, found, order.column, spreads),
-        *_bimodal_words(names, found),
-        *_pareto_words(names, found, order, apart),
-        *epoch_words(names, rows),
-        *_kinds_words(found),
-        *_date_words(found),
-        *_stated_words(found),
-        *_system_words(found),
-        *unstated_words(found),
-        *_budget_words(found, plan, budget),
-        *assumed_words(found),
-    )
-    cells = tuple(_cells(names, row) for row in (found[:most] if most else found))
-    more = (f"{len(found) - most} more: --all.",) if most and len(found) > most else ()
-    notes = (*more, *left_out_words(names, rows.left_out))
-    return Answer(said, COLUMNS, _SHOWN, tuple(found), rows.left_out, notes, cells)
+    if labels:
+        return {"way": "labels", "labels": labels}
+    if len(found) < 2 or not differ or (common and not common.differs):
+        return {"way": "none"}
+    if apart or common is None:
+        return {"way": "sizes" if apart else "unknown"}
+    leader = min(found, key=lambda row: row["rank_normalised"])
+    by_label = _leader_by_label(found, common)
+    other = by_label if by_label is not leader and leader is not found[0] else None
+    return {"way": "flops", "method": common.method, "leader": leader, "by_label": other}
 
 
-def _budget_words(found: Sequence[Row], plan: Budget, budget: str) -> list[str]:
-    if all(row["days"] is None for row in found):
-        return []
-    own = " of each row" if plan.tokens is None else ""
-    unequal = f": {UNEQUAL}" if len({plan.work(row) for row in found}) > 1 else ""
-    return [f"Days and device-hours are for {plan.amount}{own} ({budget}){unequal}."]
+def _leader_by_label(found: Sequence[Row], common: Work) -> Row | None:
+    """The row that would lead by size labels, where these are not what FLOPs are counted by."""
+    by_label = [labelled_flops(row) for row in found]
+    # A label such as 1.3B is rounded, so it may turn an order that the shape tells.
+    if "label" in common.method or not all(by_label):
+        return None
+    rates = [row["tokens_per_s"] * one for row, one in zip(found, by_label, strict=True) if one]
+    return found[rates.index(max(rates))]
+
+
+def _fronts(found: Sequence[Row], apart: tuple[float, ...]) -> list[list[Row]]:
+    """The Pareto fronts of two rows or more, each of rivals, by devices."""
+    fronts: dict[Hashable, list[Row]] = {}
+    for row in found:
+        if row["pareto"]:
+            fronts.setdefault(comparable(row, apart), []).append(row)
+    ordered = [sorted(front, key=lambda row: row["device_count"]) for front in fronts.values()]
+    return [front for front in ordered if len(front) > 1]
+
+
+def _values(found: Sequence[Row], name: str) -> list[Any]:
+    """The values of a column, if rows differ in it: another length or format is other work."""
+    values = sorted({row[name] for row in found if row[name] is not None})
+    return values if len(values) > 1 else []
 
 
 def _with_days(row: Row, plan: Budget) -> dict[str, Any]:
     days = plan.days(row)
     hours = days * 24 * row["device_count"] if days and row["device_count"] else None
-    return {**row, "days": days, "device_hours": hours, "pareto": False}
+    made = {"days": plan.days_from(row), "device_hours": device_hours_of(row)}
+    return {
+        **row,
+        "days": days,
+        "device_hours": hours,
+        "pareto": False,
+        "derivations": {**row["derivations"], **made},
+    }
 
 
 def _mark_pareto(found: list[dict[str, Any]], apart: tuple[float, ...]) -> None:
@@ -147,169 +199,36 @@ def _mark_pareto(found: list[dict[str, Any]], apart: tuple[float, ...]) -> None:
     sized = [row for row in found if row["device_count"] and row["days"]]
     fewest: dict[Hashable, float] = {}
     for row in sorted(sized, key=lambda row: (row["device_count"], row["days"])):
-        of = rivals(row, apart)
+        of = comparable(row, apart)
+        # From few devices upwards: on the front is what is faster than all that took fewer.
         if row["days"] < fewest.get(of, float("inf")):
             fewest[of], row["pareto"] = row["days"], True
 
 
 def _normalise(found: list[dict[str, Any]], common: Work) -> None:
     rates = normalised(found, common)
-    for row, rate in zip(found, rates, strict=True):
+    models = Counter(map(model_of, found))
+    made = Derivation(
+        expression="tokens_per_s x flops_per_token / flops_per_token_of_the_first",
+        inputs=(
+            "tokens_per_s",
+            "flops_per_token",
+            Column("flops_per_token", found[0], "flops_per_token_of_the_first"),
+        ),
+        unit="tokens/s",
+        title="tokens/s at equal FLOP/s with the shape of the first row",
+    )
+    ranked = Derivation(
+        expression="1 + rows of a higher tokens_per_s_normalised",
+        inputs=("tokens_per_s_normalised",),
+    )
+    for row, rate, per_token in zip(found, rates, common.per_token, strict=True):
         row["tokens_per_s_normalised"] = rate
+        row["flops_per_token"] = per_token
+        row["derivations"] |= {
+            "tokens_per_s_normalised": made,
+            "rank_normalised": ranked,
+            "flops_per_token": common.derivation(models[model_of(row)]),
+        }
     for rank, at in enumerate(sorted(range(len(found)), key=lambda at: -rates[at]), 1):
         found[at]["rank_normalised"] = rank
-
-
-def _leader(names: Names, found: Sequence[Row], order: Order) -> tuple[str, ...]:
-    if not found:
-        return ("No run here can be ranked.",)
-    row = found[0]
-    jobs = f", median of {row['jobs']} jobs" if row["jobs"] > 1 else ""
-    return (
-        f"Best by {order.words}: {configuration_words(row)}: {_value(row, order)}{jobs}"
-        f" ({place(names, row)}).",
-    )
-
-
-def _value(row: Row, order: Order) -> str:
-    """What a row is ranked by, and its speed."""
-    ranked = {
-        "memory_gb": f"{number(row['memory_gb'], 1)} GB",
-        "device_hours": f"{significant(row['device_hours'], 3)} device-hours",
-    }.get(order.column, f"{significant(row[order.column], 4)} TFLOPs")
-    told = [] if order.column == "tokens_per_s" else [ranked]
-    told += [f"{time_words(row)} s/it"] if row["step_time_s"] is not None else []
-    told += [f"{number(row['tokens_per_s'], 0)} tokens/s"] if row["tokens_per_s"] else []
-    return ", ".join(told)
-
-
-def _shape_words(names: Names, found: Sequence[Row], common: Work | None) -> tuple[str, ...]:
-    if labels := labels_apart(found):
-        shown = ", ".join(labels[:4]) + (f" and {len(labels) - 4} more" if len(labels) > 4 else "")
-        return (
-            f"These are different models ({shown}), which are not rivals: --model LABEL, or --group"
-            " model for the best of each.",
-        )
-    if len(found) < 2 or not shapes_differ(found) or (common and not common.differs):
-        return ()
-    if far_apart(found):
-        return (
-            "These are models of very different size, which are not rivals: --model LABEL, or"
-            " --group size for the best of each.",
-        )
-    if common is None:
-        return ("The models differ in shape, and nothing here tells by how many FLOPs.",)
-    best = min(found, key=lambda row: row["rank_normalised"])
-    shape = f"the shape of {place(names, found[0])} by FLOPs ({common.method})"
-    if best is found[0]:
-        return (f"The models differ in shape; normalised to {shape}, it still leads.",)
-    time = f"{time_words(best)} s/it" if best["step_time_s"] is not None else place(names, best)
-    return (
-        f"The models differ in shape: {time} ({place(names, best)}) leads when normalised to"
-        f" {shape}: {number(best['tokens_per_s_normalised'], 0)} against"
-        f" {number(found[0]['tokens_per_s_normalised'], 0)} tokens/s."
-        + _label_words(found, best, common),
-    )
-
-
-def _label_words(found: Sequence[Row], best: Row, common: Work) -> str:
-    """Where the size labels would tell another story than the FLOPs."""
-    by_label = [labelled_flops(row) for row in found]
-    if "label" in common.method or not all(by_label):
-        return ""
-    rates = [row["tokens_per_s"] * one for row, one in zip(found, by_label, strict=True) if one]
-    leader = found[rates.index(max(rates))]
-    return "" if leader is best else f" By the size labels alone {time_words(leader)} s/it would."
-
-
-def _bimodal_words(names: Names, found: Sequence[Row]) -> list[str]:
-    """Configurations whose jobs fall into two clusters: the median tells of one alone."""
-    told = [(row, modes_words(row["members"])) for row in found]
-    return [
-        f"Bimodal: {configuration_words(row)} ({place(names, row)}): {said}."
-        for row, said in told
-        if said
-    ]
-
-
-def _pareto_words(
-    names: Names, found: Sequence[Row], order: Order, apart: tuple[float, ...]
-) -> tuple[str, ...]:
-    timed = order.column in ("tokens_per_s", "device_hours")
-    among = "" if timed else f", of rows that state {order.column}"  # others may be better
-    fronts: dict[Hashable, list[Row]] = {}
-    for row in found:
-        if row["pareto"]:
-            fronts.setdefault(rivals(row, apart), []).append(row)
-    systems = len({row["system"] for row in found})
-    told = []
-    for front in fronts.values():
-        front.sort(key=lambda row: row["device_count"])
-        if len(front) > 1:
-            listed = ", ".join(
-                f"{devices_words(row)} {days_words(row['days'])} ({place(names, row)})"
-                for row in front[:8]
-            )
-            more = f" and {len(front) - 8} more" if len(front) > 8 else ""
-            where = f" on {names.system(front[0]['system'])}" if systems > 1 else ""
-            sizes = sorted(
-                {row["size"] or row["model"] or "models without a size" for row in front},
-                key=level_order,
-            )
-            what = f" for {', '.join(sizes)}" if apart or labels_apart(found) else ""
-            told.append(
-                f"Devices against days{what}{where}{among}, none better in both: {listed}{more}."
-            )
-    return tuple(told)
-
-
-def _kinds_words(found: Sequence[Row]) -> tuple[str, ...]:
-    """What people take for one thing and is not: another length or number format is other work."""
-    kinds = {"seq_len": "sequence length", "dtype": "number format"}
-    told = [
-        f"{words} ({', '.join(map(text_of, values))})"
-        for name, words in kinds.items()
-        if len(values := sorted({row[name] for row in found if row[name] is not None})) > 1
-    ]
-    return (f"The rows differ in {' and '.join(told)}: --where ranks one of them.",) if told else ()
-
-
-def _date_words(found: Sequence[Row]) -> tuple[str, ...]:
-    dates = sorted({row["date"] for row in found if row["date"] and row["origin"] == "row"})
-    if len(dates) < 2:
-        return ()
-    return (
-        f"Rows of several days ({dates[0]} to {dates[-1]}): what changed on the machine between"
-        " them is in the numbers too.",
-    )
-
-
-def _stated_words(found: Sequence[Row]) -> tuple[str, ...]:
-    count = alike_but_stated(found)
-    if not count:
-        return ()
-    return (
-        f"{count} rows of logs differ in versions or arguments alone and stand apart:"
-        " bench compare A B names them.",
-    )
-
-
-def _system_words(found: Sequence[Row]) -> tuple[str, ...]:
-    """Logs of nowhere: whoever reads has to know whether they are of one machine."""
-    logs = {row["uri"] for row in found if row["system"] == NOT_STATED}
-    if len(logs) < 2:
-        return ()
-    return (
-        f"{len(logs)} logs state no device and are taken to be of one machine; facts.toml can"
-        " state it.",
-    )
-
-
-def _cells(names: Names, row: Row) -> dict[str, Any]:
-    return {
-        **with_words(names, row),
-        "jobs": row["jobs"] if row["jobs"] > 1 else None,
-        "days": significant(row["days"], 3),
-        "device_hours": significant(row["device_hours"], 3),
-        "pareto": "yes" if row["pareto"] else "",
-    }

@@ -3,103 +3,171 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from statistics import median
 from typing import Any
 
-from ..reports.format import number, range_text, significant, times
-from ..reports.short import Names
-from .answer import MEASURED, RUN, Answer, left_out_words, place, time_words, with_words
-from .comparison_words import (
-    also_sentence,
-    bimodal_words,
-    date_words,
-    failure_words,
-    measure_words,
-    modes_words,
-    one_sided_words,
-    overall,
-    spread_words,
-    stated_words,
-)
 from .factors import order
-from .jobs import Spread, jobs, per_job, rounding, runs_of
-from .pairing import Pair, also_words
-from .rows import Row
+from .jobs import Spread, clusters, clusters_text, jobs, per_job, rounding, runs_of
+from .pairing import Pair, also_words, stated_apart
+from .provenance import Column, Derivation, Derivations, Number, given
+from .rows import Decision, Row
 from .statistics import (
+    ENOUGH,
+    LEVEL,
     Effect,
     corrected,
     effect,
+    over_configurations,
     untested,
     variation,
 )
 
-COLUMNS = (
-    "factor", "base", "level", *RUN, "where_base", "jobs_base", "measure", "step_time_s_base",
-    "tokens_per_s_base", "tflops_base",
-    *MEASURED, "speedup", "speedup_low", "speedup_high", "change_percent", "cv_base_percent",
-    "cv_percent", "p_value", "q_value", "could_see_percent", "verdict", "method",
-    "memory_gb_base", "failed_base", "failed", "newly_fails", "worse", "inconclusive",
-    "also_differs",
-    "modes_base", "modes", "hosts_base", "hosts", "left_out",
+# The columns of a pair's other side that are medians over its jobs.
+_MEASURED = (
+    "step_time_s", "step_time_low", "step_time_high", "tokens_per_s", "tokens_per_s_low",
+    "tokens_per_s_high", "tokens_per_s_per_device", "tflops", "model_tflops", "memory_gb", "pace",
 )  # fmt: skip
-_SHOWN = (
-    ("base", "Base"), ("level", "Against"), ("size", "Model"), ("system", "System"),
-    ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"),
-    ("device_batch", "Batch/device"),
-    ("recompute", "Recompute"), ("zero_stage", "ZeRO"), ("heads", "Heads"),
-    ("jobs_text", "Jobs"), ("failed_text", "Failed"), ("step_time_s_base", "Sec/it, base"),
-    ("step_time_s", "Sec/it"), ("tflops_base", "TFLOPs, base"), ("tflops", "TFLOPs"),
-    ("speedup_text", "Speed-up"), ("range", "95%"), ("cv_text", "CV"), ("q_value", "q"),
-    ("verdict", "Verdict"), ("also_differs", "Also differs"), ("where_base", "Base at"),
-    ("where", "Where"),
-)  # fmt: skip
-_KEPT = ("Speed-up", "Verdict")  # the answer itself
+_OF_BASE = ("step_time_s", "tokens_per_s", "tflops", "memory_gb")
 _ORDER = ("size", "system", "nodes", "world_size", "pp", "tp", "dp", "mbs", "gbs", "heads")
 
 
 def compare(
-    names: Names,
     title: str,
     pairs: Sequence[Pair],
     left_out: Sequence[Row],
     spread: Callable[[Row], Spread | None],
     hidden: Collection[str] = (),
-) -> Answer:
-    """The pairs as an answer: those that differ in nothing else first, by configuration, then
-    those of which one side failed.
+) -> Decision:
+    """The pairs, those that differ in nothing else first, by configuration, then those of which one
+    side failed.
 
     `title` names the factor, whose own columns are `hidden` from people.
     """
+    # False discoveries are counted over all pairs of the output, in whatever order they stand.
     ordered = sorted((pair for pair in pairs if pair.measured), key=_pair_order)
     broken = sorted((pair for pair in pairs if not pair.measured), key=_pair_order)
     effects = corrected([_effect(pair, spread) for pair in ordered])
-    shown = tuple(one for one in _SHOWN if one[0] not in hidden)
     rows = [
-        {"factor": title, **_row(names, pair, one)}
+        {"factor": title, **_row(pair, one, spread(pair.after[0]))}
         for pair, one in zip(ordered, effects, strict=True)
     ]
-    rows += [{"factor": title, **_one_sided(names, pair)} for pair in broken]
-    told = {id(row) for pair in broken for row in pair.rows()}
-    left_out = [row for row in left_out if id(row) not in told]
-    said = (
-        *failure_words(names, title, pairs),
-        *overall(title, ordered, effects),
-        *spread_words(names, ordered, effects, spread),
-        *bimodal_words(names, title, ordered),
-        *measure_words(ordered),
-        *also_sentence(title, ordered),
-        *stated_words(ordered),
-        *date_words(title, ordered),
+    rows += [{"factor": title, **_one_sided(pair)} for pair in broken]
+    levels, used = _by_level(ordered, effects), _spreads_used(ordered, effects, spread)
+    shown = {id(row) for pair in broken for row in pair.rows()}
+    left = tuple(row for row in left_out if id(row) not in shown)
+    facts: dict[str, Any] = {
+        "title": title,
+        "hidden": frozenset(hidden),
+        "pairs": len(ordered),
+        "failures": _failures(pairs),
+        "effects": levels,
+        "tested": sum(not one.confounded for one in effects),
+        "untested": sum(not one.confounded and one.p is None for one in effects),
+        "spreads": used,
+        "clusters": _clustered(ordered),
+        "by_tflops": sum(pair.after[0]["measure"] == "tflops" for pair in ordered),
+        "also": _also(ordered),
+        "stated": {name: ends for pair in ordered for name, ends in stated_apart(pair).items()},
+        "crossing": _crossing(title, ordered),
+        "numbers": list(_numbers(rows, levels, used)),
+    }
+    return Decision("compare", tuple(rows), left, facts)
+
+
+def _by_level(pairs: Sequence[Pair], effects: Sequence[Effect]) -> list[dict[str, Any]]:
+    """For each level against its base: the ends and the geometric mean of the speed-ups, and how
+    many are faster; `p` is that of Wilcoxon's test over configurations."""
+    both = [(pair, one) for pair, one in zip(pairs, effects, strict=True) if not pair.also]
+    found = []
+    for base, level in dict.fromkeys((pair.base, pair.level) for pair, _ in both):
+        here = [one for pair, one in both if (pair.base, pair.level) == (base, level)]
+        ups = [one.speedup for one in here]
+        logs = [math.log(up) for up in ups]
+        found.append({
+            "base": base, "level": level, "count": len(ups), "least": min(ups), "most": max(ups),
+            # Ratios: twice as fast and half as fast have to come to 1.
+            "mean": math.exp(sum(logs) / len(ups)), "faster": sum(up > 1 for up in ups),
+            "p": over_configurations(logs) if len(ups) > 1 else None,
+            "testable": any(one.p is not None for one in here),
+            "surely_faster": sum(one.verdict == "faster" for one in here),
+            "surely_slower": sum(one.verdict == "slower" for one in here),
+        })  # fmt: skip
+    return found
+
+
+def _failures(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
+    """Levels that fail where the base ran (`newly`), and that run where it failed."""
+    found = []
+    for newly, rows in (
+        (True, [pair for pair in pairs if pair.newly_fails and not pair.also]),
+        (False, [pair for pair in pairs if pair.newly_runs and not pair.also]),
+    ):
+        for level, base in dict.fromkeys((pair.level, pair.base) for pair in rows):
+            here = [pair for pair in rows if (pair.level, pair.base) == (level, base)]
+            broken = [row for pair in here for row in _broken(pair)]
+            which, other = (level, base) if newly else (base, level)
+            found.append({
+                "newly": newly, "which": which, "other": other, "rows": broken,
+                "jobs": sum(len(jobs(_broken(pair))) for pair in here),
+            })  # fmt: skip
+    return found
+
+
+def _broken(pair: Pair) -> tuple[Row, ...]:
+    return pair.failed_after or pair.failed_before
+
+
+def _spreads_used(
+    pairs: Sequence[Pair], effects: Sequence[Effect], spread: Callable[[Row], Spread | None]
+) -> list[Spread]:
+    """The spreads of repeats that decided where a side has few jobs."""
+    used = [
+        spread(pair.after[0])
+        for pair, one in zip(pairs, effects, strict=True)
+        if one.method.startswith("spread")
+    ]
+    return list(dict.fromkeys(one for one in used if one))
+
+
+def _clustered(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
+    """Sides whose jobs fall into two clusters, each once, with the slow jobs."""
+    found: dict[Any, dict[str, Any]] = {}
+    for pair in pairs:
+        for rows, name in ((pair.before, pair.base), (pair.after, pair.level)):
+            if (parts := clusters(rows)) is not None:
+                slow = [jobs(rows)[at][0] for at in sorted(parts.slow)]
+                key = (name, *(row["run"] for row in rows))
+                found.setdefault(key, {"level": name, "rows": rows, "slow": slow})
+    return list(found.values())
+
+
+def _also(pairs: Sequence[Pair]) -> dict[str, Any]:
+    """How many pairs differ in more than the factor, and in what."""
+    more = [pair for pair in pairs if pair.also]
+    names = sorted({name.split(" ", 1)[-1] for pair in more for name in pair.also})
+    return {"count": len(more), "names": names}
+
+
+def _crossing(title: str, pairs: Sequence[Pair]) -> int:
+    """How many pairs of rows are of different days; where days are compared, of two epochs."""
+    if title in ("date", "epoch"):
+        return sum(_all(pair.before, "epoch") != _all(pair.after, "epoch") for pair in pairs)
+    return sum(
+        _all(pair.before, "date") != _all(pair.after, "date")
+        and all(row["origin"] == "row" for row in (*pair.before, *pair.after))
+        for pair in pairs
     )
-    cells = tuple(_cells(names, row) for row in rows)
-    notes = left_out_words(names, left_out)
-    return Answer(said, COLUMNS, shown, tuple(rows), tuple(left_out), notes, cells, _KEPT)
+
+
+def _all(rows: Sequence[Row], name: str) -> set[str]:
+    return {row[name] for row in rows if row[name]}
 
 
 def _effect(pair: Pair, spread: Callable[[Row], Spread | None]) -> Effect:
     before, after = per_job(pair.before, "pace"), per_job(pair.after, "pace")
+    # A test would lay to the factor what the other difference may have made.
     if pair.also:
         return untested(before, after)
     return effect(before, after, spread(pair.after[0]), rounding(pair.before, pair.after))
@@ -114,58 +182,114 @@ def _pair_order(pair: Pair) -> tuple[Any, ...]:
     return (bool(pair.also), order(pair.level), *keys, row["uri"], row["line"])
 
 
-def _row(names: Names, pair: Pair, one: Effect) -> dict[str, Any]:
+def _row(pair: Pair, one: Effect, known: Spread | None) -> dict[str, Any]:
     before, after = pair.before, pair.after
-    medians = {name: _median(after, name) for name in MEASURED if name in after[0]}
+    base, side = _side(before), _side(after)
     return {
-        **after[0],
-        **medians,
-        "tokens_per_step": after[0]["tokens_per_step"],
-        "place": place(names, after[0]),
+        **side,
         "base": pair.base,
         "level": pair.level,
-        "jobs": len(jobs(after)),
         "runs": runs_of(after),
         "runs_base": runs_of(before),
-        **_base_of(names, before),
+        **_base_of(before, base),
         **_certainty(pair, one),
+        "derivations": _derivations(side, base, one, known),
         "also_differs": also_words(pair.also) or None,
         "failed_base": len(jobs(pair.failed_before)),
         "failed": len(jobs(pair.failed_after)),
         "newly_fails": pair.newly_fails,
-        "modes": modes_words(after),
+        "modes": clusters_text(after),
         "hosts": _hosts(after),
         "left_out": None,
     }
 
 
-def _one_sided(names: Names, pair: Pair) -> dict[str, Any]:
+def _one_sided(pair: Pair) -> dict[str, Any]:
     """A row of a pair of which one side failed: no effect, but what happened."""
     before, after = pair.before or pair.failed_before, pair.after or pair.failed_after
     nothing = Effect(math.nan, None, None, None, None, "not tested")
     return {
-        **_row(names, replace(pair, before=before, after=after), nothing),
+        **_row(replace(pair, before=before, after=after), nothing, None),
         **dict.fromkeys(("speedup", "change_percent")),
         "jobs": len(jobs(pair.after)),
         "jobs_base": len(jobs(pair.before)),
-        "verdict": one_sided_words(pair),
+        "verdict": _what_failed(pair),
     }
 
 
-def _base_of(names: Names, before: Sequence[Row]) -> dict[str, Any]:
-    """What a pair's row says of its base."""
-    time = _median(before, "step_time_s")
-    count = len(jobs(before))
+def _side(rows: Sequence[Row]) -> dict[str, Any]:
+    """The first run of a side, with the medians over the jobs of all."""
+    medians = {name: _median(rows, name) for name in _MEASURED}
+    made = rows[0]["derivations"] if len(rows) == 1 else {}
+    return {**rows[0], **medians, "jobs": len(jobs(rows)), "members": rows, "derivations": made}
+
+
+def _derivations(side: Row, base: Row, one: Effect, known: Spread | None) -> Derivations:
+    """How the numbers of a pair are made, of a side and its base."""
+    bounded = f"interval by {one.method}" if one.low is not None else one.method
+    tested = ("speedup", *((known.number,) if known and one.method.startswith("spread") else ()))
+    deviates = "100 x standard deviation / mean of the jobs' pace"
+    seen = "the least change that 4 of 5 such trials detect"
     return {
-        "where_base": before[0]["where"],
-        "place_base": place(names, before[0]),
-        "time_base": time_words({**before[0], "jobs": count, "step_time_s": time}),
-        "jobs_base": count,
-        "step_time_s_base": time,
-        "tokens_per_s_base": _median(before, "tokens_per_s"),
-        "tflops_base": _median(before, "tflops"),
-        "memory_gb_base": _median(before, "memory_gb"),
-        "modes_base": modes_words(before),
+        **side["derivations"],
+        **{f"{name}_base": Column(name, base) for name in _OF_BASE},
+        "speedup": Derivation(
+            expression="pace_of_the_base / pace", note=bounded,
+            inputs=(Column("pace", base, "pace_of_the_base"), Column("pace", side)),
+        ),
+        "change_percent": Derivation(
+            expression="100 x (1 / speedup - 1)", inputs=("speedup",), unit="%"
+        ),
+        "p_value": Derivation(expression=f"p of {one.method}", inputs=tested),
+        "q_value": Derivation(
+            expression="p after Benjamini and Hochberg over all pairs", inputs=tested
+        ),
+        "could_see_percent": Derivation(expression=seen, inputs=tested, unit="%"),
+        **{
+            name: Derivation(expression=deviates, inputs=(Column("pace", jobs_of),), unit="%")
+            for name, jobs_of in (("cv_percent", side), ("cv_base_percent", base))
+        },
+    }  # fmt: skip
+
+
+def _numbers(
+    rows: Sequence[Row], levels: Sequence[dict[str, Any]], spreads: Sequence[Spread]
+) -> Iterator[Number]:
+    """Numbers of the sentences: means and tests over all pairs of a level, and counts."""
+    pairs = [row for row in rows if row["speedup"] and not row["also_differs"]]
+    for one in levels:
+        what, count = f"{one['level']} against {one['base']}", one["count"]
+        ups = tuple(
+            Column("speedup", row)
+            for row in pairs
+            if (row["level"], row["base"]) == (one["level"], one["base"])
+        )
+        mean = Derivation(expression=f"geometric mean of {count} speed-ups", inputs=ups)
+        faster = Derivation(expression="count of speed-ups above 1", inputs=ups)
+        yield Number(f"mean of {what}", one["mean"], mean)
+        yield Number("faster", one["faster"], faster)
+        yield given("configurations", count, note=what)
+        if one["p"] is not None:
+            ranks = "p of Wilcoxon's signed ranks over ln(speed-up)"
+            yield Number("p", one["p"], Derivation(expression=ranks, inputs=ups, note=what))
+    blind = sum(row["p_value"] is None for row in pairs)
+    yield given("pairs", len(rows), note="all pairs of the answer")
+    yield given("pairs tested", len(pairs), note="pairs that differ in nothing else")
+    yield given("pairs that nothing tells of", blind, note="no spread is known")
+    yield given("pairs that differ in more", sum(bool(row["also_differs"]) for row in rows))
+    yield given("jobs a side", ENOUGH, note="from which a rank test can tell")
+    yield given("level", LEVEL, note="of the tests; 95% intervals")
+    yield from (known.number for known in spreads)
+
+
+def _base_of(before: Sequence[Row], base: Row) -> dict[str, Any]:
+    """What a pair's row says of its base."""
+    return {
+        "where_base": base["where"],
+        "first_base": base,
+        "jobs_base": base["jobs"],
+        **{f"{name}_base": base[name] for name in _OF_BASE},
+        "modes_base": clusters_text(before),
         "hosts_base": _hosts(before),
     }
 
@@ -198,25 +322,8 @@ def _hosts(rows: Sequence[Row]) -> str | None:
     return "; ".join(sorted({row["hosts"] for row in rows if row["hosts"]})) or None
 
 
-def _cells(names: Names, row: Row) -> dict[str, Any]:
-    low, high = row["speedup_low"], row["speedup_high"]
-    printed = row["measure"] == "tflops"
-    cvs = [row["cv_base_percent"], row["cv_percent"]]
-    return {
-        **with_words(names, {**row, "places": ()}),
-        "where_base": row["place_base"].replace(" l.", ":"),
-        "jobs_text": f"{row['jobs_base']} / {row['jobs']}",
-        "failed_text": f"{row['failed_base']} / {row['failed']}"
-        if row["failed_base"] or row["failed"]
-        else None,
-        "step_time_s_base": row["time_base"],
-        "speedup_text": times(row["speedup"]) if row["speedup"] else None,
-        "range": range_text(low, high, "times") if low is not None else None,
-        "cv_text": " / ".join("-" if cv is None else f"{number(cv, 1)}%" for cv in cvs)
-        if any(cv is not None for cv in cvs)
-        else None,
-        "tflops_base": significant(row["tflops_base"], 4) if printed else None,
-        "tflops": significant(row["tflops"], 4) if printed else None,
-        "q_value": significant(row["q_value"], 2),
-        "memory_gb": row["memory_gb"],
-    }
+def _what_failed(pair: Pair) -> str:
+    """What became of a pair of which one side failed: fails: oom."""
+    broken = pair.failed_before if pair.after else pair.failed_after
+    reasons = ", ".join(dict.fromkeys(str(row["status"]) for row in broken))
+    return f"runs now: {reasons} before" if pair.after else f"fails: {reasons}"

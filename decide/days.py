@@ -6,70 +6,41 @@ goodput; device-hours = days x 24 x devices.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ..reports.budget import SECONDS_A_DAY, UNEQUAL, Budget
-from ..reports.format import days_words, number, percent, range_text, significant
-from ..reports.format import tokens as as_tokens
-from ..reports.short import Names
 from ..schema.errors import BenchError
-from .answer import (
-    MEASURED,
-    RUN,
-    Answer,
-    configuration_words,
-    left_out_words,
-    place,
-    with_words,
-)  # fmt: skip
+from ..vocabulary.format import number, percent
+from ..vocabulary.format import tokens as as_tokens
+from .best import spread_numbers
+from .budget import SECONDS_A_DAY, Budget
+from .comparable import comparable, far_apart, of_one_regime, of_other_regimes, tie, tied
+from .eligible import Rows
 from .goodput import Goodput
-from .jobs import Spread, by_configuration, spread_of, unstated_words
-from .rampup import RampUp, forbids, schedule, spent
-from .rivals import epoch_words, far_apart, of_one_epoch, rivals
-from .rows import Row, Rows, assumed_words
-from .statistics import limit
-from .ties import tie, tie_words
+from .jobs import Spread, by_configuration, spread_of, unstated
+from .provenance import Derivation, Number, device_hours_of, given
+from .rampup import RampUp, Stage, forbids, schedule, spent
+from .rows import Decision, Row, assumed_devices
+from .statistics import critical_difference, critical_number
 
-COLUMNS = (
-    "rank", "ties_with", "days", "days_low", "days_high", "range_from", "goodput", "goodput_from",
-    "budget_tokens", "ramp_up_steps", "ramp_up_days", "device_hours", *RUN, *MEASURED, "left_out",
-)  # fmt: skip
-_SHOWN = (
-    ("rank", "Rank"), ("ties_with", "Ties with"), ("days", "Days"), ("range", "Range"),
-    ("range_from", "Range from"), ("tokens", "Tokens"), ("ramp_up_days", "Ramp-up"),
-    ("device_hours", "Device-hours"),
-    ("size", "Model"), ("system", "System"),
-    ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"),
-    ("device_batch", "Batch/device"),
-    ("recompute", "Recompute"), ("zero_stage", "ZeRO"), ("heads", "Heads"),
-    ("settings", "Settings"), ("step_time_s", "Sec/it"), ("jobs", "Jobs"),
-    ("tokens_per_s_per_device", "Tokens/s/device"),
-    ("goodput", "Goodput"), ("goodput_from", "Goodput from"), ("date", "Date"), ("where", "Where"),
-)  # fmt: skip
+_GOODPUT = {"assumed": "assumed: nothing is lost", "--goodput": "as asked for with --goodput"}
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is trained, who said so, the goodput asked for, a ramp-up of the batch."""
+    """What is trained, the goodput asked for, a ramp-up of the batch."""
 
     budget: Budget
-    words: str
     goodput: float | None = None
     ramp: RampUp | None = None
 
 
 def days(
-    names: Names,
-    rows: Rows,
-    plan: Plan,
-    spreads: Mapping[str, Spread],
-    measured: Mapping[str, Goodput],
-    most: int = 0,
-) -> Answer:
+    rows: Rows, plan: Plan, spreads: Mapping[str, Spread], measured: Mapping[str, Goodput]
+) -> Decision:
     """The configurations by days, shortest first; `measured` holds goodputs by uri of a log."""
-    rows = of_one_epoch(_rampable(rows, plan))
+    rows = of_one_regime(_rampable(rows, plan))
     found = []
     for row in by_configuration(rows.kept):
         share = _goodput(row, plan.goodput, measured)
@@ -81,22 +52,26 @@ def days(
         found,
         "days",
         spreads,
-        lambda row: (rivals(row, apart), row["goodput"], plan.budget.work(row)),
+        lambda row: (comparable(row, apart), row["goodput"], plan.budget.work(row)),
     )
-    said = (
-        *_leader(names, found),
-        _budget_words(found, plan),
-        *tie_words(names, found, "days", spreads),
-        *epoch_words(names, rows),
-        *_ramp_words(found, plan.ramp),
-        *_said(found, plan.ramp),
-        *unstated_words(found),
-        *assumed_words(found),
-    )
-    cells = tuple(_cells(names, row, plan) for row in (found[:most] if most else found))
-    more = (f"{len(found) - most} more: --all.",) if most and len(found) > most else ()
-    notes = (*more, *left_out_words(names, rows.left_out))
-    return Answer(said, COLUMNS, _SHOWN, tuple(found), rows.left_out, notes, cells)
+    stages = schedule(found[0], plan.ramp) if plan.ramp and found else []
+    facts: dict[str, Any] = {
+        "plan": plan.budget,
+        "tokens": sorted({row["budget_tokens"] for row in found if row["budget_tokens"]}),
+        "unequal": len({plan.budget.work(row) for row in found}) > 1,
+        "ties": tied(found, "days", spreads),
+        "boundary": of_other_regimes(rows),
+        "ramp": plan.ramp,
+        "schedule": stages,
+        "unstated": unstated(found),
+        "assumed": assumed_devices(found),
+        "numbers": [
+            *_numbers(plan, stages),
+            *spread_numbers(found, rows.left_out, spreads),
+            *_critical_numbers(found, spreads),
+        ],
+    }
+    return Decision("days", tuple(found), rows.left_out, facts)
 
 
 def _rampable(rows: Rows, plan: Plan) -> Rows:
@@ -141,6 +116,7 @@ def _goodput(row: Row, asked: float | None, measured: Mapping[str, Goodput]) -> 
     if asked is not None:
         return Goodput(asked, "--goodput")
     uris = dict.fromkeys(place.rpartition(":")[0] for place in row["places"])
+    # The lower middle of an even number: one log's number and words, not a mean of two.
     known = sorted((measured[uri] for uri in uris if uri in measured), key=lambda one: one.share)
     return known[(len(known) - 1) // 2] if known else Goodput(1.0, "assumed")
 
@@ -159,7 +135,9 @@ def _with_days(row: Row, plan: Plan, goodput: Goodput, known: Spread | None) -> 
     def lasting(speed: float) -> float:  # a slower step is slower in the ramp-up too
         return (size / speed + extra * rate / speed) / SECONDS_A_DAY / goodput.share
 
-    value = lasting(rate)
+    value, lasts = lasting(rate), f"{extra:.6g} s in all"
+    repeats = known if "repeats" in source else None
+    made = _derivations(row, plan, goodput, (low, high, source), repeats, lasts)
     return {
         **row,
         "days": value,
@@ -172,7 +150,114 @@ def _with_days(row: Row, plan: Plan, goodput: Goodput, known: Spread | None) -> 
         "goodput": goodput.share,
         "goodput_from": goodput.known,
         "device_hours": value * 24 * row["device_count"] if row["device_count"] else None,
+        "derivations": {**row["derivations"], **made},
     }
+
+
+def _derivations(
+    row: Row,
+    plan: Plan,
+    goodput: Goodput,
+    speeds: tuple[float | None, float | None, str],
+    repeats: Spread | None,
+    lasts: str,
+) -> dict[str, Derivation]:
+    """How the numbers of `_with_days` are made: with the range of `speeds`, and the spread of
+    `repeats` where that gives it. The ramp-up `lasts` so many seconds."""
+    budget, (low, high, source) = plan.budget, speeds
+    unit = "steps" if budget.tokens is None else "tokens"
+    told = f", {low:.6g} to {high:.6g} {unit}/s" if low is not None and high is not None else ""
+    days = (
+        budget.days_from(row, " / goodput") if plan.ramp is None else _ramped(plan, plan.ramp, row)
+    )
+    varies = (repeats.number,) if repeats else ()
+    days = replace(
+        days, inputs=(*days.inputs, "goodput", *varies), note=f"range from {source}{told}"
+    )
+    made = {
+        "days": days,
+        "goodput": Derivation(note=_GOODPUT.get(goodput.known, goodput.known)),
+        "budget_tokens": _tokens_from(plan, row),
+        "device_hours": device_hours_of(row),
+    }
+    for name, end in (("days_low", "high"), ("days_high", "low")):
+        made[name] = Derivation(
+            expression=f"days at the {end} end of {unit}/s", inputs=("days",), unit="days",
+            title=f"range from {source}",
+        )  # fmt: skip
+    if plan.ramp is not None:
+        made |= _of_ramp_up(plan.ramp, row, lasts)
+    return made
+
+
+def _ramped(plan: Plan, ramp: RampUp, row: Row) -> Derivation:
+    """How days with a ramp-up of the batch are made."""
+    if plan.budget.tokens is None:
+        words = f"(steps - ramp_up_steps) x step_time_s / {SECONDS_A_DAY} / goodput + ramp_up_days"
+        inputs = (plan.budget.number, "step_time_s", "ramp_up_steps", "ramp_up_days")
+        return Derivation(formula="D1", expression=words, inputs=inputs, unit="days")
+    made = Derivation(expression="samples x seq_len", inputs=ramp.numbers, unit="tokens")
+    tokens = Number("ramp_up_tokens", ramp.samples * row["seq_len"], made)
+    words = f"(tokens - ramp_up_tokens) / tokens_per_s / {SECONDS_A_DAY} / goodput + ramp_up_days"
+    of = (plan.budget.number, tokens, "tokens_per_s", "ramp_up_days")
+    return Derivation(formula="D1", expression=words, inputs=of, unit="days")
+
+
+def _tokens_from(plan: Plan, row: Row) -> Derivation:
+    """How the tokens are made that a row trains in its days."""
+    if plan.budget.tokens is not None:
+        return Derivation(inputs=(plan.budget.number,), unit="tokens")
+    if plan.ramp is None:
+        return plan.budget.tokens_number(row).derivation
+    words = "samples x seq_len + (steps - ramp_up_steps) x tokens_per_step"
+    return Derivation(
+        expression=words, inputs=(plan.budget.number, *plan.ramp.numbers), unit="tokens"
+    )
+
+
+def _of_ramp_up(ramp: RampUp, row: Row, lasts: str) -> dict[str, Derivation]:
+    stages = ramp.stages(row["gbs"])
+    many = given("stages", len(stages), note=f"{stages[0]} to {stages[-1]}")
+    return {
+        "ramp_up_steps": Derivation(
+            expression="sum over stages of samples / stages / batch",
+            inputs=(*ramp.numbers, many), unit="steps",
+        ),
+        "ramp_up_days": Derivation(
+            expression="sum over stages of steps x step_time_s x (m + (p - 1) / v)"
+            f" / (m_whole + (p - 1) / v) / {SECONDS_A_DAY} / goodput",
+            inputs=("ramp_up_steps", "step_time_s", "goodput"), unit="days",
+            source="arXiv 2104.04473 section 2.2", counts=lasts,
+        ),
+    }  # fmt: skip
+
+
+def _numbers(plan: Plan, stages: Sequence[Stage]) -> Iterator[Number]:
+    """Numbers of the sentences, of goodput and of a ramp-up."""
+    if plan.goodput is None:
+        yield given("goodput", 0.9, note="an example of how days grow with time lost")
+        more = Derivation(expression="1 / 0.9 - 1", unit="of the days")
+        yield Number("more days at goodput 0.9", 1 / 0.9 - 1, more)
+    if plan.ramp is not None:
+        yield from plan.ramp.numbers
+    for batch, replicas, devices, nodes in stages:
+        of = given("batch", batch, "sequences", "twice the one before, from the start on")
+        dp = Number("dp", replicas, Derivation(expression="batch / mbs", inputs=(of,)))
+        many = Number("devices", devices, Derivation(expression="dp x tp x pp", inputs=(dp,)))
+        yield from (of, dp, many)
+        if nodes is not None:
+            made = Derivation(expression="devices / devices_per_node", inputs=(many,))
+            yield Number("nodes", nodes, made)
+
+
+def _critical_numbers(found: Sequence[Row], spreads: Mapping[str, Spread]) -> Iterator[Number]:
+    """The critical differences that ranges are made of, each once."""
+    seen = set()
+    for row in found:
+        known = spread_of(row, spreads)
+        if known and "repeats" in row["range_from"] and (known.scope, row["jobs"]) not in seen:
+            seen.add((known.scope, row["jobs"]))
+            yield critical_number(known, row["jobs"])
 
 
 def _rate(row: Row, budget: Budget) -> float:
@@ -180,20 +265,6 @@ def _rate(row: Row, budget: Budget) -> float:
     speed = budget.speed(row)
     assert speed is not None
     return speed
-
-
-def _budget_words(found: Sequence[Row], plan: Plan) -> str:
-    """What is trained; of so many steps, the tokens that they come to."""
-    if plan.budget.tokens is not None or not found:
-        return f"For {plan.budget.amount} ({plan.words})."
-    told = f"For {plan.budget.amount} of each row ({plan.words})"
-    known = sorted({row["budget_tokens"] for row in found if row["budget_tokens"]})
-    if len({plan.budget.work(row) for row in found}) > 1:
-        span = f", {as_tokens(known[0])} to {as_tokens(known[-1])} tokens" if known else ""
-        return f"{told}{span}: {UNEQUAL}."
-    if not known:
-        return f"{told}."
-    return f"{told}: {as_tokens(known[0])} tokens, {number(found[0]['tokens_per_step'])} a step."
 
 
 def rates(
@@ -211,64 +282,11 @@ def rates(
     if row["basis"] == "fit":
         return low, high, row["range_from"]
     count = row["jobs"]
+    # Nothing was repeated: what a single run tells of its own variation is a lower bound.
     if known is None or not known.deviation or not rate:
         alone = "intervals of the log" if row["origin"] == "log" else "printed digits"
         return low, high, f"{count} jobs" if count > 1 else alone
-    about = 1 + limit(known, count)
+    about = 1 + critical_difference(known, count)
     lowest, highest = min(low or rate, rate / about), max(high or rate, rate * about)
     told = f"{count} jobs, repeats" if count > 1 else "repeats"
     return lowest, highest, f"{told} (±{percent(about - 1, 1)})"
-
-
-def _leader(names: Names, found: Sequence[Row]) -> tuple[str, ...]:
-    if not found:
-        return ("No run here has a usable time, so there are no days to tell.",)
-    row = found[0]
-    span = range_text(row["days_low"], row["days_high"], "days")
-    return (
-        f"Shortest: {days_words(row['days'])} ({span}; {row['range_from']}) on"
-        f" {configuration_words(row)} ({place(names, row)}).",
-    )
-
-
-def _ramp_words(found: Sequence[Row], ramp: RampUp | None) -> tuple[str, ...]:
-    if ramp is None or not found:
-        return ()
-    first = found[0]
-    return (
-        f"Ramp-up from {ramp.start} by {ramp.increment} over {number(ramp.samples)} samples:"
-        f" {number(first['ramp_up_steps'])} steps, {days_words(first['ramp_up_days'])} of it; every"
-        f" batch must be a multiple of MBS x DP. {schedule(first, ramp)}",
-    )
-
-
-def _said(found: Sequence[Row], ramp: RampUp | None) -> tuple[str, ...]:
-    told = []
-    if any(row["goodput_from"] == "assumed" for row in found):
-        without = "evaluation" if ramp else "ramp-up, evaluation"
-        told.append(
-            f"Goodput 1.00 is assumed, not measured: no {without}, saving or restarts;"
-            " --goodput 0.9 adds 11%."
-        )
-    if any(row["basis"] == "fit" for row in found):
-        told.append(
-            "Nobody measured these sizes: rates come from fits, ranges are those of a new"
-            " measurement, and a network's next level can break any fit."
-        )
-    if len({row["size"] for row in found}) > 1:
-        told.append("Days of different models are not rivals: --model LABEL.")
-    return tuple(told)
-
-
-def _cells(names: Names, row: Row, plan: Plan) -> dict[str, Any]:
-    told = row["budget_tokens"] if plan.budget.tokens is None else None
-    return {
-        **with_words(names, row),
-        "tokens": as_tokens(told) if told else None,
-        "days": significant(row["days"], 3),
-        "range": range_text(row["days_low"], row["days_high"], significant),
-        "device_hours": significant(row["device_hours"], 3),
-        "ramp_up_days": significant(row["ramp_up_days"], 3),
-        "jobs": row["jobs"] if row["jobs"] > 1 else None,
-        "goodput": f"{row['goodput']:.2f}",
-    }

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..reports.format import number
+from ..vocabulary.format import number
+from .eligible import Rows
 from .pairing import agree
-from .rows import Row, Rows, configuration
-from .scaling import Group, groups
+from .rows import Row, configuration
+from .scaling_curves import Group, groups
 
 # What was measured on other nodes than these.
 _RATES = ("step_time_s", "step_time_low", "step_time_high", "steps_per_s", "tokens_per_s",
@@ -25,6 +26,7 @@ def at_nodes(rows: Sequence[Row], nodes: int, failed: Sequence[Row] = ()) -> Row
     kept: list[Row] = []
     left: list[Row] = []
     for group in groups(rows)[0]:
+        # What was measured needs no fit, and a law over devices says nothing of nodes.
         if group.unit != "nodes" or any(point.x == nodes for point in group.points):
             continue
         made = _made(group, nodes, failed)
@@ -33,11 +35,13 @@ def at_nodes(rows: Sequence[Row], nodes: int, failed: Sequence[Row] = ()) -> Row
 
 
 def _made(group: Group, nodes: int, failed: Sequence[Row]) -> dict[str, Any]:
+    # Columns that no law tells, such as TP, are as the nearest size has them.
     nearest = min(group.points, key=lambda point: abs(point.x - nodes))
     row = nearest.row
-    law, first_fitted = group.law()
+    law, first_fitted = group.law
     base = group.points[first_fitted]
     made: dict[str, Any] = {**row, "nodes": nodes, "jobs": 0, "basis": "fit", "left_out": None}
+    made["derivations"] = {}  # numbers of a fit are of no run
     for name in ("devices", "world_size", "device_count", "dp"):
         made[name] = _scaled(row[name], nodes, nearest.x)
     made["dp_replicate"] = made["dp_shard"] = None  # which of the two grows is not known
@@ -51,6 +55,7 @@ def _made(group: Group, nodes: int, failed: Sequence[Row]) -> dict[str, Any]:
         reason = made["left_out"] or f"{len(group.points)} sizes: no fit"
         return {**made, **dict.fromkeys(_RATES), "left_out": reason}
     per_node = base.rate / base.x
+    # Of a new measurement, not of the law: who runs it meets the noise as well.
     low, high = law.predicted(nodes / base.x)
     rate = per_node * nodes * law.efficiency(nodes / base.x)
     made["tokens_per_s"] = rate

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..ingest.headings import column_of
 from ..schema.errors import BenchError
+from ..vocabulary.headings import column_of
 from .rows import CONFIGURATION, Row, configuration
 
 NOT_STATED = "not stated"
@@ -42,10 +42,12 @@ def factor(name: str, rows: Sequence[Row]) -> Factor:
     if word == "settings":
         parts = {f"env {flag}" for flag in flags} | {f"column {one}" for one in others.values()}
         return Factor(name, frozenset(parts))
+    # A table's own heading, unless a column of ours bears the name and has values.
     if word in others and not any(row.get(word) is not None for row in rows):
         return Factor(others[word], frozenset({f"column {others[word]}"}))
     if rows and word in rows[0] and word not in _INNER:
         together = next((one for one in TOGETHER if word in one), {word})
+        # More tensor parallelism on as many devices leaves less data parallelism: one change.
         follows = _DP if word in _MOVE_DP else set()
         return Factor(word, frozenset(together | follows))
     if word in known:
@@ -96,6 +98,7 @@ def base_level(by: Factor, levels: Sequence[str], base: str | None) -> str:
         if not fitting:
             raise BenchError(f"no run has {by.name} {base!r}", hint=f"levels: {', '.join(levels)}")
         return fitting[0]
+    # A flag is set against its absence, a size against the least.
     for without in ("none", "0", "off", "False", NOT_STATED):
         if without in levels and any(part.startswith("env ") for part in by.parts):
             return without

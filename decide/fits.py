@@ -9,9 +9,16 @@ others. How often the intervals hold the truth is measured in tests/test_fits.py
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy
+
+    Array = numpy.typing.NDArray[Any]
 
 DRAWS = 2000
 _SEED = 20200101  # so that the same points give the same interval
@@ -73,6 +80,7 @@ def likeliest(laws: Sequence[Fit]) -> Fit | None:
     them: the F test of nested laws, with errors normal."""
     best: Fit | None = None
     for law in laws:
+        # A law with more parameters always fits better; it has to do so by more than chance.
         if best is None or chance(best, law) < _CHANCE:
             best = law
     return best
@@ -80,11 +88,11 @@ def likeliest(laws: Sequence[Fit]) -> Fit | None:
 
 def chance(plain: Fit, richer: Fit) -> float:
     """How often a law gains so much by one parameter more, where the plain one holds (p)."""
-    from scipy.stats import f
+    from scipy.special import fdtrc  # the upper tail of F; scipy.stats takes a second to import
 
-    freedom = richer.points - _PARAMETERS[richer.law]
-    gained = (plain.squares - richer.squares) / (richer.squares / freedom)
-    return float(f.sf(max(gained, 0.0), 1, freedom))
+    dof = richer.points - _PARAMETERS[richer.law]
+    gained = (plain.squares - richer.squares) / (richer.squares / dof)
+    return float(fdtrc(1, dof, max(gained, 0.0)))
 
 
 def _fit(
@@ -93,36 +101,75 @@ def _fit(
     """Least squares of relative errors with parameters of at least 0, the base's rate among
     them."""
     import numpy
-    from scipy.optimize import nnls
 
+    # Relative errors: a time of one device is no more certain than one of a thousand.
     x = numpy.array(xs, dtype=float)
     y = 1 / numpy.array(efficiencies, dtype=float)
     terms = numpy.stack([numpy.ones_like(x), x - 1, x * (x - 1)], axis=1)[:, : free + 1]
-
-    def solved(of: numpy.typing.NDArray[numpy.float64]) -> tuple[float, float, float]:
-        made, _ = nnls(terms / of[:, None], numpy.ones_like(of))
-        if not made[0] > _NOTHING:  # no law has a base that takes no time: then that measured
-            rest, _ = nnls(terms[:, 1:] / of[:, None], 1 - 1 / of)
-            made = numpy.concatenate([[1.0], rest])
-        shares = [float(one / made[0]) for one in made[1:]]
-        found = [one if one > _NOTHING else 0.0 for one in shares]
-        return float(made[0]), found[0], found[1] if free > 1 else 0.0
-
-    base, alpha, beta = solved(y)
+    [(base, alpha, beta)] = _solved(terms, y[None])
     fitted = base * (1 + alpha * (x - 1) + beta * x * (x - 1))
     errors = fitted / y - 1
-    squares, freedom = float((errors**2).sum()), len(x) - free - 1
-    deviation = max(math.sqrt(squares / freedom), grain)
+    squares, dof = float((errors**2).sum()), len(x) - free - 1
+    # Errors of four points may vanish by chance; rounding alone is never less than this.
+    deviation = max(math.sqrt(squares / dof), grain)
     rng = numpy.random.default_rng(_SEED)
-    noise = deviation * rng.standard_t(freedom, size=(DRAWS, len(x) + 1))
+    noise = deviation * rng.standard_t(dof, size=(DRAWS, len(x) + 1))
+    # Student's t of one or two degrees of freedom draws errors beyond -100%: no time is below zero.
     noise = numpy.clip(noise, -0.9, 9.0)
-    drawn = [(*solved(fitted * (1 + one[:-1])), float(one[-1])) for one in noise]
+    # A parametric bootstrap: with three to seven points there are too few to resample.
+    refits = _solved(terms, fitted * (1 + noise[:, :-1]))
+    drawn = [(*one, float(last)) for one, last in zip(refits, noise[:, -1], strict=True)]
     alphas, betas = ([one[at] for one in drawn] for at in (1, 2))
     return Fit(
         law, alpha, beta, _interval(alphas), _interval(betas),
         math.sqrt(squares / len(xs)), float(abs(errors).max()), len(xs), base,
         max(squares, len(x) * max(grain**2, _NOTHING)), tuple(drawn),
     )  # fmt: skip
+
+
+def _solved(terms: Array, measured: Array) -> list[tuple[float, float, float]]:
+    """c, alpha and beta for each row of measured 1 / e."""
+    import numpy
+
+    ones = numpy.ones_like(measured)
+    made = _least_squares(terms / measured[..., None], ones)
+    # No law has a base that takes no time: then that measured.
+    timeless = ~(made[:, 0] > _NOTHING)
+    if timeless.any():
+        shares = terms[:, 1:] / measured[timeless][..., None]
+        made[timeless, 1:] = _least_squares(shares, 1 - 1 / measured[timeless])
+        made[timeless, 0] = 1
+    found = made[:, 1:] / made[:, :1]
+    found[found <= _NOTHING] = 0
+    beta = found[:, 1] if found.shape[1] > 1 else numpy.zeros(len(found))
+    return list(zip(made[:, 0].tolist(), found[:, 0].tolist(), beta.tolist(), strict=True))
+
+
+def _least_squares(terms: Array, wanted: Array) -> Array:
+    """The solution of at least 0 of each of many problems: (n, points, k), (n, points) -> (n, k).
+
+    With three unknowns every choice of those above 0 can be tried, all problems at once: among
+    the solutions of at least 0 that with the least squares is the constrained one.
+    """
+    import numpy
+
+    many, _, count = terms.shape
+    best = numpy.zeros((many, count))
+    least = (wanted**2).sum(axis=1)
+    for size in range(1, count + 1):
+        for chosen in itertools.combinations(range(count), size):
+            some = terms[:, :, chosen]
+            q, r = numpy.linalg.qr(some)
+            if (abs(r.diagonal(axis1=1, axis2=2)) < _NOTHING).any():
+                continue  # these terms say the same at these points
+            found = numpy.linalg.solve(r, q.transpose(0, 2, 1) @ wanted[..., None])
+            squares = (((some @ found)[..., 0] - wanted) ** 2).sum(axis=1)
+            better = (found[..., 0] >= 0).all(axis=1) & (squares < least)
+            least[better] = squares[better]
+            best[numpy.ix_(better, chosen)] = found[better, :, 0]
+            off = [at for at in range(count) if at not in chosen]
+            best[numpy.ix_(better, off)] = 0
+    return best
 
 
 def _inverse(x: float, alpha: float, beta: float) -> float:

@@ -22,7 +22,9 @@ def measured(warehouse: Warehouse) -> dict[str, Goodput]:
     """The goodput of each log, by uri, whose lines bear times over LEAST_S and LEAST_STEPS."""
     query = (files(__package__ or "bench.decide") / "goodput.sql").read_text("utf-8")
     found: dict[str, Goodput] = {}
+    # Trained is steps times their median: slow steps are time lost, too.
     for uri, steps, trained, spent, restarts, saves, evaluations in warehouse.rows(query):
+        # Clocks of two nodes may disagree, so that more was trained than passed.
         if spent is None or spent < LEAST_S or steps < LEAST_STEPS or not 0 < trained <= spent:
             continue
         counts = ((restarts, "restart"), (saves, "save"), (evaluations, "evaluation"))

@@ -2,7 +2,7 @@
 -- batch, the seconds from the first start to the last line, and what happened between.
 WITH steps AS (
     SELECT c.uri, i.run_id, i.iteration, coalesce(i.interval_length, 1) AS length, i.gbs, i.step_time_s
-    FROM counted_iterations i JOIN configurations c ON c.run_id = i.run_id WHERE c.origin = 'log'
+    FROM effective_steps i JOIN configurations c ON c.run_id = i.run_id WHERE c.origin = 'log'
     QUALIFY row_number() OVER (PARTITION BY c.uri, i.iteration ORDER BY i.segment DESC, i.line DESC) = 1
 ), times AS (
     -- Of the batch that run_stats counts, its median; of the others all their steps.

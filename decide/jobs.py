@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from math import fsum
 from statistics import mean, median
 from typing import Any
 
-from .modes import modes
+from ..vocabulary.format import significant
+from .provenance import Derivation, Number, devices_of, given
 from .rows import Row, configuration
 
-_MEASURED = (
+MEASURED = (
     "step_time_s", "tokens_per_s", "tokens_per_s_per_device", "tflops", "model_tflops", "memory_gb",
 )  # fmt: skip
 _RANGES = {
@@ -28,15 +31,36 @@ _RANGES = {
 class Spread:
     """How much jobs of one configuration vary: the standard deviation of ln(time per token).
 
-    `freedom`: degrees of freedom; `places`: the runs that it comes from; `clusters`: configurations
+    `dof`: its degrees of freedom; `places`: the runs that it comes from; `clusters`: configurations
     whose jobs fall into two, which make it wide.
     """
 
     deviation: float
-    freedom: int
+    dof: int
     places: tuple[str, ...]
     scope: str
     clusters: int = 0
+
+    @property
+    def number(self) -> Number:
+        """The deviation and what it was made of."""
+        split = given("clusters", self.clusters, note="configurations whose jobs fall into two")
+        made = Derivation(
+            expression=f"pooled over repeats, {self.dof} degrees of freedom",
+            inputs=(
+                given("dof", self.dof, note="jobs - configurations"),
+                *([split] if self.clusters else []),
+            ),
+        )
+        return Number("deviation", self.deviation, made, places=self.places)
+
+
+@dataclass(frozen=True, slots=True)
+class Modes:
+    """Jobs that fall into two clusters: their places in the group, fast ones first."""
+
+    fast: tuple[int, ...]
+    slow: tuple[int, ...]
 
 
 def identity(row: Row) -> tuple[Hashable, ...]:
@@ -47,6 +71,7 @@ def identity(row: Row) -> tuple[Hashable, ...]:
     """
     if row["basis"] == "fit":
         return (row["uri"], row["line"], row["range_from"])
+    # A machine may change between the days of one table; logs say what changed themselves.
     dated = (row["uri"], row["date"], row["epoch"] or "") if row["origin"] == "row" else ()
     more = (*sorted(row["versions"].items()), *sorted(row["arguments"].items()))
     stated = sorted((name, str(value)) for name, value in configuration(row).items())
@@ -65,15 +90,9 @@ def _of_log(row: Row) -> tuple[Hashable, ...]:
     return row["source"], tuple(row["job_ids"] or ())
 
 
-def unstated_words(rows: Iterable[Row]) -> tuple[str, ...]:
-    """That logs of which nobody knows what they trained are not pooled."""
-    count = sum(map(_unstated, rows))
-    if count < 2:
-        return ()
-    return (
-        f"{count} logs state no model or no batch: no two are taken to be repeats of one"
-        " configuration, and they may be no rivals (--set model=..., gbs=... or facts.toml tells).",
-    )
+def unstated(rows: Iterable[Row]) -> int:
+    """How many logs leave open what they trained, and so are pooled with no other."""
+    return sum(map(_unstated, rows))
 
 
 def alike_but_stated(rows: Iterable[Row]) -> int:
@@ -90,6 +109,7 @@ def jobs(rows: Iterable[Row]) -> list[list[Row]]:
     """Runs by job: a row of a table is one, the segments of a log are one; so are their records."""
     found: dict[Hashable, list[Row]] = {}
     for row in rows:
+        # Segments of a job met the same nodes: counted as repeats they would make the spread small.
         key = row["run"] if row["origin"] == "row" else _of_log(row)
         found.setdefault(key, []).append(row)
     return list(found.values())
@@ -108,15 +128,21 @@ def by_configuration(rows: Iterable[Row]) -> list[Row]:
     return [combined(group) for group in groups.values()]
 
 
+def by_job(rows: Iterable[Row], name: str) -> list[tuple[float, list[Row]]]:
+    """The median of a column for each job that has it, and the runs (a log's segments) it is of."""
+    found = ([row for row in job if row[name] is not None] for job in jobs(rows))
+    return [(median(row[name] for row in job), job) for job in found if job]
+
+
 def per_job(rows: Iterable[Row], name: str) -> list[float]:
     """The median of a column for each job that has it."""
-    found = ([row[name] for row in job if row[name] is not None] for job in jobs(rows))
-    return [median(values) for values in found if values]
+    return [value for value, _ in by_job(rows, name)]
 
 
 def grain(rows: Iterable[Row]) -> float:
     """The standard deviation that the rounding of printed step times gives, as a share."""
     found = (
+        # A value rounded to a width is uniform over it: of deviation width / sqrt(12).
         (row["step_time_high"] - row["step_time_low"]) / row["step_time_s"] / math.sqrt(12)
         for row in rows
         if row["basis"] == "cell" and row["step_time_s"] and row["step_time_low"]
@@ -128,6 +154,48 @@ def rounding(*sides: Sequence[Row]) -> float:
     """The part of a difference of ln(time) that the digits of printed times could make: half of
     the last digit on each side."""
     return sum(math.sqrt(3) * grain(side) for side in sides)
+
+
+def modes(values: Sequence[float], grain: float = 0.0) -> Modes | None:
+    """Two clusters of two jobs or more, if they stand too far apart for one.
+
+    `grain` is the deviation that rounding alone gives, as a share: digits make no clusters.
+
+    The distance of their means over the deviation within them; 4 + 220 / n^2 is what the best split
+    of normal jobs exceeds once in a hundred (simulated for n of 4 to 20).
+    """
+    n = len(values)
+    order = sorted(range(n), key=values.__getitem__)
+    # Sums over the sorted values make every split cost the same: n splits in n steps.
+    logs = [math.log(values[at]) for at in order]
+    middle = fsum(logs) / n
+    sums = [0.0, *accumulate(x - middle for x in logs)]
+    squares = [0.0, *accumulate((x - middle) ** 2 for x in logs)]
+    best: tuple[float, int] = (0.0, 0)
+    for cut in range(2, n - 1):
+        low, high = sums[cut] / cut, (sums[n] - sums[cut]) / (n - cut)
+        within = max(squares[n] - cut * low**2 - (n - cut) * high**2, 0.0)
+        apart = high - low
+        best = max(best, (apart / max(math.sqrt(within / (n - 2)), grain, 1e-6), cut))
+    ratio, cut = best
+    return Modes(tuple(order[:cut]), tuple(order[cut:])) if ratio > 4 + 220 / n**2 else None
+
+
+def clusters(rows: Sequence[Row]) -> Modes | None:
+    """The two clusters that the step times of jobs fall into, if they do."""
+    times = per_job(rows, "step_time_s")
+    return modes(times, grain(rows)) if len(times) > 3 else None
+
+
+def clusters_text(rows: Sequence[Row]) -> str | None:
+    """Two clusters of jobs as a column's value: 3 jobs near 10.02 s, 2 near 12.11 s."""
+    found = clusters(rows)
+    if found is None:
+        return None
+    times = per_job(rows, "step_time_s")
+    fast, slow = ([times[at] for at in part] for part in (found.fast, found.slow))
+    near = f"{len(fast)} jobs near {significant(median(fast), 4)} s"
+    return f"{near}, {len(slow)} near {significant(median(slow), 4)} s"
 
 
 def spreads(rows: Sequence[Row]) -> dict[str, Spread]:
@@ -168,23 +236,25 @@ def pooled(sets: Sequence[Sequence[Row]], scope: str) -> Spread | None:
         for row in rows:
             if row["measure"] != "tflops":
                 groups.setdefault((at, row["measure"], identity(row)), []).append(row)
-    squares, freedom, least, split = 0.0, 0, 0.0, 0
+    squares, dof, least, split = 0.0, 0, 0.0, 0
     places: list[str] = []
     for group in groups.values():
         paces = per_job(group, "pace")
         if len(paces) > 1:
             rounded = grain(group)
             split += len(paces) > 3 and modes(paces, rounded) is not None
+            # Of logarithms, so that configurations of other speeds have one spread to pool.
             logs = [math.log(pace) for pace in paces]
             middle = mean(logs)
             squares += sum((one - middle) ** 2 for one in logs)
-            freedom += len(logs) - 1
+            dof += len(logs) - 1
+            # Repeats that print the same digits would else claim no spread at all.
             least = max(least, rounded)
             places += [row["where"] for row in group]
-    if not freedom:
+    if not dof:
         return None
-    deviation = max(math.sqrt(squares / freedom), least)
-    return Spread(deviation, freedom, tuple(places), scope, split)
+    deviation = max(math.sqrt(squares / dof), least)
+    return Spread(deviation, dof, tuple(places), scope, split)
 
 
 def combined(runs: Iterable[Row]) -> Row:
@@ -196,8 +266,10 @@ def combined(runs: Iterable[Row]) -> Row:
     made["runs"] = runs_of(rows)
     made["members"] = tuple(rows)
     if len(rows) > 1:
-        values = {name: per_job(rows, name) for name in _MEASURED}
+        values = {name: per_job(rows, name) for name in MEASURED}
         made |= {name: median(found) if found else None for name, found in values.items()}
+        made["derivations"] = {}  # medians over the jobs, which `members` hold
+        # Where a job prints rates alone, step times tell of the others only.
         if len(values["step_time_s"]) == len(group) and (tokens := _tokens(rows)):
             _at_step_time(made, tokens)
         for name, (low, high) in _RANGES.items():
@@ -215,5 +287,14 @@ def _tokens(rows: Iterable[Row]) -> int | None:
 def _at_step_time(made: dict[str, Any], tokens: int) -> None:
     """The rates at the median step time: the median of an even number of rates is another."""
     before, made["tokens_per_s"] = made["tokens_per_s"], tokens / made["step_time_s"]
+    made["derivations"] = {"tokens_per_s": Derivation(
+        expression="tokens_per_step / step_time_s", inputs=("tokens_per_step", "step_time_s"),
+        unit="tokens/s",
+    )}  # fmt: skip
     if before and made["tokens_per_s_per_device"]:
         made["tokens_per_s_per_device"] *= made["tokens_per_s"] / before
+        many = devices_of(made)
+        made["derivations"]["tokens_per_s_per_device"] = Derivation(
+            expression=f"tokens_per_s / {many}", inputs=("tokens_per_s", many),
+            unit="tokens/s of a device",
+        )  # fmt: skip

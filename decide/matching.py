@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .factors import NOT_STATED, Factor, base_level, level, order, whole
-from .nearest import nearest
 from .pairing import (
     Pair,
     agree,
     also_words,
     key_of,
+    nearest,
     needed,
     of_one_measure,
     pair_of,
@@ -58,6 +58,7 @@ def matched(
     """
     levels = sorted({level(row, by) for row in (*rows, *failed)}, key=order)
     chosen = base_level(by, levels, base)
+    # By key and not pair by pair: a sweep has thousands of runs.
     groups: dict[Hashable, _Levels] = {}
     for row in rows:
         found = groups.setdefault(key_of(row, by), {})
@@ -74,8 +75,8 @@ def matched(
             alone += [(name, jobs.ran) for name, jobs in found.items() if jobs.ran]
     bases = [found[chosen].ran for found in groups.values() if chosen in found]
     near = nearest(alone, [one for one in bases if one], chosen, by)
-    used = {id(row) for pair in (*_told(pairs), *near) for row in pair.rows()}
-    return [*_told(pairs), *near], [row for row in rows if id(row) not in used]
+    used = {id(row) for pair in (*_with_a_side(pairs), *near) for row in pair.rows()}
+    return [*_with_a_side(pairs), *near], [row for row in rows if id(row) not in used]
 
 
 def sides(
@@ -91,6 +92,7 @@ def sides(
     pairs = _sides(before, after, names, declared, failed)
     if differing(pairs, declared - _PLACES):
         return pairs, declared
+    # What sets all pairs apart is what the sides are about, though nobody named it.
     only = {tuple(pair.also) for pair in pairs if pair.measured}
     if len(only) == 1 and len(one := only.pop()) == 1:
         declared = declared | frozenset(one)
@@ -127,11 +129,12 @@ def _sides(
         [found[side].ran for found in groups.values() if [*found] == [side] and found[side].ran]
         for side in _SIDES
     )
+    # Two single runs were named by the user: they are compared whatever differs, and that is told.
     if not full and len(left) == len(right) == 1:
         single = pair_of(base, other, left[0], right[0], nothing)
         return [single] if of_one_measure(single) else []
     pairs = [_both(base, other, found["a"], found["b"], nothing) for found in full]
-    return [*_told(pairs), *nearest([(other, rows) for rows in right], left, base, nothing)]
+    return [*_with_a_side(pairs), *nearest([(other, rows) for rows in right], left, base, nothing)]
 
 
 def _ignored(
@@ -139,6 +142,7 @@ def _ignored(
 ) -> frozenset[str]:
     """What two sides need not share: versions; of two documents, what they are named by."""
     rows = (*before, *after, *failed[0], *failed[1])
+    # Two sides are mostly two versions, of which nobody would match the other.
     ignored = {f"version {name}" for row in rows for name in row["versions"]}
     uris = [
         {row["uri"] for row in (*ran, *broken)}
@@ -157,7 +161,7 @@ def _least(found: _Levels) -> str | None:
     return min(stated, key=order) if len(stated) > 1 else None
 
 
-def _told(pairs: Sequence[Pair]) -> list[Pair]:
+def _with_a_side(pairs: Sequence[Pair]) -> list[Pair]:
     """The pairs of which one side ran at least."""
     return [pair for pair in pairs if pair.before or pair.after]
 
@@ -178,6 +182,7 @@ def _add_failed(
             mine = stated_by(row, by)
             near = alike.setdefault(needed(mine), [])
             fitting = [one for one, stated in near if agree(mine, stated)]
+            # Of several configurations it may be any: then it stands by itself.
             if len(fitting) == 1:
                 key = fitting[0]
             else:
@@ -206,6 +211,7 @@ def nearest_words(before: Sequence[Row], after: Sequence[Row], by: Factor | None
     apart = by or Factor("", frozenset())
     tried = [
         pair_of("", "", [one], [other], apart)
+        # An error message is not worth all pairs of two large sides.
         for one in before[:_TRIED]
         for other in after[:_TRIED]
         if one is not other and (by is None or level(one, by) != level(other, by))

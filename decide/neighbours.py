@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..audit.book import Row as Printed
+from ..audit.input import Row as Printed
 from ..audit.load import load
-from ..audit.memory import FEWEST, predicted, ratio, usual
-from ..reports.format import number, percent, significant
-from ..reports.short import Names
+from ..audit.memory import predicted, ratio, usual
+from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
-from .answer import RUN, Answer, configuration_words, place, with_words
-from .planned import unplanned_words
-from .rows import Row, batch_of, with_dp
+from ..vocabulary.format import number
+from ..vocabulary.secrets import REDACTED
+from .rows import Decision, Row, batch_of, with_dp
 from .scaling import bubble
 
-COLUMNS = (
-    "rank", "changes", *RUN, "tokens_per_step", "memory_gb_predicted", "memory_gb_device", "bubble",
-    "fits_tiles", "left_out",
-)  # fmt: skip
-_SHOWN = (
-    ("rank", "#"), ("changes", "Against the best"), ("nodes", "Nodes (devices)"),
-    ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"), ("memory_text", "GB, predicted"),
-    ("bubble_text", "Bubble"), ("left_out", "Why not"),
-)  # fmt: skip
+_DTYPES = ("fp32", "bf16", "fp16")  # that a plan has a word for
 _SIZES = ("dp", "tp", "pp", "mbs")
 
 
@@ -55,12 +46,11 @@ def memory_of(warehouse: Warehouse, run: str) -> Memory | None:
 
 
 def neighbours(
-    names: Names,
     best: Row,
     tried: Sequence[Row],
     memory: Memory | None,
     allowed: Callable[[Row], bool] = lambda row: True,
-) -> Answer:
+) -> Decision:
     """Runs one step from the best, as a plan: a factor of 2 in the micro batch, or moved between
     DP, TP and PP. `tried` are all runs there are; `allowed` holds the user's own constraints."""
     best, tried = _filled(best), [_filled(row) for row in tried]
@@ -79,21 +69,23 @@ def neighbours(
         row["left_out"] = broken or (None if allowed(row) else "outside of --where")
         (left if row["left_out"] else kept).append(row)
     rows = [{**row, "rank": at} for at, row in enumerate(kept, 1)]
-    unchecked = _unchecked_words(best, memory)
-    lacks = [name.upper() for name in _SIZES if best[name] is None]
-    what = (
-        f"{len(rows)} configurations fulfil {'known' if unchecked else 'all'} arithmetic and were"
-        " never run"
-        if not lacks
-        else f"not known, since no source states {', '.join(lacks)}"
-    )
-    said = (
-        f"Next to the best, {configuration_words(best)} ({place(names, best)}): {what}.",
-        *(() if lacks else (*_memory_words(best, memory), *unchecked, *unplanned_words(best))),
-    )
-    cells = tuple(_cells(names, row) for row in rows)
-    notes = tuple(f"Not {row['changes']}: {row['left_out']}." for row in left)
-    return Answer(said, COLUMNS, _SHOWN, tuple(rows), tuple(left), notes, cells)
+    missing = [name for name in ("heads", "layers", "hidden") if not best[name]]
+    facts = {
+        "best": best,
+        "lacks": [name.upper() for name in _SIZES if best[name] is None],
+        "memory": memory if memory is not None and predicted(memory.row) is not None else None,
+        "memory_needs": _memory_needs(best),
+        "room": _room(best),
+        "unchecked": [*missing, *([] if best["gbs"] else ["global batch size"])],
+        "unplanned": wordless(best),
+    }
+    return Decision("neighbours", tuple(rows), tuple(left), facts)
+
+
+def _memory_needs(best: Row) -> list[str]:
+    """What no source states and the model of memory needs."""
+    needs = ("layers", "hidden", "dp", "tp", "mbs", "seq_len")
+    return [name for name in needs if not best[name]]
 
 
 def _filled(row: Row) -> Row:
@@ -134,6 +126,7 @@ def _why_not(row: Row) -> str | None:
         (heads and heads % tp, f"{heads} heads do not divide by TP {tp}"),
         (hidden and hidden % tp, f"hidden size {hidden} does not divide by TP {tp}"),
         (
+            # Megatron may put the embedding and the output on stages of their own, as two layers.
             layers and pp > 1 and layers % (pp * vpp) and (layers + 2) % (pp * vpp),
             f"{layers} layers do not divide by {stages}, nor {(layers or 0) + 2} with the"
             " embedding",
@@ -200,37 +193,56 @@ def _changes(best: Row, made: Mapping[str, int]) -> str:
     )
 
 
-def _memory_words(best: Row, memory: Memory | None) -> Collection[str]:
-    """What memory is predicted by, how far it is calibrated, and what it is held against."""
-    if memory is None or predicted(memory.row) is None:
-        return ()
-    told = "Memory is predicted: states, activations and logits by a plain model"
-    if memory.ratio is not None:
-        told += f", times {memory.ratio:.2f}, what this document's rows print above it (median)"
-    else:
-        readings = f"{memory.readings} {'row prints' if memory.readings == 1 else 'rows print'}"
-        told += f", not calibrated: {readings} memory here, and {FEWEST} would do"
-    room = _room(best)
-    against = f"{number(room)} GB of the device" if room else "nothing: no source states the device"
-    return (f"{told}. It is held against {against}.",)
+def as_plan(rows: Sequence[Row], comments: Sequence[str]) -> str:
+    """The plan as TOML: one product a configuration, named as in the warehouse; `comments` above.
+
+    Raises BenchError where the model's shape is not stated: another model would be run.
+    """
+    import tomlkit
+
+    if not rows:
+        raise BenchError("there is no plan of it", why="nothing next to the best is left to run")
+    if any(row[name] is None for row in rows for name in ("layers", "hidden", "heads")):
+        raise BenchError(
+            "there is no plan of it",
+            why="layers, hidden size and heads of the model are not stated",
+            hint="state them in facts.toml",
+        )  # fmt: skip
+    plan = tomlkit.document()
+    for said in comments:
+        plan.add(tomlkit.comment(said))
+    plan["name"] = "neighbours"
+    if any((row["nodes"] or 1) > 1 for row in rows):
+        plan.add(
+            tomlkit.comment('several nodes need a scheduler: launcher = "slurm", "pbs", "pjm"')
+        )
+    matrix = tomlkit.aot()
+    names = (
+        "layers", "hidden", "heads", "vocab", "seq_len", "nodes", "dp", "tp", "pp", "mbs", "gbs",
+    )  # fmt: skip
+    for row in rows:
+        one = tomlkit.table()
+        for name in (*names, "zero_stage", "recompute", "dtype"):
+            if row[name] is not None and (name, row[name]) not in wordless(row):
+                one[name] = row[name]
+        if row["sequence_parallel"]:
+            one["sequence_parallel"] = True
+        env = {
+            name: said for name, said in row["env"].items() if name.isupper() and said != REDACTED
+        }
+        if env:
+            one["env"] = {name: "" if said == "none" else said for name, said in env.items()}
+        matrix.append(one)
+    plan["matrix"] = matrix
+    return tomlkit.dumps(plan)
 
 
-def _unchecked_words(best: Row, memory: Memory | None) -> Collection[str]:
-    """What could not be checked, for want of a statement."""
-    missing = [name for name in ("heads", "layers", "hidden") if not best[name]]
-    missing += [] if best["gbs"] else ["global batch size"]
-    told = [f"Not checked, since no source states it: {', '.join(missing)}."] if missing else []
-    if memory is None or predicted(memory.row) is None:
-        needs = ("layers", "hidden", "dp", "tp", "mbs", "seq_len")
-        lacks = [name for name in needs if not best[name]]
-        why = f"without {', '.join(lacks)}" if lacks else "it is told of rows of tables alone"
-        told.append(f"Memory is not predicted: {why}.")
-    return told
-
-
-def _cells(names: Names, row: Row) -> dict[str, Any]:
-    return {
-        **with_words(names, {**row, "tflops": None}),
-        "memory_text": significant(row["memory_gb_predicted"], 2),
-        "bubble_text": percent(row["bubble"], 1),
-    }
+def wordless(row: Row) -> list[tuple[str, object]]:
+    """What a run has that a plan has no word for."""
+    sizes = [(name, row[name]) for name in ("cp", "ep", "vpp") if (row[name] or 1) > 1]
+    kinds = [("recompute", row["recompute"])] if row["recompute"] == "selective" else []
+    kinds += [("dtype", row["dtype"])] if row["dtype"] not in (None, *_DTYPES) else []
+    flags = [
+        (name, said) for name, said in row["env"].items() if not name.isupper() or said == REDACTED
+    ]
+    return [*sizes, *kinds, *flags, *row["others"].items()]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 from .factors import NOT_STATED, TOGETHER, Factor, plain_name, value_text, whole
@@ -18,6 +20,8 @@ TAKES_ALONG: Mapping[str | None, frozenset[str]] = {
         "seq_len", "recompute",
     }),
 }  # fmt: skip
+Marks = defaultdict[tuple[str, Any], int]
+_UNIT = {name: min(names) for names in TOGETHER for name in names}
 # A run that failed may not state the rest; these it has to.
 _OWN = ("env ", "column ")
 _SIZES = ("nodes", "devices", "world_size", "dp", "tp", "pp", "mbs", "gbs", "layers", "hidden")
@@ -101,6 +105,7 @@ def of_one_measure(pair: Pair) -> bool:
 
 def counted_apart(pair: Pair) -> int:
     """How much differs beside the factor; another model, system or day is too much."""
+    # Another model or machine changes speed by more than any setting: no pair at all.
     far = {"size", "model", "system", "date", "document", "layers", "hidden"}
     named = [name for name in pair.also if not name.startswith("version ")]
     if far & set(named):
@@ -122,6 +127,7 @@ def pair_of(base: str, other: str, before: Sequence[Row], after: Sequence[Row], 
 
 def stated_by(row: Row, by: Factor) -> dict[str, Any]:
     """What tells a run apart beside the factor; versions are named, not matched."""
+    # Step times across batches, or TFLOPs across models, compare nothing.
     free = by.parts - TAKES_ALONG.get(row["measure"], frozenset())
     return {
         name: value
@@ -134,3 +140,48 @@ def key_of(row: Row, by: Factor) -> Hashable:
     """Equal for runs that have one measure and differ in the factor alone."""
     stated = sorted((name, str(value)) for name, value in stated_by(row, by).items())
     return row["measure"], tuple(stated)
+
+
+def nearest(
+    alone: Sequence[tuple[str, list[Row]]], bases: Sequence[list[Row]], chosen: str, by: Factor
+) -> list[Pair]:
+    """Each group without a partner with the first base that differs in one more column, or in
+    several that say one thing."""
+    # Zobrist's: sums of hashes meet too often, those of small numbers in a tuple hang together.
+    chance = Random(0)
+    # A fixed seed: which of two bases is as near must not change between runs.
+    marks: Marks = defaultdict(lambda: chance.getrandbits(128))
+    known: dict[Hashable, int] = {}
+    for at, base in enumerate(bases):
+        for key in _all_but_one(base[0], by, marks):
+            known.setdefault(key, at)
+    found: list[Pair] = []
+    for name, rows in alone:
+        near = {known[key] for key in _all_but_one(rows[0], by, marks) if key in known}
+        tried = (pair_of(chosen, name, bases[at], rows, by) for at in sorted(near))
+        pair = next((one for one in tried if of_one_measure(one) and _near(one)), None)
+        found += [pair] if pair else []
+    return found
+
+
+def _near(pair: Pair) -> bool:
+    return 0 < counted_apart(pair) <= MOST_MORE
+
+
+def _all_but_one(row: Row, by: Factor, marks: Marks) -> Iterator[Hashable]:
+    """For each thing that two runs may differ in, the sum of the marks of all else: equal for runs
+    that differ in nothing more. What their measure takes along has to be equal, too."""
+    values = whole(row)
+    units: dict[str, int] = dict.fromkeys((*_UNIT.values(), *values), 0)
+    for name, value in values.items():
+        if name not in by.parts and not name.startswith("version ") and value is not None:
+            # Columns that say one thing count as one, so that they may differ together.
+            units[_UNIT.get(name, name)] += marks[name, value]
+    along = _along(row["measure"], values)
+    total = sum(units.values())
+    for unit, part in units.items():
+        yield unit, total - part, row["measure"], along
+
+
+def _along(measure: str | None, values: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(values.get(name) for name in sorted(TAKES_ALONG.get(measure, ())))

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..reports.format import number
 from ..schema.errors import BenchError
+from .provenance import Number, given
 from .rows import Row
 
-_MOST = 5  # doublings that a sentence tells of
+Stage = tuple[int, int, int, float | None]  # batch, replicas, devices, nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +29,20 @@ class RampUp:
         """The batches below the whole one."""
         return list(range(self.start, whole, self.increment))
 
+    @property
+    def numbers(self) -> tuple[Number, ...]:
+        """What was asked for."""
+        values = {"start": self.start, "increment": self.increment, "samples": self.samples}
+        note = "as asked for with --ramp-up"
+        return tuple(given(name, value, "sequences", note) for name, value in values.items())
+
 
 def parse_ramp_up(text: str) -> RampUp:
     """`32,32,1953125`, in the order of Megatron; raises BenchError for anything else."""
     found = re.fullmatch(r"\s*(\d{1,9})[\s,]+(\d{1,9})[\s,]+(\d{1,15})\s*", text)
     if not found or not all(map(int, found.groups())):
         raise BenchError(
-            f"{text!r} is no ramp-up", why="it is START,INCREMENT,SAMPLES, all above zero",
+            f"invalid ramp-up {text!r}", why="it is START,INCREMENT,SAMPLES, all above zero",
             hint="--ramp-up 32,32,1953125",
         )  # fmt: skip
     return RampUp(*map(int, found.groups()))
@@ -60,6 +67,7 @@ def spent(row: Row, ramp: RampUp) -> tuple[float, float]:
     A step of a smaller batch takes (m + (p - 1) / v) slots, m micro-batches of p stages in v chunks
     (arXiv 2104.04473 section 2.2).
     """
+    # In slots of one micro-batch: stages wait as long for 8 of them as for 512.
     wait = ((row["pp"] or 1) - 1) / (row["vpp"] or 1)
     one = row["mbs"] * row["dp"]
     stages = ramp.stages(row["gbs"])
@@ -69,14 +77,17 @@ def spent(row: Row, ramp: RampUp) -> tuple[float, float]:
     return sum(steps), sum(n * time for n, time in zip(steps, times, strict=True))
 
 
-def schedule(row: Row, ramp: RampUp) -> str:
-    """How many replicas, devices and nodes doublings of the batch can feed, in words."""
+def schedule(row: Row, ramp: RampUp) -> list[Stage]:
+    """For each doubling of the batch: the batch, and the replicas, devices and nodes it feeds at
+    most; nodes are None where a node's devices are not known."""
     replica = (row["tp"] or 1) * (row["pp"] or 1) * (row["cp"] or 1)
     per_node = row["device_count"] / row["nodes"] if row["nodes"] and row["device_count"] else None
-    told = [_feeds(batch, row["mbs"], replica, per_node) for batch in _doublings(ramp, row["gbs"])]
-    if len(told) > _MOST:
-        told = [*told[: _MOST - 1], f"...; {told[-1]}"]
-    return f"At MBS {row['mbs']} a batch feeds at most: {'; '.join(told)}."
+    found = []
+    for batch in _doublings(ramp, row["gbs"]):
+        devices = batch // row["mbs"] * replica
+        nodes = max(devices / per_node, 1) if per_node else None
+        found.append((batch, batch // row["mbs"], devices, nodes))
+    return found
 
 
 def _doublings(ramp: RampUp, whole: int) -> Iterator[int]:
@@ -85,9 +96,3 @@ def _doublings(ramp: RampUp, whole: int) -> Iterator[int]:
         yield batch
         batch *= 2
     yield whole
-
-
-def _feeds(batch: int, mbs: int, replica: int, per_node: float | None) -> str:
-    devices = batch // mbs * replica
-    nodes = f", {number(max(devices / per_node, 1), 0)} nodes" if per_node else ""
-    return f"{batch}: DP {batch // mbs} ({number(devices)} devices{nodes})"

@@ -1,34 +1,27 @@
-"""Runs as rows for a decision: which count, which are left out and why, what configures them."""
+"""Runs as rows for a decision, with what configures them; and what a decision comes to."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..audit.memory import GB
-from ..audit.run import audit
 from ..ingest.environment import states
-from ..ingest.slices import slice_of
-from ..reports.other_columns import other_columns
-from ..schema.hardware import device_of
 from ..schema.warehouse import Warehouse
+from ..vocabulary.fields import compared, fields
+from ..vocabulary.hardware import device_of
+from ..vocabulary.slices import slice_of
+from .other_columns import other_columns
+from .provenance import Column, Derivation, Derivations, devices_of
 
 Row = Mapping[str, Any]
 # What a configuration is, as columns; environment flags are compared one by one beside them.
-CONFIGURATION = (
-    "size", "model", "system", "framework", "nodes", "devices", "world_size", "dp", "dp_replicate",
-    "dp_shard", "tp", "pp", "cp", "ep", "vpp", "mbs", "device_batch", "gbs", "seq_len",
-    "zero_stage", "sequence_parallel", "recompute", "procs_per_node", "dtype", "async_launch",
-    "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "swiglu", "experts",
-)  # fmt: skip
-# Those without a column of their own in answers, and the value that needs no word.
-_UNSEEN: Mapping[str, object] = {
-    "async_launch": None, "sequence_parallel": False, "ep": 1, "vpp": 1, "dp_replicate": 1,
-}  # fmt: skip
+CONFIGURATION = compared()
+# Those that answers name among the settings, where they are not as most runs have them.
+_UNSEEN = {one.name: one.neutral for one in fields().values() if one.among_settings}
 NOT_STATED = "device not stated"
-_COPY_OF = re.compile(r"same configuration and digits as (\S.*?:\d+)(?:;|$)")
 # `source`: the file that a record tells of, else the one that is read.
 _QUERY = """
     WITH marks AS (
@@ -60,14 +53,6 @@ _ASIDE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Runs that may be ranked and compared, and the others, each with `left_out`."""
-
-    kept: tuple[Row, ...]
-    left_out: tuple[Row, ...]
-
-
 def load(warehouse: Warehouse) -> list[Row]:
     """The runs of the temporary table `selected`, each with its system, flags, versions, hosts,
     and the columns of its table that are settings unknown to us.
@@ -87,12 +72,12 @@ def load(warehouse: Warehouse) -> list[Row]:
             hosts[run] = str(said)
         elif states(name) is None:
             env.setdefault(run, {})[name] = str(said)
-    for run, field, value in warehouse.rows(_FACTS):
-        if _VERSION.fullmatch(field):
-            versions.setdefault(run, {})[field] = str(value)
-        elif not _ASIDE.fullmatch(field):
+    for run, name, value in warehouse.rows(_FACTS):
+        if _VERSION.fullmatch(name):
+            versions.setdefault(run, {})[name] = str(value)
+        elif not _ASIDE.fullmatch(name):
             # Lines of several processes run into each other: True.......
-            arguments.setdefault(run, {})[field] = str(value).rstrip(".")
+            arguments.setdefault(run, {})[name] = str(value).rstrip(".")
     others = other_columns(warehouse)
     return [
         {
@@ -107,7 +92,8 @@ def load(warehouse: Warehouse) -> list[Row]:
             "memory_gb": gigabytes(row),
             "batch": batch_of(row),
             "steps_per_s": per_second(row),
-            **_pace(row, batch_of(row)),
+            **(pace := _pace(row, batch_of(row))),
+            "derivations": _derivations(row, pace["measure"]),
         }
         for row in map(_with_dp_of_devices, warehouse.dicts(_QUERY))
     ]
@@ -133,6 +119,28 @@ def _pace(row: Row, batch: float | None) -> dict[str, Any]:
     else:
         return {"pace": None, "rate": None, "measure": None}
     return {"pace": 1 / rate, "rate": rate, "measure": measure}
+
+
+def _derivations(row: Row, measure: str | None) -> Derivations:
+    """How the columns that `load` adds to a run are made."""
+    scale, many = GB.get(row["memory_unit"] or ""), devices_of(row)
+    pace: dict[str, Derivation | Column] = {
+        "tokens_per_s": Derivation(
+            expression="1 / tokens_per_s", inputs=("tokens_per_s",), unit="s a token"
+        ),
+        "step_time_s": Column("step_time_s"),
+        "tflops": Derivation(
+            expression=f"1 / (tflops x {many})", inputs=("tflops", many), unit="s a TFLOP"
+        ),
+    }
+    found: dict[str, Derivation | Column] = {"pace": pace[measure]} if measure else {}
+    if scale:
+        found["memory_gb"] = (
+            Column("memory")
+            if scale == 1
+            else Derivation(expression=f"memory x {scale:g}", inputs=("memory",), unit="GB")
+        )
+    return found
 
 
 def with_dp(row: Row) -> Row:
@@ -165,6 +173,7 @@ def batch_of(row: Row) -> float | None:
 
 def _settings(row: Row) -> str | None:
     """The settings of a run as one text, with what has no column of its own in answers."""
+    # A setting as most have it would repeat in every row and tell nothing.
     unseen = {name: row[name] for name, plain in _UNSEEN.items() if row[name] not in (None, plain)}
     told = [f"{name}={value}" for name, value in unseen.items()]
     return ", ".join([*([row["settings"]] if row["settings"] else []), *told]) or None
@@ -176,34 +185,10 @@ def _system(row: Row) -> str:
     The size of a slice of TPUs is no part of it.
     """
     if row["device"] and (part := slice_of(row["device"])):
+        # v4-512 and v4-1024 are one machine in two sizes, and sizes are what scaling compares.
         known = device_of(part[0])
         return known.family if known else part[0]
     return str(row["device"] or (row["uri"] if row["origin"] == "row" else NOT_STATED))
-
-
-def doubts(warehouse: Warehouse, uris: Sequence[str]) -> dict[str, str]:
-    """What the audit of sources says against runs: an error by run id. Of a row printed twice,
-    the copy."""
-    found: dict[str, str] = {}
-    for finding in audit(warehouse, uris):
-        if finding.severity != "error" or finding.closed:
-            continue
-        cells = finding.cells[1:] if finding.rules == ("R6",) else finding.cells
-        for cell in cells:
-            if cell.run_id is not None:
-                found.setdefault(cell.run_id, f"doubted ({finding.rule}): {finding.message}")
-    return found
-
-
-def sorted_out(rows: Sequence[Row], doubted: Mapping[str, str], need: str) -> Rows:
-    """The rows whose column `need` counts, and the others with the reason."""
-    here = {row["where"] for row in rows}
-    kept: list[Row] = []
-    left: list[Row] = []
-    for row in rows:
-        reason = _reason(row, doubted, need, here)
-        (left if reason else kept).append({**row, "left_out": reason})
-    return Rows(tuple(kept), tuple(left))
 
 
 def configuration(row: Row) -> dict[str, Any]:
@@ -215,28 +200,22 @@ def configuration(row: Row) -> dict[str, Any]:
     """
     flags = {f"env {name}": value for name, value in row["env"].items()}
     others = {f"column {name}": value for name, value in row["others"].items()}
+    # Labels round: one shape may be called 1.3B and 1.4B.
     shaped = row["layers"] is not None and row["hidden"] is not None
     label = {"size": None, "model": None} if shaped else {}
     return {name: row[name] for name in CONFIGURATION} | label | flags | others
 
 
-def assumed_words(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Where nothing tells the devices of a node: one process a node is taken, or none can be."""
+def assumed_devices(rows: Sequence[Row]) -> list[bool]:
+    """Where nothing states the devices of a node: whether one process a node is taken (True), or
+    none can be counted (False); both, one or neither."""
     blind = [
         row
         for row in rows
         if row["nodes"] and row["device_count"] in (row["nodes"], None) and row["devices"] is None
         and row["procs_per_node_stated"] is None and None in (row["dp"], row["tp"], row["pp"])
     ]  # fmt: skip
-    known = {row["device_count"] is not None for row in blind}
-    taken = {
-        True: "one process a node is taken, in all that counts devices",
-        False: "TP x PP of a row does not fit on one process a node, so devices are not counted",
-    }
-    return tuple(
-        f"Nothing states the devices of a node: {taken[one]} (--set procs_per_node=8 tells it)."
-        for one in sorted(known)
-    )
+    return sorted({row["device_count"] is not None for row in blind})
 
 
 def gigabytes(row: Row) -> float | None:
@@ -245,49 +224,14 @@ def gigabytes(row: Row) -> float | None:
     return None if row["memory"] is None or scale is None else row["memory"] * scale
 
 
-def _reason(row: Row, doubted: Mapping[str, str], need: str, here: set[str]) -> str | None:
-    """Why a row does not count: what happened to the run, what is wrong with it, what it lacks."""
-    if row["kind"] != "measured":
-        return f"{row['kind']}, not measured"
-    if row["origin"] == "quote":
-        return "a log line quoted in a document"
-    if row["status"] not in ("ok", "running") and not row["usable"]:
-        told = row["status_reason"]
-        plain = row["status"].replace("_", " ")
-        return plain if not told or told.casefold() == plain else f"{plain}: {told}"
-    if row["run"] in doubted:
-        return doubted[row["run"]]
-    if row["left_out"] and (reason := _damage(row, here)):
-        return reason
-    return None if row[need] is not None else _lacks(row, need)
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The rows of an answer, best first, and those left out, each with its reason.
 
+    `facts` hold what the sentences of the report `name` need: numbers, rows and names, no text.
+    """
 
-def _lacks(row: Row, need: str) -> str:
-    """What would have to be stated for the column that is needed."""
-    if need in ("tokens_per_s", "rate"):
-        parts = [("seq_len", "sequence length")] if row["step_time_s"] or row["sampled"] else []
-        slots = row["mbs"] and row["grad_accum"] and row["dp"]
-        if row["step_time_s"] and not (row["sampled"] or slots or row["device_batch"]):
-            parts = [("gbs", "global batch size"), *parts]
-        lacking = [(name, words) for name, words in parts if row[name] is None]
-        if lacking:
-            told = " and ".join(f"no {words}" for _, words in lacking)
-            sets = ",".join(f"{name}=..." for name, _ in lacking)
-            return f"no tokens/s: {told} is stated (--set {sets} tells it)"
-    named = {
-        "pace": "step time",
-        "steps_per_s": "step time",
-        "tokens_per_s": "tokens/s",
-        "rate": "tokens/s",
-        "tflops": "TFLOPs",
-    }
-    return f"no {named.get(need, need)} is known"
-
-
-def _damage(row: Row, here: set[str]) -> str | None:
-    """What the warehouse says against a row; a copy counts where the first one is not asked for."""
-    detail = row["left_out_detail"] or ""
-    if row["left_out"] != "copy":
-        return f"{row['left_out']}: {detail}"
-    original = _COPY_OF.search(detail)
-    return f"copy of {original[1]}" if original and original[1] in here else None
+    name: str
+    rows: tuple[Row, ...]
+    left_out: tuple[Row, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)

@@ -1,138 +1,25 @@
-"""Scaling: runs that differ in devices alone, their efficiency, fits, and the pipeline's bubble."""
+"""Scaling: the efficiency of each size, the law that fits, and the pipeline's bubble."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..reports.format import percent, significant
-from ..reports.short import Names
-from .answer import (
-    MEASURED,
-    RUN,
-    Answer,
-    left_out_words,
-    with_words,
-)
-from .fits import Fit, chance, fits, likeliest
-from .jobs import combined, grain
-from .rows import Row, configuration
-from .scaling_words import fit_words, group_words
+from .fits import Fit, chance, likeliest
+from .provenance import Column, Derivation, Number, given
+from .rows import Decision, Row
+from .scaling_curves import RATES, Group, Point, groups
 
-_FREE = (
-    "nodes",
-    "devices",
-    "world_size",
-    "dp",
-    "dp_replicate",
-    "dp_shard",
-)  # what may differ beside the batch
-COLUMNS = (
-    "group", "scaling", "base_devices", "efficiency", "efficiency_low", "efficiency_high",
-    "efficiency_fit", "fit_base", "fit_from", "bubble", "efficiency_without_bubble", "law", "alpha",
-    "alpha_low", "alpha_high", "beta", "beta_low", "beta_high", "rms_error", "worst_error", *RUN,
-    "measure", *MEASURED, "left_out",
-)  # fmt: skip
-_SHOWN = (
-    ("group", "Group"), ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"),
-    ("gbs", "GBS"), ("device_batch", "Batch/device"), ("jobs_text", "Jobs"),
-    ("step_time_s", "Sec/it"),
-    ("tokens_per_s", "Tokens/s"), ("tflops", "TFLOPs"), ("efficiency_text", "Efficiency"),
-    ("range", "Range"), ("fit_text", "Fit"),
-    ("bubble_text", "Bubble"), ("without_text", "Without bubble"), ("where", "Where"),
-)  # fmt: skip
+_LAW = "1 / efficiency = c x (1 + alpha x (n - 1) + beta x n x (n - 1))"
+_F_TEST = "P(F >= (plain - richer) / (richer / (points - 3))), of sums of squared errors"
+_SOURCE = 'Gunther, "A General Theory of Computational Scalability", arXiv 0808.1431'
+_WORDS = {
+    "alpha": f"least squares of relative errors of {_LAW}, alpha and beta at least 0",
+    "beta": f"least squares of relative errors of {_LAW}, alpha and beta at least 0",
+    "rms_error": "sqrt(mean((fitted / measured - 1)^2))",
+    "worst_error": "max(abs(fitted / measured - 1))",
+}
 FITTED = ("alpha", "beta", "rms_error", "worst_error")
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """The runs of one size: `x` nodes (or devices), and one row with the medians of their jobs."""
-
-    x: float
-    row: Row
-    rows: tuple[Row, ...]
-
-    @property
-    def rate(self) -> float:
-        """Tokens/s of the job; sequences/s where no length of these is stated, TFLOP/s where those
-        alone are printed."""
-        if self.row["measure"] == "tflops":
-            return float(self.row["tflops"] * self.row["device_count"])
-        if self.row["measure"] == "step_time_s":
-            return float(self.row["batch"] / self.row["step_time_s"])
-        return float(self.row["tokens_per_s"])
-
-    @property
-    def low(self) -> float | None:
-        """The least that jobs, or the printed digits, tell; of one log its intervals tell none."""
-        return self._end("tokens_per_s_low", "step_time_high")
-
-    @property
-    def high(self) -> float | None:
-        """The most that jobs, or the printed digits, tell."""
-        return self._end("tokens_per_s_high", "step_time_low")
-
-    def _end(self, name: str, time: str) -> float | None:
-        row = self.row
-        if row["jobs"] < 2 and row["basis"] != "cell":
-            return None
-        if row["measure"] == "step_time_s":
-            return float(row["batch"] / row[time]) if row[time] else None
-        return float(row[name]) if row[name] else None
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Runs that differ in size alone: strong (one batch) or weak (one batch a device) scaling, or
-    unknown where no batch is."""
-
-    kind: str  # strong, weak or unknown
-    unit: str  # nodes or device_count
-    points: tuple[Point, ...]
-
-    @property
-    def base(self) -> Point:
-        return self.points[0]
-
-    def efficiency(self, point: Point) -> float:
-        """The rate per device against that of the base point."""
-        return point.rate / point.x / (self.base.rate / self.base.x)
-
-    def fits(self, first: int = 0) -> list[Fit]:
-        """The laws fitted to the points from `first` on, which is their base."""
-        points = self.points[first:]
-        per_unit = [one.rate / one.x for one in points]
-        shares = [one / per_unit[0] for one in per_unit]
-        rounded = grain(row for one in points for row in one.rows)
-        return fits([one.x / points[0].x for one in points], shares, rounded)
-
-    def law(self) -> tuple[Fit | None, int]:
-        """The likeliest law, and the point that is its base: the first, or the second where the
-        law misses a point by far and is twice as good without the first."""
-        law = likeliest(self.fits())
-        if law is None or not law.misses or len(self.points) < 5:
-            return law, 0
-        again = likeliest(self.fits(1))
-        return (again, 1) if again and again.rms <= law.rms / 2 else (law, 0)
-
-
-def groups(rows: Sequence[Row]) -> tuple[list[Group], list[Row]]:
-    """Strong and weak scaling groups of two sizes or more, and the rows that are in none."""
-    found: list[Group] = []
-    used: set[int] = set()
-    for kind in ("strong", "weak", "unknown"):
-        sets: dict[Hashable, list[Row]] = {}
-        for row in rows:
-            if (row["nodes"] or row["device_count"]) and (key := _key(row, kind)) is not None:
-                sets.setdefault(key, []).append(row)
-        for alike in sets.values():
-            unit = "nodes" if all(row["nodes"] for row in alike) else "device_count"
-            for members in _by_day([row for row in alike if row[unit]], unit):
-                if len({row[unit] for row in members}) > 1:
-                    found.append(Group(kind, unit, _points(members, unit)))
-                    used |= {id(row) for row in members}
-    return found, [row for row in rows if id(row) not in used]
 
 
 def bubble(row: Row) -> float | None:
@@ -148,67 +35,44 @@ def bubble(row: Row) -> float | None:
     return float((p - 1) / (chunks + p - 1))
 
 
-def scaling(names: Names, kept: Sequence[Row], left_out: Sequence[Row]) -> Answer:
+def scaling(kept: Sequence[Row], left_out: Sequence[Row]) -> Decision:
     """The groups one after the other, each with its fits."""
     found, alone = groups(kept)
-    rows: list[dict[str, Any]] = []
-    said: list[str] = []
-    for at, group in enumerate(found, 1):
-        said += [f"Group {at}: {group_words(names, group)}{fit_words(group, group.fits())}"]
-        rows += [_row(at, group, point) for point in group.points]
-    if not found:
-        said = ["No two runs here differ in the number of devices alone."]
+    sets = [[_row(at, group, point) for point in group.points] for at, group in enumerate(found, 1)]
+    for group, members in zip(found, sets, strict=True):
+        _add_derivations(group, members)
+    rows = [row for members in sets for row in members]
     reason = "no run of another size with its settings"
     left = (*left_out, *({**row, "left_out": reason} for row in alone))
-    cells = tuple(_cells(names, row) for row in rows)
-    return Answer(
-        tuple(said), COLUMNS, _SHOWN, tuple(rows), left, left_out_words(names, left), cells
-    )
+    facts = {
+        "groups": [_summary(one) for one in found],
+        "numbers": [one for at, group in enumerate(found) for one in _numbers(group, sets[at])],
+    }
+    return Decision("scaling", tuple(rows), left, facts)
 
 
-def _key(row: Row, kind: str) -> Hashable | None:
-    """Equal for runs that scale into each other; of tables within one document."""
-    batch, known = row["batch"], bool(row["batch"] or row["device_batch"])
-    if known == (kind == "unknown") or (kind == "strong" and not batch):
-        return None
-    if kind == "weak" and not row["device_count"]:
-        return None
-    free = (*_FREE, "gbs", "device_batch") if kind == "strong" else (*_FREE, "gbs")
-    whole = {name: value for name, value in configuration(row).items() if name not in free}
-    whole["batch"] = batch
-    if kind == "weak":
-        whole["batch"] = batch / row["device_count"] if batch else None
-    document = row["uri"] if row["origin"] == "row" else None
-    stated = (*sorted(row["versions"].items()), *sorted(row["arguments"].items()))
-    return (
-        document,
-        row["epoch"],
-        row["measure"],
-        stated,
-        *sorted((n, str(v)) for n, v in whole.items()),
-    )
-
-
-def _by_day(rows: Sequence[Row], unit: str) -> list[list[Row]]:
-    """The rows apart by date where one size was measured on several days: days are not pooled."""
-    days: dict[Hashable, set[Hashable]] = {}
-    for row in rows:
-        days.setdefault(row[unit], set()).add(row["date"] if row["origin"] == "row" else None)
-    if all(len(found) == 1 for found in days.values()):
-        return [list(rows)]
-    apart: dict[Hashable, list[Row]] = {}
-    for row in rows:
-        apart.setdefault(row["date"], []).append(row)
-    return list(apart.values())
-
-
-def _points(rows: Sequence[Row], unit: str) -> tuple[Point, ...]:
-    sizes: dict[float, list[Row]] = {}
-    for row in rows:
-        sizes.setdefault(float(row[unit]), []).append(row)
-    return tuple(
-        Point(x, combined(members), tuple(members)) for x, members in sorted(sizes.items())
-    )
+def _summary(group: Group) -> dict[str, Any]:
+    """What tells a group, where it ends, and how its laws fit."""
+    rows = [one for point in group.points for one in point.rows]
+    laws = group.laws
+    chosen, first = group.law
+    faster = [point.x for point in group.points[1:] if group.efficiency(point) > 1]
+    return {
+        "kind": group.kind,
+        "unit": group.unit,
+        "base": group.base.row,
+        "base_size": group.base.x,
+        "last_size": group.points[-1].x,
+        "efficiency": group.efficiency(group.points[-1]),
+        "sizes": len(group.points),
+        "days": sorted({one["date"][:10] for one in rows if one["date"]}),
+        "above_all": faster[0] if faster else None,
+        "laws": laws,
+        "best": likeliest(laws),
+        "p": chance(*laws) if len(laws) > 1 else None,
+        "second_base": group.points[first].x if first else None,
+        "law": chosen,
+    }
 
 
 def _row(at: int, group: Group, point: Point) -> dict[str, Any]:
@@ -216,6 +80,7 @@ def _row(at: int, group: Group, point: Point) -> dict[str, Any]:
     share = group.efficiency(point)
     waits, at_base = bubble(row), bubble(base.row)
     without = share * (1 - at_base) / (1 - waits) if waits and at_base is not None else None
+    # The least of the one over the most of the other: both ends are given, not their chance.
     scale = base.x / point.x
     return {
         **row,
@@ -234,45 +99,101 @@ def _row(at: int, group: Group, point: Point) -> dict[str, Any]:
 
 def _fitted(group: Group, point: Point) -> Mapping[str, Any]:
     """The law that tells the group best, and what it gives for a point from its base on."""
-    law, first = group.law()
+    law, first = group.law
     start = group.points[first]
     if law is None or point.x < start.x:
         return {}
     fit = law.efficiency(point.x / start.x) * group.efficiency(start)
-    return {**_told(law), "efficiency_fit": fit, "fit_from": start.x}
+    return {**_law_columns(law), "efficiency_fit": fit, "fit_from": start.x}
 
 
-def laws_of(group: Group) -> list[dict[str, Any]]:
-    """All laws that the answer tells of a group, as the columns of its rows, `points`, and of the
-    second the `p` of the F test against the first."""
-    laws = group.fits()
-    chosen, first = group.law()
-    more = [chosen] if chosen and first else []
-    told = [{**_told(law), "points": law.points} for law in (*laws, *more)]
-    if len(laws) > 1:
-        told[1]["p"] = chance(*laws)
-    return told
+def _add_derivations(group: Group, rows: Sequence[dict[str, Any]]) -> None:
+    """How the numbers of a group's rows are made; they refer to each other."""
+    base, unit = rows[0], group.unit
+    fitted = [row for row in rows if row.get("alpha") is not None]
+    laws = {}
+    if fitted:
+        points = tuple(Column("efficiency", row) for row in fitted)
+        laws = {name: _of_law(fitted[0]["law"], name, points) for name in FITTED}
+    start = next((row for row in rows if row[unit] == row.get("fit_from")), base)
+    for row in rows:
+        rate = RATES[row["measure"]]
+        of_base = f"{rate}_of_the_base", f"{unit}_of_the_base"
+        made = {**row["derivations"], **laws}
+        made["efficiency"] = Derivation(
+            expression=f"{rate} / {unit} / ({of_base[0]} / {of_base[1]})",
+            inputs=(
+                Column(rate), Column(unit, called=unit),
+                Column(rate, base, of_base[0]), Column(unit, base, of_base[1]),
+            ),
+        )  # fmt: skip
+        if row["bubble"] is not None:
+            made["bubble"] = _of_bubble(row)
+        waits = ["bubble"] if row["bubble"] else []
+        made["efficiency_without_bubble"] = Derivation(
+            expression="efficiency x (1 - bubble_of_the_base) / (1 - bubble)",
+            inputs=("efficiency", *waits, Column("bubble", base, "bubble_of_the_base")),
+        )
+        if row.get("alpha") is not None:
+            made["efficiency_fit"] = _of_fit(group, row, start)
+        row["derivations"] = made
 
 
-def _told(law: Fit) -> dict[str, Any]:
+def _of_fit(group: Group, row: Row, start: Row) -> Derivation:
+    unit, at_base = group.unit, "efficiency_of_the_fit_base"
+    size = Derivation(expression=f"{unit} / {unit} of the fit's base")
+    n = Number("n", row[unit] / start[unit], size)
+    note = "what the base took at the law's rate over what it took"
+    return Derivation(
+        expression=f"{at_base} / (c x (1 + alpha x (n - 1) + beta x n x (n - 1)))",
+        inputs=(
+            n, given("c", row["fit_base"], note=note), Column("efficiency", start, at_base),
+            "alpha", "beta",
+        ),
+        title=row["law"], source=_SOURCE,
+    )  # fmt: skip
+
+
+def _of_bubble(row: Row) -> Derivation:
+    count = int(row["batch"]) // (row["mbs"] * row["dp"])
+    of = Derivation(
+        expression="gbs / (mbs x dp)", inputs=("gbs", "mbs", "dp"), unit="micro-batches"
+    )
+    chunks = given("v", row["vpp"] or 1, "chunks of a stage")
+    return Derivation(
+        expression="(p - 1) / (v m + p - 1)",
+        inputs=(Column("pp", called="p"), chunks, Number("m", count, of)),
+        source="arXiv 2104.04473 section 2.2",
+    )
+
+
+def _of_law(law: str, name: str, points: tuple[Column, ...]) -> Derivation:
+    """A parameter or an error of a fit, from the efficiencies that it goes through."""
+    refits = "interval: 2,000 refits to points with noise as large as the errors (95%)"
+    note = refits if name in ("alpha", "beta") else ""
+    return Derivation(expression=_WORDS[name], inputs=points, title=law, source=_SOURCE, note=note)
+
+
+def _numbers(group: Group, rows: Sequence[Row]) -> Iterator[Number]:
+    """Numbers of the sentences: the laws of all points and from the second on, and their points."""
+    yield given("sizes", len(rows), note="of the group")
+    chosen, first = group.law
+    for law in (*group.laws, *([chosen] if chosen and first else [])):
+        points = tuple(Column("efficiency", row) for row in rows[-law.points :])
+        yield given("points", law.points, note=f"that {law.law} is fitted to")
+        told = _law_columns(law)
+        for name in FITTED:
+            low, high = (told.get(f"{name}_{end}") for end in ("low", "high"))
+            yield Number(name, told[name], _of_law(law.law, name, points), low, high)
+        if len(group.laws) > 1 and law is group.laws[1]:
+            test = Derivation(expression=_F_TEST, title="F test", inputs=points)
+            yield Number("p", chance(*group.laws), test)
+
+
+def _law_columns(law: Fit) -> dict[str, Any]:
     """A law as columns."""
     return {
         "law": law.law, "fit_base": law.base, "alpha": law.alpha, "alpha_low": law.alpha_range[0],
         "alpha_high": law.alpha_range[1], "beta": law.beta, "beta_low": law.beta_range[0],
         "beta_high": law.beta_range[1], "rms_error": law.rms, "worst_error": law.worst,
     }  # fmt: skip
-
-
-def _cells(names: Names, row: Row) -> dict[str, Any]:
-    low, high = row["efficiency_low"], row["efficiency_high"]
-    return {
-        **with_words(names, row),
-        "gbs": row["gbs"] or (f"{row['batch']:.10g}" if row["batch"] else None),
-        "tflops": significant(row["tflops"], 4) if row["measure"] == "tflops" else None,
-        "jobs_text": row["jobs"] if row["jobs"] > 1 else None,
-        "efficiency_text": percent(row["efficiency"], 1),
-        "range": f"{percent(low, 1)}-{percent(high, 1)}" if low and high else None,
-        "fit_text": percent(row.get("efficiency_fit"), 1),
-        "bubble_text": percent(row["bubble"], 1),
-        "without_text": percent(row["efficiency_without_bubble"], 1),
-    }

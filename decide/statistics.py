@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import mean, median, stdev
 
-from ..reports.format import number, significant
+from ..vocabulary.format import number, significant
 from .jobs import Spread
 from .power import rank_shift, t_shift
+from .provenance import Derivation, Number, given
 
 LEVEL = 0.05
 POWER = 0.8
@@ -28,7 +29,7 @@ _SEED = 20200101  # of the bootstrap, so that the same jobs give the same interv
 class Effect:
     """The second group against the first: `speedup` > 1 where the second is faster.
 
-    `low`, `high`: 95% interval of it. Of a t test `error` and `freedom` are the standard error of
+    `low`, `high`: 95% interval of it. Of a t test `error` and `dof` are the standard error of
     ln(speed-up) and its degrees of freedom; of a rank test `jobs` and `deviation` are the jobs a
     side and their deviation. `rounding` is what printed digits could make. `seen`: the smallest
     change, as a share, that would have been detected 4 times in 5, among all pairs. `p` and `q`
@@ -45,7 +46,7 @@ class Effect:
     q: float | None = None
     pairs: int = 1
     error: float = 0.0
-    freedom: int = 0
+    dof: int = 0
     jobs: tuple[int, int] = (0, 0)
     deviation: float = 0.0
     rounding: float = 0.0
@@ -60,6 +61,7 @@ class Effect:
             return UNKNOWN
         if (self.p if self.q is None else self.q) < LEVEL:
             return "faster" if self.speedup > 1 else "slower"
+        # A reader who sees an interval without 1 in it wants to know why it does not count.
         if self.p < LEVEL:  # of many pairs, some look so by chance
             way = "faster" if self.speedup > 1 else "slower"
             return f"{way} alone (p = {self.p:.2g}), not sure among {self.pairs} pairs"
@@ -81,6 +83,8 @@ def effect(
     could make: more jobs do not average it away, so it is taken off what is tested.
     """
     shift = math.log(median(before)) - math.log(median(after))
+    # With enough jobs their own spread decides, without an assumption of how it is distributed;
+    # with fewer only repeats elsewhere tell how far jobs of one configuration lie apart.
     if min(len(before), len(after)) >= ENOUGH:
         return _ranks(before, after, shift, rounding)
     if known is None:
@@ -88,10 +92,23 @@ def effect(
     return _by_spread(len(before), len(after), shift, known, rounding)
 
 
-def limit(known: Spread, n: int = 1, m: int = 1) -> float:
+def critical_difference(known: Spread, n: int = 1, m: int = 1) -> float:
     """The difference, as a share, that the medians of n and m jobs of one configuration exceed in
     5 of 100 cases: by Student's t, since the spread itself is known from few repeats."""
-    return math.expm1(quantile(1 - LEVEL / 2, known.freedom) * _error(known, n, m))
+    return math.expm1(quantile(1 - LEVEL / 2, known.dof) * _error(known, n, m))
+
+
+def critical_number(known: Spread, jobs: int) -> Number:
+    """The critical difference of one job and the median of `jobs`, and how it was made."""
+    variance = "1 / jobs" if jobs < 3 else "(pi / 2) / (jobs + pi / 2 - 1)"
+    made = Derivation(
+        expression=f"exp(t x deviation x sqrt({variance} + 1)) - 1",
+        inputs=(known.number, given("jobs", jobs, note="measured of the first")),
+        unit="of the time",
+        title="95 in 100 differences between jobs of one configuration are less",
+        counts=f"t: of Student at {1 - LEVEL / 2} with {known.dof} degrees of freedom",
+    )
+    return Number("critical_difference", critical_difference(known, jobs), made)
 
 
 def _error(known: Spread, n: int, m: int) -> float:
@@ -111,8 +128,8 @@ def _of_median(n: int) -> float:
 def seen(one: Effect, level: float) -> float | None:
     """The smallest change, as a share, that would have been detected with POWER at a level of
     significance; None where so few jobs could show none."""
-    if one.freedom:
-        shift: float | None = one.error * t_shift(one.freedom, level, POWER)
+    if one.dof:
+        shift: float | None = one.error * t_shift(one.dof, level, POWER)
     else:
         found = rank_shift(*one.jobs, level, POWER)
         shift = None if found is None else one.deviation * found
@@ -130,9 +147,7 @@ def corrected(effects: Sequence[Effect]) -> list[Effect]:
     tested = [one.p for one in effects if one.p is not None]
     if not tested:
         return list(effects)
-    from scipy.stats import false_discovery_control
-
-    qs = iter(false_discovery_control(tested, method="bh").tolist())
+    qs = iter(_false_discovery(tested))
     return [
         one
         if one.p is None
@@ -141,9 +156,23 @@ def corrected(effects: Sequence[Effect]) -> list[Effect]:
     ]
 
 
+def _false_discovery(ps: Sequence[float]) -> list[float]:
+    """Each p as the rate of false discoveries among all that are as small: of the i-th smallest of
+    m the least of p m / i from there on (Benjamini and Hochberg 1995, procedure (1))."""
+    ranks = sorted(range(len(ps)), key=ps.__getitem__)
+    found, least = [1.0] * len(ps), 1.0
+    for i in range(len(ps), 0, -1):
+        at = ranks[i - 1]
+        least = min(least, ps[at] * (len(ps) / i))
+        found[at] = least
+    return found
+
+
 def _alone(one: Effect, count: int) -> float | None:
     """The smallest change seen of one pair among so many, which has to pass LEVEL / count; None
     where too few jobs could show one at all."""
+    # Bonferroni, though q is of Benjamini and Hochberg: what one pair needs there hangs on the
+    # others, and this bound holds whatever they are.
     return None if one.floor * count > LEVEL else seen(one, LEVEL / count)
 
 
@@ -180,12 +209,14 @@ def _ranks(
     a, b = ([math.log(x) for x in side] for side in (before, after))
     low = high = shift
     if len({*a}) > 1 or len({*b}) > 1:
+        # Of medians, since one slow node makes a long tail.
         found = bootstrap(
             (a, b),
             lambda x, y, axis: numpy.median(x, axis=axis) - numpy.median(y, axis=axis),
             n_resamples=RESAMPLES, method="percentile", rng=numpy.random.default_rng(_SEED),
         )  # fmt: skip
         low, high = (float(end) for end in found.confidence_interval)
+    # What rounding could have made is granted to chance: the sides are moved together by so much.
     nearer = math.copysign(min(rounding, abs(shift)), shift)
     squares = sum((x - mean(one)) ** 2 for one in (a, b) for x in one)
     deviation = math.sqrt(squares / (len(a) + len(b) - 2))
@@ -204,6 +235,7 @@ def _rank_p(a: Sequence[float], b: Sequence[float]) -> float:
     from scipy.stats import PermutationMethod, mannwhitneyu
 
     ways = math.comb(len(a) + len(b), len(a))
+    # The exact p of scipy allows no ties, its asymptotic one wants many jobs; printed times tie.
     if len({*a, *b}) < len(a) + len(b) and ways <= _MOST_WAYS:
         exact = PermutationMethod(n_resamples=_MOST_WAYS)
         return min(float(mannwhitneyu(a, b, method=exact).pvalue), 1.0)
@@ -217,17 +249,17 @@ def _by_spread(n: int, m: int, shift: float, known: Spread, rounding: float) -> 
     error = _error(known, n, m)
     if not error:
         return Effect(math.exp(shift), None, None, None, None, "repeats without spread")
-    p = 2 * float(stdtr(known.freedom, -max(abs(shift) - rounding, 0) / error))
-    about = quantile(1 - LEVEL / 2, known.freedom) * error + rounding
+    p = 2 * float(stdtr(known.dof, -max(abs(shift) - rounding, 0) / error))
+    about = quantile(1 - LEVEL / 2, known.dof) * error + rounding
     made = Effect(
         math.exp(shift), math.exp(shift - about), math.exp(shift + about), p, None,
-        "spread of repeats, t test", error=error, freedom=known.freedom, rounding=rounding,
+        "spread of repeats, t test", error=error, dof=known.dof, rounding=rounding,
     )  # fmt: skip
     return replace(made, seen=seen(made, LEVEL))
 
 
-def quantile(share: float, freedom: int) -> float:
+def quantile(share: float, dof: int) -> float:
     """The quantile of Student's t."""
     from scipy.special import stdtrit
 
-    return float(stdtrit(freedom, share))
+    return float(stdtrit(dof, share))

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from .provenance import Derivation
 from .rows import Row
 
 _SHAPE = ("size", "layers", "hidden", "seq_len")
@@ -23,6 +24,19 @@ class Work:
         """Whether a token costs some rows more than others."""
         return max(self.per_token) / min(self.per_token) > 1 + 1e-9
 
+    def derivation(self, rows: int) -> Derivation:
+        """How the FLOPs a token of a row are made, whose model `rows` rows have."""
+        unit = "FLOP a token"
+        if self.method.startswith("F5"):
+            words, of = "6e9 x params_b", ("params_b",)
+            return Derivation(expression=words, inputs=of, unit=unit, title="F5")
+        column = "model_tflops" if self.method.startswith("F7") else "tflops"
+        words = f"{column} x 1e12 x world_size / tokens_per_s"
+        if rows > 1:
+            words = f"median over the {rows} rows of its model: {words}"
+        inputs = (column, "world_size", "tokens_per_s")
+        return Derivation(expression=words, inputs=inputs, unit=unit, title=self.method)
+
 
 def shapes_differ(rows: Sequence[Row]) -> bool:
     """Whether rows are of more than one shape, as far as they state it."""
@@ -31,6 +45,7 @@ def shapes_differ(rows: Sequence[Row]) -> bool:
 
 def work(rows: Sequence[Row]) -> Work | None:
     """FLOPs a token by one method for all rows, the first that they allow; None: no method."""
+    # One method for all: two of them differ by more than the shapes that are compared.
     for method, allowed, count in (
         ("F7 from the shape", _by_shape, _model_flops),
         ("the printed TFLOPs x processes x time", _by_print, _printed_flops),
@@ -51,6 +66,7 @@ def _by_model(rows: Sequence[Row], found: Sequence[float]) -> tuple[float, ...]:
     sets: dict[tuple[Hashable, ...], list[float]] = {}
     keys = [model_of(row) for row in rows]
     for key, value in zip(keys, found, strict=True):
+        # Rounding of step times would else make two rows of one model cost differently.
         sets.setdefault(key, []).append(value)
     return tuple(median(sets[key]) for key in keys)
 

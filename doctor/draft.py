@@ -11,8 +11,8 @@ import tomlkit
 from tomlkit.items import InlineTable, String
 
 from ..ingest.dialect import Dialect, claimant, declared
-from ..ingest.measuring import NUMBER
 from ..schema.errors import BenchError
+from ..vocabulary.measuring import NUMBER
 from .names import Number, name_before, numbers_of
 from .separated import numbers_below, pattern_of, separator_of
 from .shapes import RANKED_DIGITS, Shape
@@ -31,10 +31,12 @@ def draft(shape: Shape, source: str, known: Sequence[Dialect]) -> str:
     cells = bool(lines and shape.names)
     numbers = numbers_below(shape.names, lines) if cells else numbers_of(lines) if lines else []
     if not numbers:
-        hint = "docs/formats.md shows how to write a format by hand"
+        hint = "write a format by hand: docs/formats.md"
         if lines and separator_of(lines[0]):
-            hint = r"they look like CSV: one group a column, `^(?P<iteration>\d+),(?P<loss>[^,]+)`"
-        raise BenchError("nothing to draft from: no number of this shape has a name", hint=hint)
+            hint = (
+                r"looks like CSV: use one group per column, `^(?P<iteration>\d+),(?P<loss>[^,]+)`"
+            )
+        raise BenchError("cannot draft a format: this shape has no named number", hint=hint)
     document = _head(shape, source, numbers)
     pattern = pattern_of(lines[0], numbers) if cells else _pattern(lines[0], numbers)
     document.append("pattern", _text(pattern))
@@ -50,17 +52,17 @@ def _head(shape: Shape, source: str, numbers: Sequence[Number]) -> tomlkit.TOMLD
     columns = {number.column for number in numbers}
     document = tomlkit.document()
     document.add(tomlkit.comment(f"Drafted from {shape.count} lines, the first at {source}."))
-    document.add(tomlkit.comment("Look over title, url, columns and units; they are guesses."))
+    document.add(tomlkit.comment("Review title, url, columns and units; they are guesses."))
     title = f"Lines such as: {shape.text[:60]}"
     document.append("title", _text(title))
-    document.append("url", "where the program that prints it is")
-    told = any(not column.startswith("more.") for column in columns)
-    reads = "iteration" if "iteration" in columns else "part" if told else "noise"
+    document.append("url", "source of the program that prints it")
+    adds_values = any(not column.startswith("more.") for column in columns)
+    reads = "iteration" if "iteration" in columns else "part" if adds_values else "noise"
     document.append("reads", reads)
     if reads == "part":
-        advice = "No number is called a step: name the group of one `iteration` (and reads so), or"
+        advice = "No number is named as a step: name one group `iteration` (here and in reads), or"
         document.add(tomlkit.comment(advice))
-        document.add(tomlkit.comment("these lines only add to steps that other lines count."))
+        document.add(tomlkit.comment("these lines only add values to steps from other lines."))
     return document
 
 
@@ -94,8 +96,8 @@ def _proved(
         made = declared(file)
     lost = [line for line in lines if made.read(line) is None]
     if lost:
-        hint = "docs/formats.md shows how to write a format by hand"
-        raise BenchError("the draft does not read every line of the shape", why=lost[0], hint=hint)
+        hint = "write a format by hand: docs/formats.md"
+        raise BenchError("the draft does not match every line of the shape", why=lost[0], hint=hint)
     for sample, line in zip(samples, lines, strict=False):
         record = made.read(line)
         assert record is not None
@@ -106,8 +108,8 @@ def _proved(
     for proof in made.samples:
         other = claimant(known, made, proof)
         if other is not None:
-            hint = "bench show LOG tells what it makes of them"
-            raise BenchError(f"these lines are read as {other}", why=proof.line, hint=hint)
+            hint = "see bench show LOG"
+            raise BenchError(f"these lines already match {other}", why=proof.line, hint=hint)
     return document.as_string()
 
 

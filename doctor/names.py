@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 
-from ..ingest.measuring import NUMBER
+from ..vocabulary.measuring import NUMBER
 
 _NAME = re.compile(r"([A-Za-z][\w/ .()-]*?)[\"']?\s*(?:[:=(\[]|\bwas\b|\bis\b)?\s*$")
 _RANK = re.compile(r"^(?:rank|gpu|node|worker)\d+\s+", re.I)

@@ -32,13 +32,13 @@ def names_above(line: str, head: str) -> tuple[str, ...]:
 def numbers_below(names: Sequence[str], lines: Sequence[str]) -> list[Number]:
     """The numbers of such lines that become a group; `place` is that of their cell."""
     separator = separator_of(lines[0])
-    told = [
+    assigned = [
         " | ".join(f"{name}: {cell.strip()}" for name, cell in zip(names, cells, strict=True))
         for cells in (line.split(separator) for line in lines)
         if len(cells) == len(names)
     ]
     # Where they stand is of no use: a cell is found by its place.
-    return [replace(number, start=0, end=0) for number in numbers_of(told)]
+    return [replace(number, start=0, end=0) for number in numbers_of(assigned)]
 
 
 def pattern_of(line: str, numbers: Sequence[Number]) -> str:

@@ -11,9 +11,9 @@ from ..ingest.dialect import Dialect
 from ..ingest.inputs import inputs
 from ..ingest.lines import read_lines
 from ..ingest.log import LogReader
-from ..ingest.measuring import LONGEST, METRIC, NUMBER
 from ..ingest.packed import packing, unpacked
-from ..ingest.secrets import redact_text
+from ..vocabulary.measuring import LONGEST, METRIC, NUMBER
+from ..vocabulary.secrets import redact_text
 from .separated import names_above, shape_of_cells
 
 RANKED_DIGITS = re.compile(
@@ -22,7 +22,7 @@ RANKED_DIGITS = re.compile(
 EXAMPLES = 200  # lines of a shape that are kept
 MOST_SHAPES = 20_000
 _TABLES = frozenset((".md", ".markdown", ".csv", ".tsv", ".json", ".toml", ".yaml", ".yml"))
-_OTHER = "(more shapes than are kept)"
+_OTHER = "(further shapes)"
 
 
 @dataclass(slots=True)
@@ -61,9 +61,9 @@ def shape_of(line: str) -> str:
 
 
 def diagnose(
-    paths: Iterable[Path], root: Path, formats: Sequence[Dialect], tell: Callable[[str], None]
+    paths: Iterable[Path], root: Path, formats: Sequence[Dialect], warn: Callable[[str], None]
 ) -> Diagnosis:
-    """Read logs and sort what no format reads; `tell` hears of files that cannot be read.
+    """Read logs and sort what no format reads; `warn` hears of files that cannot be read.
 
     Of folders, documents and other files with tables are passed by. Raises BenchError for a path
     that does not exist.
@@ -72,14 +72,14 @@ def diagnose(
     shapes: dict[str, Shape] = {}
     named = set(paths)
     names = set(map(str, named))
-    unreadable = lambda at, error: tell(f"{at}: {error.strerror or error}")  # noqa: E731
+    unreadable = lambda at, error: warn(f"{at}: {error.strerror or error}")  # noqa: E731
     for item in inputs(named, root, unreadable):
         if item.given not in names and item.path.suffix.lower() in _TABLES:
             continue
         try:
             _read(item.path, item.uri, formats, found, shapes)
         except OSError as error:
-            tell(f"{item.uri}: not read: {error.strerror or error}")
+            warn(f"{item.uri}: cannot read: {error.strerror or error}")
     order = sorted(shapes.values(), key=lambda one: (not one.measures, -one.count, one.text))
     found.shapes = order
     return found
@@ -98,8 +98,8 @@ def _read(
     reader = LogReader("doctor", formats, unread=unread)
     with path.open("rb") as stream:
         how = packing(stream.peek(1 << 16))
-        whole = unpacked(stream, how, path.stat().st_size) if how else stream
-        for line in read_lines(whole):
+        text = unpacked(stream, how, path.stat().st_size) if how else stream
+        for line in read_lines(text):
             reader.feed(line)
             reader.take_rows()
     read = reader.finish()

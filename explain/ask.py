@@ -1,35 +1,35 @@
-"""WHAT of `bench explain`: a run, a place, a bare number or a formula."""
+"""WHAT of `bench explain`: a run, a place, a bare number, a formula or a rule."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
 from ..audit.closing import closed
 from ..audit.finding import Finding
 from ..audit.places import placed
-from ..audit.run import audit
-from ..reports.selection import source_named
-from ..reports.show import find_run
+from ..audit.store import stored_findings
+from ..decide.lookup import find_run, source_named
+from ..decide.query import Query
+from ..schema.annotation import Annotation
 from ..schema.errors import BenchError
-from ..schema.user_facts import UserFact
 from ..schema.warehouse import Warehouse
-from . import decided, place, search
-from .case import Case, case_of
-from .decision import Question
-from .formula import formula_named, no_formula
+from . import place, search
+from .columns import derive, heads, names
+from .context import ExplainContext, explain_context
+from .formula import formula_named, no_formula, rule_named
 from .formula import matches as of_formula
-from .found import Answer, Match
-from .metric import METRICS, heads
-from .number import parse_number
-from .pooled import MEASURED
-from .world import World, world
+from .number import Number, parse_number
+from .page import restated
+from .run import RunContext, run_context
+from .tree import Answer, Match
 
 MOST = 20  # answers to a bare number, unless all are asked for
 _FEW = 5  # answers to a bare number whose findings are told
 _ALL = 50  # so few sources are audited together: what others say of the same run is told too
+_NOT_SEARCHED = "restated rates and answers of best, days, compare, scaling not searched: --all"
 _METRIC = re.compile(r"(.+)\.([a-z_]+)")
 _PLACE = re.compile(r"(.+?):(\d+)(?::(.+))?")
 _SIDES = re.compile(r"(.+?)\s+/\s+(.+)")
@@ -41,35 +41,26 @@ def explain(
     root: Path,
     asked: str,
     *,
-    question: Question | None = None,
+    query: Query | None = None,
     every: bool = False,
-    facts: Sequence[UserFact] = (),
+    facts: Sequence[Annotation] = (),
 ) -> Answer:
     """The derivation of whatever WHAT means; sources lie below `root`.
 
-    `question` is that of the page or answer: its filters, its budget, what it compares; `facts`
+    `query` is that of the page or answer: its filters, its budget, what it compares; `facts`
     close findings. Raises BenchError for what is not there.
     """
-    question = question or Question()
-    about = question.asked
-    here = world(warehouse, root, about.model, about.tokens, about.steps)
-    kind, found = _dispatch(here, question, asked.strip())
+    query = query or Query()
+    here = explain_context(warehouse, root, query.model, query.tokens, query.steps)
+    kind, found = _dispatch(here, query, asked.strip(), every)
+    # Only numbers are ambiguous: whatever else is asked for, all that it means is told.
     most = None if every or kind != "number" else MOST
     matches = tuple(islice(found, most))
     more = sum(1 for _ in found)
     if not matches:
-        if (metric := _METRIC.fullmatch(asked)) and metric[2] in decided.NAMES - METRICS.keys():
-            raise BenchError(
-                f"no answer here tells {metric[2]} of {metric[1]}",
-                why=f"it is a number of {' and '.join(decided.told_by(metric[2]))} alone",
-                hint="give the options of that too: --by COLUMN, --where, --nodes, ...",
-            )
-        raise BenchError(
-            f"nothing here prints {asked}",
-            why="no cell, no line that states something and no computed value prints so",
-            hint="bench explain takes RUN[.METRIC], FILE:LINE[:COLUMN], A / B, a number or a"
-            " formula (F7); numbers of an answer need its --where, --by and the like",
-        )
+        raise _nothing(asked)
+    # Decisions are kept once they were searched: then nothing was left out.
+    whole = kind != "number" or "decisions" in here.kept
     told = matches if kind != "number" or len(matches) + more <= _FEW else ()
     uris = {uri for match in matches for uri, _ in match.tree.places()}
     return Answer(
@@ -77,23 +68,48 @@ def explain(
         kind,
         matches,
         more,
-        tuple(closed(here.warehouse, list(_findings(here, root, told)), facts)),
+        tuple(_findings(here, root, told, facts)),
         tuple(here.versions(uris)),
+        () if whole else (_NOT_SEARCHED,),
     )
 
 
-def _dispatch(here: World, question: Question, asked: str) -> tuple[str, Iterator[Match]]:
+def _nothing(asked: str) -> BenchError:
+    from . import decisions
+
+    metric = _METRIC.fullmatch(asked)
+    if metric and metric[2] in decisions.NAMES - {*names()}:
+        return BenchError(
+            f"no answer here tells {metric[2]} of {metric[1]}",
+            why=f"it is a number of {' and '.join(decisions.commands_with(metric[2]))} alone",
+            hint="give the options of that too: --by COLUMN, --where, --nodes, ...",
+        )
+    return BenchError(
+        f"no source or result contains {asked}",
+        why="no cell, no line that states something and no computed value prints so",
+        hint="bench explain takes RUN[.METRIC], FILE:LINE[:COLUMN], A / B, a number, a"
+        " formula (F7) or a rule (R9); numbers of an answer need its --where, --by and the like",
+    )
+
+
+def _dispatch(
+    here: ExplainContext, query: Query, asked: str, every: bool
+) -> tuple[str, Iterator[Match]]:
     formula = formula_named(asked)
     if formula is not None:
         return "formula", of_formula(here, formula)
+    if rule := rule_named(asked):
+        return "rule", iter([rule])
+    # An id may be all digits: then a run of twelve of them is meant, and less is a number.
     if (number := parse_number(asked)) and not _is_run(here, asked):
-        answers = decided.on_answers(here, question, number)
-        return "number", _once(chain(search.matches(here, number), answers))
+        return "number", _once(_of_number(here, query, number, every))
     if sides := _SIDES.fullmatch(asked):
-        return "sides", decided.of_sides(here, question, (sides[2].strip(), sides[1].strip()))
+        from .decisions import of_sides
+
+        return "sides", of_sides(here, query, (sides[2].strip(), sides[1].strip()))
     metric = _METRIC.fullmatch(asked)
-    if metric and (metric[2] in METRICS or metric[2] in decided.NAMES):
-        return "run", _of_run(here, question, metric[1], metric[2])
+    if metric and (metric[2] in names() or _of_answers(metric[2])):
+        return "run", _of_run(here, query, metric[1], metric[2])
     if found := _PLACE.fullmatch(asked):
         if wrong := _METRIC.fullmatch(found[3] or ""):
             raise _no_metric(wrong[2])
@@ -102,15 +118,49 @@ def _dispatch(here: World, question: Question, asked: str) -> tuple[str, Iterato
         raise problem
     if metric and (_is_run(here, metric[1]) or _PLACE.fullmatch(metric[1])):
         raise _no_metric(metric[2])
-    return "run", _of_run(here, question, asked, None)
+    return "run", _of_run(here, query, asked, None)
+
+
+def _of_number(here: ExplainContext, query: Query, number: Number, every: bool) -> Iterator[Match]:
+    """What prints so: first what sources and pages show, which is cheap to find.
+
+    Only a number that is not among it, --all, or an option of an answer has every formula tried on
+    printed rates, and all four answers worked out: they take most of the time, and what they add to
+    a number that a source prints is chance.
+    """
+    found = False
+    for match in search.known(here, number):
+        found = True
+        yield match
+    if found and not every and not _names_an_answer(query):
+        return
+    yield from restated(here, number)
+    from .decisions import on_answers
+
+    yield from on_answers(here, query, number)
+
+
+def _names_an_answer(query: Query) -> bool:
+    """Whether it has an option that pages lack, so that its number is from best, days, ..."""
+    chosen = (query.table, query.where, query.since, query.document, query.by, query.base)
+    return query.of_days() or any(one is not None for one in chosen)
+
+
+def _of_answers(name: str) -> bool:
+    """Whether a name is a column of answers; they take long to load, and most names are not."""
+    from .decisions import NAMES
+
+    return name in NAMES
 
 
 def _no_metric(name: str) -> BenchError:
-    known = [*METRICS, *sorted(decided.NAMES - METRICS.keys())]
+    from .decisions import NAMES
+
+    known = [*names(), *sorted(NAMES - {*names()})]
     return BenchError(f"no metric {name!r}", hint=f"metrics: {', '.join(known)}")
 
 
-def _is_run(here: World, text: str) -> bool:
+def _is_run(here: ExplainContext, text: str) -> bool:
     if not _RUN.fullmatch(text):
         return False
     query = "SELECT 1 FROM runs WHERE starts_with(run_id, ?) LIMIT 1"
@@ -119,23 +169,26 @@ def _is_run(here: World, text: str) -> bool:
     )
 
 
-def _of_run(here: World, question: Question, asked: str, metric: str | None) -> Iterator[Match]:
-    run = find_run(here.warehouse, asked)
-    case = case_of(here.warehouse, here.lines, run)
-    where = here.where(case.uri, case.row["line"])
-    return _once(_derived(here, question, run, case, where, metric))
+def _of_run(here: ExplainContext, query: Query, asked: str, metric: str | None) -> Iterator[Match]:
+    """What is known of a run, then what answers say of it."""
+    found = run_context(here.warehouse, here.lines, find_run(here.warehouse, asked))
+    return _once(_derived(here, query, found, metric))
 
 
 def _derived(
-    here: World, question: Question, run: str, case: Case, where: str, metric: str | None
+    here: ExplainContext, query: Query, run: RunContext, metric: str | None
 ) -> Iterator[Match]:
-    """What is known of a run, then what answers say of it."""
-    if metric is None or metric in METRICS:
-        derived = [METRICS[metric].derive(case, here.plan)] if metric else heads(case, here.plan)
-        for node in derived:
+    where = here.where(run.uri, run.row["line"])
+    if metric is None or metric in names():
+        trees = [derive(run, here.budget, metric)] if metric else heads(run, here.budget)
+        for node in trees:
             yield Match(f"{where}.{node.name}", "of this run", node)
-    if metric is not None and metric in decided.NAMES and metric not in MEASURED:
-        yield from decided.of_run(here, question, run, metric)
+    if metric is not None and _of_answers(metric):
+        from ..decide.jobs import MEASURED
+        from .decisions import of_run
+
+        if metric not in MEASURED:
+            yield from of_run(here, query, run.run_id, metric)
 
 
 def _once(found: Iterable[Match]) -> Iterator[Match]:
@@ -148,19 +201,25 @@ def _once(found: Iterable[Match]) -> Iterator[Match]:
         seen.add(key)
 
 
-def _at(here: World, found: re.Match[str]) -> Iterator[Match]:
+def _at(here: ExplainContext, found: re.Match[str]) -> Iterator[Match]:
     uri = source_named(here.warehouse, found[1])
     column = int(found[3]) if found[3] and found[3].isdigit() else found[3]
     return place.matches(here, uri, int(found[2]), column)
 
 
-def _findings(here: World, root: Path, matches: Iterable[Match]) -> Iterator[Finding]:
-    """What the audit doubts of the lines that the answer rests on."""
+def _findings(
+    here: ExplainContext, root: Path, matches: Iterable[Match], facts: Sequence[Annotation]
+) -> list[Finding]:
+    """What the audit doubts of the lines that the answer rests on: as stored, else made now."""
     lines = {one for match in matches for one in match.tree.places()}
     if not lines:
-        return
-    [(sources,)] = here.warehouse.rows("SELECT count(*) FROM sources")
-    found = audit(here.warehouse, None if sources <= _ALL else sorted({uri for uri, _ in lines}))
-    for finding in placed(here.warehouse, found, root):
-        if finding.rows() & lines:
-            yield finding
+        return []
+    known = [uri for (uri,) in here.warehouse.rows("SELECT uri FROM sources ORDER BY uri")]
+    uris = sorted({uri for uri, _ in lines})
+    found, others = stored_findings(here.warehouse, known if len(known) <= _ALL else uris, facts)
+    if set(others) & set(uris):  # a log, or what was read into memory: nothing is stored of them
+        from ..audit.run import audit
+
+        found = audit(here.warehouse, None if len(known) <= _ALL else uris)
+    wanted = [one for one in placed(here.warehouse, found, root) if one.rows() & lines]
+    return closed(here.warehouse, wanted, facts)

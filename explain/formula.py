@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ..audit.rule import described, number_of, slugs
 from ..schema.catalogue import Formula, formulas, metrics
 from ..schema.errors import BenchError
-from .computed import plain
-from .found import Match
-from .node import How, Node
-from .world import World
+from .columns import plain
+from .context import ExplainContext
+from .tree import How, Match, Node
 
+_RULE = re.compile(r"r\d+[a-z]?")
 _ID = re.compile(r"[A-Z]\d{1,2}[A-Z]?", re.I)
 _OF_ROWS = "SELECT formula, count(*) FROM model_flops SEMI JOIN selected USING (run_id) GROUP BY 1"
 _INPUTS = {
@@ -42,47 +43,64 @@ _INPUTS = {
 
 
 def formula_named(text: str) -> Formula | None:
-    """The formula of an id, in any case."""
+    """The formula of an id, in any run."""
     return next((one for one in formulas() if one.name == text.strip().upper()), None)
 
 
 def no_formula(text: str) -> BenchError | None:
-    """What to say of the id of a formula that is none; None where it looks like no id."""
+    """What to say of the id of a formula or rule that is none; None where it looks like no id."""
     if not _ID.fullmatch(text.strip()):
         return None
+    if text.strip()[0] in "Rr":
+        ids = ", ".join(sorted(slugs(), key=number_of))
+        return BenchError(f"no rule {text.strip()!r}", hint=f"rules: {ids}")
     known = sorted((one.name for one in formulas()), key=lambda name: (name[0], len(name), name))
     hint = f"formulas: {', '.join(known)}"
     return BenchError(f"no formula {text.strip().upper()!r}", hint=hint)
 
 
-def matches(world: World, formula: Formula) -> Iterator[Match]:
+def rule_named(text: str) -> Match | None:
+    """The audit rule of an id (`R9`): what it tests, its threshold, and what it needs."""
+    wanted = text.strip().lower()
+    for rule in described() if _RULE.fullmatch(wanted) else ():
+        if wanted in (one.lower() for one in (rule.id, *rule.also)):
+            parts = [("threshold", rule.threshold), ("at worst", rule.severity)]
+            parts += [("runs after", ", ".join(rule.needs))] if rule.needs else []
+            parts += [("also tells", f"{name} {slug}") for name, slug in rule.also.items()]
+            inputs = tuple(Node(name, value) for name, value in parts)
+            tree = Node(f"{rule.id} {rule.slug}", rule.title, note=rule.tests, inputs=inputs)
+            return Match(rule.id, "a rule of the audit", tree)
+    return None
+
+
+def matches(here: ExplainContext, formula: Formula) -> Iterator[Match]:
     """The formula itself; which metrics and how many runs use it."""
     inputs = tuple(Node(name, "", note=_INPUTS.get(name, "")) for name in formula.parameters)
     how = How(
         plain(formula.expression), formula.name, formula.title, formula.source, formula.counts
     )
     used = [m.name for m in metrics() if formula.name in m.source.replace(",", " ").split()]
-    runs = sum(n for name, n in world.warehouse.rows(_OF_ROWS) if name == formula.name)
+    runs = sum(n for name, n in here.warehouse.rows(_OF_ROWS) if name == formula.name)
     notes = [f"used by {', '.join(used)}"] if used else []
     notes += [f"model FLOPs of {runs} runs here"] if runs else []
     yield Match(formula.name, "a formula",
                 Node(formula.name, formula.title, formula.unit, how=how, note="; ".join(notes),
                      inputs=inputs))  # fmt: skip
-    yield from _detected(world, formula)
+    yield from _detected(here, formula)
 
 
-def _detected(world: World, formula: Formula) -> Iterator[Match]:
+def _detected(here: ExplainContext, formula: Formula) -> Iterator[Match]:
     """The tables whose printed TFLOPs follow it, as the audit finds."""
     from ..audit.detect import detect
     from ..audit.load import load
 
-    for document in load(world.warehouse).documents:
+    for document in load(here.warehouse).documents:
         detect(document)
         for table in document.tables:
             found = table.detected
             if found and found.reading.formula == formula.name and found.certain:
                 note = f"{found.agree} of {found.tested} rows fit {found.reading.long}"
-                where = world.where(document.uri, table.header_line)
+                where = here.where(document.uri, table.header_line)
                 yield Match(
                     where, "TFLOPs that follow it", Node("table", table.header_line, note=note)
                 )

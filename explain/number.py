@@ -31,12 +31,14 @@ class Number:
         return any(
             bare(found[0]) == self.digits and self._suffixed(text[found.end() :])
             for found in _NUMBER.finditer(text)
+            # The 5 of .5 or of 1.5 is no number of its own.
             if not text[: found.start()].endswith(".")
         )
 
     def rounds_from(self, value: float) -> bool:
         """Whether a value, rounded to these digits (three or more), prints so."""
         _, _, decimals = self.digits.partition(".")
+        # Two digits round from too much: they are found by the texts of pages alone.
         if "e" in self.digits or len(self.digits.replace(".", "").lstrip("0")) < 3:
             return False
         return f"{value / _SCALES.get(self.suffix, 1.0):.{len(decimals)}f}" == self.digits

@@ -8,10 +8,9 @@ from dataclasses import asdict
 from typing import Any
 
 from ..audit.output import objects
-from ..reports.format import number, significant
-from ..reports.plain import plain
-from .found import Answer, Match
-from .node import How, Node, Place
+from ..reports.escape import plain
+from ..vocabulary.format import number, significant
+from .tree import Answer, How, Match, Node, Place
 
 _WIDE = 100  # characters of a raw line that a tree shows
 
@@ -21,6 +20,7 @@ def as_tree(answer: Answer, short: Callable[[str], str]) -> str:
     parts = ["".join(_matches(answer, short))]
     if answer.more:
         parts.append(f"... and {answer.more} more: --all\n")
+    parts += [f"Note: {note}\n" for note in answer.notes]
     if answer.findings:
         parts.append(
             "Findings on the way\n" + "".join(_finding(one, short) for one in answer.findings)
@@ -111,6 +111,7 @@ def _cropped(raw: str, value: object) -> str:
     """The part of a long line around its number, which may be printed in ms."""
     if len(raw) <= _WIDE:
         return raw
+    # A value in s may stand in the line as ms.
     tried = [value, value * 1000] if isinstance(value, (int, float)) else [value]
     texts = [f"{one:g}" if isinstance(one, float) else str(one) for one in tried]
     texts += [str(int(one)) for one in tried[1:] if isinstance(one, float)]

@@ -1,20 +1,23 @@
-"""Numbers of a page that belong to no single run: counts, the budget, reference days, sources."""
+"""Numbers of a page that belong to no single run: counts, the budget, reference days, sources; and
+those of `bench report --flops` and `--suggestions`: restated rates, and what findings say.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
-from ..reports.budget import REFERENCE_TIMES_S, SECONDS_A_DAY
-from ..reports.format import number as as_number
-from ..reports.format import tokens as as_tokens
-from ..reports.page import MOST
-from ..reports.statements import statements
-from .computed import by_formula
-from .found import Match
-from .node import How, Node, Place
+from ..audit.restate import HARDWARE, MODEL, Restated, restate_all
+from ..decide.budget import REFERENCE_TIMES_S, SECONDS_A_DAY
+from ..reports.page import MOST, statements
+from ..vocabulary.format import number as as_number
+from ..vocabulary.format import percent, significant
+from ..vocabulary.format import tokens as as_tokens
+from .columns import by_formula, measured, of_column, of_number
+from .context import ExplainContext
 from .number import Number
-from .world import World
+from .tree import How, Match, Node, Place
 
 _FILTER = re.compile(r"count\(\*\) FILTER \((.+)\) AS (\w+)")
 _COUNTS = {
@@ -31,39 +34,43 @@ _CONSTANTS = {
     str(MOST): ("rows of each model and system in a ranking", "unless --all is given"),
     "1024": ("TFLOPs in an Est. Aggr. PetaFLOPs", "as the documents define it (A1)"),
 }
+_WANTED = (MODEL, HARDWARE, "F8", "F1", "F2", "F3", "F4", "F5", "F6", "F7", "F9", "F10", "F12")
+_SUGGESTED = """SELECT DISTINCT s.uri, f.line, f.rule, f.title, f.evidence, f.suggestion
+    FROM findings f JOIN selected s USING (run_id)
+    WHERE f.severity = 'error' AND contains(replace(f.suggestion, ',', ''), ?) ORDER BY ALL"""
 
 
-def on_pages(world: World, number: Number) -> Iterator[Match]:
+def on_pages(here: ExplainContext, number: Number) -> Iterator[Match]:
     """Every such number that prints so."""
-    yield from counts(world, number)
-    yield from _budget(world, number)
-    yield from _reference(world, number)
-    yield from _sources(world, number)
-    yield from _tables(world, number)
-    yield from _rows(world, number)
+    yield from counts(here, number)
+    yield from _budget(here, number)
+    yield from _reference(here, number)
+    yield from _sources(here, number)
+    yield from _tables(here, number)
+    yield from _rows(here, number)
     if number.digits in _CONSTANTS:
         name, why = _CONSTANTS[number.digits]
         yield Match("page", "a constant", Node(name, number.value, note=why))
 
 
-def counts(world: World, number: Number) -> Iterator[Match]:
+def counts(here: ExplainContext, number: Number) -> Iterator[Match]:
     """Counts of runs in the first paragraph, of failures, of rows not shown."""
     filters = {name: f for f, name in _FILTER.findall(statements("model")["counts"])}
     parts = {name: f"count(*) FILTER ({f})" for name, f in filters.items()} | _COUNTS
     query = ", ".join(f"{part} AS {name}" for name, part in parts.items())
-    [found] = world.once("counts", lambda: world.warehouse.dicts(f"SELECT {query} FROM selected"))
+    [found] = here.once("counts", lambda: here.warehouse.dicts(f"SELECT {query} FROM selected"))
     for name, value in found.items():
         if number.digits == str(value):
             condition = filters.get(name, parts[name])
-            yield _count(world, name, value, condition if name in filters else "")
-    yield from _groups(world, number)
+            yield _count(here, name, value, condition if name in filters else "")
+    yield from _groups(here, number)
 
 
-def _count(world: World, name: str, value: int, condition: str) -> Match:
+def _count(here: ExplainContext, name: str, value: int, condition: str) -> Match:
     query = f"SELECT uri, line FROM selected WHERE {condition or 'true'} ORDER BY uri, line"
-    rows = world.warehouse.rows(query)
+    rows = here.warehouse.rows(query)
     shown = tuple(
-        Node(f"{position}", "", place=Place(uri, line, None, world.lines.text(uri, line)))
+        Node(f"{position}", "", place=Place(uri, line, None, here.lines.text(uri, line)))
         for position, (uri, line) in enumerate(rows[:12], 1)
     )
     rest = f"{len(rows) - len(shown)} more: bench runs --all" if len(rows) > len(shown) else ""
@@ -73,29 +80,27 @@ def _count(world: World, name: str, value: int, condition: str) -> Match:
     return Match("page", "a count of the page", node)
 
 
-def _groups(world: World, number: Number) -> Iterator[Match]:
+def _groups(here: ExplainContext, number: Number) -> Iterator[Match]:
     failures = statements("model")["failures"]
-    for row in world.once("failures", lambda: world.warehouse.dicts(failures)):
+    for row in here.once("failures", lambda: here.warehouse.dicts(failures)):
         if number.digits == str(row["runs"]):
-            yield _count(world, row["status"], row["runs"], f"status = '{row['status']}'")
-    shown, every = world.once("ranked", lambda: _ranked(world))
+            yield _count(here, row["status"], row["runs"], f"status = '{row['status']}'")
+    shown, every = here.once("ranked", lambda: _ranked(here))
     if number.digits == str(every - shown):
         how = How(f"{every} ranked runs - {shown} shown, {MOST} of each model and system")
         yield Match("page", "a count of the page", Node("runs not shown", every - shown, how=how))
 
 
-def _ranked(world: World) -> tuple[int, int]:
+def _ranked(here: ExplainContext) -> tuple[int, int]:
     """Runs in the ranking as it is shown, and all of them."""
     query = f"""SELECT count(*) FROM ({statements("model")["ranked"]})"""
-    budget = world.plan.budget.parameters
-    shown, every = (
-        world.warehouse.rows(query, budget | {"most": most})[0][0] for most in (MOST, 0)
-    )
+    budget = here.budget.parameters
+    shown, every = (here.warehouse.rows(query, budget | {"most": most})[0][0] for most in (MOST, 0))
     return shown, every
 
 
-def _budget(world: World, number: Number) -> Iterator[Match]:
-    plan = world.plan.node()
+def _budget(here: ExplainContext, number: Number) -> Iterator[Match]:
+    plan = _budget_node(here)
     for node in (plan, *plan.inputs):
         if not isinstance(node.value, int):
             continue
@@ -103,12 +108,17 @@ def _budget(world: World, number: Number) -> Iterator[Match]:
             yield Match("page", "the budget of the page", node)
 
 
-def _reference(world: World, number: Number) -> Iterator[Match]:
+def _budget_node(here: ExplainContext) -> Node:
+    # A budget is made of no column: there is nothing to look up.
+    return of_number(here.budget.number, here.lines, lambda column: Node(column.name, None))
+
+
+def _reference(here: ExplainContext, number: Number) -> Iterator[Match]:
     """The list of days at round step times."""
-    steps = world.plan.budget.steps
+    steps = here.budget.steps
     stated = {
         row[0]
-        for row in world.warehouse.rows(
+        for row in here.warehouse.rows(
             """SELECT DISTINCT try_cast(detail['step_time_s'] AS DOUBLE) FROM statements
                WHERE kind = 'days' AND uri IN (SELECT uri FROM selected)"""
         )
@@ -120,14 +130,14 @@ def _reference(world: World, number: Number) -> Iterator[Match]:
         days = steps * time / SECONDS_A_DAY
         if number.stands_in(f"{days:,.2f}"):
             how = by_formula("D1", "steps x step_time_s / 86400")
-            inputs = (world.plan.node(), given)
+            inputs = (_budget_node(here), given)
             node = Node("days", days, "days", how=how, inputs=inputs)
             yield Match("page", "the reference list of days", node)
 
 
-def _sources(world: World, number: Number) -> Iterator[Match]:
+def _sources(here: ExplainContext, number: Number) -> Iterator[Match]:
     sources = statements("model")["sources"]
-    for row in world.once("sources", lambda: world.warehouse.dicts(sources)):
+    for row in here.once("sources", lambda: here.warehouse.dicts(sources)):
         for name, what in (
             ("rows", "runs of this source on the page"),
             ("all_rows", "runs of this source"),
@@ -140,26 +150,88 @@ def _sources(world: World, number: Number) -> Iterator[Match]:
                 yield Match("page", "the list of sources", node)
 
 
-def _tables(world: World, number: Number) -> Iterator[Match]:
+def _tables(here: ExplainContext, number: Number) -> Iterator[Match]:
     query = """SELECT uri, number, header_line FROM tables
                WHERE number = ? AND uri IN (SELECT uri FROM selected) ORDER BY uri"""
     if number.digits.isdigit() and len(number.digits) < 7:
-        for uri, place, line in world.warehouse.rows(query, [int(number.digits)]):
+        for uri, place, line in here.warehouse.rows(query, [int(number.digits)]):
             node = Node("table", place, note="benchmark tables of a document count from 1",
-                        place=Place(uri, line, None, world.lines.text(uri, line)))  # fmt: skip
-            yield Match(world.where(uri, line), "the number of a table", node)
+                        place=Place(uri, line, None, here.lines.text(uri, line)))  # fmt: skip
+            yield Match(here.where(uri, line), "the number of a table", node)
 
 
-def _rows(world: World, number: Number) -> Iterator[Match]:
-    """Lines of rows and headings, which pages name behind `l.`."""
+def _rows(here: ExplainContext, number: Number) -> Iterator[Match]:
+    """Lines of rows and headings, which pages print."""
     query = """SELECT DISTINCT uri, line FROM (
             SELECT uri, line FROM selected
             UNION ALL SELECT uri, header_line FROM tables
             UNION ALL SELECT uri, unnest(heading_lines) FROM tables)
         WHERE line = ? AND uri IN (SELECT uri FROM selected) ORDER BY uri"""
     if number.digits.isdigit() and len(number.digits) < 10:
-        for uri, line in world.warehouse.rows(query, [int(number.digits)]):
-            place = Place(uri, line, None, world.lines.text(uri, line))
+        for uri, line in here.warehouse.rows(query, [int(number.digits)]):
+            place = Place(uri, line, None, here.lines.text(uri, line))
             yield Match(
-                world.where(uri, line), "the number of a line", Node("line", line, place=place)
+                here.where(uri, line), "the number of a line", Node("line", line, place=place)
             )
+
+
+def restated(here: ExplainContext, number: Number) -> Iterator[Match]:
+    """Runs whose TFLOP/s or share of the peak print so under some formula."""
+    seen: set[tuple[str, str]] = set()
+    for one in here.once("restated", lambda: _restatements(here)):
+        if (one.run_id, one.formula) not in seen and (name := _printed_as(number, one)):
+            seen.add((one.run_id, one.formula))
+            yield _restated_match(here, one, name)
+
+
+def _restatements(here: ExplainContext) -> list[Restated]:
+    chosen = {run_id for (run_id,) in here.warehouse.rows("SELECT run_id FROM selected")}
+    every = restate_all(here.warehouse, _WANTED).values()
+    return [one for found in every for one in found if one.run_id in chosen]
+
+
+def _printed_as(number: Number, one: Restated) -> str:
+    """Which of its numbers prints so."""
+    texts = {
+        "tflops": significant(one.value, 3) if one.value is not None else "",
+        "share": percent(one.share, 1) if one.share is not None else "",
+        "printed": significant(one.printed, 4) if one.printed is not None else "",
+        "printed_by": one.printed_by,
+        "why": one.why,
+    }
+    return next((name for name, text in texts.items() if text and number.stands_in(text)), "")
+
+
+def _restated_match(here: ExplainContext, one: Restated, name: str) -> Match:
+    run = next(here.runs("run_id = ?", one.run_id))
+    line: int | None = run.row["line"]
+    place = Place(run.uri, line, None, here.lines.text(run.uri, line) if line else "")
+    values: dict[str, tuple[Any, str]] = {
+        "tflops": (one.value, "TFLOP/s of a process"),
+        "share": (one.share, "of the device's dense peak"),
+        "printed": (one.printed, "TFLOP/s as printed"),
+        "printed_by": (one.printed_by, ""),
+        "why": (one.why, ""),
+    }
+    value, unit = values[name]
+    computed = name in ("tflops", "share") and one.formula
+    node = Node(
+        name, value, unit, one.low if name == "tflops" else None,
+        one.high if name == "tflops" else None,
+        how=by_formula(one.formula, "FLOP of a step / (step_time_s x world_size)")
+        if computed else How(f"printed by {one.printed_by}") if name == "printed" else None,
+        inputs=(measured(run, "step_time_s"), of_column(run, "world_size")) if computed else (),
+        place=None if computed else place,
+        note=one.why if computed else "",
+    )  # fmt: skip
+    where = here.where(run.uri, line)
+    return Match(where, f"by {one.formula}" if computed else "of the table of restated rates", node)
+
+
+def suggested(here: ExplainContext, number: Number) -> Iterator[Match]:
+    """Findings that suggest the number."""
+    for uri, line, rule, title, evidence, said in here.warehouse.rows(_SUGGESTED, [number.digits]):
+        if number.stands_in(said):
+            place = Place(uri, line, None, here.lines.text(uri, line))
+            node = Node("suggestion", said, place=place, note=f"{rule}: {title}: {evidence}")
+            yield Match(here.where(uri, line), f"suggested by {rule}", node)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..schema.errors import BenchError
-from .found import Match
-from .metric import METRICS, heads
-from .node import Node, Place
-from .printed import cell_node, cell_place
-from .world import World
+from .columns import STATED, derive, heads, names
+from .context import ExplainContext
+from .search import cell_node, cell_place
+from .tree import Match, Node, Place
 
 _CELLS = """SELECT t.uri, t.number, c.*, coalesce(t.headings[c.column_number], '') AS heading
     FROM cells c JOIN tables t USING (table_id)
@@ -39,33 +38,34 @@ _STEP = ("step_time_s", "samples_per_s", "tokens_per_s", "tokens_per_s_per_devic
          "consumed_samples", "consumed_tokens", "gbs", "loss", "lr", "grad_norm")  # fmt: skip
 
 
-def matches(world: World, uri: str, line: int, column: int | str | None) -> Iterator[Match]:
+def matches(here: ExplainContext, uri: str, line: int, column: int | str | None) -> Iterator[Match]:
     """Whatever a line gives: a row's values, an interval of a log, what it states."""
-    if column == world.lines.begins(uri, line) and not any(_cells(world, uri, line, column)):
+    # Findings on all of a line stand at its first character: it is asked for by that, too.
+    if column == here.lines.begins(uri, line) and not any(_cells(here, uri, line, column)):
         column = None
     found = False
-    for match in (*_cells(world, uri, line, column), *_intervals(world, uri, line)):
+    for match in (*_cells(here, uri, line, column), *_intervals(here, uri, line)):
         found = True
         yield match
     if column is None:
-        for case in world.cases("uri = ? AND line = ? AND origin <> 'log'", uri, line):
-            for node in heads(case, world.plan):
+        for run in here.runs("uri = ? AND line = ? AND origin <> 'log'", uri, line):
+            for node in heads(run, here.budget):
                 found = True
-                yield Match(f"{world.where(uri, line)}.{node.name}", "of this run", node)
-    for match in _headings(world, uri, line):
+                yield Match(f"{here.where(uri, line)}.{node.name}", "of this run", node)
+    for match in _headings(here, uri, line):
         found = True
         yield match
-    for node in () if column is not None else _stated(world, uri, line):
+    for node in () if column is not None else _stated(here, uri, line):
         found = True
-        yield Match(world.where(uri, line), "stated here", node)
+        yield Match(here.where(uri, line), "stated here", node)
     if not found:
-        yield _plain(world, uri, line, column)
+        yield _plain(here, uri, line, column)
 
 
-def _cells(world: World, uri: str, line: int, column: int | str | None) -> Iterator[Match]:
-    cells = world.warehouse.dicts(_CELLS, [uri, line])
+def _cells(here: ExplainContext, uri: str, line: int, column: int | str | None) -> Iterator[Match]:
+    cells = here.warehouse.dicts(_CELLS, [uri, line])
     for cell in cells:
-        place = cell_place(world, cell)
+        place = cell_place(here, cell)
         names = {cell["heading"].casefold(), (cell["name"] or "").casefold()}
         asked = column is None or (
             column.casefold() in names
@@ -74,69 +74,69 @@ def _cells(world: World, uri: str, line: int, column: int | str | None) -> Itera
             and place.column <= column <= place.column + max(len(cell["raw"]) - 1, 0)
         )
         if asked:
-            where = world.where(uri, line, place.column)
+            where = here.where(uri, line, place.column)
             yield Match(where, "a cell", cell_node(place, cell))
             if column is not None:
-                yield from _made_of(world, uri, line, place)
+                yield from _made_of(here, uri, line, place)
 
 
-def _made_of(world: World, uri: str, line: int, place: Place) -> Iterator[Match]:
+def _made_of(here: ExplainContext, uri: str, line: int, place: Place) -> Iterator[Match]:
     """What is computed from one cell of a row."""
-    for case in world.cases("uri = ? AND line = ?", uri, line):
-        for name, metric in METRICS.items():
-            tree = metric.derive(case, world.plan)
+    for run in here.runs("uri = ? AND line = ?", uri, line):
+        for name in (name for name in names() if name not in STATED):
+            tree = derive(run, here.budget, name)
             if tree.how and any(node.place == place for node in tree.walk()):
-                yield Match(f"{world.where(uri, line)}.{name}", "made of it", tree)
+                yield Match(f"{here.where(uri, line)}.{name}", "made of it", tree)
 
 
-def _intervals(world: World, uri: str, line: int) -> Iterator[Match]:
+def _intervals(here: ExplainContext, uri: str, line: int) -> Iterator[Match]:
     query = """SELECT i.*, r.line AS first FROM iterations i JOIN runs r USING (run_id)
                WHERE r.uri = ? AND i.line = ? ORDER BY i.iteration"""
-    text = world.lines.text(uri, line)
-    for row in world.warehouse.dicts(query, [uri, line]):
+    text = here.lines.text(uri, line)
+    for row in here.warehouse.dicts(query, [uri, line]):
         inputs = tuple(
             Node(name, row[name], place=Place(uri, line, None, text))
             for name in _STEP
             if row[name] is not None
         )
-        whole = f"{world.where(uri, row['first'])}.step_time_s"
-        note = f"of the run at l.{row['first']}; {whole} says whether it counts"
+        whole = f"{here.where(uri, row['first'])}.step_time_s"
+        note = f"of the run at line {row['first']}; {whole} says whether it counts"
         node = Node("iteration", row["iteration"], place=Place(uri, line, None, text), note=note,
                     inputs=inputs)  # fmt: skip
-        yield Match(world.where(uri, line), "a logged interval", node)
+        yield Match(here.where(uri, line), "a logged interval", node)
 
 
-def _headings(world: World, uri: str, line: int) -> Iterator[Match]:
+def _headings(here: ExplainContext, uri: str, line: int) -> Iterator[Match]:
     """The headings of a table and what they stand for."""
     query = "SELECT number, headings, columns FROM tables WHERE uri = ? AND header_line = ?"
-    for number, headings, columns in world.warehouse.rows(query, [uri, line]):
+    for number, headings, columns in here.warehouse.rows(query, [uri, line]):
         inputs = tuple(
             Node(heading or "(blank)", name or "not known", note="stands for" if name else "")
             for heading, name in zip(headings, columns, strict=True)
         )
         node = Node("table", number, place=Place(uri, line), inputs=inputs)
-        yield Match(world.where(uri, line), "the headings of a table", node)
+        yield Match(here.where(uri, line), "the headings of a table", node)
 
 
-def _stated(world: World, uri: str, line: int) -> Iterator[Node]:
-    text = world.lines.text(uri, line)
-    for row in world.warehouse.dicts(_STATED, {"uri": uri, "line": line}):
+def _stated(here: ExplainContext, uri: str, line: int) -> Iterator[Node]:
+    text = here.lines.text(uri, line)
+    for row in here.warehouse.dicts(_STATED, {"uri": uri, "line": line}):
         used = f"{row['how']}; for {row['runs']} {'run' if row['runs'] == 1 else 'runs'}"
         note = used if row["runs"] else row["how"]
         place = Place(uri, line, None, text or row["raw"])
         yield Node(row["what"], row["value"], place=place, note=note)
 
 
-def _plain(world: World, uri: str, line: int, column: int | str | None) -> Match:
-    [(lines,)] = world.warehouse.rows("SELECT lines FROM sources WHERE uri = ?", [uri])
+def _plain(here: ExplainContext, uri: str, line: int, column: int | str | None) -> Match:
+    [(lines,)] = here.warehouse.rows("SELECT lines FROM sources WHERE uri = ?", [uri])
     if not 1 <= line <= lines:
         raise BenchError(f"{uri} has no line {line}", why=f"it has {lines} lines", where=uri)
-    if column is not None and world.warehouse.rows(_CELLS, [uri, line]):
+    if column is not None and here.warehouse.rows(_CELLS, [uri, line]):
         raise BenchError(
-            f"no cell at {world.where(uri, line)}:{column}",
+            f"no cell at {here.where(uri, line)}:{column}",
             hint="COLUMN is a character of the line, from 1, or a heading",
         )
-    place = Place(uri, line, None, world.lines.text(uri, line))
-    state = world.lines.state(uri)
+    place = Place(uri, line, None, here.lines.text(uri, line))
+    state = here.lines.state(uri)
     note = state or "no number is read from this line"
-    return Match(world.where(uri, line), "a line", Node("line", line, place=place, note=note))
+    return Match(here.where(uri, line), "a line", Node("line", line, place=place, note=note))

@@ -2,40 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from ..reports.format import number as as_number
-from ..reports.format import range_text, seconds, significant
-from . import page, printed
-from .case import Case
-from .found import Match
-from .metric import METRICS
-from .node import How, Node
+from ..decide.budget import Budget
+from ..reports.words import step_time
+from ..schema.catalogue import metrics, values
+from ..vocabulary.format import days, days_words, params, range_text, seconds, significant, tokens
+from ..vocabulary.format import number as as_number
+from .columns import derive
+from .context import ExplainContext
 from .number import Number
-from .restated import restated, suggested
+from .page import on_pages, restated, suggested
 from .statistic import statistic
-from .world import World
+from .tree import Match, Node, Place
 
-_DAYS = "coalesce($tokens, $steps * tokens_per_step) / nullif({speed}, 0) / 86400"
-# Whatever a text of a run is made from: a run is worked out only where one of these is near.
-_VALUES = (
-    *(f"{name}::DOUBLE" for name in METRICS if name not in ("days", "device_days")),
-    "step_time_low", "step_time_high", "params_stated::DOUBLE", "params_b * 1e9",
-    *(_DAYS.format(speed=speed)
-      for speed in ("tokens_per_s", "tokens_per_s_low", "tokens_per_s_high")),
-    f"{_DAYS.format(speed='tokens_per_s')} * coalesce(devices, world_size)",
-    *(f"$steps * step_time_{end} / 86400" for end in ("s", "low", "high")),
-    "$steps * step_time_s / 86400 * coalesce(devices, world_size)",
-)  # fmt: skip
+_DAYS = "coalesce($tokens, $steps * tokens_per_step) / nullif({}, 0) / 86400"
+# Of what texts beside the plain columns are made: by the name of what they are texts of.
+_MORE = (
+    ("params_computed", "params_stated"),
+    ("params_computed", "params_b * 1e9"),
+    *(("days", _DAYS.format(f"tokens_per_s{end}")) for end in ("", "_low", "_high")),
+    *(("days", f"$steps * step_time_{end} / 86400") for end in ("s", "low", "high")),
+    ("device_days", f"{_DAYS.format('tokens_per_s')} * coalesce(devices, world_size)"),
+    ("device_days", "$steps * step_time_s / 86400 * coalesce(devices, world_size)"),
+)
+_VALUES = """CREATE OR REPLACE TEMP TABLE explained AS
+    SELECT * FROM (
+        SELECT run_id, unnest([{names}]) AS name, unnest([{values}]) AS value FROM selected
+    ) WHERE value IS NOT NULL"""
 
 
-def matches(world: World, number: Number) -> Iterator[Match]:
+def matches(here: ExplainContext, number: Number) -> Iterator[Match]:
+    """What sources print, what is computed of runs and what belongs to pages; then other readings
+    of printed rates, which take a search of every formula."""
+    return chain(known(here, number), restated(here, number))
+
+
+def known(here: ExplainContext, number: Number) -> Iterator[Match]:
     """Printed first, then computed of runs, then what belongs to pages."""
-    stated = chain(
-        printed.cells(world, number), printed.lines(world, number), printed.series(world, number)
-    )
+    stated = chain(_cells(here, number), _lines(here, number), _series(here, number))
     seen: set[tuple[str, int | None, int | None]] = set()
     for match in stated:
         place = match.tree.place
@@ -43,57 +50,58 @@ def matches(world: World, number: Number) -> Iterator[Match]:
         if key not in seen:
             seen.add(key)
             yield match
-    yield from _computed(world, number)
-    yield from _statistics(world, number)
-    yield from page.on_pages(world, number)
-    yield from suggested(world, number)
-    yield from restated(world, number)
+    yield from _computed(here, number)
+    yield from _statistics(here, number)
+    yield from on_pages(here, number)
+    yield from suggested(here, number)
 
 
-def _computed(world: World, number: Number) -> Iterator[Match]:
+def _computed(here: ExplainContext, number: Number) -> Iterator[Match]:
     """Values that are made from a run's; those only stated are found where they stand."""
-    limits = number.limits()
-    near = [
-        run_id
-        for run_id, values in world.once("values", lambda: _values_of_runs(world))
-        if any(low <= value <= high for low, high in limits for value in values)
-    ]
-    if not near:
+    here.once("explained", lambda: _write_values(here))
+    # In SQL first: of each run some thirty values times five texts would be written in Python.
+    near = " OR ".join(f"value BETWEEN {low!r} AND {high!r}" for low, high in number.limits())
+    query = f"SELECT run_id, list(DISTINCT name) FROM explained WHERE {near} GROUP BY run_id"
+    found: dict[str, list[str]] = dict(here.warehouse.rows(query))
+    if not found:
         return
-    for case in world.cases("list_contains(?::VARCHAR[], run_id)", near):
-        for name, metric in METRICS.items():
-            if not _prints(number, metric.texts(case.row, world.plan), case.row.get(name)):
+    order = ("days", "device_days", *values())
+    for run in here.runs("list_contains(?::VARCHAR[], run_id)", list(found)):
+        for name in sorted(found[run.run_id], key=order.index):
+            if not _prints(number, _texts(run.row, here.budget, name), run.row.get(name)):
                 continue
-            tree = metric.derive(case, world.plan)
+            tree = derive(run, here.budget, name)
+            # What is only stated was found as a cell or line already.
             if tree.how is not None:
-                where = f"{world.where(case.uri, case.row['line'])}.{name}"
+                where = f"{here.where(run.uri, run.row['line'])}.{name}"
                 yield Match(where, "computed", tree)
 
 
-def _values_of_runs(world: World) -> list[tuple[str, list[float]]]:
-    """What the texts of each selected run are made from."""
-    budget = {
-        name: "NULL::DOUBLE" if value is None else f"{value!r}::DOUBLE"
-        for name, value in world.plan.budget.parameters.items()
-    }
-    values = ", ".join(_VALUES)
-    for name, value in budget.items():
-        values = values.replace(f"${name}", value)
-    query = f"SELECT run_id, list_filter([{values}], lambda x: x IS NOT NULL) FROM selected"
-    return world.warehouse.rows(query)
+def _write_values(here: ExplainContext) -> None:
+    """Every number that the texts of the selected runs are made from, one row each."""
+    columns = {name: name for name in values()}
+    for metric in metrics():
+        ends = (name for name in metric.columns if name.endswith(("_low", "_high")))
+        columns |= dict.fromkeys(ends, metric.column)
+    pairs = [*((name, column) for column, name in columns.items()), *_MORE]
+    sums = ", ".join(f"({column})::DOUBLE" for _, column in pairs)
+    for name, value in here.budget.parameters.items():
+        sums = sums.replace(f"${name}", f"{'NULL' if value is None else repr(value)}::DOUBLE")
+    names = ", ".join(f"'{name}'" for name, _ in pairs)
+    here.warehouse.rows(_VALUES.format(names=names, values=sums))
 
 
-def _prints(number: Number, texts: list[str], value: Any) -> bool:
-    if any(number.stands_in(text) for text in texts):
+def _prints(number: Number, shown: list[str], value: Any) -> bool:
+    if any(number.stands_in(text) for text in shown):
         return True
     return isinstance(value, float) and number.rounds_from(value)
 
 
-def _statistics(world: World, number: Number) -> Iterator[Match]:
+def _statistics(here: ExplainContext, number: Number) -> Iterator[Match]:
     """Windows, n, ends and spreads of the statistics of logs."""
     query = "SELECT * FROM run_stats SEMI JOIN selected USING (run_id) ORDER BY run_id, metric"
-    for row in world.warehouse.dicts(query):
-        texts = {
+    for row in here.once("statistics", lambda: here.warehouse.dicts(query)):
+        shown = {
             "n": [str(row["n"])],
             "lines": [str(row["lines"])],
             "window": [str(row["first_iteration"]), str(row["last_iteration"])],
@@ -104,24 +112,151 @@ def _statistics(world: World, number: Number) -> Iterator[Match]:
             "p95": [significant(row["p95"], 6)],
             "stddev": [significant(row["stddev"], 3)] if row["stddev"] is not None else [],
         }  # fmt: skip
-        for name, shown in texts.items():
-            if any(number.stands_in(text) for text in shown):
-                yield from _statistic(world, row, name)
+        for name, ways in shown.items():
+            if any(number.stands_in(text) for text in ways):
+                yield from _statistic(here, row, name)
                 break
 
 
 def _median(row: dict[str, Any]) -> list[str]:
-    if row["metric"] in METRICS:
+    if row["metric"] in values():
         return []  # told as the value of the run
     return [significant(row["median"], 4), as_number(row["median"])]
 
 
-def _statistic(world: World, row: dict[str, Any], part: str) -> Iterator[Match]:
-    for case in world.cases("run_id = ?", row["run_id"]):
-        node = statistic(case, row["metric"])
+def _statistic(here: ExplainContext, row: dict[str, Any], part: str) -> Iterator[Match]:
+    for run in here.runs("run_id = ?", row["run_id"]):
+        node = statistic(run, row["metric"])
         if node is not None:
-            where = f"{world.where(case.uri, case.row['line'])}.{row['metric']}"
+            where = f"{here.where(run.uri, run.row['line'])}.{row['metric']}"
             yield Match(where, f"{part} of a statistic", node)
 
 
-__all__ = ["Case", "How", "Node", "matches"]
+_CELLS = """SELECT t.uri, c.*, coalesce(t.headings[c.column_number], '') AS heading
+    FROM cells c JOIN tables t USING (table_id)
+    JOIN selected r ON r.table_id = c.table_id AND r.row_number = c.row_number
+    WHERE contains(replace(c.raw, ',', ''), ?) ORDER BY t.uri, c.line, c.column_number"""
+_LINES = """SELECT uri, line, raw, string_agg(DISTINCT what, ', ' ORDER BY what) AS what,
+        count(DISTINCT run_id) AS runs
+    FROM (
+        SELECT r.uri, f.line, f.raw, f.field AS what, f.run_id
+            FROM facts f JOIN selected r USING (run_id) WHERE f.how = 'stated' AND f.file IS NULL
+        UNION ALL SELECT uri, line, raw, kind, NULL FROM statements
+        UNION ALL SELECT r.uri, m.line, m.raw, m.metric, m.run_id
+            FROM measurements m JOIN selected r USING (run_id) WHERE r.origin = 'log'
+        UNION ALL SELECT uri, unnest(heading_lines), unnest(heading_path), 'heading', NULL
+            FROM tables
+    ) WHERE contains(replace(raw, ',', ''), ?) AND uri IN (SELECT uri FROM selected)
+    GROUP BY uri, line, raw ORDER BY uri, line"""
+_COLUMNS = (
+    "consumed_samples", "consumed_tokens", "grad_norm", "iteration", "loss", "lr",
+    "samples_per_s", "step_time_s", "tflops", "tokens_per_s", "tokens_per_s_per_device",
+)  # fmt: skip
+_SERIES = f"""SELECT r.uri, i.line, i.iteration, {", ".join(f"i.{name}" for name in _COLUMNS)}
+    FROM iterations i JOIN selected r USING (run_id)
+    WHERE {
+    " OR ".join(
+        f"i.{name} BETWEEN $low AND $high OR i.{name}::DOUBLE * 1000 BETWEEN $low AND $high"
+        for name in _COLUMNS
+    )
+} ORDER BY r.uri, i.line"""  # a time may have been printed in ms
+
+
+def _cells(here: ExplainContext, number: Number) -> Iterator[Match]:
+    """Cells of published tables that print the number."""
+    for row in here.warehouse.dicts(_CELLS, [number.digits]):
+        if number.stands_in(row["raw"]):
+            place = cell_place(here, row)
+            where = here.where(row["uri"], row["line"], place.column)
+            yield Match(where, f"cell under {row['heading']!r}", cell_node(place, row))
+
+
+def cell_place(here: ExplainContext, cell: dict[str, Any]) -> Place:
+    """Where a cell stands, to its first character."""
+    column = here.lines.column(cell["uri"], cell["line"], cell["column_number"], cell["raw"])
+    return Place(cell["uri"], cell["line"], column, cell["raw"])
+
+
+def cell_node(place: Place, cell: dict[str, Any]) -> Node:
+    """A cell as it was read."""
+    read = cell["name"] or "no column that is known"
+    notes = [f"under {cell['heading']!r}, read as {cell['kind']} of {read}"]
+    notes += [f"marks {' '.join(cell['marks'])}"] if cell["marks"] else []
+    notes += [f"does not fit: {cell['misfit']}"] if cell["misfit"] else []
+    value = cell["value"] if cell["value"] is not None else cell["raw"]
+    unit = cell["unit"] if cell["value"] is not None and cell["unit"] else ""
+    return Node(cell["name"] or cell["heading"], value, unit, place=place,
+                note="; ".join(notes))  # fmt: skip
+
+
+def _lines(here: ExplainContext, number: Number) -> Iterator[Match]:
+    """Lines around tables, and headers of logs, that state the number."""
+    for row in here.warehouse.dicts(_LINES, [number.digits]):
+        if number.stands_in(row["raw"]):
+            text = here.lines.text(row["uri"], row["line"]) or row["raw"]
+            place = Place(row["uri"], row["line"], None, text)
+            used = f"for {row['runs']} runs" if row["runs"] > 1 else ""
+            where = here.where(row["uri"], row["line"])
+            yield Match(where, "stated", Node(row["what"], row["raw"], place=place, note=used))
+
+
+def _series(here: ExplainContext, number: Number) -> Iterator[Match]:
+    """Lines of logs that print the number."""
+    half = 0.5 * 10.0 ** -len(number.digits.partition(".")[2]) if "e" not in number.digits else 0.0
+    # A printed number is stored as a double: half of its last digit, or what that loses.
+    slack = min(half, abs(number.value) * 1e-6) or abs(number.value) * 1e-9
+    low, high = number.value - slack, number.value + slack
+    for row in here.warehouse.dicts(_SERIES, {"low": low, "high": high}):
+        uri, line = row["uri"], row["line"]
+        text = here.lines.text(uri, line)
+        if text and not number.stands_in(text):
+            continue
+        for name in _COLUMNS:
+            value = row[name]
+            if value is None or not (low <= value <= high or low <= value * 1000 <= high):
+                continue
+            note, place = f"iteration {row['iteration']}", Place(uri, line, None, text)
+            node = Node(name, float(value), note=note, place=place)
+            yield Match(here.where(uri, line), f"{name} of a logged interval", node)
+
+
+Row = Mapping[str, Any]
+_WRITERS: Mapping[str, Callable[[Any], str]] = {
+    "number": as_number,
+    "3 digits": lambda value: significant(value, 3),
+    "4 digits": lambda value: significant(value, 4),
+    "parameters": params,
+    "tokens": tokens,
+}
+# Texts that take more than the value: the whole row of `selected`.
+_OF_ROWS: Mapping[str, Callable[[Row], str | None]] = {
+    "step time": step_time,
+    "range of seconds": lambda row: range_text(
+        row["step_time_low"], row["step_time_high"], "seconds"
+    ),
+    # A source that states no size gets the computed one as its label.
+    "size": lambda row: row["size"] if row["params_b"] is None else None,
+}
+
+
+def _texts(row: Row, budget: Budget, name: str) -> list[str]:
+    """Every text that a page may show of a value of a run; none where it is not known."""
+    if name in ("days", "device_days"):
+        return list(_of_a_budget(row, budget, name))
+    if row.get(name) is None:
+        return []
+    found = (
+        _OF_ROWS[word](row) if word in _OF_ROWS else _WRITERS[word](row[name])
+        for word in values()[name].prints
+    )
+    return [text for text in found if text]
+
+
+def _of_a_budget(row: Row, budget: Budget, name: str) -> Iterator[str]:
+    value, low, high = (budget.days(row, end) for end in ("", "_high", "_low"))
+    many = row["devices"] if row["devices"] is not None else row["world_size"]
+    if value is not None and name == "days":
+        yield from (days(value), days_words(value), range_text(low, high, "days"))
+        yield range_text(low, high, lambda x: as_number(x, 0))
+    elif value and many:
+        yield significant(value * many, 3)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..schema.statistics import judged_intervals
-from .case import Case
-from .node import How, Node
+from .run import RunContext
+from .tree import How, Node
 
 _SHOWN = 12  # lines of a window that are listed; of more, those that make the median, and the ends
 _GRADES = {1: "in the window", 2: "left out: an evaluation or a save in it", 3: "left out: warm-up",
@@ -24,14 +24,14 @@ _UNITS = {
 Interval = tuple[int, int, float, int, bool]  # line, iteration, value, grade, used
 
 
-def statistic(case: Case, metric: str) -> Node | None:
+def statistic(run: RunContext, metric: str) -> Node | None:
     """The median of a run's intervals; None where the log prints no such number."""
     query = "SELECT * FROM run_stats WHERE run_id = ? AND metric = ?"
-    found = case.warehouse.dicts(query, [case.run_id, metric])
+    found = run.warehouse.dicts(query, [run.run_id, metric])
     if not found:
         return None
     stats = found[0]
-    every = intervals(case, metric)
+    every = intervals(run, metric)
     used = [one for one in every if one[4]]
     window = f"iterations {stats['first_iteration']}-{stats['last_iteration']}"
     number = f"n = {stats['n']} in {stats['lines']} {'line' if stats['lines'] == 1 else 'lines'}"
@@ -48,7 +48,7 @@ def statistic(case: Case, metric: str) -> Node | None:
             f"standard deviation {stats['stddev']:.3g}" if stats["stddev"] is not None else "",
             f"{left} of {len(every)} intervals left out" if left else "",
         ))),
-        inputs=tuple(_interval(case, metric, one) for one in _listed(used, every)),
+        inputs=tuple(_interval(run, metric, one) for one in _listed(used, every)),
     )  # fmt: skip
 
 
@@ -56,46 +56,47 @@ def _rule(stats: dict[str, Any]) -> str:
     return f"rule {stats['rule_version']}: {stats['rule']}"
 
 
-def intervals(case: Case, metric: str) -> list[Interval]:
+def intervals(run: RunContext, metric: str) -> list[Interval]:
     """Every interval that prints the metric, with the grade that the rule gives it."""
     load = """SELECT load_id FROM raw.runs JOIN current_loads USING (load_id) WHERE run_id = ?"""
-    [(load_id,)] = case.warehouse.rows(load, [case.run_id])
+    [(load_id,)] = run.warehouse.rows(load, [run.run_id])
     query = f"""{judged_intervals()}
         SELECT line, iteration, {metric}::DOUBLE, grade, grade <= least FROM judged
         WHERE run_id = $run_id AND isfinite({metric}) ORDER BY line"""
-    return case.warehouse.rows(query, {"load_ids": [load_id], "run_id": case.run_id})
+    return run.warehouse.rows(query, {"load_ids": [load_id], "run_id": run.run_id})
 
 
 def _listed(used: Sequence[Interval], every: Sequence[Interval]) -> list[Interval]:
     if len(every) <= _SHOWN:
         return list(every)
+    # A median hangs on its middle values, the range on the ends: these have to be there.
     by_value = sorted(used, key=lambda one: one[2])
     half = len(by_value) // 2
     middle = by_value[half - (len(by_value) % 2 == 0) : half + 1]
     return sorted({*used[:2], *middle, by_value[0], by_value[-1], *used[-2:]})
 
 
-def _interval(case: Case, metric: str, one: Interval) -> Node:
+def _interval(run: RunContext, metric: str, one: Interval) -> Node:
     line, iteration, value, grade, used = one
-    place = case.line_place(line)
+    place = run.line_place(line)
     return Node(f"iteration {iteration}", value, _UNITS.get(metric, ""), place=place,
                 note="in the window" if used else _GRADES[grade])  # fmt: skip
 
 
-def printed(case: Case, metric: str, row: dict[str, Any]) -> Node:
+def printed(run: RunContext, metric: str, row: dict[str, Any]) -> Node:
     """A measured number: its cell with what its digits allow, or its statistic."""
     if row["basis"] == "log":
-        found = statistic(case, metric)
+        found = statistic(run, metric)
         if found is not None:
             return found
-    raw = case.warehouse.rows(
+    raw = run.warehouse.rows(
         "SELECT raw, printed_unit, line FROM measurements WHERE run_id = ? AND metric = ? "
         "ORDER BY line = ? DESC, raw LIMIT 1",
-        [case.run_id, metric, row["line"]],
+        [run.run_id, metric, row["line"]],
     )
     text = raw[0][0] if raw else ""
-    cell = next((one for one in case.cells.values() if one["raw"] == text and one["name"]), None)
-    place = case.cell_place(cell) if cell else case.line_place(row["line"], text)
+    cell = next((one for one in run.cells.values() if one["raw"] == text and one["name"]), None)
+    place = run.cell_place(cell) if cell else run.line_place(row["line"], text)
     notes = [f"under {cell['heading']!r}"] if cell else []
     notes += [f"of a {row['scope']}"] if row["scope"] not in (None, "job") else []
     notes += [f"marked: {', '.join(row['flags'])}"] if row["flags"] else []

@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from ..schema.rows import Rows
-from .secrets import redact_text
+from ..vocabulary.secrets import redact_text
 
 LONGEST = 64 << 20  # bytes of an accounting file
 LONGEST_TEXT = 400

@@ -1,101 +1,102 @@
-"""The blocks of a log in order: the next ones are read and looked at before their turn."""
+"""A log in blocks of whole lines: the next ones are read and looked at before their turn."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import BinaryIO
 
-from .block_lines import Lines
-from .log import LogReader
-from .outline import Outlines, outlines_of
-from .scan import Scan
-from .stream import Piece, Pieces
-from .template import Template
-from .timer_lines import TimerLine
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from .lines import BOM, PIECE_LIMIT
+from .masks import NINE, ZERO, ZEROS
+
+# Arrays of one dimension, by what they hold.
+Bytes = npt.NDArray[np.uint8]
+Double = npt.NDArray[np.float64]
+Marks = npt.NDArray[np.bool_]  # one for each of what is marked or not
+Places = npt.NDArray[np.int64]  # of lines in a block, or of letters
+Times = npt.NDArray[np.datetime64]
+Whole = npt.NDArray[np.int64]
 
 AHEAD = 2  # blocks that are looked at before their turn
-
-
-@dataclass(slots=True)
-class Shapes:
-    """What the newest lines of a log looked like: the next ones are likely to."""
-
-    steps: Template | None = None
-    timers: TimerLine | None = None
-    mostly_steps: bool = False  # of that shape were the lines of the newest block
+# Where lines are short it is what is known of each of them that takes memory.
+MOST_LINES = 1 << 18  # of a block
+CACHED = 1 << 18  # bytes that stay in the processor's cache
+LINE_END = 10
+# Letters counted from the zero; 10 above the zero is a colon, and what is below it is far above.
+ANY_DIGIT = np.full(CACHED, NINE - ZERO, np.uint8)
+FROM_ZERO = bytes((byte + ZERO) % 256 for byte in range(256)).translate(ZEROS)
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """A block, looked at unless it is no UTF-8."""
+class Piece:
+    """Whole lines, without the last line's end, if there are any; and one without its end."""
 
-    piece: Piece
-    data: bytes
-    count: int
-    scan: Scan | None
+    whole: bytes | None
+    rest: bytes = b""
 
-
-class Blocks:
-    """The blocks of a log; `shapes` is what the newest lines told, whoever reads them keeps it.
-
-    Use it in a `with`, which ends its threads.
-    """
-
-    def __init__(self, pieces: Pieces, reader: LogReader) -> None:
-        self.shapes = Shapes()
-        self._pieces, self._outlines = pieces, outlines_of(tuple(reader.formats))
-        self._coming: deque[Future[Block]] = deque()
-        self._ahead = AHEAD if reader.line else 1  # the first block shows the shape of the others
-        self._reading, self._looking = ThreadPoolExecutor(1), ThreadPoolExecutor(AHEAD)
-
-    def __enter__(self) -> Blocks:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._reading.shutdown()
-        self._looking.shutdown()
-
-    def __iter__(self) -> Iterator[Block]:
-        self.go_on()
-        while self._coming:
-            loaded = self._coming.popleft().result()
-            if self._ahead == AHEAD:
-                self._look_ahead()
-            yield loaded
-            self._ahead = AHEAD
-            self._look_ahead()
-
-    def go_on(self) -> None:
-        """Read on: at the beginning, and behind a long line that somebody read to its end."""
-        self._pieces.waits = False
-        self._unread = self._reading.submit(self._pieces.next)
-        self._look_ahead()
-
-    def _look_ahead(self) -> None:
-        while len(self._coming) < self._ahead and (piece := self._unread.result()):
-            shapes = replace(self.shapes)  # as they are now
-            looked_at = self._looking.submit(_looked_at, piece, self._outlines, shapes)
-            self._coming.append(looked_at)
-            self._unread = self._reading.submit(self._pieces.next)
+    @property
+    def goes_on(self) -> bool:
+        """Whether the line without its end is longer than a line can be, and not yet at its end."""
+        return len(self.rest) >= PIECE_LIMIT - len(BOM)
 
 
-def _looked_at(piece: Piece, outlines: Outlines, shapes: Shapes) -> Block:
-    """A block in which lines may be of these shapes."""
-    if piece.whole is None:
-        return Block(piece, b"", 0, None)
-    data = with_plain_ends(piece.whole)
-    try:
-        lines = Lines(data, piece.ends if data is piece.whole else None)
-    except UnicodeDecodeError:
-        return Block(piece, data, data.count(b"\n") + 1, None)
-    scan = Scan(lines, outlines, shapes.steps if shapes.mostly_steps else None)
-    if shapes.steps is not None:
-        scan.steps(shapes.steps)
-    if shapes.timers is not None:
-        scan.timers(shapes.timers)
-    return Block(piece, data, len(lines), scan)
+@dataclass(slots=True)
+class Pieces:
+    """A stream, piece by piece."""
+
+    stream: BinaryIO
+    size: int
+    first: bool
+    waits: bool = False  # for somebody to read a long line to its end
+    _rest: bytes = b""  # a line whose end is still to come
+    _data: bytes = b""  # what was read last,
+    _at: int = 0  # and how far it was given
+
+    def next(self) -> Piece | None:
+        """The next piece; None at the end, and within a long line. Raises OSError."""
+        while not self.waits and (data := self._read()):
+            ends = line_ends(np.frombuffer(data, np.uint8), MOST_LINES)
+            # After a line's end, so that a long line is never begun in what is kept.
+            data = data[: ends[-1] + 1] if len(ends) == MOST_LINES else data
+            self._at += len(data)
+            piece = self._piece(data, int(ends[-1]) if len(ends) else None)
+            if piece.goes_on:
+                self.waits, self._rest = True, b""
+                return piece
+            self._rest = piece.rest
+            if piece.whole is not None:
+                return Piece(piece.whole)
+        rest, self._rest = self._rest, b""
+        return Piece(None, rest) if rest else None
+
+    def _read(self) -> memoryview:
+        """What is read and not yet given."""
+        if self._at == len(self._data):
+            self._data, self._at = self.stream.read(self.size), 0
+            if self.first and self._data.startswith(BOM):
+                self._at = len(BOM)
+            self.first = False
+        return memoryview(self._data)[self._at :]
+
+    def _piece(self, data: memoryview, end: int | None) -> Piece:
+        if end is None:
+            return Piece(None, self._rest + data)
+        return Piece(b"".join((self._rest, data[:end])), bytes(data[end + 1 :]))
+
+
+def line_ends(letters: Bytes, most: int | None = None) -> Places:
+    """The places of line ends, of the first `most`."""
+    found = [np.zeros(0, np.int64)]
+    left = len(letters) if most is None else most
+    for at in range(0, len(letters), CACHED):
+        if left <= 0:
+            break
+        found.append(np.flatnonzero(letters[at : at + CACHED] == LINE_END) + at)
+        left -= len(found[-1])
+    return np.concatenate(found)[:most]
 
 
 def with_plain_ends(data: bytes) -> bytes:
@@ -103,3 +104,54 @@ def with_plain_ends(data: bytes) -> bytes:
     if b"\r" in data and data.count(b"\r") == data.count(b"\r\n") + data.endswith(b"\r"):
         return data.replace(b"\r\n", b"\n").removesuffix(b"\r")
     return data
+
+
+class Lines:
+    """The lines of a block, whose last one is not ended. Raises UnicodeDecodeError."""
+
+    def __init__(self, data: bytes) -> None:
+        if not data.isascii():
+            data.decode("utf-8")
+        self._data, self.letters = data, np.frombuffer(data, np.uint8)
+        self._ends = np.append(line_ends(self.letters), len(data)) + 1  # where the next ones begin
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __getitem__(self, place: int) -> str:
+        return self.body(place).decode()
+
+    def body(self, place: int) -> bytes:
+        """A line as its bytes."""
+        start = self._ends[place - 1] if place else 0
+        return self._data[start : self._ends[place] - 1]
+
+    def starts(self, places: Places) -> Places:
+        """Where lines begin among the letters."""
+        starts: Places = np.where(places > 0, self._ends[places - 1], 0)
+        return starts
+
+    def masks(self) -> tuple[list[str], Whole]:
+        """The masks of the lines, and which of them each line has.
+
+        That of the last line, which is not ended, may be there twice.
+        """
+        offsets = np.zeros(len(self) + 1, np.int32)
+        offsets[1:] = self._ends
+        offsets[-1] -= 1
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(_masked(self.letters))]
+        lines = pa.BinaryArray.from_buffers(pa.binary(), len(self), buffers)
+        found = lines.dictionary_encode()
+        masks = [mask.translate(FROM_ZERO).decode() for mask in found.dictionary.to_pylist()]
+        which = found.indices.to_numpy().astype(np.int64)
+        return [mask.removesuffix("\n") for mask in masks], which
+
+
+def _masked(letters: Bytes) -> Bytes:
+    """Letters counted from the zero, any digit as 9: part by part, holding up no other threads."""
+    found = np.empty_like(letters)
+    for at in range(0, len(letters), CACHED):
+        part = found[at : at + CACHED]
+        np.subtract(letters[at : at + CACHED], np.uint8(ZERO), out=part)
+        np.maximum(part, ANY_DIGIT[: len(part)], out=part)
+    return found

@@ -1,39 +1,45 @@
-"""A log in blocks: what nothing reads is counted, steps of one shape are read at once.
+"""A log in blocks: lines are looked at by their masks, and only those that state something read.
 
-Every other line goes to the careful reader, which after each block is where it would be if it had
-read all of them.
+Steps whose numbers stand at known places are taken many at once. What stands between them and
+leaves them as they are (memory, timers, noise) is read line by line and holds nothing up. All other
+lines go to the reader one by one, and after each block it is where it would be had it read them so.
 """
 
 from __future__ import annotations
 
-import functools
 import io
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
-import pyarrow as pa
 
 from ..schema.rows import Rows
-from .arrays import Places
-from .blocks import Block, Blocks, Shapes
-from .candidates import candidates_of
-from .found import NOTHING, Found
+from .blocks import Lines, Piece, Pieces, with_plain_ends
+from .dialect import Dialect
+from .layouts import ArgumentLayout
+from .line_shapes import Shape, Shapes, shapes_of
 from .lines import BOM, PIECE_LIMIT, long_line, peel, pieces_of
-from .log import LogReader
-from .scan import Section
-from .step_rows import FieldsOf, as_rows
-from .steps import COPIES_WITHIN, Stretch
-from .stream import Pieces
-from .template import Template, template_of
-from .timer_lines import TimerLine, timer_line_of, timer_rows
+from .log import Argument, LogReader
+from .scan import Scan
+from .step_rows import FieldsOf, Taken, as_rows, timer_rows
+from .steps import COPIES_WITHIN, OPEN_STEPS, Stretch
 
-BLOCK = 12 << 20
-# Steps at either end of a stretch that the careful reader reads: the first two, which may tell of
-# another interval than lies between them, and more than it keeps open.
-HEAD, EDGE = 2, 4
-LEAST_STEPS = 3 * EDGE  # that are worth it
-MOST_SHAPES = 4  # looked for in one block
+BLOCK = 12 << 20  # bytes
+AHEAD = 2  # blocks that are looked at before their turn
+LEAST_STEPS = 2 * OPEN_STEPS  # in a row that are worth being taken at once
+MOST_TRIES = 2  # steps read one by one until those behind them can be taken at once
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Whole lines, looked at; as bytes where they are no UTF-8."""
+
+    piece: Piece
+    scan: Scan | None = None
+    data: bytes = b""
 
 
 def feed(
@@ -44,39 +50,66 @@ def feed(
 ) -> None:
     """All lines of a log, as `reader.feed` of each would read them; `sink` takes what is read.
 
-    The next blocks, of so many bytes, are read and looked at while the rows of one are made.
+    The next blocks, of so many bytes, are looked at while the rows of one are made.
     Raises OSError of the stream, and what `sink` raises.
     """
     number = reader.line + 1
-    with Blocks(Pieces(stream, block, first=reader.line == 0), reader) as blocks:
-        for one in blocks:
-            number = _feed_lines(reader, blocks.shapes, number, one)
-            rest = one.piece.rest
-            if one.piece.goes_on:
-                for line in long_line(stream, number, rest):
-                    reader.feed(line)
-                blocks.go_on()
-            elif rest:
-                _feed_line(reader, number, rest)
-            if rest:
-                number += 1
-            if sink and reader.has_begun:
-                sink(reader.take_rows())
+    pieces = Pieces(stream, block, first=reader.line == 0)
+    for one in _looked_at(pieces, shapes_of(tuple(reader.formats))):
+        number = _feed_block(reader, number, one)
+        rest = one.piece.rest
+        if one.piece.goes_on:
+            for line in long_line(stream, number, rest):
+                reader.feed(line)
+            pieces.waits = False
+        elif rest:
+            _feed_line(reader, number, rest)
+        number += bool(rest)
+        if sink and reader.has_begun:
+            sink(reader.take_rows())
 
 
-def feed_section(reader: LogReader, section: Section) -> None:
-    """All lines of a log that begins here."""
-    _Feed(reader, Shapes(), 1, section).feed()
+def _looked_at(pieces: Pieces, shapes: Shapes) -> Iterator[_Block]:
+    """The blocks in their order; of a log of several the next ones are looked at meanwhile."""
+    first, second = pieces.next(), pieces.next()
+    if first is None:
+        return
+    if second is None and not pieces.waits:
+        # Threads for one block would cost more than they save.
+        yield _look(first, shapes)
+        return
+    coming: deque[Future[_Block]] = deque()
+    with ThreadPoolExecutor(AHEAD) as threads:
+        coming.append(threads.submit(_look, first, shapes))
+        if second is not None:
+            coming.append(threads.submit(_look, second, shapes))
+        while coming:
+            yield coming.popleft().result()
+            while len(coming) < AHEAD and (piece := pieces.next()):
+                coming.append(threads.submit(_look, piece, shapes))
 
 
-def _feed_lines(reader: LogReader, shapes: Shapes, first: int, block: Block) -> int:
+def _look(piece: Piece, shapes: Shapes) -> _Block:
+    if piece.whole is None:
+        return _Block(piece)
+    data = with_plain_ends(piece.whole)
+    try:
+        return _Block(piece, Scan(Lines(data), shapes))
+    except UnicodeDecodeError:
+        return _Block(piece, data=data)
+
+
+def _feed_block(reader: LogReader, first: int, block: _Block) -> int:
     """A block of whole lines; gives the number of the line behind it."""
     if block.scan is not None:
-        _Feed(reader, shapes, first, Section(block.scan, 0, block.count)).feed()
-    elif block.count:
-        for number, body in enumerate(block.data.split(b"\n"), first):
-            _feed_line(reader, number, body)
-    return first + block.count
+        _Feed(reader, first, block.scan).feed()
+        return first + len(block.scan.lines)
+    if block.piece.whole is None:
+        return first
+    bodies = block.data.split(b"\n")
+    for number, body in enumerate(bodies, first):
+        _feed_line(reader, number, body)
+    return first + len(bodies)
 
 
 def _feed_line(reader: LogReader, number: int, body: bytes) -> None:
@@ -89,106 +122,120 @@ def _feed_line(reader: LogReader, number: int, body: bytes) -> None:
 
 
 class _Feed:
-    """The lines of a block: of no format, of the shape at hand, or to be read with care."""
+    """The lines of a block on their way to the reader."""
 
-    def __init__(self, reader: LogReader, known: Shapes, first: int, lines: Section) -> None:
-        self._reader, self._known, self._first, self._lines = reader, known, first, lines
-        self._hot, self._codes = lines.hot, lines.codes
-        self._shapes = MOST_SHAPES
-        self._template: Template | None = None
-        self._timer_line: TimerLine | None = None
-        self._steps = self._times = NOTHING
-        self._fits = np.zeros(len(lines), dtype=bool)
-        self._timed = np.zeros(len(lines), dtype=bool)
-        self._odd = np.flatnonzero(self._hot)
-        if known.steps is not None:
-            self._use(known.steps, 0)
-        if known.timers is not None:
-            self._use_timers(known.timers, 0)
+    def __init__(self, reader: LogReader, first: int, scan: Scan) -> None:
+        self._reader, self._first, self._scan = reader, first, scan
+        self._fields: dict[int, FieldsOf] = {}  # by number of the series
+        self._taken: dict[int, list[Taken]] = {}
+        series = scan.steps
+        places = np.concatenate([np.zeros(0, np.int64), *(steps.places for steps in series)])
+        of = np.repeat(np.arange(len(series)), [len(steps.places) for steps in series])
+        rows = np.concatenate([np.zeros(0, np.int64), *(np.arange(len(s.places)) for s in series)])
+        iterations = np.concatenate([np.zeros(0, np.int64), *(s.iterations for s in series)])
+        order = np.argsort(places)
+        self._places, self._of, self._rows = places[order], of[order], rows[order]
+        self._iterations = iterations[order]
+        self._timed = np.zeros(len(scan.lines), bool)
+        for timers in scan.timers:
+            self._timed[timers.places] = True
+        # Lines that are read one by one wherever they stand between steps.
+        alone = scan.each & ~scan.neutral
+        alone[self._places] = False
+        self._alone = alone
+        self._between = scan.each & scan.neutral
+        self._stated = np.flatnonzero(scan.each)
 
     def feed(self) -> None:
         """Every line, in order."""
-        place, end = 0, len(self._lines)
+        place, end = 0, len(self._scan.lines)
+        alone = self._alone
+        for cut in (*self._cuts(), end):
+            # Who lists unread lines wants their texts, which a shape does not have.
+            while place < cut and self._reader.lists_unread:
+                self._feed_line(place)
+                place += 1
+            while place < cut and self._reader.block is not None:
+                place = self._within(self._reader.block, place, cut)
+            if place > cut:
+                continue
+            self._stretch(place, cut)
+            place = cut
+            if cut < end and alone[cut]:
+                self._feed_line(cut)
+                place = cut + 1
+        self._store()
+
+    def _cuts(self) -> list[int]:
+        """Where a stretch of steps ends: at lines to be read alone, and before another's steps.
+
+        A step done again, or the copy of another rank, is a matter of judgement.
+        """
+        goes_on = np.diff(self._iterations, prepend=-1) > 0
+        goes_on &= np.diff(self._of, prepend=-1) == 0
+        others = self._places[~goes_on]
+        cuts: list[int] = np.union1d(np.flatnonzero(self._alone), others).tolist()
+        return cuts
+
+    def _feed_line(self, place: int) -> None:
+        _feed_line(self._reader, self._first + place, self._scan.lines.body(place))
+
+    def _within(self, block: Dialect, start: int, end: int) -> int:
+        """Lines within a block, up to one that has to be read alone; gives the place behind it."""
+        arguments: list[Argument] = []
+        passed: Counter[Shape] = Counter()
+        place = start
         while place < end:
-            if self._reader.looks_at_each_line:
-                self._careful(place)
+            shape = self._scan.within(block, place)
+            if isinstance(shape.layout, ArgumentLayout):
+                name, value = shape.layout.read(self._scan.lines[place])
+                arguments.append(Argument(shape.layout.dialect, self._first + place, name, value))
+            elif shape.each:
+                break
             else:
-                after = int(np.searchsorted(self._odd, place))
-                odd = int(self._odd[after]) if after < len(self._odd) else end
-                self._stretch(place, odd)
-                place = odd
-                if place < end:
-                    self._careful(place)
-                    self._learn(place)
+                passed[shape] += 1
             place += 1
-        self._known.mostly_steps = 2 * int(self._fits.sum()) > end
-
-    def _careful(self, place: int) -> None:
-        _feed_line(self._reader, self._first + place, self._lines.body(place))
-
-    def _learn(self, place: int) -> None:
-        """The shape of a step or of timers that were read with care, for those below."""
-        below = len(self._odd) - int(np.searchsorted(self._odd, place))
-        if below < LEAST_STEPS or self._shapes <= 0:
-            return
-        number, line = self._first + place, self._lines[place]
-        step, timers = self._reader.newest_step, self._reader.newest_timers
-        if step is not None and step.line == number:
-            self._shapes -= 1
-            template = template_of(step.dialect, line, peel(line), step.record)
-            if template is not None and template != self._template:
-                self._use(template, place + 1)
-        elif timers is not None and timers.line == number:
-            self._shapes -= 1
-            text = peel(line)[1]
-            candidates = candidates_of(tuple(self._reader.formats))
-            shape = timer_line_of(timers.dialect, line, text, timers.record, candidates)
-            if shape is not None and shape != self._timer_line:
-                self._use_timers(shape, place + 1)
-
-    def _use(self, template: Template, start: int) -> None:
-        """Find all lines of a shape, and mark those that need no care."""
-        self._known.steps = self._template = template
-        steps = self._lines.steps(template).since(start)
-        # A step done again, or the copy of another rank, is a matter of judgement.
-        self._steps = steps.only(np.diff(steps.column("iteration"), prepend=-1) > 0)
-        self._fits[start:] = False
-        self._fits[self._steps.places] = True
-        self._odd = np.flatnonzero(self._hot & ~self._fits & ~self._timed)
-
-    def _use_timers(self, shape: TimerLine, start: int) -> None:
-        """Find all lines of timers of a shape, and mark them."""
-        self._known.timers = self._timer_line = shape
-        times = self._lines.timers(shape).since(start)
-        self._times = times.only(~self._fits[times.places])
-        self._timed[start:] = False
-        self._timed[self._times.places] = True
-        self._odd = np.flatnonzero(self._hot & ~self._fits & ~self._timed)
+        # What is counted and what is stored do not meet: their order does not matter.
+        if place > start:
+            self._reader.take_arguments(arguments, self._first + place - 1)
+            self._reader.skip(self._first + place - 1, passed.items())
+        if place < end:
+            self._feed_line(place)
+            place += 1
+        return place
 
     def _stretch(self, start: int, end: int) -> None:
-        """Lines of no format and of the shape at hand."""
-        fits = start + np.flatnonzero(self._fits[start:end])
-        if len(fits) < LEAST_STEPS:
-            self._one_by_one(start, end, fits)
+        """Steps of one series, each later than the one before, and what stands between them."""
+        if start == end:
             return
-        head, tail = int(fits[HEAD]), int(fits[-EDGE])
-        self._one_by_one(start, head, fits[:HEAD])
-        soon = self._plain(fits[HEAD : HEAD + COPIES_WITHIN])
-        if self._reader.goes_on(self._first + int(fits[HEAD - 1]), soon):
-            self._at_once(head, tail)
-            self._one_by_one(tail, end, fits[-EDGE:])
-        else:  # the steps of another rank, or steps done again
-            self._one_by_one(head, end, fits[HEAD:])
+        low, high = np.searchsorted(self._places, (start, end)).tolist()
+        for _ in range(MOST_TRIES):
+            if high - low < LEAST_STEPS:
+                break
+            # The last one is read by itself: it tells whether the run diverges, ends, and so on.
+            if self._goes_on(low, high):
+                self._take(start, low, high - 1)
+                low, start = high - 1, int(self._places[high - 1])
+                break
+            self._one_by_one(start, int(self._places[low]) + 1)
+            low, start = low + 1, int(self._places[low]) + 1
+        self._one_by_one(start, end)
 
-    def _plain(self, places: Places) -> list[str]:
-        """Lines without what stands in front of them."""
-        return [peel(line)[1].strip() for line in self._lines.texts(places)]
+    def _goes_on(self, low: int, high: int) -> bool:
+        first, texts = int(self._iterations[low]), self._texts(low, min(high, low + COPIES_WITHIN))
+        series = self._scan.steps[self._of[low]].series
+        return self._reader.goes_on(series.dialect, first, texts)
 
-    def _one_by_one(self, start: int, end: int, fits: Places) -> None:
-        timed = start + np.flatnonzero(self._timed[start:end])
-        for place in np.sort(np.concatenate((fits, timed))).tolist():
+    def _texts(self, low: int, high: int) -> Callable[[], list[str]]:
+        """Lines of steps without what stands in front of them."""
+        places = self._places[low:high].tolist()
+        return lambda: [peel(self._scan.lines[place])[1].strip() for place in places]
+
+    def _one_by_one(self, start: int, end: int) -> None:
+        low, high = np.searchsorted(self._stated, (start, end)).tolist()
+        for place in self._stated[low:high].tolist():
             self._skip(start, place)
-            self._careful(place)
+            self._feed_line(place)
             start = place + 1
         self._skip(start, end)
 
@@ -196,38 +243,51 @@ class _Feed:
         """Lines that state nothing: they are counted."""
         if start >= end:
             return
-        codes = self._codes[start:end][~self._hot[start:end]]
+        codes = self._scan.codes[start:end][~self._scan.each[start:end]]
         counts = np.bincount(codes).tolist()
-        kinds = zip(self._lines.kinds, counts, strict=False)
+        kinds = zip(self._scan.shapes, counts, strict=False)
         self._reader.skip(self._first + end - 1, [(kind, n) for kind, n in kinds if n])
 
-    def _at_once(self, start: int, end: int) -> None:
-        steps, template = self._steps.within(start, end), self._template
-        assert template is not None
+    def _take(self, start: int, low: int, high: int) -> None:
+        """Steps at once; the reader reads the one behind them, which tells how the run stands."""
+        end, number = int(self._places[high]), int(self._of[low])
         self._skip(start, end)
-        self._timers_at_once(start, end, steps)
-        lines = steps.places + (self._first + start)
+        self._take_between(start, end, low, high)
+        steps = self._scan.steps[number]
+        fields = self._fields.setdefault(number, FieldsOf(steps))
+        row = int(self._rows[low])
         many = Stretch(
-            template.dialect,
-            steps.column("iteration"),
-            lines,
-            template.voice,
-            self._plain(steps.places[-COPIES_WITHIN:] + start),
-            functools.partial(as_rows, template, steps.values, lines),
-            FieldsOf(template, steps.values),
+            steps.series.dialect,
+            self._iterations[low:high],
+            self._places[low:high] + self._first,
+            steps.series.rank_prefix,
+            self._texts(max(low, high - COPIES_WITHIN), high)(),
+            lambda place: fields(row + place),
         )
-        self._reader.take_steps(many)
+        segment, length = self._reader.take_steps(many)
+        taken = Taken(row, row + high - low - OPEN_STEPS, self._reader.run_id, segment, length)
+        self._taken.setdefault(number, []).append(taken)
 
-    def _timers_at_once(self, start: int, end: int, steps: Found) -> None:
-        times, shape = self._times.within(start, end), self._timer_line
-        if not len(times) or shape is None:
-            return
-        behind = np.searchsorted(steps.places, times.places)
-        lines = times.places + (self._first + start)
+    def _take_between(self, start: int, end: int, low: int, high: int) -> None:
+        """What stands between the steps, each behind the step that it was printed after."""
+        timed = self._timed
+        stated = np.searchsorted(self._stated, (start, end)).tolist()
+        between = self._stated[slice(*stated)]
+        between = between[self._between[between] & ~timed[between]]
+        behind = np.searchsorted(self._places[low:high], between)
+        newest = [self._reader.iteration, *self._iterations[low:high].tolist()]
+        for place, step in zip(between.tolist(), behind.tolist(), strict=True):
+            self._reader.iteration = newest[step]
+            self._feed_line(place)
+        for timers in self._scan.timers:
+            picked = slice(*np.searchsorted(timers.places, (start, end)).tolist())
+            if picked.start < picked.stop:
+                behind = np.searchsorted(self._places[low:high], timers.places[picked])
+                after = [newest[step] for step in behind.tolist()]
+                rows = timer_rows(timers, picked, self._first, after, self._reader.run_id)
+                self._reader.take_timers(timers.dialect, rows, picked.stop - picked.start)
 
-        def rows(run_id: str, newest: int | None) -> pa.Table:
-            after = [newest, *steps.column("iteration").tolist()]
-            iterations = [after[step] for step in behind.tolist()]
-            return timer_rows(shape, times.values, lines, iterations, run_id)
-
-        self._reader.take_timers(shape.dialect, len(times), rows)
+    def _store(self) -> None:
+        for number, taken in self._taken.items():
+            rows = as_rows(self._scan.steps[number], self._first, taken)
+            self._reader.rows.tables["iterations"].append(rows)

@@ -15,20 +15,18 @@ from typing import Any
 
 from ..schema.rows import Rows
 from ..schema.sql import digest
-from .before import Before
 from .dialect import Dialect
 from .environment import Environment, Flags
 from .header import Header
 from .lines import Line
 from .log import LogReader
 from .logread import LogRead
-from .outcome import Ending, Outcome
-from .ranks import Ranks, Spread, Told
 from .record import Record
 from .run import Run
-from .silence import Silence
-from .step import Step
+from .runs import Preamble
+from .step import Ranks, Spread, Step, StepLines
 from .steps import Steps
+from .termination import HangDetection, Outcome, TerminationTracker
 from .wrapped import Wrapped
 
 MOST_BYTES = 16 << 20  # of packed state; a log that needs more is read as a whole
@@ -36,13 +34,13 @@ _MOST_UNPACKED = 256 << 20
 _KINDS: Mapping[str, type] = {
     kind.__name__: kind
     for kind in (
-        Before, Ending, Environment, Flags, Header, Line, LogRead, Outcome, Ranks, Record, Run,
-        Silence, Spread, Step, Steps, Told, Wrapped,
+        Environment, Flags, HangDetection, Header, Line, LogRead, Outcome, Preamble, Ranks, Record,
+        Run, Spread, Step, StepLines, Steps, TerminationTracker, Wrapped,
     )
 }  # fmt: skip
 # Of a reader what a line end leaves behind; the rest is made anew, or is of one line only.
 _KEPT = ("_read", "_number", "_wrapped", "_cut_off")
-_KEPT_OF_RUNS = ("run", "block", "starts", "environment", "before", "bar")
+_KEPT_OF_RUNS = ("run", "block", "starts", "environment", "preamble", "bar")
 _GROUPS: Mapping[str, Callable[[list[Any]], object]] = {  # Any: JSON
     "tuple": tuple,
     "set": set,
@@ -113,8 +111,8 @@ def _frozen(value: object) -> object:
             return {kind.__name__: [[_frozen(key), _frozen(one)] for key, one in value.items()]}
         case tuple() | set() | frozenset():
             return {kind.__name__: [_frozen(one) for one in value]}
-        case Told():
-            value = Told(value.line, value.same(), value.voices)
+        case StepLines():
+            value = StepLines(value.line, value.same(), value.rank_prefixes)
     if kind.__name__ not in _KINDS:
         raise TypeError(f"a reader's state holds a {kind.__name__}")
     return {kind.__name__: [_frozen(getattr(value, name)) for name in _names(kind)]}

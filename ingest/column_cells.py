@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from ..schema.arrow import of_columns
 from ..schema.rows import Rows
-from .cells import Cell, parse_cell
-from .headings import Column
+from ..vocabulary.cells import Cell, parse_cell
+from ..vocabulary.headings import Column
 
 _STORED = (
     "name", "raw", "kind", "value", "decimals", "unit", "text", "marks", "misfit", "pieces",
@@ -80,6 +80,6 @@ def _stored(cell: Cell, column: Column | None) -> tuple[object, ...]:
         cell.unit,
         cell.text,
         list(cell.marks),
-        cell.misfit,
+        cell.invalid,
         _JSON.encode(cell.pieces),
     )

@@ -1,4 +1,8 @@
-"""The bytes of a file that count: the first of them, hashed, so that growth does no harm."""
+"""The bytes of a file that count: the first of them, hashed, so that growth does no harm.
+
+A small file is read into memory once, and hashed and parsed from there. A long one is a stream: it
+is hashed while it is parsed, or before where the hash decides whether it has to be parsed at all.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +11,21 @@ import io
 import os
 import sys
 import time
-from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from ..records import reading as records
-from ..schema.ledger import Stamp
+from ..schema.ledger import Ledger, Stamp
+from .inputs import Input
+from .names import is_packed_log
 from .packed import LONGEST_MAGIC, packing, unpacked
 
+if TYPE_CHECKING:
+    from .streams import Hashing
+
+LONG_BYTES = 1 << 20  # a smaller file is read into memory
 _CHUNK = 1 << 20
-_WORTH_A_THREAD, _MOST_WAITING = 1 << 16, 1  # bytes hashed at once; pieces of them
 _BACK = 1 << 16  # bytes looked at at once for the last line end
 _HEAD = 1 << 20  # bytes looked at to tell what a file is
 
@@ -27,136 +34,126 @@ class Changed(OSError):
     """The bytes are no longer those that were fingerprinted."""
 
 
-class Hashing:
-    """SHA-256 of bytes as they are read, made beside what is done with them."""
+@dataclass(slots=True)
+class Content:
+    """The first `size` bytes of a file, and their SHA-256; None until reading them computes it.
 
-    def __init__(self) -> None:
-        self.size = 0
-        self._sha256 = hashlib.sha256()
-        self._beside = ThreadPoolExecutor(1)  # its thread ends with it
-        self._waiting: deque[Future[None]] = deque()
-
-    def update(self, data: bytes) -> None:
-        """The next bytes."""
-        self.size += len(data)
-        if len(data) < _WORTH_A_THREAD and not self._waiting:
-            self._sha256.update(data)
-            return
-        self._waiting.append(self._beside.submit(self._sha256.update, data))
-        if len(self._waiting) > _MOST_WAITING:
-            self._waiting.popleft().result()
-
-    def hexdigest(self) -> str:
-        """That of all bytes."""
-        while self._waiting:
-            self._waiting.popleft().result()
-        return self._sha256.hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
-class Print:
-    """What tells the first `size` bytes of a file from others, as SHA-256.
-
-    `head` is that of the first bytes asked for, `tail` of those behind a place asked for.
-    """
-
-    sha256: str
-    size: int
-    head: str | None = None
-    tail: str | None = None
-    stamp: Stamp | None = None  # what the file system said of the file before
-
-
-@dataclass(frozen=True, slots=True)
-class FileBytes:
-    """The first `size` bytes of a file, whose SHA-256 is `sha256`; None: reading has to tell it.
-
-    They were hashed after the file system gave it this `stamp`; while it is the same, they are.
+    Of a packed file they are the unpacked ones. `stamp` is what the file system said of the file
+    before they were hashed. `data` has those of a small file. `head` is the SHA-256 of the first
+    bytes asked for, `tail` of those behind a place asked for.
     """
 
     path: Path
-    sha256: str | None
     size: int
+    sha256: str | None = None
     stamp: Stamp | None = None
+    data: bytes | None = None
+    head: str | None = None
+    tail: str | None = None
 
-    @property
-    def digest(self) -> Hashing | None:
-        """What hashes them while they are read; None where the file system tells of changes."""
-        told = self.sha256 is not None and self.stamp is not None and self.stamp.settled
-        return None if told else Hashing()
-
-    def head(self) -> bytes:
-        """What tells what the file is."""
+    def first_bytes(self) -> bytes:
+        """Enough of them to tell what the file is."""
+        if self.data is not None:
+            return self.data
         with self.path.open("rb") as stream:
             return stream.read(min(self.size, _HEAD))
 
     def packing(self) -> str | None:
-        """How the file is packed, whose bytes are those that it holds."""
+        """How the file is packed, None where it is not."""
+        if self.data is not None:
+            return None
         with self.path.open("rb") as stream:
             return packing(stream.read(LONGEST_MAGIC))
 
+    def digest(self) -> Hashing | None:
+        """What hashes the bytes while they are read; None where that is not needed.
+
+        It is not where the file system would tell of any change since they were hashed.
+        """
+        known = self.sha256 is not None and self.stamp is not None and self.stamp.settled
+        if known or self.data is not None:
+            return None
+        from .streams import Hashing  # few files are long
+
+        return Hashing()
+
+    def stream(self, start: int, end: int, digest: Hashing | None = None) -> BinaryIO:
+        """The bytes from `start` to `end`, hashed while they are read. Raises OSError."""
+        if self.data is not None:
+            return io.BytesIO(self.data[start:end])
+        from .streams import section
+
+        return section(self.path, start, end, digest)
+
     def text(self) -> tuple[str, int]:
         """All of it as text, and how many characters are no UTF-8."""
-        with self.path.open("rb") as stream:
-            content = stream.read(self.size)
-        self.check(hashlib.sha256(content).hexdigest())
-        text = content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+        data = self.data
+        if data is None:
+            with self.path.open("rb") as stream:
+                data = stream.read(self.size)
+            self.check(hashlib.sha256(data).hexdigest())
+        text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
         text = text.replace("\r\n", "\n").replace("\r", " ").replace("\x00", "")
         return text, text.count("\ufffd")
 
+    def end_of_lines(self, start: int = 0) -> int:
+        """The place behind the last line end; `start` where none is behind it. Raises OSError."""
+        if self.data is not None:
+            return max(start, self.data.rfind(b"\n", start) + 1)
+        with self.path.open("rb") as stream:
+            end = self.size
+            while end > start:
+                begin = max(start, end - _BACK)
+                stream.seek(begin)
+                found = stream.read(end - begin).rfind(b"\n")
+                if found >= 0:
+                    return begin + found + 1
+                end = begin
+        return start
+
+    def cut(self, size: int) -> Content:
+        """The first bytes of a small file."""
+        data = (self.data or b"")[:size]
+        sha256 = hashlib.sha256(data).hexdigest()
+        return replace(self, size=len(data), sha256=sha256, data=data)
+
+    def with_head(self, size: int) -> Content:
+        """A small file, with the SHA-256 of its first bytes, if it has so many."""
+        if self.data is None or not 0 < size <= self.size:
+            return self
+        return replace(self, head=hashlib.sha256(self.data[:size]).hexdigest())
+
     def check(self, sha256: str) -> None:
-        """Raises Changed where these are not the bytes that were read."""
-        if sha256 != self.sha256:
+        """Take the SHA-256 of the bytes that were read; raises Changed where it was another."""
+        if self.sha256 is None:
+            self.sha256 = sha256
+            self.confirm()
+        elif sha256 != self.sha256:
             raise Changed(f"{self.path} changed while it was read")
 
-    def check_read(self, digest: Hashing | None) -> str | None:
-        """The same of bytes that were hashed while they were read, or need not be; gives theirs."""
+    def check_read(self, digest: Hashing | None) -> None:
+        """The same of all bytes, read as streams of `stream` that `digest` was given to."""
         if digest is not None:
-            sha256 = digest.hexdigest()
-            if self.sha256 is not None or digest.size != self.size:
-                self.check(sha256)
-            return sha256
-        if self.stamp is None or not self.stamp.same(stamp_of(self.path)):
-            self.check(print_of(self.path, self.size).sha256)  # a log may have grown
-        return self.sha256
+            if self.sha256 is None and digest.size != self.size:
+                raise Changed(f"{self.path} changed while it was read")
+            self.check(digest.hexdigest())
+        # Not hashed again: the file system tells that nobody wrote since the bytes were hashed.
+        elif self.data is None and not (self.stamp and self.stamp.same(stamp_of(self.path))):
+            self.check(fingerprint_of(self.path, self.size).sha256 or "")  # a log may have grown
 
+    def check_tail(self, digest: Hashing) -> None:
+        """The same of what stands behind the place that `tail` was asked for."""
+        if digest.hexdigest() != self.tail:
+            raise Changed(f"{self.path} changed while it was read")
 
-class Bounded(io.RawIOBase):
-    """The next `size` bytes of a stream: a log may grow while it is read."""
+    def confirm(self) -> None:
+        """Raises Changed where bytes that were read once may never have been those of the file.
 
-    def __init__(self, stream: BinaryIO, size: int) -> None:
-        self._stream, self._left = cast(io.BufferedIOBase, stream), size
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(cast(bytearray, buffer))[: self._left]
-        count = self._stream.readinto(view)
-        self._left -= count
-        return count
-
-    def buffered(self, digest: Hashing | None) -> BinaryIO:
-        """The same, read in large pieces, and hashed."""
-        return cast(BinaryIO, _Hashed(self, digest) if digest else io.BufferedReader(self, _CHUNK))
-
-
-class _Hashed(io.BufferedReader):
-    """A stream whose bytes are hashed as they are read."""
-
-    def __init__(self, raw: io.RawIOBase, digest: Hashing) -> None:
-        super().__init__(raw, _CHUNK)
-        self._digest = digest
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        data = super().read(size)
-        self._digest.update(data)
-        return data
-
-    def readline(self, size: int | None = -1, /) -> bytes:
-        data = super().readline(size)
-        self._digest.update(data)
-        return data
+        A program that writes over them meanwhile leaves a mixture, which no second reading gives.
+        """
+        untouched = self.stamp and self.stamp.settled and self.stamp.same(stamp_of(self.path))
+        if not untouched and fingerprint_of(self.path, self.size).sha256 != self.sha256:
+            raise Changed(f"{self.path} changed while it was read")
 
 
 def stamp_of(path: str | Path) -> Stamp:
@@ -165,25 +162,72 @@ def stamp_of(path: str | Path) -> Stamp:
     return Stamp(found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, time.time_ns())
 
 
-def fingerprint(path: Path) -> tuple[str, int]:
-    """SHA-256 and size of a file's bytes, as far as they reach when it is opened.
+def is_untouched(item: Input, ledger: Ledger, version: int) -> bool:
+    """Whether a file is known, and the file system tells that it is what was read of it.
 
-    Of a folder of records, which its marker stands for, those of all of them. Raises OSError when
-    it cannot be read.
+    What is packed may have another name than before, which needs a closer look.
+    """
+    known = ledger.newest(item.uri)
+    if known is None or known.parser_version != version:
+        return False
+    try:
+        stamp = stamp_of(item.file)
+    except OSError:
+        return False
+    return ledger.unchanged(item.uri, stamp) is not None and not is_packed_log(item.file)
+
+
+def is_long(size: int) -> bool:
+    """Whether a file of so many bytes is read piece by piece."""
+    return size >= LONG_BYTES
+
+
+def read_content(path: Path, head: int | None = None) -> Content:
+    """All bytes of a file, as far as they reach now, hashed; those of a small one are kept.
+
+    Of a folder of records, which its marker stands for, those of all of them. Also the SHA-256 of
+    the first `head` bytes. Raises OSError when it cannot be read, Changed.
     """
     if records.is_marker(path):
-        return records.fingerprint_of_folder(path)
-    found = print_of(path)
-    return found.sha256, found.size
+        sha256, size = records.fingerprint_of_folder(path)
+        return Content(path, size, sha256)
+    stamp = stamp_of(path)
+    if content := read_small(path, stamp):
+        return content.with_head(head or 0)
+    content = fingerprint_of(path, head=head)
+    content.stamp = stamp
+    return content
 
 
-def print_of(
+def read_small(path: Path, stamp: Stamp) -> Content | None:
+    """The bytes of a small file, in memory; None of a long or packed one.
+
+    Raises OSError, Changed.
+    """
+    if is_long(stamp.bytes):
+        return None
+    with path.open("rb", buffering=0) as file:
+        data = file.read(stamp.bytes)  # not more: a log may grow, and its hash is of these
+    if packing(data[:LONGEST_MAGIC]):
+        return None
+    content = Content(path, len(data), hashlib.sha256(data).hexdigest(), stamp, data)
+    content.confirm()
+    return content
+
+
+def unhashed(path: Path, stamp: Stamp) -> Content | None:
+    """The bytes of a file, to be hashed while they are read; None of a packed one."""
+    content = Content(path, stamp.bytes, None, stamp)
+    return None if content.packing() else content
+
+
+def fingerprint_of(
     path: Path, size: int | None = None, head: int | None = None, since: int | None = None
-) -> Print:
-    """The print of the first `size` bytes of a file, by default of all that are there.
+) -> Content:
+    """The first `size` bytes of a file, by default all that are there, hashed and not kept.
 
-    Of a packed file they are those that it holds: packing makes no other log of it. Also of the
-    first `head` of them, and of those behind byte `since`. Raises OSError.
+    Of a packed file they are those that it holds: packing makes no other log of it. Also hashed are
+    the first `head` of them, and those behind byte `since`. Raises OSError.
     """
     whole, tail, of_head, at = hashlib.sha256(), hashlib.sha256(), None, 0
     with path.open("rb", buffering=0) as file:
@@ -198,7 +242,8 @@ def print_of(
                     tail.update(chunk)
                 at += count
             of_head = whole.hexdigest() if end == head == at else of_head
-    return Print(whole.hexdigest(), at, of_head, None if since is None else tail.hexdigest())
+    of_tail = None if since is None else tail.hexdigest()
+    return Content(path, at, whole.hexdigest(), head=of_head, tail=of_tail)
 
 
 def _plain(file: BinaryIO) -> tuple[io.BufferedIOBase, int]:
@@ -208,20 +253,3 @@ def _plain(file: BinaryIO) -> tuple[io.BufferedIOBase, int]:
     file.seek(0)
     plain = unpacked(file, how, size) if how else file
     return cast(io.BufferedIOBase, plain), sys.maxsize if how else size
-
-
-def end_of_lines(path: Path, size: int | None = None, start: int = 0) -> int:
-    """The place behind the last line end of the first `size` bytes; `start` where there is none.
-
-    Raises OSError.
-    """
-    with path.open("rb") as stream:
-        end = os.fstat(stream.fileno()).st_size if size is None else size
-        while end > start:
-            begin = max(start, end - _BACK)
-            stream.seek(begin)
-            found = stream.read(end - begin).rfind(b"\n")
-            if found >= 0:
-                return begin + found + 1
-            end = begin
-    return start

@@ -10,9 +10,7 @@ from importlib.resources.abc import Traversable
 
 from ..schema.errors import BenchError
 from .cast import CASTS
-from .mapping import Mapped
-from .pairs import Pairs
-from .pattern import Pattern
+from .readers import Mapped, Pairs, Pattern
 from .record import Field
 from .segments import Losses, Segments
 
@@ -26,16 +24,19 @@ KINDS = frozenset({
 })  # fmt: skip
 WORDS = frozenset({
     "title", "url", "reads", "like", "framework", "hint", "pattern", "anchor", "pair", "form",
-    "assign", "separator", "open_end", "bare", "doubled", "ends", "groups", "keys", "requires",
-    "losses",
-    "set", "opens", "closes", "within", "scope", "quiet", "starts_run", "secondary", "every_rank",
-    "planned", "alone", "leads",
-    "refines", "sample",
+    "assign", "separator", "unterminated", "unmarked", "nested_key", "ends", "groups", "keys",
+    "requires", "losses", "set", "opens", "closes", "within", "scope", "quiet", "starts_run",
+    "secondary", "every_rank", "progress_bar", "exclusive", "precedes_step", "refines", "sample",
 })  # fmt: skip
+# Earlier names of words, which users' own formats may have; accepted for one version.
+FORMER_WORDS = {
+    "leads": "precedes_step", "alone": "exclusive", "planned": "progress_bar",
+    "doubled": "nested_key", "bare": "unmarked", "open_end": "unterminated",
+}  # fmt: skip
 # What a format takes over from the one it is `like`.
 INHERITED = (
-    "framework", "hint", "anchor", "assign", "separator", "open_end", "bare", "ends", "groups",
-    "keys", "losses",
+    "framework", "hint", "anchor", "assign", "separator", "unterminated", "unmarked", "ends",
+    "groups", "keys", "losses",
 )  # fmt: skip
 NEEDED = ("title", "url", "reads", "hint", "sample")
 FIELD_WORDS = frozenset({
@@ -50,7 +51,7 @@ Toml = Mapping[str, object]
 
 def parse(file: Traversable, *folders: Traversable) -> Toml:
     """The declaration in a file; an unknown, missing or misused word is an error."""
-    toml = _loads(file)
+    toml = loads(file)
     only(file, "the file", toml, WORDS)
     if "like" in toml:
         toml = _inherit(file, toml, folders)
@@ -64,11 +65,13 @@ def parse(file: Traversable, *folders: Traversable) -> Toml:
     return toml
 
 
-def _loads(file: Traversable) -> Toml:
+def loads(file: Traversable) -> Toml:
+    """A file as it is written. Raises BenchError where it is no TOML."""
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        toml = tomllib.loads(file.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise broken(file, "it is no TOML", str(error)) from error
+    return {FORMER_WORDS.get(word, word): value for word, value in toml.items()}
 
 
 def _inherit(file: Traversable, toml: Toml, folders: Sequence[Traversable]) -> Toml:
@@ -78,7 +81,7 @@ def _inherit(file: Traversable, toml: Toml, folders: Sequence[Traversable]) -> T
     other = next((one for one in found if one.is_file()), None)
     if other is None:
         raise broken(file, f"`like` names no other format: {toml['like']}")
-    base = _loads(other)
+    base = loads(other)
     merged: dict[str, object] = {word: base[word] for word in INHERITED if word in base}
     for word, value in toml.items():
         below = merged.get(word)
@@ -135,9 +138,9 @@ def reader(file: Traversable, toml: Toml) -> Reader:
         _losses(file, toml),
         assign=str(toml.get("assign", ":")),
         separator=str(toml.get("separator", "|")),
-        open_end=toml.get("open_end") is True,
-        bare=toml.get("bare") is True,
-        doubled=_doubled(file, toml),
+        unterminated=toml.get("unterminated") is True,
+        unmarked=toml.get("unmarked") is True,
+        nested_key=_nested_keys(file, toml),
         ends=str(toml["ends"]) if "ends" in toml else None,
     )
 
@@ -155,11 +158,11 @@ def _pair(file: Traversable, toml: Toml) -> re.Pattern[str]:
     return pair
 
 
-def _doubled(file: Traversable, toml: Toml) -> dict[str, str]:
-    doubled = toml.get("doubled", {})
-    if not isinstance(doubled, Mapping):
-        raise broken(file, "`doubled` is no table")
-    return {str(key): str(value) for key, value in doubled.items()}
+def _nested_keys(file: Traversable, toml: Toml) -> dict[str, str]:
+    nested = toml.get("nested_key", {})
+    if not isinstance(nested, Mapping):
+        raise broken(file, "`nested_key` is no table")
+    return {str(key): str(value) for key, value in nested.items()}
 
 
 def _regex(file: Traversable, word: str, text: object) -> re.Pattern[str]:

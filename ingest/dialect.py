@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib import resources
 from importlib.resources.abc import Traversable
 from itertools import accumulate
@@ -14,11 +15,11 @@ from pathlib import Path
 
 from ..schema.errors import BenchError
 from ..schema.shapes import shapes
-from .declaration import SAMPLE_WORDS, Reader, Toml, broken, only, parse, reader, texts
+from .cache import cached
+from .declaration import SAMPLE_WORDS, Reader, Toml, broken, loads, only, parse, reader, texts
 from .hostile import LONGEST, held_up
 from .lines import peel
-from .pairs import Pairs
-from .pattern import Pattern
+from .readers import Pairs, Pattern
 from .record import NO_COLUMNS, Fields, Record
 from .version import check_folder
 
@@ -34,17 +35,19 @@ class Sample:
     row: Fields
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Dialect:
-    """One log format: how its lines are found and read, and what they mean for a run."""
+    """One log format: how its lines are found and read, and what they mean for a run.
+
+    Its reader is made, and its patterns compiled, when its first line is read: a log has lines of
+    a few formats only.
+    """
 
     name: str
-    title: str
-    url: str
+    file: Traversable = field(repr=False)
+    declaration: Toml = field(repr=False)  # without the samples where it comes from the cache
     reads: str
     hints: tuple[str, ...]  # one of them stands on every line of the format
-    reader: Reader
-    samples: tuple[Sample, ...]
     framework: str | None = None
     set: Fields = field(default_factory=dict)
     opens: str | None = None  # a block that this line opens,
@@ -55,11 +58,21 @@ class Dialect:
     starts_run: bool = False
     secondary: bool = False  # says less of a step than the framework's own line
     every_rank: bool = False  # ranks repeat the line with other numbers: a step counts once
-    leads: bool = False  # a part that stands above the step it speaks of
-    planned: bool = False  # counts where its total is the number of planned steps
-    alone: bool = False  # the line is all its own, whatever it quotes: tried before all others
+    precedes_step: bool = False  # a part that stands above the step it speaks of
+    progress_bar: bool = False  # counts where its total is the number of planned steps
+    exclusive: bool = False  # the line is all its own, whatever it quotes: tried before all others
     refines: str | None = None  # a failure of this status is better told by this line
     longest: int = 1 << 62  # characters of a line that it is tried on
+
+    @cached_property
+    def reader(self) -> Reader:
+        """What reads its lines. Raises BenchError for a declaration of none."""
+        return reader(self.file, self.declaration)
+
+    @cached_property
+    def samples(self) -> tuple[Sample, ...]:
+        """The lines that prove it. Raises BenchError for one that lacks something."""
+        return _samples(self.file, self.declaration)
 
     def read(self, text: str) -> Record | None:
         """The first record of this format on the line."""
@@ -89,26 +102,27 @@ def load(file: Traversable, *folders: Traversable) -> Dialect:
 
 def declared(file: Traversable, *folders: Traversable) -> Dialect:
     """One format as its file says, unproved."""
-    toml = parse(file, *folders)
+    return _of_declaration(file, parse(file, *folders))
+
+
+def _of_declaration(file: Traversable, toml: Toml) -> Dialect:
     words = ("framework", "opens", "closes", "within", "refines")
     optional = {word: str(toml[word]) if word in toml else None for word in words}
     return Dialect(
         name=file.name.removesuffix(".toml"),
-        title=str(toml["title"]),
-        url=str(toml["url"]),
+        file=file,
+        declaration=toml,
         reads=str(toml["reads"]),
         hints=texts(file, "hint", toml["hint"]),
-        reader=reader(file, toml),
-        samples=_samples(file, toml),
         set=_set(file, toml),
         scope=str(toml.get("scope", "arguments")),
         starts_run=toml.get("starts_run") is True,
         secondary=toml.get("secondary") is True,
         every_rank=toml.get("every_rank") is True,
         quiet=toml.get("quiet") is True,
-        leads=toml.get("leads") is True,
-        planned=toml.get("planned") is True,
-        alone=toml.get("alone") is True,
+        precedes_step=toml.get("precedes_step") is True,
+        progress_bar=toml.get("progress_bar") is True,
+        exclusive=toml.get("exclusive") is True,
         framework=optional["framework"],
         opens=optional["opens"],
         closes=optional["closes"],
@@ -125,7 +139,7 @@ def _set(file: Traversable, toml: Toml) -> Fields:
 
 
 def _samples(file: Traversable, toml: Toml) -> tuple[Sample, ...]:
-    samples = toml["sample"]
+    samples = toml["sample"] if "sample" in toml else loads(file)["sample"]
     if not isinstance(samples, list):
         raise broken(file, "`sample` is no list: write [[sample]]")
     for number, sample in enumerate(samples, 1):
@@ -194,7 +208,7 @@ def in_order(dialects: Iterable[Dialect]) -> tuple[Dialect, ...]:
             if first.name < second.name and mutual and count[first.name] == count[second.name]:
                 what = f"formats {first.name} and {second.name} read each other's samples"
                 raise BenchError(what, hint="make one pattern stricter: order is not set by hand")
-    return tuple(sorted(every, key=lambda d: (not d.alone, count[d.name], d.name)))
+    return tuple(sorted(every, key=lambda d: (not d.exclusive, count[d.name], d.name)))
 
 
 def _taken(dialects: Sequence[Dialect]) -> Iterator[Counter[str]]:
@@ -222,17 +236,20 @@ def _all(part: str, text: str) -> Iterator[int]:
         at = text.find(part, at + 1)
 
 
-@functools.cache
 def dialects(own: Path | None = None) -> tuple[Dialect, ...]:
     """The formats that come with the package, and those of a user's own folder, as they are tried.
 
     Raises BenchError for a folder that is not there and a format that its samples do not prove.
     """
-    ours = resources.files(__package__).joinpath("dialects")
+    return _dialects(own)  # a cache keeps f() and f(None) apart, and 200 files would be read twice
+
+
+@functools.cache
+def _dialects(own: Path | None) -> tuple[Dialect, ...]:
+    package = resources.files(__package__)
+    ours = package.joinpath("dialects")
     if own is None:
-        # The tests have proved these: at each start it would take a quarter of the time.
-        files = sorted(_files(ours), key=lambda file: file.name)
-        return in_order([declared(file, ours) for file in files])
+        return _ours(package, ours)
     check_folder(own)
     made = load_folder(ours, own)
     names = {file.name.removesuffix(".toml"): file for file in _files(own)}
@@ -244,6 +261,23 @@ def dialects(own: Path | None = None) -> tuple[Dialect, ...]:
         hint = "no repeat within a repeat, and at most two of `.*`; say what stands between"
         raise broken(names[slow], "a line can hold its pattern up for ever", hint=hint)
     return tuple(replace(d, longest=LONGEST) if d in users else d for d in made)
+
+
+def _ours(package: Traversable, folder: Traversable) -> tuple[Dialect, ...]:
+    """The formats that come with the package, which its tests have proved, in their order."""
+    files = sorted(_files(folder), key=lambda file: file.name)
+    code = [package.joinpath(f"{name}.py") for name in ("declaration", "dialect")]
+
+    def made() -> dict[str, Toml]:
+        ordered = in_order([declared(file, folder) for file in files])
+        return {one.file.name: _without_samples(one.declaration) for one in ordered}
+
+    kept = cached("formats", [*files, *code], made)
+    return tuple(_of_declaration(folder.joinpath(name), toml) for name, toml in kept.items())
+
+
+def _without_samples(toml: Toml) -> Toml:
+    return {word: value for word, value in toml.items() if word != "sample"}
 
 
 def patterns_of(dialect: Dialect) -> list[str]:

@@ -6,18 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from .context import (
-    Fact,
-    configuration,
-    devices_named,
-    is_launch,
-    machine_facts,
-    one_liner,
-    phrases_in,
-    reaches_back,
-    same_device,
-)
-from .headings import is_benchmark
+from ..vocabulary.headings import is_benchmark
+from .context import Fact, phrases_in, same_device
+from .context_lines import configuration, line_facts, reaches_back
 from .markdown import Heading, Table, TextLine, blocks
 from .statements import Statement, formula_statement, legend_in, statements_in
 
@@ -144,12 +135,10 @@ class _Reader:
             self.document.quotes.append(Quote(line, tuple(self._facts())))
             self.lead = []
             return
-        facts = configuration(line.text, line.line)
-        formula = [] if facts else one_liner(line.text, line.line)
-        machine = [] if facts else machine_facts(line.text, line.line, "line")
-        of_nodes = is_launch(line.text) or "node" in line.text.lower()
-        self.sections[-1].facts += facts or formula or (machine if of_nodes else [])
-        self.mentions += facts or [*machine, *devices_named(line.text, line.line)]
+        read = line_facts(line.text, line.line)
+        facts, formula = read.configuration, read.formula
+        self.sections[-1].facts += read.section
+        self.mentions += read.mentions
         if facts and reaches_back(line.text):
             for found in self.previous:
                 found.facts[:0] = [replace(fact, scope="document") for fact in facts]

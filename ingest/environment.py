@@ -1,18 +1,41 @@
-"""Environment variables and settings of schedulers and launchers, as logs and job scripts say."""
+"""Environment variables and settings of schedulers and launchers, as logs and job scripts say.
+
+A command line sets them for the program that it starts: in front of it, and by its options.
+"""
 
 from __future__ import annotations
 
 import functools
+import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
+from itertools import pairwise
 
-from .commandline import of_command
+from ..vocabulary.secrets import redact
 from .record import Fields
-from .secrets import redact
 
 LONGEST_VALUE = 2000
+NAME = r"[A-Z_][A-Z0-9_]*"
+WORD = r"""(?:"[^"]{0,2000}"|'[^']{0,2000}'|[^\s"';,]{0,2000})"""
+ASSIGNED = re.compile(rf"\s*(?P<name>{NAME})=(?P<value>{WORD})(?=[\s;]|$)")
+# mpirun -x K=V, mpiexec -genv K=V, docker --env=K=V, jsrun -E K=V
+OPTIONS = re.compile(
+    rf"(?:(?<=\s)(?:-x|-e|-E|--env|-env|-genv)[\s=])\s*(?P<name>{NAME})=(?P<value>{WORD})"
+)
+PAIRS = re.compile(rf"(?<=\s)-g?env\s+(?P<name>{NAME})\s+(?P<value>{WORD})")  # -genv K V
+# srun --export=ALL,K=V,L=W; a value with a comma in it is quoted
+LISTS = re.compile(r"(?<=\s)(?:--export|-genvlist)[\s=](?P<list>\"[^\"]{0,4000}\"|\S{1,4000})")
+LISTED = re.compile(rf"(?:^|,)(?P<name>{NAME})=(?P<value>'[^']*'|[^,]*)")
+# pdsh ... export K=V;   mpirun -np 4 env K=V L=W python
+SET = re.compile(r"(?<![\w-])(?:export|declare -x|env)\s+(?=[A-Z_])")
+SETENV = re.compile(rf"(?<![\w-])setenv\s+(?P<name>{NAME})\s+(?P<value>{WORD})")  # csh
+MCA = re.compile(r"(?<=\s)--?mca\s+(?P<name>\w+)\s+(?P<value>[^\s\"']{1,500})")
+IMAGE = re.compile(r"[a-z0-9.-]{1,60}(?:/[\w.-]{1,80}){1,4}:[\w.-]{1,80}")
+LONGEST_COMMAND = 20_000  # letters of a command that are looked at
+_FILES, _IMAGES = ("singularity", "apptainer"), ("docker", "podman")
+CONTAINER = "container_image"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +95,45 @@ class Environment:
         """The job ids among the flags."""
         every = self.flags if names is None else names
         return tuple(self.flags[name].value for name in every if states(name) == "job_ids")
+
+
+def of_command(text: str) -> Iterator[tuple[str, str, str]]:
+    """Name, value and kind of what a command line sets: in front of it and by its options."""
+    text, end = text[:LONGEST_COMMAND], 0
+    while found := ASSIGNED.match(text, end):
+        yield found["name"], found["value"], "env"
+        end = found.end()
+    for found in OPTIONS.finditer(text, end):
+        yield found["name"], found["value"], "env"
+    for pattern in (PAIRS, SETENV):
+        for found in pattern.finditer(text, end):
+            yield found["name"], found["value"], "env"
+    for found in LISTS.finditer(text, end):
+        for one in LISTED.finditer(found["list"].strip('"')):
+            yield one["name"], one["value"], "env"
+    at = end
+    while begins := SET.search(text, at):
+        at = begins.end()
+        while found := ASSIGNED.match(text, at):
+            yield found["name"], found["value"], "env"
+            at = found.end()
+    for found in MCA.finditer(text, end):
+        yield f"OMPI_MCA_{found['name']}", found["value"], "launcher"
+    if image := _image(text.split()):
+        yield CONTAINER, image, "launcher"
+
+
+def _image(words: Sequence[str]) -> str | None:
+    """The container that a launcher or its own program starts."""
+    program = ""
+    for word, following in pairwise([*words, ""]):
+        name = word.rsplit("/", 1)[-1]
+        if name in (*_FILES, *_IMAGES):
+            program = name
+        elif word.startswith("--container-image"):
+            return (word.partition("=")[2] or following).strip("\"'") or None
+        elif (program in _FILES and word.endswith((".sif", ".simg"))) or (
+            program in _IMAGES and IMAGE.fullmatch(word)
+        ):
+            return word
+    return None

@@ -1,47 +1,109 @@
-"""The records on a line, whoever printed them: its pieces are looked at until nothing is found."""
+"""The records on a line, whoever printed them: its pieces are looked at until nothing is found.
+
+Tried are the formats of whose hints one stands on the line, with the words that they need.
+"""
 
 from __future__ import annotations
 
+import functools
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from .candidates import candidates_of
 from .dialect import Dialect
+from .masks import is_digit_blind, mask_digits, may_read
 from .record import Record
+from .segments import Segments
 
+SIZE = 3
+NUMBER = re.compile(r"\d+")
+SHORT = 150  # longer lines are searched hint by hint, which costs less there
+LONG = 2000  # the formats of longer lines are not remembered
+MOST_KNOWN = 4096
 # Lines of many processes may be glued together; the rest of a line with more is told, not read.
 MOST_RECORDS = 1024
 MOST_LETTERS = 16 << 20  # looked at in all pieces of a line
 
 
 class Finder:
-    """Finds records of some formats; `left_over` counts those of a line that holds still more."""
+    """Finds records of some formats; `left_over` counts those of a line that holds still more.
+
+    Most lines repeat a mask. Where one format alone reads the lines of a mask, or none does, the
+    next lines of the mask are given to it at once, and no other format is tried.
+    """
 
     def __init__(self, formats: Sequence[Dialect]) -> None:
         self._formats = formats
         self._candidates = candidates_of(tuple(formats))
+        self._only = _only_of(tuple(formats))
+        self._unusable = False
         self.left_over = 0
 
     def records(
         self, text: str, block: Callable[[], str | None]
-    ) -> Iterator[tuple[Dialect, Record]]:
+    ) -> Iterable[tuple[Dialect, Record]]:
         """The records of a line; `block` says what is open by now, which a record may change."""
-        self.left_over = count = 0
+        self.left_over = 0
+        # Long lines hardly repeat, and their masks would fill the memory.
+        if len(text) > LONG:
+            return self._search(text, self._candidates.of(text), block)
+        key = block(), mask_digits(text)
+        only = self._only.get(key, self)
+        if only is None:  # known, and read by nobody; unknown is `self`
+            return ()
+        if isinstance(only, Dialect):
+            record = only.read(text)
+            if record is not None and _usable(record):
+                return ((only, record),)
+        candidates = self._candidates.of_mask(text, key[1])
+        return self._search(text, candidates, block, key)
+
+    def _search(
+        self,
+        text: str,
+        candidates: list[int],
+        block: Callable[[], str | None],
+        key: tuple[str | None, str] | None = None,
+    ) -> Iterator[tuple[Dialect, Record]]:
         # Pieces of the line hold no hint that the line has not.
-        candidates = self._candidates.of(text)
-        waiting = [text] if candidates else []
+        waiting: list[str] = [text] if candidates else []
+        found: list[Dialect] = []
+        self._unusable = False
         letters = max(MOST_LETTERS, 2 * len(text))
-        while waiting and count < MOST_RECORDS and letters > 0:
+        parts = False
+        while waiting and len(found) < MOST_RECORDS and letters > 0:
             piece = waiting.pop()
             letters -= len(piece)
-            found = self._first(piece, candidates, block())
-            if found is None:
+            first = self._first(piece, candidates, block())
+            if first is None:
                 continue
-            count += 1
-            yield found
-            dialect, record = found
-            if not dialect.alone:
-                waiting += [rest for rest in (record.after, record.before) if rest.strip()]
-        self.left_over = count if waiting else 0
+            found.append(first[0])
+            yield first
+            dialect, record = first
+            if not dialect.exclusive:
+                rests = [rest for rest in (record.after, record.before) if rest.strip()]
+                waiting += rests
+                parts = parts or bool(rests)
+        self.left_over = len(found) if waiting else 0
+        if key is not None and self._same_for_all(key[1], candidates, found, parts):
+            self._keep(key, found[0] if found else None)
+
+    def _same_for_all(
+        self, mask: str, candidates: list[int], found: list[Dialect], parts: bool
+    ) -> bool:
+        """Whether all lines of a mask are read as this one was, of which `parts` were looked at."""
+        if len(found) > 1 or self.left_over or self._unusable or self._candidates.counted(mask):
+            return False
+        # What opens a block, if a run is there, decides which formats may read the rest of a line.
+        opens = any(dialect.reads == "block" for dialect in found)
+        tried = [self._formats[order] for order in candidates]
+        blind = all(is_digit_blind(one) or not (parts or may_read(one, mask)) for one in tried)
+        return blind and not opens
+
+    def _keep(self, key: tuple[str | None, str], only: Dialect | None) -> None:
+        if len(self._only) >= MOST_KNOWN:
+            self._only.clear()
+        self._only[key] = only
 
     def _first(
         self, text: str, candidates: Iterable[int], block: str | None
@@ -50,9 +112,89 @@ class Finder:
             dialect = self._formats[order]
             if dialect.within is None or dialect.within == block:
                 record = dialect.read(text)
-                if record is not None and record.raw and _usable(record):
-                    return dialect, record
+                if record is not None and record.raw:
+                    if _usable(record):
+                        return dialect, record
+                    self._unusable = True  # other numbers on such a line may make it a step
         return None
+
+
+class Candidates:
+    """An index of hints by three letters each: a line is cut once and not searched often."""
+
+    def __init__(self, dialects: Sequence[Dialect]) -> None:
+        self._hints = [(hint, order) for order, d in enumerate(dialects) for hint in d.hints]
+        self._counted = [(h, mask_digits(h), order) for h, order in self._hints if NUMBER.search(h)]
+        # By mask: the formats of its lines, and the hints with digits that may stand on them.
+        self._known: dict[str, tuple[list[int], list[tuple[str, int]]]] = {}
+        parts = [(hint, order, _parts(hint)) for hint, order in self._hints]
+        common = Counter(part for _, _, own in parts for part in own)
+        self._always = [(hint, order) for hint, order, own in parts if not own]
+        self._dialects = dialects
+        self._index: dict[str, list[tuple[str, int]]] = {}
+        for hint, order, own in parts:
+            if own:
+                rarest = min(own, key=lambda part: (common[part], part))
+                self._index.setdefault(rarest, []).append((hint, order))
+
+    def of(self, text: str) -> list[int]:
+        """The places of the formats in the order of trying."""
+        if len(text) > LONG:
+            return self._among(text)
+        return self.of_mask(text, mask_digits(text))
+
+    def of_mask(self, text: str, mask: str) -> list[int]:
+        """The same of a text with its mask."""
+        # Lines of one mask have the same formats, but for hints with digits.
+        known = self._known.get(mask)
+        if known is None:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            counted = [(h, order) for h, masked, order in self._counted if masked in mask]
+            known = self._known[mask] = self._among(mask), counted
+        found, counted = known
+        others = [order for hint, order in counted if hint in text]
+        return sorted({*found, *others}) if others else found
+
+    def counted(self, mask: str) -> bool:
+        """Whether a hint with digits may stand on a line of a mask that was looked at."""
+        return bool(self._known.get(mask, ((), True))[1])
+
+    def _among(self, text: str) -> list[int]:
+        if len(text) > SHORT:
+            found = {order for hint, order in self._hints if hint in text}
+        else:
+            found = {order for hint, order in self._always if hint in text}
+            for part in self._index.keys() & _parts(text):
+                found.update(order for hint, order in self._index[part] if hint in text)
+        return sorted(order for order in found if self._has_words(text, order))
+
+    def _has_words(self, text: str, order: int) -> bool:
+        return all(any(word in text for word in group) for group in words_of(self._dialects[order]))
+
+
+@functools.lru_cache(maxsize=4)
+def candidates_of(dialects: tuple[Dialect, ...]) -> Candidates:
+    """The index of these formats."""
+    return Candidates(dialects)
+
+
+@functools.lru_cache(maxsize=1024)
+def words_of(dialect: Dialect) -> list[frozenset[str]]:
+    """Groups of words of which one each stands on every line, whatever its numbers are."""
+    reader = dialect.reader
+    groups = reader.requires if isinstance(reader, Segments) else ()
+    return [group for group in groups if not any(NUMBER.search(word) for word in group)]
+
+
+def _parts(text: str) -> set[str]:
+    return {text[start : start + SIZE] for start in range(len(text) - SIZE + 1)}
+
+
+@functools.lru_cache(maxsize=4)
+def _only_of(formats: tuple[Dialect, ...]) -> dict[tuple[str | None, str], Dialect | None]:
+    """By open block and mask: the one format that reads such lines, if any; logs share them."""
+    return {}
 
 
 def _usable(record: Record) -> bool:

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import functools
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import resources
 
 from ..schema.rows import Rows
+from ..vocabulary.fields import axes, fields, stated_by
+from ..vocabulary.secrets import redact
 from .cast import CASTS, is_absent
 from .environment import states
 from .record import Fields, Record
-from .secrets import redact
 
-RUN_COLUMNS = frozenset({
-    "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "seq_len", "vocab", "swiglu", "dtype",
-    "recompute", "train_iters", "params_stated", "device", "experts",
-})  # fmt: skip
-TOPOLOGY_COLUMNS = frozenset({
-    "ranks", "dp", "tp", "pp", "cp", "ep", "vpp", "mbs", "gbs", "grad_accum", "zero_stage",
-    "sequence_parallel", "nodes", "devices", "devices_per_node", "dp_replicate", "dp_shard",
-})  # fmt: skip
-
-
+_STATED = stated_by("log")
+RUN_COLUMNS = frozenset(field.name for field in _STATED if field.table == "runs")
+TOPOLOGY_COLUMNS = frozenset(field.name for field in _STATED if field.table == "topology")
+_CASTS = {"INTEGER": "integer", "BIGINT": "bigint", "BOOLEAN": "boolean"}  # of arguments
 NO_FACTS = frozenset(("more", "memory", "printed_at"))
 
 
@@ -45,9 +38,15 @@ class Argument:
 
 @functools.cache
 def declared_arguments() -> tuple[Argument, ...]:
-    """The arguments of `arguments.toml`."""
-    text = resources.files(__package__).joinpath("arguments.toml").read_text(encoding="utf-8")
-    return tuple(Argument(**argument) for argument in tomllib.loads(text)["argument"])
+    """The arguments that state a field, as `fields.toml` lists them."""
+    return tuple(
+        Argument(
+            **{"type": _CASTS.get(field.type, "varchar"), "column": field.name}
+            | ({"name": one} if isinstance(one, str) else dict(one))
+        )
+        for field in fields().values()
+        for one in field.arguments
+    )
 
 
 @dataclass(slots=True)
@@ -60,12 +59,11 @@ class Header:
     lines: dict[str, int] = field(default_factory=dict)  # of arguments and of header columns
     stated: Fields = field(default_factory=dict)
 
-    def argument(self, record: Record, line: int, scope: str = "arguments") -> None:
+    def argument(self, own: str, value: str, line: int, scope: str = "arguments") -> None:
         """One line of the arguments block; a block printed twice is one.
 
         Settings of other blocks go by the name of the block and their own.
         """
-        own, value = str(record.fields["name"]), str(record.fields.get("value", ""))
         name = own if scope == "arguments" else f"{scope}.{own}"
         if name in self.arguments:
             if scope == "arguments":
@@ -154,7 +152,7 @@ class Header:
                 columns[column] = self.stated[column]
         for axis, size in _axes(str(self.stated.get("mesh", ""))):
             columns.setdefault(axis, size)
-        for axis in ("dp", "cp", "tp", "pp"):
+        for axis in axes():
             if group := self.stated.get(f"{axis}_group"):
                 columns.setdefault(axis, str(group).count(",") + 1)
         self._whole_model(columns)

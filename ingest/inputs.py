@@ -1,24 +1,37 @@
-"""What a user names -> files to read: paths, patterns, archives, standard input, remote files."""
+"""What a user names -> files to read: paths, patterns, archives, standard input, remote files.
+
+Members of tar archives come one at a time, within bounds, and no path of theirs is used. Files on
+other machines and in object stores come by fsspec and the backends that a user has.
+"""
 
 from __future__ import annotations
 
 import atexit
 import glob
 import hashlib
+import re
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
 
 from ..schema.errors import BenchError
-from .archives import is_archive, members
 from .folders import Unreadable, files_below, uri_of
-from .remote import fetched, remote_url
+from .names import is_candidate
+from .packed import LEAST_BYTES, MOST_TIMES, packing, unpacked
 
 STDIN = "-"
+MOST_MEMBERS = 100_000  # a guard against archive bombs
+_ARCHIVE = re.compile(r"\.(?:tar(?:\.(?:gz|bz2|xz|zst))?|tgz|tbz2?|txz)$", re.I)
+_CHUNK = 1 << 20
+_URL = re.compile(
+    r"(?P<scheme>[a-z][a-z0-9+.-]+):/{1,3}(?P<rest>.*)", re.S
+)  # Path: one slash of two
+_MAGIC = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True)
@@ -92,11 +105,11 @@ def _matching(path: Path) -> list[Path]:
 
 def _opened(item: Input, scratch: Path, unreadable: Unreadable) -> Iterator[Input]:
     """The file itself, or the files of an archive."""
-    if not is_archive(item.uri):
+    if not _ARCHIVE.search(item.uri):
         yield item
         return
     try:
-        for path, member in members(item.path, scratch):
+        for path, member in _members(item.path, scratch):
             yield Input(str(path), f"{item.uri}!/{member}", item.given)
     except OSError as error:
         unreadable(item.uri, error)
@@ -125,3 +138,115 @@ def _standard_input() -> Path:
     with kept.open("wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
     return kept
+
+
+def _members(archive: Path, scratch: Path) -> Iterator[tuple[Path, str]]:
+    """Each file of an archive that may be a log or a table, in `scratch` until the next one.
+
+    Links, devices and hidden files are passed by. Raises OSError when the archive is damaged, holds
+    too many members or unpacks to more than its size allows.
+    """
+    import tarfile  # few files are archives
+
+    left = max(archive.stat().st_size * MOST_TIMES, LEAST_BYTES)
+    with archive.open("rb") as raw:
+        how = packing(raw.read(8))
+        raw.seek(0)
+        stream = unpacked(raw, how, archive.stat().st_size) if how else raw
+        try:
+            with tarfile.open(fileobj=stream, mode="r|") as opened:
+                for number, member in enumerate(opened, 1):
+                    if number > MOST_MEMBERS:
+                        raise OSError(f"the archive holds more than {MOST_MEMBERS} files")
+                    name = _plain(member.name)
+                    if not (member.isreg() and name and is_candidate(name)):
+                        continue
+                    content = opened.extractfile(member)
+                    assert content is not None, "a regular file has content"
+                    path = scratch / f"member{PurePosixPath(name).suffix}"
+                    left -= _copy(content, path, left)
+                    yield path, name
+                    path.unlink()
+        except (tarfile.TarError, EOFError) as error:
+            raise OSError(f"the archive is damaged: {error}") from error
+
+
+def _plain(name: str) -> str:
+    """A member's name as text: where it would lie is nobody's business."""
+    parts = [part for part in PurePosixPath(name).parts if part not in ("/", "..", ".")]
+    return "/".join(parts)
+
+
+def _copy(content: IO[bytes], path: Path, most: int) -> int:
+    """Bytes written; sparse members may claim more than any archive holds."""
+    size = 0
+    with path.open("wb") as file:
+        while chunk := content.read(_CHUNK):
+            size += len(chunk)
+            if size > most:
+                raise OSError("the archive unpacks to more than logs can be")
+            file.write(chunk)
+    return size
+
+
+def remote_url(path: Path) -> str | None:
+    """The URL that a path was written as, `s3://bucket/logs`; None for a path of this machine."""
+    found = _URL.fullmatch(str(path))
+    if found is None or path.exists():
+        return None
+    slashes = ":///" if found["scheme"] == "file" else "://"
+    return f"{found['scheme']}{slashes}{found['rest']}"
+
+
+def fetched(url: str, scratch: Path) -> Iterator[tuple[Path, str]]:
+    """Each file that a URL, a folder or a pattern names, in `scratch` until the next one.
+
+    Names are URLs without user, password and query. Raises BenchError without fsspec or a backend
+    for the scheme, OSError for what cannot be fetched.
+    """
+    system, asked = _system(url)
+    base = _MAGIC.split(asked)[0].rpartition("/")[0] if _MAGIC.search(asked) else asked
+    shown = _without_secrets(url)
+    shown = _MAGIC.split(shown)[0].rpartition("/")[0] if _MAGIC.search(shown) else shown
+    for name in _files(system, asked):
+        rest = name.removeprefix(base).lstrip("/")
+        suffix = PurePosixPath(name).suffix
+        path = scratch / f"fetched{suffix if re.fullmatch(r'[.][A-Za-z0-9]+', suffix) else ''}"
+        system.get_file(name, str(path))
+        yield path, f"{shown.rstrip('/')}/{rest}" if rest else shown
+        path.unlink()
+
+
+def _system(url: str) -> tuple[Any, str]:  # Any: fsspec ships no types
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError as error:
+        raise BenchError(f"cannot fetch {_without_secrets(url)}", why="fsspec is not installed",
+                         hint="pip install fsspec, and the backend of the scheme: s3fs, gcsfs, ..."
+                         ) from error  # fmt: skip
+    try:
+        found: tuple[Any, str] = url_to_fs(url)
+    except (ImportError, ValueError) as error:
+        raise BenchError(f"cannot fetch {_without_secrets(url)}", why=str(error),
+                         hint="install the backend of the scheme") from error  # fmt: skip
+    return found
+
+
+def _files(system: Any, asked: str) -> list[str]:  # Any: fsspec ships no types
+    if _MAGIC.search(asked):
+        found = [name for name in system.glob(asked) if not system.isdir(name)]
+    elif system.isdir(asked):
+        found = [name for name in system.find(asked) if is_candidate(name)]
+    else:
+        return [asked]
+    if not found:
+        raise FileNotFoundError(f"no file at {asked}")
+    return sorted(map(str, found))
+
+
+def _without_secrets(url: str) -> str:
+    from urllib.parse import urlsplit  # few files are remote
+
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}{parts.path}"

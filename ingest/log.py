@@ -5,26 +5,32 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..schema.rows import Rows
 from .dialect import Dialect
 from .finder import Finder
-from .lines import Line, printed_at
+from .lines import RULE, Line, printed_at
 from .logread import LogRead as LogRead
 from .logread import Tally, Unread
 from .record import Fields, Record
-from .runs import Newest, Runs
+from .runs import Runs
 from .steps import Stretch
 from .wrapped import Wrapped
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .outline import LineKind
+    from .line_shapes import Shape
 
-MOST_ROWS = 5000  # held before they are handed over
-RULE = frozenset("-=*_#~+ \t")
+
+class Argument(NamedTuple):
+    """An argument as its line prints it."""
+
+    dialect: Dialect
+    line: int
+    name: str
+    value: str
 
 
 class LogReader:
@@ -59,14 +65,21 @@ class LogReader:
         return self._number
 
     @property
-    def newest_step(self) -> Newest | None:
-        """The step that was read last."""
-        return self._runs.newest_step
+    def run_id(self) -> str:
+        """The run that is being read; there has to be one."""
+        assert self._runs.run is not None
+        return self._runs.run.run_id
 
     @property
-    def newest_timers(self) -> Newest | None:
-        """The timers that were read last."""
-        return self._runs.newest_timers
+    def iteration(self) -> int | None:
+        """The newest step of the run; there has to be one. To be set for a line between steps."""
+        assert self._runs.run is not None
+        return self._runs.run.steps.iteration
+
+    @iteration.setter
+    def iteration(self, iteration: int | None) -> None:
+        assert self._runs.run is not None
+        self._runs.run.steps.iteration = iteration
 
     @property
     def runs(self) -> Runs:
@@ -93,13 +106,19 @@ class LogReader:
         self._tally.count(holds=self._wrapped.holds(self._number))
 
     @property
-    def looks_at_each_line(self) -> bool:
-        """Whether a line that no format reads matters: in a block, or to who is told of it."""
-        return self._runs.block is not None or self._tally.unread is not None
+    def block(self) -> Dialect | None:
+        """What opened the block in which the next line stands."""
+        return self._runs.block
+
+    @property
+    def lists_unread(self) -> bool:
+        """Whether somebody is told of each line that no format reads."""
+        return self._tally.unread is not None
 
     def feed(self, line: Line) -> None:
         """One line, or one piece of it between carriage returns."""
-        if line.number != self._number:
+        # A line that was skipped to is no piece of the one that was counted.
+        if line.number != self._number or self._tally.line is None:
             if self._tally.line is not None:
                 self.end_line()
             self._number = line.number
@@ -118,7 +137,7 @@ class LogReader:
         if not (read or quiet or RULE.issuperset(line.text)):
             self._tally.known = False
 
-    def skip(self, last: int, kinds: Iterable[tuple[LineKind, int]]) -> None:
+    def skip(self, last: int, kinds: Iterable[tuple[Shape, int]]) -> None:
         """Lines up to `last` that state nothing: how many of which kind."""
         self._leave_line(last)
         for kind, count in kinds:
@@ -129,27 +148,33 @@ class LogReader:
             if kind.text:
                 self._wrapped.clear()
 
-    def goes_on(self, line: int, texts: Sequence[str]) -> bool:
-        """Whether a line told of the newest step, and lines with these texts are no copies."""
-        return self._runs.run is not None and self._runs.run.steps.goes_on(line, texts)
+    def goes_on(self, dialect: Dialect, iteration: int, texts: Callable[[], list[str]]) -> bool:
+        """Whether steps from this one on are news, whatever was read before; `texts` are theirs."""
+        run = self._runs.run
+        return run is not None and run.has_begun and run.steps.goes_on(dialect, iteration, texts)
 
-    def take_steps(self, many: Stretch) -> None:
-        """Steps behind the newest one, read many at once."""
+    def take_steps(self, many: Stretch) -> tuple[int, int | None]:
+        """Steps read many at once, but for the last: their segment, and the first one's length."""
         assert self._runs.run is not None
-        count = len(many.lines)
         self._leave_line(int(many.lines[-1]))
-        self._read.count_read(count, [many.dialect.name])
-        self._runs.run.steps.take(many)
+        self._read.count_read(len(many.lines), [many.dialect.name])
+        return self._runs.run.take_steps(many)
 
-    def take_timers(
-        self, dialect: Dialect, count: int, rows: Callable[[str, int | None], pa.Table]
-    ) -> None:
-        """Lines of timers that were read many at once; `rows` of a run, behind an iteration."""
-        assert self._runs.run is not None
-        self._read.count_read(count, [dialect.name])
-        self._rows.tables["timers"].append(
-            rows(self._runs.run.run_id, self._runs.run.steps.iteration)
-        )
+    def take_timers(self, dialect: Dialect, rows: pa.Table, lines: int) -> None:
+        """The rows of lines of timers that were read many at once."""
+        self._read.count_read(lines, [dialect.name])
+        self._rows.tables["timers"].append(rows)
+
+    def take_arguments(self, arguments: Sequence[Argument], last: int) -> None:
+        """Arguments of a block, each on a line of its own, up to the line `last`."""
+        run = self._runs.run
+        assert run is not None
+        self._leave_line(last)
+        for dialect, count in Counter(one.dialect for one in arguments).items():
+            run.started_by.add(dialect.name)
+            self._read.count_read(count, [dialect.name])
+        for one in arguments:
+            run.header.argument(one.name, one.value, one.line, one.dialect.scope)
 
     def _leave_line(self, last: int) -> None:
         self._tally.count()
@@ -169,10 +194,6 @@ class LogReader:
     def has_begun(self) -> bool:
         """Whether there is a run."""
         return self._runs.run is not None or self._read.runs > 0
-
-    def holds_many(self) -> bool:
-        """Whether there is so much to take that it should be taken now."""
-        return self.has_begun and self._read.lines % 512 == 0 and self._rows.count() >= MOST_ROWS
 
     def finish(self) -> LogRead:
         """The end of the file: the last run is stored."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ..schema.rows import Rows
+from ..vocabulary.measuring import measures
 from .lines import Line
-from .measuring import measures
 
 Unread = Callable[[int, str], None]
 

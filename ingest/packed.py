@@ -38,14 +38,23 @@ def unpacked(stream: BinaryIO, how: str, size: int) -> BinaryIO:
 
             inner = pyarrow.CompressedInputStream(stream, "zstd")
     limit = max(size * MOST_TIMES, LEAST_BYTES)
-    return cast(BinaryIO, io.BufferedReader(_Limited(cast(BinaryIO, inner), limit), 1 << 20))
+    limited = _Limited(cast(BinaryIO, inner), limit, stream)
+    return cast(BinaryIO, io.BufferedReader(limited, 1 << 20))
 
 
 class _Limited(io.RawIOBase):
-    """A stream that ends in an error behind `limit` bytes; whatever is damaged is an OSError."""
+    """A stream that ends in an error behind `limit` bytes; whatever is damaged is an OSError.
 
-    def __init__(self, inner: BinaryIO, limit: int) -> None:
-        self._inner, self._left = inner, limit
+    It closes the `packed` one with itself.
+    """
+
+    def __init__(self, inner: BinaryIO, limit: int, packed: BinaryIO) -> None:
+        self._inner, self._left, self._packed = inner, limit, packed
+
+    def close(self) -> None:
+        self._inner.close()
+        self._packed.close()
+        super().close()
 
     def readable(self) -> bool:
         return True

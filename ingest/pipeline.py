@@ -1,30 +1,41 @@
-"""Paths -> the warehouse: read outside the lock, commit whole files, tell what happened."""
+"""Paths -> the warehouse: list files, plan them against the ledger, read, commit whole files.
+
+Files are read outside the lock of the warehouse, which is held while a batch is committed. The
+ledger is read again within each commit: a file whose plan no longer holds is left out and planned
+afresh, so that nothing is lost or doubled whoever else reads in or writes meanwhile.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, dropwhile
+import errno
+import os
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..schema.ledger import Ledger, read_ledger
+from ..schema.ledger import Ledger, Stamp, read_ledger
 from ..schema.warehouse import LOCK_TIMEOUT_S, Warehouse, open_read, open_write, require_folder
-from .folders import Unreadable, uri_of
-from .inputs import inputs
-from .options import Options, Progress
-from .tally import FormatCount as FormatCount
-from .tally import Summary as Summary
-from .tally import Warning as Warning
-from .untouched import Untouched
+from .content import is_untouched
+from .folders import uri_of
+from .inputs import inputs, is_named_input
+from .summary import FormatCount as FormatCount
+from .summary import Outcome, Progress
+from .summary import Summary as Summary
+from .summary import Warning as Warning
+from .version import parser_version
 
 # What reads and stores is imported where there is something to read: most calls find known files.
 if TYPE_CHECKING:
-    from ..schema.growing import Stored
+    from ..schema.incremental import Stored
     from ..schema.store import Load
 
-ATTEMPTS = 20  # at a file that others store: a log may grow while several follow it
-_BATCH_ROWS = 800_000
-_BATCH_BYTES = 256 << 20
+ATTEMPTS = 20  # at a file that others store or write: a log may grow while several follow it
+# Few commits, since each opens the warehouse; but what waits for one lies in memory.
+_BATCH_ROWS, _BATCH_BYTES, _BATCH_FILES = 800_000, 256 << 20, 10_000
+_Stamps = Mapping[str, tuple[str, Stamp]]  # by uri, with the SHA-256 of what was then read
 
 
 def ingest(
@@ -47,21 +58,29 @@ def ingest(
     read in so many (a script then needs `if __name__ == "__main__"`). Raises Locked, Incompatible,
     BenchError; what was committed before stays, and the same call goes on from there.
     """
-    summary = Summary()
-    options = Options(progress, formats, stdin_name, live, processes)
-    stale = _ingest_once(paths, db, lock_timeout, summary, options)
-    for _ in range(ATTEMPTS):
-        if not stale:
-            return summary
-        # Another process changed what these files are copies of: plan them afresh.
-        again = Summary()
-        stale = _ingest_once(stale.values(), db, lock_timeout, again, options)
-        summary.failed += again.failed
-        # Each file counts once, as it was first read; what its second reading adds is told.
-        told = set(summary.warnings)
-        summary.warnings += [warning for warning in again.warnings if warning not in told]
-    summary.failed += [(uri, "another process keeps storing it: try again") for uri in stale]
-    return summary
+
+    def known() -> Ledger:
+        if not db.exists():
+            require_folder(db)
+            return Ledger()
+        with open_read(db, lock_timeout) as warehouse:
+            return read_ledger(warehouse)
+
+    def resume(load_ids: Sequence[str]) -> dict[str, Stored]:
+        from ..schema.incremental import read_stored
+
+        with open_read(db, lock_timeout) as warehouse:
+            return read_stored(warehouse, load_ids)
+
+    def commit(loads: Sequence[Load], stamps: _Stamps) -> Collection[str]:
+        from ..schema.store import store
+
+        with open_write(db, lock_timeout) as warehouse:
+            return store(warehouse, loads, stamps)
+
+    root = db.absolute().parent
+    run = _Ingest(root, known, commit, resume, progress, formats, stdin_name, live, processes)
+    return run.all_of(paths)
 
 
 def ingest_into(
@@ -72,68 +91,122 @@ def ingest_into(
     processes: int = 1,
 ) -> Summary:
     """The same into a warehouse in memory; uris are relative to `root`."""
-    from ..schema.store import store
-    from .loading import Reading
 
-    summary, options = Summary(), Options(formats=formats, processes=processes)
-    reading = Reading(root, read_ledger(warehouse), summary, options)
-    for batch in _batches(reading.loads(inputs(paths, root, _unreadable(summary, root)))):
-        store(warehouse, batch)
-    return summary
+    def commit(loads: Sequence[Load], _: _Stamps) -> Collection[str]:
+        from ..schema.store import store
 
+        return store(warehouse, loads)
 
-def _ingest_once(
-    paths: Iterable[Path], db: Path, lock_timeout: float, summary: Summary, options: Options
-) -> dict[str, Path]:
-    """One pass; gives the files whose plan another process has overtaken, by their names."""
-    root, known = db.absolute().parent, _known(db, lock_timeout)
-    found = inputs(paths, root, _unreadable(summary, root), options.stdin_name)
-    rest = dropwhile(Untouched(known, summary, options).counts, found)
-    first = next(rest, None)
-    if first is None:
-        return {}
-    from ..schema.growing import read_stored
-    from ..schema.store import store, store_stamps
-    from .loading import Reading
-
-    def resume(load_ids: Sequence[str]) -> dict[str, Stored]:
-        with open_read(db, lock_timeout) as warehouse:
-            return read_stored(warehouse, load_ids)
-
-    reading = Reading(root, known, summary, options, resume)
-    stale: dict[str, Path] = {}
-    for batch in _batches(reading.loads(chain((first,), rest))):
-        with open_write(db, lock_timeout) as warehouse:
-            overtaken = [load.uri for load in store(warehouse, batch)]
-            stale |= {uri: Path(reading.given[uri]) for uri in overtaken}
-            store_stamps(warehouse, reading.looks.taken())
-    return stale
-
-
-def _unreadable(summary: Summary, root: Path) -> Unreadable:
-    """What notes, by its name in the warehouse, that a file could not be read."""
-    return lambda what, error: summary.fail(
-        what if isinstance(what, str) else uri_of(what, root), error
+    run = _Ingest(
+        root, lambda: read_ledger(warehouse), commit, formats=formats, processes=processes
     )
+    return run.all_of(paths)
 
 
-def _known(db: Path, lock_timeout: float) -> Ledger:
-    if not db.exists():
-        require_folder(db)
-        return Ledger()
-    with open_read(db, lock_timeout) as warehouse:
-        return read_ledger(warehouse)
+def cores() -> int:
+    """How many processor cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
-def _batches(loads: Iterable[Load]) -> Iterator[Sequence[Load]]:
-    batch: list[Load] = []
-    rows = size = 0
-    for load in loads:
-        batch.append(load)
-        size += load.size
-        rows += load.tables.rows if load.tables else 0
-        if rows >= _BATCH_ROWS or size >= _BATCH_BYTES:
-            yield batch
-            batch, rows, size = [], 0, 0
-    if batch:
-        yield batch
+@dataclass(slots=True)
+class _Ingest:
+    """One ingest: `known` reads the ledger; `commit` gives the uris of overtaken loads."""
+
+    root: Path
+    known: Callable[[], Ledger]
+    commit: Callable[[Sequence[Load], _Stamps], Collection[str]]
+    resume: Callable[[Sequence[str]], dict[str, Stored]] | None = None
+    progress: Progress | None = None
+    formats: Path | None = None
+    stdin_name: str | None = None
+    live: bool = False
+    processes: int = 1
+    summary: Summary = field(default_factory=Summary)
+
+    def all_of(self, paths: Iterable[Path]) -> Summary:
+        """Read files until none is overtaken, or too often."""
+        # Each pass reads the ledger anew, so an overtaken file is seen as it is stored by now.
+        overtaken = self._pass(paths, frozenset())
+        for _ in range(ATTEMPTS):
+            if not overtaken:
+                break
+            told = {*self.summary.uris, *self.summary.skipped, *dict(self.summary.failed)}
+            again = dict.fromkeys(Path(outcome.item.given) for outcome in overtaken)
+            overtaken = self._pass(filter(self._is_there, again), told)
+        for outcome in overtaken:
+            self.summary.failed.append((outcome.item.uri, outcome.reason))
+        return self.summary
+
+    def _pass(self, paths: Iterable[Path], told: Collection[str]) -> list[Outcome]:
+        """Commit what is new of files, in batches; gives those that were overtaken.
+
+        Files that were `told` of in an earlier pass are not counted again.
+        """
+        overtaken: list[Outcome] = []
+        batch: list[Outcome] = []
+        rows = size = 0
+        with closing(self._outcomes(paths)) as outcomes:  # ends its processes, whatever happens
+            for outcome in outcomes:
+                if outcome.status == "overtaken":
+                    overtaken.append(outcome)
+                    continue
+                batch.append(outcome)
+                if load := outcome.load:
+                    size += load.plan.size
+                    rows += load.tables.rows if load.tables else 0
+                if rows >= _BATCH_ROWS or size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
+                    overtaken += self._commit(batch, told)
+                    batch, rows, size = [], 0, 0
+        return overtaken + self._commit(batch, told)
+
+    def _outcomes(self, paths: Iterable[Path]) -> Generator[Outcome, None, None]:
+        """What becomes of the files in their order, by the ledger as it is now."""
+        ledger, version = self.known(), parser_version(self.formats)
+        found = inputs(paths, self.root, self._unreadable, self.stdin_name)
+        for item in found:
+            if self.live or not is_untouched(item, ledger, version):
+                break
+            if self.progress:
+                self.progress(item.uri)
+            yield Outcome(item, "known")
+        else:
+            return
+        from .planner import Planner
+
+        planner = Planner(self.root, ledger, self.formats, self.live, self.resume)
+        yield from planner.outcomes(chain((item,), found), self.processes, self.progress)
+
+    def _commit(self, batch: Sequence[Outcome], told: Collection[str]) -> list[Outcome]:
+        """Store what there is to store, and count it; gives what was overtaken."""
+        loads = [outcome.load for outcome in batch if outcome.load]
+        stamps = {
+            outcome.item.uri: (outcome.sha256, outcome.stamp)
+            for outcome in batch
+            if outcome.sha256 and outcome.stamp and (outcome.load or outcome.status == "known")
+        }
+        # Stamps alone are not worth a write: the file is only hashed once more next time.
+        stale = self.commit(loads, stamps) if loads else ()
+        overtaken: list[Outcome] = []
+        for outcome in batch:
+            if outcome.load and outcome.item.uri in stale:
+                outcome.reason = "another process keeps storing it; try again"
+                overtaken.append(outcome)
+            elif outcome.item.uri not in told:
+                self.summary.add(outcome)
+        return overtaken
+
+    def _is_there(self, path: Path) -> bool:
+        """Whether a file that was overtaken can be read again; what is gone is told."""
+        there = is_named_input(str(path))
+        if not there:
+            self._unreadable(path, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
+        return there
+
+    def _unreadable(self, what: Path | str, error: OSError) -> None:
+        """Note, by its name in the warehouse, that a file could not be read."""
+        name = what if isinstance(what, str) else uri_of(what, self.root)
+        told = name, error.strerror or str(error)
+        if told not in self.summary.failed:
+            self.summary.failed.append(told)

@@ -7,17 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from ..schema.rows import Rows, content_id
-from .cells import Cell, parse_cell
+from ..vocabulary.cells import Cell, parse_cell
+from ..vocabulary.headings import Column, columns_of, unread_results
+from ..vocabulary.secrets import REDACTED, is_secret_name, redact
 from .column_cells import add_cells, read_rows
 from .context import Fact
 from .document import FoundTable, stated
-from .footnotes import Footnotes
-from .headings import Column, columns_of, unread_results
 from .markdown import Table, TableRow
 from .results import Habits, Result, habits_of, results
 from .row import AROUND, MODEL, TOPOLOGY, Around, PublishedRow
-from .secrets import REDACTED, is_secret_name, redact
-from .status import flags_of, rough, status_of
+from .status import Footnotes, flags_of, rough, status_of
 from .variables import flags_in
 
 _RESULT = tuple(one.name for one in fields(Result))
@@ -57,7 +56,7 @@ class RowReader:
         add_cells(self.rows, table_id, [row.line for row in rows], read)
         habits = habits_of(all_cells, columns)
         for number, (row, cells) in enumerate(zip(rows, all_cells, strict=True), 1):
-            self._warn_of_misfits(row, cells)
+            self._warn_of_invalid(row, cells)
             self._add_run(table_id, number, row, cells, columns, found, habits, bool(unread))
 
     def _id(self, kind: str, cells: Sequence[str]) -> str:
@@ -97,10 +96,10 @@ class RowReader:
                 message = f"{len(row.cells)} cells under {width} headings"
                 self.rows.warn("ragged_row", message, row.line)
 
-    def _warn_of_misfits(self, row: TableRow, cells: Sequence[Cell]) -> None:
+    def _warn_of_invalid(self, row: TableRow, cells: Sequence[Cell]) -> None:
         for cell in cells:
-            if cell.misfit:
-                self.rows.warn("type_misfit", f"{cell.raw!r}: {cell.misfit}", row.line)
+            if cell.invalid:
+                self.rows.warn("type_misfit", f"{cell.raw!r}: {cell.invalid}", row.line)
 
     def _add_run(
         self,

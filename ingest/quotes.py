@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..schema.rows import Rows, content_id
+from ..vocabulary.fields import stated_by
+from ..vocabulary.sizes import parse_size
 from .cast import integer
 from .context import INTEGERS, Fact
+from .dialect import dialects
 from .document import Quote, resolve, stated
+from .lines import peel
 from .published import add_facts
-from .quoted import read_quoted
+from .record import Record
 from .row import MODEL
-from .sizes import parse_size
 
-_WORDS = ("device", "dtype", "framework", "recompute", "vocab_label")
-_TOPOLOGY = ("nodes", "dp", "tp", "pp", "cp", "ep", "mbs", "zero_stage", "devices_per_node")
+_WORDS = tuple(
+    one.name for one in stated_by("text") if one.table == "runs" and one.type == "VARCHAR"
+)
+# The line itself may print the global batch; nodes and DP of a run stand around it, not in a table.
+_TOPOLOGY = (
+    "nodes",
+    "dp",
+    *(one.name for one in stated_by("text") if one.table == "topology" and one.name != "gbs"),
+)
 _OF_THE_RUN = ("train_iters",)
+_NO_COLUMNS = frozenset(("memory", "epoch"))
+# Quote marks, list bullets and code fences stand before the line, back quotes around it.
+_MARKDOWN = re.compile(r"^[\s>]*(?:[-*+]\s+)?`*")
 
 
 def add_quote(
@@ -54,6 +69,21 @@ def add_quote(
     rows.add("iterations", run_id=run_id, segment=1, interval_length=1, line=line, **fields)
     add_facts(rows, run_id, around)
     return True
+
+
+def read_quoted(text: str) -> Record | None:
+    """The record on a quoted line: format, fields by our columns, its text; None: no log line.
+
+    Only a framework's own line of a step is quoted as a result.
+    """
+    _, text = peel(_MARKDOWN.sub("", text, count=1).rstrip().rstrip("`"))
+    for dialect in dialects():
+        if dialect.reads != "iteration" or dialect.secondary:
+            continue
+        if (record := dialect.read(text)) is not None:
+            fields = {name: record.fields[name] for name in record.fields.keys() - _NO_COLUMNS}
+            return replace(record, fields=fields)
+    return None
 
 
 def _around(facts: Sequence[Fact], everywhere: Sequence[Fact]) -> dict[str, Fact]:

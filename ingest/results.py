@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .cells import Cell
-from .endings import failure_of
-from .headings import Column
+from ..vocabulary.cells import Cell
+from ..vocabulary.endings import failure_of
+from ..vocabulary.headings import Column
 
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 _SPELLED = {"µs": "us", "μs": "us", "msec": "ms", "mil": "ms", "sec": "s", "hou": "h"}

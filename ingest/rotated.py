@@ -1,4 +1,7 @@
-"""Files that took over what another one held: logs that were rotated or renamed."""
+"""Logs that were rotated or renamed: which file now begins with what another one contained.
+
+The runs of a log keep their ids through a rotation, so its load goes on under the new name.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..schema.ledger import Known, Ledger
-from .content import print_of
+from .content import fingerprint_of
 from .folders import uri_of
 from .inputs import Input
 from .names import family, is_log_name, is_packed_log
 
-_Names = dict[str, list[str]]
+_NOTHING = hashlib.sha256().hexdigest()
 
 
 def sibling(item: Input, uri: str) -> Input:
@@ -31,61 +34,45 @@ def size_of(path: Path) -> int:
         return 0
 
 
-def holds(path: Path, known: Known) -> bool:
-    """Whether a file begins with the bytes of a load, unpacked if it is packed."""
-    try:
-        if not is_packed_log(path) and path.stat().st_size < known.size:
-            return False
-        return print_of(path, known.size).sha256 == known.sha256
-    except OSError:
-        return False
-
-
 @dataclass(slots=True)
 class Folders:
     """Which logs lie beside each other; each folder is listed once."""
 
-    _names: dict[Path, _Names] = field(default_factory=dict)
+    _names: dict[Path, dict[str, list[str]]] = field(default_factory=dict)  # by name or family
 
     def relatives(self, path: Path) -> Iterator[Path]:
         """Files of the same folder that may be older or newer states of one log."""
         folder = path.parent
         if folder not in self._names:
-            self._names[folder] = _by_family(folder)
-        names, keys = self._names[folder], (path.name, family(path.name))
-        found = {name: None for key in keys for name in names.get(key, ()) if name != path.name}
-        yield from (path.with_name(name) for name in found)
+            self._names[folder] = defaultdict(list)
+            for name in _files_of(folder):
+                for key in _keys(name):
+                    self._names[folder][key].append(name)
+        names = [name for key in _keys(path.name) for name in self._names[folder].get(key, ())]
+        yield from (path.with_name(name) for name in dict.fromkeys(names) if name != path.name)
 
 
-def _by_family(folder: Path) -> _Names:
-    """Names of logs by themselves and by their families."""
-    found: _Names = defaultdict(list)
+def _files_of(folder: Path) -> list[str]:
+    """The names of the logs of a folder; none of one that cannot be listed."""
     try:
         with os.scandir(folder) as scan:
-            names = sorted(entry.name for entry in scan if entry.is_file())
+            return sorted(entry.name for entry in scan if entry.is_file() and _is_log(entry.name))
     except OSError:
-        return found
-    for name in names:
-        if _is_log(name):
-            for word in {name, family(name)}:
-                found[word].append(name)
-    return found
+        return []
+
+
+def _keys(name: str) -> tuple[str, ...]:
+    """What a log is looked for by: its name, and that which it had before it was rotated."""
+    return tuple(dict.fromkeys((name, family(name))))
 
 
 def _is_log(name: str) -> bool:
-    return is_log_name(name) or is_packed_log(Path(name))
-
-
-def _is_gone(path: Path, known: Known) -> bool:
-    """Whether a file cannot hold what it held: it is shorter or not there."""
-    if is_packed_log(path):
-        return not path.exists()
-    return size_of(path) < known.size
+    return is_log_name(name) or is_packed_log(name)
 
 
 @dataclass(slots=True)
 class Moves:
-    """What files hold that others held before, by the ledger."""
+    """Which files contain what others did before, by the ledger."""
 
     root: Path
     ledger: Ledger
@@ -94,30 +81,31 @@ class Moves:
     _gone: dict[tuple[Path, str], list[Known]] = field(default_factory=dict)  # of these
 
     def source_of(self, item: Input, *, lost: bool = False) -> Known | None:
-        """What a log begins with, where a file held it that does not hold it any more.
+        """The load that a log begins with, where its file does not contain it any more.
 
-        It is a new one, or has lost what it held itself.
+        The log is a new one, or has `lost` what it contained itself.
         """
         if not (lost or self.ledger.newest(item.uri) is None) or not self._may_move(item):
             return None
         gone = self._gone_from(item)
-        return next((known for known in gone if holds(item.path, known)), None)
+        return next((known for known in gone if _begins_with(item.path, known)), None)
 
     def displaced(
         self, item: Input, known: Known, moving: frozenset[str] = frozenset()
     ) -> Iterator[Known]:
-        """The names that what a log held has now, noted; several, where logs move on by one.
+        """The names under which a log's load goes on, noted; several, where logs move on by one.
 
-        What the uris `moving` held is looked for already: two logs may have changed places.
+        The loads of the uris `moving` are looked for already: two logs may have changed places.
         """
         if not self._may_move(item):
             return
         for path in self._folders.relatives(item.path):
             other = Input(str(path), uri_of(path, self.root), item.given)
             present = self.ledger.newest(other.uri)
-            taken = other.uri in moving or (present and holds(path, present))
-            if taken or not holds(path, known):
+            taken = other.uri in moving or (present and _begins_with(path, present))
+            if taken or not _begins_with(path, known):
                 continue
+            # First what stands in the way moves on, so that its source is free for its new name.
             if present:
                 yield from self.displaced(other, present, moving | {item.uri})
             plan = self.ledger.plan(other.uri, *known.content, known.size)
@@ -127,20 +115,18 @@ class Moves:
             return
 
     def left(self, item: Input, known: Known) -> Iterator[Known]:
-        """The names that a packed log had before it was packed, noted to show nothing."""
+        """The same load under the names that a packed log had before, whose files are gone."""
         if not is_packed_log(item.path) or not self._may_move(item):
             return
         for other in self.ledger.shows_elsewhere(known):
             path, name = sibling(item, other.uri).path, family(item.path.name)
             here = other.uri.rpartition("/")[0] == item.uri.rpartition("/")[0]
-            gone = here and family(path.name) == name and not path.exists()
-            if gone and (nothing := self.emptied(other)):
-                yield nothing
+            if here and family(path.name) == name and not path.exists():
+                yield other
 
     def emptied(self, known: Known) -> Known | None:
-        """That nothing is shown for a file which is gone: it goes by another name."""
-        nothing = hashlib.sha256().hexdigest()
-        plan = self.ledger.plan(known.uri, nothing, known.parser_version)
+        """An empty load for a name whose file is gone; noted."""
+        plan = self.ledger.plan(known.uri, _NOTHING, known.parser_version)
         if plan is not None:
             self.ledger.note(plan)
         return plan
@@ -150,22 +136,36 @@ class Moves:
         return _is_log(item.path.name) and uri_of(item.path, self.root) == item.uri
 
     def _gone_from(self, item: Input) -> Iterator[Known]:
-        """What logs of the same name or family held that are not there any more, or are shorter."""
+        """Loads of logs of the same name or family whose files are gone, or shorter."""
         folder = item.path.parent
         if folder not in self._known:
             related = self._known[folder] = defaultdict(list)
             for known in self.ledger.of_folder(item.uri.rpartition("/")[0]):
                 name = known.uri.rpartition("/")[2]
-                if _is_log(name):
-                    for word in {name, family(name)}:
-                        related[word].append(known)
-        for key in dict.fromkeys((item.path.name, family(item.path.name))):
+                for key in _keys(name) if _is_log(name) else ():
+                    related[key].append(known)
+        for key in _keys(item.path.name):
             if (folder, key) not in self._gone:
+                every = self._known[folder].get(key, ())
                 self._gone[folder, key] = [
-                    known
-                    for known in self._known[folder].get(key, ())
-                    if _is_gone(sibling(item, known.uri).path, known)
+                    known for known in every if _is_gone(sibling(item, known.uri).path, known)
                 ]
             for known in self._gone[folder, key]:
+                # The lists are of the beginning: the name may show something else by now.
                 if known.uri != item.uri and self.ledger.newest(known.uri) is known:
                     yield known
+
+
+def _begins_with(path: Path, known: Known) -> bool:
+    """Whether a file begins with the bytes of a load, unpacked if it is packed."""
+    try:
+        if not is_packed_log(path) and path.stat().st_size < known.size:
+            return False
+        return fingerprint_of(path, known.size).sha256 == known.sha256
+    except OSError:
+        return False
+
+
+def _is_gone(path: Path, known: Known) -> bool:
+    """Whether a file cannot contain its load any more: it is shorter or not there."""
+    return not path.exists() if is_packed_log(path) else size_of(path) < known.size

@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..vocabulary.cells import Cell
+from ..vocabulary.fields import stated_by
+from ..vocabulary.settings import Setting, clock_ghz, env_kind
+from ..vocabulary.slices import slice_of
 from .cast import LIMITS, integer
-from .cells import Cell
 from .context import INTEGERS, Fact, dtype_of
-from .settings import Setting, clock_ghz, env_kind
-from .slices import slice_of
 
-MODEL = ("layers", "hidden", "heads", "ffn_hidden", "seq_len", "vocab")
-TOPOLOGY = (
-    "nodes", "devices", "ranks", "dp", "dp_shard", "tp", "pp", "cp", "ep", "vpp", "mbs", "gbs",
-    "grad_accum", "zero_stage", "devices_per_node",
-)  # fmt: skip
+_WHOLE = {one.name: one.table for one in (*stated_by("row"), *stated_by("text")) if one.is_whole}
+MODEL = tuple(name for name, table in _WHOLE.items() if table == "runs")
+TOPOLOGY = tuple(name for name, table in _WHOLE.items() if table == "topology")
 # Text around a table may speak of these; nodes, devices and DP are the table's own matter.
-AROUND = frozenset((
-    *MODEL, "tp", "pp", "cp", "ep", "mbs", "gbs", "zero_stage", "devices_per_node", "size",
-    "params_b", "device", "dtype", "framework", "recompute", "vocab_label",
-))  # fmt: skip
+AROUND = frozenset(field.name for field in stated_by("text"))
 _YES_OR_NO = (0.0, 1.0)
 
 
@@ -56,7 +52,7 @@ class PublishedRow:
         cell = self.by_name.get(name)
         if cell is None:
             return self.around.numbers.get(name)
-        if cell.kind not in ("number", "settings") or cell.value is None or cell.misfit:
+        if cell.kind not in ("number", "settings") or cell.value is None or cell.invalid:
             return None
         if name == "dp_shard" and cell.value in _YES_OR_NO:
             return None  # `FSDP` is also headed over yes (1) and no (0), and one shard is none
@@ -72,7 +68,7 @@ class PublishedRow:
     def device_batch(self) -> float | None:
         """Sequences of a step for one device; below 1 where several devices share one."""
         cell = self.by_name.get("device_batch")
-        if cell is None or cell.kind not in ("number", "settings") or cell.misfit:
+        if cell is None or cell.kind not in ("number", "settings") or cell.invalid:
             return None
         return cell.value
 

@@ -7,15 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..schema.rows import Rows, content_id
+from ..vocabulary.secrets import redact_text
 from .dialect import Dialect
 from .environment import Flags
 from .header import RUN_COLUMNS, TOPOLOGY_COLUMNS, Header
-from .outcome import Ending
-from .ranks import rank_of, voice_of
 from .record import Fields, Record
-from .secrets import redact_text
-from .silence import Silence
-from .steps import Steps
+from .step import rank_of, rank_prefix_of
+from .steps import Steps, Stretch
+from .termination import HangDetection, TerminationTracker
 
 LOAD = "load"  # the kind of the event
 EVENTS_KEPT = 100_000  # of one run: a log may print the same event at every step
@@ -39,10 +38,10 @@ class Run:
     beyond: bool = False  # there are more steps: what was stated are those of an epoch
     date: str | None = None
     started_by: set[str] = field(default_factory=set)  # formats of the header lines seen
-    ending: Ending = field(default_factory=Ending)
-    silence: Silence = field(default_factory=Silence)
+    termination: TerminationTracker = field(default_factory=TerminationTracker)
+    hang_detection: HangDetection = field(default_factory=HangDetection)
     job_ids: dict[str, None] = field(default_factory=dict)
-    misfits: Counter[str] = field(default_factory=Counter)
+    invalid: Counter[str] = field(default_factory=Counter)
     said: set[tuple[str, str]] = field(default_factory=set)
     evaluated: set[tuple[object, ...]] = field(default_factory=set)
     has_begun: bool = False  # its first step is told as a fact, which outlives growth and moves
@@ -55,7 +54,7 @@ class Run:
 
     def over_at(self, dialect: str) -> bool:
         """Whether a header line of this format belongs to the next run."""
-        return self.steps.count > 0 or (self.ending.over and dialect in self.started_by)
+        return self.steps.count > 0 or (self.termination.over and dialect in self.started_by)
 
     def add_step(
         self, dialect: Dialect, record: Record, line: int, prefixes: Sequence[str] = ()
@@ -70,14 +69,22 @@ class Run:
         if dialect.secondary and fields.get("iteration") == 0:
             self.add_event(record, line, "before the first step")
             return
-        if self.steps.interval is None:
-            self.steps.interval = self.header.whole("log_interval")
+        self._learn_interval()
         take = self.steps.part if record.reads == "part" else self.steps.add
-        said = take(dialect, record, line, voice_of(prefixes))
+        said = take(dialect, record, line, rank_prefix_of(prefixes))
         if said == "rank":
             self.add_memory(record, line, rank_of(prefixes))
         if said == "news":
             self._keep_from(record, line, rank_of(prefixes))
+
+    def take_steps(self, many: Stretch) -> tuple[int, int | None]:
+        """Steps read many at once; the one behind them is added, and tells how the run stands."""
+        self._learn_interval()
+        return self.steps.take(many)
+
+    def _learn_interval(self) -> None:
+        if self.steps.interval is None:
+            self.steps.interval = self.header.whole("log_interval")
 
     def _of_all_epochs(self, record: Record) -> Record:
         """A step of an epoch, whose length the line tells, as a step of all that the run prints."""
@@ -96,15 +103,15 @@ class Run:
             raw = redact_text(record.raw.strip())
             self.rows.add("facts", run_id=self.run_id, field="first_step", value=content_id(raw),
                           raw=raw, line=line, scope="step", how="stated")  # fmt: skip
-        self.misfits.update(record.misfits)
+        self.invalid.update(record.invalid)
         self.keep_date(fields)
         goal = fields.get("train_iters")
         if isinstance(goal, int) and goal > 0:
             self.train_iters = goal
         step = self.steps.iteration or 0
         self.beyond = self.beyond or step > (self.goal or step)
-        self.ending.went_on(fields, line, reached=step == self.goal)
-        self.silence.step(fields, self.steps.length)
+        self.termination.resumed(fields, line, reached=step == self.goal)
+        self.hang_detection.step(fields, self.steps.length)
         self.add_memory(record, line, rank)
 
     def keep_date(self, fields: Fields) -> None:
@@ -136,14 +143,14 @@ class Run:
         """A failure; the first one counts, unless this line tells it better."""
         if "job_id" in record.fields:
             self.job_ids[str(record.fields["job_id"])] = None
-        status = self.ending.fail(self.silence.judged(record), line, refines)
+        status = self.termination.fail(self.hang_detection.judged(record), line, refines)
         self.steps.restarted(line)
         if status:
             self.add_event(record, line, status)
 
     def end(self, record: Record, line: int) -> None:
         """The run says that it ends as it should."""
-        self.ending.end(line)
+        self.termination.end(line)
         self.add_event(record, line, "end")
 
     def evaluate(self, record: Record, line: int) -> None:
@@ -243,7 +250,7 @@ class Run:
         self.header.place({name: (flag.value, flag.line) for name, flag in flags.items()})
         columns = self.header.columns()
         self._store_warnings()
-        outcome = self.ending.outcome(self.last_line, next_line)
+        outcome = self.termination.outcome(self.last_line, next_line)
         columns.setdefault("train_iters", None if self.beyond else self.train_iters)
         self.rows.add(
             "runs",
@@ -277,6 +284,6 @@ class Run:
         if self.steps.copies:
             message = f"{self.steps.copies} iteration lines are copies of others (several ranks)"
             self.rows.warn("copied_lines", message, self.line)
-        for key, count in sorted(self.misfits.items()):
+        for key, count in sorted(self.invalid.items()):
             message = f"{count} values of `{redact_text(key)}` are no number, kept as printed"
             self.rows.warn("misfit", message, self.line)

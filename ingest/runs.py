@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ..schema.rows import Rows, content_id
-from .before import STATED, Before
 from .dialect import Dialect
 from .environment import Environment
 from .header import Header
@@ -16,14 +15,34 @@ from .record import Fields, Record
 from .run import LOAD, Run
 from .steps import Steps
 
+MOST_WAITING = 5000
+STATED = frozenset(("header", "parameters", "argument", "block", "memory"))
+Kept = tuple[Dialect, Record, int]
 
-@dataclass(frozen=True, slots=True)
-class Newest:
-    """The record of a step or of timers that was read last, and its line."""
 
-    line: int
-    dialect: Dialect
-    record: Record
+@dataclass(slots=True)
+class Preamble:
+    """Lines above the one that begins a run, which belong to it: their records."""
+
+    kept: list[Kept] = field(default_factory=list)
+
+    def keep(self, dialect: Dialect, record: Record, line: int) -> None:
+        """A record that may belong to the next run."""
+        if len(self.kept) < MOST_WAITING and dialect.reads != "block":
+            self.kept.append((dialect, record, line))
+
+    def take(self) -> list[Kept]:
+        """The records, once."""
+        kept, self.kept = self.kept, []
+        return kept
+
+    def first(self) -> Kept | None:
+        """What begins a run where no line does: a program that failed or timed itself is one."""
+        kinds = {dialect.reads for dialect, _, _ in self.kept}
+        if not kinds & {"failure", "timers", "measurement"}:
+            return None
+        begins = {"header"} | kinds & {"timers", "measurement"}
+        return next((kept for kept in self.kept if kept[0].reads in begins), None)
 
 
 class Runs:
@@ -38,11 +57,9 @@ class Runs:
         self.block: Dialect | None = None
         self.starts: Counter[str] = Counter()
         self.environment = Environment()
-        self.before = Before()
+        self.preamble = Preamble()
         self.bar: Fields = {}  # the newest state of a progress bar of no known purpose
         self.waits = False  # the newest record is kept for a run that has not begun
-        self.newest_step: Newest | None = None
-        self.newest_timers: Newest | None = None
         self._number = 0
 
     def restored(self, read: LogRead) -> None:
@@ -66,26 +83,17 @@ class Runs:
             case _:
                 return self._take_event(dialect, record)
 
-    def begin_late(self, last: int) -> None:
-        """At the last line, of this number: nothing may have begun a run, and yet told of one."""
-        if self.run is None:
-            self._without_start(last)
-
-    def finish(self) -> None:
-        """The end of the file: the last run is stored."""
-        self._end_run()
-
     def _take_step(self, dialect: Dialect, record: Record, prefixes: tuple[str, ...]) -> bool:
         self.block = None
         fields = record.fields
-        if dialect.planned and (self.run is None or self.run.goal != fields.get("train_iters")):
+        of_run = self.run is not None and self.run.goal == fields.get("train_iters")
+        if dialect.progress_bar and not of_run:
             self.bar = fields
             return True
         unnumbered = dialect.reads == "part" and not dialect.secondary and self.bar
         if unnumbered and "iteration" not in fields and (self.run is None or not self.run.goal):
             record = replace(record, reads="iteration", fields=self.bar | fields)
         self._current(record).add_step(dialect, record, self._number, prefixes)
-        self.newest_step = Newest(self._number, dialect, record)
         return True
 
     def _take_flags(self, dialect: Dialect, record: Record) -> bool:
@@ -97,13 +105,13 @@ class Runs:
     def _take_header(self, dialect: Dialect, record: Record) -> bool:
         if dialect.starts_run and self.run is not None and self.run.over_at(dialect.name):
             self.run.last_line = self._number - 1
-            self._end_run(self._number)
+            self.finish(self._number)
         if dialect.reads == "block" and dialect.closes:
             closed = self.block is not None and self.block.opens == dialect.closes
             self.block = None if closed else self.block
             return self.run is not None and closed
         if self.run is None and not dialect.starts_run:
-            self.before.keep(dialect, record, self._number)
+            self.preamble.keep(dialect, record, self._number)
             self.waits = True
             return False
         run = self._current(record)
@@ -124,11 +132,12 @@ class Runs:
         elif dialect.reads == "memory":
             run.add_memory(record, line)
         else:
-            run.header.argument(record, line, dialect.scope)
+            name, value = str(record.fields["name"]), str(record.fields.get("value", ""))
+            run.header.argument(name, value, line, dialect.scope)
 
     def _take_event(self, dialect: Dialect, record: Record) -> bool:
         if self.run is None and not dialect.starts_run:
-            self.before.keep(dialect, record, self._number)
+            self.preamble.keep(dialect, record, self._number)
             self.waits = True
             return False
         run, line = self._current(record), self._number
@@ -138,34 +147,34 @@ class Runs:
             case "failure":
                 run.fail(record, line, dialect.refines)
             case "cause":
-                run.ending.explain(record, line)
+                run.termination.explain(record, line)
             case "stop":
-                run.ending.stop(line)
+                run.termination.stop(line)
             case "end":
                 run.end(record, line)
             case "evaluation":
                 run.evaluate(record, line)
             case "timers":
                 run.add_timers(record, line)
-                self.newest_timers = Newest(line, dialect, record)
             case "measurement":
                 run.measure(record, line)
             case _:
                 run.add_event(record, line, str(record.fields["kind"]))
         return True
 
-    def _end_run(self, next_line: int | None = None) -> None:
+    def finish(self, next_line: int | None = None) -> None:
+        """The run is over: the file ends, or the line that begins the next run follows."""
         if self.run is not None:
             self.run.finish(self.environment.flags, next_line)
             self._read.runs += 1
             self.run = None
 
-    def _without_start(self, last: int) -> None:
-        """Nothing begins a run, but what was read tells of one."""
-        first = self.before.first()
+    def begin_late(self, last: int) -> None:
+        """At the last line, of this number: nothing may have begun a run, and yet told of one."""
+        first = self.preamble.first() if self.run is None else None
         if first is None:
             return
-        kept, self._number = self.before.kept, first[2]
+        kept, self._number = self.preamble.kept, first[2]
         run = self._current(first[1])
         for dialect, record, line in kept:
             self._number = line
@@ -192,11 +201,11 @@ class Runs:
     def _catch_up(self, run: Run) -> None:
         """Header lines above the one that begins the run belong to it."""
         numbers = set()
-        for dialect, record, line in self.before.take():
+        for dialect, record, line in self.preamble.take():
             if record.fields.get("kind") == LOAD:
                 run.add_event(record, line, LOAD)
             elif record.fields.get("scheduler") is True:
-                run.ending.report(record, line)
+                run.termination.report(record, line)
             elif dialect.reads in STATED:
                 self._state(run, dialect, record, line)
             else:

@@ -1,122 +1,147 @@
-"""Lines of logs looked at many at once: which need care, and what those of a shape say."""
+"""A block of lines looked at: what each of them is, and the numbers of those that repeat a mask."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
+import pyarrow as pa
 
-from .aligned import read_aligned
-from .arrays import Marks, Places
-from .block_lines import Lines
-from .found import NOTHING, Found, in_order
-from .outline import LineKind, Outlines
-from .template import Template
-from .timer_lines import TimerLine
+from .blocks import Lines, Marks, Places, Whole
+from .dialect import Dialect
+from .layouts import Series, StepLayout, TimerLayout, step_layout, timer_layout
+from .line_shapes import Shape, Shapes
+from .numbers import Numbers
 
-WORTH_CUTTING = 12  # lines that look like steps and are worth cutting at once
-BAR = "|"
+FEW = 4  # lines of one mask that are read one by one
+Layout = TypeVar("Layout", StepLayout, TimerLayout)
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Lines of steps of one series: their places in the block, in order, and a row for each."""
+
+    series: Series
+    places: Places
+    values: pa.Table
+    iterations: Whole
+
+
+@dataclass(frozen=True, slots=True)
+class Timers:
+    """Lines of the same timers: their places in the block, in order, and a column for each."""
+
+    dialect: Dialect
+    names: tuple[str, ...]
+    places: Places
+    values: pa.Table
 
 
 class Scan:
-    """A block of lines, of one log or of several: a shape is looked for once, in all of them.
+    """The lines of a block, numbered from 0, by what the formats make of their masks."""
 
-    Where most lines are of a shape, it is named as `mostly`: these are never looked at otherwise.
-    """
+    def __init__(self, lines: Lines, shapes: Shapes) -> None:
+        self.lines, self.shapes = lines, shapes.known
+        masks, self._which = lines.masks()
+        self._masks = masks
+        self._shapes = shapes
+        self._within: dict[Dialect, dict[int, Shape]] = {}  # by what opens a block, and the mask
+        # Formats are asked once a mask: a log of a million lines has some hundred.
+        codes = shapes.codes(masks)
+        self._kinds = [shapes.known[code] for code in codes.tolist()]
+        self.codes: Whole = codes[self._which]
+        # By line, so that whatever stands between two places is found by slices alone.
+        self.each = self._marked(lambda shape: shape.each)
+        self.neutral = self._marked(lambda shape: shape.neutral)
+        self.steps, self.timers = self._read(masks)
 
-    def __init__(self, lines: Lines, outlines: Outlines, mostly: Template | None = None) -> None:
-        self.lines = lines
-        count = len(self.lines)
-        self._outlines = outlines
-        self._steps: dict[Template, Found] = {}
-        self._timers: dict[TimerLine, Found] = {}
-        self._taken = np.zeros(count, dtype=bool)  # are steps of some shape
-        self.codes: Places = np.zeros(count, dtype=np.int64)
-        self.hot: Marks = np.ones(count, dtype=bool)
-        if mostly is not None:
-            self.steps(mostly)
-        self._look_at(np.flatnonzero(~self._taken))
+    def _marked(self, is_so: Callable[[Shape], bool]) -> Marks:
+        return np.array([is_so(shape) for shape in self._kinds], dtype=bool)[self._which]
 
-    @property
-    def kinds(self) -> Sequence[LineKind]:
-        """What the codes of lines stand for."""
-        return self._outlines.kinds
+    def within(self, block: Dialect, place: int) -> Shape:
+        """What a line is within a block."""
+        known, mask = self._within.setdefault(block, {}), int(self._which[place])
+        if mask not in known:
+            known[mask] = self._shapes.within(block).shape(self._masks[mask])
+        return known[mask]
 
-    def _look_at(self, places: Places) -> None:
-        """Tell which of these lines have to be read with care, and what the others are."""
-        distinct, which = self.lines.outlines(places)
-        codes = self._outlines.codes(distinct)
-        self.codes[places] = codes[which]
-        self.hot[places] = self._outlines.careful(codes)[which]
+    def _read(self, masks: list[str]) -> tuple[list[Steps], list[Timers]]:
+        """The numbers of all lines that have a layout, those of one series together."""
+        steps: dict[Series, list[tuple[Places, pa.Table]]] = {}
+        timers: dict[tuple[Dialect, tuple[str, ...]], list[tuple[Places, pa.Table]]] = {}
+        for number, places in self._repeated():
+            layout = self._kinds[number].layout
+            if isinstance(layout, StepLayout):
+                if (own := self._own(layout, places, step_layout, layout.series.dialect)) is None:
+                    continue
+                found = self._numbers(own, masks[number], places)
+                steps.setdefault(own.series, []).append(found)
+            elif isinstance(layout, TimerLayout):
+                if (its := self._own(layout, places, timer_layout, layout.dialect)) is None:
+                    continue
+                found = self._numbers(its, masks[number], places)
+                timers.setdefault((its.dialect, its.names), []).append(found)
+        return (
+            [one for series, parts in steps.items() for one in _by_goal(series, *_in_order(parts))],
+            [Timers(*kind, *_in_order(parts)) for kind, parts in timers.items()],
+        )
 
-    def steps(self, template: Template) -> Found:
-        """The steps of a shape, whatever their goal is."""
-        shape = template.shape
-        if shape not in self._steps:
-            places = np.flatnonzero(self.hot)
-            found = self._steps[shape] = self._read(shape, places)
-            self._taken[found.places] = True
-        return self._steps[shape]
+    def _repeated(self) -> Iterator[tuple[int, Places]]:
+        """The masks with numbers in known places, by number, and the places of their lines."""
+        with_layout = np.array([kind.layout is not None for kind in self._kinds], dtype=bool)
+        places = np.flatnonzero(with_layout[self._which])
+        of = self._which[places]
+        places = places[np.argsort(of, kind="stable")]
+        numbers, counts = np.unique(of, return_counts=True)
+        ends = np.cumsum(counts).tolist()
+        for number, count, end in zip(numbers.tolist(), counts.tolist(), ends, strict=True):
+            # Columns of fewer lines cost more than reading them one by one.
+            if count >= FEW:
+                yield number, places[end - count : end]
 
-    def _read(self, shape: Template, places: Places) -> Found:
-        """The steps of a shape at some places: those that are like many others, and the rest."""
-        alike, left = read_aligned(shape, self.lines, places)
-        left = self._with_bars(shape, left)
-        if len(left) < WORTH_CUTTING:
-            return alike
-        from .split import read_steps
+    def _own(
+        self,
+        layout: Layout,
+        places: Places,
+        make: Callable[[Dialect, str], Layout | None],
+        dialect: Dialect,
+    ) -> Layout | None:
+        """A layout with the names and prefixes that the first of its lines has, digits and all."""
+        return make(dialect, self.lines[int(places[0])]) if layout.literals else layout
 
-        return in_order([alike, read_steps(shape, self.lines.gather(left), left)])
-
-    def _with_bars(self, shape: Template, places: Places) -> Places:
-        """Those with as many bars as a shape has."""
-        with_as_many: Places = places[self.lines.count(BAR, places) == len(shape.slots) + 1]
-        return with_as_many
-
-    def timers(self, shape: TimerLine) -> Found:
-        """The lines of timers of a shape."""
-        if shape not in self._timers:
-            self._timers[shape] = self._read_timers(shape)
-        return self._timers[shape]
-
-    def _read_timers(self, shape: TimerLine) -> Found:
-        places = np.flatnonzero(self.hot & ~self._taken)
-        if not len(places):
-            return NOTHING
-        from .split import read_timers
-
-        return read_timers(shape, self.lines.gather(places), places)
+    def _numbers(
+        self, layout: StepLayout | TimerLayout, mask: str, places: Places
+    ) -> tuple[Places, pa.Table]:
+        starts = self.lines.starts(places)
+        numbers = Numbers(self.lines.letters, starts, mask, layout.values, layout.literals)
+        table = numbers.table(layout.values)
+        # What does not fit stays with the lines that are read one by one.
+        if numbers.fits.all():
+            return places, table
+        return places[numbers.fits], table.filter(numbers.fits)
 
 
-class Section:
-    """The lines of a scan that are those of one log, counted from 0."""
+def _in_order(parts: list[tuple[Places, pa.Table]]) -> tuple[Places, pa.Table]:
+    """Lines of several masks in the order of their places."""
+    if len(parts) == 1:
+        return parts[0]
+    places = np.concatenate([places for places, _ in parts])
+    order = np.argsort(places)
+    return places[order], pa.concat_tables([table for _, table in parts]).take(pa.array(order))
 
-    def __init__(self, scan: Scan, start: int, end: int) -> None:
-        self._scan, self._start, self._end = scan, start, end
-        self.kinds = scan.kinds
-        self.codes, self.hot = scan.codes[start:end], scan.hot[start:end]
 
-    def __len__(self) -> int:
-        return self._end - self._start
-
-    def __getitem__(self, place: int) -> str:
-        return self._scan.lines[self._start + place]
-
-    def body(self, place: int) -> bytes:
-        """A line as its bytes."""
-        return self._scan.lines.body(self._start + place)
-
-    def texts(self, places: Places) -> list[str]:
-        """The lines at some places."""
-        return self._scan.lines.texts(places + self._start)
-
-    def steps(self, template: Template) -> Found:
-        """The steps of a shape with its goal."""
-        found = self._scan.steps(template).within(self._start, self._end)
-        if len(found) and isinstance(template.goal, int):
-            found = found.only(found.column("train_iters") == template.goal)
-        return found
-
-    def timers(self, shape: TimerLine) -> Found:
-        """The lines of timers of a shape."""
-        return self._scan.timers(shape).within(self._start, self._end)
+def _by_goal(series: Series, places: Places, values: pa.Table) -> Iterator[Steps]:
+    """Steps, those of each number of planned steps by themselves: other runs may print them."""
+    iterations = values["iteration"].to_numpy()
+    if "train_iters" not in series.columns:
+        yield Steps(series, places, values, iterations)
+        return
+    goals = values["train_iters"].to_numpy()
+    for goal in np.unique(goals).tolist():
+        own = np.flatnonzero(goals == goal)
+        if len(own) == len(goals):
+            yield Steps(series, places, values, iterations)
+        elif len(own) >= FEW:
+            yield Steps(series, places[own], values.take(pa.array(own)), iterations[own])

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from .cast import NUMBER, double
-from .record import Field, Fields, Record, misfit
+from .readers import group_fields
+from .record import Field, Fields, Record, is_invalid
 
 Cast = Callable[[str], object]
 LAYOUTS_KEPT = 256
@@ -53,9 +54,9 @@ class Segments:
     losses: Losses | None = None
     assign: str = ":"
     separator: str = "|"
-    open_end: bool = False  # the last segment is not closed
-    bare: bool = False  # the number may follow its key without a mark
-    doubled: dict[str, str] = field(default_factory=dict)  # a second key within the value of a key
+    unterminated: bool = False  # the last segment is not closed
+    unmarked: bool = False  # the number may follow its key without a mark
+    nested_key: dict[str, str] = field(default_factory=dict)  # within the value of a key
     ends: str | None = None  # what closes the record
     _layouts: dict[tuple[str, ...], Layout | None] = field(default_factory=dict)
 
@@ -111,12 +112,12 @@ class Segments:
         body, closing, rest = text[found.end() :], "", ""
         if self.ends:
             body, closing, rest = body.partition(self.ends)
-        elif self.bare and (glued := self.anchor.search(body)):
+        elif self.unmarked and (glued := self.anchor.search(body)):
             # Without a mark between key and number, what begins the next record reads as one.
             body, rest = body[: glued.start()], body[glued.start() :]
         pieces = body.split(self.separator, MOST_KEYS)
         used = 0
-        for piece in pieces if self.open_end else pieces[:-1]:
+        for piece in pieces if self.unterminated else pieces[:-1]:
             if not self._take(piece, keys, values):
                 break
             used += 1
@@ -126,21 +127,21 @@ class Segments:
         after = self.separator.join(pieces[used:])
         after = after + closing + rest if after else rest
         raw = text[found.start() : len(text) - len(after)]
-        fields, misfits = self._fields(found, layout, values)
-        return Record(dialect, reads, fields, raw, text[: found.start()], after, misfits)
+        fields, invalid = self._fields(found, layout, values)
+        return Record(dialect, reads, fields, raw, text[: found.start()], after, invalid)
 
     def _take(self, piece: str, keys: list[str], values: list[str]) -> bool:
         key, assigned, value = piece.partition(self.assign)
         if not assigned:
-            if not self.bare:
+            if not self.unmarked:
                 return False
             key, _, value = piece.strip().rpartition(" ")
             if not key or NUMBER.match(value) is None:
                 return False
         key, value = key.strip(), value.strip()
-        if key in self.doubled:
-            value, _, second = value.partition(self.doubled[key] + self.assign)
-            keys.append(self.doubled[key])
+        if key in self.nested_key:
+            value, _, second = value.partition(self.nested_key[key] + self.assign)
+            keys.append(self.nested_key[key])
             values.append(second.strip())
         keys.append(key)
         values.append(value.strip())
@@ -149,7 +150,7 @@ class Segments:
     def _fields(
         self, found: re.Match[str], layout: Layout, values: list[str]
     ) -> tuple[Fields, tuple[str, ...]]:
-        fields, misfits = group_fields(found, self.groups)
+        fields, invalid = group_fields(found, self.groups)
         more: dict[str, str] = {}
         for index, column, cast in layout.columns:
             value = cast(values[index])
@@ -164,7 +165,7 @@ class Segments:
                 readings[str(spec.memory)] = [value, spec.unit]
             else:
                 more[layout.keys[index]] = values[index]
-        misfits += tuple(key for key, text in more.items() if misfit(text))
+        invalid += tuple(key for key, text in more.items() if is_invalid(text))
         losses = self._losses(layout, values, more)
         for index in layout.kept:
             more[layout.keys[index]] = values[index]
@@ -175,7 +176,7 @@ class Segments:
             fields["memory"] = readings
         if more:
             fields["more"] = more
-        return fields, misfits
+        return fields, invalid
 
     def _losses(self, layout: Layout, values: list[str], more: dict[str, str]) -> dict[str, float]:
         losses: dict[str, float] = {}
@@ -205,32 +206,3 @@ class Segments:
         key = text.partition(self.assign)[0].strip()
         known = [*self.keys, *(self.losses.main if self.losses else ())]
         return bool(key) and any(name.startswith(key) for name in known)
-
-
-def group_fields(found: re.Match[str], groups: dict[str, Field]) -> tuple[Fields, tuple[str, ...]]:
-    """The named groups of a match as typed fields, and the names of those that do not fit."""
-    fields: Fields = {}
-    readings: dict[str, object] = {}
-    more: dict[str, str] = {}
-    misfits: tuple[str, ...] = ()
-    for name, text in found.groupdict().items():
-        if text is None:
-            continue
-        spec = groups[name]
-        if spec.column and spec.column.startswith("more."):
-            more[spec.column.removeprefix("more.")] = text.strip()
-            continue
-        value = spec.cast(text.strip())
-        if value is None:
-            misfits += (name,) if misfit(text.strip()) else ()
-            if text.strip().lower().lstrip("+-") in ("nan", "inf"):
-                more[name] = text.strip()
-        elif spec.memory:
-            readings[spec.memory] = [value, spec.unit]
-        else:
-            fields[spec.column or name] = value
-    if readings:
-        fields["memory"] = readings
-    if more:
-        fields["more"] = more
-    return fields, misfits

@@ -7,12 +7,12 @@ import io
 from collections.abc import Iterator
 
 from ..schema.rows import Rows
+from ..vocabulary.headings import is_benchmark
+from ..vocabulary.secrets import redact_lines
 from .coverage import Coverage
 from .document import FoundTable
-from .headings import is_benchmark
 from .markdown import Table, TableRow
 from .published import RowReader
-from .secrets import redact_lines
 
 _FIELD_LIMIT = 2**31 - 1  # that of the module, 128 KiB, would fail the file
 # What bench itself lists or exports would count every run twice.

@@ -6,35 +6,23 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
 
 from ..records import reading as records
-from ..schema.growing import Checkpoint
-from ..schema.ledger import Stamp
+from ..schema.incremental import Checkpoint
 from ..schema.rows import Rows
-from ..schema.shapes import shapes
 from .accounting import LONGEST, may_be_jobs
 from .checkpoint import freeze, thaw
-from .companions.files import may_be_companion
-from .content import Bounded, FileBytes, end_of_lines
-from .content import Changed as Changed
-from .content import fingerprint as fingerprint
+from .content import Content
 from .coverage import Coverage
 from .dialect import Dialect, dialects
-from .lines import read_lines
 from .log import LogReader
-from .packed import unpacked
+from .sidecars.files import may_be_sidecar
 from .tensorboard import is_event_file
 
 # What only some files need is imported where it is: most of a folder is known, or is logs.
-if TYPE_CHECKING:
-    from .scan import Section
-
 _LOGS = frozenset((".log", ".out", ".err", ".stdout", ".stderr"))
 _MARKDOWN = frozenset((".md", ".markdown", ".mdx", ".rst"))
 _SEPARATED = {".csv": "csv", ".tsv": "tsv"}
-LONG_BYTES = 1 << 20  # of a longer log it is kept how its reader stands, since it may grow
-BULK_BYTES = 1 << 15  # a larger log is read in blocks
 _COMPANION_LIMIT = 1 << 20  # a job script, a configuration: nothing larger is one
 _DOCUMENT_LIMIT = 64 << 20  # a larger file is read as a log, line by line
 _SEPARATOR_ROW = re.compile(
@@ -47,6 +35,22 @@ _SEPARATOR_ROW = re.compile(
 Sink = Callable[[Rows], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A file to read: its bytes, its name in the warehouse, the id of its source.
+
+    `formats` is a user's own folder of log formats. Of a log that `may_grow` the result may tell
+    where reading can go on; `since` is where it does.
+    """
+
+    content: Content
+    uri: str
+    source_id: str
+    formats: Path | None = None
+    may_grow: bool = False
+    since: Checkpoint | None = None
+
+
 @dataclass(slots=True)
 class ReadFile:
     """What a file gave; `kind` is None when it is neither log nor benchmark table."""
@@ -56,100 +60,59 @@ class ReadFile:
     coverage: Coverage | None = None
     checkpoint: Checkpoint | None = None  # of a log that may grow: `rows` may change then
     resumed: bool = False  # only what stands behind the checkpoint given was read
-    sha256: str | None = None  # of the bytes, where they were hashed while they were read
 
 
-@dataclass(frozen=True, slots=True)
-class Growth:
-    """That a log may grow: where its reader goes on, and the SHA-256 of what stands behind."""
+def read_file(task: Task, sink: Sink | None = None) -> ReadFile:
+    """The rows of a file, whatever it is.
 
-    since: Checkpoint | None = None
-    tail: str | None = None
+    A `sink` takes the rows of a long log as they come, and the result holds the last of them; of a
+    log that may grow the sink has those that no later line changes. Where the SHA-256 of the bytes
+    was not known, `task.content` has it afterwards, unless a reader of its own read the file.
 
-
-def get_ready(formats: Path | None) -> None:
-    """Make what reading a long log needs, once. Raises BenchError for a format that is wrong."""
-    from . import bulk as bulk
-    from .outline import outlines_of
-
-    shapes()
-    outlines_of(tuple(dialects(formats)))
-
-
-def read_file(
-    path: Path,
-    sha256: str | None,
-    size: int,
-    source_id: str,
-    formats: Path | None = None,
-    sink: Sink | None = None,
-    uri: str | None = None,
-    growth: Growth | None = None,
-    section: Section | None = None,
-    stamp: Stamp | None = None,
-) -> ReadFile:
-    """The rows of the first `size` bytes of a file, whatever it is; `formats`: a user's own folder.
-
-    A `sink` takes the rows of a long log as they come, and the result holds the last of them.
-    `uri` is its name where the bytes lie elsewhere for now. With `growth` the result may tell where
-    reading can go on when a log has grown; then the sink has the rows that no later line changes.
-    A `section` holds all lines of the file, if it is a log: those of `sha256`. By the `stamp` that
-    the file system gave the file before it was hashed, it tells whether it is still the same.
-    Without a `sha256` the result tells it of a log; all else has Changed raised.
-
-    Raises OSError when it cannot be read, Changed when the bytes are not those of `sha256`.
+    Raises OSError when it cannot be read, Changed when the bytes are not those that were hashed.
     """
-    file = FileBytes(path, sha256, size, stamp)
-    head = file.head()
-    if records.is_marker(path) or records.looks_like_record(head):
-        return _records(file, source_id)
-    if how := file.packing():
-        return _log(file, source_id, formats, sink, how=how)
+    content = task.content
+    head = content.first_bytes()
+    if records.is_marker(content.path) or records.looks_like_record(head):
+        rows, sha256 = records.read_records(content.path, task.source_id)
+        content.check(sha256)
+        return ReadFile("record" if rows.by_table.get("runs") else None, rows)
+    if content.packing():
+        return _log(task, sink)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return ReadFile(None, Rows())  # UTF-16: no log or table is written so
-    if is_event_file(uri or path.as_posix()):
+    if is_event_file(task.uri):
         from .tensorboard import read_events
 
-        rows, coverage = read_events(path, source_id)
-        kind = "log" if rows.by_table.get("runs") else None
-        return _read(kind, rows, coverage, size, 0, source_id)
+        rows, coverage = read_events(content.path, task.source_id)
+        return _read("log" if rows.by_table.get("runs") else None, rows, coverage, task)
     if b"\x00" in head[:8192] and not _looks_like_text(head):
         return ReadFile(None, Rows())
-    name = uri or path.as_posix()
-    read = _read_text(file, name, head, source_id, formats, sink, growth, section)
-    if read.kind is None and size <= LONGEST and may_be_jobs(head):
-        return _jobs(file, source_id)
+    read = _read_text(task, head, sink)
+    if read.kind is None and content.size <= LONGEST and may_be_jobs(head):
+        return _jobs(task)
     return read
 
 
-def _read_text(
-    file: FileBytes,
-    name: str,
-    head: bytes,
-    source_id: str,
-    formats: Path | None,
-    sink: Sink | None,
-    growth: Growth | None,
-    section: Section | None,
-) -> ReadFile:
-    suffix = file.path.suffix.lower()
-    if suffix not in _LOGS and file.size <= _COMPANION_LIMIT and may_be_companion(name, head):
-        companion = _companion(file, source_id, name)
-        if companion.kind:
-            return companion
+def _read_text(task: Task, head: bytes, sink: Sink | None) -> ReadFile:
+    suffix, size = task.content.path.suffix.lower(), task.content.size
+    if suffix not in _LOGS and size <= _COMPANION_LIMIT and may_be_sidecar(task.uri, head):
+        sidecar = _sidecar(task)
+        if sidecar.kind:
+            return sidecar
     if suffix in _SEPARATED:
-        return _separated(file, source_id, _SEPARATED[suffix])
+        return _separated(task, _SEPARATED[suffix])
     if suffix in _LOGS:  # programs print tables with pipes into their logs
-        log = _log(file, source_id, formats, sink, growth, section=section)
+        log = _log(task, sink)
         if log.kind:
             return log
-    if file.size <= _DOCUMENT_LIMIT and (suffix in _MARKDOWN or _SEPARATOR_ROW.search(head)):
-        document = _document(file, source_id)
+    if size <= _DOCUMENT_LIMIT and (suffix in _MARKDOWN or _SEPARATOR_ROW.search(head)):
+        document = _document(task)
         if document.kind or suffix in _MARKDOWN:
             return document
     if suffix in _LOGS:
         return log
-    return _log(file, source_id, formats, sink, growth, section=section)
+    return _log(task, sink)
 
 
 def _looks_like_text(head: bytes) -> bool:
@@ -158,125 +121,91 @@ def _looks_like_text(head: bytes) -> bool:
     return control * 50 < len(head[:8192])
 
 
-def _records(file: FileBytes, source_id: str) -> ReadFile:
-    rows, sha256 = records.read_records(file.path, source_id)
-    file.check(sha256)
-    return ReadFile("record" if rows.by_table.get("runs") else None, rows)
-
-
-def _document(file: FileBytes, source_id: str) -> ReadFile:
+def _document(task: Task) -> ReadFile:
     from .tables import read_markdown
 
-    text, errors = file.text()
-    rows, coverage = read_markdown(text, source_id)
+    text, errors = task.content.text()
+    rows, coverage = read_markdown(text, task.source_id)
     kind = "document" if coverage.tables or rows.by_table.get("runs") else None
-    return _read(kind, rows, coverage, file.size, errors, source_id)
+    return _read(kind, rows, coverage, task, errors)
 
 
-def _jobs(file: FileBytes, source_id: str) -> ReadFile:
+def _jobs(task: Task) -> ReadFile:
     from .accounting import read_jobs, rows_of_jobs
 
-    text, errors = file.text()
+    text, errors = task.content.text()
     form, jobs = read_jobs(text)
     lines, read = text.count("\n") + (not text.endswith("\n")), len({job.line for job in jobs})
     coverage = Coverage("jobs", form, None, lines, read, lines - read, 0)
-    kind = "jobs" if jobs else None
-    return _read(kind, rows_of_jobs(jobs), coverage, file.size, errors, source_id)
+    return _read("jobs" if jobs else None, rows_of_jobs(jobs), coverage, task, errors)
 
 
-def _companion(file: FileBytes, source_id: str, path: str) -> ReadFile:
-    from .companions.files import KIND, coverage, read_companion, rows_of
+def _sidecar(task: Task) -> ReadFile:
+    from .sidecars.files import KIND, coverage, read_sidecar, rows_of
 
-    text, errors = file.text()
-    found = read_companion(path, text)
+    text, errors = task.content.text()
+    found = read_sidecar(task.uri, text)
     if found is None:
         return ReadFile(None, Rows())
-    return ReadFile(KIND, rows_of(found, source_id, text, file.size, errors), coverage(found))
+    rows = rows_of(found, task.source_id, text, task.content.size, errors)
+    return ReadFile(KIND, rows, coverage(found))
 
 
-def _separated(file: FileBytes, source_id: str, form: str) -> ReadFile:
+def _separated(task: Task, form: str) -> ReadFile:
     from .separated import read_separated
 
-    text, errors = file.text()
-    rows, coverage = read_separated(text, source_id, form)
-    return _read(form if coverage.tables else None, rows, coverage, file.size, errors, source_id)
+    text, errors = task.content.text()
+    rows, coverage = read_separated(text, task.source_id, form)
+    return _read(form if coverage.tables else None, rows, coverage, task, errors)
 
 
-def _log(
-    file: FileBytes,
-    source_id: str,
-    formats: Path | None,
-    sink: Sink | None,
-    growth: Growth | None = None,
-    how: str | None = None,
-    section: Section | None = None,
-) -> ReadFile:
-    if growth and sink:
-        return _growing(file, source_id, formats, sink, growth)
-    reader = LogReader(source_id, dialects(formats))
-    if section is not None:
-        from .bulk import feed_section
+def _log(task: Task, sink: Sink | None) -> ReadFile:
+    from .bulk import feed
 
-        feed_section(reader, section)
-        return _finished(file, reader, source_id, formats)
-    with file.path.open("rb") as stream:
-        digest = file.digest
-        plain = unpacked(stream, how, file.path.stat().st_size) if how else stream
-        _feed(reader, Bounded(plain, file.size).buffered(digest), file.size, sink)
-    sha256 = file.check_read(digest)
-    return replace(_finished(file, reader, source_id, formats), sha256=sha256)
+    content = task.content
+    if task.may_grow and sink and not content.packing():
+        return _growing(task, sink)
+    reader, digest = LogReader(task.source_id, dialects(task.formats)), content.digest()
+    with content.stream(0, content.size, digest) as stream:
+        feed(reader, stream, sink)
+    content.check_read(digest)
+    return _finished(task, reader)
 
 
-def _growing(
-    file: FileBytes, source_id: str, formats: Path | None, sink: Sink, growth: Growth
-) -> ReadFile:
+def _growing(task: Task, sink: Sink) -> ReadFile:
     """A log whose whole lines are read for good, and what stands behind them for now."""
-    since, checkpoint = growth.since, None
-    reader = thaw(since.state, source_id, dialects(formats)) if since else None
+    from .bulk import feed
+
+    content, since, known = task.content, task.since, dialects(task.formats)
+    reader = thaw(since.state, task.source_id, known) if since else None
     resumed, start = (True, since.offset) if since and reader else (False, 0)
-    reader = reader or LogReader(source_id, dialects(formats))
-    end = end_of_lines(file.path, file.size, start)
-    with file.path.open("rb") as stream:
-        stream.seek(start)
-        digest = file.digest
-        lines = Bounded(stream, end - start)
-        _feed(reader, lines.buffered(digest), end - start, sink)
-        if reader.has_begun:
-            reader.end_line()
-            sink(reader.take_rows())
-            state = freeze(reader)
-            checkpoint = Checkpoint(end, state) if state else None
-        rest = Bounded(stream, file.size - end)
-        _feed(reader, rest.buffered(digest), file.size - end, None)
-    # The tail's alone is known of a log that goes on: its stamp tells of the whole.
-    seen = replace(file, sha256=growth.tail or "", stamp=None) if resumed else file
-    sha256 = seen.check_read(digest)
-    read = _finished(file, reader, source_id, formats)
-    return replace(read, checkpoint=checkpoint, resumed=resumed, sha256=sha256)
+    reader, checkpoint = reader or LogReader(task.source_id, known), None
+    end, digest = content.end_of_lines(start), content.digest()
+    with content.stream(start, end, digest) as lines:
+        feed(reader, lines, sink)
+    if reader.has_begun:
+        reader.end_line()
+        sink(reader.take_rows())
+        state = freeze(reader)
+        checkpoint = Checkpoint(end, state) if state else None
+    with content.stream(end, content.size, digest) as rest:
+        feed(reader, rest)
+    if resumed and digest:  # what stands before was not read
+        content.check_tail(digest)
+    else:
+        content.check_read(digest)
+    return replace(_finished(task, reader), checkpoint=checkpoint, resumed=resumed)
 
 
-def _finished(file: FileBytes, reader: LogReader, source_id: str, formats: Path | None) -> ReadFile:
+def _finished(task: Task, reader: LogReader) -> ReadFile:
     """The end of a log: what it gave in all."""
     read = reader.finish()
-    name = _most(read.formats, dialects(formats))
+    name = _most(read.formats, dialects(task.formats))
     coverage = Coverage(
         "log", name, None, read.lines, read.lines_read, read.lines_known, read.lines_unread,
         lines_measuring=read.lines_measuring,
     )  # fmt: skip
-    kind = "log" if read.runs else None
-    return _read(kind, read.rows, coverage, file.size, read.encoding_errors, source_id)
-
-
-def _feed(reader: LogReader, stream: BinaryIO, size: int, sink: Sink | None) -> None:
-    if size >= BULK_BYTES:
-        from .bulk import feed
-
-        feed(reader, stream, sink)
-        return
-    for line in read_lines(stream, reader.line):
-        reader.feed(line)
-        if sink and reader.holds_many():
-            sink(reader.take_rows())
+    return _read("log" if read.runs else None, read.rows, coverage, task, read.encoding_errors)
 
 
 def _most(formats: dict[str, int], known: Sequence[Dialect]) -> str | None:
@@ -289,13 +218,15 @@ def _most(formats: dict[str, int], known: Sequence[Dialect]) -> str | None:
 
 
 def _read(
-    kind: str | None, rows: Rows, coverage: Coverage, size: int, errors: int, source_id: str
+    kind: str | None, rows: Rows, coverage: Coverage, task: Task, encoding_errors: int = 0
 ) -> ReadFile:
+    """A file with its row of `sources`, which only files that were recognised have."""
     if kind:
         rows.add(
-            "sources", source_id=source_id, kind=coverage.kind, format=coverage.format,
-            title=coverage.title, bytes=size, lines=coverage.lines, lines_read=coverage.lines_read,
-            lines_known=coverage.lines_known, lines_unread=coverage.lines_unread,
-            encoding_errors=errors, lines_measuring=coverage.lines_measuring,
+            "sources", source_id=task.source_id, kind=coverage.kind, format=coverage.format,
+            title=coverage.title, bytes=task.content.size, lines=coverage.lines,
+            lines_read=coverage.lines_read, lines_known=coverage.lines_known,
+            lines_unread=coverage.lines_unread, encoding_errors=encoding_errors,
+            lines_measuring=coverage.lines_measuring,
         )  # fmt: skip
     return ReadFile(kind, rows, coverage)

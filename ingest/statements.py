@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ..vocabulary.headings import column_of
+from ..vocabulary.pieces import MARK
 from .context import Fact
-from .headings import column_of
-from .pieces import MARK
 
 _DAYS = re.compile(
     r"(?<![\d.])(?P<time>\d{1,9}(?:\.\d{1,9})?)\s*(?:s|secs?|seconds)\s*/\s*it\w*\s*(?:=+>|-+>|→|:|=+)\s*(?P<days>\d+(?:\.\d+)?)\s*days?",

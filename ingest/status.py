@@ -3,16 +3,48 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .cells import Cell
-from .endings import failure_of, risk_of
-from .footnotes import Footnotes
-from .headings import Column
+from ..vocabulary.cells import Cell
+from ..vocabulary.endings import failure_of, risk_of
+from ..vocabulary.headings import Column
 from .results import Result
+from .statements import Statement
 
 _ROUGH = re.compile(r"^\s*[~≈]|\best(?:\.|imated?\b)", re.I)
+_MEANS = (
+    ("hang", re.compile(r"\b(?:stuck|hangs?|hung)\b", re.I)),
+    ("oom", re.compile(r"\boom\b|out of memory", re.I)),
+    ("fail", re.compile(r"\b(?:fail\w*|crash\w*)\b", re.I)),
+)
+_ESTIMATED = re.compile(r"\bestimat", re.I)
+
+
+class Footnotes:
+    """The legends of one document by mark."""
+
+    def __init__(self, legends: Iterable[Statement] = ()) -> None:
+        self._legends: Mapping[str, Statement] = {one.subject or "": one for one in legends}
+
+    def flags(self, marks: Iterable[str]) -> set[str]:
+        """What marks say of a number: estimated, doubtful, or unexplained."""
+        return {flag for mark in marks for flag in self._flags(mark)}
+
+    def failure(self, mark: str) -> tuple[str, Statement] | None:
+        """The failure that a mark's legend tells of (hang, oom, fail), and the legend."""
+        legend = self._legends.get(mark)
+        if legend is None:
+            return None
+        text = legend.detail["text"]
+        return next(((kind, legend) for kind, words in _MEANS if words.search(text)), None)
+
+    def _flags(self, mark: str) -> Iterator[str]:
+        legend = self._legends.get(mark)
+        if legend is None:
+            yield "doubtful" if set(mark) == {"?"} else "unexplained_mark"
+        elif _ESTIMATED.search(legend.detail["text"]):
+            yield "estimated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +74,7 @@ def status_of(
     if cells or (told and not speed):
         _, cell, kind = (cells or told)[0]
         return Status(kind, cell.raw)
-    if results or any(cell.misfit for cell in by_name.values()):
+    if results or any(cell.invalid for cell in by_name.values()):
         return Status("ok")
     for mark in (mark for cell in by_name.values() for mark in cell.marks):
         if failed := footnotes.failure(mark):
@@ -67,7 +99,7 @@ def flags_of(
     missing = [column for column in columns[len(cells) :] if column and column.role != "remark"]
     if missing or len(cells) > len(columns):
         flags.add("ragged")
-    if any(cell.misfit for cell in cells):
+    if any(cell.invalid for cell in cells):
         flags.add("misfit")
     return sorted(flags)
 

@@ -1,11 +1,160 @@
-"""One row of `iterations` in the making."""
+"""What lines of several formats, and of several ranks, say of one step: one row of `iterations`."""
 
 from __future__ import annotations
 
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
+from typing import TYPE_CHECKING
 
-from .ranks import Spread
 from .record import NO_COLUMNS, Fields
+
+if TYPE_CHECKING:
+    from .blocks import Whole
+
+STEPS_KEPT = 1024  # of the newest steps it is known who spoke of them
+NEAR = 64  # lines in which a copy comes where nothing tells the processes apart
+# What each process measures for itself; all of a step else is the same for every rank.
+OWN = frozenset((
+    "step_time_s", "samples_per_s", "tokens_per_s", "tokens_per_s_per_device", "tflops",
+    "printed_at", "memory", "more", "rank",
+))  # fmt: skip
+CLOCK = re.compile(r"\d\d:\d\d:\d\d")
+LOGGED_RANK = re.compile(r"rank-\d+/|(?<=\|)(?:[DTPC]P|EXP|EP)=\d+|(?<=\|)[\w.-]+(?=\]:)")
+RANK = re.compile(
+    r"^(?:(\d+):|\[[^,\]]*\d,(?:mpirank:)?(\d+)[,\]].*>:|\[(\d+)\]<std\w+>:|\[rank: ?(\d+)\]"
+    r"|\[rank(\d+)\]:|x\S+ (\d+):|.*\[rank-(\d+)/)"
+)
+
+
+def rank_prefix_of(prefixes: Sequence[str]) -> str:
+    """What tells the processes of a log apart: all that launchers put in front of a line.
+
+    Of a logger's prefix, which has a time in it, the rank alone: the rest tells places of the code.
+    """
+    dated = [CLOCK.search(prefix) for prefix in prefixes]
+    return " ".join(
+        "".join(LOGGED_RANK.findall(prefix)) if at else prefix
+        for prefix, at in zip(prefixes, dated, strict=True)
+    ).strip()
+
+
+def rank_of(prefixes: Sequence[str]) -> int | None:
+    """The rank that a launcher put in front of a line."""
+    for prefix in prefixes:
+        if found := RANK.match(prefix):
+            return int(next(group for group in found.groups() if group))
+    return None
+
+
+@dataclass(slots=True)
+class StepLines:
+    """The lines of one format on one step: the first one, and the prefixes of all."""
+
+    line: int
+    fields: Fields | Callable[[int], Fields]
+    rank_prefixes: frozenset[str]
+    place: int = 0  # of the step, among those that `fields` knows
+
+    def same(self) -> Fields:
+        """What is the same for every rank."""
+        return _shared(self.fields if isinstance(self.fields, dict) else self.fields(self.place))
+
+
+@dataclass(slots=True)
+class Ranks:
+    """Which processes printed lines of the newest steps, by format and step."""
+
+    is_multirank: bool = False  # several processes print the lines of a step
+    _lines: OrderedDict[tuple[str, int], StepLines] = field(default_factory=OrderedDict)
+
+    def repeats(self, key: tuple[str, int], rank_prefix: str, fields: Fields, line: int) -> bool:
+        """Whether a line is a copy, by another rank, of a step that has been printed."""
+        first = self._lines.get(key)
+        if first is None:
+            return False
+        # Another prefix on a line for the same step is another process. Once that was seen, a
+        # second line of any prefix is a copy too: launchers mix the output of ranks line by line.
+        other = bool(rank_prefix) and rank_prefix not in first.rank_prefixes
+        if not other and not self.is_multirank:
+            # A page quotes many runs: without a loss to compare, alike is not the same step.
+            if rank_prefix or "loss" not in fields or line - first.line > NEAR:
+                return False
+            return _shared(fields) == first.same()
+        self.is_multirank = True
+        first.rank_prefixes |= {rank_prefix}
+        return True
+
+    def knows(self, key: tuple[str, int]) -> bool:
+        """Whether the step was printed since the last start."""
+        return key in self._lines
+
+    def add(self, key: tuple[str, int], rank_prefix: str, fields: Fields, line: int) -> None:
+        """The first line of a format on a step."""
+        self._lines[key] = StepLines(line, fields, frozenset((rank_prefix,)))
+        if len(self._lines) > STEPS_KEPT:
+            self._lines.popitem(last=False)
+
+    def add_many(
+        self,
+        name: str,
+        iterations: Whole,
+        lines: Whole,
+        rank_prefix: str,
+        fields: Callable[[int], Fields],
+    ) -> None:
+        """The same for many lines of a format; `fields` of the step at a place."""
+        first = max(0, len(iterations) - STEPS_KEPT)
+        keys = zip(repeat(name), iterations[first:].tolist(), strict=False)
+        places = range(first, len(iterations))
+        known = map(
+            StepLines,
+            lines[first:].tolist(),
+            repeat(fields),
+            repeat(frozenset((rank_prefix,))),
+            places,
+        )
+        self._lines.update(zip(keys, known, strict=True))
+        for _ in range(len(self._lines) - STEPS_KEPT):
+            self._lines.popitem(last=False)
+
+    def forget(self) -> None:
+        """After a restart steps may be done, and printed, again: they are no copies."""
+        self._lines.clear()
+        self.is_multirank = False
+
+
+def _shared(fields: Fields) -> Fields:
+    return {column: value for column, value in fields.items() if column not in OWN}
+
+
+@dataclass(slots=True)
+class Spread:
+    """What the ranks print of one step where they differ: the smallest and the largest."""
+
+    lines: int = 1
+    ends: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def add(self, first: Fields, other: Fields) -> None:
+        """One more rank's line."""
+        self.lines += 1
+        for column in OWN:
+            value, have = other.get(column), first.get(column)
+            if isinstance(value, float) and isinstance(have, float):
+                low, high = self.ends.get(column, (have, have))
+                self.ends[column] = min(low, value), max(high, value)
+
+    def told(self) -> dict[str, str]:
+        """As it stands beside the columns of the step."""
+        if self.lines == 1:
+            return {}
+        differ = {name: ends for name, ends in sorted(self.ends.items()) if ends[0] != ends[1]}
+        spread = {
+            f"{name} of ranks": f"{low!r} to {high!r}" for name, (low, high) in differ.items()
+        }
+        return {"ranks that print it": str(self.lines)} | spread
 
 
 @dataclass(slots=True)

@@ -13,16 +13,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from ..schema.rows import Rows
+from ..vocabulary.secrets import redact, redact_name
 from .dialect import Dialect
-from .ranks import Ranks
 from .record import Fields, Record
-from .secrets import redact, redact_name
-from .step import Step, readings
+from .step import Ranks, Step, readings
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from .arrays import Whole
+    from .blocks import Whole
 
 # Several ranks print the same line at about the same time: a copy comes within so many lines.
 COPIES_WITHIN = 64
@@ -34,14 +31,13 @@ Said = Literal["news", "rank", "copy"]
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Lines of steps of one format that were read many at once, in the order of the log."""
+    """Steps of one format that were read many at once, in the order of the log."""
 
     dialect: Dialect
     iterations: Whole
     lines: Whole
-    voice: str
+    rank_prefix: str
     texts: Sequence[str]  # the newest lines, which a copy may repeat
-    rows: Callable[[str, int, int], pa.Table]  # of a run, a segment, behind an iteration
     fields: Callable[[int], Fields]  # of the step at a place
 
 
@@ -67,40 +63,41 @@ class Steps:
     _recent: deque[str] = field(default_factory=lambda: deque(maxlen=COPIES_WITHIN))
     _ranks: Ranks = field(default_factory=Ranks)
 
-    def add(self, dialect: Dialect, record: Record, line: int, voice: str = "") -> Said:
-        """A line with the number of its step; `voice` tells the processes of the log apart."""
+    def add(self, dialect: Dialect, record: Record, line: int, rank_prefix: str = "") -> Said:
+        """A line with the number of its step; the prefix tells the processes of the log apart."""
         self._settle(line)
         iteration = record.fields["iteration"]
         assert isinstance(iteration, int)
         key = dialect.name, iteration
         every = dialect.every_rank or self._twice(dialect, iteration, line)
-        if (said := self._again(every, record, key, voice, line)) != "news":
+        if (said := self._again(every, record, key, rank_prefix, line)) != "news":
             return said
         self._absolute = True
         step = self._spoken_of(dialect, iteration) or self._begin(dialect, iteration, line)
-        self._ranks.tell(key, voice, record.fields, line)
+        self._ranks.add(key, rank_prefix, record.fields, line)
         self._say(step, dialect, record)
         return "news"
 
-    def part(self, dialect: Dialect, record: Record, line: int, voice: str = "") -> Said:
+    def part(self, dialect: Dialect, record: Record, line: int, rank_prefix: str = "") -> Said:
         """A line without a number of its own, or with one that starts again at each start."""
         self._settle(line)
         step = self._open[-1] if self._open else None
         near = step is not None and line - step.line <= PARTS_WITHIN
         key = dialect.name, step.iteration if step is not None and near else 0
         lacks = step is not None and (dialect.name not in step.by or step.lacks(record.fields))
-        if dialect.leads and not (step and near and lacks and step.took_as_long(record.fields)):
+        belongs = step is not None and near and lacks and step.took_as_long(record.fields)
+        if dialect.precedes_step and not belongs:
             self._alone()
             self._waiting = (dialect, record, line)
             return "news"
         # Where processes can be told apart, words heard before are another one's, late.
-        if not (lacks and near and not voice):
-            said = self._again(dialect.every_rank, record, key, voice, line)
+        if not (lacks and near and not rank_prefix):
+            said = self._again(dialect.every_rank, record, key, rank_prefix, line)
             if said != "news":
                 return said
         if step is not None and near and lacks:
             self._recent.append(record.raw.strip())
-            self._ranks.tell(key, voice, record.fields, line)
+            self._ranks.add(key, rank_prefix, record.fields, line)
             self._say(step, dialect, record)
             return "news"
         self._alone()
@@ -108,7 +105,7 @@ class Steps:
         return "news"
 
     def _again(
-        self, every: bool, record: Record, key: tuple[str, int], voice: str, line: int
+        self, every: bool, record: Record, key: tuple[str, int], rank_prefix: str, line: int
     ) -> Said:
         """Whether another rank has said so already, word by word or with numbers of its own."""
         text = record.raw.strip()
@@ -117,7 +114,7 @@ class Steps:
             return "copy"
         self._recent.append(text)
         every = every and self._ranks.knows(key)
-        if not every and not self._ranks.repeats(key, voice, record.fields, line):
+        if not every and not self._ranks.repeats(key, rank_prefix, record.fields, line):
             return "news"
         self.copies += 1
         step = next((step for step in self._open if step.iteration == key[1]), None)
@@ -136,23 +133,50 @@ class Steps:
         """Iterations that the newest line is a mean over."""
         return self._open[-1].length if self._open else None
 
-    def goes_on(self, line: int, texts: Sequence[str]) -> bool:
-        """Whether the newest step begins at a line, and lines with these texts are no copies."""
-        newest = self._open[-1].line if self._open else 0
-        return newest == line and set(texts).isdisjoint(self._recent)
+    def goes_on(self, dialect: Dialect, first: int, texts: Callable[[], list[str]]) -> bool:
+        """Whether steps from this one on are new, and nothing read before has to do with them.
 
-    def take(self, many: Stretch) -> None:
-        """Steps that follow the newest one, each later than the one before."""
-        self._settle(int(many.lines[0]))
-        last = self._last[many.dialect.secondary]
-        assert last is not None and last < many.iterations[0]
-        self.rows.tables["iterations"].append(many.rows(self.run_id, self.segment, last))
-        self._recent.extend(many.texts)
-        self._ranks.tell_many(
-            many.dialect.name, many.iterations, many.lines, many.voice, many.fields
+        `texts` are their lines: after a rewind they may be copies of steps that were done before.
+        """
+        last = self._last.get(dialect.secondary)
+        return (
+            last is not None
+            and last < first
+            and self._waiting is None
+            and not self._restarted
+            and all(step.iteration < first for step in self._open)
+            and (self.segment == 1 or self._recent_has_none_of(texts()))
         )
-        self.iteration = self._last[many.dialect.secondary] = int(many.iterations[-1])
-        self.count += len(many.iterations)
+
+    def _recent_has_none_of(self, texts: list[str]) -> bool:
+        return set(texts).isdisjoint(self._recent)
+
+    def take(self, many: Stretch) -> tuple[int, int | None]:
+        """Steps behind the newest one: the last of them are open, the others rows of who read them.
+
+        Gives their segment, and the iterations that the first of them is a mean over.
+        """
+        dialect, last = many.dialect, int(many.iterations[-1])
+        length = self._length(int(many.iterations[0]), dialect.secondary)
+        while self._open:
+            self._store(self._open.popleft())
+        # The newest steps stay open, since lines behind them may still add to them.
+        for place in range(len(many.lines) - OPEN_STEPS, len(many.lines)):
+            before, iteration = many.iterations[place - 1 : place + 1].tolist()
+            line = int(many.lines[place])
+            step = Step(iteration, self.segment, iteration - before, line, dialect.secondary)
+            step.merge(many.fields(place), secondary=False)
+            step.secondary = dialect.secondary
+            step.by.add(dialect.name)
+            self._open.append(step)
+        self._recent.extend(many.texts)
+        self._ranks.add_many(
+            dialect.name, many.iterations, many.lines, many.rank_prefix, many.fields
+        )
+        self.iteration = self._last[dialect.secondary] = last
+        self.count += len(many.lines)
+        self._absolute = True
+        return self.segment, length
 
     def extend(self, fields: Fields) -> None:
         """The rest of the newest line, which was wrapped."""
@@ -201,6 +225,9 @@ class Steps:
 
     def _begin(self, dialect: Dialect, iteration: int, line: int) -> Step:
         last = self._last.get(dialect.secondary)
+        # A step that is no later than the one before was done again, from a checkpoint: a restart
+        # within one log begins a new segment. Framework and engine count apart, since an engine's
+        # line for a step may come after the framework's line for the next one.
         if last is not None and iteration <= last:
             self.segment += 1
             self._last.clear()

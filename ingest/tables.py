@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from ..schema.rows import Rows
-from .cells import parse_cell
+from ..vocabulary.cells import parse_cell
+from ..vocabulary.headings import columns_of
+from ..vocabulary.secrets import redact_lines
 from .coverage import Coverage
 from .document import Document, FoundTable, read_document
-from .footnotes import Footnotes
-from .headings import columns_of
 from .published import RowReader
 from .quotes import add_quote
-from .secrets import redact_lines
+from .status import Footnotes
 
 
 def read_markdown(text: str, source_id: str) -> tuple[Rows, Coverage]:

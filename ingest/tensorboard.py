@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from ..schema.rows import Rows, content_id
+from ..vocabulary.secrets import redact_text
 from .coverage import Coverage
 from .header import RUN_COLUMNS, TOPOLOGY_COLUMNS, Header
-from .record import Record
-from .secrets import redact_text
 
 FORMAT = "TensorBoard"
 _WHOLE = frozenset(("gbs", "consumed_samples", "consumed_tokens"))
@@ -164,8 +163,7 @@ def _run(rows: Rows, events: _Events, writer: Writer, source_id: str) -> int:
     header = Header(run_id, rows)
     for tag, text, line in events.texts:
         if tag.endswith(_TEXT):
-            fields: dict[str, object] = {"name": tag.removesuffix(_TEXT), "value": text}
-            header.argument(Record(FORMAT, "argument", fields, text), line)
+            header.argument(tag.removesuffix(_TEXT), text, line)
     _iterations(rows, run_id, writer, steps, batch)
     _store(rows, run_id, source_id, events, writer, header, batch)
     return read

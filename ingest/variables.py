@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from .cells import Cell
+from ..vocabulary.cells import Cell
+from ..vocabulary.headings import Column, unread_results
+from ..vocabulary.settings import Setting, env_kind
 from .environment import is_told
-from .headings import Column, unread_results
-from .settings import Setting, env_kind
 
 _NAME = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _DRESS = re.compile(r"</?code>|[`*$†‡\\=]|\[\^[\w-]{1,20}\]|^\s*env(?:\s|:)|\((?:env)\)\s*$", re.I)

@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..ingest.secrets import redact
 from ..schema.errors import BenchError
 from ..schema.rows import content_id
+from ..vocabulary.secrets import redact
 from .constraints import Constraint, unmet
-from .layout import misfit, nodes_of
-from .plan import SCHEDULERS, Matrix, Plan
-from .trainers import Sizes, Trainer
+from .launcher import Scheduler, layout_error, nodes_of, scheduler_class
+from .plan import Matrix, Plan
+from .trainer import Sizes, Trainer
 
 MOST = 10_000  # combinations: more than this is a slip of the pen
 
@@ -31,14 +31,14 @@ class Case:
     facts: Mapping[str, object] = field(default_factory=dict)  # columns of the warehouse
 
     @property
-    def asked(self) -> dict[str, object]:
+    def requested(self) -> dict[str, object]:
         """The settings and the words of a template."""
         return {**self.settings, **self.values}
 
     @property
     def words(self) -> dict[str, object]:
         """Everything that a constraint may speak of."""
-        return {**self.facts, **self.asked}
+        return {**self.facts, **self.requested}
 
     @property
     def nodes(self) -> int:
@@ -69,34 +69,39 @@ class Expansion:
     device: str | None
 
 
-def expand(plan: Plan, trainer: Trainer, told: Sequence[str] = ()) -> Expansion:
+def expand(plan: Plan, trainer: Trainer, named: Sequence[str] = ()) -> Expansion:
     """Every combination of the plan, checked by its trainer and by its constraints.
 
-    Labels name what varies, and `told`. Raises BenchError when there are more than `MOST`, or when
+    Labels name what varies, and `named`. Raises BenchError when there are more than `MOST`, or when
     a constraint cannot be read.
     """
-    asked = _labelled(list(_combinations(plan)), told)
-    examined = trainer.examine([case.asked for case in asked])
+    requested = _labelled(list(_combinations(plan)), named)
+    examined = trainer.examine([case.requested for case in requested])
     sizes = examined.sizes
-    asked = [replace(case, facts=found.facts) for case, found in zip(asked, sizes, strict=True)]
+    requested = [
+        replace(case, facts=found.facts) for case, found in zip(requested, sizes, strict=True)
+    ]
     constraints = [Constraint(number, text) for number, text in enumerate(plan.constraints, 1)]
-    why = unmet(constraints, [case.words for case in asked])
+    scheduler = scheduler_class(plan.launcher)
+    why = unmet(constraints, [case.words for case in requested])
     for place, found in enumerate(sizes):
-        refused = found.refused or (_misfit(asked[place]) if plan.launcher in SCHEDULERS else None)
+        refused = found.refused or (
+            _layout_error(requested[place], scheduler) if scheduler else None
+        )
         if refused and place not in why:
             why[place] = refused
-    meant = [_without(plan, case, found.idle) for case, found in zip(asked, sizes, strict=True)]
-    cases = _labelled(meant, told)
+    meant = [_without(plan, case, found.idle) for case, found in zip(requested, sizes, strict=True)]
+    cases = _labelled(meant, named)
     _leave_out_the_same(cases, sizes, why)
     kept = tuple(case for place, case in enumerate(cases) if place not in why)
-    dropped = tuple(Dropped(asked[place], reason) for place, reason in sorted(why.items()))
+    dropped = tuple(Dropped(requested[place], reason) for place, reason in sorted(why.items()))
     if not kept:
         reasons = dict.fromkeys(f"{one.case.label}: {one.why}" for one in dropped)
         shown = "\n       ".join(list(reasons)[:10])
         raise BenchError(
-            "nothing is left to run",
+            "no combination can run",
             why=shown,
-            hint="other sizes or constraints; --dry-run shows what they come to",
+            hint="change sizes or constraints; check with --dry-run",
         )
     return Expansion(kept, dropped, examined.device)
 
@@ -117,7 +122,7 @@ def _leave_out_the_same(cases: Sequence[Case], sizes: Sequence[Sizes], why: dict
         around = (case.nodes, *map(_sorted, (case.env, case.values, case.job)))
         same = first.setdefault(repr((found.work or case.id, around)), place)
         if same != place:
-            reasons = [*found.idle.values(), f"the same run as {cases[same].label or 'another'}"]
+            reasons = [*found.idle.values(), f"duplicate of {cases[same].label or 'another run'}"]
             why[place] = ": ".join(reasons)
 
 
@@ -125,9 +130,10 @@ def _sorted(words: Mapping[str, object]) -> list[tuple[str, object]]:
     return sorted(words.items(), key=lambda word: word[0])
 
 
-def _misfit(case: Case) -> str | None:
-    ranks = case.facts.get("ranks")
-    return misfit(case.settings, case.job, ranks if isinstance(ranks, int) else None)
+def _layout_error(case: Case, scheduler: type[Scheduler]) -> str | None:
+    given = case.facts.get("ranks")
+    ranks = given if isinstance(given, int) else None
+    return layout_error(case.settings, case.job, ranks, scheduler.per_node)
 
 
 def _combinations(plan: Plan) -> Iterator[Case]:
@@ -152,7 +158,10 @@ def _combinations(plan: Plan) -> Iterator[Case]:
                 seen.add(case_id)
                 yield Case(settings, env, values, job, case_id)
             if len(seen) > MOST:
-                raise BenchError(f"the plan has more than {MOST:,} combinations", hint="say less")
+                raise BenchError(
+                    f"the plan has more than {MOST:,} combinations",
+                    hint="reduce the lists of values",
+                )
 
 
 def _list(value: object) -> Sequence[object]:
@@ -164,9 +173,9 @@ def _list(value: object) -> Sequence[object]:
 
 def _id(plan: Plan, *parts: Mapping[str, object]) -> str:
     """The same for the same run, wherever it stands in which plan."""
-    told = [f"{name}={value!r}" for part in parts for name, value in sorted(part.items())]
-    told += [f"path={plan.path!r}", f"arguments={plan.arguments!r}"] if plan.path else []
-    return content_id("case", plan.trainer, plan.launcher, plan.command or "", *told)[:8]
+    named = [f"{name}={value!r}" for part in parts for name, value in sorted(part.items())]
+    named += [f"path={plan.path!r}", f"arguments={plan.arguments!r}"] if plan.path else []
+    return content_id("case", plan.trainer, plan.launcher, plan.command or "", *named)[:8]
 
 
 def _labelled(cases: Sequence[Case], also: Sequence[str]) -> list[Case]:
@@ -174,16 +183,16 @@ def _labelled(cases: Sequence[Case], also: Sequence[str]) -> list[Case]:
     flat = [{**case.settings, **case.values, **case.env, **case.job} for case in cases]
     names = list(dict.fromkeys(name for one in flat for name in one))
     vary = [name for name in names if len({repr(one.get(name)) for one in flat}) > 1]
-    told = ("model", "dp", "tp", "pp", "mbs", *(name for case in cases for name in case.values))
-    vary = vary or [name for name in dict.fromkeys(told) if name in names]
+    named = ("model", "dp", "tp", "pp", "mbs", *(name for case in cases for name in case.values))
+    vary = vary or [name for name in dict.fromkeys(named) if name in names]
     vary += [name for name in also if name in names and name not in vary]
     return [
-        replace(case, label=", ".join(_told(name, one[name]) for name in vary if name in one))
+        replace(case, label=", ".join(_assignment(name, one[name]) for name in vary if name in one))
         for case, one in zip(cases, flat, strict=True)
     ]
 
 
-def _told(name: str, value: object) -> str:
+def _assignment(name: str, value: object) -> str:
     return f"{name}={redact(name, ' '.join(str(value).split()))}"
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import duckdb
 
-from ..ingest.secrets import redact
 from ..schema.errors import BenchError
 from ..schema.where import compile_where
+from ..vocabulary.secrets import redact
 
 Words = Mapping[str, object]
 
@@ -42,8 +42,8 @@ def unmet(constraints: Sequence[Constraint], rows: Sequence[Words]) -> dict[int,
         for constraint in constraints:
             condition = _compiled(constraint, kinds)
             query = f"SELECT place, ({condition}) FROM combinations WHERE ({condition}) IS NOT TRUE"
-            for place, held in con.execute(query).fetchall():
-                why.setdefault(place, _told(constraint, rows[place], held))
+            for place, outcome in con.execute(query).fetchall():
+                why.setdefault(place, _explained(constraint, rows[place], outcome))
     return why
 
 
@@ -93,11 +93,11 @@ def _compiled(constraint: Constraint, kinds: Mapping[str, str]) -> str:
         ) from error
 
 
-def _told(constraint: Constraint, row: Words, held: bool | None) -> str:
+def _explained(constraint: Constraint, row: Words, outcome: bool | None) -> str:
     named = dict.fromkeys(word for word in re.findall(r"[A-Za-z_]\w*", constraint.text))
     values = ", ".join(
         f"{name} {redact(name, str(row[name]))}" for name in named if row.get(name) is not None
     )
     missing = [name for name in named if name in row and row[name] is None]
-    unknown = f"; not known: {', '.join(missing)}" if held is None and missing else ""
-    return f"{constraint.text} does not hold ({values}{unknown})"
+    unknown = f"; unknown: {', '.join(missing)}" if outcome is None and missing else ""
+    return f"{constraint.text} is false ({values}{unknown})"

@@ -36,7 +36,7 @@ class Estimate:
     runs: int
 
     @property
-    def whole(self) -> float | None:
+    def total_s(self) -> float | None:
         """Seconds for all runs, those without a past taken like the others; None: no past."""
         return self.seconds * self.runs / self.known if self.known else None
 

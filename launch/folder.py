@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from ..reports.whole import write_whole
 from ..schema.errors import BenchError
+from ..vocabulary.atomic import atomic_write
 from .cases import Case, slug
-from .witness import SEEN
+from .process_probe import SEEN
 
 STATE = "run.json"
 COMMAND = "command.sh"
@@ -62,10 +62,10 @@ class RunFolder:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError, TypeError) as error:
-            why = "it is cut short, or of another version"
+            why = "truncated, or written by another version"
             why = error.strerror or why if isinstance(error, OSError) else why
-            hint = "remove the file: the run is then made again, and its log kept"
-            what = "how a run stands cannot be read"
+            hint = "remove the file to rerun; the log is kept"
+            what = "cannot read the state of a run"
             raise BenchError(what, why=why, where=str(file), hint=hint) from error
 
     def size(self) -> int:
@@ -76,9 +76,9 @@ class RunFolder:
         """Write the state, whole or not at all. Raises BenchError where it cannot be written."""
         text = json.dumps(asdict(state), indent=1, ensure_ascii=False) + "\n"
         try:
-            write_whole(self.path / STATE, text.encode("utf-8", "backslashreplace"))
+            atomic_write(self.path / STATE, text.encode("utf-8", "backslashreplace"))
         except OSError as error:
-            what, why = "how a run stands cannot be written", error.strerror or str(error)
+            what, why = "cannot write the state of a run", error.strerror or str(error)
             raise BenchError(what, why=why, where=str(self.path / STATE)) from error
 
     def earlier(self) -> list[Path]:
@@ -99,7 +99,7 @@ class RunFolder:
         try:
             return self._begin(script)
         except OSError as error:
-            what, why = "the folder of a run cannot be made", error.strerror or str(error)
+            what, why = "cannot create the run directory", error.strerror or str(error)
             raise BenchError(what, why=why, where=str(error.filename or self.path)) from error
 
     def _begin(self, script: str) -> int:

@@ -8,12 +8,12 @@ from typing import Any
 
 import tomlkit
 
-from ..reports.selection import source_named
+from ..decide.lookup import source_named
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from .cases import slug
 from .plan import NAME
-from .trainers.checker import ask
+from .trainer import check_flags
 
 _ROWS = """
 SELECT c.run_id, c.uri, c.line, c.size, c.layers, c.hidden, c.heads, c.seq_len, c.nodes, c.tp,
@@ -30,24 +30,26 @@ _SETTINGS = ("model", *_SHAPE, "seq_len", "nodes", "dp", "tp", "pp", "mbs", "gbs
 
 
 def plan_of_missing(warehouse: Warehouse, file: str, number: int | None) -> str:
-    """The plan as TOML, a product a row. Raises BenchError where no row is without a result."""
+    """The plan as TOML, a product a row. Raises BenchError where no rows without a result."""
     uri = source_named(warehouse, file)
     rows = warehouse.dicts(_ROWS, [uri, number, number])
     named = uri if number is None else f"{uri}, table {number}"
     if not rows:
-        raise BenchError("no row is without a result", where=named, hint="bench runs FILE --all")
+        raise BenchError("no rows without a result", where=named, hint="bench runs FILE --all")
     plan = tomlkit.document()
-    plan.add(tomlkit.comment(f"Rows without a result of {named}; iterations and limits are ours."))
+    plan.add(
+        tomlkit.comment(f"Rows without a result in {named}; iterations and limits are defaults.")
+    )
     stem = uri.rsplit("/", 1)[-1].rsplit(".", 1)[0]
     plan["name"] = "missing-" + (stem if re.match(NAME, f"missing-{stem}") else slug(stem))
     plan["settings"] = tomlkit.item({"iterations": 10})
     plan["limits"] = tomlkit.item({"idle_s": 1800.0})
-    asked = [warehouse.rows(_FLAGS, [row["run_id"]]) for row in rows]
-    if any(kind in ("scheduler", "clock") for flags in asked for _, _, kind in flags):
+    row_flags = [warehouse.rows(_FLAGS, [row["run_id"]]) for row in rows]
+    if any(kind in ("scheduler", "clock") for flags in row_flags for _, _, kind in flags):
         plan["launcher"] = "pjm"  # whose options clock and retention_state are
     presets = _presets([str(row["size"]).lower() for row in rows if row["size"]])
     matrix = tomlkit.aot()
-    for row, flags in zip(rows, asked, strict=True):
+    for row, flags in zip(rows, row_flags, strict=True):
         matrix.append(_matrix(row, flags, presets))
     plan["matrix"] = matrix
     return tomlkit.dumps(plan)
@@ -56,7 +58,7 @@ def plan_of_missing(warehouse: Warehouse, file: str, number: int | None) -> str:
 def _presets(labels: Sequence[str]) -> set[str]:
     """Those of the labels that the trainer has a shape for."""
     known = list(dict.fromkeys(labels))
-    answers = ask([["--preset", label] for label in known]).sizes
+    answers = check_flags([["--preset", label] for label in known]).sizes
     return {label for label, one in zip(known, answers, strict=True) if "layers" in one}
 
 
@@ -71,7 +73,7 @@ def _matrix(
         known |= dict.fromkeys(_SHAPE)  # the preset has them
     table.add(tomlkit.comment(f"{row['uri']}:{row['line']}"))
     if known["model"] is None and any(known[name] is None for name in _SHAPE):
-        table.add(tomlkit.comment(f"no preset {label!r} and no whole shape: fill in the model"))
+        table.add(tomlkit.comment(f"no preset {label!r} and incomplete shape: fill in the model"))
     for name in _SETTINGS:
         if known[name] is not None:
             table[name] = known[name]
@@ -80,10 +82,10 @@ def _matrix(
     for _, value, kind in flags:
         if kind == "clock":  # in GHz; schedulers want MHz
             job["freq"] = round(1000 * float(value))
-    for name, told in (("env", env), ("job", job)):
-        if told:
+    for name, values in (("env", env), ("job", job)):
+        if values:
             table[name] = tomlkit.inline_table()
-            table[name].update(told)
+            table[name].update(values)
     return table
 
 

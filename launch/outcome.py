@@ -7,7 +7,8 @@ import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..ingest.source import fingerprint, read_file
+from ..ingest.content import read_content
+from ..ingest.source import Task, read_file
 from ..schema.rows import Row
 
 OK, RUNNING = "ok", "running"
@@ -27,7 +28,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class LogSummary:
     """What the reader makes of a log: the status, its reason, the steps."""
 
     status: str
@@ -37,59 +38,62 @@ class Told:
     done: bool = False  # it said itself that the training is done
 
 
-def read_log(log: Path, formats: Path | None = None) -> Told:
+def read_log(log: Path, formats: Path | None = None) -> LogSummary:
     """The last run of a log, as `bench ingest` would read it; `formats`: a user's own folder."""
-    rows = read_file(log, *fingerprint(log), "launch", formats).rows.by_table
+    task = Task(read_content(log), log.as_posix(), "launch", formats)
+    rows = read_file(task).rows.by_table
     runs, steps = rows.get("runs", []), rows.get("iterations", [])
     if not runs:
-        return Told(RUNNING, "", 0, None)
+        return LogSummary(RUNNING, "", 0, None)
     run = runs[-1]
     own = [step for step in steps if step["run_id"] == run["run_id"]]
     done = any(
         event["kind"] == "end" and event["run_id"] == run["run_id"]
         for event in rows.get("events", [])
     )
-    return Told(str(run["status"]), str(run["status_reason"] or ""), len(own), _median(own), done)
+    return LogSummary(
+        str(run["status"]), str(run["status_reason"] or ""), len(own), _median(own), done
+    )
 
 
 def is_over(log: Path, formats: Path | None = None) -> bool:
     """Whether the log of a run that goes on says that its training is done, and well."""
-    told = read_log(log, formats)
-    return told.done and told.status == OK and told.iterations > 0
+    summary = read_log(log, formats)
+    return summary.done and summary.status == OK and summary.iterations > 0
 
 
 def hung_exit(why: str) -> tuple[str, str]:
     """Status and evidence of a run that had nothing left to do but to exit, and did not."""
-    return OK, f"its exit hung and was ended, after the end of the training: {why}"
+    return OK, f"hung on exit after training finished, killed: {why}"
 
 
-def judge(log: Path, told: Told, exit_code: int | None, kernel_kills: int = 0) -> Outcome:
+def judge(log: Path, summary: LogSummary, exit_code: int | None, kernel_kills: int = 0) -> Outcome:
     """The outcome of a run that nobody ended.
 
     An abort while the interpreter goes down, after the end of the training, is none of its own.
     """
-    step = told.step_time_s
-    if told.status not in (OK, RUNNING):
-        return Outcome(told.status, told.reason, step)
-    if exit_code == 0 or (told.status == OK and exit_code in (-signal.SIGABRT, 134)):
-        if told.iterations:
-            after = "" if exit_code == 0 else "aborted at exit, after the end of the training"
+    step = summary.step_time_s
+    if summary.status not in (OK, RUNNING):
+        return Outcome(summary.status, summary.reason, step)
+    if exit_code == 0 or (summary.status == OK and exit_code in (-signal.SIGABRT, 134)):
+        if summary.iterations:
+            after = "" if exit_code == 0 else "aborted on exit after training finished"
             return Outcome(OK, after, step)
-        return Outcome("fail", f"no step that a format reads; {last_line(log)}", step)
-    code = told_code(exit_code)
+        return Outcome("fail", f"no step recognized in the log; {last_line(log)}", step)
+    code = describe_exit_code(exit_code)
     if exit_code in (-signal.SIGKILL, 137) and kernel_kills > 0:
-        evidence = f"{code}; the kernel has killed {kernel_kills} process for want of memory"
+        evidence = f"{code}; the kernel OOM killer ended {kernel_kills} process(es)"
         return Outcome("oom", evidence, step)
     return Outcome("fail", f"{code}; {last_line(log)}", step)
 
 
-def cut_off(told: Told, status: str, why: str) -> Outcome:
+def cut_off(summary: LogSummary, status: str, why: str) -> Outcome:
     """The outcome of a run that was ended from outside; its own words for that come first."""
-    known = told.status == status and status not in (OK, CANCELLED) and told.reason
-    return Outcome(status, f"{told.reason}; {why}" if known else why, told.step_time_s)
+    known = summary.status == status and status not in (OK, CANCELLED) and summary.reason
+    return Outcome(status, f"{summary.reason}; {why}" if known else why, summary.step_time_s)
 
 
-def told_code(code: int | None) -> str:
+def describe_exit_code(code: int | None) -> str:
     """An exit code in words."""
     number = -code if code is not None and code < 0 else (code or 0) - 128
     try:
@@ -103,10 +107,10 @@ def last_line(log: Path) -> str:
     with log.open("rb") as stream:
         stream.seek(max(0, log.stat().st_size - 8192))
         lines = stream.read().decode("utf-8", "replace").splitlines()
-    said = [line.strip() for line in lines if line.strip() and not line.startswith(_NOT_ITS_OWN)]
-    if not said:
-        return "it printed nothing"
-    line = " ".join(said[-1].split())
+    printed = [line.strip() for line in lines if line.strip() and not line.startswith(_NOT_ITS_OWN)]
+    if not printed:
+        return "no output"
+    line = " ".join(printed[-1].split())
     return f"last line: {line if len(line) <= _LAST else line[:_LAST] + '...'}"
 
 

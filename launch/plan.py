@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
+
+from .registry import names
+
+if TYPE_CHECKING:
+    TrainerName: TypeAlias = str
+    LauncherName: TypeAlias = str
+else:  # checked, and listed in the schema, as the folders stand
+    TrainerName = Literal[names("trainers")]
+    LauncherName = Literal[names("launchers")]
 
 SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
 Text = Annotated[str, Field(min_length=1, strict=True)]
 Count = Annotated[int, Field(ge=1, strict=True)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
-SCHEDULERS = ("slurm", "pbs", "pjm")
 NAME = r"^[A-Za-z0-9][\w.+-]{0,80}$"
 
 
@@ -34,30 +42,36 @@ Dtype = Literal["fp32", "bf16", "fp16"]
 class Settings(_Section):
     """What a run is; names as in the warehouse. Every one may be a list: all combinations run."""
 
-    model: Many[Text] = Field(default=None, description="Preset of the model: nano, 10m, ...")
+    model: Many[Text] = Field(default=None, description="Model preset: nano, tiny, 10m, 124m, ...")
     layers: Many[Count] = Field(default=None, description="Transformer layers.")
     hidden: Many[Count] = Field(default=None, description="Hidden size.")
     heads: Many[Count] = Field(default=None, description="Attention heads.")
     seq_len: Many[Count] = Field(default=None, description="Sequence length in tokens.")
-    vocab: Many[Count] = Field(default=None, description="Vocabulary in tokens, before padding.")
-    nodes: Many[Count] = Field(default=None, description="Nodes of the job.")
+    vocab: Many[Count] = Field(default=None, description="Vocabulary size before padding.")
+    nodes: Many[Count] = Field(default=None, description="Number of nodes.")
     dp: Many[Count] = Field(default=None, description="Data-parallel size.")
     tp: Many[Count] = Field(default=None, description="Tensor-parallel size.")
     pp: Many[Count] = Field(default=None, description="Pipeline-parallel size.")
     schedule: Many[Schedule] = Field(default=None, description="Pipeline schedule.")
-    sequence_parallel: Many[Switch] = Field(default=None, description="With TP: of norms too.")
+    sequence_parallel: Many[Switch] = Field(
+        default=None, description="Sequence parallelism (with TP)."
+    )
     zero_stage: Many[Stage] = Field(default=None, description="ZeRO stage, 0 to 3.")
-    mbs: Many[Count] = Field(default=None, description="Micro-batch in sequences, per replica.")
-    gbs: Many[Count] = Field(default=None, description="Global batch in sequences.")
+    mbs: Many[Count] = Field(
+        default=None, description="Micro-batch size in sequences, per replica."
+    )
+    gbs: Many[Count] = Field(default=None, description="Global batch size in sequences.")
     iterations: Many[Count] = Field(default=None, description="Optimizer steps.")
-    recompute: Many[Recompute] = Field(default=None, description="Activation recomputation.")
-    dtype: Many[Dtype] = Field(default=None, description="Number format of the products.")
+    recompute: Many[Recompute] = Field(
+        default=None, description="Activation recomputation: none or full."
+    )
+    dtype: Many[Dtype] = Field(default=None, description="Compute precision: fp32, bf16 or fp16.")
     lr: Many[Real] = Field(default=None, description="Learning rate.")
     weight_decay: Many[Real] = Field(default=None, description="Weight decay of matrices.")
-    clip_grad: Many[Real] = Field(default=None, description="Largest gradient norm; 0: any.")
-    seed: Many[Seed] = Field(default=None, description="Seed of parameters and samples.")
-    device: Literal["auto", "cpu", "cuda"] | None = Field(default=None, description="Where.")
-    threads: Many[Count] = Field(default=None, description="Threads of a process.")
+    clip_grad: Many[Real] = Field(default=None, description="Gradient-norm clipping; 0: off.")
+    seed: Many[Seed] = Field(default=None, description="Seed for parameters and samples.")
+    device: Literal["auto", "cpu", "cuda"] | None = Field(default=None, description="Device type.")
+    threads: Many[Count] = Field(default=None, description="Threads per process.")
 
 
 Environment = dict[
@@ -79,27 +93,27 @@ Job = dict[
 class Matrix(Settings):
     """One product of settings, on top of those that all have."""
 
-    env: Environment = Field(default={}, description="Variables of the environment.")
-    values: Values = Field(default={}, description="Further words of a command's template.")
-    job: Job = Field(default={}, description="Options of the scheduler, by its own names.")
+    env: Environment = Field(default={}, description="Environment variables.")
+    values: Values = Field(default={}, description="More placeholders for a command template.")
+    job: Job = Field(default={}, description="Scheduler options, by the scheduler's names.")
 
 
 class Limits(_Section):
     """When a run is ended, whatever it is doing."""
 
-    time_s: Seconds | None = Field(default=None, description="Longest time of a run, in s.")
+    time_s: Seconds | None = Field(default=None, description="Maximum run time in seconds.")
     idle_s: Seconds | None = Field(
-        default=600.0, description="Longest time without a line of output, in s: then it hangs."
+        default=600.0,
+        description="Maximum time without output in seconds; then the run counts as hung.",
     )
     exit_s: Seconds = Field(
         default=60.0,
-        description="Longest time without a line of output, in s, once the log says that the "
-        "training is done: then the exit hangs, and the run is ended and counts as done.",
+        description="Maximum time without output in seconds after training has finished; "
+        "then the run is killed and counts as done.",
     )
     memory_gb: Seconds | None = Field(
         default=None,
-        description="Most memory of all processes of a run together, in GiB; under a scheduler, of "
-        "those of each node.",
+        description="Memory limit in GiB over all processes of a run; under a scheduler, per node.",
     )
 
 
@@ -107,43 +121,41 @@ class Plan(_Section):
     """Runs to make: every combination of the settings that the constraints allow."""
 
     name: str | None = Field(
-        default=None, pattern=NAME, description="Name of the plan. Default: that of its file."
+        default=None, pattern=NAME, description="Plan name. Default: the file name."
     )
-    trainer: Literal["reference", "deepspeed", "megatron", "command"] = Field(
+    trainer: TrainerName = Field(
         default="reference",
-        description="What trains: our reference trainer, its model through DeepSpeed's engine, "
-        "a checkout of Megatron, or a command.",
+        description="Trainer: the reference trainer, the same model on DeepSpeed, a Megatron "
+        "checkout, or a command.",
     )
-    launcher: Literal["local", "torchrun", "slurm", "pbs", "pjm"] = Field(
-        default="local", description="What starts the processes."
-    )
+    launcher: LauncherName = Field(default="local", description="How processes are started.")
     command: Text | None = Field(
         default=None,
-        description="Of trainer = 'command': the command line, with {dp}, {mbs}, ... in it.",
+        description="Command line with placeholders such as {dp} and {mbs} (trainer = 'command').",
     )
     path: Text | None = Field(
         default=None,
-        description="Of trainer = 'megatron': a checkout of Megatron-LM, Megatron-DeepSpeed or "
-        "DeepSpeedFugaku.",
+        description="Checkout of Megatron-LM, Megatron-DeepSpeed or DeepSpeedFugaku "
+        "(trainer = 'megatron').",
     )
     arguments: list[Text] = Field(
-        default=[], description="Of trainer = 'megatron': further words, such as --data-path X."
+        default=[], description="Extra arguments, e.g. --data-path X (trainer = 'megatron')."
     )
-    repeats: Count = Field(default=1, description="Runs of each setting, taken in turns.")
+    repeats: Count = Field(default=1, description="Runs per setting, interleaved.")
     constraints: list[Text] = Field(
         default=[],
-        description="Conditions as --where reads them; only what fulfils all of them runs.",
+        description="Conditions in --where syntax; only combinations that satisfy all of them run.",
     )
-    settings: Settings = Field(default_factory=Settings, description="What all runs have.")
+    settings: Settings = Field(default_factory=Settings, description="Settings of all runs.")
     env: Environment = Field(
-        default={}, description="Variables of the environment; an empty value: not set."
+        default={}, description="Environment variables; an empty value unsets."
     )
-    values: Values = Field(default={}, description="Further words of a command's template.")
-    job: Job = Field(default={}, description="Options of the scheduler, by its own names.")
+    values: Values = Field(default={}, description="More placeholders for a command template.")
+    job: Job = Field(default={}, description="Scheduler options, by the scheduler's names.")
     matrix: list[Matrix] = Field(
-        default=[], description="Several products: each on top of settings, env and values."
+        default=[], description="Products of values, each on top of settings, env and values."
     )
-    limits: Limits = Field(default_factory=Limits, description="When a run is ended.")
+    limits: Limits = Field(default_factory=Limits, description="When a run is killed.")
 
 
 def json_schema() -> str:

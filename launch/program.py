@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .cases import Case
-from .launchers import Launcher, launcher, scheduler
-from .launchers.scheduler import Scheduler
+from .launcher import Launcher, Scheduler, launcher
 from .plan import Plan
-from .trainers import Trainer, trainer
+from .trainer import Trainer, trainer
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,17 +16,21 @@ class Program:
 
     trainer: Trainer
     launcher: Launcher
-    scheduler: Scheduler | None  # the launcher again, if it is one
-    whole: bool = False  # the command starts all of its processes itself
+
+    @property
+    def scheduler(self) -> Scheduler | None:
+        """The launcher again, if it is one."""
+        return self.launcher if isinstance(self.launcher, Scheduler) else None
 
     def command(self, case: Case) -> list[str]:
         """What is run for a case, as words."""
-        words = self.trainer.command(case.asked, case.facts)
-        if self.whole:
+        words = self.trainer.command(case.requested, case.facts)
+        if self.trainer.starts_all_ranks:
             return words
         return self.launcher.command(words, case.ranks, case.nodes)
 
 
 def program(plan: Plan) -> Program:
     """The program of a plan. Raises BenchError where trainer and launcher do not go together."""
-    return Program(trainer(plan), launcher(plan), scheduler(plan), plan.trainer == "command")
+    trains = trainer(plan)
+    return Program(trains, launcher(plan, trains))

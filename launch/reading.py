@@ -12,8 +12,11 @@ from pydantic import BaseModel, ValidationError
 
 from ..schema.errors import BenchError, did_you_mean
 from .cases import slug
+from .launcher import launcher_class, scheduler_class, scheduler_hint
 from .plan import NAME, Limits, Matrix, Plan, Settings
-from .witness import THREADS
+from .process_probe import THREADS
+from .registry import names
+from .trainer import trainer_class
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -38,13 +41,15 @@ def read_plan(file: Path) -> Plan:
         raise BenchError("the plan is not UTF-8", why=str(error), where=str(file)) from error
     except OSError as error:
         why = error.strerror or str(error)
-        raise BenchError("the plan cannot be read", why=why, where=str(file)) from error
+        raise BenchError("cannot read the plan", why=why, where=str(file)) from error
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        hint = 'a setting is a line such as dp = [1, 2]; text stands in quotes: "10m"'
+        hint = 'write settings as dp = [1, 2]; quote text: "10m"'
         where = f"{file}:{found[1]}" if (found := _AT_LINE.search(str(error))) else str(file)
-        raise BenchError("the plan is no TOML", why=str(error), where=where, hint=hint) from error
+        raise BenchError(
+            "the plan is not valid TOML", why=str(error), where=where, hint=hint
+        ) from error
     name = file.stem if re.match(NAME, file.stem) else slug(file.stem)
     return check_plan({"name": name, **values}, str(file), text)
 
@@ -56,33 +61,37 @@ def check_plan(values: Mapping[str, object], where: str, text: str = "") -> Plan
     except ValidationError as error:
         first = min(error.errors(), key=lambda one: _relevance(text, one))
         raise _refused(first, where, text) from error
-    if (plan.trainer == "command") != (plan.command is not None):
-        raise BenchError(
-            "`command` and trainer = 'command' belong together",
-            where=_place(where, text, ("command",) if plan.command else ("trainer",)),
-            hint='trainer = "command" and command = "python train.py --dp {dp}"',
-        )
-    if (plan.trainer == "megatron") != (plan.path is not None):
-        raise BenchError(
-            "`path` and trainer = 'megatron' belong together",
-            where=_place(where, text, ("path",) if plan.path else ("trainer",)),
-            hint='trainer = "megatron" and path = "/opt/Megatron-LM"',
-        )
+    for name in names("trainers"):
+        _check_needs(plan, name, where, text)
     _check_labels(plan, where, text)
     _check_texts(plan, where, text)
-    if plan.trainer != "command" and not _says_anything(plan):
+    if not trainer_class(plan.trainer).starts_all_ranks and not _has_settings(plan):
         raise BenchError(
-            "the plan names nothing to run",
+            "the plan has no settings",
             where=where,
-            hint='[settings], and below it a line such as model = "nano"',
+            hint='add a [settings] table, e.g. with model = "nano"',
         )
     return plan
 
 
-def _says_anything(plan: Plan) -> bool:
+def _check_needs(plan: Plan, trainer: str, where: str, text: str) -> None:
+    """Raises BenchError where a plan has a trainer without the word that it needs, or the word."""
+    kind = trainer_class(trainer)
+    if kind.needs is None:
+        return
+    given = getattr(plan, kind.needs) is not None
+    if (plan.trainer == trainer) != given:
+        raise BenchError(
+            f"`{kind.needs}` and trainer = {trainer!r} require each other",
+            where=_place(where, text, (kind.needs,) if given else ("trainer",)),
+            hint=kind.example,
+        )
+
+
+def _has_settings(plan: Plan) -> bool:
     """Whether a plan says of its runs what they are."""
-    told = (plan.settings, *plan.matrix)
-    return bool(plan.env) or any(one.model_dump(exclude_defaults=True) for one in told)
+    sections = (plan.settings, *plan.matrix)
+    return bool(plan.env) or any(one.model_dump(exclude_defaults=True) for one in sections)
 
 
 def with_shell(plan: Plan, inherited: Mapping[str, str]) -> Plan:
@@ -91,60 +100,61 @@ def with_shell(plan: Plan, inherited: Mapping[str, str]) -> Plan:
     So it is part of what a run is: in its id, on its label. Raises BenchError if it is no number.
     """
     value = inherited.get(THREADS)
-    said = any(THREADS in env for env in (plan.env, *(matrix.env for matrix in plan.matrix)))
-    said = said or any(one.threads is not None for one in (plan.settings, *plan.matrix))
-    if said or not value or plan.launcher not in ("local", "torchrun"):
+    is_set = any(THREADS in env for env in (plan.env, *(matrix.env for matrix in plan.matrix)))
+    is_set = is_set or any(one.threads is not None for one in (plan.settings, *plan.matrix))
+    if is_set or not value or not launcher_class(plan.launcher).is_local:
         return plan
     plan = plan.model_copy(update={"env": {**plan.env, THREADS: value}})
-    _check_labels(plan, "the environment of this shell", "")
+    _check_labels(plan, "environment of this shell", "")
     return plan
 
 
 def _check_labels(plan: Plan, where: str, text: str) -> None:
     """Raises BenchError for what would stand on a run's label and not be what ran."""
-    if plan.launcher in ("local", "torchrun") and (plan.job or any(m.job for m in plan.matrix)):
+    has_job = plan.job or any(matrix.job for matrix in plan.matrix)
+    if has_job and launcher_class(plan.launcher).is_local:
         raise BenchError(
-            f"`job` has no meaning for launcher = {plan.launcher!r}",
-            why="options of a scheduler would be on the label, and not be set",
+            f"`job` does not apply to launcher = {plan.launcher!r}",
+            why="it has no scheduler to take the options",
             where=_place(where, text, ("job",) if plan.job else ("matrix",)),
-            hint='launcher = "slurm", "pbs" or "pjm"',
+            hint=scheduler_hint(),
         )
     for matrix in plan.matrix or [Matrix()]:
-        asked = (plan.env | matrix.env).get(THREADS)
+        values = (plan.env | matrix.env).get(THREADS)
         chosen = (plan.settings.threads, matrix.threads)
-        if asked is not None and any(threads is not None for threads in chosen):
+        if values is not None and any(threads is not None for threads in chosen):
             raise BenchError(
                 f"both threads and {THREADS} are set", where=_place(where, text, ("env",)),
-                hint="one of them",
+                hint="set only one",
             )  # fmt: skip
-        for value in asked if isinstance(asked, list) else [asked]:
+        for value in values if isinstance(values, list) else [values]:
             if value and not _THREADS.fullmatch(value):
                 raise BenchError(
-                    f"{THREADS} is no number of threads: {value!r}",
+                    f"{THREADS} is not a thread count: {value!r}",
                     where=_place(where, text, ("env",)), hint=f'{THREADS} = "2"',
                 )  # fmt: skip
 
 
 def _check_texts(plan: Plan, where: str, text: str) -> None:
     """Raises BenchError for what a script would take as its own line, or no program can be told."""
+    scheduler = scheduler_class(plan.launcher)
+    unquotable = scheduler.unquotable if scheduler else {}
     for place, value in _texts(plan):
         if "job" not in place:
-            why = "a NUL ends a word for every program" if "\0" in value else None
+            why = "NUL characters cannot be passed to programs" if "\0" in value else None
         elif not value.isprintable():
-            why = "a line end or the like would begin a line of its own in the job script"
-        elif plan.launcher == "pjm" and '"' in value:
-            why = "pjsub reads options between quotes, and this one ends them"
+            why = "control characters would break the job script"
         else:
-            why = None
+            why = next((why for letter, why in unquotable.items() if letter in value), None)
         if why is not None:
             at = _place(where, text, place)
-            raise BenchError(f"no value of a plan: {value!r}", why=why, where=at)
+            raise BenchError(f"invalid value in the plan: {value!r}", why=why, where=at)
 
 
 def _texts(plan: Plan) -> Iterator[tuple[list[int | str], str]]:
     """Every free text of a plan and its place."""
-    alone = {"command": plan.command, "path": plan.path, "arguments": plan.arguments}
-    tables: list[tuple[list[int | str], Mapping[str, object]]] = [([], alone)]
+    top_level = {"command": plan.command, "path": plan.path, "arguments": plan.arguments}
+    tables: list[tuple[list[int | str], Mapping[str, object]]] = [([], top_level)]
     tables += [([word], getattr(plan, word)) for word in _WORDS]
     for number, matrix in enumerate(plan.matrix):
         tables += [(["matrix", number, word], getattr(matrix, word)) for word in _WORDS]
@@ -157,17 +167,17 @@ def _texts(plan: Plan) -> Iterator[tuple[list[int | str], str]]:
 
 def _refused(error: ErrorDetails, where: str, text: str) -> BenchError:
     place = _path(error["loc"])
-    names = [str(part) for part in place if isinstance(part, str)]
+    words = [str(part) for part in place if isinstance(part, str)]
     at = _place(where, text, place)
     if error["type"] == "extra_forbidden":
-        section = _SECTIONS.get(names[0], Plan) if len(names) > 1 else Plan
-        hint = did_you_mean(names[-1], list(section.model_fields))
-        return BenchError(f"unknown word {'.'.join(names)!r} in the plan", where=at, hint=hint)
+        section = _SECTIONS.get(words[0], Plan) if len(words) > 1 else Plan
+        hint = did_you_mean(words[-1], list(section.model_fields))
+        return BenchError(f"unknown key {'.'.join(words)!r} in the plan", where=at, hint=hint)
     return BenchError(
-        f"{'.'.join(names)!r} in the plan is wrong",
-        why=f"it is {error['input']!r}: {error['msg']}",
+        f"invalid {'.'.join(words)!r} in the plan",
+        why=f"{error['input']!r}: {error['msg']}",
         where=at,
-        hint="docs/launch.md has every word of a plan",
+        hint="see docs/launch.md for all keys",
     )
 
 
@@ -192,21 +202,21 @@ def _place(where: str, text: str, place: Sequence[int | str]) -> str:
 
 def line_of(text: str, place: Sequence[int | str]) -> int:
     """The line of a key, or of its table where the key is not found; tables of lists count."""
-    wanted = [part for part in place if isinstance(part, str)]
+    keys = [part for part in place if isinstance(part, str)]
     number = next((part for part in place[1:2] if isinstance(part, int)), 0)
     at, table, seen = 1, "", -1
     for line_number, line in enumerate(text.splitlines(), 1):
         found = _TABLE.match(line)
         if found:
             table = found[2].strip()
-            seen += found[1] == "[[" and wanted[:1] == [table]
-            if [table] == wanted[:1] and (found[1] == "[" or seen == number):
+            seen += found[1] == "[[" and keys[:1] == [table]
+            if [table] == keys[:1] and (found[1] == "[" or seen == number):
                 at = line_number
             continue
         key = re.match(r"""\s*["']?([\w.-]+)["']?\s*=""", line)
         if key is None:
             continue
         path = [*filter(None, table.split(".")), *key[1].split(".")]
-        if path == wanted[: len(path)] and (not table or seen in (-1, number)):
+        if path == keys[: len(path)] and (not table or seen in (-1, number)):
             at = line_number
     return at

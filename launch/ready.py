@@ -10,9 +10,10 @@ from pathlib import Path
 from ..schema.errors import BenchError
 from ..schema.warehouse import require_folder
 from .cases import Case
-from .environment import LIBRARIES, cores, require, whole
+from .environment import LIBRARIES, cores, full_environment, require
+from .launcher import scheduler_hint
+from .process_probe import PRELOAD
 from .program import Program
-from .witness import PRELOAD
 
 MOST_PER_CORE = 8  # processes
 
@@ -29,12 +30,12 @@ def refusals(
     except BenchError as error:
         yield None, error
     if missing := program.trainer.missing():
-        yield None, BenchError("the trainer of the plan cannot run", why=missing)
+        yield None, BenchError("trainer cannot run", why=missing)
     if program.scheduler is not None:
         word = program.scheduler.submits
         if shutil.which(word) is None:
-            hint = "launch on a machine that the scheduler runs on"
-            yield None, BenchError(f"{word} is not here", hint=hint)
+            hint = "launch on a node with the scheduler's commands"
+            yield None, BenchError(f"{word} not found", hint=hint)
         return
     known: dict[tuple[str | None, ...], BenchError | None] = {}
     for case in cases:
@@ -47,10 +48,10 @@ def refusals(
 
 def absent(program: Program, case: Case, inherited: Mapping[str, str]) -> str | None:
     """The program of a case that is not on this machine; a run of it fails, and others may not."""
-    word, path = program.command(case)[0], whole(case, inherited).get("PATH", os.defpath)
+    word, path = program.command(case)[0], full_environment(case, inherited).get("PATH", os.defpath)
     if program.scheduler is not None or shutil.which(word, path=path) is not None:
         return None
-    return f"there is no program {word}"
+    return f"program not found: {word}"
 
 
 def _refused(case: Case) -> BenchError | None:
@@ -65,12 +66,10 @@ def _no_room(case: Case) -> BenchError | None:
     """A plan made for a large machine must not be let loose on a small one."""
     most = MOST_PER_CORE * cores()
     if case.nodes > 1:
-        why = f"it asks for {case.nodes} nodes, and this is one"
+        why = f"it needs {case.nodes} nodes; the local launcher has 1"
     elif case.ranks > most:
-        why = (
-            f"it has {case.ranks} processes, and {cores()} cores here: more than {most} are refused"
-        )
+        why = f"{case.ranks} processes on {cores()} cores; the limit is {most}"
     else:
         return None
-    hint = "launcher = 'slurm', 'pbs' or 'pjm', or smaller sizes"
-    return BenchError("a run of the plan does not fit here", why=why, where=case.label, hint=hint)
+    hint = f"set {scheduler_hint()}, or use smaller sizes"
+    return BenchError("a run does not fit on this machine", why=why, where=case.label, hint=hint)

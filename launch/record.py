@@ -10,7 +10,7 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 
-from ..ingest.secrets import redact, redact_text
+from ..vocabulary.secrets import redact, redact_text
 from .cases import Case
 
 MARK = "bench launch"
@@ -18,9 +18,11 @@ MARK = "bench launch"
 
 def begins(plan: str, case: Case, trainer: str, repeat: int, repeats: int, **known: object) -> str:
     """Plan and settings: they tell the run also if its program never says a word."""
-    told = {name: value for name, value in {**known, **case.facts}.items() if value is not None}
+    known_facts = {
+        name: value for name, value in {**known, **case.facts}.items() if value is not None
+    }
     head = {"plan": plan, "case": case.id, "label": case.label, "trainer": trainer}
-    return _line("begins", head | {"repeat": repeat, "repeats": repeats} | told)
+    return _line("begins", head | {"repeat": repeat, "repeats": repeats} | known_facts)
 
 
 def as_shell(words: Sequence[str], env: Mapping[str, str]) -> str:
@@ -31,13 +33,15 @@ def as_shell(words: Sequence[str], env: Mapping[str, str]) -> str:
 
 def command(words: Sequence[str], env: Mapping[str, str]) -> str:
     """The exact command of a run, without its secrets."""
-    return _whole(f"{MARK} command {as_shell(words, env)}")
+    return _one_line(f"{MARK} command {as_shell(words, env)}")
 
 
 def sets(values: Mapping[str, object], word: str = "sets") -> str:
     """The words of a template, or of a job, which no other line tells; one line each."""
-    told = {name: redact(name, str(value)) for name, value in values.items()}
-    return "".join(_whole(f"{MARK} {word} {name}={value}") + "\n" for name, value in told.items())
+    known_facts = {name: redact(name, str(value)) for name, value in values.items()}
+    return "".join(
+        _one_line(f"{MARK} {word} {name}={value}") + "\n" for name, value in known_facts.items()
+    )
 
 
 def measured(facts: Mapping[str, object]) -> str:
@@ -47,14 +51,14 @@ def measured(facts: Mapping[str, object]) -> str:
 
 def ends(status: str, evidence: str) -> str:
     """How it ended; this counts over whatever the log says of itself."""
-    told = " ".join(redact_text(evidence).split())
-    return f"{MARK} ends {status}{': ' if told else ''}{told}"
+    known_facts = " ".join(redact_text(evidence).split())
+    return f"{MARK} ends {status}{': ' if known_facts else ''}{known_facts}"
 
 
 def _line(word: str, facts: Mapping[str, object]) -> str:
     return f"{MARK} {word} {json.dumps(facts, ensure_ascii=False)}"
 
 
-def _whole(line: str) -> str:
+def _one_line(line: str) -> str:
     """One line, whatever stands in it."""
     return " ".join(line.splitlines())

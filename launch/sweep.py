@@ -12,17 +12,17 @@ from pathlib import Path
 from types import FrameType
 
 from ..schema.errors import Locked
-from .environment import whole
+from .environment import full_environment
 from .folder import RUNNING, State
-from .growing import Growing
-from .keeping import Keeper, Turn
+from .live_ingest import LiveIngest
 from .outcome import kernel_kills
+from .planned_runs import PlannedRun, Recorder
+from .process_probe import ProcessProbe
 from .processes import Processes
 from .watch import Watch, Watched
-from .witness import Witness
 
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-Told = Callable[[Turn, State], None]
+Listener = Callable[[PlannedRun, State], None]
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class Stop:
 
     number: int | None = None
 
-    def told(self) -> str | None:
+    def reason(self) -> str | None:
         """`stopped by SIGINT`; None: go on."""
         return None if self.number is None else f"stopped by {signal.Signals(self.number).name}"
 
@@ -43,11 +43,11 @@ def listening(stop: Stop) -> Iterator[None]:
     Under `nohup`, which has the closed terminal ignored, that stays so.
     """
 
-    def ask(number: int, frame: FrameType | None) -> None:
+    def request_stop(number: int, frame: FrameType | None) -> None:
         stop.number = number
 
-    heard = [number for number in STOPS if signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, ask) for number in heard}
+    handled = [number for number in STOPS if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, request_stop) for number in handled}
     try:
         yield
     finally:
@@ -56,7 +56,7 @@ def listening(stop: Stop) -> Iterator[None]:
 
 
 @contextmanager
-def alone(root: Path) -> Iterator[None]:
+def exclusive(root: Path) -> Iterator[None]:
     """Two launches of one plan would run everything twice. Raises Locked while another one runs."""
     root.mkdir(parents=True, exist_ok=True)
     with (root / ".lock").open("w") as lock:
@@ -64,9 +64,9 @@ def alone(root: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise Locked(
-                "this plan is being launched already",
+                "another launch of this plan is running",
                 where=str(root),
-                hint="wait for it, or choose another folder with -o",
+                hint="wait for it, or choose another directory with -o",
             ) from error
         yield
 
@@ -75,46 +75,49 @@ def alone(root: Path) -> Iterator[None]:
 class Sweep:
     """A plan under way; `begun` and `ended` are told of every run, `tick` lets a display move."""
 
-    keeper: Keeper
+    recorder: Recorder
     stop: Stop
-    begun: Told = lambda turn, state: None
-    ended: Told = lambda turn, state: None
+    begun: Listener = lambda planned, state: None
+    ended: Listener = lambda planned, state: None
     tick: Callable[[], None] = lambda: None
 
-    def run(self, todo: Sequence[Turn]) -> None:
+    def run(self, todo: Sequence[PlannedRun]) -> None:
         """Make the runs; a signal ends the one under way, and no other is begun."""
         with listening(self.stop):
-            for turn in todo:
+            for planned in todo:
                 if self.stop.number is None:
-                    self._one(turn)
+                    self._one(planned)
 
-    def _one(self, turn: Turn) -> None:
-        broken_off = turn.folder.state()
+    def _one(self, planned: PlannedRun) -> None:
+        broken_off = planned.folder.state()
         if broken_off is not None and broken_off.status == RUNNING:
             Processes(broken_off.token).end()  # what a launcher that was killed left behind
-        state = self.keeper.begin(turn)
-        self.begun(turn, state)
+        state = self.recorder.begin(planned)
+        self.begun(planned, state)
         kills = kernel_kills()
-        seen = self._watched(turn, state)
-        self.ended(turn, self.keeper.end(turn, state, seen, kernel_kills() - kills))
+        seen = self._watched(planned, state)
+        self.ended(planned, self.recorder.end(planned, state, seen, kernel_kills() - kills))
 
-    def _watched(self, turn: Turn, state: State) -> Watched:
-        keeper, log = self.keeper, turn.folder.log
-        processes, growing = Processes(state.token), Growing(keeper)
+    def _watched(self, planned: PlannedRun, state: State) -> Watched:
+        recorder, log = self.recorder, planned.folder.log
+        processes, live = Processes(state.token), LiveIngest(recorder)
 
         def tick() -> None:
             self.tick()
-            growing.look([turn])
+            live.update([planned])
 
-        env, words = whole(turn.case, keeper.inherited), keeper.program.command(turn.case)
+        env, words = (
+            full_environment(planned.case, recorder.inherited),
+            recorder.program.command(planned.case),
+        )
         try:
             with log.open("ab", buffering=0) as output:
-                processes.start(words, env, keeper.where.cwd, output)
+                processes.start(words, env, recorder.where.cwd, output)
         except OSError as error:
             why = f"{os.fsdecode(error.filename or words[0])}: {error.strerror or error}"
-            return Watched(None, 0.0, 0, 0, ("fail", f"it cannot be started: {why}"))
-        limits, over, witness = keeper.plan.limits, keeper.is_over, Witness(turn.case.env)
+            return Watched(None, 0.0, 0, 0, ("fail", f"cannot start: {why}"))
+        limits, over, probe = recorder.plan.limits, recorder.is_over, ProcessProbe(planned.case.env)
         try:
-            return Watch(processes, limits, log, self.stop.told, tick, over, witness).wait()
+            return Watch(processes, limits, log, self.stop.reason, tick, over, probe).wait()
         finally:
             processes.end()

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from .outcome import CANCELLED, hung_exit, last_line
 from .plan import Limits
+from .process_probe import Observation, ProcessProbe
 from .processes import Processes, memory
-from .witness import Sight, Witness
 
 _POLL_S = 0.1
-_LOOK_S = 0.5  # between looks at the processes and their memory
+_PROBE_S = 0.5  # between looks at the processes and their memory
 _GB = 1 << 30
 
 
@@ -26,7 +26,7 @@ class Watched:
     peak_memory: int  # bytes
     left_behind: int  # processes that were still there when the command had ended
     ended: tuple[str, str] | None
-    sights: tuple[Sight, ...] = ()  # what was seen of its processes
+    observations: tuple[Observation, ...] = ()  # what was seen of its processes
 
 
 @dataclass(slots=True)
@@ -36,16 +36,16 @@ class Watch:
     processes: Processes
     limits: Limits
     log: Path
-    asked_to_stop: Callable[[], str | None]
+    stop_reason: Callable[[], str | None]
     tick: Callable[[], None]
     is_over: Callable[[Path], bool]  # whether a log says that its training is done
-    witness: Witness
+    probe: ProcessProbe
     _began: float = field(default_factory=time.monotonic)
     _peak: int = 0
-    _looked: float = 0.0
+    _probed_at: float = 0.0
     _size: int = -1
-    _read: int = -1  # the size at which the log was last asked whether it is over
-    _spoke: float = field(default_factory=time.monotonic)
+    _checked_size: int = -1  # the size at which the log was last asked whether it is over
+    _output_at: float = field(default_factory=time.monotonic)
 
     def wait(self) -> Watched:
         """Until the command has ended or a limit is reached; nothing of it is left then."""
@@ -59,42 +59,42 @@ class Watch:
         left = self.processes.end()
         code = self.processes.poll() if code is None else code
         left = 0 if ended else left
-        return Watched(code, wall_s, self._peak, left, ended, self.witness.sights())
+        return Watched(code, wall_s, self._peak, left, ended, self.probe.observations())
 
     def _beyond(self) -> tuple[str, str] | None:
         """The status and evidence of the limit that is passed."""
         now, limits = time.monotonic(), self.limits
-        if stop := self.asked_to_stop():
+        if stop := self.stop_reason():
             return CANCELLED, stop
         size = self.log.stat().st_size
         if size != self._size:
-            self._size, self._spoke = size, now
-        silent_s = now - self._spoke
+            self._size, self._output_at = size, now
+        silent_s = now - self._output_at
         if limits.time_s is not None and now - self._began > limits.time_s:
-            return self._late("timeout", f"not done after {limits.time_s:g} s")
+            return self._limit_reached("timeout", f"time limit of {limits.time_s:g} s reached")
         if limits.idle_s is not None and silent_s > limits.idle_s:
-            return self._late("hang", f"no output for {limits.idle_s:g} s")
-        if silent_s > limits.exit_s and self._read != size:
-            self._read = size
+            return self._limit_reached("hang", f"no output for {limits.idle_s:g} s")
+        if silent_s > limits.exit_s and self._checked_size != size:
+            self._checked_size = size
             if self.is_over(self.log):
                 return hung_exit(f"no output for {limits.exit_s:g} s")
         return self._memory(now)
 
-    def _late(self, status: str, why: str) -> tuple[str, str]:
+    def _limit_reached(self, status: str, why: str) -> tuple[str, str]:
         """The limit that is passed, unless only the exit was left; no signal was sent yet."""
         if self.is_over(self.log):
             return hung_exit(why)
         return status, f"{why}; {last_line(self.log)}"
 
     def _memory(self, now: float) -> tuple[str, str] | None:
-        if now - self._looked < _LOOK_S:
+        if now - self._probed_at < _PROBE_S:
             return None
-        self._looked, limit = now, self.limits.memory_gb
+        self._probed_at, limit = now, self.limits.memory_gb
         running = self.processes.alive()
-        held = memory(running)
+        used = memory(running)
         for process in running:
-            self.witness.look(process.pid)
-        self._peak = max(self._peak, held)
-        if limit is None or held <= limit * _GB:
+            self.probe.observe(process.pid)
+        self._peak = max(self._peak, used)
+        if limit is None or used <= limit * _GB:
             return None
-        return "oom", f"{held / _GB:.3f} GiB held, {limit:g} GiB allowed; {last_line(self.log)}"
+        return "oom", f"{used / _GB:.3f} GiB used, limit {limit:g} GiB; {last_line(self.log)}"

@@ -30,7 +30,7 @@ from .layout import (
     marker_of,
     marker_text,
 )
-from .reading import Misfit, identity
+from .reading import InvalidRecord, identity
 from .scrub import Scrubber
 
 Row = dict[str, Any]
@@ -59,8 +59,8 @@ def export_records(warehouse: Warehouse, folder: Path, scrubber: Scrubber) -> Ex
     folder cannot be written.
     """
     if folder.exists() and not folder.is_dir():
-        raise BenchError(f"{folder} is a file", why="records are files in a folder",
-                         hint="bench export --records FOLDER")  # fmt: skip
+        raise BenchError(f"{folder} is a file", why="records are written to a directory",
+                         hint="bench export --records DIR")  # fmt: skip
     written = unchanged = removed = 0
     groups: dict[Path, dict[str, Row]] = defaultdict(dict)
     try:
@@ -81,11 +81,11 @@ def export_records(warehouse: Warehouse, folder: Path, scrubber: Scrubber) -> Ex
             removed += _remove_older(group, made_here)
     except OSError as error:
         raise BenchError(
-            "the records cannot be written", why=error.strerror or str(error),
-            where=str(error.filename or folder), hint="check the folder's permissions",
+            "cannot write the records", why=error.strerror or str(error),
+            where=str(error.filename or folder), hint="check the directory's permissions",
         ) from error  # fmt: skip
     if not groups:
-        raise BenchError("there is no run to write a record of", hint="bench ingest PATH...")
+        raise BenchError("no runs to export", hint="bench ingest PATH...")
     return Exported(written, unchanged, removed, len(groups))
 
 
@@ -202,7 +202,7 @@ def _remove_older(group: Path, made: Mapping[str, Row]) -> int:
             continue
         try:
             others[file] = identity(file.read_bytes())
-        except Misfit:
+        except InvalidRecord:
             continue
     older = {run: (uri, sha256) for run, uri, sha256 in others.values() if (run, uri) in written}
     documents = {row["source"]["uri"] for row in made.values() if row["source"]["kind"] != "log"}

@@ -46,13 +46,13 @@ def schema() -> Schema:
         "description": " ".join(_ABOUT.split()),
         "type": "object",
         "properties": {
-            MARK: {"const": VERSION, "description": "version of this layout"},
+            MARK: {"const": VERSION, "description": "layout version"},
             "run": parts.pop("run"),
             "source": source,
             "facts": {
                 "type": "object",
                 "additionalProperties": {"type": "array", "items": fact},
-                "description": "what the source states, by scope: arguments, heading, line, ...",
+                "description": "facts from the source by scope: arguments, heading, line, ...",
             },
             **parts,
         },

@@ -86,7 +86,7 @@ def attributes_of(folder: Path) -> Path:
 
 def marker_text() -> str:
     """What stands in that file: the same everywhere, so that merges never meet in it."""
-    about = "every JSON file beside this one is the record of one run, named by its content"
+    about = "each JSON file in this directory is the record of one run, named by its content hash"
     return _json({"bench_records": VERSION, "about": about}) + "\n"
 
 

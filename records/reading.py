@@ -29,7 +29,7 @@ _HEAD = 200
 _KINDS: dict[str, type | tuple[type, ...]] = {"bytes": int, "lines": int}
 
 
-class Misfit(ValueError):
+class InvalidRecord(ValueError):
     """A record that cannot be used; the message says why."""
 
 
@@ -70,7 +70,7 @@ def read_records(path: Path, source_id: str) -> tuple[Rows, str]:
         digest.update(hashlib.sha256(data).digest() if is_marker(path) else data)
         try:
             reader.add(_parsed(data), name)
-        except Misfit as error:
+        except InvalidRecord as error:
             rows.warn("record_misfit", f"{name}: {error}")
     if reader.read:
         rows.add(
@@ -82,7 +82,7 @@ def read_records(path: Path, source_id: str) -> tuple[Rows, str]:
 
 
 def identity(data: bytes) -> tuple[str, str, str]:
-    """Run, path and SHA-256 of the source that a record tells of; raises Misfit."""
+    """Run, path and SHA-256 of the source that a record tells of; raises InvalidRecord."""
     record = _parsed(data)
     source = _object(record, "source")
     return _text(_object(record, "run"), "id"), _text(source, "uri"), _text(source, "sha256")
@@ -98,11 +98,11 @@ def _parsed(data: bytes) -> Mapping[str, Any]:
     try:
         record = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise Misfit(f"not JSON: {error}") from error
+        raise InvalidRecord(f"not JSON: {error}") from error
     if not isinstance(record, dict) or MARK not in record:
-        raise Misfit(f"no record: it has no {MARK!r}")
+        raise InvalidRecord(f"not a record: no {MARK!r}")
     if record[MARK] != VERSION:
-        raise Misfit(f"written by another version of bench: {MARK} is {record[MARK]!r}")
+        raise InvalidRecord(f"written by another version of bench: {MARK} is {record[MARK]!r}")
     return record
 
 
@@ -163,7 +163,7 @@ class _Reader:
             return None, None
         table, row_number = _object(record, "table"), run.get("row_number")
         if type(row_number) is not int:
-            raise Misfit("a row of a table without row_number")
+            raise InvalidRecord("a row of a table without row_number")
         known = _text(table, "id")
         table_id = content_id("record", self.source_id, sha256, known)
         if table_id not in self._tables:
@@ -179,7 +179,9 @@ class _Reader:
             scope, _, how = str(key).partition("/")
             for item in found if isinstance(found, list) else [None]:
                 if not isinstance(item, list) or len(item) not in (3, 4):
-                    raise Misfit(f"a fact of {key!r} is not [field, line, value] or [..., raw]")
+                    raise InvalidRecord(
+                        f"a fact of {key!r} is not [field, line, value] or [..., raw]"
+                    )
                 name, line, value, raw = item if len(item) == 4 else (*item, item[2])
                 if not (
                     type(name) is str
@@ -187,46 +189,46 @@ class _Reader:
                     and (value is None or type(value) is str)
                     and (line is None or (type(line) is int and abs(line) < 2**63))
                 ):
-                    raise Misfit(f"a fact of {key!r} holds what is no text")
+                    raise InvalidRecord(f"a value in a fact of {key!r} is not text")
                 facts.append({"run_id": run_id, "field": name, "line": line, "value": value,
                               "raw": raw, "scope": scope, "how": how or "stated"})  # fmt: skip
 
     def _mark(self, made: Rows, run_id: str, key: tuple[str, str], source: Row, file: str) -> None:
         """What the run was where it comes from: found again by an export, and by what is double."""
-        told = json.dumps(source, ensure_ascii=False)
-        marks = (KEY, *key), ("source", str(source["uri"]), told), (FILE, file, file)
+        text = json.dumps(source, ensure_ascii=False)
+        marks = (KEY, *key), ("source", str(source["uri"]), text), (FILE, file, file)
         for name, value, raw in marks:
             made.add("facts", run_id=run_id, field=name, value=value, raw=raw, scope="record",
                      how="stated")  # fmt: skip
 
 
-def _columns(part: str, item: Mapping[str, Any], besides: set[str] | None = None) -> Row:
-    """The columns of a part, each of its type; raises Misfit for anything else."""
+def _columns(part: str, item: Mapping[str, Any], extra: set[str] | None = None) -> Row:
+    """The columns of a part, each of its type; raises InvalidRecord for anything else."""
     known = columns(part)
     row: Row = {}
     for name, value in item.items():
         column = known.get(name)
         if column is None:
-            if besides and name in besides:
+            if extra and name in extra:
                 continue
-            raise Misfit(f"{part} has no column {name!r}: written by a newer bench?")
+            raise InvalidRecord(f"{part} has no column {name!r}: written by a newer bench?")
         row[name] = _value(part, column, value)
     for column in known.values():
         if column.required and row.get(column.name) is None:
             if str(column.type).startswith("list"):
                 row[column.name] = []
             else:
-                raise Misfit(f"{part} has no {column.name!r}")
+                raise InvalidRecord(f"{part} has no {column.name!r}")
     return row
 
 
 def _value(part: str, column: Column, value: object) -> object:
     if column.name == "pieces":
         if not isinstance(value, list):
-            raise Misfit("pieces of a cell are a list")
+            raise InvalidRecord("pieces of a cell must be a list")
         return json.dumps(value, ensure_ascii=False)
     if value is not None and not column.fits(value):
-        raise Misfit(f"{column.name!r} of {part} is {str(value)[:40]!r}, not {column.type}")
+        raise InvalidRecord(f"{column.name!r} of {part} is {str(value)[:40]!r}, not {column.type}")
     return value
 
 
@@ -235,26 +237,26 @@ def _source(source: Mapping[str, Any]) -> Row:
         _text(source, name)
     for name, value in source.items():
         if name not in SOURCE or not isinstance(value, _KINDS.get(name, str)):
-            raise Misfit(f"{name!r} of source is not understood")
+            raise InvalidRecord(f"invalid {name!r} of source")
     return dict(source)
 
 
 def _object(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     found = record.get(name)
     if not isinstance(found, dict):
-        raise Misfit(f"{name!r} is not an object")
+        raise InvalidRecord(f"{name!r} is not an object")
     return found
 
 
 def _list(record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     found = record.get(name, [])
     if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
-        raise Misfit(f"{name!r} is not a list of objects")
+        raise InvalidRecord(f"{name!r} is not a list of objects")
     return found
 
 
 def _text(item: Mapping[str, Any], name: str) -> str:
     found = item.get(name)
     if not isinstance(found, str) or not found:
-        raise Misfit(f"{name!r} is no text")
+        raise InvalidRecord(f"{name!r} is not text")
     return found

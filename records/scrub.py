@@ -129,8 +129,8 @@ class Scrubber:
     def _without_known(self, text: str) -> str:
         for name, word in self._known.items():
             if name in text:
-                whole = rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])"
-                text = re.sub(whole, word, text)
+                pattern = rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])"
+                text = re.sub(pattern, word, text)
         return text
 
     def _any(self, value: Any, name: str) -> Any:  # Any: JSON

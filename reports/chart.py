@@ -7,13 +7,12 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from .charts.bars import draw_bars
+from ..vocabulary.atomic import atomic_write
+from ..vocabulary.format import days_words
 from .charts.data import Bar, Point, Series, checked_bars, checked_series
-from .charts.effects import draw_effects
 from .charts.lines import Plan, draw
+from .charts.rows import draw_bars, draw_effects
 from .charts.style import DPI, styled
-from .format import days_words
-from .whole import write_whole
 
 __all__ = [
     "Bar",
@@ -114,25 +113,20 @@ def relative_to_smallest(series: Series) -> Series:
     return Series(series.name, tuple(map(relative, checked.points)))
 
 
-def write(figure: Figure, file: Path) -> None:
-    """Write one file by its suffix, .svg or .png; a PNG twice as large, for slides."""
+def write(figure: Figure, file: Path, scale: float = SLIDE) -> None:
+    """Write one file by its suffix, .svg or .png: the same figure gives the same bytes each day."""
     kind = file.suffix.lower().lstrip(".")
     image = BytesIO()
     with styled():
-        figure.savefig(image, format=kind, dpi=DPI * SLIDE, metadata=FORMATS[kind])
-    write_whole(file, image.getvalue())
+        figure.savefig(image, format=kind, dpi=DPI * scale, metadata=FORMATS[kind])
+    atomic_write(file, image.getvalue())
 
 
 def save(figure: Figure, folder: Path | str, stem: str) -> list[Path]:
-    """Write STEM.svg and STEM.png: the same figure gives the same bytes, on any day."""
+    """Write STEM.svg and STEM.png for a page."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for kind, metadata in FORMATS.items():
-        image = BytesIO()
-        with styled():
-            figure.savefig(image, format=kind, dpi=DPI, metadata=metadata)
-        path = folder / f"{stem}.{kind}"
-        write_whole(path, image.getvalue())
-        paths.append(path)
+    paths = [folder / f"{stem}.{kind}" for kind in FORMATS]
+    for path in paths:
+        write(figure, path, scale=1)
     return paths

@@ -1,9 +1,13 @@
-"""Text from logs and tables, made harmless for the page it goes to."""
+"""Text and values made safe for where they go: markdown, HTML, CSV, JSON, a terminal."""
 
 import html as _html
+import math
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import date, time
+from decimal import Decimal
 
 LINE_BREAK = re.compile("\r\n?|\n")
 OTHER_BREAK = re.compile("[\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -149,3 +153,65 @@ FILTERS: dict[str, Callable[[str | None], str]] = {
     function.__name__: function
     for function in (markdown_cell, markdown_text, html, csv_cell, terminal)
 }
+
+
+class Markdown(str):
+    """Markdown that is meant as such; every other text is escaped before it reaches a page."""
+
+    __slots__ = ()
+
+
+def italic(text: str) -> Markdown:
+    """Text in italics: how pages mark what bench computed."""
+    return Markdown(f"*{text}*" if text else "")
+
+
+def pipe_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], alignment: Sequence[str]
+) -> Markdown:
+    """A padded GitHub table of markdown cells; alignment is left, right, center or none."""
+    cells = [list(header), *[[*row, *[""] * (len(header) - len(row))] for row in rows]]
+    sizes = [max(3, *(_width(row[place]) for row in cells)) for place in range(len(header))]
+    lines = [_line(row, sizes, alignment) for row in cells]
+    rule = "|".join(_rule(size, side) for size, side in zip(sizes, alignment, strict=True))
+    return Markdown("\n".join([lines[0], f"|{rule}|", *lines[1:]]))
+
+
+def _line(cells: Sequence[str], sizes: Sequence[int], alignment: Sequence[str]) -> str:
+    padded = []
+    for cell, size, side in zip(cells, sizes, alignment, strict=False):
+        gap = " " * (size - _width(cell))
+        padded.append(gap + cell if side == "right" else cell + gap)
+    return f"| {' | '.join(padded)} |"
+
+
+def _rule(size: int, side: str) -> str:
+    left, right = side in ("left", "center"), side in ("right", "center")
+    return f" {':' if left else '-'}{'-' * (size - 2)}{':' if right else '-'} "
+
+
+def _width(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def plain(value: object) -> object:
+    """A value for JSON: dates as ISO text, NaN and infinity as null."""
+    if isinstance(value, Decimal):
+        value = int(value) if value.is_finite() and value == int(value) else float(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(plain(key)): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    return value.hex() if isinstance(value, bytes) else plain(str(value))

@@ -11,8 +11,7 @@ from typing import Any, TextIO
 from ..schema.connect import explained
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
-from .escape import csv_cell, csv_line
-from .plain import plain
+from .escape import csv_cell, csv_line, plain
 
 TABLES = (
     "sources",
@@ -31,12 +30,15 @@ TABLES = (
     "statements",
     "findings",
     "user_facts",
+    "annotations",
     "beside",
     "companions",
     "run_stats",
     "configurations",
     "left_out",
     "epochs",
+    "regimes",
+    "regimes",
     "warnings",
 )
 FORMATS = ("parquet", "csv", "json")

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..decide.lookup import find_run, source_named
 from ..schema.errors import BenchError
-from ..schema.redone import find_redone, store_redone
 from ..schema.store import hide
+from ..schema.superseded import find_superseded, store_superseded
 from ..schema.warehouse import Warehouse, open_write
-from .selection import source_named
-from .show import find_run
 
 _SHORTEST_ID = 6  # of a run that is hidden by the start of its id
 _HIDDEN = """SELECT scope, id FROM raw.hidden
@@ -33,7 +32,7 @@ def forget(
         for scope in ("uri", "run"):
             named = [identifier for kind, identifier in found if kind == scope]
             hide(warehouse, scope, named, hidden=not undo)
-        store_redone(warehouse, find_redone(warehouse))
+        store_superseded(warehouse, find_superseded(warehouse))
     return found
 
 

@@ -1,103 +1,53 @@
-"""Runs as a listing: one row a configuration, or one a run."""
+"""Listings: columns and rows of runs, of one run, and of a query of a user."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
+import duckdb
+
+from ..decide.lookup import find_run
+from ..decide.selection import LISTED
+from ..schema.catalogue import metrics
 from ..schema.errors import BenchError
+from ..schema.generated import expand
+from ..schema.materialized import (
+    OF_CONTINUATIONS,
+    OF_PAGES,
+    OF_RUNS,
+    OF_SOURCES,
+    materialize_if_small,
+)
 from ..schema.warehouse import Warehouse
+from ..vocabulary.fields import shown as shown_at
 
-CONFIGURATION = (
-    "size",
-    "system",
-    "framework",
-    "nodes",
-    "devices",
-    "world_size",
-    "dp",
-    "tp",
-    "pp",
-    "cp",
-    "ep",
-    "vpp",
-    "mbs",
-    "gbs",
-    "seq_len",
-    "zero_stage",
-    "recompute",
-    "dtype",
-    "layers",
-    "hidden",
-    "heads",
-    "settings",
-    "epoch",
-    "status",
-    "kind",
-)
+CONFIGURATION = (*shown_at("listings"), "settings", "epoch", "status", "kind")
 SHOWN = (
-    "run",
-    "where",
-    "size",
-    "device",
-    "nodes",
-    "world_size",
-    "dp",
-    "tp",
-    "pp",
-    "mbs",
-    "gbs",
-    "recompute",
-    "settings",
-    "status",
-    "step_time_s",
-    "n",
-    "tokens_per_s_per_device",
-    "tflops",
-    "left_out",
-    "told",
-)
+    "run", "where", "size", "device", *shown_at("brief"), "settings", "status", "step_time_s", "n",
+    "tokens_per_s_per_device", "tflops", "left_out", "told",
+)  # fmt: skip
 GROUPED = (  # a narrow terminal shows the first of them
-    "runs",
-    "size",
-    "status",
-    "step_time_s",
-    "nodes",
-    "world_size",
-    "dp",
-    "tp",
-    "pp",
-    "mbs",
-    "gbs",
-    "recompute",
-    "tflops",
-    "tokens_per_s_per_device",
-    "device",
-    "settings",
-    "epoch",
-    "left_out",
-    "told",
-    "where",
+    "runs", "size", "status", "step_time_s", *shown_at("brief"), "tflops",
+    "tokens_per_s_per_device", "device", "settings", "epoch", "left_out", "told", "where",
+)  # fmt: skip
+# Shown only where rows would look alike without them. Devices follow from the processes.
+_SIZES = tuple(
+    name
+    for name in shown_at("listings")
+    if name not in (*shown_at("brief"), "size", "system", "framework", "devices")
 )
-_RUNS = """SELECT * EXCLUDE (table_id, source_id, segment, product, usable), run_id AS run,
-               uri || ':' || line AS "where"
-           FROM selected"""
-
-_SIZES = ("cp", "ep", "vpp", "seq_len", "zero_stage", "dtype", "layers", "hidden", "heads")
 
 Listing = tuple[list[str], list[tuple[Any, ...]]]
 
 
-def columns(warehouse: Warehouse) -> dict[str, str]:
-    """Name and DuckDB type of every column of a run listing; `selected` must be there."""
-    return {name: kind for name, kind, *_ in warehouse.rows(f"DESCRIBE {_RUNS}")}
-
-
 def every_run(warehouse: Warehouse, chosen: Sequence[str] | None = None) -> Listing:
     """One row a run, by source and line."""
-    names = list(chosen or _said(warehouse, SHOWN))
+    names = list(chosen or _default_columns(warehouse, SHOWN))
     quoted = ", ".join(f'"{name}"' for name in names)
-    return names, warehouse.rows(f"SELECT {quoted} FROM ({_RUNS}) ORDER BY uri, line, run_id")
+    return names, warehouse.rows(f"SELECT {quoted} FROM ({LISTED}) ORDER BY uri, line, run_id")
 
 
 def grouped(
@@ -111,21 +61,13 @@ def grouped(
     names = list(
         chosen
         or ([*keys, "runs", "step_time_s", "tokens_per_s_per_device", "tflops"] if by
-            else _said(warehouse, GROUPED))
+            else _default_columns(warehouse, GROUPED))
     )  # fmt: skip
     parts = {name: f'"{name}"' for name in keys}
     parts |= {
-        name: f"median({name}) FILTER (left_out IS NULL) AS {name}"
-        for name in (
-            "step_time_s",
-            "tokens_per_s",
-            "tokens_per_s_per_device",
-            "tflops",
-            "model_tflops",
-            "aggregate_pflops",
-            "memory",
-        )
-        if name not in keys
+        metric.column: f"median({metric.column}) FILTER (left_out IS NULL) AS {metric.column}"
+        for metric in metrics()
+        if metric.column not in keys
     }
     parts["device"] = "string_agg(DISTINCT device, ', ' ORDER BY device) AS device"
     parts["runs"] = "count(*) AS runs"
@@ -143,27 +85,78 @@ def grouped(
     by_keys = ", ".join(f'"{name}"' for name in keys)
     chosen_parts = ", ".join(parts[name] for name in names)
     order = ", ".join(f'"{name}" NULLS LAST' for name in keys)
-    query = f"SELECT {chosen_parts} FROM ({_RUNS}) GROUP BY {by_keys}"
+    query = f"SELECT {chosen_parts} FROM ({LISTED}) GROUP BY {by_keys}"
     return names, warehouse.rows(f"{query} ORDER BY {order}")
 
 
-def _said(warehouse: Warehouse, names: Sequence[str]) -> list[str]:
-    """The columns of a listing: those that tell apart rows which would look alike come with it.
+def _default_columns(warehouse: Warehouse, names: Sequence[str]) -> list[str]:
+    """The usual columns of a listing, with those that distinguish rows which would look alike.
 
-    What users tell is left out where nobody tells anything.
+    The column of annotations is shown only where there are any.
     """
-    told = warehouse.rows("SELECT 1 FROM selected WHERE told IS NOT NULL LIMIT 1")
-    shown = [name for name in names if name != "told" or told]
+    annotated = warehouse.rows("SELECT 1 FROM selected WHERE told IS NOT NULL LIMIT 1")
+    shown = [name for name in names if name != "told" or annotated]
     at = shown.index("recompute")
-    return [*shown[:at], *_telling(warehouse, shown), *shown[at:]]
+    return [*shown[:at], *_distinguishing(warehouse, shown), *shown[at:]]
 
 
-def _telling(warehouse: Warehouse, shown: Sequence[str]) -> list[str]:
-    """Of what makes a configuration, all that is not shown and differs where the rest is alike."""
+def _distinguishing(warehouse: Warehouse, shown: Sequence[str]) -> list[str]:
+    """The columns of a configuration that are not shown but differ where all shown ones agree."""
     keys = ", ".join(f'"{name}"' for name in CONFIGURATION if name in shown)
     hidden = [name for name in _SIZES if name not in shown]
     differ = ", ".join(f'coalesce(bool_or("{name}" > 1), false)' for name in hidden)
     counts = ", ".join(f'count(DISTINCT "{name}") AS "{name}"' for name in hidden)
-    query = f"SELECT {differ} FROM (SELECT {counts} FROM ({_RUNS}) GROUP BY {keys})"
+    query = f"SELECT {differ} FROM (SELECT {counts} FROM ({LISTED}) GROUP BY {keys})"
     [found] = warehouse.rows(query)
     return [name for name, differs in zip(hidden, found, strict=True) if differs]
+
+
+def show(warehouse: Warehouse, name: str) -> Listing:
+    """The parts of one run with the lines that state them; raises BenchError unless one fits."""
+    # All parts are one query over nearly every view.
+    materialize_if_small(warehouse, *OF_RUNS, *OF_SOURCES, *OF_CONTINUATIONS, *OF_PAGES)
+    run_id = find_run(warehouse, name)
+    rows = warehouse.rows(_parts(), {"run": run_id})
+    return ["part", "name", "value", "unit", "stated_at"], rows
+
+
+@cache
+def _parts() -> str:
+    return expand((files(__package__ or "bench.reports") / "show.sql").read_text("utf-8"))
+
+
+def query(warehouse: Warehouse, text: str) -> Listing:
+    """Columns and rows of one query; it can reach neither files nor the network nor settings."""
+    warehouse.seal()
+    try:
+        count = len(warehouse.con.extract_statements(text))
+        if count != 1:
+            raise BenchError(
+                "bench sql takes one query",
+                why=f"there are {count}" if count else "there is none",
+                hint="bench sql 'SELECT uri, count(*) FROM runs GROUP BY ALL'",
+            )
+        return _interruptible(warehouse, text)
+    except duckdb.Error as error:
+        names = ", ".join(name for (name,) in warehouse.rows(_TABLES))
+        raise BenchError(
+            "the query failed", why=str(error).strip(), hint=f"tables: {names}"
+        ) from error
+
+
+def _interruptible(warehouse: Warehouse, text: str) -> Listing:
+    from concurrent.futures import ThreadPoolExecutor  # slow to import, and of use here alone
+
+    # DuckDB does not look for Ctrl-C while it works: so it works in a thread, and this one waits.
+    with ThreadPoolExecutor(1) as worker:
+        running = worker.submit(warehouse.table, text)
+        try:
+            return running.result()
+        except KeyboardInterrupt:
+            warehouse.con.interrupt()
+            raise
+
+
+_TABLES = """SELECT view_name FROM duckdb_views()
+             WHERE database_name = 'wh' AND schema_name = 'main' AND NOT internal
+             ORDER BY view_name"""

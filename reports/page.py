@@ -1,111 +1,156 @@
-"""A report: a selection, the rows of its queries, a template of the same name."""
+"""A report: a selection, the rows of its queries, a template of the same name.
+
+The queries are the named statements of `queries/NAME.sql`, run in order; a line
+`-- from OTHER: NAMES` takes statements of another report, so that both answer alike.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from importlib.metadata import version
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..decide.budget import planned
+from ..decide.query import Query
+from ..decide.selection import select
 from ..schema.errors import BenchError
+from ..schema.generated import expand
 from ..schema.warehouse import Warehouse
-from .beside import Beside
-from .budget import planned
-from .layout import Markdown
-from .selection import Selection, select
+from .escape import Markdown
 from .short import Names
-from .statements import run
-
-if TYPE_CHECKING:
-    from .templating import Layout
 
 MOST = 5  # rows of each system in a ranking, unless all are asked for
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What a page is asked for; `templates` is a folder whose templates come before ours."""
-
-    report: str = "model"
-    selection: Selection = field(default_factory=Selection)
-    tokens: int | None = None
-    steps: int | None = None
-    all_rows: bool = False
-    templates: Path | None = None
-    suggestions: bool = False
-    restated: Mapping[str, Mapping[str, Any]] | None = None  # by run: its TFLOP/s by one formula
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page before it is laid out: one dict of plain values, any number of templates."""
 
-    request: Request
+    report: str
     names: Names
     context: dict[str, Any]
-    layout: Beside[Layout]
+    templates: Path | None
 
     def by_template(self, name: str, folder: Path) -> Page:
         """The same page laid out by NAME.md.j2 of a user's folder."""
-        request = replace(self.request, report=name, templates=folder)
-        return replace(self, request=request, layout=Beside(partial(_layout, request)))
+        return replace(self, report=name, templates=folder)
 
     def markdown(self, charts: list[dict[str, str]] | None = None) -> str:
         """The page as markdown; `charts` are title, file and caption of pictures beside it."""
-        return self.layout.result().render(self.names, {**self.context, "charts": charts or []})
+        from .templating import layout
+
+        context = {**self.context, "charts": charts or []}
+        return layout(self.report, self.templates).render(self.names, context)
 
 
-def page(warehouse: Warehouse, request: Request) -> Page:
-    """Select the runs and run the queries; raises BenchError when there is nothing to tell."""
-    layout = Beside(partial(_layout, request))
-    selected = select(warehouse, request.selection)
+def page(
+    warehouse: Warehouse,
+    report: str,
+    query: Query,
+    *,
+    templates: Path | None = None,
+    suggestions: bool = False,
+    restated: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Page:
+    """Select the runs and run the queries of a report.
+
+    `templates` is a folder whose templates come before ours; `restated` holds by run id its TFLOP/s
+    by one formula. Raises BenchError when there is nothing to tell.
+    """
+    selected = select(warehouse, query)
     if not selected.runs:
         raise BenchError(
             "no runs to report on",
             why="no run of the warehouse fits the filters",
             hint="bench runs lists what there is",
         )
-    plan = planned(warehouse, request.tokens, request.steps)
-    most = 0 if request.all_rows else MOST
-    rows = run(warehouse, request.report, plan.parameters | {"most": most})
+    plan = planned(warehouse, query.tokens, query.steps)
+    most = 0 if query.all_rows else MOST
+    rows = _run_all(warehouse, report, plan.parameters | {"most": most})
     names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
     context = {
         **rows,
         "name": selected.name,
         "budget": plan,
         "most": most,
-        "suggestions": request.suggestions,
-        "restated": _restated(warehouse, request),
+        "suggestions": suggestions,
+        "restated": _restated(warehouse, restated) if restated is not None else [],
         "version": version("bench-warehouse"),
-        "begin_marker": _begin_marker(request),
+        "begin_marker": _begin_marker(report, query.model or ""),
         "end_marker": Markdown("<!-- bench:end -->"),
     }
-    return Page(request, names, context, layout)
+    return Page(report, names, context, templates)
 
 
-def _restated(warehouse: Warehouse, request: Request) -> list[dict[str, Any]]:
+def _restated(
+    warehouse: Warehouse, restated: Mapping[str, Mapping[str, Any]]
+) -> list[dict[str, Any]]:
     """The selected runs that were restated, by place."""
-    if request.restated is None:
-        return []
     query = """SELECT run_id, uri, line, size, system, nodes, world_size, dp, tp, pp, cp, mbs,
                    recompute, left_out, told
                FROM selected WHERE kind = 'measured' ORDER BY uri, line"""
-    found = request.restated
-    return [row | dict(found[row["run_id"]]) for row in warehouse.dicts(query)
-            if row["run_id"] in found]  # fmt: skip
+    return [
+        row | dict(restated[row["run_id"]])
+        for row in warehouse.dicts(query)
+        if row["run_id"] in restated
+    ]
 
 
-def _layout(request: Request) -> Layout:
-    from .templating import layout
-
-    return layout(request.report, request.templates)
-
-
-def _begin_marker(request: Request) -> Markdown:
+def _begin_marker(report: str, model: str) -> Markdown:
     """What tells a reader, and bench itself, that the lines up to the end marker are generated."""
-    model = request.selection.model or ""
+    # A model's name comes from a source: nothing of it may end the comment or add an option.
     plain = f" model={model}" if re.fullmatch(r"[\w.]+", model) else ""
-    return Markdown(f"<!-- bench:begin report={request.report}{plain} -->")
+    return Markdown(f"<!-- bench:begin report={report}{plain} -->")
+
+
+_NAME = re.compile(r"^-- name: (\w+)\n", re.M)
+_FROM = re.compile(r"^-- from (\w+): (.+)$", re.M)
+_PARAMETER = re.compile(r"\$(\w+)")
+
+
+def report_names() -> list[str]:
+    """Every report, by the files of the queries folder."""
+    return sorted(
+        file.name.removesuffix(".sql") for file in _folder().iterdir() if file.name.endswith(".sql")
+    )
+
+
+def statements(report: str) -> dict[str, str]:
+    """The statements of a report by name; raises BenchError for an unknown report."""
+    if report not in report_names():
+        raise BenchError(
+            f"no report {report!r}",
+            why=f"known reports: {', '.join(report_names())}",
+            hint=f"for a file of that name write ./{report}",
+        )
+    text = expand((_folder() / f"{report}.sql").read_text("utf-8"))
+    head, *parts = _NAME.split(text)
+    taken: dict[str, str] = {}
+    for other, names in _FROM.findall(head):
+        theirs = statements(other)
+        taken |= {name: theirs[name] for name in names.split()}
+    own = (part.strip().rstrip(";") for part in parts[1::2])
+    return taken | dict(zip(parts[::2], own, strict=True))
+
+
+def _run_all(
+    warehouse: Warehouse, report: str, parameters: Mapping[str, object]
+) -> dict[str, list[dict[str, Any]]]:
+    """The rows of every statement, each as column name -> value."""
+    return {name: _run(warehouse, text, parameters) for name, text in statements(report).items()}
+
+
+def _run(warehouse: Warehouse, text: str, parameters: Mapping[str, object]) -> list[dict[str, Any]]:
+    named = set(_PARAMETER.findall(text))
+    return warehouse.dicts(
+        text, {key: value for key, value in parameters.items() if key in named} or None
+    )
+
+
+def _folder() -> Traversable:
+    return files(__package__ or "bench.reports") / "queries"

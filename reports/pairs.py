@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .escape import markdown_cell
-from .format import number, percent, range_text, significant
-from .layout import Markdown, pipe_table
+from ..vocabulary.format import number, percent, range_text, significant
+from .escape import Markdown, markdown_cell, pipe_table
 from .short import Names
 from .words import topology_short
 
@@ -15,7 +14,7 @@ Row = Mapping[str, Any]
 
 
 def pairs_table(names: Names, rows: Sequence[Row]) -> Markdown:
-    """Without and with beside each other: times with range and n, change, what it tells."""
+    """Without and with beside each other: times with range and n, change, verdict."""
     columns: Sequence[tuple[str, str, Callable[[Row], str]]] = [
         ("System", "left", lambda r: markdown_cell(names.system(r["system"]))),
         ("Model", "left", lambda r: markdown_cell(r["size"])),
@@ -32,7 +31,7 @@ def pairs_table(names: Names, rows: Sequence[Row]) -> Markdown:
         ("TFLOPs", "right", lambda r: significant(r["tflops"], 3)),
         ("Mem", "right", lambda r: number(r["memory"], 0)),
         ("Change", "right", lambda r: percent(r["change"], 1)),
-        ("Told by the runs", "left", _told),
+        ("Verdict", "left", _verdict),
         ("Load (cores)", "right", _load),
         ("Source", "left", lambda r: _source(names, r)),
     ]
@@ -54,7 +53,7 @@ def _time(row: Row, side: Row) -> str:
     return f"{median} ({spread}, n = {side['n']})"
 
 
-def _told(row: Row) -> str:
+def _verdict(row: Row) -> str:
     if row["n"] == 1 or row["base"]["n"] == 1:
         return "one run: no spread"
     if not row["apart"]:
@@ -77,4 +76,4 @@ def _nodes(row: Row) -> str:
 
 def _source(names: Names, row: Row) -> str:
     places = (row["base"], row)
-    return ", ".join(f"{markdown_cell(names.short(one['uri']))} l.{one['line']}" for one in places)
+    return ", ".join(f"{markdown_cell(names.short(one['uri']))}:{one['line']}" for one in places)

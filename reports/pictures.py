@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..schema.warehouse import Warehouse
 from .short import Names
+from .words import label_of
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from .chart import Bar, Series
 
 Row = Mapping[str, Any]
@@ -23,6 +26,11 @@ MOST_POINTS = 400  # of a chart; more make it a smear, and a file of megabytes
 _FINE = (
     "size", "system", "framework", "procs_per_node", "layers", "hidden", "heads", "tp", "pp", "cp",
     "mbs", "gbs", "seq_len", "zero_stage", "recompute", "settings",
+    "epoch",
+)  # fmt: skip
+# One bar a configuration: rows are ranked, so the first of each is its best.
+_BAR = (
+    "size", "system", "world_size", "dp", "tp", "pp", "mbs", "gbs", "recompute", "settings",
     "epoch",
 )  # fmt: skip
 _COARSE = ("size", "system", "framework", "procs_per_node", "epoch")
@@ -36,22 +44,6 @@ _KEYS = (
     ("size", "system", "epoch"),
     ("system", "epoch"),
 )
-_WRITE: dict[str, Callable[[Any], str]] = {
-    "procs_per_node": lambda v: f"{v} {'process' if v == 1 else 'processes'} a node",
-    "tp": lambda v: f"TP{v}",
-    "pp": lambda v: f"PP{v}",
-    "cp": lambda v: f"CP{v}",
-    "mbs": lambda v: f"MBS {v}",
-    "gbs": lambda v: f"GBS {v}",
-    "seq_len": lambda v: f"seq {v}",
-    "zero_stage": lambda v: f"ZeRO-{v}",
-    "layers": lambda v: f"{v} layers",
-    "hidden": lambda v: f"hidden {v}",
-    "heads": lambda v: f"{v} heads",
-    "recompute": lambda v: {"none": "no recompute", "full": "full recompute"}.get(
-        v, f"{v} recompute"
-    ),
-}
 
 
 def draw(
@@ -69,6 +61,8 @@ def draw(
     rows = [row for row in rows if row[count]]
     shown = _thinned(rows, count)
     remarks = _remarks(rows, shown, names)
+    # A setting measured at several counts shows scaling and keeps its own line; what stands alone
+    # is put together as coarsely as the number of series demands.
     groups = _grouped(shown, _FINE)
     scaling = {
         key: found for key, found in groups.items() if len({row[count] for row in found}) > 1
@@ -84,37 +78,28 @@ def draw(
     ]
     many = scaled + [replace(one, joined=False) for one in loose]
     efficiency = [chart.relative_to_smallest(one) for one in scaled]
+
+    def add(figure: Figure, title: str, file: str, caption: str) -> None:
+        chart.save(figure, folder, f"{stem}-{file}")
+        drawn.append({"title": title, "file": f"{stem}-{file}.svg", "caption": caption})
+
     if many:
         title = f"{name}: aggregate model PFLOP/s"
-        chart.save(
-            chart.aggregate_pflops(many, title=title, x_label=axis),
-            folder,
-            f"{stem}-aggregate-pflops",
-        )
-        drawn.append(_entry(title, f"{stem}-aggregate-pflops.svg", _formula_words(shown) + remarks))
+        figure = chart.aggregate_pflops(many, title=title, x_label=axis)
+        add(figure, title, "aggregate-pflops", _formula_words(shown) + remarks)
     if efficiency:
         title = f"{name}: scaling efficiency"
-        chart.save(
-            chart.scaling_efficiency(efficiency, title=title, x_label=axis),
-            folder,
-            f"{stem}-scaling",
-        )
+        figure = chart.scaling_efficiency(efficiency, title=title, x_label=axis)
         caption = f"Model PFLOP/s per {axis[:-1].lower()} against the fewest of the same setting."
-        drawn.append(_entry(title, f"{stem}-scaling.svg", caption + remarks))
-    bars = _bars(ranked, names)
-    if bars:
+        add(figure, title, "scaling", caption + remarks)
+    if bars := _bars(ranked, names):
         title = f"{name}: days to train"
-        chart.save(chart.days_to_train(bars, title=title), folder, f"{stem}-days")
         caption = (
             "Fastest of each setting, goodput 1. Thin bars: the printed digits of a cell, or "
             "a log's fastest and slowest interval."
         )
-        drawn.append(_entry(title, f"{stem}-days.svg", caption))
+        add(chart.days_to_train(bars, title=title), title, "days", caption)
     return drawn
-
-
-def _entry(title: str, file: str, caption: str) -> dict[str, str]:
-    return {"title": title, "file": file, "caption": caption}
 
 
 def _thinned(rows: Sequence[Row], count: str) -> list[Row]:
@@ -134,16 +119,14 @@ def _thinned(rows: Sequence[Row], count: str) -> list[Row]:
 
 def _remarks(rows: Sequence[Row], shown: Sequence[Row], names: Names) -> str:
     """What a reader has to know of some points: those left out, and those the authors mark."""
-    told = ""
+    remarks = ""
     if len(shown) < len(rows):
-        told += f" Of {len(rows):,} runs the best {len(shown):,} of their settings are drawn."
-    marked = [
-        f"{names.short(row['uri'])} l.{row['line']}" for row in shown if row["time_is_marked"]
-    ]
+        remarks += f" Drawn: the best {len(shown):,} of {len(rows):,} runs, by setting."
+    marked = [f"{names.short(row['uri'])}:{row['line']}" for row in shown if row["time_is_marked"]]
     if marked:
         more = f" and {len(marked) - 5} more" if len(marked) > 5 else ""
-        told += f" Marked by the authors (^): {', '.join(marked[:5])}{more}."
-    return told
+        remarks += f" Marked by the authors (^): {', '.join(marked[:5])}{more}."
+    return remarks
 
 
 def _formula_words(rows: Sequence[Row]) -> str:
@@ -204,9 +187,7 @@ def _series(
 
 
 def _name(keys: Sequence[str], group: Sequence[Any], shown: Sequence[int]) -> str:
-    parts = [
-        _WRITE.get(keys[place], str)(group[place]) for place in shown if group[place] is not None
-    ]
+    parts = [label_of(keys[place], group[place]) for place in shown if group[place] is not None]
     return ", ".join(parts) or "not stated"
 
 
@@ -217,22 +198,7 @@ def _bars(ranked: Sequence[Row], names: Names) -> list[Bar]:
     bars: list[Bar] = []
     several = len({row["size"] for row in ranked}) > 1
     for row in ranked:
-        key = tuple(
-            row[name]
-            for name in (
-                "size",
-                "system",
-                "world_size",
-                "dp",
-                "tp",
-                "pp",
-                "mbs",
-                "gbs",
-                "recompute",
-                "settings",
-                "epoch",
-            )
-        )
+        key = tuple(row[name] for name in _BAR)
         if key not in seen and len(bars) < MOST_BARS:
             seen.add(key)
             bars.append(
@@ -249,9 +215,9 @@ def _bar_label(row: Row, names: Names, several: bool) -> str:
     parts.append(names.system(row["system"]))
     parts += [f"{row['world_size']} devices"] if row["world_size"] else []
     parts.append(f"DP/TP/PP {split}")
-    parts += [_WRITE[name](row[name]) for name in ("mbs", "recompute") if row[name] is not None]
+    parts += [label_of(name, row[name]) for name in ("mbs", "recompute") if row[name] is not None]
     parts += [row["epoch"]] if row["epoch"] else []
-    return ", ".join([*parts, f"{names.short(row['uri'])} l.{row['line']}"])
+    return ", ".join([*parts, f"{names.short(row['uri'])}:{row['line']}"])
 
 
 @cache

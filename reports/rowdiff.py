@@ -8,19 +8,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..decide.query import Query
+from ..decide.selection import select
 from ..schema.warehouse import Warehouse
-from .selection import Selection, select
+from ..vocabulary.fields import shown
 
 Row = Mapping[str, Any]
+# The system and the device count of a run follow from the rest.
 KEY = (
-    "size", "model", "device", "framework", "nodes", "devices", "world_size", "dp", "tp", "pp",
-    "cp", "ep", "vpp", "mbs", "gbs", "device_batch", "seq_len", "zero_stage", "recompute",
-    "dtype", "layers", "hidden", "heads", "settings",
-)  # fmt: skip
+    *(name for name in shown("answers") if name not in ("system", "device_count")),
+    "settings",
+)
 MEASURED = ("step_time_s", "tflops", "memory")
 TOLD = ("status", "left_out")
 OTHERS = "others"  # every other number of a row, by metric
-EPOCH = "epoch"  # told of rows that are compared across a boundary
+EPOCH = "epoch"  # stated for rows that are compared across a boundary
 HEADINGS = {"step_time_s": "Sec/it", "tflops": "TFLOPs", "memory": "Memory", OTHERS: "Others",
             "status": "Status", "left_out": "Left out", EPOCH: "Across a boundary"}  # fmt: skip
 ALIKE = 1e-9  # relative: what the order of adding makes of a mean
@@ -37,10 +39,10 @@ _QUERY = f"""
     SELECT s.run_id, coalesce(m.source, s.uri) AS uri, s.line, s.basis, s.memory_unit, n.others,
         CASE WHEN m.file IS NULL THEN s.uri ELSE regexp_replace(s.uri, '[^/]*$', '') || m.file
         END AS file, CASE WHEN m.file IS NULL THEN s.line ELSE 1 END AS file_line,
-        {", ".join(f"s.{name}" for name in (*KEY, *MEASURED))}, s.status, s.left_out, e.epoch,
-        e.boundary
+        {", ".join(f"s.{name}" for name in (*KEY, *MEASURED))}, s.status, s.left_out,
+        e.regime AS epoch, e.boundary
     FROM selected s LEFT JOIN marks m USING (run_id) LEFT JOIN numbers n USING (run_id)
-    LEFT JOIN epochs e ON e.run_id = s.run_id
+    LEFT JOIN regimes e ON e.run_id = s.run_id
     WHERE s.kind = 'measured' ORDER BY uri, s.line, s.run_id"""
 
 
@@ -84,8 +86,8 @@ class Diff:
 
 
 def rows(warehouse: Warehouse, where: str | None = None) -> list[Row]:
-    """The runs to compare, with what was measured; `where` is a safe SQL condition."""
-    select(warehouse, Selection(where=where))
+    """The runs to compare, with what was measured; `where` is the text of a condition."""
+    select(warehouse, Query(where=where))
     found = warehouse.dicts(_QUERY, [list(MEASURED)])
     return [
         row | {"left_out": _reasons(row["left_out"]), OTHERS: _named(row[OTHERS])} for row in found

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
-from .escape import markdown_cell
-from .format import number, percent, significant
-from .layout import pipe_table
+from ..vocabulary.fields import axes
+from ..vocabulary.format import number, percent, significant
+from .escape import markdown_cell, pipe_table
 from .rowdiff import (
     EPOCH,
     HEADINGS,
@@ -22,17 +21,9 @@ from .rowdiff import (
     alike,
     other_changes,
 )
+from .words import label_of
 
-_WORDS: dict[str, Callable[[Any], str]] = {
-    "nodes": lambda v: f"{number(v)} {'node' if v == 1 else 'nodes'}",
-    "devices": lambda v: f"{number(v)} devices",
-    "world_size": lambda v: f"{number(v)} {'process' if v == 1 else 'processes'}",
-    "mbs": lambda v: f"MBS {v}", "gbs": lambda v: f"GBS {v}", "seq_len": lambda v: f"seq {v}",
-    "zero_stage": lambda v: f"ZeRO-{v}", "layers": lambda v: f"{v} layers",
-    "hidden": lambda v: f"hidden {v}", "heads": lambda v: f"{v} heads",
-    "recompute": lambda v: f"{'no' if v == 'none' else v} recompute",
-}  # fmt: skip
-_SPLIT = ("dp", "tp", "pp", "cp", "ep", "vpp")
+_SPLIT = (*axes(), "ep", "vpp")
 
 
 def columns(diff: Diff) -> list[str]:
@@ -126,8 +117,8 @@ def _cell(change: Change, name: str) -> str:
         return after if name in MEASURED else ""
     if name == "status" and change.old and change.new:
         return f"{change.old[name]} → {change.new[name]}"
-    told = _percent(_share(change, name)) if name in MEASURED else ""
-    return f"{before or '-'} → {after or '-'}{told}"
+    change_text = _percent(_share(change, name)) if name in MEASURED else ""
+    return f"{before or '-'} → {after or '-'}{change_text}"
 
 
 def _epochs(change: Change) -> str:
@@ -144,7 +135,7 @@ def _percent(share: float | None) -> str:
 
 
 def _others(change: Change) -> str:
-    """The other numbers that changed: of rows without an old or new state nothing is told."""
+    """The other numbers that changed: none for added or removed rows."""
     if change.old is None or change.new is None:
         return ""
     was, now = (row["basis"] for row in (change.old, change.new))
@@ -204,5 +195,5 @@ def _words(row: Row) -> list[str]:
         if name in _SPLIT:
             words += [split] if split and split not in words else []
         else:
-            words.append(_WORDS.get(name, str)(value))
+            words.append(label_of(name, value))
     return words

@@ -30,9 +30,9 @@ class Names:
         return f"{self.short(name)} (device not stated)" if name in self._uris else name
 
     def within(self, text: str) -> str:
-        """A text with every `uri:line` in it shortened to `name l.line`."""
+        """A text with every `uri:line` in it shortened to `name:line`."""
         for uri in sorted(self._short, key=len, reverse=True):
-            text = text.replace(f"{uri}:", f"{self._short[uri]} l.")
+            text = text.replace(f"{uri}:", f"{self._short[uri]}:")
         return text
 
 

@@ -2,21 +2,17 @@
 WITH run AS (
     SELECT * FROM configurations WHERE run_id = $run
 ), words AS (
-    UNPIVOT (SELECT uri, line, told, origin::VARCHAR AS origin, status, status_reason, kind, size, model, date, notes, framework,
-                    device, dtype, recompute, array_to_string(flags, ', ') AS flags,
-                    array_to_string(job_ids, ', ') AS job_ids
+    UNPIVOT (SELECT uri, line, told, origin::VARCHAR AS origin, status, status_reason, kind, date, notes,
+                    array_to_string(flags, ', ') AS flags, array_to_string(job_ids, ', ') AS job_ids,
+                    {{words, but system}}
              FROM run)
-    ON origin, status, status_reason, kind, size, model, date, notes, framework, device, dtype, recompute, flags, job_ids
+    ON origin, status, status_reason, kind, date, notes, flags, job_ids, {{words, but system}}
     INTO NAME name VALUE value
 ), numbers AS (
-    UNPIVOT (SELECT uri, line, told, seq_len_derived, nodes::BIGINT AS nodes, devices::BIGINT AS devices, world_size::BIGINT AS world_size,
-                    dp::BIGINT AS dp, tp::BIGINT AS tp, pp::BIGINT AS pp, cp::BIGINT AS cp, ep::BIGINT AS ep,
-                    vpp::BIGINT AS vpp, mbs::BIGINT AS mbs, gbs::BIGINT AS gbs, seq_len::BIGINT AS seq_len,
-                    layers::BIGINT AS layers, hidden::BIGINT AS hidden, heads::BIGINT AS heads, vocab::BIGINT AS vocab,
-                    zero_stage::BIGINT AS zero_stage, tokens_per_step::BIGINT AS tokens_per_step
+    UNPIVOT (SELECT uri, line, told, seq_len_derived, vocab::BIGINT AS vocab, tokens_per_step::BIGINT AS tokens_per_step,
+                    {{counts as BIGINT, but device_count}}
              FROM run)
-    ON nodes, devices, world_size, dp, tp, pp, cp, ep, vpp, mbs, gbs, seq_len, layers, hidden, heads, vocab, zero_stage,
-       tokens_per_step
+    ON vocab, tokens_per_step, {{counts, but device_count}}
     INTO NAME name VALUE value
 ), parts AS (
     SELECT 1 AS place, 'run' AS part, 'id' AS name, run_id AS value, NULL AS unit, uri || ':' || line AS stated_at FROM run
@@ -30,8 +26,8 @@ WITH run AS (
         FROM continuations c JOIN runs b ON b.run_id = c.run_id WHERE c.continues = $run
     UNION ALL SELECT 2, 'run', 'done again in', b.uri || ':' || b.line, NULL,
             printf('from iteration %d on, from the checkpoint that this run had gone on from', d.iteration)
-        FROM redone d JOIN runs b ON b.run_id = d.again
-        WHERE d.run_id = $run AND d.again NOT IN (SELECT run_id FROM continuations WHERE continues = $run)
+        FROM superseded_steps d JOIN runs b ON b.run_id = d.superseded_by
+        WHERE d.run_id = $run AND d.superseded_by NOT IN (SELECT run_id FROM continuations WHERE continues = $run)
     UNION ALL SELECT 3, 'configuration', name, value::VARCHAR,
             CASE WHEN list_contains(told, name) THEN 'told' WHEN name = 'seq_len' AND seq_len_derived THEN 'derived' END,
             CASE WHEN name = 'seq_len' AND seq_len_derived
@@ -73,7 +69,7 @@ WITH run AS (
                                  WHEN 'outvoted' THEN 'not used: ' || u.stated || ' counts'
                                  WHEN 'agrees' THEN 'the source states so too' END),
         CASE u.origin WHEN 'set' THEN u.file ELSE u.file || ':' || u.line END
-        FROM beside u JOIN run r ON r.run_id = u.run_id WHERE u.field <> 'boundary'
+        FROM annotations u JOIN run r ON r.run_id = u.run_id WHERE u.field <> 'boundary'
     -- What explains a slow run, and its log leaves out.
     UNION ALL SELECT 12, 'not stated', w.word, '-', NULL, NULL
         FROM (SELECT unnest(['torch_version', 'cuda_version or hip_version', 'nccl_version or rccl_version', 'nccl_net_plugin or nccl_network',

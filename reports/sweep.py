@@ -1,14 +1,17 @@
-"""A published table on a page: its own columns, computed cells in italics, the common said once."""
+"""Published tables on a page: with computed cells, or as they were published."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .escape import stood_cell
-from .format import significant
-from .layout import Markdown, italic, pipe_table
+from ..decide.lookup import benchmark_tables
+from ..schema.warehouse import Warehouse
+from ..vocabulary.format import significant
+from ..vocabulary.pieces import format_pieces
+from .escape import Markdown, italic, pipe_table, stood_cell, visible
 
 Row = Mapping[str, Any]
 _LIFTED = frozenset(
@@ -84,12 +87,13 @@ def _sweep(table: Row, rows: Sequence[Row], context: Sequence[Row]) -> Sweep:
                     if text != "-"
                 ),
                 *(
-                    f"{_STATED.get(fact['field'], fact['field'])}{fact['value']} (l.{fact['line']})"
+                    f"{_STATED.get(fact['field'], fact['field'])}{fact['value']}"
+                    f" (line {fact['line']})"
                     for fact in context
                 ),
             ]
         ),
-        table=pipe_table([*header, "l."], body, [*alignment, "right"]) if body else Markdown(""),
+        table=pipe_table([*header, "Line"], body, [*alignment, "right"]) if body else Markdown(""),
         without_result=empty,
     )
 
@@ -142,3 +146,45 @@ def _cell(row: Row, place: int, name: str, heading: str) -> str:
         return italic(significant(row["documented_aggregate"], 3)) or stood_cell(cell["raw"])
     doubted = {name or "-", f"#{place + 1}"} & set(row["doubted"] or ())
     return stood_cell(cell["raw"]) + (_WARN if cell["misfit"] or doubted else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Regenerated:
+    """The markdown of tables, and the cells that their typed values do not give back."""
+
+    markdown: str
+    not_rebuilt: tuple[str, ...]
+    headings: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+def regenerate(warehouse: Warehouse, name: str, number: int | None) -> Regenerated:
+    """The N-th benchmark table of a source, or all; raises BenchError when there is none."""
+    uri, chosen = benchmark_tables(warehouse, name, number)
+    parts = [_table(warehouse, uri, table) for table in chosen]
+    if len(parts) == 1:
+        return parts[0]
+    return Regenerated(
+        "\n".join(part.markdown for part in parts),
+        tuple(c for p in parts for c in p.not_rebuilt),
+    )
+
+
+def _table(warehouse: Warehouse, uri: str, table: Mapping[str, Any]) -> Regenerated:
+    headings, alignment = table["headings"], table["alignment"]
+    query = """SELECT row_number, line, column_number, raw, pieces FROM cells
+               WHERE table_id = ? ORDER BY row_number, column_number"""
+    rows: dict[int, list[str]] = {}
+    missed: list[str] = []
+    for row, line, column, raw, pieces in warehouse.rows(query, [table["table_id"]]):
+        text = format_pieces(json.loads(pieces))
+        if text != raw:
+            missed.append(f"{uri}:{line} column {column}: {raw!r}")
+        rows.setdefault(row, []).append(text if text == raw else raw)
+    width = max([len(headings), *map(len, rows.values())])
+    header = [*headings, *[""] * (width - len(headings))]
+    full = [[*cells, *[""] * (width - len(cells))] for cells in rows.values()]
+    sides = [*alignment, *["none"] * (width - len(alignment))][:width]
+    body = [[stood_cell(cell) for cell in cells] for cells in full]
+    markdown = visible(pipe_table([stood_cell(name) for name in header], body, sides)) + "\n"
+    return Regenerated(markdown, tuple(missed), tuple(header), tuple(map(tuple, full)))

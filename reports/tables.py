@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .budget import Budget, references
-from .escape import markdown_cell
-from .format import days, number, params, percent, range_text, significant
-from .layout import Markdown, italic, pipe_table
+from ..decide.budget import Budget, references
+from ..vocabulary.format import days, number, params, percent, range_text, significant
+from .escape import Markdown, italic, markdown_cell, pipe_table
 from .short import Names
-from .told import DEVICE, MODEL, SHAPE, SIZE, SPLIT, with_mark
-from .words import step_time, text_of, topology_short
+from .words import DEVICE, MODEL, SHAPE, SIZE, SPLIT, step_time, text_of, topology_short, with_mark
 
 Row = Mapping[str, Any]
 
@@ -31,7 +29,7 @@ def days_table(names: Names, rows: Sequence[Row]) -> Markdown:
         ("ZeRO", "right", lambda r: text_of(r["zero_stage"])),
         ("Recompute", "left", _recompute),
         ("Settings", "left", lambda r: markdown_cell(r["settings"])),
-        ("Epoch", "left", lambda r: markdown_cell(r["epoch"])),
+        ("Regime", "left", lambda r: markdown_cell(r["epoch"])),
         ("Sec/it", "right", lambda r: _marked(step_time(r), r)),
         ("n", "right", lambda r: number(r["n"])),
         (
@@ -40,7 +38,7 @@ def days_table(names: Names, rows: Sequence[Row]) -> Markdown:
             lambda r: italic(significant(r["tokens_per_s_per_device"], 4)),
         ),
         ("Device-days", "right", lambda r: italic(significant(r["device_days"], 3))),
-        ("Source", "left", lambda r: f"{markdown_cell(names.short(r['uri']))} l.{r['line']}"),
+        ("Source", "left", lambda r: f"{markdown_cell(names.short(r['uri']))}:{r['line']}"),
     ]
     if several:
         columns.insert(2, ("Model", "left", _model))
@@ -48,23 +46,20 @@ def days_table(names: Names, rows: Sequence[Row]) -> Markdown:
     stages = {row["zero_stage"] for row in rows} - {None}
     dropped |= {"ZeRO"} if len(stages) < 2 else set()
     dropped |= {"Settings"} if not any(row["settings"] for row in rows) else set()
-    dropped |= {"Epoch"} if not any(row["epoch"] for row in rows) else set()
+    dropped |= {"Regime"} if not any(row["epoch"] for row in rows) else set()
     dropped |= {"n"} if all(row["n"] == 1 for row in rows) else set()
     return _table([column for column in columns if column[0] not in dropped], rows)
 
 
 def shape_table(names: Names, rows: Sequence[Row], lines: Sequence[Row]) -> Markdown:
     """Model shape, batch and parameters of each source, with the lines that state them."""
-    stated: dict[tuple[str, str], list[str]] = {}
+    stated: dict[tuple[str, str], list[int]] = {}
     for line in lines:
-        stated.setdefault((line["uri"], line["field"]), []).append(f"l.{line['line']}")
+        stated.setdefault((line["uri"], line["field"]), []).append(line["line"])
 
     def of(row: Row, *fields: str) -> str:
-        found = sorted(
-            {line for field in fields for line in stated.get((row["uri"], field), [])},
-            key=_line_number,
-        )
-        return f" ({', '.join(found[:3])}{', ...' if len(found) > 3 else ''})" if found else ""
+        found = sorted({line for field in fields for line in stated.get((row["uri"], field), [])})
+        return f" ({_lines(found)})" if found else ""
 
     def systems(row: Row) -> str:
         listed = ", ".join(markdown_cell(names.system(name)) for name in row["systems"])
@@ -140,7 +135,7 @@ def log_table(names: Names, rows: Sequence[Row]) -> Markdown:
     """Log runs and quoted log lines, with the window and n of each time."""
     return _table(
         [
-            ("Run", "left", lambda r: f"{markdown_cell(names.short(r['uri']))} l.{r['line']}"),
+            ("Run", "left", lambda r: f"{markdown_cell(names.short(r['uri']))}:{r['line']}"),
             ("Format", "left", lambda r: markdown_cell(r["framework"]) or "-"),
             ("Nodes (devices)", "right", _nodes),
             ("DP/TP/PP", "center", _split),
@@ -173,7 +168,7 @@ def log_table(names: Names, rows: Sequence[Row]) -> Markdown:
 def restated_table(names: Names, rows: Sequence[Row]) -> Markdown:
     """TFLOP/s and share of the peak by one formula, beside what is printed and what printed it."""
     columns: list[tuple[str, str, Callable[[Row], str]]] = [
-        ("Where", "left", lambda r: f"{markdown_cell(names.short(r['uri']))} l.{r['line']}"),
+        ("Where", "left", lambda r: f"{markdown_cell(names.short(r['uri']))}:{r['line']}"),
         ("System", "left", lambda r: _system(names, r)),
         ("Nodes (devices)", "right", _nodes),
         ("DP/TP/PP", "center", _split),
@@ -210,7 +205,7 @@ def left_out_table(names: Names, rows: Sequence[Row], suggestions: bool = False)
     ]
     return _table(
         [
-            ("Where", "left", lambda r: f"{markdown_cell(names.short(r['uri']))} l.{r['line']}"),
+            ("Where", "left", lambda r: f"{markdown_cell(names.short(r['uri']))}:{r['line']}"),
             ("Why", "left", lambda r: r["reason"]),
             ("Detail", "left", lambda r: markdown_cell(names.within(r["detail"]))),
             *(meant if suggestions else []),
@@ -281,7 +276,7 @@ def _window(row: Row) -> str:
 
 
 def _printed(value: float | None, line: int | None, differs: bool) -> str:
-    return "" if value is None else f"{value:g}{' ⚠' if differs else ''} (l.{line})"
+    return "" if value is None else f"{value:g}{' ⚠' if differs else ''} (line {line})"
 
 
 def _days_range(row: Row) -> str:
@@ -296,5 +291,7 @@ def _marked(text: str, row: Row) -> str:
     return f"{text}^" if row["time_is_marked"] and text else text
 
 
-def _line_number(text: str) -> int:
-    return int(text.removeprefix("l."))
+def _lines(numbers: Sequence[int]) -> str:
+    """`line 8`, `lines 8, 12, 40, ...`: the first three."""
+    shown = ", ".join(map(str, numbers[:3])) + (", ..." if len(numbers) > 3 else "")
+    return f"line{'s' if len(numbers) > 1 else ''} {shown}"

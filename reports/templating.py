@@ -12,13 +12,13 @@ from jinja2.runtime import Context
 from jinja2.sandbox import SandboxedEnvironment
 
 from ..schema.errors import BenchError
-from . import pairs, tables, told, words
+from ..vocabulary.format import FILTERS as FORMATS
+from . import pairs, tables, words
 from .escape import FILTERS as ESCAPES
-from .escape import markdown_text, visible
-from .format import FILTERS as FORMATS
-from .layout import Markdown, italic, pipe_table
+from .escape import Markdown, italic, markdown_text, pipe_table, visible
 from .short import Names
 from .sweep import sweeps
+from .words import annotation_table, with_mark
 
 # What an expression in a template can raise beside Jinja's own.
 _TEMPLATE_ERRORS = (
@@ -103,7 +103,7 @@ def _environment(folder: Path | None) -> jinja2.Environment:
         tables.restated_table,
         tables.source_table,
         pairs.pairs_table,
-        told.told_table,
+        annotation_table,
         words.budget_words,
         words.device_note,
         words.boundary_note,
@@ -120,7 +120,9 @@ def _environment(folder: Path | None) -> jinja2.Environment:
         "short": _with_names(Names.short),
         "system": _with_names(Names.system),
         "italic": italic,
-        "with_mark": told.with_mark,
+        "with_mark": with_mark,
+        # Its name until the headings changed; templates of users may still call it.
+        "told_table": _with_names(annotation_table),
         "pipe_table": pipe_table,
         "bare": lambda text: text.strip("-*+ "),
     }

@@ -1,44 +1,73 @@
-"""What a page says in words: budgets, devices, settings, and rows without a result."""
+"""Cells and sentences of pages: times, topologies, budgets, devices, annotations of users."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from .budget import Budget
-from .escape import markdown_text
-from .format import number, significant, tokens
-from .layout import Markdown
+from ..decide.budget import Budget
+from ..vocabulary.fields import axes
+from ..vocabulary.format import number, significant, tokens
+from .escape import Markdown, markdown_cell, markdown_text, pipe_table
 from .short import Names
 
 Row = Mapping[str, Any]
+MARK = "‡"
+# The columns behind what a cell of a page shows.
+DEVICE = ("device",)
+SIZE = ("nodes", "devices", "ranks", "devices_per_node", "procs_per_node")
+SPLIT = axes()
+MODEL = ("model", "params_b", "params_stated")
+SHAPE = ("layers", "hidden", "heads")
+_MOST = 4  # sources that a cell lists
+# How charts and diffs name one value of a configuration, where its column is not beside it.
+_LABELS: dict[str, Callable[[Any], str]] = {
+    "nodes": lambda v: f"{number(v)} {'node' if v == 1 else 'nodes'}",
+    "devices": lambda v: f"{number(v)} devices",
+    "world_size": lambda v: f"{number(v)} {'process' if v == 1 else 'processes'}",
+    "procs_per_node": lambda v: f"{v} {'process' if v == 1 else 'processes'} a node",
+    **{name: partial("{}{}".format, name.upper()) for name in axes()},
+    "mbs": "MBS {}".format, "gbs": "GBS {}".format, "seq_len": "seq {}".format,
+    "device_batch": lambda v: f"batch {number(v)} a device",
+    "zero_stage": "ZeRO-{}".format, "layers": "{} layers".format, "hidden": "hidden {}".format,
+    "heads": "{} heads".format, "scaling": "{} scaling".format,
+    "recompute": lambda v: f"{'no' if v == 'none' else v} recompute",
+}  # fmt: skip
+
+
+def label_of(name: str, value: object) -> str:
+    """A value of a configuration by itself: MBS 4, 2 nodes, TP8, full recompute."""
+    return _LABELS.get(name, str)(value)
 
 
 def budget_words(names: Names, plan: Budget) -> Markdown:
     """Who said what the budget is."""
     if plan.origin == "stated" and plan.uri:
-        return Markdown(f"stated in {markdown_text(names.short(plan.uri))} l.{plan.line}")
+        return Markdown(f"stated in {markdown_text(names.short(plan.uri))}:{plan.line}")
     if plan.origin == "default":
         stated = ", ".join(
-            f"{tokens(one.tokens or 0)} in {markdown_text(names.short(one.uri or ''))} l.{one.line}"
+            f"{tokens(one.tokens or 0)} in {markdown_text(names.short(one.uri or ''))}:{one.line}"
             for one in plan.others
         )
-        why = f"the sources do not agree: {stated}" if stated else "no source here states one"
+        why = f"the sources disagree: {stated}" if stated else "no source here states one"
         return Markdown(f"{why}: the plan of 362k steps; `--steps` or `--tokens` change it")
     return Markdown(f"`{plan.origin}`")
 
 
 def boundary_note(names: Names, rows: Sequence[Row]) -> Markdown:
     """Changes after which numbers do not compare, each with what the source says of it."""
-    told = [
+    stated = [
         f"{markdown_text(names.short(row['uri']))} {markdown_text(row['epoch'])}: "
         f'"{markdown_text(row["boundary"].strip())}"'
         for row in rows
         if row["epoch"].startswith("since ")
     ]
     return Markdown(
-        f"Rows before and since a boundary do not compare: {'; '.join(told)}" if told else ""
+        f"Rows before and since a boundary are not comparable: {'; '.join(stated)}"
+        if stated
+        else ""
     )
 
 
@@ -61,10 +90,10 @@ def no_results(rows: Sequence[Row]) -> Markdown:
         groups.setdefault((row["status"], reason), []).append(_empty_row(row))
     parts = []
     for (status, reason), listed in groups.items():
-        told = (
+        described = (
             status if reason.casefold() in ("", status) else f"{status} ({markdown_text(reason)})"
         )
-        parts.append(f"{'not measured' if status == 'not_run' else told}: {'; '.join(listed)}")
+        parts.append(f"{'not measured' if status == 'not_run' else described}: {'; '.join(listed)}")
     return Markdown(". ".join(parts))
 
 
@@ -85,11 +114,7 @@ def speed_words(row: Row) -> Markdown:
 
 def topology_words(row: Row) -> Markdown:
     """DP8 x TP4 x PP12, micro batch 2."""
-    parts = [
-        f"{name.upper()}{row[name]}"
-        for name in ("dp", "tp", "pp", "cp")
-        if row.get(name) is not None
-    ]
+    parts = [f"{name.upper()}{row[name]}" for name in axes() if row.get(name) is not None]
     batch = f", MBS {row['mbs']}" if row.get("mbs") is not None else ""
     return Markdown((" x ".join(parts) or "topology not stated") + batch)
 
@@ -116,4 +141,43 @@ def _empty_row(row: Row) -> str:
     split = topology_short(row)
     batch = f" MBS {row['mbs']}" if row["mbs"] is not None else ""
     warn = " ⚠" if row["left_out"] else ""
-    return f"{first}{f', {split}' if split else ''}{batch} l.{row['line']}{warn}"
+    return f"{first}{f', {split}' if split else ''}{batch} line {row['line']}{warn}"
+
+
+def with_mark(text: str, row: Row, *names: str) -> str:
+    """A cell, marked where one of the columns that it shows is annotated."""
+    return f"{text}{MARK}" if text and not set(names).isdisjoint(row.get("told") or ()) else text
+
+
+def annotation_table(names: Names, rows: Sequence[Row]) -> Markdown:
+    """Each annotation: its sources, its author and reason, and what takes precedence over it."""
+    body = [
+        [
+            f"{row['field']} = {markdown_cell(row['value'])}",
+            markdown_cell(_listed(names, row["uris"])),
+            number(row["runs"]),
+            markdown_cell(_by(row)),
+            "" if row["stated"] is None else f"{markdown_cell(row['stated'])} (used)",
+        ]
+        for row in rows
+    ]
+    header = ["Annotation", "Source", "Runs", "By"]
+    if any(row["stated"] is not None for row in rows):
+        header.append("Stated by the source")
+    side = ["left", "left", "right", "left", "left"]
+    return pipe_table(header, [row[: len(header)] for row in body], side[: len(header)])
+
+
+def _by(row: Row) -> str:
+    """File and line, reason, author and date."""
+    if row["origin"] == "record":
+        return str(row["reason"])
+    place = "" if row["origin"] == "set" else f"{row['file']}:{row['line']}: "
+    when = row["stated_on"].isoformat() if row["stated_on"] else ""
+    by = ", ".join(filter(None, (row["author"], when)))
+    return f"{place}{row['reason']}" + (f" ({by})" if by else "")
+
+
+def _listed(names: Names, uris: Sequence[str]) -> str:
+    listed = ", ".join(map(names.short, uris[:_MOST]))
+    return listed + (f" and {len(uris) - _MOST} more" if len(uris) > _MOST else "")

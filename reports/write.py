@@ -1,15 +1,17 @@
-"""A page in the format and place that a user wants."""
+"""A page in the format and place that a user wants, or single sections of it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
+from ..vocabulary.atomic import atomic_write
+from .escape import plain
 from .page import Page
 from .pictures import draw
-from .plain import plain
-from .whole import write_whole
 
 
 def page_text(page: Page, form: str) -> str:
@@ -42,7 +44,7 @@ def _written(warehouse: Warehouse, page: Page, folder: Path) -> list[Path]:
         warehouse, page.context["name"], page.context.get("ranked", []), page.names, folder
     )
     file = folder / f"{charts_stem(page)}.md"
-    write_whole(file, page.markdown(charts).encode())
+    atomic_write(file, page.markdown(charts).encode())
     pictures = [folder / chart["file"] for chart in charts]
     return [file, *(p.with_suffix(end) for p in pictures for end in (".svg", ".png"))]
 
@@ -52,7 +54,7 @@ def charts_stem(page: Page) -> str:
     import re
 
     name = re.sub(r"[^\w.-]+", "-", page.context["name"])
-    return name if page.request.report == "model" else f"{name}-{page.request.report}"
+    return name if page.report == "model" else f"{name}-{page.report}"
 
 
 def _html(markdown: str) -> str:
@@ -61,3 +63,58 @@ def _html(markdown: str) -> str:
     shown = "\n".join(line for line in markdown.split("\n") if not line.startswith("<!-- bench:"))
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(shown)
     return f'<!doctype html>\n<meta charset="utf-8">\n{body}'
+
+
+# Headings of earlier versions: markers in files of users may still ask for them.
+_RENAMED = {"left out": "excluded", "told by users": "user annotations"}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading of a page, and the text from it to the next of its rank or above."""
+
+    title: str
+    text: str
+
+
+def section(page: str, name: str) -> str:
+    """The sections of a markdown page whose headings begin with `name`, letters aside.
+
+    Raises BenchError, naming the sections there are, when none does.
+    """
+    known = sections(page)
+    begin = _RENAMED.get(name.casefold(), name.casefold())
+    found = [one.text for one in known if one.title.casefold().startswith(begin)]
+    if not found:
+        raise BenchError(
+            f"the page has no section {name!r}",
+            why=f"it has {', '.join(repr(one.title) for one in known) or 'none'}",
+            hint="section=NAME, with what its heading begins with",
+        )
+    return "\n\n".join(found)
+
+
+def sections(page: str) -> list[Section]:
+    """Every section: a heading below the title, or a paragraph that begins with bold."""
+    from markdown_it import MarkdownIt
+
+    tokens = MarkdownIt("commonmark").parse(page)
+    lines = page.split("\n")
+    heads: list[tuple[int, int, str]] = []  # line, rank, title
+    for opening, inline in pairwise(tokens):
+        rank = int(opening.tag[1]) if opening.type == "heading_open" else 0
+        children = inline.children or []
+        if opening.type == "paragraph_open" and opening.level == 0:
+            shown = [child for child in children if child.type != "text" or child.content]
+            rank = 7 if shown and shown[0].type == "strong_open" else 0
+            children = shown[:2] if rank else children
+        if rank and opening.map:
+            title = "".join(child.content for child in children)
+            heads.append((opening.map[0], rank, title))
+    found = []
+    for at, (line, rank, title) in enumerate(heads):
+        if rank == 1:
+            continue
+        end = next((below for below, other, _ in heads[at + 1 :] if other <= rank), len(lines))
+        found.append(Section(title, "\n".join(lines[line:end]).strip("\n")))
+    return found

@@ -175,5 +175,5 @@ def _frame(warehouse: Warehouse, query: str, parameters: object) -> pd.DataFrame
     from .connect import explained
 
     with explained(warehouse.path):
-        frame: pd.DataFrame = warehouse.con.execute(query, parameters).df()
+        frame: pd.DataFrame = warehouse.execute(query, parameters).df()
     return frame

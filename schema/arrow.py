@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter, methodcaller
 
 import pyarrow as pa
@@ -22,9 +22,9 @@ def to_arrow(rows: Rows) -> Tables:
     A number too large for its column becomes NULL; a row that cannot be without it is left out;
     both give a warning. Raises ValueError for an unknown column.
     """
-    misfits = Rows()
+    invalid = Rows()
     tables = {
-        name: _table(name, found, misfits)
+        name: _table(name, found, invalid)
         for name, found in rows.by_table.items()
         if found and name != "warnings"
     }
@@ -32,32 +32,53 @@ def to_arrow(rows: Rows) -> Tables:
         if many:
             every = [tables[name], *many] if name in tables else many
             tables[name] = joined([_told(each) for each in every])
-    warnings = [*rows.by_table.get("warnings", ()), *misfits.by_table.get("warnings", ())]
-    rows.extend(misfits)
+    warnings = [*rows.by_table.get("warnings", ()), *invalid.by_table.get("warnings", ())]
+    rows.extend(invalid)
     if warnings:
         tables["warnings"] = _table("warnings", warnings, Rows())
     return tables
 
 
-def to_arrow_each(files: Sequence[Rows]) -> list[Tables]:
-    """The same for several files, each by itself, converted in one go."""
-    together, misfits = Rows(), Rows()
+def to_arrow_together(files: Sequence[Rows]) -> tuple[Tables, list[Mapping[str, int]]]:
+    """The rows of several files as one table each, and how many of each table every file has.
+
+    A table costs more to convert than some rows of it. `divided` takes the files apart again.
+    """
+    together, invalid = Rows(), Rows()
     for rows in files:
         together.extend(Rows(rows.by_table))
-    made = {name: _table(name, found, misfits) for name, found in together.by_table.items()}
-    if misfits.count():  # somebody has to be told whose they are
-        return [to_arrow(rows) for rows in files]
-    taken = Counter[str]()
-    converted: list[Tables] = []
-    for rows in files:
-        own: dict[str, pa.Table] = {}
-        for name, found in rows.by_table.items():
-            own[name] = made[name].slice(taken[name], len(found))
-            taken[name] += len(found)
-        for name, many in rows.tables.items():
-            own[name] = joined([own[name], *many] if name in own else many)
-        converted.append({name: table for name, table in own.items() if len(table)})
-    return converted
+    made = {name: _table(name, found, invalid) for name, found in together.by_table.items()}
+    converted: Iterable[Tables]
+    if invalid.count():  # the warnings have to stand with the file whose values they are
+        converted = map(to_arrow, files)
+    else:
+        lengths = [{name: len(found) for name, found in r.by_table.items()} for r in files]
+        converted = map(_with_many, divided(made, lengths), files)
+    parts: dict[str, list[pa.Table]] = defaultdict(list)
+    counts: list[Mapping[str, int]] = []
+    for tables in converted:
+        counts.append({name: len(table) for name, table in tables.items()})
+        for name, table in tables.items():
+            parts[name].append(table)
+    return {name: joined(every) for name, every in parts.items()}, counts
+
+
+def _with_many(tables: Tables, rows: Rows) -> Tables:
+    """The tables of one file with the rows that were read many at once."""
+    many = {
+        name: joined([tables[name], *more] if name in tables else more)
+        for name, more in rows.tables.items()
+        if more
+    }
+    return {**tables, **many}
+
+
+def divided(tables: Tables, lengths: Sequence[Mapping[str, int]]) -> Iterator[Tables]:
+    """The tables of each file again."""
+    starts = Counter[str]()
+    for own in lengths:
+        yield {name: tables[name].slice(starts[name], n) for name, n in own.items() if n}
+        starts.update(own)
 
 
 def joined(tables: Sequence[pa.Table]) -> pa.Table:
@@ -70,16 +91,16 @@ def _told(table: pa.Table) -> pa.Table:
     return table.select([one for one in table.column_names if table[one].null_count < len(table)])
 
 
-def _table(name: str, rows: list[Row], misfits: Rows) -> pa.Table:
+def _table(name: str, rows: list[Row], invalid: Rows) -> pa.Table:
     given = set[str]().union(*rows)
     alike = all(row.keys() == given for row in rows)  # a row as its reader makes it, mostly
     readers = {one: itemgetter(one) if alike else methodcaller("get", one) for one in given}
     columns = {one: list(map(read, rows)) for one, read in readers.items()}
-    return of_columns(name, columns, len(rows), misfits)
+    return of_columns(name, columns, len(rows), invalid)
 
 
-def of_columns(name: str, given: Columns, number: int, misfits: Rows) -> pa.Table:
-    """So many rows of one table by column; what does not fit is told to `misfits` as above."""
+def of_columns(name: str, given: Columns, number: int, invalid: Rows) -> pa.Table:
+    """So many rows of one table by column; what does not fit is told to `invalid` as above."""
     shape = shapes()[name]
     unknown = given.keys() - set(shape.schema.names)
     if unknown:
@@ -96,11 +117,11 @@ def of_columns(name: str, given: Columns, number: int, misfits: Rows) -> pa.Tabl
             columns.append(pa.array(values, field.type))
         except _NO_FIT:
             values = [_clean(value) if isinstance(value, str) else value for value in values]
-            bad = _misfits(values, field.type)
+            bad = _invalid(values, field.type)
             for place in bad:
                 values[place] = None
             if bad:
-                _tell(misfits, name, field.name, [lines[place] for place in bad])
+                _tell(invalid, name, field.name, [lines[place] for place in bad])
             left_out.update(bad if field.name in shape.required else ())
             columns.append(pa.array(values, field.type))
     table = pa.table(columns, schema=shape.schema)
@@ -120,7 +141,7 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _misfits(values: Sequence[object], kind: pa.DataType) -> list[int]:
+def _invalid(values: Sequence[object], kind: pa.DataType) -> list[int]:
     return [place for place, value in enumerate(values) if not _fits(value, kind)]
 
 
@@ -132,6 +153,6 @@ def _fits(value: object, kind: pa.DataType) -> bool:
     return True
 
 
-def _tell(misfits: Rows, table: str, column: str, lines: Sequence[object]) -> None:
+def _tell(invalid: Rows, table: str, column: str, lines: Sequence[object]) -> None:
     first = next((line for line in lines if isinstance(line, int)), None)
-    misfits.warn("does_not_fit", f"{len(lines)} values of {table}.{column} fit no column", first)
+    invalid.warn("does_not_fit", f"{len(lines)} values of {table}.{column} fit no column", first)

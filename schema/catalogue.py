@@ -1,19 +1,23 @@
-"""What the SQL files say of themselves: formulas, metrics, and the columns of the public names."""
+"""What the SQL files say of themselves: formulas, metrics, how values are made, public columns."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 from .sql import sql_files
 
+if TYPE_CHECKING:  # a listing asks for the names of metrics alone
+    from .derivation import Way
+
+_MADE = re.compile(r"^-- (\w+) (from|prints|leads): (.+)$", re.M)  # of a column of a view
+_SELECTED = re.compile(r"\w+ AS (\w+)|(\w+)")
 _HEAD = re.compile(r"^-- (\w+): (.+)$", re.M)
 _MACRO = re.compile(r"MACRO (\w+)\(([^)]*)\) AS\s+(.*?);\s*\Z", re.S)
 _VIEW = re.compile(r"VIEW (\w+) AS")
-_TABLE = re.compile(r"^CREATE TABLE raw\.(\w+) \((.*?)^\);", re.M | re.S)
-_COLUMN = re.compile(r"^ +(\w+) [^\n]*?-- (.+)$", re.M)
-_ADDED = re.compile(r"^ALTER TABLE raw\.(\w+) ADD COLUMN (\w+) [^\n]*?-- (.+)$", re.M)
 _VIEW_NOTE = re.compile(r"^-- (\w+): (.+)$", re.M)
 _COLUMN_NOTE = re.compile(r"^-- (\w+)\.(\w+): (.+)$", re.M)
 _OF_METRICS = {
@@ -25,12 +29,19 @@ _OF_METRICS = {
     "basis": "cell or log",
     "formula": "the formula of the FLOPs, F7 or F5",
     "from_metric": "the printed value that it comes from",
+    "is_marked": "whether the authors mark it as an estimate",
+    "unit": "the unit that is printed",
 }
 # Where the columns of a view come from that its own notes do not explain.
 _TAKEN_FROM = {
+    "beside": ("annotations",),
+    "user_facts": ("annotations",),
     "judged_runs": ("runs",),
     "configurations": ("runs", "topology"),
     "counted_iterations": ("iterations",),
+    "effective_steps": ("iterations",),
+    "epochs": ("regimes",),
+    "redone": ("superseded_steps",),
     "current_loads": ("loads",),
     "current_uris": ("loads",),
     "left_out": ("runs",),
@@ -56,14 +67,47 @@ class Formula:
 
 
 @dataclass(frozen=True, slots=True)
+class Value:
+    """A column of `selected` that is made of others: in which ways, and how pages print it."""
+
+    name: str
+    ways: tuple[Way, ...]
+    prints: tuple[str, ...] = ("number",)
+    leads: bool = False  # an explanation of a whole run tells it
+    unit: str = ""
+    lacks: str = ""  # why there may be none
+
+
+@dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric: a view `metric_NAME` with run_id, value, low and high, in `unit`."""
+    """A metric: a view `metric_NAME` with run_id, value, low and high, in `unit`.
+
+    `selected` are the columns that it adds to the table `selected`, as SQL over the view; the first
+    is its value, by whose name it is filtered on and explained.
+    """
 
     name: str
     view: str
     title: str
     unit: str
     source: str
+    selected: str
+    head: tuple[tuple[str, str], ...]  # its lines, each a word and what it says
+
+    @property
+    def column(self) -> str:
+        """The column of `selected` that is its value."""
+        return self.columns[0]
+
+    @property
+    def made(self) -> Value:
+        """How its value comes about. Raises ValueError for a derivation that cannot be read."""
+        return _value(self.column, self.head, self.unit)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of `selected` that are its own, its value first."""
+        return tuple(alias or name for alias, name in _SELECTED.findall(self.selected))
 
 
 @cache
@@ -76,6 +120,20 @@ def formulas() -> tuple[Formula, ...]:
 def metrics() -> tuple[Metric, ...]:
     """Every metric, by name. Raises ValueError for a file without its head lines."""
     return tuple(_metric(name, text) for name, text in sql_files("metrics"))
+
+
+@cache
+def values() -> dict[str, Value]:
+    """Every column of `selected` that is no plain statement: metrics first, then of configurations.
+
+    Raises ValueError for a derivation that cannot be read.
+    """
+    found = {metric.column: metric.made for metric in metrics()}
+    for _, text in sql_files("views"):
+        lines = _MADE.findall(text)
+        for name in dict.fromkeys(name for name, *_ in lines):
+            found[name] = _value(name, [line[1:] for line in lines if line[0] == name])
+    return found
 
 
 @cache
@@ -96,14 +154,16 @@ def column_note(view: str, column: str) -> str:
 
 @cache
 def _column_notes() -> dict[tuple[str, str], str]:
+    from ..vocabulary.fields import fields
+    from .ddl import tables
+
     notes = {
-        (table, column): note
-        for _, text in sql_files("tables")
-        for table, body in _TABLE.findall(text)
-        for column, note in _COLUMN.findall(body)
+        (table, column.name): column.meaning
+        for table, columns in tables().items()
+        for column in columns.values()
     }
-    for _, text in sql_files("tables"):
-        notes |= {(table, column): note for table, column, note in _ADDED.findall(text)}
+    # What a field means may be said better than when its column was made.
+    notes |= {(one.table, one.name): one.meaning for one in fields().values() if one.table}
     for _, text in sql_files("views"):
         notes |= {(of, column): note for of, column, note in _COLUMN_NOTE.findall(text)}
     return notes
@@ -120,11 +180,27 @@ def _formula(name: str, text: str) -> Formula:
 
 
 def _metric(name: str, text: str) -> Metric:
-    title, unit, source = _head(name, text, ("title", "unit", "source"))
+    title, unit, source, _ = _head(name, text, ("title", "unit", "source", "from"))
     view = _VIEW.search(text)
     if view is None or view[1] != f"metric_{name}":
         raise ValueError(f"metrics/{name}.sql creates no view metric_{name}")
-    return Metric(name, view[1], title, unit, source)
+    head = tuple(_HEAD.findall(text))
+    selected = dict(head).get("selected", f"value AS {name}")
+    return Metric(name, view[1], title, unit, source, selected, head)
+
+
+def _value(name: str, lines: Sequence[tuple[str, str]], unit: str = "") -> Value:
+    from .derivation import parse_way
+
+    said = dict(lines)
+    return Value(
+        name,
+        tuple(parse_way(text) for key, text in lines if key == "from"),
+        tuple(said.get("prints", "number").split(", ")),
+        "leads" in said,
+        unit,
+        said.get("lacks", ""),
+    )
 
 
 def _head(name: str, text: str, keys: tuple[str, ...]) -> tuple[str, ...]:

@@ -9,13 +9,19 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import duckdb
 
 from .errors import BenchError, Incompatible, Locked
 
 STORAGE_VERSION = "v1.5.0"  # DuckDB 1.5 and 2.x both open it
+# To start an instance takes 30 ms, as long as ten queries: free ones wait here for the next
+# warehouse. By process, since a forked one has none of the threads of its parent's instances.
+_free: dict[int, list[_Instance]] = {}
+_instances: WeakKeyDictionary[duckdb.DuckDBPyConnection, _Instance] = WeakKeyDictionary()
 _DAMAGE = (
     duckdb.IOException,
     duckdb.SerializationException,
@@ -24,21 +30,57 @@ _DAMAGE = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Instance:
+    """An instance of DuckDB: a connection that keeps it, and where it puts what memory lacks."""
+
+    keeper: duckdb.DuckDBPyConnection
+    spill: str
+
+
 def connect() -> duckdb.DuckDBPyConnection:
-    """A connection that fetches no extensions and sees no Python variables as tables."""
-    con = duckdb.connect(
-        config={
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-            "python_enable_replacements": False,
-            "temp_directory": os.path.join(
-                tempfile.gettempdir(),
-                f"bench-spill-{os.urandom(8).hex()}",  # nobody guesses it
-            ),
-        }
-    )
+    """A connection that fetches no extensions and sees no Python variables as tables.
+
+    It is the only one to its instance of DuckDB; close it with `disconnect`.
+    """
+    free = _free.get(os.getpid())
+    instance = free.pop() if free else _start()
+    con = instance.keeper.cursor()
+    _instances[con] = instance
     con.execute("SET enable_progress_bar = false")
     return con
+
+
+def disconnect(con: duckdb.DuckDBPyConnection, *, reusable: bool = True) -> None:
+    """Close a connection; its instance serves the next one, if no setting of it has been changed.
+
+    Temporary tables, registered tables, variables and transactions end with the connection.
+    """
+    con.close()
+    instance = _instances.pop(con, None)
+    if instance is None:  # closed before
+        return
+    try:
+        instance.keeper.execute("DETACH DATABASE IF EXISTS wh")
+    except duckdb.Error:  # the disk is full, the file is damaged
+        reusable = False
+    # What was spilled is removed with the instance alone.
+    if reusable and not os.path.exists(instance.spill):
+        _free.setdefault(os.getpid(), []).append(instance)
+    else:
+        instance.keeper.close()
+
+
+def _start() -> _Instance:
+    # Nobody guesses its name.
+    spill = os.path.join(tempfile.gettempdir(), f"bench-spill-{os.urandom(8).hex()}")
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "python_enable_replacements": False,
+        "temp_directory": spill,
+    }
+    return _Instance(duckdb.connect(config=settings), spill)
 
 
 def connect_memory() -> duckdb.DuckDBPyConnection:
@@ -65,12 +107,12 @@ def connect_file(
             con.execute("USE wh")
             return con
         except duckdb.Error as error:
-            con.close()
+            disconnect(con)
             problem = explain(error, path)
             if not isinstance(problem, Locked) or time.monotonic() >= deadline:
                 raise problem from error
         except BaseException:
-            con.close()
+            disconnect(con, reusable=False)
             raise
         time.sleep(random.uniform(0.02, 0.08))
 

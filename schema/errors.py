@@ -15,6 +15,8 @@ FINE, FOUND, USAGE, NOTHING_RECOGNISED, LOCKED, NOTHING_TO_COMPARE, INTERRUPTED 
     130,
 )
 
+_FEW = 30  # words that a hint lists behind its guess
+
 
 class BenchError(Exception):
     """An error with its reason, its place and a remedy; `exit_code` is that of the command."""
@@ -52,10 +54,16 @@ class NothingRecognised(BenchError):
 
 
 def did_you_mean(word: str, known: Collection[str]) -> str:
-    """A hint with the nearest known word, else all of them."""
+    """A hint: the field that has this other name, else the nearest word; all of a short list."""
     import difflib  # errors are rare, start-up is not
 
+    from ..vocabulary.fields import named
+
     by_fold = {name.casefold(): name for name in known}
-    near = difflib.get_close_matches(word.casefold(), by_fold, n=1)
-    listed = ", ".join(known)
-    return f"did you mean {by_fold[near[0]]!r}? known: {listed}" if near else f"known: {listed}"
+    other = named("also").get(word.casefold(), "")
+    near = [other] if other in by_fold else difflib.get_close_matches(word.casefold(), by_fold, n=1)
+    listed = f"known: {', '.join(known)}"
+    if not near:
+        return listed
+    # Behind a guess, a hundred columns would only hide it.
+    return f"did you mean {by_fold[near[0]]!r}?" + (f" {listed}" if len(known) <= _FEW else "")

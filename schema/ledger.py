@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 from types import MappingProxyType
@@ -33,6 +32,11 @@ class Known(NamedTuple):
         """What decides on the rows: the bytes and the code that reads them."""
         return self.sha256, self.parser_version
 
+    def of_bytes(self, sha256: str) -> Known:
+        """The same for bytes whose SHA-256 is known now."""
+        load_id = content_id("load", self.uri, self.generation, sha256, self.parser_version)
+        return self._replace(sha256=sha256, load_id=load_id)
+
 
 class Stamp(NamedTuple):
     """What a file system says of a file, times in ns since 1970; `seen_ns`: when it was asked."""
@@ -60,18 +64,16 @@ class Stamp(NamedTuple):
 _NO_STAMPS: Mapping[str, tuple[str, Stamp]] = MappingProxyType({})
 
 
-@dataclass(slots=True)
 class _Index:
     """The loads as they are looked for where something is to be planned."""
 
-    by_content: dict[tuple[str, int], dict[str, Known]] = field(
-        default_factory=lambda: defaultdict(dict)
-    )
-    uris_of_source: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    uris_of_bytes: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    uris_of_folder: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    loads: set[str] = field(default_factory=set)
-    sizes: set[int] = field(default_factory=set)
+    def __init__(self) -> None:
+        self.by_content: dict[tuple[str, int], dict[str, Known]] = defaultdict(dict)
+        self.uris_of_source: dict[str, set[str]] = defaultdict(set)
+        self.uris_of_bytes: dict[str, set[str]] = defaultdict(set)
+        self.uris_of_folder: dict[str, set[str]] = defaultdict(set)
+        self.loads: set[str] = set()
+        self.sizes: set[int] = set()
 
     def add(self, load: Known) -> None:
         """One load, whether it shows or not."""
@@ -133,6 +135,7 @@ class Ledger:
         present, (sha256, before) = self.newest(uri), self._stamps.get(uri, ("", None))
         if present is None or before is None or present.sha256 != sha256:
             return None
+        # A write within the step of the file's times may have gone unseen: then the bytes decide.
         return present if before.settled and before.same(stamp) else None
 
     def shows_elsewhere(self, load: Known) -> list[Known]:
@@ -163,6 +166,7 @@ class Ledger:
         if present and present.content == (sha256, parser_version):
             return None
         generation = present.generation + 1 if present else 1
+        # The same bytes are stored once, unless their source shows other bytes elsewhere by now.
         for twin in self._index.by_content[sha256, parser_version].values():
             if self._free(twin.source_id, uri, sha256):
                 return Known(uri, generation, twin.load_id, twin.source_id, *twin.content, size)
@@ -171,8 +175,8 @@ class Ledger:
             for source_id in _source_ids(uri, present, generation)
             if self._free(source_id, uri, sha256)
         )
-        load_id = content_id("load", uri, generation, sha256, parser_version)
-        return Known(uri, generation, load_id, source_id, sha256, parser_version, size)
+        planned = Known(uri, generation, "", source_id, "", parser_version, size)
+        return planned.of_bytes(sha256)
 
     @cached_property
     def _index(self) -> _Index:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from pathlib import Path
 import duckdb
 
 from .errors import Incompatible
+from .generated import declarations, expand
 from .sql import digest, sql_files
 
 _RECORD = """CREATE TABLE raw.applied (
@@ -18,10 +20,8 @@ _RECORD = """CREATE TABLE raw.applied (
     sha256 VARCHAR NOT NULL, applied_at TIMESTAMP NOT NULL)"""
 _NOTE = "INSERT INTO raw.applied VALUES (?, ?, ?, ?)"
 _MADE = re.compile(r"^CREATE OR REPLACE (VIEW|MACRO) (\w+)", re.M)
-VIEWS = 0  # the row that records all views: their names, and their revision with its digest
-# Raised with every change of the views, so that an older program leaves those of a newer one be;
-# `python -m bench.schema.migrate` prints the line for the present text.
-REVISION = "14 cbc9db8dfaa088fd"
+VIEWS = 0  # the row that records all views: their names, and the release with their digest
+_DISTRIBUTION = "bench-warehouse"
 
 
 def bring_up_to_date(con: duckdb.DuckDBPyConnection, path: Path | None = None) -> None:
@@ -62,9 +62,12 @@ def is_up_to_date(con: duckdb.DuckDBPyConnection, path: Path | None = None) -> b
             why=f"its tables {min(unknown):03d} and later are not the ones this version knows",
             hint="upgrade bench, or ingest again into a new --db PATH",
         )
-    _, views = applied.get(VIEWS, ("", ""))
-    newer = _revision(views) > _revision(REVISION)
-    return set(applied) == {VIEWS, *known} and (newer or views == REVISION)
+    if set(applied) != {VIEWS, *known}:
+        return False
+    release, _, text = applied[VIEWS][1].partition(" ")
+    # The release is asked for last: reading the metadata of an installed package takes 20 ms.
+    # Records of early versions are a bare word: older than any release.
+    return text == views_digest() or (release.isdigit() and int(release) > _release())
 
 
 def create_tables(con: duckdb.DuckDBPyConnection) -> None:
@@ -76,7 +79,7 @@ def create_tables(con: duckdb.DuckDBPyConnection) -> None:
 
 def definitions() -> tuple[str, ...]:
     """All that decides on what is in a warehouse before its first row."""
-    return (_RECORD, REVISION, *(text for _, _, text in _tables()), *_views())
+    return (_RECORD, views_digest(), *(text for _, _, text in _tables()), *_views())
 
 
 def now_utc() -> datetime:
@@ -96,17 +99,18 @@ def _apply_tables(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def _rebuild_views(con: duckdb.DuckDBPyConnection) -> None:
-    made = [name for text in _views() for name in _MADE.findall(text)]
+    views = [expand(text) for text in _views()]
+    made = [name for text in views for name in _MADE.findall(text)]
     before, _ = _applied(con).get(VIEWS, ("", ""))
     for name in before.split(","):
         kind, _, word = name.partition(" ")
         if word and (kind, word) not in made:
             con.execute(f"DROP {kind} IF EXISTS {word}")
-    for text in _views():
+    for text in views:
         con.execute(text)
     con.execute("DELETE FROM raw.applied WHERE number = ?", [VIEWS])
     names = ",".join(f"{kind} {word}" for kind, word in made)
-    con.execute(_NOTE, [VIEWS, names, REVISION, now_utc()])
+    con.execute(_NOTE, [VIEWS, names, f"{_release()} {views_digest()}", now_utc()])
 
 
 @cache
@@ -121,15 +125,26 @@ def _views() -> tuple[str, ...]:
     return tuple(text for folder in folders for _, text in sql_files(folder))
 
 
+@cache
 def views_digest() -> str:
-    """The digest of the present views, as REVISION states it."""
-    return digest("".join(_views()))[:16]
+    """The digest of all that is rebuilt, so that a changed file needs no number raised by hand.
+
+    Of the text as it is: without comments it would take 40 times as long, on every start.
+    """
+    return hashlib.sha256("\0".join((*_views(), declarations())).encode()).hexdigest()[:16]
 
 
-def _revision(record: str) -> int:
-    """The number of `3 0123456789abcdef`; 0 of a record without one."""
-    number, _, text = record.partition(" ")
-    return int(number) if text else 0
+@cache
+def _release() -> int:
+    """The version of this program as one number: 1.2.3 is 1,002,003.
+
+    Views of a newer release are left alone by an older one, which would otherwise take turns with
+    it in rebuilding a shared warehouse. Within a release the digest alone decides.
+    """
+    from importlib.metadata import version
+
+    major, minor, patch = re.findall(r"\d+", f"{version(_DISTRIBUTION)}.0.0")[:3]
+    return int(major) * 1_000_000 + int(minor) * 1_000 + int(patch)
 
 
 def _is_ours(con: duckdb.DuckDBPyConnection) -> bool:
@@ -151,7 +166,3 @@ def _holds_anything(con: duckdb.DuckDBPyConnection) -> bool:
 def _applied(con: duckdb.DuckDBPyConnection) -> dict[int, tuple[str, str]]:
     query = "SELECT number, name, sha256 FROM raw.applied ORDER BY number"
     return {number: (name, sha256) for number, name, sha256 in con.execute(query).fetchall()}
-
-
-if __name__ == "__main__":
-    print(f'REVISION = "{_revision(REVISION) + (views_digest() not in REVISION)} {views_digest()}"')

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .catalogue import column_note, formulas, metrics, view_notes
+from .derivation import Way
 from .warehouse import Warehouse, in_memory
 
 # Of the views: who asks for runs starts at the top.
@@ -57,10 +58,27 @@ def _views(warehouse: Warehouse) -> Iterator[str]:
 
 
 def _metrics() -> Iterator[str]:
-    yield "## Metrics\n\n| metric | holds | unit | from |\n|---|---|---|---|"
+    yield "## Metrics\n\n| metric | holds | unit | from | a run's column | made of |"
+    yield "|---|---|---|---|---|---|"
     for metric in metrics():
-        yield f"| `{metric.view}` | {metric.title} | {metric.unit} | {metric.source} |"
+        ways = "; else ".join(dict.fromkeys(map(_way, metric.made.ways)))
+        yield (
+            f"| `{metric.view}` | {metric.title} | {metric.unit} | {metric.source} "
+            f"| `{metric.column}` | {ways} |"
+        )
     yield ""
+
+
+def _way(way: Way) -> str:
+    """One way to make a value, in a few words."""
+    names = (f"`{one.sources[0].name}`" for one in way.inputs)
+    if way.expression:
+        return f"{way.formula}: {way.expression}" if way.formula else way.expression
+    return (
+        f"{way.formula} of {', '.join(names)}"
+        if way.formula
+        else f"what is printed as {next(names)}"
+    )
 
 
 def _formulas() -> Iterator[str]:

@@ -20,7 +20,7 @@ WITH asked AS (
         step_time_s, samples_per_s, tokens_per_s, tokens_per_s_per_device, tflops, gbs,
         coalesce(seq_len, consumed_tokens / nullif(consumed_samples, 0)) AS seq_len
     FROM raw.iterations i JOIN held h ON h.part_id = i.load_id
-    ANTI JOIN redone d ON d.run_id = i.run_id AND d.iteration <= i.iteration
+    ANTI JOIN superseded_steps d ON d.run_id = i.run_id AND d.iteration <= i.iteration
 ), suspects AS (
     -- The runs that may log an iteration more than once: all others count up, line by line.
     SELECT run_id FROM (
@@ -147,7 +147,7 @@ SELECT t.load_id, t.run_id, t.metric, s.n, s.lines, s.first_iteration, s.last_it
         || 'a repeated iteration counts once; of several batch sizes that of most iterations'
         || coalesce('; those from ' || d.iteration || ' on are done again by a later run', ''),
     greatest($rule_version, 3), d.iteration
-FROM told t LEFT JOIN redone d ON d.run_id = t.run_id
+FROM told t LEFT JOIN superseded_steps d ON d.run_id = t.run_id
 LEFT JOIN of_long l ON l.load_id = t.load_id AND l.run_id = t.run_id AND l.metric = t.metric
 ANTI JOIN raw.run_stats known ON known.load_id = t.load_id AND known.run_id = t.run_id AND known.metric = t.metric
     AND known.redone_from IS NOT DISTINCT FROM d.iteration

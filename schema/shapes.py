@@ -1,25 +1,21 @@
-"""The columns of the raw tables as Arrow has them.
-
-They are kept in `columns.json`, since to make the tables and look takes a tenth of a second of each
-start: `python -m bench.schema.shapes > schema/columns.json`.
-"""
+"""The columns of the raw tables as Arrow has them."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 import pyarrow as pa
 
+from .ddl import TableColumn, tables
+
 _SCALARS = {
-    "BIGINT": pa.int64(), "BLOB": pa.binary(), "BOOLEAN": pa.bool_(), "DOUBLE": pa.float64(),
-    "INTEGER": pa.int32(), "TIMESTAMP": pa.timestamp("us"), "VARCHAR": pa.string(),
+    "BIGINT": pa.int64(), "BLOB": pa.binary(), "BOOLEAN": pa.bool_(), "DATE": pa.date32(),
+    "DOUBLE": pa.float64(), "INTEGER": pa.int32(), "TIMESTAMP": pa.timestamp("us"),
+    "VARCHAR": pa.string(),
 }  # fmt: skip
 _LIST, _MAP = "[]", "MAP("
-_REQUIRED = " NOT NULL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +29,17 @@ class Shape:
 @cache
 def shapes() -> dict[str, Shape]:
     """Every raw table with a load_id, by name."""
-    text = files(__package__).joinpath("columns.json").read_text("utf-8")
-    return {table: _shape(columns) for table, columns in json.loads(text).items()}
+    return {
+        table: _shape([column for column in columns.values() if column.name != "load_id"])
+        for table, columns in tables().items()
+        if "load_id" in columns
+    }
 
 
-def _shape(columns: dict[str, str]) -> Shape:
-    kinds = {name: kind.removesuffix(_REQUIRED) for name, kind in columns.items()}
+def _shape(columns: Collection[TableColumn]) -> Shape:
     return Shape(
-        pa.schema([(name, _arrow_type(kind)) for name, kind in kinds.items()]),
-        frozenset(name for name, kind in columns.items() if kind != kinds[name]),
+        pa.schema([(column.name, _arrow_type(column.type)) for column in columns]),
+        frozenset(column.name for column in columns if column.required),
     )
 
 
@@ -53,32 +51,3 @@ def _arrow_type(kind: str) -> pa.DataType:
         key, _, value = kind.removeprefix(_MAP).removesuffix(")").partition(", ")
         return pa.map_(_arrow_type(key), _arrow_type(value))
     return _SCALARS[kind]
-
-
-def as_made() -> str:
-    """What `columns.json` has to say: the columns of the tables that the SQL files make."""
-    from .connect import connect_memory
-    from .migrate import create_tables
-
-    con = connect_memory()
-    try:
-        create_tables(con)
-        query = """SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns()
-                   WHERE database_name = 'wh' AND schema_name = 'raw'
-                   ORDER BY table_name, column_index"""
-        return json.dumps(dict(_tables(con.execute(query).fetchall())), indent=1)
-    finally:
-        con.close()
-
-
-def _tables(rows: list[tuple[str, str, str, bool]]) -> Iterator[tuple[str, dict[str, str]]]:
-    found: dict[str, dict[str, str]] = {}
-    for table, column, kind, nullable in rows:
-        found.setdefault(table, {})[column] = kind if nullable else kind + _REQUIRED
-    for table, columns in found.items():
-        if columns.pop("load_id", None):
-            yield table, columns
-
-
-if __name__ == "__main__":
-    print(as_made())

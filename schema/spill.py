@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO
 
@@ -71,7 +71,7 @@ class Spill:
 
     def sources(self) -> Iterator[tuple[str, pa.Table | pa.RecordBatchReader]]:
         """Every table by name; of one on disk a reader, good for once."""
-        if self._files:
+        if self._files:  # the last rows follow the others, in their order
             self._put_away()
         for name, file in self._files.items():
             yield name, file.reader()
@@ -89,41 +89,6 @@ class Spill:
             self._files[name] = _new_file(shapes()[name].schema)
         for table in tables:
             self._files[name].write(table)
-
-
-@dataclass(frozen=True, slots=True)
-class Packed:
-    """The tables of several files as they travel from one process to another."""
-
-    count: int
-    tables: dict[str, bytes]  # of all files one after the other, as Arrow's streams
-    lengths: dict[str, list[int]]  # rows of each file
-
-
-def pack(files: Sequence[Tables]) -> Packed:
-    """The tables of some files."""
-    names = sorted({name for tables in files for name in tables})
-    lengths = {name: [len(tables.get(name, ())) for tables in files] for name in names}
-    packed = {}
-    for name in names:
-        every = joined([tables[name] for tables in files if name in tables])
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, every.schema) as writer:
-            writer.write_table(every.combine_chunks())
-        packed[name] = sink.getvalue().to_pybytes()
-    return Packed(len(files), packed, lengths)
-
-
-def unpack(packed: Packed) -> list[Tables]:
-    """The tables again, file by file."""
-    files: list[dict[str, pa.Table]] = [{} for _ in range(packed.count)]
-    for name, stream in packed.tables.items():
-        table, start = pa.ipc.open_stream(stream).read_all(), 0
-        for tables, length in zip(files, packed.lengths[name], strict=True):
-            if length:
-                tables[name] = table.slice(start, length)
-            start += length
-    return list(files)
 
 
 def _new_file(schema: pa.Schema) -> _File:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from types import MappingProxyType
 
 import duckdb
 import numpy as np
@@ -14,7 +15,7 @@ import pyarrow as pa
 
 from .arrow import joined, to_arrow
 from .errors import BenchError
-from .growing import Part, follows, store_part
+from .incremental import Part, store_part
 from .ledger import Known, Stamp, read_ledger
 from .migrate import now_utc
 from .rows import Rows
@@ -27,6 +28,8 @@ _MEMORY_MB = 288  # DuckDB takes what memory there is, and is as fast with less
 _LONG = 1_100_000  # steps of a run whose values are not all held for its medians
 _AS_WRITTEN = "common_subplan,build_side_probe_side"
 _MANY = 100_000  # rows of a batch that are worth a limit
+Stamps = Mapping[str, tuple[str, Stamp]]
+_NONE: Stamps = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,6 @@ class Load:
     """
 
     plan: Known
-    size: int
     tables: Spill | None
     part: Part | None = None
 
@@ -55,40 +57,42 @@ class _Held:
     load_id: str
 
 
-def store(warehouse: Warehouse, loads: Sequence[Load]) -> list[Load]:
-    """Store whole files in one transaction; returns those whose plan no longer holds.
+def store(warehouse: Warehouse, loads: Sequence[Load], stamps: Stamps = _NONE) -> set[str]:
+    """Store whole files in one transaction; returns the uris of those whose plan no longer holds.
 
     The ledger is read again inside the transaction: what another process stored meanwhile is
-    left out, so nothing is doubled. A returned load has to be planned and read again.
+    left out, so nothing is doubled. The others have to be planned and read again. `stamps` is what
+    the file system said of files, by uri with the SHA-256 of what was then read.
     Raises BenchError when the disk is full or the file damaged; then nothing is stored.
     """
     try:
-        return _store(warehouse, loads, bounded=True)
+        return _store(warehouse, loads, stamps, bounded=True)
     except BenchError as error:
         if not isinstance(error.__cause__, duckdb.OutOfMemoryException):
             raise
+    # Some statistics need more than the limit: once more with what memory there is.
     for name in ("memory_limit", "threads", "disabled_optimizers", "preserve_insertion_order"):
         warehouse.con.execute(f"RESET {name}")
-    return _store(warehouse, loads, bounded=False)
+    return _store(warehouse, loads, stamps, bounded=False)
 
 
-def _store(warehouse: Warehouse, loads: Sequence[Load], *, bounded: bool) -> list[Load]:
-    stale: list[Load] = []
+def _store(
+    warehouse: Warehouse, loads: Sequence[Load], stamps: Stamps, *, bounded: bool
+) -> set[str]:
+    overtaken: set[str] = set()
     new: list[_Held] = []
     noted: list[Known] = []
     with transaction(warehouse):
-        ledger = read_ledger(warehouse)
+        ledger = read_ledger(warehouse)  # as it is now that nobody else can write
         for load in loads:
-            plan = ledger.plan(load.uri, *load.plan.content, load.size)
-            if plan is None:
+            plan = ledger.plan(load.uri, *load.plan.content, load.plan.size)
+            if plan is None:  # another process was faster with the same bytes
                 continue
-            if not ledger.holds(plan.load_id):
-                if load.tables is None or plan.source_id != load.plan.source_id:
-                    stale.append(load)
-                    continue
-                if load.part and not follows(ledger, load.part, load.plan, plan):
-                    stale.append(load)
-                    continue
+            is_new = not ledger.holds(plan.load_id)
+            if plan != load.plan or (is_new and load.tables is None):
+                overtaken.add(load.uri)
+                continue
+            if is_new and load.tables is not None:
                 new.append(_Held(load.tables, plan.load_id, plan.load_id))
                 if load.part:
                     part_id = store_part(warehouse, ledger, plan, load.part)
@@ -98,7 +102,8 @@ def _store(warehouse: Warehouse, loads: Sequence[Load], *, bounded: bool) -> lis
         if bounded:
             _bound(warehouse, [held.tables for held in new])
         _insert_tables(warehouse.con, new)
-    return stale
+        _note_stamps(warehouse.con, {u: seen for u, seen in stamps.items() if u not in overtaken})
+    return overtaken
 
 
 def _bound(warehouse: Warehouse, tables: Sequence[Spill]) -> None:
@@ -108,6 +113,7 @@ def _bound(warehouse: Warehouse, tables: Sequence[Spill]) -> None:
     """
     if warehouse.path is None or sum(each.rows for each in tables) < _MANY:
         return
+    warehouse.changed = True
     warehouse.con.execute(f"SET memory_limit = '{_MEMORY_MB}MB'")
 
 
@@ -122,15 +128,13 @@ def _setting(con: duckdb.DuckDBPyConnection, name: str, value: str) -> Iterator[
             con.execute(f"RESET {name}")
 
 
-def store_stamps(warehouse: Warehouse, stamps: Mapping[str, tuple[str, Stamp]]) -> None:
-    """Keep what the file system said of files, by uri with the SHA-256 of what was then read."""
+def _note_stamps(con: duckdb.DuckDBPyConnection, stamps: Stamps) -> None:
+    """What the file system said of files that had settled: others may hide a later write."""
     rows = [(uri, sha256, *stamp) for uri, (sha256, stamp) in stamps.items() if stamp.settled]
-    if not rows:
-        return
-    names = ("uri", "sha256", *Stamp._fields)
-    table = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
-    with transaction(warehouse):
-        _insert(warehouse.con, "stamps", table, "*", [])
+    if rows:
+        names = ("uri", "sha256", *Stamp._fields)
+        columns = map(list, zip(*rows, strict=True))
+        _insert(con, "stamps", pa.table(dict(zip(names, columns, strict=True))), "*", [])
 
 
 def insert(con: duckdb.DuckDBPyConnection, rows: Rows, load_id: str) -> None:
@@ -217,12 +221,21 @@ def _tell_statistics(con: duckdb.DuckDBPyConnection, load_ids: list[str]) -> Non
 def _as_many(con: duckdb.DuckDBPyConnection, rows: int) -> Iterator[None]:
     """One thread for few rows, which adds up in one order: the same rows, the same last digit.
 
+    Their query runs as it is written: to optimize it takes longer than to run it.
     Of many, what is asked for several times is computed as often, not kept; and joins look rows up
     in what is written on their right, which is short: estimates have it the other way round.
     """
-    name, value = ("threads", "1") if rows < _MANY else ("disabled_optimizers", _AS_WRITTEN)
-    with _setting(con, name, value):
-        yield
+    if rows >= _MANY:
+        with _setting(con, "disabled_optimizers", _AS_WRITTEN):
+            yield
+        return
+    con.execute("PRAGMA disable_optimizer")
+    try:
+        with _setting(con, "threads", "1"):
+            yield
+    finally:
+        with suppress(duckdb.TransactionException):
+            con.execute("PRAGMA enable_optimizer")
 
 
 def _with_ids(parts: Sequence[tuple[str, pa.Table]]) -> pa.Table:

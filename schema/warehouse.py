@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -12,10 +12,10 @@ from typing import Any
 
 import duckdb
 
-from .blank import fill
-from .connect import connect_file, connect_memory, explained
+from .connect import connect_file, connect_memory, disconnect, explained
 from .errors import BenchError, Incompatible, Locked
 from .migrate import bring_up_to_date, is_up_to_date
+from .template import fill
 
 LOCK_TIMEOUT_S = 5.0
 # PIVOT is a CREATE and a SELECT, or MULTI, before it runs.
@@ -35,7 +35,9 @@ class Warehouse:
         self.con = con
         self.path = path
         self.sealed = False
-        self.held: list[str] = []  # views that temporary tables stand for: see held.py
+        self.changed = False  # in what outlives the connection: its settings, perhaps
+        self.materialized: list[str] = []  # views computed once, kept
+        self.small: bool | None = None  # None: not counted since the last write
 
     def table(
         self, query: str, parameters: object = None
@@ -60,6 +62,12 @@ class Warehouse:
         columns, rows = self.table(query, parameters)
         return [dict(zip(columns, row, strict=True)) for row in rows]
 
+    def execute(self, query: str, parameters: object = None) -> duckdb.DuckDBPyConnection:
+        """The answer to a statement of a user, which may change settings; errors as of `table`."""
+        self.changed |= any(_kind(one) != "SELECT" for one in self.con.extract_statements(query))
+        with explained(self.path):
+            return self.con.execute(query, parameters)
+
     def seal(self) -> None:
         """From here on no query can reach files, the network or settings, and `rows` only reads.
 
@@ -69,16 +77,21 @@ class Warehouse:
         self.con.execute("SET lock_configuration = true")
         self.sealed = True
 
-    def let_go(self) -> None:
-        """Drop what is held of views: they show again what is stored."""
-        if self.held:
+    def release(self, but: Collection[str] = ()) -> None:
+        """Drop what views hold, `but` for some: the others show again what is stored."""
+        kept = [view for view in self.materialized if view in but]
+        if self.materialized and not kept:
             self.con.execute("RESET threads")
             self.con.execute("PRAGMA enable_optimizer")
-        while self.held:
-            self.con.execute(f"DROP TABLE temp.main.{self.held.pop()}")
+        for view in self.materialized:
+            if view not in kept:
+                self.con.execute(f"DROP TABLE temp.main.{view}")
+        self.materialized = kept
 
     def close(self) -> None:
-        self.con.close()
+        if self.materialized and not self.sealed and not self.changed:
+            self.con.execute("RESET threads")
+        disconnect(self.con, reusable=not self.sealed and not self.changed)
 
     def __enter__(self) -> Warehouse:
         return self
@@ -133,7 +146,7 @@ def open_read(path: Path, lock_timeout: float = LOCK_TIMEOUT_S) -> Warehouse:
         con = connect_file(path, read_only=True, lock_timeout=left)
         if _current(con, path):
             return Warehouse(con, path)
-        con.close()
+        disconnect(con)
         _upgrade(path, left)
 
 
@@ -152,7 +165,7 @@ def open_write(path: Path, lock_timeout: float = LOCK_TIMEOUT_S) -> Warehouse:
             with explained(path):
                 bring_up_to_date(con, path)
         except BaseException:
-            con.close()
+            disconnect(con, reusable=False)
             raise
     return Warehouse(con, path)
 
@@ -169,11 +182,15 @@ def require_folder(path: Path) -> None:
 
 
 @contextmanager
-def transaction(warehouse: Warehouse) -> Iterator[None]:
-    """All of it or nothing. Raises BenchError when the disk is full or the file damaged."""
+def transaction(warehouse: Warehouse, spared: Collection[str] = ()) -> Iterator[None]:
+    """All of it or nothing; materialized views that do not depend on what is written are `spared`.
+
+    Raises BenchError when the disk is full or the file damaged.
+    """
     con = warehouse.con
     with explained(warehouse.path):
-        warehouse.let_go()
+        warehouse.release(spared)
+        warehouse.small = None
         con.execute("BEGIN")
         try:
             yield
@@ -189,7 +206,7 @@ def _current(con: duckdb.DuckDBPyConnection, path: Path) -> bool:
         with explained(path):
             return is_up_to_date(con, path)
     except BaseException:
-        con.close()
+        disconnect(con, reusable=False)
         raise
 
 
@@ -217,7 +234,7 @@ def _create(path: Path) -> None:
                 fill(con, draft)
                 con.execute("CHECKPOINT wh")
         finally:
-            con.close()
+            disconnect(con)
         # FileExistsError: another process was first. Else a file system without hard links: then
         # the file is made in place, which is safe from other processes, if not from kill -9.
         with suppress(OSError):

@@ -4,52 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .opening import open_for_reading
-from .options import LOCK_TIMEOUT
-from .tables import Format, choose_format, emit, render
-from .telling import Told
-from .where import parse_columns
+from .tables import Format, choose_format, emit, parse_columns, render
 
 if TYPE_CHECKING:
-    from ..decide.answer import Answer
-    from ..decide.asked import Asked
-    from ..reports.table_ref import TableRef
-    from ..schema.warehouse import Warehouse
+    from ..decide.query import Query
+    from ..reports.answer import Answer
 
 _FIGURE = re.compile(r"[+-]?[\d,]*\.?\d+(e-?\d+)?[\^x%]?")
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where runs are read from: paths, else the warehouse."""
-
-    db: Path | None = None
-    paths: tuple[Path, ...] = ()
-    lock_timeout: float = LOCK_TIMEOUT
-    told: Told | None = None  # by `--set`, where several are opened
-
-    def opened(self, table: TableRef | None = None) -> Warehouse:
-        """The warehouse of the paths; without any, a file that --table names is one."""
-        paths = self.paths
-        if table and not paths and Path(table.file).exists():
-            paths = (Path(table.file),)
-        return open_for_reading(self.db, paths, self.lock_timeout, told=self.told)
-
-
-def fitted(answer: Answer, asked: Asked) -> Answer:
-    """The answer with the columns and groups asked for, of pairs the mean of each; raises
+def fitted(answer: Answer, query: Query) -> Answer:
+    """The answer with the columns and groups of the query, of pairs the mean of each; raises
     BenchError for unknown ones."""
-    if asked.group is not None:
-        from ..decide.grouping import grouped
+    if query.group is not None:
+        from ..reports.answer import grouped
 
-        names = parse_columns(asked.group, answer.columns)
+        names = parse_columns(query.group, answer.columns)
         answer = grouped(answer, names) if "speedup" in answer.columns else answer.first_of(names)
-    if asked.columns is not None:
-        answer = answer.only(parse_columns(asked.columns, answer.columns))
+    if query.columns is not None:
+        answer = answer.only(parse_columns(query.columns, answer.columns))
     return answer
 
 
@@ -61,11 +37,11 @@ def write(answer: Answer, form: Format | None, output: Path | None, name: str) -
 def as_text(answer: Answer, form: Format) -> str:
     """An answer in one format."""
     if form in (Format.CSV, Format.TSV, Format.JSON):
-        return render(answer.columns, answer.for_programs(), form)
+        return render(answer.columns, answer.records(), form)
     from ..reports.escape import html, markdown_text, terminal
-    from ..reports.told import MARK
+    from ..reports.words import MARK
 
-    heads, rows, common = answer.for_people()
+    heads, rows, common = answer.display_rows()
     figures = [list(map(_figure, row)) for row in rows]
     table = render(heads, figures, form, keep=answer.keep) if rows else ""
     writers: dict[Format, Callable[[str], str]] = {
@@ -75,11 +51,13 @@ def as_text(answer: Answer, form: Format) -> str:
     }
     one = writers[form]
     above = "".join(
-        f"{one(line)}\n" for line in [*answer.said, *([f"All: {common}."] if common else [])]
+        f"{one(line)}\n" for line in [*answer.summary, *([f"All: {common}."] if common else [])]
     )
-    told = "‡ = told by a user, not stated by the source: bench sql 'FROM user_facts' says by whom."
+    annotated = (
+        "‡ = annotated by a user, not stated by the source (see bench sql 'FROM user_facts')."
+    )
     marked = MARK in common or any(MARK in str(value) for row in rows for value in row)
-    notes = [*answer.notes, *([told] if marked else [])]
+    notes = [*answer.notes, *([annotated] if marked else [])]
     below = "".join(f"{one(line)}\n" for line in notes)
     gap = "\n" if form is Format.TABLE and table else ""
     middle = f"{table}\n" if form is Format.MD and table and below else table
@@ -93,4 +71,4 @@ def _figure(value: object) -> object:
     return Exact(value) if isinstance(value, str) and _FIGURE.fullmatch(value) else value
 
 
-__all__ = ["Source", "as_text", "fitted", "write"]
+__all__ = ["as_text", "fitted", "write"]

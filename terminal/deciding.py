@@ -1,62 +1,68 @@
-"""`bench best`, `bench days` and computed reports: open, ask, write."""
+"""`bench best`, `bench days` and computed reports: open, answer, write."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .answers import Source, fitted, write
-from .messages import say
-from .tables import Format
+from .answers import fitted, write
+from .messages import info
+from .source import Source
+from .tables import Format, emit
 
 if TYPE_CHECKING:
-    from ..decide.asked import Asked, Length
+    from ..decide.query import Query
 
 
 def best(
-    source: Source,
-    asked: Asked,
-    by: str,
-    next_to: bool,
-    form: Format | None,
-    output: Path | None,
+    source: Source, query: Query, suggest: bool, form: Format | None, output: Path | None
 ) -> None:
     """Rank configurations, or plan those next to the best."""
-    from ..decide.answers import answered
+    if suggest:
+        suggestions(source, query, form, output)
+        return
+    from ..reports.computed import answered
 
-    with source.opened(asked.table) as warehouse:
-        answer = answered(warehouse, "best", asked, by)
-        if next_to:
-            from .planning import plan
-
-            plan(warehouse, asked, answer, form, output)
-            return
-    write(fitted(answer, asked), form, output, "best.md")
-    say(f"{len(answer.rows)} ranked, {len(answer.left_out)} left out; next: bench show FILE:LINE")
-
-
-def days(
-    source: Source, asked: Asked, length: Length, form: Format | None, output: Path | None
-) -> None:
-    """Tell days and device-hours."""
-    from ..decide.answers import lasting
-
-    with source.opened(asked.table) as warehouse:
-        answer = lasting(warehouse, asked, length)
-    write(fitted(answer, asked), form, output, "days.md")
-    say(f"{len(answer.rows)} rows, {len(answer.left_out)} left out; next: bench best")
+    with source.opened(query.table) as warehouse:
+        answer = answered(warehouse, "best", query)
+    write(fitted(answer, query), form, output, "best.md")
+    info(f"{len(answer.rows)} ranked, {len(answer.left_out)} excluded; next: bench show FILE:LINE")
 
 
 def report(
-    name: str, source: Source, asked: Asked, form: Format | None, output: Path | None
+    name: str,
+    source: Source,
+    query: Query,
+    form: Format | None,
+    output: Path | None,
+    next_command: str = "",
 ) -> None:
-    """Write a report that is computed: `best` or `scaling`."""
-    from ..decide.answers import answered
+    """Write a report that is computed: `best`, `days` or `scaling`."""
+    from ..reports.computed import answered
 
-    with source.opened(asked.table) as warehouse:
-        answer = answered(warehouse, name, asked)
-    write(fitted(answer, asked), form, output, f"{name}.md")
-    say(f"{len(answer.rows)} rows, {len(answer.left_out)} left out")
+    with source.opened(query.table) as warehouse:
+        answer = answered(warehouse, name, query)
+    write(fitted(answer, query), form, output, f"{name}.md")
+    hint = f"; next: {next_command}" if next_command else ""
+    info(f"{len(answer.rows)} rows, {len(answer.left_out)} excluded{hint}")
 
 
-__all__ = ["best", "days", "report"]
+def suggestions(source: Source, query: Query, form: Format | None, output: Path | None) -> None:
+    """Write the configurations next to the best; as TOML, a plan of runs."""
+    from ..decide.answers import beside_best
+    from ..decide.neighbours import as_plan
+    from ..reports.computed import names_of, presented
+
+    with source.opened(query.table) as warehouse:
+        made = beside_best(warehouse, query)
+        names = names_of(warehouse)
+    answer = presented(made, names)
+    if output is not None and output.suffix == ".toml":
+        # Above the plan stands what it is about, and what its runs go without.
+        comments = [answer.summary[0], *(answer.summary[-1:] if made.facts["unplanned"] else ())]
+        emit(as_plan(answer.rows, comments), output)
+    else:
+        write(fitted(answer, query), form, output, "neighbours.md")
+    info(
+        f"{len(answer.rows)} to run, {len(answer.left_out)} impossible; -o plan.toml writes a plan"
+    )

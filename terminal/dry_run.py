@@ -4,17 +4,42 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..schema.errors import FINE, FOUND
 from .live import clock
-from .messages import say, warn
+from .messages import info, warn
 from .tables import emit
 
 if TYPE_CHECKING:
+    from ..launch.cases import Expansion
     from ..launch.estimate import Estimate
-    from .launching import Prepared
+    from ..launch.plan import Plan
+    from ..launch.planned_runs import PlannedRun, Where
+    from ..launch.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A plan with everything that running it needs."""
+
+    plan: Plan
+    expansion: Expansion
+    program: Program
+    where: Where
+    every: Sequence[PlannedRun]
+    todo: Sequence[PlannedRun]
+    past: Estimate
+    file: Path | None  # of the plan; None: flags
+
+    @property
+    def done_before(self) -> str:
+        """How many runs need no launch, in words."""
+        done = len(self.every) - len(self.todo)
+        return f", {done} already done" if done else ""
 
 
 def show(prepared: Prepared) -> int:
@@ -23,79 +48,80 @@ def show(prepared: Prepared) -> int:
     Count, what is dropped, what cannot start and time go to stderr; 1 when a run cannot start.
     """
     from ..launch.environment import chosen
+    from ..launch.launcher import scheduler_hint
     from ..launch.record import as_shell
 
     lines = []
-    for turn in prepared.todo:
-        env = chosen(turn.case, os.environ, prepared.program.launcher.here)
-        lines.append(as_shell(prepared.program.command(turn.case), env))
+    for planned in prepared.todo:
+        env = chosen(planned.case, os.environ, prepared.program.launcher.is_local)
+        lines.append(as_shell(prepared.program.command(planned.case), env))
     emit("".join(f"{line}\n" for line in [*lines, *_scripts(prepared)]))
-    most = max((turn.case.nodes for turn in prepared.todo), default=1)
-    if prepared.program.launcher.here and most > 1:
-        warn(f"{most} nodes are asked for, and this is one: launcher = 'slurm', 'pbs' or 'pjm'")
-    tell_dropped(prepared)
+    array_limit = max((planned.case.nodes for planned in prepared.todo), default=1)
+    if prepared.program.launcher.is_local and array_limit > 1:
+        warn(f"plan needs {array_limit} nodes; the local launcher has 1. Set {scheduler_hint()}")
+    show_dropped(prepared)
     settings, dropped = len(prepared.expansion.cases), len(prepared.expansion.dropped)
-    say(
+    info(
         f"{count_of(len(prepared.todo))} of {_some(settings, 'setting')} x {prepared.plan.repeats}"
         f"{prepared.done_before}"
         f"{', ' + _some(dropped, 'setting') + ' dropped' if dropped else ''}"
     )
-    one_by_one = ", one after the other" if prepared.program.scheduler else ""
-    say(_estimated(prepared.past) + (one_by_one if prepared.past.whole else ""))
-    return _tell_refused(prepared)
+    one_by_one = " in sequence" if prepared.program.scheduler else ""
+    info(_estimated(prepared.past) + (one_by_one if prepared.past.total_s else ""))
+    return _show_refused(prepared)
 
 
-def _tell_refused(prepared: Prepared) -> int:
+def _show_refused(prepared: Prepared) -> int:
     """What a launch would refuse; what only the machine that runs can know is said to be so."""
     from ..launch.ready import absent, refusals
 
     runs, todo = prepared.program, prepared.todo
-    cases = list({turn.case.id: turn.case for turn in todo}.values())
+    cases = list({planned.case.id: planned.case for planned in todo}.values())
     why = {case.id: absent(runs, case, os.environ) for case in cases}
     for case, error in refusals(runs, cases, prepared.where.db):
-        told = f"{error.what}{': ' if error.why else ''}{error.why or ''}"
-        why |= {one.id: told for one in ([case] if case else cases)}
+        reason = f"{error.what}{': ' if error.why else ''}{error.why or ''}"
+        why |= {one.id: reason for one in ([case] if case else cases)}
     for case in cases:
         if why[case.id]:
-            say(f"cannot start {case.label or 'the run'}: {why[case.id]}")
+            info(f"cannot start {case.label or 'the run'}: {why[case.id]}")
     if runs.scheduler is not None and todo:
-        say("programs and libraries of the nodes are only known there, and verified after each run")
-    stuck = sum(1 for turn in todo if why[turn.case.id])
+        info("programs and libraries on the compute nodes are checked after each run")
+    stuck = sum(1 for planned in todo if why[planned.case.id])
     if stuck:
-        say(f"{count_of(stuck)} of {len(todo)} cannot start")
+        info(f"{count_of(stuck)} of {len(todo)} cannot start")
     return FOUND if stuck else FINE
 
 
 def _scripts(prepared: Prepared) -> Iterator[str]:
     """The job scripts of a scheduler; a launch puts a name of its own for the folder `new-N`."""
-    from ..ingest.secrets import redact_lines
-    from ..launch.asking import most
-    from ..launch.jobs import alike, job_of
+    from ..launch.jobs import group_by_resources, job_of
+    from ..launch.scheduler_client import array_limit
+    from ..vocabulary.secrets import redact_lines
 
     if (scheduler := prepared.program.scheduler) is None:
         return
-    for number, group in enumerate(alike(prepared.todo, most(scheduler)), 1):
+    for number, group in enumerate(group_by_resources(prepared.todo, array_limit(scheduler)), 1):
         folder = prepared.where.root / "jobs" / f"new-{number}"
         job = job_of(prepared.plan, group, number, folder)
         yield f"\n# {count_of(len(group))}: {redact_lines(shlex.join(scheduler.submit(job)))}"
         yield redact_lines(scheduler.script(job).rstrip("\n"))
 
 
-def tell_dropped(prepared: Prepared, most: int | None = None) -> None:
+def show_dropped(prepared: Prepared, array_limit: int | None = None) -> None:
     """The combinations that will not run, and why; at most so many of them."""
     dropped = prepared.expansion.dropped
-    for one in dropped[:most]:
-        say(f"dropped {one.case.label}: {one.why}")
-    if most is not None and len(dropped) > most:
-        say(f"and {len(dropped) - most} more: --dry-run tells them all")
+    for one in dropped[:array_limit]:
+        info(f"dropped {one.case.label}: {one.why}")
+    if array_limit is not None and len(dropped) > array_limit:
+        info(f"and {len(dropped) - array_limit} more (list them with --dry-run)")
 
 
 def _estimated(past: Estimate) -> str:
-    if past.whole is None:
-        return "no past run tells how long that takes" if past.runs else "nothing is left to do"
+    if past.total_s is None:
+        return "duration unknown: no comparable past run" if past.runs else "nothing to run"
     if past.known == past.runs:
-        return f"about {clock(past.whole)}, as past runs took"
-    return f"about {clock(past.whole)}, if all take what {past.known} of {past.runs} took before"
+        return f"about {clock(past.total_s)}, based on past runs"
+    return f"about {clock(past.total_s)}, based on past times of {past.known} of {past.runs} runs"
 
 
 def count_of(count: int) -> str:

@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 
 from ..reports import escape
-from ..reports.format import number, significant
-from ..reports.plain import plain
+from ..reports.escape import plain
+from ..vocabulary.format import number, significant
 
 Rows = Sequence[Sequence[object]]
 GAP, NARROWEST, READABLE, CUT = 2, 8, 30, "…"

@@ -11,14 +11,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ..reports.escape import terminal
-from .messages import say, volume
+from .messages import info, volume
 
 if TYPE_CHECKING:
     from rich.live import Live
     from rich.table import Table
 
     from ..launch.folder import State
-    from ..launch.keeping import Turn
+    from ..launch.planned_runs import PlannedRun
 
 _COLOURS = {"ok": "green", "running": "cyan", "": "dim"}
 _PLAIN = 54  # letters of a row without its label and its evidence
@@ -30,7 +30,7 @@ class Board:
     """What is done, what runs, how long the rest may take."""
 
     def __init__(
-        self, todo: Sequence[Turn], seconds: float | None, *, together: bool = False
+        self, todo: Sequence[PlannedRun], seconds: float | None, *, together: bool = False
     ) -> None:
         self.todo = list(todo)
         self.together = together  # several run at a time, nobody knows how many
@@ -70,20 +70,20 @@ class Board:
         except OSError:
             self._live, volume.quiet = None, True
 
-    def begun(self, turn: Turn, state: State) -> None:
+    def begun(self, planned: PlannedRun, state: State) -> None:
         """A run has been started."""
-        self._since[turn.folder.path.name] = time.monotonic()
-        self._states[turn.folder.path.name] = state
+        self._since[planned.folder.path.name] = time.monotonic()
+        self._states[planned.folder.path.name] = state
         self.tick(now=True)
 
-    def ended(self, turn: Turn, state: State) -> None:
+    def ended(self, planned: PlannedRun, state: State) -> None:
         """A run has ended."""
-        self._states[turn.folder.path.name] = state
+        self._states[planned.folder.path.name] = state
         self._spent.append(state.wall_s or 0.0)
         if self._live is None:
             place = f"[{len(self._spent)}/{len(self.todo)}]"
             with self._shown():
-                say(f"{place} {_named(turn, state)}: {told(state, self._eta())}")
+                info(f"{place} {_named(planned, state)}: {describe(state, self._eta())}")
         self.tick(now=True)
 
     def tick(self, now: bool = False) -> None:
@@ -114,13 +114,13 @@ class Board:
         words = ", ".join(f"{count} {status}" for status, count in counts.items())
         title = f"{len(self._spent)} of {len(self.todo)} runs done{': ' if words else ''}{words}"
         names = ["run", "repeat", "status", "time", "s/it"]
-        room = width - _PLAIN - max((len(turn.case.label) for turn in self.todo), default=0)
+        room = width - _PLAIN - max((len(planned.case.label) for planned in self.todo), default=0)
         if room >= _LEAST:  # else it would stand in a column of some letters
             names.append("")
         table = Table(*names, title=title + self._eta())
         first = max(0, min(len(self._spent) - _ROWS // 2, len(self.todo) - _ROWS))
-        for turn in self.todo[first : first + _ROWS]:
-            name = turn.folder.path.name
+        for planned in self.todo[first : first + _ROWS]:
+            name = planned.folder.path.name
             state = self._states.get(name)
             status = state.status if state else ""
             spent = state.wall_s if state else None
@@ -128,18 +128,18 @@ class Board:
                 spent = time.monotonic() - self._since[name]
             step = f"{state.step_time_s:.4g}" if state and state.step_time_s else ""
             why = state.evidence[: min(room, _MOST)] if state else ""
-            cells = (turn.case.label, str(turn.repeat), status, clock(spent), step, why)
+            cells = (planned.case.label, str(planned.repeat), status, clock(spent), step, why)
             shown = (Text(terminal(cell)) for cell in cells[: len(names)])
             table.add_row(*shown, style=_COLOURS.get(status, "red"))
         return table
 
 
-def _named(turn: Turn, state: State) -> str:
+def _named(planned: PlannedRun, state: State) -> str:
     again = f", attempt {state.attempt}" if state.attempt > 1 else ""
-    return f"{turn.case.label or 'run'}, repeat {turn.repeat}{again}"
+    return f"{planned.case.label or 'run'}, repeat {planned.repeat}{again}"
 
 
-def told(state: State, eta: str = "") -> str:
+def describe(state: State, eta: str = "") -> str:
     """How a run ended, in words; `eta` of the others stands before the evidence, which is long."""
     step = f", {state.step_time_s:.4g} s/it" if state.step_time_s else ""
     why = f": {state.evidence}" if state.evidence else ""
@@ -153,7 +153,7 @@ def clock(seconds: float | None) -> str:
         return ""
     if seconds < 60:
         return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    total = round(seconds)
+    if total < 3600:
+        return f"{total // 60} min {total % 60:02d} s"
+    return f"{total // 3600} h {total % 3600 // 60:02d} min"

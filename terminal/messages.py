@@ -21,6 +21,7 @@ _QUERY_INTERRUPTED = "Query interrupted"  # how DuckDB tells of Ctrl-C
 PIPE_CLOSED = 128 + 13  # what a shell shows for a program that SIGPIPE ended
 RED, YELLOW, PLAIN = "\x1b[31m", "\x1b[33m", "\x1b[0m"
 CLEAR = "\r\x1b[K"
+_SHOWN = 10  # of contradictions
 
 # typer carries click inside since 0.26 and imported it before: this base is the same in both.
 _ClickException: type[Exception] = typer.BadParameter.__mro__[2]
@@ -86,7 +87,7 @@ def _guarded(app: typer.Typer, args: Sequence[str]) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        fail(_told(error))
+        fail(_as_error(error))
         _silence()
         return FOUND
 
@@ -103,10 +104,10 @@ def _invoke(app: typer.Typer, args: Sequence[str]) -> int:
     return 0
 
 
-def _told(error: OSError) -> BenchError:
+def _as_error(error: OSError) -> BenchError:
     # A disk that is full names no file: then it is the one that stdout goes to.
     where = "" if isinstance(error.filename, int) else os.fsdecode(error.filename or "")
-    what = "a file cannot be used" if where else "the output cannot be written"
+    what = "file error" if where else "cannot write the output"
     return BenchError(what, why=error.strerror or str(error), where=where)
 
 
@@ -121,7 +122,16 @@ def warn(text: str) -> None:
         _write(f"{_tag('warning', YELLOW)} {_safe(text)}")
 
 
-def say(text: str) -> None:
+def warn_of(found: Sequence[str]) -> None:
+    """Warn of annotations that sources contradict, the first of many."""
+    for text in found[:_SHOWN]:
+        warn(text)
+    if len(found) > _SHOWN:
+        query = "FROM annotations WHERE outcome = 'contradicts'"
+        warn(f'{len(found) - _SHOWN} more contradictions: bench sql "{query}"')
+
+
+def info(text: str) -> None:
     """Tell what happened, unless `-q`."""
     if not volume.quiet:
         _write(_safe(text))

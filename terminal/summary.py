@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ..schema.errors import FINE, FOUND, NOTHING_RECOGNISED, NothingRecognised
-from .messages import detail, fail, say, warn
+from ..project.read import nothing_recognised
+from ..schema.errors import FINE, FOUND, NOTHING_RECOGNISED
+from .messages import detail, fail, info, warn
 
 if TYPE_CHECKING:
     from ..ingest.pipeline import Summary
+    from ..schema.warehouse import Warehouse
+
 
 COLUMNS = (
-    "kind", "format", "files", "runs", "rows", "lines", "lines not read", "like measurements",
+    "kind", "format", "files", "runs", "rows", "lines", "unread lines", "possible metrics",
 )  # fmt: skip
 _SHOWN = 20
 
@@ -25,7 +29,7 @@ def rows_of(summary: Summary) -> list[tuple[object, ...]]:
     ]
 
 
-def tell(summary: Summary) -> int:
+def print_summary(summary: Summary) -> int:
     """Say what else there is to say, and the exit code."""
     shown = summary.warnings if len(summary.warnings) <= _SHOWN else summary.warnings[:_SHOWN]
     for remark in shown:
@@ -33,42 +37,26 @@ def tell(summary: Summary) -> int:
     if len(summary.warnings) > len(shown):
         warn(f"{len(summary.warnings) - len(shown)} more warnings: bench sql 'FROM warnings'")
     for uri, reason in summary.failed:
-        warn(f"{uri}: not read: {reason}")
+        warn(f"{uri}: cannot read: {reason}")
     for uri in summary.skipped:
-        detail(f"{uri}: neither log nor benchmark table")
-    say(_counts(summary))
+        detail(f"{uri}: skipped, not a log or benchmark table")
+    info(_counts(summary))
     code = _exit_code(summary)
     if code == NOTHING_RECOGNISED:
         fail(nothing_recognised(len(summary.skipped)))
     return code
 
 
-def nothing_recognised(skipped: int) -> NothingRecognised:
-    """The error for paths that hold no log and no benchmark table."""
-    return NothingRecognised(
-        "nothing recognised",
-        why=f"neither a training log nor a benchmark table in {_files(skipped)}",
-        hint="a benchmark table has at least two known headings, one of them topology or batch, "
-        "or MFU beside another rate; bench doctor LOG shows what is not read of a log",
-    )
-
-
-def _files(count: int) -> str:
-    return f"{count} {'file' if count == 1 else 'files'}" if count else "any file below the path"
-
-
 def _counts(summary: Summary) -> str:
     parts = [f"{summary.new - summary.changed - summary.grown} new"]
     parts += [f"{summary.grown} grown"] if summary.grown else []
     parts += [f"{summary.changed} changed"] if summary.changed else []
-    parts += [f"{summary.known} known and unchanged"] if summary.known else []
-    parts += [f"{summary.copies} known under another path"] if summary.copies else []
-    parts += (
-        [f"{len(summary.skipped)} neither log nor table (-v names them)"] if summary.skipped else []
-    )
+    parts += [f"{summary.known} unchanged"] if summary.known else []
+    parts += [f"{summary.copies} duplicates of known files"] if summary.copies else []
+    parts += [f"{len(summary.skipped)} skipped (list with -v)"] if summary.skipped else []
     parts += [f"{len(summary.failed)} failed"] if summary.failed else []
-    tables = f"; {summary.tables_other} other tables left" if summary.tables_other else ""
-    model = _commonest(summary)
+    tables = f"; {summary.tables_other} other tables skipped" if summary.tables_other else ""
+    model = _most_common_model(summary)
     command = (
         f"bench report --model '{model}'"
         if model
@@ -85,9 +73,9 @@ def _exit_code(summary: Summary) -> int:
     return FINE if summary.new or summary.known or summary.copies else NOTHING_RECOGNISED
 
 
-def _commonest(summary: Summary) -> str | None:
+def _most_common_model(summary: Summary) -> str | None:
     """The model with the most runs, by the first of its labels: 1.3B and 1B3 are one size."""
-    from ..ingest.sizes import parse_size
+    from ..vocabulary.sizes import parse_size
 
     runs: Counter[object] = Counter()
     label: dict[object, str] = {}
@@ -96,3 +84,54 @@ def _commonest(summary: Summary) -> str | None:
         runs[size] += count
         label.setdefault(size, name)
     return label[runs.most_common(1)[0][0]] if runs else None
+
+
+_NAMED = 4
+_ENDINGS = """SELECT status, count(*) FROM configurations WHERE kind = 'measured'
+    GROUP BY status ORDER BY status <> 'ok', count(*) DESC, status"""
+_LOGS = "SELECT count(DISTINCT uri) FROM runs"
+_JOBS = "SELECT count(*), count(DISTINCT uri) FROM jobs"
+_WITHOUT = """SELECT uri, line FROM configurations WHERE origin = 'log'
+    AND dp IS NULL AND tp IS NULL AND pp IS NULL ORDER BY uri, line"""
+_UNREAD = """SELECT uri, lines_unread, lines FROM sources WHERE kind = 'log' AND lines_unread > 0
+    ORDER BY lines_unread DESC, uri"""
+
+
+def show_overview(warehouse: Warehouse, skipped: Sequence[str]) -> None:
+    """Say on standard error what the listing of a folder does not show."""
+    for line in overview(warehouse, skipped):
+        info(line)
+
+
+def overview(warehouse: Warehouse, skipped: Sequence[str]) -> Iterator[str]:
+    """The remarks, each a line; what is not missing is not spoken of."""
+    endings = warehouse.rows(_ENDINGS)
+    [(files,)] = warehouse.rows(_LOGS)
+    endings_listed = ", ".join(f"{count} {status}" for status, count in endings)
+    runs = sum(count for _, count in endings)
+    yield f"{runs} {'run' if runs == 1 else 'runs'} in {_files(files)}: {endings_listed}"
+    [(jobs, sources)] = warehouse.rows(_JOBS)
+    if jobs:
+        yield f"scheduler accounting: {jobs} jobs in {_files(sources)}"
+    without = [f"{uri}:{line}" for uri, line in warehouse.rows(_WITHOUT)]
+    if without:
+        yield f"topology unknown (no DP, TP or PP in the log): {len(without)} runs: " + _some(
+            without
+        )
+    if skipped:
+        yield f"not recognised: {_files(len(skipped))}: {_some(skipped)}"
+    unread = warehouse.rows(_UNREAD)
+    if unread:
+        worst, _, _ = unread[0]
+        lines, of = (sum(row[place] for row in unread) for place in (1, 2))
+        share = f"{lines:,} of {of:,} lines of {_files(len(unread))}"
+        yield f"unread: {share}, most in {worst}; see bench doctor {worst}"
+
+
+def _files(count: int) -> str:
+    return f"{count} {'file' if count == 1 else 'files'}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f", and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

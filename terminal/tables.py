@@ -9,8 +9,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TextIO
 
-from ..reports.whole import write_whole
 from ..schema.errors import BenchError
+from ..vocabulary.atomic import atomic_write
+from .messages import did_you_mean
 
 
 class Format(StrEnum):
@@ -32,10 +33,10 @@ def default_format(stream: TextIO | None = None) -> Format:
     return Format.TABLE if (stream or sys.stdout).isatty() else Format.MD
 
 
-def choose_format(asked: Format | None, output: Path | None = None) -> Format:
+def choose_format(chosen_format: Format | None, output: Path | None = None) -> Format:
     """The format asked for, else that of the output file's suffix, else the default."""
-    if asked or not output:
-        return asked or default_format()
+    if chosen_format or not output:
+        return chosen_format or default_format()
     suffix = output.suffix.lstrip(".").lower()
     return Format(suffix) if suffix in set(Format) - {Format.TABLE} else Format.MD
 
@@ -78,10 +79,10 @@ def emit(text: str, output: Path | None = None, *, name: str = "") -> None:
         return
     file = _target(output, name)
     try:
-        write_whole(file, data)
+        atomic_write(file, data)
     except OSError as error:
         why = error.strerror or str(error)
-        raise BenchError("the output cannot be written", why=why, where=str(file)) from error
+        raise BenchError("cannot write the output", why=why, where=str(file)) from error
 
 
 def _for_terminal(text: str) -> bytes:
@@ -106,13 +107,27 @@ def _target(output: Path, name: str) -> Path:
     if output.is_dir():
         if not name:
             raise BenchError(
-                "the output is a folder", where=str(output), hint=f"-o {output / 'NAME.md'}"
+                "output is a directory", where=str(output), hint=f"-o {output / 'NAME.md'}"
             )
         return output / name
     if not output.parent.is_dir():
         raise BenchError(
-            "the output's folder does not exist",
+            "output directory does not exist",
             where=str(output.parent),
             hint=f"mkdir -p {output.parent}",
         )
     return output.resolve() if output.is_symlink() else output
+
+
+def parse_columns(text: str, columns: Sequence[str]) -> list[str]:
+    """The columns named in `a,b,c`, spelled as in `columns`."""
+    known = {name.casefold(): name for name in columns}
+    chosen: list[str] = []
+    for word in filter(None, (part.strip().strip('"') for part in text.split(","))):
+        if word.casefold() not in known:
+            raise BenchError(f"unknown column {word!r}", hint=did_you_mean(word, columns))
+        if known[word.casefold()] not in chosen:
+            chosen.append(known[word.casefold()])
+    if not chosen:
+        raise BenchError("no columns given", hint=f"known: {', '.join(columns)}")
+    return chosen

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..project.settings import find_db, read_settings
 from ..reports.escape import terminal
 from ..schema.errors import FINE, FOUND, Locked, NothingRecognised
 from ..watch.follow import Follower
-from ..watch.standing import Budget, Standing, standings
-from .messages import detail, say, warn
-from .settings import find_db, read_settings
-from .standing import Column, columns_of, drawn, exact
+from ..watch.status import Budget, RunStatus, statuses
+from .messages import detail, info, warn
+from .source import Source
+from .status import Column, columns_of, drawn, exact
 from .tables import Format, choose_format, emit, render
 
 if TYPE_CHECKING:
@@ -29,36 +30,37 @@ _SHARE = 2  # looking and storing take at most a third of the time
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WatchOptions:
     """The options of the command, as given."""
 
     paths: Sequence[Path]
-    db: Path | None
+    source: Source
     interval_s: float
     hang_after: float | None
     budget: Budget
-    lock_timeout: float
     columns: str | None = None
 
     def follower(self) -> Follower:
         """What follows the logs. Raises BenchError for a path that cannot come to be."""
-        found = Follower(self.paths, find_db(self.db), self.lock_timeout, read_settings().formats)
+        found = Follower(
+            self.paths, find_db(self.source.db), self.source.lock_timeout, read_settings().formats
+        )
         found.check()
         return found
 
 
-def show(asked: Asked, form: Format | None) -> int:
+def show(options: WatchOptions, form: Format | None) -> int:
     """Store what there is, show it once; 1 when a run has something that is warned of."""
     chosen = choose_format(form)
     people = chosen in (Format.TABLE, Format.MD, Format.HTML)
-    columns = columns_of(asked.columns, people=people)
-    follower = asked.follower()
-    _tell(follower, follower.store())
-    rows = _standings(asked, follower)
+    columns = columns_of(options.columns, people=people)
+    follower = options.follower()
+    _warn_failures(follower, follower.store())
+    rows = _statuses(options, follower)
     if not rows:
         raise NothingRecognised(
-            "nothing to watch", why="no run stands in any of these files yet",
-            hint="bench watch LOG waits for one; bench doctor LOG shows what is not read",
+            "nothing to watch", why="no runs found in these files yet",
+            hint="bench watch without --once waits for runs; bench doctor LOG lists unread lines",
         )  # fmt: skip
     if people:
         for row in rows:
@@ -73,35 +75,37 @@ def show(asked: Asked, form: Format | None) -> int:
     return FOUND if any(row.warnings for row in rows) else FINE
 
 
-def follow(asked: Asked) -> int:
+def follow(options: WatchOptions) -> int:
     """Until somebody stops it: store what is new, show how the runs stand."""
     from ..launch.sweep import Stop, listening
 
-    follower, stop = asked.follower(), Stop()
-    columns = columns_of(asked.columns, people=True)
+    follower, stop = options.follower(), Stop()
+    columns = columns_of(options.columns, people=True)
     screen = _Screen(columns) if sys.stdout.isatty() else _Lines(columns)
     with listening(stop):
-        say(f"watching {', '.join(map(str, asked.paths))}; Ctrl-C stores what is there and ends")
+        info(f"watching {', '.join(map(str, options.paths))}; Ctrl-C to stop")
         with screen:
             while stop.number is None:
                 began = time.monotonic()
-                _look(asked, follower, screen.show)
+                _update(options, follower, screen.show)
                 spent = time.monotonic() - began
-                _wait(max(asked.interval_s, _SHARE * spent), lambda: _is_over(stop))
-        _tell(follower, follower.finish())
-    _link(asked, follower)
+                _wait(max(options.interval_s, _SHARE * spent), lambda: _is_over(stop))
+        _warn_failures(follower, follower.finish())
+    _link(options, follower)
     with suppress(OSError):
-        say("stored; next: bench runs; bench watch goes on from here")
+        info("stored; next: bench runs")
     return FINE
 
 
-def _look(asked: Asked, follower: Follower, show: Callable[[list[Standing]], None]) -> None:
+def _update(
+    options: WatchOptions, follower: Follower, show: Callable[[list[RunStatus]], None]
+) -> None:
     """One round; a warehouse that somebody else holds is tried again in the next."""
     try:
-        _tell(follower, follower.store())
-        rows = _standings(asked, follower)
+        _warn_failures(follower, follower.store())
+        rows = _statuses(options, follower)
     except Locked as error:
-        detail(f"{error.what}: later")
+        detail(f"{error.what}; will retry")
         return
     show(rows)
 
@@ -121,23 +125,23 @@ def _wait(seconds: float, over: Callable[[], bool]) -> None:
         time.sleep(min(_POLL_S, left))
 
 
-def _standings(asked: Asked, follower: Follower) -> list[Standing]:
+def _statuses(options: WatchOptions, follower: Follower) -> list[RunStatus]:
     from ..schema.warehouse import open_read
 
     if not follower.db.exists():
         return []
-    with open_read(follower.db, asked.lock_timeout) as warehouse:
-        return standings(warehouse, follower.uris(), asked.budget, time.time(), asked.hang_after)
+    with open_read(follower.db, options.source.lock_timeout) as warehouse:
+        return statuses(warehouse, follower.uris(), options.budget, time.time(), options.hang_after)
 
 
-def _link(asked: Asked, follower: Follower) -> None:
+def _link(options: WatchOptions, follower: Follower) -> None:
     """What belongs to the logs, as after an ingest."""
-    from .checking import check_file
+    from ..project.after_ingest import after_ingest_into
 
-    check_file(follower.db, asked.lock_timeout, list(follower.uris()))
+    after_ingest_into(follower.db, options.source.lock_timeout, list(follower.uris()))
 
 
-def _tell(follower: Follower, summary: Summary) -> None:
+def _warn_failures(follower: Follower, summary: Summary) -> None:
     for text in follower.failures(summary):
         warn(text)
 
@@ -155,16 +159,16 @@ class _Lines:
     def __exit__(self, *error: object) -> None:
         """Nothing is left open."""
 
-    def show(self, rows: list[Standing]) -> None:
+    def show(self, rows: list[RunStatus]) -> None:
         """Print what is new."""
         for row in rows:
             news = row.run_id, row.status, row.iteration, *(w.split()[0] for w in row.warnings)
             if self._shown.get(row.uri) != news:
                 self._shown[row.uri] = news
                 named = ((column.head, column.cell(row)) for column in self._columns)
-                told = [f"{name} {cell}" for name, cell in named if cell]
-                told += [f"WARNING {text}" for text in row.warnings]
-                emit(terminal(f"{row.uri}: {', '.join(told)}") + "\n")
+                cells = [f"{name} {cell}" for name, cell in named if cell]
+                cells += [f"WARNING {text}" for text in row.warnings]
+                emit(terminal(f"{row.uri}: {', '.join(cells)}") + "\n")
 
 
 class _Screen:
@@ -185,7 +189,7 @@ class _Screen:
         with suppress(OSError):  # a terminal that was closed
             self._live.__exit__(None, None, None)
 
-    def show(self, rows: list[Standing]) -> None:
+    def show(self, rows: list[RunStatus]) -> None:
         """Draw the runs anew, those that were written last."""
         width, height = self._live.console.size
         with suppress(OSError):  # the signal that tells it comes next, and ends the watch

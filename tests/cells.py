@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bench.ingest.cells import Cell, parse_cell
-from bench.ingest.headings import column_of, columns
+from bench.vocabulary.cells import Cell, parse_cell
+from bench.vocabulary.headings import column_of, columns
 
 COLUMNS = [*columns().values(), None]
 

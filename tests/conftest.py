@@ -10,7 +10,9 @@ import pytest
 from hypothesis import settings
 
 from bench.ci import api
+from tests.cpu_times import CpuTimes
 from tests.hub import Hub, serve
+from tests.program import quick, runs_programs
 
 # A job in the background ignores Ctrl-C, and so would the programs that tests interrupt.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -22,15 +24,27 @@ settings.register_profile("home", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "home")
 
 ROOT = Path(__file__).resolve().parent.parent
+# Whole programs that `make test-fast` runs nevertheless: each command once and again.
+SMOKE = ("test_cli.py", "test_golden.py")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`pytest tests/test_reports.py --accept-gold` writes the gold pages anew, to be looked at."""
     parser.addoption("--accept-gold", action="store_true", help="Write tests/gold/ anew.")
+    parser.addoption("--cpu-times", action="store_true", help="Processor time by test file.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """What costs is measured where that is asked for, in each worker."""
+    if config.getoption("cpu_times"):
+        config.pluginmanager.register(CpuTimes())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with slow tests first: at the end no process waits long for the other."""
+    for item in items:
+        if item.path.name not in SMOKE and runs_programs(getattr(item, "function", None)):
+            item.add_marker(pytest.mark.programs)
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
 
@@ -56,8 +70,6 @@ def data(root: Path) -> Path:
 @pytest.fixture(scope="session")
 def swept(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a copy of data/ and a bench.duckdb that holds it; tests only read there."""
-    from tests.program import quick
-
     folder = tmp_path_factory.mktemp("swept")
     shutil.copytree(data, folder / "data")
     (folder / ".git").mkdir()  # no bench.toml above is looked for

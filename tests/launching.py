@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench.launch.cases import Expansion, expand
 from bench.launch.reading import read_plan
-from bench.launch.trainers import trainer
+from bench.launch.trainer import trainer
 
 
 def preloadable(folder: Path, name: str) -> Path:

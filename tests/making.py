@@ -1,9 +1,9 @@
-"""Logs, tables and warehouses for tests to work on."""
+"""Logs, tables and warehouses for tests to work on.
+
+Programs that only write logs import this too: what reads warehouses is imported where it is used.
+"""
 
 from pathlib import Path
-
-from bench.schema.reference import public_columns
-from bench.schema.warehouse import open_read
 
 HEADING = "| Nodes | Size | DP | TP | PP | MBS | GBS | Sec/it | TFLOPs |\n" + "|---" * 9 + "|\n"
 
@@ -43,6 +43,8 @@ def folder(path: Path, logs: int = 3, tables: int = 2, iterations: int = 5) -> P
 
 def count(db: Path, view: str, where: str = "true") -> int:
     """Rows of a view."""
+    from bench.schema.warehouse import open_read
+
     with open_read(db) as warehouse:
         [(rows,)] = warehouse.rows(f"SELECT count(*) FROM {view} WHERE {where}")
     return int(rows)
@@ -50,7 +52,13 @@ def count(db: Path, view: str, where: str = "true") -> int:
 
 def everything(db: Path) -> dict[str, list[str]]:
     """All rows of all public views, in order, without the time of loading."""
+    from bench.schema.materialized import OF_PAGES, materialize
+    from bench.schema.reference import public_columns
+    from bench.schema.warehouse import open_read
+
     with open_read(db) as warehouse:
+        # As pages read them; else each view computes those below anew.
+        materialize(warehouse, *OF_PAGES)
         views = public_columns(warehouse)
         return {
             view: sorted(

@@ -1,7 +1,7 @@
 """Published documents changed as people change them, with the golden reading changed alike.
 
-It knows nothing of the reader: the synonyms are those that physics.md 5 and formats.md 12 list,
-with what else a person would take for the same heading.
+It knows nothing of the reader: the synonyms are headings of other projects'
+tables, and what else a person would take for the same heading.
 """
 
 from __future__ import annotations

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+import typer
+from typer.main import get_command
 
 from bench.cli import app
 from bench.terminal.messages import exit_code
@@ -65,6 +71,38 @@ def quick(folder: Path, *args: str) -> Outcome:
     data = out.buffer
     assert isinstance(data, io.BytesIO)
     return Outcome(code, data.getvalue().decode(), err.getvalue())
+
+
+def runs_programs(function: object) -> bool:
+    """Whether a test calls `bench` or `quick`, itself or by helpers of the tests."""
+    seen: set[object] = set()
+    waiting = [function]
+    while waiting:
+        one = waiting.pop()
+        one = inspect.unwrap(one) if callable(one) else one
+        if one is quick or one is bench:
+            return True
+        if not isinstance(one, FunctionType) or one in seen:
+            continue
+        if one.__module__.startswith("tests."):
+            seen.add(one)
+            waiting += [one.__globals__.get(name) for name in _names(one.__code__)]
+    return False
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """Names that a function uses, those in its lambdas and comprehensions too."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def commands() -> dict[str, Any]:  # Any: typer has its own copy of click
+    """Every command of the program by its name, imported."""
+    program: Any = get_command(app)
+    context = typer.Context(program)
+    return {name: program.get_command(context, name) for name in program.list_commands(context)}
 
 
 def words(text: str) -> list[str]:

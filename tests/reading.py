@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from hypothesis import strategies as st
 
-from bench.ingest import aligned, bulk, outline, scan
+from bench.ingest import bulk, line_shapes, scan
 from bench.ingest.dialect import Dialect, dialects
+from bench.ingest.line_shapes import shapes_of
 from bench.ingest.lines import declared_prefixes, read_lines
 from bench.ingest.log import LogReader
 from bench.ingest.logread import LogRead
-from bench.ingest.outline import outlines_of
 from bench.schema.arrow import to_arrow
 
 ROOT = Path(__file__).parents[1]
@@ -61,19 +61,18 @@ def by_line(content: bytes, formats: Path | None = None) -> LogRead:
 
 
 def in_blocks(
-    content: bytes, block: int, *, few: bool = True, least: int = 100, formats: Path | None = None
+    content: bytes, block: int, *, few: bool = True, least: int = 4, formats: Path | None = None
 ) -> LogRead:
-    """Read in blocks; where lines are not taken for `few`, they are looked at as thousands are.
+    """Read in blocks; where masks are not taken for `few`, they are looked at as thousands are.
 
-    So many lines of one length are read in columns.
+    So many lines of one mask are read in columns.
     """
     reader = LogReader("source", dialects(formats))
-    outlines_of.cache_clear()
+    shapes_of.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(aligned, "MANY_ALIKE", least)
+        patch.setattr(scan, "FEW", least)
         if not few:
-            patch.setattr(outline, "FEW_OUTLINES", 0)
-            patch.setattr(scan, "WORTH_CUTTING", 1)
+            patch.setattr(line_shapes, "FEW_MASKS", 0)
         bulk.feed(reader, io.BytesIO(content), block=block)
     return reader.finish()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 import signal
 import subprocess
@@ -15,14 +16,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bench.ingest import ahead
-from bench.ingest.content import fingerprint
+from bench.ingest import prefetch
+from bench.ingest.content import LONG_BYTES, Content, read_content
+from bench.ingest.parsed import parse_together
 from bench.ingest.pipeline import ingest
-from bench.ingest.source import read_file
-from bench.ingest.together import Task, read_together
+from bench.ingest.source import Task, read_file
+from bench.records.layout import MARK
 from bench.schema.arrow import to_arrow
 from tests.making import count, everything
-from tests.reading import LINES, LOGS
+from tests.reading import LINES, LOGS, told
 
 DATA = Path(__file__).parents[1] / "data"
 ENDS = st.sampled_from([b"\n", b"\r\n"])
@@ -30,10 +32,10 @@ TAILS = st.sampled_from([b"", b"\n", b"\r\n\n", b"\xff"])
 MANY = """
 import sys
 from pathlib import Path
-from bench.ingest import ahead
+from bench.ingest import prefetch
 from bench.ingest.pipeline import ingest
 if __name__ == "__main__":
-    ahead.WORTH_IT, ahead._CHUNK_FILES = 0, 2
+    prefetch.WORTH_IT, prefetch._CHUNK_FILES = 0, 2
     ingest([Path(sys.argv[1])], Path(sys.argv[2]), processes=2,
            progress=lambda uri: print(uri, flush=True))
     print("done", flush=True)
@@ -60,23 +62,23 @@ def logs(folder: Path, count: int, steps: int = 300) -> Path:
 
 
 def tables_alone(task: Task) -> dict[str, list[str]]:
-    read = read_file(task.path, task.sha256, task.size, task.source_id, uri=task.uri)
-    return {name: sorted(map(repr, t.to_pylist())) for name, t in to_arrow(read.rows).items()}
+    rows = read_file(task).rows
+    return {name: sorted(map(told, t.to_pylist())) for name, t in to_arrow(rows).items()}
 
 
 def tables_together(tasks: list[Task]) -> list[dict[str, list[str]]]:
     found = []
-    for result in read_together(tasks):
-        assert result is not None
-        rows = {name: t.to_pylist() for name, t in result.collected.tables.sources()}
-        assert result.collected.counts == {name: len(each) for name, each in rows.items()}
-        found.append({name: sorted(map(repr, each)) for name, each in rows.items()})
+    for parsed in pickle.loads(pickle.dumps(parse_together(tasks))).divided():
+        assert parsed is not None
+        rows = {name: t.to_pylist() for name, t in parsed.tables.sources()}
+        assert parsed.counts == {name: len(each) for name, each in rows.items()}
+        found.append({name: sorted(map(told, each)) for name, each in rows.items()})
     return found
 
 
 def tasks_of(files: list[Path]) -> list[Task]:
     named = ((file, f"source {number}") for number, file in enumerate(files))
-    return [Task(file, file.name, *fingerprint(file), source) for file, source in named]
+    return [Task(read_content(file), file.name, source) for file, source in named]
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
@@ -94,16 +96,25 @@ def test_any_logs_together(
 
 
 def test_real_logs_together() -> None:
-    tasks = tasks_of([log for log in LOGS if log.stat().st_size < ahead.SMALL])
+    tasks = tasks_of([log for log in LOGS if log.stat().st_size < LONG_BYTES])
     assert len(tasks) > 20
     assert tables_together(tasks) == [tables_alone(task) for task in tasks]
 
 
-def test_what_changed_is_left_to_its_turn(tmp_path: Path) -> None:
+def test_what_changes_after_it_was_read_gives_what_was_read(tmp_path: Path) -> None:
     tasks = tasks_of(sorted(logs(tmp_path / "logs", 2).iterdir()))
-    tasks[0].path.write_text("something else\n")
-    tasks[1].path.unlink()
-    assert read_together(tasks) == [None, None]
+    before = [tables_alone(task) for task in tasks]
+    tasks[0].content.path.write_text("something else\n")
+    tasks[1].content.path.unlink()
+    assert tables_together(tasks) == before
+
+
+def test_what_cannot_be_read_is_left_to_its_turn(tmp_path: Path) -> None:
+    tasks = tasks_of(sorted(logs(tmp_path / "logs", 2).iterdir()))
+    gone, record = tmp_path / "gone.json", f'{{"{MARK}": 1}}'.encode()
+    tasks.insert(1, Task(Content(gone, len(record), "", data=record), gone.name, "source"))
+    first, none, last = parse_together(tasks).divided()
+    assert none is None and first and last and first.counts["runs"] == last.counts["runs"] == 1
 
 
 @pytest.fixture(scope="module")
@@ -128,8 +139,8 @@ def test_several_processes_give_the_same_rows(
     mixed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = ingest([mixed], tmp_path / "one.duckdb")
-    monkeypatch.setattr(ahead, "WORTH_IT", 0)
-    monkeypatch.setattr(ahead, "_CHUNK_FILES", 7)
+    monkeypatch.setattr(prefetch, "WORTH_IT", 0)
+    monkeypatch.setattr(prefetch, "_CHUNK_FILES", 7)
     several = ingest([mixed], tmp_path / "several.duckdb", processes=3)
     assert several == one and one.new > 40 and one.copies >= 2
     assert everything(tmp_path / "several.duckdb") == everything(tmp_path / "one.duckdb")

@@ -46,7 +46,7 @@ def test_logs_of_which_nobody_knows_the_model_are_no_repeats(folder: Path) -> No
     found = answer(folder, *asked)
     assert [row["jobs"] for row in found] == [1, 1]
     said = quick(folder, *asked).out
-    assert "2 logs state no model or no batch: no two are taken to be repeats" in said
+    assert "2 logs state no model or no batch size: each counts as its own configuration" in said
     [known] = answer(folder, *asked, "--set", "model=1.3B")
     assert known["jobs"] == 2
 

@@ -9,14 +9,14 @@ import numpy
 import pytest
 from matplotlib.text import Text
 
-from bench.decide.answer import Answer
-from bench.decide.asked import Asked
-from bench.decide.drawing import efficiency
+from bench.commands.chart import title
+from bench.decide.query import Query
+from bench.reports.answer import Answer
 from bench.reports.charts.data import Bar, Point, Series, checked_series
-from bench.reports.charts.effects import draw_effects
 from bench.reports.charts.lines import REACH, Plan, draw
+from bench.reports.charts.rows import draw_effects
+from bench.reports.drawing import efficiency
 from bench.reports.short import Names
-from bench.terminal.charting import title
 from bench.terminal.layouts import table as as_table
 from tests.deciding import answer, table
 from tests.program import quick, told
@@ -38,7 +38,7 @@ def five(folder: Path) -> str:
 def test_goodput_as_a_percentage(five: str, folder: Path) -> None:
     share, percent = (answer(folder, "days", five, "--goodput", one) for one in ("0.9", "90%"))
     assert share == percent and share[0]["goodput"] == 0.9
-    told(quick(folder, "days", five, "--goodput", "90"), 2, "write 0.9 or 90%")
+    told(quick(folder, "days", five, "--goodput", "90"), 2, "use e.g. 0.9 or 90%")
 
 
 def test_two_budgets_are_refused(five: str, folder: Path) -> None:
@@ -86,13 +86,13 @@ def test_labels_of_effects_are_whole() -> None:
         "48 nodes, TP8, PP12, MBS 1, GBS 2048, NCCL_DEBUG=INFO, LD_PRELOAD=libtcmalloc_minimal.so"
     )
     drawn = draw_effects([Bar(label, 1.2)], [True], "", "")
-    parts = [one for one in drawn.findobj(Text) if (one.get_gid() or "").startswith("effect-label")]
-    assert " ".join(one.get_text() for one in parts).replace(" ", "") == label.replace(" ", "")
+    parts = [one for one in drawn.findobj(Text) if (one.get_gid() or "").startswith("row-label")]
+    assert "".join("".join(one.get_text().split()) for one in parts) == label.replace(" ", "")
 
 
 def test_the_title_without_a_column_speaks_of_settings() -> None:
-    assert title("effects", Asked(), None, "") == "What the settings do"
-    assert title("effects", Asked(), "mbs", "") == "What mbs does"
+    assert title("effects", Query(), "") == "Effects of settings"
+    assert title("effects", Query(by="mbs"), "") == "Effect of mbs"
 
 
 def test_the_axis_says_what_was_printed() -> None:

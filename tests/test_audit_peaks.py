@@ -33,7 +33,7 @@ def test_the_sparse_peak_is_told(tmp_path: Path) -> None:
     [told] = peaks(tmp_path, 1979)
     assert (told.severity, told.confidence) == ("warning", "high")
     assert "sparse peak" in told.message and "twice the dense peak of H100 in bf16" in told.evidence
-    assert "45.8% instead of 22.9% on l.5" in told.suggestion
+    assert "45.8% instead of 22.9% on line 5" in told.suggestion
 
 
 def test_a_row_over_another_peak_does_not_compare(tmp_path: Path) -> None:

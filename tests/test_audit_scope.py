@@ -66,7 +66,14 @@ def test_a_narrow_terminal_has_whole_findings(
     words = ("audit", "data/tables/001_1.3b_benchmarking.md", "--format", "table")
     monkeypatch.setenv("COLUMNS", str(columns))
     lines = quick(root, *words, "--fail-on", "never").out.splitlines()
-    at = next(n for n, line in enumerate(lines) if line.startswith("error R2 data/tables/001")) + 1
+    at = (
+        next(
+            n
+            for n, line in enumerate(lines)
+            if line.startswith("error R2 topology data/tables/001")
+        )
+        + 1
+    )
     finding = [line for line in lines[at : at + 8] if line.startswith("  ")]
     assert all(len(line) <= columns for line in finding), finding
     assert "suggestion: TP=8" in " ".join(line.strip() for line in finding)

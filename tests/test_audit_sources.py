@@ -37,7 +37,7 @@ def test_a_row_that_another_document_has_in_an_older_state(tmp_path: Path) -> No
     document(tmp_path, "a.md", f"{same} | 2533.0 | 0.86")
     document(tmp_path, "b.md", f"{same} | 2411.7 | 0.91")
     [one] = found(tmp_path)
-    assert one.severity == "warning" and one.message == "two documents tell one run differently"
+    assert one.severity == "warning" and one.message == "two documents report one run differently"
     assert {(cell.uri, cell.name) for cell in one.cells} == {
         ("a.md", "step_time"), ("a.md", "tflops"), ("b.md", "step_time"), ("b.md", "tflops"),
     }  # fmt: skip
@@ -64,7 +64,7 @@ def test_rows_of_other_set_ups_have_nothing_in_common(tmp_path: Path) -> None:
         ("0.5674", None),
         ("0.57", None),
         ("0.5364", "the table has the fastest step of a log"),
-        ("0.3000", "table and log tell one set-up differently"),
+        ("0.3000", "table and log disagree on one configuration"),
         ("0.7000", None),
     ],
 )
@@ -110,7 +110,7 @@ def test_numbers_that_repeats_share_by_chance(tmp_path: Path) -> None:
         (("0.567", "1.135"), []),
         (("1.135", "0.567"), []),
         (("0.567",), []),  # the other log has no row
-        (("0.567", "3.141"), ["table and log tell one set-up differently"]),
+        (("0.567", "3.141"), ["table and log disagree on one configuration"]),
         (("3.141", "4.712"), []),  # nothing tells which is of which
     ],
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bench.reports.budget import STEPS, TOKENS_PER_STEP, budget
+from bench.decide.budget import STEPS, TOKENS_PER_STEP, budget
 from bench.schema.errors import BenchError
 
 PLAN = STEPS * TOKENS_PER_STEP

@@ -11,14 +11,15 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from bench.ingest import stream
-from bench.ingest.dialect import Dialect
-from bench.ingest.lines import PIECE_LIMIT, declared_prefixes
-from bench.ingest.outline import wants_digits
+from bench.ingest import blocks
+from bench.ingest.dialect import Dialect, dialects
+from bench.ingest.lines import PIECE_LIMIT, declared_prefixes, peel
+from bench.ingest.masks import any_digits, is_digit_blind, mask_digits, may_read, tells_digits
 from tests.reading import (
     LINES,
     LOGS,
     PREFIXES,
+    SAMPLES,
     STEPS,
     all_of,
     by_line,
@@ -95,12 +96,47 @@ def test_steps_with_what_is_not_plainly_a_number(text: str, other: str) -> None:
 def test_pieces_of_many_short_lines() -> None:
     content = 700 * b"\n" + 90 * b"a longer one\n" + 1700 * b"\n" + b"the end"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stream, "MOST", 100)
-        pieces = stream.Pieces(io.BytesIO(content), 1 << 20, first=True)
+        patch.setattr(blocks, "MOST_LINES", 100)
+        pieces = blocks.Pieces(io.BytesIO(content), 1 << 20, first=True)
         found = list(iter(pieces.next, None))
     whole = [piece.whole for piece in found if piece.whole is not None]
     assert max(one.count(b"\n") for one in whole) < 100
     assert b"\n".join([*whole, found[-1].rest]) == content
+
+
+ARGUMENTS = """\
+ > using world size: 8, data-parallel-size: 2, tensor-model-parallel size: 2
+------------------------ arguments ------------------------
+  hidden_size ..................................... 4096
+  save .......................................... /ckpt/2024-05-06/7
+  save .......................................... /ckpt/2024-05-06/8
+  wandb_api_key ................................... 0123456789abcdef
+  hidden_size ..................................... 4096
+  hidden_size ..................................... 4097
+0:   num_layers ...................................... 32
+[2024-05-06 07:08:09,123] [INFO] [launch.py:1:main]   seed .............................. 1234
+  async_io  seq_length .................................. 2048
+  use_distributed_optimizer_everywhere  True
+/opt/torch/graph.py:31: UserWarning: tensor 7 is not contiguous in memory
+  iteration | of nothing
+  empty ...........................................
+  last ............................................ 1-------------------- end of arguments
+  glued ........................................... 12  other ............. 13
+-------------------- end of arguments ---------------------
+  hidden_size ..................................... 1
+[deepspeed] {'a': 1}
+""".splitlines()
+
+
+@pytest.mark.parametrize("block", [60, 400, 1 << 20])
+@pytest.mark.parametrize("seed", range(4))
+def test_arguments(block: int, seed: int) -> None:
+    """Those of a block are taken at once, with all that other processes print between them."""
+    lines = [*ARGUMENTS, *ARGUMENTS[:9]]
+    if seed:
+        random.Random(seed).shuffle(lines)
+    content = "\n".join(lines).encode()
+    assert all_of(in_blocks(content, block)) == all_of(by_line(content))
 
 
 def test_steps_after_a_start_that_tells_of_another_interval() -> None:
@@ -120,7 +156,7 @@ def test_many_short_lines_and_a_long_one() -> None:
     lines = [STEP.format(n=n, s=n % 60) for n in range(1, 40)]
     content = "\n".join([*lines[:20], 3000 * "\n", 3 * PIECE_LIMIT * "x", 900 * "\n", *lines[20:]])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stream, "MOST", 100)
+        patch.setattr(blocks, "MOST_LINES", 100)
         found = in_blocks(content.encode(), 1 << 20)
     assert all_of(found) == all_of(by_line(content.encode()))
 
@@ -216,11 +252,33 @@ def test_nothing_behind_what_launchers_print(lines: list[tuple[str, str]]) -> No
 
 def test_prefixes_tell_no_digits_but_years() -> None:
     patterns = [str(prefix["pattern"]).replace(r"20\d\d-", "") for prefix in declared_prefixes()]
-    assert not [pattern for pattern in patterns if wants_digits(pattern)]
+    assert not [pattern for pattern in patterns if tells_digits(pattern)]
     assert all(
         map(
-            wants_digits,
+            tells_digits,
             ["a1", r"[3-7]", r"(a)\1", "(?P<x>a)(?P=x)", "0-9", r"\[0-9]", r"\N{DIGIT SEVEN}"],
         )
     )
-    assert not any(map(wants_digits, [r"\d{1,3}", "[0-9a-f]+", "x{2}"]))
+    assert not any(map(tells_digits, [r"\d{1,3}", "[0-9a-f]+", "x{2}"]))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_mask_tells_who_reads_none_of_its_lines(seed: int) -> None:
+    """Formats that tell digits apart are tried only where one of the lines may be theirs."""
+    chance = random.Random(seed)
+    sighted = [dialect for dialect in dialects() if not is_digit_blind(dialect)]
+    lines = [peel(with_digits(chance, line) if seed else line)[1] for line in SAMPLES]
+    for dialect in sighted:
+        assert all(may_read(dialect, mask_digits(x)) for x in lines if dialect.read(x))
+    listing = next(dialect for dialect in sighted if dialect.name == "env_listing")
+    assert may_read(listing, "FP0=0")
+    assert not may_read(listing, "lr = 0.0e-0")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line"),
+    [(r"a[1-3]{2}$", "a00"), (r"(\d)\1", ""), (r"(?!1)\d", ""), (r"[^4]x", ""), (r"[^0-9]2", "a0")],
+)
+def test_patterns_that_take_any_digit(pattern: str, line: str) -> None:
+    loose = any_digits(re.compile(pattern))
+    assert (loose is not None and loose.search(line) is not None) == bool(line)

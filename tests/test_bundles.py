@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bench.schema.linking import Companion, Log, links
+from bench.schema.sidecar_links import Companion, Log, links
 from tests.making import iteration
 from tests.program import quick
 

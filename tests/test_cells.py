@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from bench.ingest.cells import parse_cell
-from bench.ingest.headings import column_of
-from bench.ingest.pieces import format_pieces
-from bench.ingest.settings import Setting
+from bench.vocabulary.cells import parse_cell
+from bench.vocabulary.headings import column_of
+from bench.vocabulary.pieces import format_pieces
+from bench.vocabulary.settings import Setting
 from tests.cells import read
 
 
@@ -20,7 +20,7 @@ from tests.cells import read
 @pytest.mark.parametrize("heading", ["Mem", "Sec/it", "TFLOPs", "Nodes", "GBS", "Throughput"])
 def test_nothing_measured(heading: str, text: str) -> None:
     cell = read(heading, text)
-    assert (cell.kind, cell.value, cell.misfit) == ("missing", None, None)
+    assert (cell.kind, cell.value, cell.invalid) == ("missing", None, None)
     assert cell.rebuilt() == text
 
 
@@ -76,7 +76,7 @@ def test_numbers(
     heading: str, text: str, value: float, unit: str | None, marks: tuple[str, ...]
 ) -> None:
     cell = read(heading, text)
-    assert (cell.kind, cell.misfit) == ("number", None)
+    assert (cell.kind, cell.invalid) == ("number", None)
     assert cell.value == pytest.approx(value)
     assert (cell.unit, cell.marks) == (unit, marks)
 
@@ -157,7 +157,7 @@ def test_two_values_a_range_a_formula() -> None:
     assert read("GPUs", "64 - 1024").kind == "range"
     for text in ("GPUs*4", "GPUs\\*4", "GPUs/32", "4*GPUs", "nodes * 8"):
         cell = read("GBS", text)
-        assert (cell.kind, cell.value, cell.misfit) == ("symbolic", None, None)
+        assert (cell.kind, cell.value, cell.invalid) == ("symbolic", None, None)
 
 
 @pytest.mark.parametrize(
@@ -184,20 +184,20 @@ def test_two_values_a_range_a_formula() -> None:
 def test_what_does_not_fit_says_why(heading: str, text: str, why: str) -> None:
     cell = read(heading, text)
     assert cell.kind == "misfit"
-    assert cell.misfit
-    assert why in cell.misfit
+    assert cell.invalid
+    assert why in cell.invalid
 
 
 def test_zero_means_something_elsewhere() -> None:
     assert read("ZS", "0").value == 0
     assert read("FSDP", "0").value == 0
-    assert read("Throughput (S/s)", "0").misfit is None
+    assert read("Throughput (S/s)", "0").invalid is None
 
 
 def test_a_remark_in_japanese() -> None:
     cell = read("Sec/it", "3534.8833(1itrのみ実行)")
     assert (cell.kind, cell.value, cell.text) == ("number", 3534.8833, "(1itrのみ実行)")
-    assert cell.misfit is None
+    assert cell.invalid is None
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_dressed_numbers(text: str) -> None:
 
 def test_a_number_that_is_struck_out_is_none() -> None:
     cell = read("TFLOPs", "~~132.71~~")
-    assert (cell.kind, cell.misfit, cell.rebuilt()) == ("misfit", "struck out", "~~132.71~~")
+    assert (cell.kind, cell.invalid, cell.rebuilt()) == ("misfit", "struck out", "~~132.71~~")
 
 
 def test_line_breaks_in_a_cell() -> None:
@@ -273,11 +273,11 @@ def test_half_the_last_digit() -> None:
 )
 def test_a_number_that_is_a_link(text: str, value: float) -> None:
     cell = read("TFLOPs", text)
-    assert (cell.kind, cell.value, cell.misfit) == ("number", value, None)
+    assert (cell.kind, cell.value, cell.invalid) == ("number", value, None)
     assert cell.raw == cell.rebuilt() == text
 
 
 def test_a_link_hides_nothing() -> None:
-    assert read("TFLOPs", "[see](https://example.org)").misfit
+    assert read("TFLOPs", "[see](https://example.org)").invalid
     assert read("Model", "[GPT3-20B](https://example.org)").value == 20
     assert read("Sec/it", "[^1]").value is None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bench.ingest.cells import parse_cell
-from bench.ingest.headings import Column, column_of
+from bench.vocabulary.cells import parse_cell
+from bench.vocabulary.headings import Column, column_of
 from tests.cells import COLUMNS, read
 
 
@@ -75,7 +77,7 @@ WORDS = st.sampled_from(
 def test_nor_does_what_looks_like_a_cell(text: str, column: Column | None) -> None:
     cell = parse_cell(text, column)
     assert cell.rebuilt() in (text, None)
-    assert cell.misfit is None or cell.kind == "misfit"
+    assert cell.invalid is None or cell.kind == "misfit"
 
 
 @given(
@@ -91,3 +93,23 @@ def test_any_number_with_unit_and_mark_comes_back(
     text = f"{number:{',' if grouped else ''}.{places}f}{unit}{mark}"
     cell = read("Mem", text)
     assert (cell.kind, cell.rebuilt()) == ("number", text)
+
+
+HOSTILE = ("*", "^", "†", "-", "x", "(", "[^1]", "*/", "1,", "1-", "a*", "~~", " ", "8 GPUs")
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_a_hostile_cell_takes_linear_time(unit: str) -> None:
+    """What grows with the square of the length takes 16 times as long for 4 times the length."""
+    for column in (*COLUMNS, column_of("Size")):
+        for start, end in (("", "!"), ("12", "1"), ("12 ", "\0")):
+            timed = [[used(start, unit, end, n, column) for n in (5000, 20_000)] for _ in range(2)]
+            assert any(long < 9 * short + 0.01 for short, long in timed)
+
+
+def used(start: str, unit: str, end: str, count: int, column: Column | None) -> float:
+    """Processor seconds for a cell of so many characters."""
+    text = start + unit * (count // len(unit)) + end
+    begun = time.process_time()
+    parse_cell.__wrapped__(text, column)
+    return time.process_time() - begun

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.ingest.endings import failure_of, risk_of
+from bench.vocabulary.endings import failure_of, risk_of
 from tests.cells import read
 
 
@@ -26,7 +26,7 @@ from tests.cells import read
 )
 def test_failures(heading: str, text: str, kind: str) -> None:
     cell = read(heading, text)
-    assert cell.misfit is None
+    assert cell.invalid is None
     assert failure_of(cell.raw) == kind
     assert risk_of(text) is None
 

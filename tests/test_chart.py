@@ -27,7 +27,8 @@ from bench.reports.chart import (
     save,
     scaling_efficiency,
 )
-from bench.reports.charts.places import spread, swarm
+from bench.reports.charts.labels import spread
+from bench.reports.charts.lines import swarm
 from bench.reports.charts.text import text_width, wrapped
 from bench.reports.charts.ticks import log_ticks
 
@@ -177,7 +178,7 @@ def test_nothing_to_plot_is_an_error(chart) -> None:  # type: ignore[no-untyped-
 def test_bars_are_sorted_and_go_log_when_far_apart() -> None:
     figure = days_to_train([Bar("slow", 10613), Bar("fast", 96.4)])
     names = [
-        text.get_text() for text in texts(figure) if str(text.get_gid()).startswith("bar-label")
+        text.get_text() for text in texts(figure) if str(text.get_gid()).startswith("row-label")
     ]
     assert names == ["fast", "slow"]
     assert figure.axes[0].get_xscale() == "log"

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bench.decide.drawing import NAMES
 from bench.reports.chart import Bar, paired_effects
 from bench.reports.charts.style import Sheet, on_sheet
+from bench.reports.drawing import NAMES
 from tests.deciding import table
 from tests.program import quick, told
 
@@ -42,8 +42,8 @@ def test_without_a_name_of_a_file_it_is_the_chart_s(data: Path, folder: Path) ->
 
 def test_what_cannot_be_drawn_is_told(data: Path, folder: Path) -> None:
     named = str(data / "tables" / TCMALLOC)
-    told(quick(folder, "chart", "pie", named), 2, "no chart 'pie'", "effects, efficiency")
-    told(quick(folder, "chart", "days", named, "--size", "9"), 2, "no size", "--size 16:9")
+    told(quick(folder, "chart", "pie", named), 2, "unknown chart 'pie'", "effects, efficiency")
+    told(quick(folder, "chart", "days", named, "--size", "9"), 2, "invalid --size", "--size 16:9")
     told(quick(folder, "chart", "days", named, "-o", "a.pdf"), 2, "a.pdf", ".svg, .png")
     table(folder / "a.md", ["2 | 1.3B | 16 | 1 | 1 | 1 | 512 | 20GB | 10.0 | | "])
     told(quick(folder, "chart", "efficiency", "a.md"), 2, "nothing to draw")
@@ -96,28 +96,28 @@ def test_what_a_chart_has_no_room_for_is_said_on_it_and_below(folder: Path) -> N
 
 def test_the_footer_says_what_is_not_drawn_and_names_drawn_rows_alone(folder: Path) -> None:
     many(folder)
-    from bench.decide.answers import lasting
-    from bench.decide.asked import Asked, Length
-    from bench.decide.drawing import PICTURES, footer
+    from bench.decide.query import Query
     from bench.ingest.pipeline import ingest_into
+    from bench.reports.computed import answered
+    from bench.reports.drawing import PICTURES, footer
     from bench.reports.short import Names
     from bench.schema.warehouse import in_memory
 
     with in_memory() as warehouse:
         ingest_into(warehouse, [folder / "many.md"], folder)
-        answer = lasting(warehouse, Asked(all_rows=True), Length())
+        answer = answered(warehouse, "days", Query(all_rows=True))
     picture = PICTURES["days"](Names(["many.md"]), answer)
     assert len(picture.rows) == 14 and len(answer.rows) == 18
     said = footer({"many.md": "0123456789abcdef"}, picture, answer, "1")
     assert said.startswith("Not drawn: 2 of 9 settings, of most days ('TP4, PP2', 'TP4, PP4').")
-    assert "many.md l." in said and "(sha256 0123456789ab)" in said
+    assert "many.md:" in said and "(sha256 0123456789ab)" in said
 
 
 def test_days_of_one_size_are_a_bar_a_configuration(folder: Path) -> None:
-    from bench.decide.answers import lasting
-    from bench.decide.asked import Asked, Length
-    from bench.decide.drawing import PICTURES
+    from bench.decide.query import Query
     from bench.ingest.pipeline import ingest_into
+    from bench.reports.computed import answered
+    from bench.reports.drawing import PICTURES
     from bench.reports.short import Names
     from bench.schema.warehouse import in_memory
 
@@ -128,7 +128,7 @@ def test_days_of_one_size_are_a_bar_a_configuration(folder: Path) -> None:
     table(folder / "one.md", rows)
     with in_memory() as warehouse:
         ingest_into(warehouse, [folder / "one.md"], folder)
-        answer = lasting(warehouse, Asked(all_rows=True), Length())
+        answer = answered(warehouse, "days", Query(all_rows=True))
     picture = PICTURES["days"](Names(["one.md"]), answer)
     assert [row["mbs"] for row in picture.rows] == list(range(13, 2, -1))
     assert (

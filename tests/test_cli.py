@@ -12,13 +12,11 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from typer.main import get_command
 
-from bench.cli import app
-from bench.terminal.options import BY_NAME
-from tests.program import Outcome, bench, quick, told, words
+from bench.terminal.program import BY_NAME
+from tests.program import Outcome, bench, commands, quick, told, words
 
-COMMANDS = get_command(app).commands  # type: ignore[attr-defined]  # a group, as typer makes it
+COMMANDS = commands()
 
 
 # What there is.
@@ -30,7 +28,7 @@ def test_the_commands(root: Path) -> None:
         " doctor launch watch"
     )
     assert sorted(COMMANDS) == sorted(names.split())
-    files = {file.stem for file in (root / "terminal" / "commands").glob("*.py")}
+    files = {file.stem for file in (root / "commands").glob("*.py")}
     assert files == {"__init__", *COMMANDS}, "a command is a file, and each file is listed"
 
 
@@ -74,27 +72,27 @@ def test_ingest_says_what_it_read_and_what_comes_next(data: Path, folder: Path) 
     assert "000_fugaku_sweep.md:36: 13 cells under 12 headings" in first.err
     assert "001_1.3b_benchmarking.md:29: '20033.7 MiB'" in first.err
     [after] = re.findall(r"^next: bench (.*)$", first.err, re.M)
-    again = bench(folder, "ingest", "data", str(folder / "data" / "tables"))
+    again = quick(folder, "ingest", "data", str(folder / "data" / "tables"))
     assert again.code == 0 and again.out == ""
-    assert "0 new, 9 known and unchanged" in again.err
+    assert "0 new, 9 unchanged" in again.err
     assert quick(folder, *words(after)).code == 0
 
 
 def test_quiet_says_nothing_but_errors(data: Path, folder: Path) -> None:
     done = bench(folder, "-q", "ingest", str(data / "tables"))
     assert (done.code, done.out, done.err) == (0, "", "")
-    done = bench(folder, "ingest", "-q", str(data / "tables"))
+    done = quick(folder, "ingest", "-q", str(data / "tables"))
     assert (done.code, done.out, done.err) == (0, "", "")
-    told(bench(folder, "-q", "ingest", "nowhere"), 2, "nowhere")
+    told(quick(folder, "-q", "ingest", "nowhere"), 2, "nowhere")
 
 
 def test_verbose_names_what_was_passed_by(data: Path, folder: Path) -> None:
     done = quick(folder, "ingest", "-v", str(data))
-    assert "tables/SOURCE.md: neither log nor benchmark table" in done.err
+    assert "tables/SOURCE.md: skipped, not a log or benchmark table" in done.err
 
 
 def test_paths_are_read_without_a_warehouse(data: Path, folder: Path) -> None:
-    done = bench(folder, "report", str(data / "tables"), "--model", "124M")
+    done = quick(folder, "report", str(data / "tables"), "--model", "124M")
     assert done.code == 0, done.text
     assert "# 124M: what was measured" in done.out
     assert list(folder.iterdir()) == [folder / ".git"]

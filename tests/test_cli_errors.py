@@ -18,14 +18,14 @@ TABLE = "data/tables/001_1.3b_benchmarking.md"
 
 @pytest.mark.parametrize("line", [*READING, "forget x"])
 def test_no_warehouse(folder: Path, line: str) -> None:
-    done = bench(folder, *words(line.format(tmp=folder / "out")))
+    done = quick(folder, *words(line.format(tmp=folder / "out")))
     told(done, 2, "no warehouse at", "bench ingest PATH...")
 
 
 WRONG = [
     (
         "report nonsense",
-        ["'nonsense' is neither a report nor a file", "reports: best, days, model"],
+        ["'nonsense' is neither a report nor an existing file", "reports: best, days, model"],
     ),
     ("report --model 9B", ["no runs of model '9B'", "1.3B (59)", "124M (31)"]),
     ("report --model ''", ["no runs of model ''", "1.3B (59)"]),
@@ -36,8 +36,9 @@ WRONG = [
     ("report --where 'tp = 77'", ["no runs to report on"]),
     ("report --since 2999-01-01", ["no runs to report on"]),
     ("runs --columns foo", ["unknown column 'foo'", "known: "]),
-    ("runs --columns ,", ["no column is named"]),
+    ("runs --columns ,", ["no columns given"]),
     ("runs --columns node --all", ["did you mean 'nodes'"]),
+    ("runs --columns gpus", ["did you mean 'devices'?"]),
     ("runs --columns iterations", ["unknown column"]),
     ("runs --columns line,runs", ["a group of runs has no single 'line'"]),
     ("runs --group foo", ["unknown column 'foo'"]),
@@ -47,18 +48,18 @@ WRONG = [
     ("runs --where 'tp = 4; DROP TABLE runs'", ["';' is not part of this grammar"]),
     ("runs --where \"read_text('/etc/passwd') = 'x'\"", ["functions such as 'read_text'"]),
     ("runs --where 'tp in (select 1)'", ["unknown column 'select'", "character 8"]),
-    ("report --tokens many", ["'many' is no whole number", "380B"]),
-    ("report --steps 0", ["'0' is no whole number"]),
-    ("report --tokens=-5", ["'-5' is no whole number"]),
+    ("report --tokens many", ["'many' is not a positive integer", "380B"]),
+    ("report --steps 0", ["'0' is not a positive integer"]),
+    ("report --tokens=-5", ["'-5' is not a positive integer"]),
     ("report --table nope.md", ["no source is called 'nope.md'"]),
     ("report --table 001:9", ["has no table 9", "it has 3"]),
-    ("report --table 001:0", ["N from 1"]),
+    ("report --table 001:0", ["N >= 1"]),
     ("report --table fugaku_dp2", ["has no benchmark table"]),
-    ("report --table 001 --format csv", ["one table only", "--table 001:1"]),
+    ("report --table 001 --format csv", ["needs a single table", "--table 001:1"]),
     ("report --templates nowhere", ["no such folder of templates", "nowhere"]),
-    ("report -o nowhere/x.md", ["the output's folder does not exist", "mkdir -p nowhere"]),
-    ("runs -o nowhere/x.md", ["the output's folder does not exist"]),
-    ("show 001:29 -o nowhere/x.md", ["the output's folder does not exist"]),
+    ("report -o nowhere/x.md", ["output directory does not exist", "mkdir -p nowhere"]),
+    ("runs -o nowhere/x.md", ["output directory does not exist"]),
+    ("show 001:29 -o nowhere/x.md", ["output directory does not exist"]),
     ("show nonsense", ["no run 'nonsense'", "bench runs --all"]),
     ("show 001:9999", ["no run '001:9999'"]),
     ("show nope:3", ["no source is called 'nope'"]),
@@ -67,7 +68,7 @@ WRONG = [
     ("sql ''", ["takes one query", "there is none"]),
     ("sql ';'", ["takes one query"]),
     ("sql 'FROM runs; FROM sources'", ["takes one query", "there are 2"]),
-    ("sql 'SELEC 1'", ["the query failed", "tables: beside, cells, "]),
+    ("sql 'SELEC 1'", ["the query failed", "tables: annotations, beside, cells, "]),
     ("sql 'FROM nonsense'", ["the query failed", "nonsense"]),
     ("sql \"FROM '/etc/passwd'\"", ["the query failed"]),
     ("sql \"FROM read_text('/etc/passwd')\"", ["file system operations are disabled"]),
@@ -88,7 +89,7 @@ WRONG = [
     ("forget", ["Missing argument"]),
     ("ingest", ["Missing argument"]),
     ("ingest nowhere", ["no such file or folder: nowhere"]),
-    ("report nowhere.md", ["neither a report nor a file"]),
+    ("report nowhere.md", ["neither a report nor an existing file"]),
     ("runs nowhere.md", ["no such file or folder: nowhere.md"]),
     ("rusn", ["Did you mean 'runs'?"]),
     ("report --modle 1.3B", ["--modle", "--model"]),
@@ -125,9 +126,9 @@ def test_what_holds_nothing(folder: Path) -> None:
     for name in ("empty", "noise.log", "noise.md", "prose.md", "nothing.log", "foreign.duckdb"):
         for command in ("ingest", "report", "runs"):
             done = quick(folder, command, name)
-            told(done, 3, "nothing recognised", "two known headings")
-    told(bench(folder, "ingest", "."), 3, "nothing recognised")
-    told(bench(folder, "ingest", ".", "-q"), 3, "nothing recognised")
+            told(done, 3, "no log or benchmark table found", "two known headings")
+    told(quick(folder, "ingest", "."), 3, "no log or benchmark table found")
+    told(quick(folder, "ingest", ".", "-q"), 3, "no log or benchmark table found")
 
 
 def test_a_warehouse_that_is_none(folder: Path, data: Path) -> None:
@@ -199,10 +200,10 @@ def test_some_inputs_unreadable(data: Path, tmp_path: Path) -> None:
             if root:
                 os.seteuid(0)
     assert done.code == 1, done.text
-    assert "tables/004_tr3m-1B3.md: not read: Permission denied" in done.err
+    assert "tables/004_tr3m-1B3.md: cannot read: Permission denied" in done.err
     assert "4 new" in done.err and "1 failed" in done.err
     told(kept, 2, "cannot be written", "Permission denied", "try: ")
-    told(other, 2, "cannot be written", "Permission denied")
+    told(other, 2, "cannot write", "Permission denied")
     told(export, 2, "cannot be written", "Permission denied")
     told(db, 2, "cannot", "ermission")
 

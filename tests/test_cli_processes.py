@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -89,18 +90,19 @@ def test_a_closed_pipe_is_quiet(swept: Path, unbuffered: str) -> None:
     assert program.returncode == 141
 
 
+@cache
+def shell(folder: Path, line: str) -> subprocess.CompletedProcess[bytes]:
+    """A command line of a shell, run once; tests only read in the folder."""
+    command = ["sh", "-c", f"{sys.executable} -m bench {line}"]
+    return subprocess.run(command, cwd=folder, capture_output=True, env=environment())
+
+
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize("line", ["runs", "watch --once nothing.log", "sql nonsense"])
 def test_what_is_closed_before_the_start_is_said_to_nobody(
     swept: Path, closed: str, line: str
 ) -> None:
-    command = f"{sys.executable} -m bench {line}"
-    plain, done = (
-        subprocess.run(
-            ["sh", "-c", f"{command} {end}"], cwd=swept, capture_output=True, env=environment()
-        )
-        for end in ("", closed)
-    )
+    plain, done = shell(swept, line), shell(swept, f"{line} {closed}")
     assert done.returncode == plain.returncode
     assert b"Traceback" not in done.stderr
     assert done.stderr in (b"", plain.stderr) and done.stdout in (b"", plain.stdout)
@@ -114,6 +116,6 @@ def test_where_the_warehouse_is(swept: Path, folder: Path) -> None:
     assert quick(folder, *line, "--db", db).out == wanted
     assert bench(folder, *line, env={"BENCH_DB": db}).out == wanted
     (folder / "bench.toml").write_text(f'db = "{db}"\n')
-    assert bench(folder, *line).out == wanted
+    assert quick(folder, *line).out == wanted
     (folder / "bench.toml").write_text("db = \n")
-    told(bench(folder, *line), 2, "not valid TOML", "bench.toml:1")
+    told(quick(folder, *line), 2, "not valid TOML", "bench.toml:1")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.ingest.commandline import of_command
 from bench.ingest.dialect import dialects
+from bench.ingest.environment import of_command
 from bench.ingest.lines import read_lines
 from bench.ingest.log import LogReader
 from tests.making import log

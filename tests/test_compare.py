@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Text
 
-from bench.decide.jobs import Spread
-from bench.decide.modes import modes
+from bench.decide.jobs import Spread, modes
 from bench.decide.statistics import UNKNOWN, corrected, effect
 from bench.reports.chart import Bar, paired_effects
 from tests.deciding import JOB, TCMALLOC, answer, jobs, table
@@ -68,7 +67,7 @@ def test_one_job_a_side_tells_nothing_and_repeats_elsewhere_do(folder: Path) -> 
     table(folder / "two.md", jobs([10.0], 1) + jobs([12.0], 2) + repeats)
     row = answer(folder, "compare", "two.md", "--by", "mbs")[0]
     assert row["verdict"] == "slower" and "repeats" in row["method"]
-    assert "taken from repeats" in quick(folder, "compare", "two.md", "--by", "mbs").out
+    assert "estimated from repeats" in quick(folder, "compare", "two.md", "--by", "mbs").out
 
 
 def test_five_against_five_of_which_two_are_slow(folder: Path) -> None:
@@ -81,7 +80,7 @@ def test_five_against_five_of_which_two_are_slow(folder: Path) -> None:
     assert row["cv_percent"] > 5 > 1 > row["cv_base_percent"]
     said = quick(folder, "compare", "a.md", "--by", "mbs").out
     what = "mbs 2, 2 nodes (16 devices), DP16 x TP1 x PP1, MBS 2, GBS 512"
-    slow = "3 jobs near 10.01 s, 2 near 12.07 s. The slow ones: a l.15, a l.17"
+    slow = "3 jobs near 10.01 s, 2 near 12.07 s. The slow ones: a:15, a:17"
     assert f"Bimodal: {what}: {slow}" in said
 
 
@@ -99,7 +98,7 @@ def test_a_change_in_five_jobs_is_seen_and_gates(folder: Path) -> None:
     assert quick(folder, *gate, "--base", "2").code == 0, "an improvement is no regression"
     [better] = answer(folder, "compare", "a.md", "--by", "mbs", "--base", "2")
     assert better["verdict"] == "faster"
-    told(quick(folder, *gate, "--threshold", "speed:3%"), 2, "no threshold", "step_time")
+    told(quick(folder, *gate, "--threshold", "speed:3%"), 2, "invalid threshold", "step_time")
 
 
 # Logs.
@@ -135,7 +134,7 @@ def test_logs_with_other_arguments_are_not_pooled_and_named(data: Path, folder: 
     log(data, folder / "a" / "1.log", 1.0)
     log(data, folder / "a" / "2.log", 1.01, overlap_grad_reduce="True")
     assert [row["jobs"] for row in answer(folder, "best", "a")] == [1, 1]
-    assert "bench compare A B names them" in quick(folder, "best", "a").out
+    assert "bench compare A B shows the differences" in quick(folder, "best", "a").out
     said = quick(folder, "compare", "a/1.log", "a/2.log").out
     assert "The logs also differ in overlap_grad_reduce False → True" in said
 
@@ -241,4 +240,4 @@ def test_an_effect_below_a_percent_has_the_digit_that_tells_it(folder: Path) -> 
 def test_a_table_without_rows_leaves_nothing_to_decide(folder: Path) -> None:
     table(folder / "a.md", [])
     for command in (["best"], ["days"], ["report", "scaling"], ["compare", "--by", "mbs"]):
-        told(quick(folder, *command, "a.md"), 3, "there is no run to decide on")
+        told(quick(folder, *command, "a.md"), 3, "no runs found")

@@ -82,13 +82,18 @@ def test_a_measurement_on_both_sides_is_one(folder: Path) -> None:
     assert (pair["step_time_s_base"], pair["step_time_s"], pair["jobs"]) == (10.0, 11.0, 1)
     assert [row["left_out"] for row in others] == ["the same on both sides"] * 3
     same = quick(folder, "compare", "HEAD", "HEAD", "a.md", "--fail-on", "regression")
-    assert same.code == 0 and "Nothing was measured anew" in same.out
+    assert same.code == 0 and "No new measurements" in same.out
 
 
 def test_conditions_behind_paths_are_told_where_they_belong(data: Path, folder: Path) -> None:
     named = str(data / "tables" / "003_check_tcmalloc.md")
     done = quick(folder, "compare", named, "nodes = 1", "nodes = 2")
-    told(done, 2, "'nodes = 2' is a condition", "bench compare 'mbs = 1' 'mbs = 2' PATH")
+    told(
+        done,
+        2,
+        "condition 'nodes = 2' given among the paths",
+        "bench compare 'mbs = 1' 'mbs = 2' PATH",
+    )
 
 
 def test_a_count_s_heading_over_words_alone_is_a_setting(folder: Path) -> None:

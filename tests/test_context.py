@@ -8,17 +8,14 @@ from hypothesis import strategies as st
 
 from bench.ingest.context import (
     Fact,
-    configuration,
     devices_named,
     dtype_of,
-    is_launch,
     machine_facts,
-    one_liner,
     phrase_samples,
     phrases_in,
-    reaches_back,
     same_device,
 )
+from bench.ingest.context_lines import configuration, is_launch, one_liner, reaches_back
 from bench.ingest.document import read_document, stated
 from bench.ingest.statements import legend_in, statements_in
 from tests.reaching import EVERY, FORMULA, TABLE

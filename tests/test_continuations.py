@@ -121,7 +121,7 @@ def test_the_same_files_give_the_same_numbers_in_any_order(tmp_path: Path) -> No
             (folder / name).write_text(OVER_THREE[name])
             quick(folder, "ingest", "-q", name)
         found.append(everything(folder / "bench.duckdb"))
-    for view in ("run_stats", "redone", "continuations", "counted_iterations", "measured"):
+    for view in ("run_stats", "superseded_steps", "continuations", "effective_steps", "measured"):
         assert found[0][view] == found[1][view]
 
 

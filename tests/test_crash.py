@@ -1,8 +1,6 @@
 """Killed, raced and locked out: the warehouse holds whole files, each once."""
 
 import random
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,44 +11,9 @@ from bench.ingest.pipeline import ingest
 from bench.schema.errors import LOCKED, Locked
 from bench.schema.warehouse import open_read, open_write
 from tests.making import everything, folder
+from tests.warm import Child, hold, read
 
 KILLS = 30
-# Small batches, so that there are many commits to be killed in.
-INGEST = """
-import sys
-from pathlib import Path
-from bench.ingest import pipeline
-from bench.schema import shapes
-pipeline._BATCH_ROWS = 300
-shapes.shapes()
-print("ready", flush=True)
-pipeline.ingest([Path(sys.argv[1])], Path(sys.argv[2]), lock_timeout=30)
-"""
-HOLD = """
-import sys, time
-from pathlib import Path
-from bench.schema import warehouse
-held = getattr(warehouse, sys.argv[1])(Path(sys.argv[2]))
-print("ready", flush=True)
-time.sleep(float(sys.argv[3]))
-held.close()
-"""
-Child = subprocess.Popen[str]
-
-
-def start(script: str, *words: object) -> Child:
-    """A process of its own that has come to where it says ready."""
-    command = [sys.executable, "-c", script, *map(str, words)]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert child.stdout is not None and child.stdout.readline() == "ready\n"
-    return child
-
-
-def end(child: Child) -> int:
-    status = child.wait(timeout=60)
-    if child.stdout is not None:
-        child.stdout.close()
-    return status
 
 
 def whole(db: Path, iterations: int) -> int:
@@ -72,8 +35,9 @@ def whole(db: Path, iterations: int) -> int:
 @pytest.mark.slow
 def test_kill_at_any_moment_leaves_whole_files_only(tmp_path: Path, db: Path) -> None:
     files = folder(tmp_path / "logs", logs=40, tables=10, iterations=40)
-    began = time.monotonic()
-    assert end(start(INGEST, files, db)) == 0
+    child = Child(read, files, db)
+    began = time.monotonic()  # the first start takes along that of the server it is forked from
+    assert child.end() == 0
     began = time.monotonic() - began
     expected = everything(db)
     chance = random.Random(20261120)
@@ -84,10 +48,10 @@ def test_kill_at_any_moment_leaves_whole_files_only(tmp_path: Path, db: Path) ->
         if db.exists() and (number % 3 == 0 or whole(db, 40) == 50):
             db.unlink()
             Path(f"{db}.wal").unlink(missing_ok=True)
-        child = start(INGEST, files, db)
-        time.sleep(chance.uniform(0, began * 0.6))
+        child = Child(read, files, db)
+        time.sleep(chance.uniform(0, began))
         child.kill()
-        end(child)
+        child.end()
         if db.exists():
             partly += 0 < whole(db, 40) < 50
     ingest([files], db)
@@ -98,8 +62,8 @@ def test_kill_at_any_moment_leaves_whole_files_only(tmp_path: Path, db: Path) ->
 @pytest.mark.slow
 def test_several_processes_on_one_folder_double_nothing(tmp_path: Path, db: Path) -> None:
     files = folder(tmp_path / "logs", logs=30, tables=5, iterations=20)
-    children = [start(INGEST, files, db) for _ in range(4)]
-    assert [end(child) for child in children] == [0, 0, 0, 0]
+    children = [Child(read, files, db) for _ in range(4)]
+    assert [child.end() for child in children] == [0, 0, 0, 0]
     assert whole(db, 20) == 35
     (tmp_path / "alone").mkdir()
     alone = tmp_path / "bench2.duckdb"
@@ -112,10 +76,10 @@ def test_several_processes_on_one_folder_double_nothing(tmp_path: Path, db: Path
 def holder(db: Path) -> Iterator[Child]:
     """A process that has the warehouse open for writing."""
     open_write(db).close()
-    child = start(HOLD, "open_write", db, 30)
+    child = Child(hold, "open_write", db, 30)
     yield child
     child.kill()
-    end(child)
+    child.end()
 
 
 def test_a_locked_warehouse_names_who_holds_it_in_time(holder: Child, db: Path) -> None:
@@ -130,21 +94,21 @@ def test_a_locked_warehouse_names_who_holds_it_in_time(holder: Child, db: Path) 
 
 def test_readers_keep_a_writer_out_but_not_each_other(db: Path) -> None:
     open_write(db).close()
-    child = start(HOLD, "open_read", db, 30)
+    child = Child(hold, "open_read", db, 30)
     with pytest.raises(Locked):
         open_write(db, 0.1)
     open_read(db, 0.1).close()
     child.kill()
-    end(child)
+    child.end()
     open_write(db, 1).close()
 
 
 @pytest.mark.parametrize("opening", [open_read, open_write])
 def test_who_waits_gets_in(db: Path, opening: type) -> None:
     open_write(db).close()
-    child = start(HOLD, "open_write", db, 0.5)
+    child = Child(hold, "open_write", db, 0.5)
     opening(db, 5).close()
-    end(child)
+    child.end()
 
 
 def test_the_same_process_locks_itself_out_in_words(db: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from bench.ingest.cast import CASTS
 from bench.ingest.dialect import Dialect, Sample, claimant, dialects, in_order, load, load_folder
 from bench.ingest.header import RUN_COLUMNS, TOPOLOGY_COLUMNS, declared_arguments
-from bench.ingest.quoted import read_quoted
+from bench.ingest.quotes import read_quoted
 from bench.ingest.record import NO_COLUMNS
 from bench.ingest.segments import Segments
 from bench.schema.errors import BenchError
@@ -171,7 +171,7 @@ def test_no_value_is_lost_and_none_raises(
     more = record.fields.get("more", {})
     assert isinstance(more, dict) and more.get("time") == kept
     damaged = kept is not None and kept not in ("nan", "inf", "")
-    assert record.misfits == (("time",) if damaged else ())
+    assert record.invalid == (("time",) if damaged else ())
 
 
 def test_the_bloom_document_is_read_line_by_line(data: Path) -> None:

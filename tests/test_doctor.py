@@ -52,8 +52,8 @@ def test_the_telling_shapes_come_first(tmp_path: Path) -> None:
     own_log(tmp_path)
     done = quick(tmp_path, "doctor", "own.log", "--format", "csv")
     rows = done.out.splitlines()
-    assert rows[0] == "shape,lines,looks like,first,text"
-    assert rows[1].startswith("1,8,a measurement,own.log:1,")
+    assert rows[0] == "shape,lines,type,first,text"
+    assert rows[1].startswith("1,8,metrics,own.log:1,")
     assert len(rows) == 5 and "hunter2" not in done.text, "secrets are taken out"
     assert "11 lines: 0 read" in done.err and "--draft 1" in done.err
 
@@ -112,7 +112,7 @@ def test_lines_together_tell_a_clock_and_the_step_that_counts() -> None:
 def test_a_draft_without_a_step_says_what_is_missing(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text("".join(f"part {n} loss {4 - n / 9:.3f}\n" for n in range(9)))
     done = quick(tmp_path, "doctor", "a.log", "--draft", "1")
-    assert done.code == 0 and "# No number is called a step" in done.out
+    assert done.code == 0 and "# No number is named as a step" in done.out
 
 
 def test_every_line_of_the_shape_is_read(tmp_path: Path) -> None:
@@ -128,21 +128,21 @@ def test_every_line_of_the_shape_is_read(tmp_path: Path) -> None:
     assert [row["loss"] for row in rows] == [None, 1.5, None, 0.001]
     assert rows[0]["more"] == {"loss": "NaN"}
     done = quick(tmp_path, "doctor", "a.log", "--draft", "1", "-o", "formats/a.toml")
-    assert (done.code == 2 and "every line is read" in done.err) or "is there" in done.err
+    assert (done.code == 2 and "no unread lines" in done.err) or "already exists" in done.err
 
 
 def test_lines_without_numbers_are_no_format(tmp_path: Path) -> None:
     own_log(tmp_path)
     done = quick(tmp_path, "doctor", "own.log", "--draft", "4")
-    assert done.code != 0 and "nothing to draft from" in done.err
+    assert done.code != 0 and "cannot draft a format" in done.err
     done = quick(tmp_path, "doctor", "own.log", "--draft", "9")
-    assert done.code == 2 and "there is no shape 9" in done.err and "4 shapes" in done.err
+    assert done.code == 2 and "no shape 9" in done.err and "4 unread shapes" in done.err
 
 
 def test_a_log_that_is_read(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text(log(5))
     done = quick(tmp_path, "doctor", "a.log")
-    assert done.code == 0 and done.out == "" and "0 not read" in done.err
+    assert done.code == 0 and done.out == "" and "0 unread" in done.err
     assert quick(tmp_path, "doctor", "gone.log").code == 2
     (tmp_path / "empty.log").write_text("")
     assert "0 lines" in quick(tmp_path, "doctor", "empty.log").err
@@ -171,7 +171,7 @@ def test_what_is_drafted_for_known_formats(tmp_path: Path, own: Dialect, line: s
     try:
         text = draft(found[0], found[0].first, without(own.name))
     except BenchError as error:
-        refusals = ("read as", "no number", "does not read every line")
+        refusals = ("already match", "cannot draft", "does not match every line")
         assert any(why in str(error) for why in refusals)
         return
     (tmp_path / "drafted.toml").write_text(text)
@@ -211,7 +211,7 @@ def test_no_line_breaks_the_doctor(lines: list[str]) -> None:
 def test_lines_of_numbers_alone_are_told(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text("begin\n1,2.31,0.5\n2,2.30,0.6\n3,2.29,0.7\n")
     done = quick(tmp_path, "doctor", "a.log", "--draft", "1")
-    assert done.code == 2 and "look like CSV: one group a column" in done.err
+    assert done.code == 2 and "looks like CSV: use one group per column" in done.err
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])

@@ -13,20 +13,21 @@ from typing import Any, cast
 import pytest
 
 from bench.audit.formulas import function
-from bench.explain.metric import METRICS
-from bench.explain.node import Node
+from bench.decide.lookup import source_named
+from bench.explain.columns import derive
+from bench.explain.context import ExplainContext, explain_context
 from bench.explain.number import Number, parse_number
 from bench.explain.search import matches
-from bench.explain.world import World, world
-from bench.reports.format import days, number, range_text, significant
-from bench.reports.selection import source_named
+from bench.explain.tree import Node
 from bench.schema.warehouse import Warehouse, open_read
+from bench.vocabulary.format import days, number, range_text, significant
 from tests.pages import page, split, tables
 from tests.program import quick, told
 
 PAGES = {None: (), "1.3B": ("--all",), "0.85M": ()}
 TEXT = re.compile(
-    r"`[^`]*`|[\w./-]*\.(?:md|log)\b|\b[0-9a-f]{12}\b|\bl\.\d+|bench \d[\w.]*|SHA-256"
+    r"`[^`]*`|[\w./-]*\.(?:md|log)\b|\b[0-9a-f]{12}\b"
+    r"|\b\w[\w.-]*:\d+|\blines? \d+(?:, \d+)*|bench \d[\w.]*|SHA-256"
 )
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e-?\d+)?(?:[KMBT]\b|%)?")
 
@@ -51,7 +52,7 @@ def numbers_of(text: str, names: set[str]) -> set[str]:
 def test_every_number_of_every_page_is_explained(
     swept: Path, warehouse: Warehouse, model: str | None
 ) -> None:
-    here = world(warehouse, swept, model)
+    here = explain_context(warehouse, swept, model)
     names = {"000", "001", "002", "003", "004"}
     seen = 0
     for text in sorted(numbers_of(asked(swept, model, *PAGES[model]), names)):
@@ -76,7 +77,7 @@ def test_every_number_of_every_page_is_explained(
 def test_every_number_of_the_other_pages_is_explained(
     swept: Path, warehouse: Warehouse, model: str | None, more: tuple[str, ...]
 ) -> None:
-    here = world(warehouse, swept, model)
+    here = explain_context(warehouse, swept, model)
     names = {"000", "001", "002", "003", "004"}
     found = sorted(numbers_of(asked(swept, model, *more), names))
     lost = [text for text in found if next(matches(here, cast(Number, parse_number(text))), None)
@@ -90,11 +91,11 @@ def rows_with(text: str, heading: str) -> Iterator[dict[str, str]]:
             yield from rows
 
 
-def tree(here: World, place: str, metric: str) -> Node:
+def tree(here: ExplainContext, place: str, metric: str) -> Node:
     name, line = place.split(":")
     uri = source_named(here.warehouse, name)
-    [case] = here.cases("uri = ? AND line = ?", uri, int(line))
-    return METRICS[metric].derive(case, here.plan)
+    [run] = here.runs("uri = ? AND line = ?", uri, int(line))
+    return derive(run, here.budget, metric)
 
 
 def rests_on_sources(node: Node) -> bool:
@@ -107,9 +108,9 @@ def plain(cell: str) -> str:
 
 
 def test_the_days_of_a_page_are_those_of_their_trees(swept: Path, warehouse: Warehouse) -> None:
-    here = world(warehouse, swept)
+    here = explain_context(warehouse, swept)
     for row in rows_with(asked(swept, "1.3B", "--all"), "Device-days"):
-        place = row["Source"].replace(" l.", ":")
+        place = row["Source"]
         found = tree(here, place, "days")
         assert isinstance(found.value, float) and rests_on_sources(found)
         assert days(found.value) == plain(row["Days"])
@@ -126,13 +127,13 @@ def test_the_days_of_a_page_are_those_of_their_trees(swept: Path, warehouse: War
 def test_computed_cells_of_sweeps_are_those_of_their_trees(
     swept: Path, warehouse: Warehouse
 ) -> None:
-    here = world(warehouse, swept)
+    here = explain_context(warehouse, swept)
     seen = 0
     for part in re.split(r"^## Sweep, ", asked(swept, None), flags=re.M)[1:]:
         name = part.split()[0]
         for row in rows_with(part.split("\n## ")[0], "Model TFLOP/s/process"):
             if shown := plain(row["Model TFLOP/s/process"]):
-                found = tree(here, f"{name}:{plain(row['l.'])}", "model_tflops")
+                found = tree(here, f"{name}:{plain(row['Line'])}", "model_tflops")
                 assert isinstance(found.value, float) and rests_on_sources(found)
                 assert significant(found.value, 3) == shown
                 seen += 1
@@ -140,11 +141,11 @@ def test_computed_cells_of_sweeps_are_those_of_their_trees(
 
 
 def test_statistics_tell_window_and_lines(swept: Path, warehouse: Warehouse) -> None:
-    here = world(warehouse, swept)
+    here = explain_context(warehouse, swept)
     for row in rows_with(asked(swept, None), "Sec/it, median"):
         if "fugaku" not in row["Run"]:
             continue
-        found = tree(here, row["Run"].replace(" l.", ":"), "step_time_s")
+        found = tree(here, row["Run"], "step_time_s")
         assert isinstance(found.value, float) and found.how
         assert significant(found.value, 4) == row["Sec/it, median"]
         window, n = row["Iterations"].split(", ", 1)
@@ -171,14 +172,12 @@ def evaluated(node: Node) -> float | None:
 
 
 def test_every_formula_gives_its_value_from_its_inputs(swept: Path, warehouse: Warehouse) -> None:
-    here = world(warehouse, swept)
+    here = explain_context(warehouse, swept)
     seen: dict[str, int] = {}
-    for case in here.cases():
-        for metric in METRICS.values():
-            if metric.name not in ("days", "model_tflops", "documented_aggregate",
-                                   "params_computed", "params_without_embedding"):  # fmt: skip
-                continue
-            for node in metric.derive(case, here.plan).walk():
+    for run in here.runs():
+        for name in ("days", "model_tflops", "documented_aggregate", "params_computed",
+                     "params_without_embedding"):  # fmt: skip
+            for node in derive(run, here.budget, name).walk():
                 value = evaluated(node) if node.how and node.how.formula != "V1" else None
                 if value is not None and node.value is not None:
                     assert node.how and math.isclose(value, float(node.value), rel_tol=1e-12)
@@ -187,16 +186,16 @@ def test_every_formula_gives_its_value_from_its_inputs(swept: Path, warehouse: W
 
 
 def test_expressions_multiply_out(swept: Path, warehouse: Warehouse) -> None:
-    here = world(warehouse, swept)
-    for case in here.cases("tokens_per_s IS NOT NULL"):
-        rate = METRICS["tokens_per_s"].derive(case, here.plan)
+    here = explain_context(warehouse, swept)
+    for run in here.runs("tokens_per_s IS NOT NULL"):
+        rate = derive(run, here.budget, "tokens_per_s")
         if rate.how and rate.how.expression == "tokens_per_step / step_time_s":
             tokens, time = (one.value for one in rate.inputs)
             assert float(tokens or 0) / float(time or 0) == pytest.approx(rate.value)
-        step = METRICS["tokens_per_step"].derive(case, here.plan)
+        step = derive(run, here.budget, "tokens_per_step")
         batch, length = (one.value for one in step.inputs)
         assert step.value == int(batch or 0) * int(length or 0)
-        size = METRICS["world_size"].derive(case, here.plan)
+        size = derive(run, here.budget, "world_size")
         if size.how and " x " in size.how.expression:
             assert size.value == math.prod(int(one.value or 0) for one in size.inputs)
 
@@ -239,6 +238,9 @@ def test_a_formula_tells_what_it_counts_and_where_it_is_used(swept: Path) -> Non
 def test_a_formula_needs_no_warehouse(tmp_path: Path) -> None:
     done = quick(tmp_path, "explain", "F7")
     assert done.code == 0 and "2748e7c7d4" in done.out
+    done = quick(tmp_path, "explain", "r9")
+    assert done.code == 0 and "R9 shifted-cells" in done.out and "threshold = no tol" in done.out
+    told(quick(tmp_path, "explain", "r99"), 2, "no rule 'r99'", "R12b")
     told(quick(tmp_path, "explain", "f77"), 2, "no formula 'F77'", "F12, P1, P1N, V1")
 
 
@@ -280,7 +282,7 @@ def test_a_source_that_is_gone_is_told(root: Path, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("what", "words"),
     [
-        ("31415.9265", "prints"),
+        ("31415.9265", "no source or result contains"),
         ("F77", "no formula 'F77'"),
         ("001:9999", "has 59 lines"),
         ("001:29:500", "no cell"),

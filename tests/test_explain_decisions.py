@@ -10,15 +10,14 @@ from typing import Any
 
 import pytest
 
-from bench.decide.asked import Asked, Length
-from bench.explain.decided import on_answers
-from bench.explain.decision import Question, Told, decisions
-from bench.explain.node import Node, leaves
+from bench.decide.query import Query, TableRef
+from bench.explain.context import ExplainContext, explain_context
+from bench.explain.decisions import DecisionContext, decisions, on_answers
 from bench.explain.number import parse_number
 from bench.explain.search import matches
-from bench.explain.world import World, world
+from bench.explain.tree import Node, leaves
 from bench.ingest.pipeline import ingest_into
-from bench.reports.table_ref import TableRef
+from bench.reports.computed import presented
 from bench.schema.warehouse import in_memory
 from bench.terminal.answers import as_text
 from bench.terminal.tables import Format
@@ -26,69 +25,66 @@ from tests.deciding import table
 from tests.program import quick, told
 
 # Names of places, days, versions, settings and models: no number is meant by them.
-_PLACE = r"\b00\d\b(?: l\.\d+|:\d+| \()(?: \+\d+)?(?:(?:, | and )l?\.?\d+ more)?"
+_PLACE = r"\b00\d\b(?::\d+| \()(?: \+\d+)?(?:(?:, | and )\d+ more)?"
 _NAMES = re.compile(
     rf"{_PLACE}|\b02-\d\d\b|\([A-Z]\d+[a-z]?\)|\b\d+(?:/\d+)+(?:/-)?|[A-Z0]+[\w-]*[A-Z]\w*|\w+_\w+"
-    r"|\b[DTPMC]+[PB]S? ?\d+|\bGBS \d+|F\d\b|\b\d+(?:\.\d+)?B\b|\b\d+M\b|[\d.]+ GHz|p = |95%|l\.\d+"
+    r"|\b[DTPMC]+[PB]S? ?\d+|\bGBS \d+|F\d\b|\b\d+(?:\.\d+)?B\b|\b\d+M\b|[\d.]+ GHz|p = |95%"
+    r"|lines? \d+"
 )
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e-?\d+)?(?:[KMBT]\b|%)?")
-QUESTIONS = {
-    "all": Question(),
-    "allocator": Question(Asked(document="003_check_tcmalloc.md"), by="LD_PRELOAD"),
-    "authors": Question(
-        Asked(
-            table=TableRef("002_chronicles-prequel.md", 4),
-            where="dp % 4 = 0 and gbs % 32 = 0",
-        )
+QUERIES = {
+    "all": Query(),
+    "allocator": Query(document="003_check_tcmalloc.md", by="LD_PRELOAD"),
+    "authors": Query(
+        table=TableRef("002_chronicles-prequel.md", 4), where="dp % 4 = 0 and gbs % 32 = 0"
     ),
-    "batch": Question(Asked(model="181B"), Length(goodput=0.9), by="mbs"),
-    "ramp": Question(
-        Asked(document="004_tr3m-1B3.md", tokens=300_000_000_000),
-        Length(ramp_up="32,32,1000000"), by="recompute",
+    "batch": Query(model="181B", goodput=0.9, by="mbs"),
+    "ramp": Query(
+        document="004_tr3m-1B3.md", tokens=300_000_000_000, ramp_up="32,32,1000000", by="recompute"
     ),
-    "steps": Question(Asked(model="181B", steps=100_000)),
-    "steps of a ramp-up": Question(
-        Asked(document="004_tr3m-1B3.md", steps=100_000),
-        Length(ramp_up="32,32,1000000"), by="recompute",
+    "steps": Query(model="181B", steps=100_000),
+    "steps of a ramp-up": Query(
+        document="004_tr3m-1B3.md", steps=100_000, ramp_up="32,32,1000000", by="recompute"
     ),
-    "extrapolated": Question(
-        Asked(document="003_check_tcmalloc.md"), Length(nodes=128, extrapolate=True)
-    ),
-}  # fmt: skip
+    "extrapolated": Query(document="003_check_tcmalloc.md", nodes=128, extrapolate=True),
+}
 
 
 @pytest.fixture(scope="module")
-def here(root: Path) -> Iterator[World]:
+def here(root: Path) -> Iterator[ExplainContext]:
     with in_memory() as warehouse:
         ingest_into(warehouse, [root / "data" / "tables"], root)
-        yield world(warehouse, root)
+        yield explain_context(warehouse, root)
 
 
-def asked_of(here: World, name: str) -> tuple[World, Question]:
-    """The world anew, since it keeps the answers to one question."""
-    question = QUESTIONS[name]
-    about = question.asked
-    return world(here.warehouse, here.lines.root, about.model, about.tokens, about.steps), question
+def asked_of(here: ExplainContext, name: str) -> tuple[ExplainContext, Query]:
+    """The context anew, since it keeps the answers to one query."""
+    query = QUERIES[name]
+    return explain_context(
+        here.warehouse, here.lines.root, query.model, query.tokens, query.steps
+    ), query
 
 
-def shown(told: Told) -> str:
+def shown(context: DecisionContext, query: Query) -> str:
     """What a person reads of an answer, without the names of places and settings."""
-    text = as_text(told.answer, Format.MD)
-    return _NAMES.sub(" ", re.sub(r"\([^()]*l\.\d+[^()]*\)", " ", text.split("Left out:")[0]))
+    text = as_text(presented(context.decision, context.here.names, query.most), Format.MD)
+    return _NAMES.sub(
+        " ", re.sub(r"\([^()]*(?:\b00\d:|lines? )\d+[^()]*\)", " ", text.split("Excluded:")[0])
+    )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_every_number_is_explained(here: World, name: str) -> None:
-    there, question = asked_of(here, name)
+@pytest.mark.parametrize("name", QUERIES)
+def test_every_number_is_explained(here: ExplainContext, name: str) -> None:
+    there, query = asked_of(here, name)
     missing: dict[str, set[str]] = {}
     seen = 0
-    for answer in decisions(there, question):
-        for text in {found.rstrip(",") for found in _NUMBER.findall(shown(answer))}:
+    for answer in decisions(there, query):
+        for text in {found.rstrip(",") for found in _NUMBER.findall(shown(answer, query))}:
             number = parse_number(text)
             assert number is not None, text
             seen += 1
-            found = next(on_answers(there, question, number), None)
+            found = next(on_answers(there, query, number), None)
             if (found or next(matches(there, number), None)) is None:
                 missing.setdefault(answer.command, set()).add(text)
     assert not missing and seen > 20
@@ -103,20 +99,18 @@ NUMERIC = {
 
 
 @pytest.mark.parametrize("name", ["allocator", "authors", "ramp"])
-def test_the_trees_of_rows_give_their_values(here: World, name: str) -> None:
-    from bench.explain.decided import VALUES
-
-    there, question = asked_of(here, name)
+def test_the_trees_of_rows_give_their_values(here: ExplainContext, name: str) -> None:
+    there, query = asked_of(here, name)
     checked = 0
-    for answer in decisions(there, question):
-        for row in answer.answer.rows[:12]:
+    for answer in decisions(there, query):
+        for row in answer.decision.rows[:12]:
             for column in NUMERIC[answer.command]:
-                node = VALUES[answer.command][column](answer, row)
+                node = answer.derive(row, column)
                 assert (node is None) == (row.get(column) is None), column
                 if node is None:
                     continue
                 assert node.value == pytest.approx(row[column])
-                assert all(rests(leaf) for leaf in leaves(node)), node
+                assert [leaf for leaf in leaves(node) if not rests(leaf)] == []
                 if (made := evaluated(node)) is not None:
                     assert made == pytest.approx(node.value, rel=1e-6), node
                     checked += 1

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from bench.terminal.facts_file import FIELDS, json_schema, read_facts
+from bench.project.facts_file import FIELDS, json_schema, read_facts
 from tests.program import Outcome, quick, told
 
 SIGNED = 'reason = "measured twice"\nauthor = "A. Author"\ndate = 2026-02-16\n'
@@ -113,8 +113,10 @@ def test_boundaries_of_lines_and_of_facts(place: Path) -> None:
     }  # fmt: skip
     assert {row["boundary"] for row in rows} >= {"new container", "NUMA was mended"}
     page = quick(place, "report", "--model", "181B").out
-    assert "| Epoch " in page and "since l.300" in page
-    assert 'Rows before and since a boundary do not compare: 002 since l.233: "TFLOPs from' in page
+    assert "| Regime " in page and "since l.300" in page
+    assert (
+        'Rows before and since a boundary are not comparable: 002 since l.233: "TFLOPs from' in page
+    )
     runs = quick(place, "runs", "--model", "181B", "--format", "json").out
     assert {row["epoch"] for row in json.loads(runs)} == {"since l.233", "since l.300"}
 
@@ -130,8 +132,8 @@ def wrong(place: Path, text: str) -> Outcome:
         (fact("fil = 'x'", "finding", '"exception"'), ("match.fil", "did you mean 'file'", ":2")),
         (fact("line = 3", "devise", '"A100"'), ("did you mean 'device'",)),
         (fact("line = 3", "finding", '"wontfix"'), ("exception, corrected",)),
-        (fact("line = 3", "device", '"A100"', "reason = 'x'\n"), ("has no 'author'",)),
-        (fact("rule = 'R1'", "device", '"A100"'), ("only findings have a rule",)),
+        (fact("line = 3", "device", '"A100"', "reason = 'x'\n"), ("lacks 'author'",)),
+        (fact("rule = 'R1'", "device", '"A100"'), ("only findings can match a rule",)),
         (fact("line = 3", "heads", '"many"'), ("heads is a whole number",)),
         (fact("line = 0", "device", '"A100"'), ("greater than or equal to 1",)),
         ("[[fact]\n", ("not valid TOML", "match = ")),
@@ -160,7 +162,7 @@ def test_facts_beside_bench_toml_or_named_in_it(place: Path) -> None:
 
 def test_the_schema_that_is_published(root: Path, tmp_path: Path) -> None:
     text = (root / "docs" / "facts.schema.json").read_text("utf-8")
-    assert text == json_schema(), "python -m bench.terminal.facts_file > docs/facts.schema.json"
+    assert text == json_schema(), "make generate"
     schema = json.loads(text)
     jsonschema.Draft202012Validator.check_schema(schema)
     fields = schema["$defs"]["Entry"]["properties"]["field"]["enum"]
@@ -208,11 +210,11 @@ def test_what_closes_nothing_is_told(place: Path) -> None:
     assert {one["severity"] for one in idle} == {"warning"}
     assert told_ == {
         ("facts.toml", 9): "there is no rule R99; did you mean R9?",
-        ("facts.toml", 17): "there is no finding in 001 on l.3",
+        ("facts.toml", 17): "there is no finding in 001 on line 3",
         ("facts.toml", 33): "findings have no model: match their file, line or rule",
-        (document.name, last - 1): "there is no finding of R6 on l.3",
+        (document.name, last - 1): "there is no finding of R6 on line 3",
         (
             document.name,
             last,
-        ): "it gives no reason: `<!-- bench audit: ok R6 l.44: measured twice -->`",
+        ): "it gives no reason: `<!-- bench audit: ok R6 line 44: measured twice -->`",
     }

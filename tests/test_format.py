@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.reports.format import FILTERS, range_text, within
+from bench.vocabulary.format import FILTERS, range_text, within
 
 CASES = [
     ("days", (96.4,), "96.4"),

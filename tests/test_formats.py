@@ -134,7 +134,10 @@ def test_the_list_is_whole(shared: Path) -> None:
     there = {
         str(path.relative_to(shared / "logs"))
         for path in (shared / "logs").rglob("*")
-        if path.is_file() and path.name != "INDEX.md"
+        if path.is_file()
+        and path.name != "INDEX.md"
+        # `more` has readings of its own, and rows in other forms beside its logs.
+        and path.relative_to(shared / "logs").parts[0] != "more"
     }
     assert there == set(LOGS)
 

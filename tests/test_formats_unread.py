@@ -11,7 +11,7 @@ import pytest
 from bench.ingest.dialect import dialects
 from bench.ingest.lines import read_lines
 from bench.ingest.log import LogReader
-from bench.ingest.measuring import measures
+from bench.vocabulary.measuring import measures
 from tests.test_formats import LOGS
 
 

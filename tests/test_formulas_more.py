@@ -57,7 +57,7 @@ def test_f6_is_eight_times_parameters_and_tokens(warehouse: Warehouse) -> None:
 
 @pytest.mark.parametrize(
     ("layers", "hidden", "heads", "vocab", "seq_len", "ratio"),
-    # F8 over F2 without recompute, physics.md 1.
+    # F8 over F2 without recompute, worked out by hand from the two formulas.
     [
         (12, 768, 12, 50304, 1024, 1.002),
         (24, 2048, 32, 50304, 1024, 0.982),

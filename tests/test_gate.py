@@ -38,8 +38,8 @@ def test_a_configuration_that_newly_runs_out_of_memory_fails_the_gate(folder: Pa
     assert gone["speedup"] is None and gone["mbs"] == 2 and gone["step_time_s_base"] == 10.0
     done = quick(folder, *asked, "--fail-on", "regression", "--threshold", "step_time:50%")
     assert done.code == 1 and "1 worse" in done.err
-    assert "New failures: new.md: 1 job fails (oom) where old.md runs: new l.9." in done.out
-    assert "1 of 2 pairs is worse: new l.9" in done.out
+    assert "New failures: new.md: 1 job fails (oom) where old.md runs: new:9." in done.out
+    assert "1 of 2 pairs is worse: new:9" in done.out
     assert quick(folder, *asked).code == 0, "nothing fails that is not asked to"
 
 

@@ -84,7 +84,7 @@ def test_what_makes_it_fail(folder: Path) -> None:
     (folder / "README.md").write_text("<!-- bench:begin report=runz -->\n<!-- bench:end -->\n")
     done = run(folder)
     assert done.code == 1
-    assert done.out.startswith("::error file=README.md,line=1,title=broken region::no report")
+    assert done.out.startswith("::error file=README.md,line=1,title=broken region::unknown report")
 
 
 def test_an_oversized_comment_is_cut_between_rows(folder: Path, hub: Hub) -> None:
@@ -162,7 +162,7 @@ def test_an_event_that_makes_no_sense(
     monkeypatch.setenv("GITHUB_EVENT_PATH", str(path))
     done = run(folder)
     assert "Traceback" not in done.err and not hub.asked
-    assert "the event cannot be read" in done.err or "no pull request" in done.err
+    assert "cannot read the event" in done.err or "not a pull request" in done.err
 
 
 def test_a_server_that_is_not_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +184,7 @@ def test_outside_of_a_pull_request(folder: Path, hub: Hub, monkeypatch: pytest.M
     for name in ("GITHUB_EVENT_PATH", "GITHUB_BASE_REF", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name)
     done = run(folder)
-    assert done.code == 1 and "comment: no pull request" in done.err and not hub.asked
+    assert done.code == 1 and "comment: skipped, not a pull request" in done.err and not hub.asked
     done = run(folder, "--base", "main", "README.md")
     assert "::notice file=sweep.md,line=6" in done.out
     done = run(folder, "--base", "gone")

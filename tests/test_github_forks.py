@@ -38,7 +38,7 @@ def test_save_and_post(folder: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch) 
     assert not re.search("&(#|commat)", comment["body"])
     hub.head = "another"
     done = run(folder, "--post", "told.json")
-    assert done.code == 2 and "is not of pull request 7" in done.err
+    assert done.code == 2 and "does not belong to pull request 7" in done.err
     for wrong in ({"pull_request": "7"}, {"body": "spam"}, {"body": 1}, {"is_news": 1},
                   {"comment": "x"}, {"comment_id": "x y"}):  # fmt: skip
         (folder / "told.json").write_text(json.dumps(saved | wrong))
@@ -77,7 +77,7 @@ def test_names_are_no_commands(folder: Path, hub: Hub) -> None:
     git(folder, "add", "-A")
     done = run(folder)
     body = hub.comments[0]["body"]
-    assert done.code == 1 and "no report 'nope'" in body, done.text
+    assert done.code == 1 and "unknown report 'nope'" in body, done.text
     assert not [line for line in body.splitlines() if line.startswith("/")]
     assert "@all" not in body and "@\u200ball" in body
 
@@ -108,7 +108,7 @@ def test_sources_without_a_run_do_not_end_the_review(folder: Path, hub: Hub) -> 
     (folder / "README.md").write_text("<!-- bench:begin report=runz -->\n<!-- bench:end -->\n")
     done = run(folder)
     assert done.code == 1 and "title=broken region" in done.out, done.text
-    assert "Rows are not compared: neither side holds a measured run." in hub.comments[0]["body"]
+    assert "Rows not compared: neither side has a measured run." in hub.comments[0]["body"]
 
 
 def test_files_are_named_from_the_top_of_the_checkout(folder: Path) -> None:

@@ -120,7 +120,7 @@ def test_outside_of_a_merge_request(
     monkeypatch.delenv("CI_MERGE_REQUEST_IID")
     monkeypatch.delenv("CI_MERGE_REQUEST_DIFF_BASE_SHA")
     done = run(folder)
-    assert done.code == 1 and "comment: no merge request" in done.err and not hub.asked
+    assert done.code == 1 and "comment: skipped, not a merge request" in done.err and not hub.asked
     done = run(folder, "--base", "gone")
     assert done.code == 2 and "GIT_DEPTH" in done.err
 
@@ -128,7 +128,7 @@ def test_outside_of_a_merge_request(
 def test_options_of_the_other_host(folder: Path) -> None:
     assert quick(folder, "ci", "gitlab", "--save", "x").code == 2
     done = quick(folder, "ci", "github", "--code-quality", "x")
-    assert done.code == 2 and "--code-quality has no meaning for github" in done.err
+    assert done.code == 2 and "--code-quality does not apply to bench ci github" in done.err
 
 
 def test_the_snippet_of_the_docs(folder: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.pieces import format_pieces
 from bench.ingest.pipeline import ingest_into
 from bench.schema.warehouse import in_memory
+from bench.vocabulary.pieces import format_pieces
 from tests.perturb import KINDS, perturbed
 from tests.published import Document, load
 from tests.scoring import (

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from bench.ingest import loading, source
+from bench.ingest import content as contents
 from bench.ingest.checkpoint import freeze, thaw
 from bench.ingest.dialect import dialects
 from bench.ingest.lines import read_lines
@@ -86,8 +86,7 @@ def test_pieces_of_a_log_show_what_the_whole_shows(
     cuts = data.draw(st.lists(st.integers(1, len(content)), min_size=1, max_size=4))
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as name:
         if blocks:
-            patch.setattr(source, "BULK_BYTES", 1000)
-            patch.setattr(loading, "LONG_BYTES", 1000)
+            patch.setattr(contents, "LONG_BYTES", 1000)
         for folder in ("pieces", "whole"):
             Path(name, folder).mkdir()
         piece_by_piece(content, cuts, file.name, Path(name, "pieces"), live=live)
@@ -171,6 +170,13 @@ def test_a_log_that_is_begun_afresh_shows_what_it_holds(file: Path, db: Path) ->
     assert count(db, "runs") == 1
 
 
+def test_a_live_log_that_is_begun_afresh_counts_by_its_whole_lines(file: Path, db: Path) -> None:
+    for text in (log(30), log(3, 250.0) + iteration(4, 250.0)[:-40]):
+        file.write_text(text)
+        ingest([file], db, live=True)
+    assert steps(db) == [1, 2, 3]
+
+
 def test_a_state_that_is_damaged_costs_time_only(file: Path, db: Path) -> None:
     file.write_text(log(30))
     ingest([file], db, live=True)
@@ -250,5 +256,5 @@ def test_a_log_that_others_keep_storing_is_told_by_its_name(
         with file.open("a") as stream:
             stream.write(iteration(len(file.read_text().splitlines()) + 1))
 
-    told = [("run.log", "another process keeps storing it: try again")]
+    told = [("run.log", "another process keeps storing it; try again")]
     assert ingest([file], db, live=True, progress=lately).failed == told

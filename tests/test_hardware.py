@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.schema.hardware import device_of, device_pattern, devices, peak_tflops
+from bench.vocabulary.hardware import device_of, device_pattern, devices, peak_tflops
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.ingest.collect import Collected
-from bench.ingest.content import Hashing
-from bench.ingest.looks import Looks
+from bench.ingest import content, planner
+from bench.ingest.content import LONG_BYTES, Changed, read_content, stamp_of, unhashed
+from bench.ingest.parsed import Parsed
 from bench.ingest.pipeline import ingest
-from bench.ingest.source import LONG_BYTES, Changed, fingerprint, read_file
+from bench.ingest.source import Task, read_file
+from bench.ingest.streams import Hashing
 from bench.schema.rows import Rows
 from bench.schema.warehouse import open_read
 
@@ -54,8 +55,11 @@ def test_a_new_long_log_is_read_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
 ) -> None:
     log, db = long_log(tmp_path / "run.log", end), tmp_path / "bench.duckdb"
-    sha256, _ = fingerprint(log)
-    monkeypatch.setattr(Looks, "print_of", None)  # nobody looks at it first
+    sha256 = read_content(log).sha256
+    while not stamp_of(log).settled:
+        pass
+    for module in (content, planner):  # it is hashed neither before nor again
+        monkeypatch.setattr(module, "fingerprint_of", None)
     ingest([log], db)
     monkeypatch.undo()
     [(uri, told, steps)] = stored(db)
@@ -91,10 +95,13 @@ def test_a_long_log_that_holds_a_table_is_a_document(tmp_path: Path) -> None:
 
 def test_a_log_that_is_cut_while_it_is_read_has_changed(tmp_path: Path) -> None:
     log = long_log(tmp_path / "run.log")
-    size = log.stat().st_size
-    assert read_file(log, None, size, "s").sha256 == fingerprint(log)[0]
+    whole, longer = (unhashed(log, stamp_of(log)) for _ in range(2))
+    assert whole and longer
+    read_file(Task(whole, log.name, "s"))
+    assert whole.sha256 == read_content(log).sha256
+    longer.size += 1
     with pytest.raises(Changed):
-        read_file(log, None, size + 1, "s")
+        read_file(Task(longer, log.name, "s"))
 
 
 def test_a_log_that_is_written_over_while_it_is_read_is_no_mixture(
@@ -102,15 +109,15 @@ def test_a_log_that_is_written_over_while_it_is_read_is_no_mixture(
 ) -> None:
     log, db = long_log(tmp_path / "run.log"), tmp_path / "bench.duckdb"
     other = log.read_bytes().replace(b"2.0E+00", b"3.0E+00")
-    add = Collected.add
+    add = Parsed.add
 
-    def written_over(collected: Collected, rows: Rows) -> None:
+    def written_over(parsed: Parsed, rows: Rows) -> None:
         monkeypatch.undo()
         with log.open("r+b") as file:
             file.write(other)
-        add(collected, rows)
+        add(parsed, rows)
 
-    monkeypatch.setattr(Collected, "add", written_over)
+    monkeypatch.setattr(Parsed, "add", written_over)
     ingest([log], db)
     [(_, sha256, steps)] = stored(db)
     assert (sha256, steps) == (hashlib.sha256(other).hexdigest(), STEPS)

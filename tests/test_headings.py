@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.ingest.cells import parse_cell
-from bench.ingest.headings import column_of, columns, columns_of, is_benchmark, samples
+from bench.vocabulary.cells import parse_cell
+from bench.vocabulary.headings import column_of, columns, columns_of, is_benchmark, samples
 
 _KINDS = (
     "count",
@@ -29,8 +29,12 @@ _ROLES = ("topology", "batch", "model", "setting", "result", "remark")
 
 
 def headings(root: Path) -> list[tuple[str, str]]:
-    file = tomllib.loads((root / "ingest" / "headings.toml").read_text("utf-8"))
-    named = ((name, entry["headings"]) for name, entry in file.items() if name in columns())
+    named = [
+        (name, entry.get("headings", ()))
+        for file in ("fields.toml", "headings.toml")
+        for name, entry in tomllib.loads((root / "vocabulary" / file).read_text("utf-8")).items()
+        if name in columns()
+    ]
     return list(chain.from_iterable(((name, word) for word in words) for name, words in named))
 
 

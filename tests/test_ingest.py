@@ -1,18 +1,16 @@
 """Files get in whole, once, under one name, whatever happens to them."""
 
 import hashlib
-import itertools
 import json
 import shutil
-import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from bench.ingest import ahead, content, loading, looks, source, version
-from bench.ingest.pipeline import Summary, ingest, ingest_into
+from bench.ingest import version
+from bench.ingest.content import read_content
+from bench.ingest.pipeline import ingest, ingest_into
+from bench.ingest.source import Task, read_file
 from bench.schema.errors import BenchError
 from bench.schema.store import hide
 from bench.schema.warehouse import Warehouse, in_memory, open_read, open_write
@@ -168,66 +166,6 @@ def test_a_later_decision_counts_whatever_the_clock_says(tmp_path: Path, db: Pat
     assert runs_by_file(db)["logs/run001.log"] == 1
 
 
-@pytest.fixture
-def writer(tmp_path: Path) -> Iterator[Path]:
-    """A log that grows all the time."""
-    file, stop = tmp_path / "growing.log", threading.Event()
-
-    def grow() -> None:
-        with file.open("w") as stream:
-            for number in itertools.count(1):
-                stream.write(iteration(number))
-                if stop.wait(0.001 if number % 5 == 0 else 0):
-                    return
-
-    thread = threading.Thread(target=grow)
-    thread.start()
-    yield file
-    stop.set()
-    thread.join()
-
-
-def test_a_file_that_grows_while_it_is_read(writer: Path, db: Path) -> None:
-    while not writer.exists() or writer.stat().st_size < 50_000:
-        pass
-    for generation in (1, 2, 3):
-        assert ingest([writer], db).failed == []
-        with open_read(db) as warehouse:
-            [(rows, last, runs)] = warehouse.rows(
-                "SELECT count(*), max(iteration), count(DISTINCT run_id) FROM iterations"
-            )
-            assert warehouse.rows("SELECT max(generation) FROM loads") == [(generation,)]
-        assert (rows, runs) == (last, 1)
-
-
-def test_a_file_that_is_rewritten_while_it_is_read_is_read_again(
-    tmp_path: Path, db: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "run.log"
-    file.write_text(log(3))
-    rewrites = iter([log(4, 90), log(5, 80)])
-
-    def rewritten(seen: Callable[..., Any]) -> Callable[..., Any]:  # Any: of either function
-        def see(path: Path, *more: int | None) -> object:
-            found = seen(path, *more)
-            if text := next(rewrites, None):
-                path.write_text(text)
-            return found
-
-        return see
-
-    for module in (ahead, looks):
-        monkeypatch.setattr(module, "fingerprint", rewritten(content.fingerprint))
-    monkeypatch.setattr(loading, "print_of", rewritten(content.print_of))
-    assert ingest([file], db).new == 1
-    assert count(db, "iterations") == 5
-    file.write_text(log(6, 6))
-    rewrites = iter([log(number, number) for number in (7, 8, 9)])
-    summary = ingest([file], db)
-    assert [uri for uri, _ in summary.failed] == ["run.log"]
-    assert count(db, "iterations") == 5, "nothing but what was there"
-
-
 def test_a_number_beyond_its_column_costs_that_number_only(tmp_path: Path, db: Path) -> None:
     big = "9" * 30
     (tmp_path / "run.log").write_text(
@@ -238,28 +176,6 @@ def test_a_number_beyond_its_column_costs_that_number_only(tmp_path: Path, db: P
     assert (summary.new, summary.failed) == (2, [])
     assert count(db, "iterations") == 4
     assert count(db, "configurations") == 2
-
-
-class Racer:
-    """Stores a file from another process's point of view, between plan and commit."""
-
-    def __init__(self, path: Path, db: Path) -> None:
-        self.path, self.db = path, db
-        self.summary: Summary | None = None
-
-    def __call__(self, uri: str) -> None:
-        if self.summary is None and uri.endswith("table001.md"):
-            self.summary = Summary()
-            self.summary = ingest([self.path], self.db)
-
-
-def test_what_another_process_stores_meanwhile_is_not_doubled(tmp_path: Path, db: Path) -> None:
-    files = folder(tmp_path / "logs")
-    racer = Racer(files, db)
-    ingest([files], db, progress=racer)
-    assert racer.summary is not None and racer.summary.new == 5
-    assert count(db, "runs") == count(db, "raw.runs") == 5
-    assert count(db, "loads") == 5
 
 
 def test_a_copy_whose_original_changes_meanwhile_is_read_after_all(
@@ -295,8 +211,7 @@ def test_another_reading_has_another_version(root: Path) -> None:
     """Known files are read again only by a new PARSER_VERSION: raise it when this fails."""
     digest = hashlib.sha256()
     for path in sorted((root / "data").rglob("*.*")):
-        sha256, size = source.fingerprint(path)
-        read = source.read_file(path, sha256, size, path.stem)
+        read = read_file(Task(read_content(path), path.as_posix(), path.stem))
         tables = {name: list(rows) for name, rows in sorted(read.rows.by_table.items()) if rows}
         for name, many in sorted(read.rows.tables.items()):
             tables.setdefault(name, []).extend(row for one in many for row in one.to_pylist())

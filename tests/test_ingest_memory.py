@@ -1,20 +1,24 @@
 """A long log goes in piece by piece: the same rows, and memory that does not grow."""
 
+import io
 import random
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from bench.ingest import log as log_reader
+from bench.ingest import bulk
+from bench.ingest.dialect import dialects
+from bench.ingest.log import LogReader
 from bench.ingest.pipeline import ingest
 from bench.schema import spill, store
 from bench.schema.spill import Spill
-from bench.schema.store import Load
+from bench.schema.store import Load, Stamps
 from bench.schema.warehouse import Warehouse, open_read
 from tests.making import everything, iteration
 
@@ -48,7 +52,7 @@ def long_log(path: Path, steps: int, runs: int = 1) -> Path:
 def test_the_rows_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = long_log(tmp_path / "a.log", 700, runs=2)
     ingest([file], tmp_path / "at_once.duckdb")
-    monkeypatch.setattr(log_reader, "MOST_ROWS", 10)
+    monkeypatch.setattr(bulk, "feed", partial(bulk.feed, block=3000))  # some ten steps
     monkeypatch.setattr(spill, "HELD_BYTES", 1 << 10)
     monkeypatch.setattr(store, "_MANY", 10)  # the limit of memory holds too
     monkeypatch.setattr(store, "_LONG", 100)
@@ -56,6 +60,14 @@ def test_the_rows_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert everything(tmp_path / "in_pieces.duckdb") == everything(tmp_path / "at_once.duckdb")
     (count,) = summary.formats.values()
     assert (count.files, count.runs, count.rows) == (1, 2, 1400)
+
+
+@pytest.mark.parametrize("block", [3000, 5000])
+def test_every_line_is_counted_in_whichever_blocks(tmp_path: Path, block: int) -> None:
+    content = long_log(tmp_path / "a.log", 700, runs=2).read_bytes()
+    reader = LogReader("source", dialects())
+    bulk.feed(reader, io.BytesIO(content), block=block)
+    assert reader.finish().lines == content.count(b"\n")
 
 
 TIMES: dict[str, Callable[[random.Random], float]] = {
@@ -102,9 +114,11 @@ def test_too_little_memory_is_given_more(tmp_path: Path, monkeypatch: pytest.Mon
     asked: list[bool] = []
     once = store._store
 
-    def counted(warehouse: Warehouse, loads: Sequence[Load], *, bounded: bool) -> list[Load]:
+    def counted(
+        warehouse: Warehouse, loads: Sequence[Load], stamps: Stamps, *, bounded: bool
+    ) -> set[str]:
         asked.append(bounded)
-        return once(warehouse, loads, bounded=bounded)
+        return once(warehouse, loads, stamps, bounded=bounded)
 
     monkeypatch.setattr(store, "_store", counted)
     ingest(files, tmp_path / "little.duckdb")

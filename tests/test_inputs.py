@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest import archives
-from bench.ingest.remote import fetched, remote_url
+from bench.ingest import inputs
+from bench.ingest.inputs import fetched, remote_url
 from bench.schema.errors import BenchError
 from tests.making import count, log, table
 from tests.program import quick
@@ -84,12 +84,12 @@ def test_a_tar_archive(folder: Path, name: str, pack: Callable[[bytes], bytes]) 
     assert done.code == 0 and "3 new" in done.err, done.text
     assert uris(folder) == [f"{name}!/job/{one}" for one in ("old.log.gz", "run.log", "sweep.md")]
     assert count(folder / "bench.duckdb", "runs") == 2 + len(ROWS)
-    assert "0 new, 3 known and unchanged" in quick(folder, "ingest", name).err
+    assert "0 new, 3 unchanged" in quick(folder, "ingest", name).err
     assert quick(folder, "show", "run.log:1").code == 0
     (folder / "job").mkdir()
     (folder / "job" / "run.log").write_text(log(3))
     done = quick(folder, "ingest", "job")
-    assert "1 known under another path" in done.err and count(folder / "bench.duckdb", "runs") == 5
+    assert "1 duplicates of known files" in done.err and count(folder / "bench.duckdb", "runs") == 5
 
 
 def test_members_reach_nothing_outside(folder: Path, tmp_path: Path) -> None:
@@ -118,16 +118,16 @@ def test_damage_and_bombs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
     whole = tarred(folder / "x.tar.gz", {"a.log": log(3).encode() * 500}, gzip.compress)
     (folder / "torn.tar.gz").write_bytes(whole.read_bytes()[:-400])
     done = quick(folder, "ingest", "torn.tar.gz")
-    assert "torn.tar.gz: not read: " in done.err and "damaged" in done.err, done.text
+    assert "torn.tar.gz: cannot read: " in done.err and "damaged" in done.err, done.text
     (folder / "no.tar").write_text("no archive at all\n" * 100)
     done = quick(folder, "ingest", "no.tar", "x.tar.gz")
-    assert "no.tar: not read: the archive is damaged" in done.err and "1 new" in done.err
-    monkeypatch.setattr(archives, "LEAST_BYTES", 1000)
-    monkeypatch.setattr(archives, "MOST_TIMES", 1)
+    assert "no.tar: cannot read: the archive is damaged" in done.err and "1 new" in done.err
+    monkeypatch.setattr(inputs, "LEAST_BYTES", 1000)
+    monkeypatch.setattr(inputs, "MOST_TIMES", 1)
     bomb = tarred(folder / "bomb.tar.gz", {"z.log": b"0" * 10_000_000}, gzip.compress)
     done = quick(folder, "ingest", bomb.name)
     assert "unpacks to more than logs can be" in done.err
-    monkeypatch.setattr(archives, "MOST_MEMBERS", 3)
+    monkeypatch.setattr(inputs, "MOST_MEMBERS", 3)
     tarred(folder / "many.tar", {f"{n}.log": b"x" for n in range(9)}, UNCHANGED)
     assert "holds more than 3 files" in quick(folder, "ingest", "many.tar").err
 
@@ -165,11 +165,11 @@ def test_files_by_a_url(folder: Path) -> None:
     assert quick(folder, "ingest", "-q", "memory://bucket/logs").code == 0
     assert uris(folder) == ["memory://bucket/logs/a.log", "memory://bucket/logs/b.log"]
     done = quick(folder, "ingest", "memory://bucket/*.md", "memory://bucket/logs/a.log")
-    assert "1 new, 1 known and unchanged" in done.err, done.text
+    assert "1 new, 1 unchanged" in done.err, done.text
     assert "memory://bucket/sweep.md" in uris(folder)
     assert quick(folder, "report", "days", "memory://bucket/sweep.md").code == 0
     done = quick(folder, "ingest", "memory://bucket/gone.log", "memory://bucket/sweep.md")
-    assert "memory:/bucket/gone.log: not read" in done.err.replace("//", "/"), done.text
+    assert "memory:/bucket/gone.log: cannot read" in done.err.replace("//", "/"), done.text
 
 
 def test_names_of_urls_hold_no_secrets(folder: Path) -> None:

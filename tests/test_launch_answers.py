@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from bench.launch.launcher import JobState, Scheduler, clock, seconds
 from bench.launch.launchers.pbs import Pbs
 from bench.launch.launchers.pjm import Pjm
-from bench.launch.launchers.scheduler import JobState, Scheduler, clock, seconds
 from bench.launch.launchers.slurm import Slurm
 
 PBS, PJM = "Job Id: 9.s\n    job_state", "JOB_ID ST EC PC ELAPSE\n"
@@ -83,13 +83,13 @@ def test_an_answer_is_understood(scheduler: Scheduler, answer: str, state: JobSt
 def test_one_question_is_for_all_jobs(
     scheduler: Scheduler, job_ids: list[str], words: str, answer: str, told: list[str]
 ) -> None:
-    assert " ".join(scheduler.ask(job_ids)[0][0]) == words
+    assert " ".join(scheduler.state_queries(job_ids)[0][0]) == words
     found = scheduler.states(answer, job_ids)
     assert [found[job_id].word for job_id in job_ids] == told
 
 
 def test_without_accounting_an_array_is_one_question() -> None:
-    _, *others = Slurm().ask(["12_0", "12_1", "12_2", "13"])
+    _, *others = Slurm().state_queries(["12_0", "12_1", "12_2", "13"])
     assert others == [
         (["scontrol", "show", "job", "-o", "12"], ["12_0", "12_1", "12_2"]),
         (["scontrol", "show", "job", "-o", "13"], ["13"]),
@@ -101,8 +101,8 @@ def test_without_accounting_an_array_is_one_question() -> None:
 
 
 def test_how_large_an_array_may_be() -> None:
-    assert Slurm().most("MaxArraySize            = 4\nMaxBatchRequeue = 5\n") == 4
-    assert Slurm().most("") == 1001 and Slurm().most("MaxArraySize = 0\n") == 1
+    assert Slurm().array_limit("MaxArraySize            = 4\nMaxBatchRequeue = 5\n") == 4
+    assert Slurm().array_limit("") == 1001 and Slurm().array_limit("MaxArraySize = 0\n") == 1
 
 
 def test_the_ids_of_tasks() -> None:

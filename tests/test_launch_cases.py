@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from bench.launch.cases import expand, slug
-from bench.launch.environment import chosen, require, whole
+from bench.launch.environment import chosen, full_environment, require
 from bench.launch.program import program
 from bench.launch.reading import check_plan, read_plan
-from bench.launch.trainers import trainer
+from bench.launch.trainer import trainer
 from bench.schema.errors import BenchError
 from tests.launching import expanded, write
 from tests.program import quick
@@ -29,7 +29,7 @@ def test_threads_are_shared_out_unless_somebody_chose(
 def test_what_a_plan_sets_to_nothing_is_taken_from_the_shell(tmp_path: Path) -> None:
     text = '[settings]\nmodel = "nano"\n[env]\nLD_PRELOAD = ""\n'
     [case] = expanded(tmp_path, text).cases
-    assert "LD_PRELOAD" not in whole(case, {"LD_PRELOAD": "x.so", "HOME": "/root"})
+    assert "LD_PRELOAD" not in full_environment(case, {"LD_PRELOAD": "x.so", "HOME": "/root"})
 
 
 def test_a_library_that_is_not_there_is_an_error_before(tmp_path: Path) -> None:
@@ -68,13 +68,13 @@ def test_rows_without_a_result_become_a_plan(root: Path, tmp_path: Path) -> None
     assert cases[3].env == {"LD_PRELOAD": "libtcmalloc.so"}
     assert all(case.settings["model"] == "124m" and case.settings["gbs"] == 1024 for case in cases)
     refused = quick(tmp_path, "launch", "missing.toml")
-    assert refused.code == 2 and "it asks for 256 nodes, and this is one" in refused.err
+    assert refused.code == 2 and "it needs 256 nodes; the local launcher has 1" in refused.err
 
 
 def test_a_table_that_is_complete_gives_no_plan(root: Path, tmp_path: Path) -> None:
     table = root / "data" / "tables" / "003_check_tcmalloc.md"
     done = quick(tmp_path, "launch", "--missing", str(table))
-    assert done.code == 2 and "no row is without a result" in done.err
+    assert done.code == 2 and "no rows without a result" in done.err
 
 
 def test_torchrun_starts_what_python_is_told_to_run(tmp_path: Path) -> None:
@@ -86,17 +86,17 @@ def test_torchrun_starts_what_python_is_told_to_run(tmp_path: Path) -> None:
         "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
         "-m", "bench.trainer.train", "--preset", "nano", "--dp", "2",
     ]  # fmt: skip
-    with pytest.raises(BenchError, match="does not go with"):
+    with pytest.raises(BenchError, match="does not support"):
         program(plan.model_copy(update={"trainer": "command"}))
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[settings]\nmodel = 'nano'\n[job]\nfreq = 2200\n", "`job` has no meaning"),
-        ("[[matrix]]\nmodel = 'nano'\njob = {freq = 2200}\n", "`job` has no meaning"),
+        ("[settings]\nmodel = 'nano'\n[job]\nfreq = 2200\n", "`job` does not apply"),
+        ("[[matrix]]\nmodel = 'nano'\njob = {freq = 2200}\n", "`job` does not apply"),
         ("[settings]\nthreads = 1\n[env]\nOMP_NUM_THREADS = '2'\n", "both threads and OMP"),
-        ("[env]\nOMP_NUM_THREADS = ['2', 'abc']\n", "no number of threads: 'abc'"),
+        ("[env]\nOMP_NUM_THREADS = ['2', 'abc']\n", "not a thread count: 'abc'"),
     ],
 )
 def test_no_label_says_what_would_not_run(tmp_path: Path, text: str, told: str) -> None:
@@ -108,10 +108,13 @@ def test_a_library_of_the_shell_is_not_handed_on(tmp_path: Path) -> None:
     """It would be on no label, and runs with and without it would be one configuration."""
     shell = {"LD_PRELOAD": "libtcmalloc_minimal.so.4", "HOME": "/x"}
     [case] = expanded(tmp_path, '[settings]\nmodel = "nano"\n').cases
-    assert "LD_PRELOAD" not in whole(case, shell) and chosen(case, shell)["LD_PRELOAD"] == ""
+    assert (
+        "LD_PRELOAD" not in full_environment(case, shell)
+        and chosen(case, shell)["LD_PRELOAD"] == ""
+    )
     named = '[settings]\nmodel = "nano"\n[env]\nLD_PRELOAD = "libm.so.6"\n'
     [case] = expanded(tmp_path, named).cases
-    assert whole(case, shell)["LD_PRELOAD"] == "libm.so.6"
+    assert full_environment(case, shell)["LD_PRELOAD"] == "libm.so.6"
 
 
 def test_another_checkout_is_another_run() -> None:

@@ -36,9 +36,9 @@ def test_the_evidence_of_lost_memory_is_its_line(folder: Path) -> None:
 
 def test_a_line_of_the_launcher_is_its_own_whatever_it_quotes() -> None:
     ours = [one for one in dialects() if one.name.startswith("launch_")]
-    assert all(one.alone for one in ours)
+    assert all(one.exclusive for one in ours)
     for other in dialects():
-        for sample in other.samples if not other.alone else ():
+        for sample in other.samples if not other.exclusive else ():
             quoted = f"bench launch ends fail: {' '.join(sample.line.split())}"
             first = next(one for one in dialects() if one.read(quoted))
             assert first.name == "launch_ended", other.name

@@ -60,7 +60,7 @@ def test_a_warehouse_that_breaks_on_the_way_does_not_end_the_sweep(folder: Path)
 @pytest.mark.slow
 def test_a_disk_that_is_full_is_told_with_the_file(folder: Path) -> None:
     done = small(folder, 1, "launch", str(plan(folder)))
-    told(done, 2, "the log of a run cannot be written", "File too large", "-r1.log")
+    told(done, 2, "cannot write the log of a run", "File too large", "-r1.log")
     done = small(folder, 64, "launch", str(plan(folder)))
     told(done, 2, "out of memory or disk space", "bench.duckdb")
     assert "2 of 2 runs ok" in done.err

@@ -10,11 +10,10 @@ from textwrap import dedent
 
 import pytest
 
+from bench.launch.launcher import Job, Scheduler, layout_error
 from bench.launch.launchers.pbs import Pbs
 from bench.launch.launchers.pjm import Pjm
-from bench.launch.launchers.scheduler import Job, Scheduler
 from bench.launch.launchers.slurm import Slurm
-from bench.launch.layout import misfit
 
 NO_STAT = {"no-stat": False, "fs": "/work,/data"}
 WORDS = ["python3", "-m", "bench.trainer.train", "--dp", "8"]
@@ -233,7 +232,7 @@ def test_folders_may_be_called_anything(scheduler: Scheduler, tasks: int, tmp_pa
         (
             {"dp": 8, "tp": 2},
             {"node": "2x3:torus"},
-            "nodes = 4, but the options of",
+            "nodes = 4, but the job options request",
         ),
         ({"dp": 8}, {"max-proc-per-node": 2}, None),
         ({"dp": 8, "tp": 3}, {"node": "2x2"}, None),
@@ -243,5 +242,5 @@ def test_processes_have_to_fill_the_nodes(
     settings: dict[str, int], options: dict[str, object], why: str | None
 ) -> None:
     ranks = settings.get("dp", 1) * settings.get("tp", 1)
-    found = misfit({"nodes": 4, **settings}, options, ranks)
+    found = layout_error({"nodes": 4, **settings}, options, ranks)
     assert found is None if why is None else found is not None and found.startswith(why)

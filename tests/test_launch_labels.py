@@ -11,11 +11,18 @@ from pathlib import Path
 import pytest
 
 from bench.launch.cases import Case, expand
-from bench.launch.environment import belied as contradicted
 from bench.launch.environment import chosen, require
+from bench.launch.environment import mismatch as contradicted
+from bench.launch.process_probe import (
+    Observation,
+    ProcessProbe,
+    allocators,
+    mismatch,
+    read_observations,
+    shell,
+)
 from bench.launch.reading import check_plan, read_plan, with_shell
-from bench.launch.trainers import trainer
-from bench.launch.witness import Sight, Witness, allocators, belied, shell, told
+from bench.launch.trainer import trainer
 from bench.schema.errors import BenchError
 from bench.trainer.environment import LABEL, line
 from tests.launching import expanded, preloadable, write
@@ -38,7 +45,7 @@ def test_threads_of_the_shell_are_part_of_what_a_run_is(tmp_path: Path) -> None:
     for said in ("[env]\nOMP_NUM_THREADS = '1'\n", "threads = 1\n"):
         plan = read_plan(write(tmp_path, f'[settings]\nmodel = "nano"\n{said}'))
         assert with_shell(plan, {"OMP_NUM_THREADS": "3"}) is plan
-    with pytest.raises(BenchError, match="no number of threads: 'many'"):
+    with pytest.raises(BenchError, match="not a thread count: 'many'"):
         with_shell(check_plan({"settings": {"model": "nano"}}, "x"), {"OMP_NUM_THREADS": "many"})
 
 
@@ -47,7 +54,9 @@ def test_threads_of_a_login_node_are_not_those_of_a_job(tmp_path: Path) -> None:
     plan = read_plan(write(tmp_path, text))
     assert with_shell(plan, {"OMP_NUM_THREADS": "3"}) is plan
     [case] = expand(plan, trainer(plan)).cases
-    assert chosen(case, {"OMP_NUM_THREADS": "3"}, here=False) == {"OMP_NUM_THREADS": ""}, "unset"
+    assert chosen(case, {"OMP_NUM_THREADS": "3"}, is_local=False) == {"OMP_NUM_THREADS": ""}, (
+        "unset"
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,51 +89,51 @@ def preloading(**env: str) -> Case:
     return Case({}, env, {}, {}, "0")
 
 
-def sight(pid: int, megabytes: int, *libraries: str, threads: str | None = None) -> Sight:
-    return Sight(pid, megabytes << 10, threads, frozenset(libraries))
+def sight(pid: int, megabytes: int, *libraries: str, threads: str | None = None) -> Observation:
+    return Observation(pid, megabytes << 10, threads, frozenset(libraries))
 
 
 def test_every_process_that_trains_has_to_have_the_allocator() -> None:
     case = preloading(LD_PRELOAD="/opt/libtcmalloc_minimal.so.4")
     shell_ = sight(1, 3, "libc.so.6")
     with_ = sight(2, 700, "libtcmalloc_minimal.so.4.5.10", "libc.so.6")
-    assert belied(case, [shell_, with_]) is None
+    assert mismatch(case, [shell_, with_]) is None
     assert allocators([shell_, with_]) == "libtcmalloc_minimal.so.4.5.10"
     without = sight(3, 690, "libtcmalloc_minimal_debug.so.4", "libc.so.6")
-    assert belied(case, [shell_, with_, without]) == (
-        "LD_PRELOAD asks for libtcmalloc_minimal.so.4, but process 3, which held 690 MB, "
+    assert mismatch(case, [shell_, with_, without]) == (
+        "LD_PRELOAD asks for libtcmalloc_minimal.so.4, but process 3 (690 MB) "
         "had libtcmalloc_minimal_debug.so.4 mapped"
     )
 
 
 def test_threads_that_a_wrapper_set_belie_the_label() -> None:
     case = preloading(OMP_NUM_THREADS="4")
-    assert belied(case, [sight(1, 9, threads="4")]) is None
-    assert belied(case, [sight(1, 9, threads="1")]) == (
-        "OMP_NUM_THREADS = 4, but process 1, which held 9 MB, had 1"
+    assert mismatch(case, [sight(1, 9, threads="4")]) is None
+    assert mismatch(case, [sight(1, 9, threads="1")]) == (
+        "OMP_NUM_THREADS = 4, but process 1 (9 MB) had 1"
     )
 
 
 @pytest.mark.parametrize(
-    ("env", "told"),
+    ("env", "expected"),
     [
         ({"NCCL_ALGO": "Ring", "FOO": "1"}, None),
         ({"NCCL_ALGO": "Tree"}, "NCCL_ALGO is Tree in the plan, but Ring in the process"),
-        ({"NCCL_NTHREADS": "4"}, "NCCL_NTHREADS is 4 in the plan, but not set in the process"),
-        ({"NCCL_ALGO": ""}, "NCCL_ALGO is not set in the plan, but Ring in the process"),
+        ({"NCCL_NTHREADS": "4"}, "NCCL_NTHREADS is 4 in the plan, but unset in the process"),
+        ({"NCCL_ALGO": ""}, "NCCL_ALGO is unset in the plan, but Ring in the process"),
         ({"NCCL_PROTO": "", "OMP_NUM_THREADS": "", "NCCL_AUTH_KEY": "x"}, None),
-        ({"NCCL_OTHER_KEY": "x"}, "NCCL_OTHER_KEY is [redacted] in the plan, but not set in the"),
+        ({"NCCL_OTHER_KEY": "x"}, "NCCL_OTHER_KEY is [redacted] in the plan, but unset in the"),
     ],
 )
 def test_a_variable_of_the_plan_has_to_be_on_the_record(
-    tmp_path: Path, env: dict[str, str], told: str | None
+    tmp_path: Path, env: dict[str, str], expected: str | None
 ) -> None:
     flags = {"NCCL_ALGO": "Ring", "OMP_NUM_THREADS": "2", "NCCL_AUTH_KEY": "[redacted]"}
     record = {"allocator": "libc", "threads": 2, "flags": flags, "flags_like": ["NCCL_", "OMP_"]}
     log = tmp_path / "run.log"
     log.write_text(f"environment: {json.dumps(record)}\n")
     found = contradicted(preloading(**env), log)
-    assert found is None if told is None else str(found).startswith(told), found
+    assert found is None if expected is None else str(found).startswith(expected), found
 
 
 def test_the_reference_trainer_says_which_variables_it_lists() -> None:
@@ -149,43 +158,48 @@ def test_here_and_in_a_job_the_same_is_seen(tmp_path: Path) -> None:
     command = ["sh", "-c", script, "sh", *words]
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE) as running:
         assert running.stdout is not None and running.stdout.readline()
-        witness = Witness(case.env)
-        witness.look(running.pid)
+        probe = ProcessProbe(case.env)
+        probe.observe(running.pid)
         until = time.monotonic() + 10
-        while not told(seen) and time.monotonic() < until:
+        while not read_observations(seen) and time.monotonic() < until:
             time.sleep(0.1)
         running.kill()
-    [ours], theirs = witness.sights(), {one.pid: one for one in told(seen)}[running.pid]
+    [ours], theirs = (
+        probe.observations(),
+        {one.pid: one for one in read_observations(seen)}[running.pid],
+    )
     assert theirs.pid == ours.pid and theirs.threads == ours.threads == "3"
     assert theirs.allocator == ours.allocator == library.name
     assert theirs.peak_kb >= 64 << 10 and ours.peak_kb >= 64 << 10
     assert theirs.lost == ours.lost == {"CHANGED", "LOST", "LEFT"}
-    assert str(belied(case, [ours])).startswith("CHANGED is 2 in the plan, but not in process ")
+    assert str(mismatch(case, [ours])).startswith("CHANGED is 2 in the plan, but not in process ")
     label = preloading(LD_PRELOAD=str(library))
-    assert belied(label, [ours]) is None and belied(label, [theirs]) is None
+    assert mismatch(label, [ours]) is None and mismatch(label, [theirs]) is None
     other = preloading(LD_PRELOAD="libtcmalloc.so.4")
-    assert str(belied(other, [theirs])).endswith(f"had {library.name} mapped")
+    assert str(mismatch(other, [theirs])).endswith(f"had {library.name} mapped")
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
-        ("--model nano --repeats 0", "it is 0: Input should be greater than or equal to 1"),
-        ("--model nano --set model=tiny", "model is set twice, by --set and by --model"),
-        ("--model nano --set mbs=1 --set mbs=2", "mbs is set twice, by --set"),
-        ("--model nano --env A=1 --env A=2", "A is set twice, by --env"),
-        ("--set model", "--set 'model' is not NAME=VALUE"),
+        ("--model nano --repeats 0", "0: Input should be greater than or equal to 1"),
+        ("--model nano --set model=tiny", "model is set twice, with --set and --model"),
+        ("--model nano --set mbs=1 --set mbs=2", "mbs is set twice, with --set"),
+        ("--model nano --env A=1 --env A=2", "A is set twice, with --env"),
+        ("--set model", "--set expects NAME=VALUE, not 'model'"),
         ("--set model=nanno", "invalid choice: 'nanno'"),
         ("--set modle=nano", "did you mean 'model'"),
-        ("x.toml --repeats 0", "do not go together"),
-        ("--missing x.md:1 --dp 2 --retry", "--missing does not go with --dp, --retry"),
-        ("x.toml --missing x.md", "--missing does not go with PLAN"),
-        ("--missing x.md --time-limit 3", "--missing does not go with --time-limit"),
+        ("x.toml --repeats 0", "a plan cannot be combined"),
+        ("--missing x.md:1 --dp 2 --retry", "--missing cannot be combined with --dp, --retry"),
+        ("x.toml --missing x.md", "--missing cannot be combined with PLAN"),
+        ("--missing x.md --time-limit 3", "--missing cannot be combined with --time-limit"),
     ],
 )
-def test_flags_that_say_nothing_or_two_things_are_told(folder: Path, words: str, told: str) -> None:
+def test_flags_that_say_nothing_or_two_things_are_told(
+    folder: Path, words: str, expected: str
+) -> None:
     done = quick(folder, "launch", *words.split(), *(() if "--missing" in words else ["--dry-run"]))
-    assert done.code == 2 and told in done.err, done.text
+    assert done.code == 2 and expected in done.err, done.text
 
 
 def test_a_preset_may_be_set_like_any_other_setting(folder: Path) -> None:

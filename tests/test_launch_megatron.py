@@ -95,7 +95,7 @@ def test_megatron_deepspeed(tmp_path: Path) -> None:
         *data,
     ]  # fmt: skip
     _, found = planned(path, data, zero_stage=[1, 2], pp=[1, 2])
-    assert [one.why for one in found.dropped] == ["DeepSpeed's pipeline has no ZeRO-2"]
+    assert [one.why for one in found.dropped] == ["DeepSpeed pipelines do not support ZeRO-2"]
 
 
 def test_deepspeedfugaku_on_processors(tmp_path: Path) -> None:
@@ -119,20 +119,20 @@ def test_a_pipeline_of_one_stage_runs_once_whatever_its_schedule(tmp_path: Path)
     _, found = planned(path, [], schedule=["1f1b", "gpipe"], pp=[1, 2])
     assert [case.label for case in found.cases] == ["pp=1", "pp=2, schedule=1f1b"]
     assert [one.why for one in found.dropped] == [
-        "a pipeline of one stage has no schedule: the same run as pp=1",
-        "Megatron's pipelines run 1F1B, not gpipe",
+        "schedule has no effect with PP 1: duplicate of pp=1",
+        "Megatron pipelines support 1F1B, not gpipe",
     ]
 
 
 @pytest.mark.parametrize(
     ("flags", "settings", "why"),
     [
-        (FUGAKU, {"dtype": "bf16"}, "this Megatron has no --bf16"),
-        (CORE, {"schedule": "gpipe", "pp": 2}, "Megatron's pipelines run 1F1B, not gpipe"),
-        (CORE, {"zero_stage": 3}, "this Megatron has no ZeRO-3"),
-        (CORE, {"device": "cpu"}, "this Megatron has no --no-cuda"),
+        (FUGAKU, {"dtype": "bf16"}, "this Megatron version has no --bf16"),
+        (CORE, {"schedule": "gpipe", "pp": 2}, "Megatron pipelines support 1F1B, not gpipe"),
+        (CORE, {"zero_stage": 3}, "this Megatron version does not support ZeRO-3"),
+        (CORE, {"device": "cpu"}, "this Megatron version has no --no-cuda"),
         (FUGAKU, {"zero_stage": 1}, "ZeRO-1 needs --deepspeed_config FILE in `arguments`"),
-        (FUGAKU, {"sequence_parallel": True}, "this Megatron has no --sequence-parallel"),
+        (FUGAKU, {"sequence_parallel": True}, "this Megatron version has no --sequence-parallel"),
     ],
 )
 def test_what_a_version_cannot_do_is_dropped(
@@ -157,5 +157,5 @@ def test_a_job_of_one_node_starts_every_rank(tmp_path: Path, launcher: str) -> N
 
 
 def test_a_folder_that_is_no_checkout_is_told(tmp_path: Path) -> None:
-    with pytest.raises(BenchError, match="no checkout of Megatron"):
+    with pytest.raises(BenchError, match="no Megatron checkout"):
         planned(tmp_path, [])

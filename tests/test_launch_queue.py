@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.launch.asking import states
-from bench.launch.launchers.scheduler import JobState
+from bench.launch.launcher import JobState
 from bench.launch.launchers.slurm import Slurm
+from bench.launch.scheduler_client import states
 from bench.schema.warehouse import open_read
 
 SBATCH = "touch began; sleep 2; echo 7"
@@ -71,7 +71,7 @@ def test_a_job_that_the_scheduler_does_not_cancel_is_not_called_cancelled(tmp_pa
     said, told = stopped(tmp_path, started(tmp_path, path, ONE))
     assert (told["status"], told["job_id"]) == ("running", "7")
     assert "scancel failed: scancel: error: Access/permission denied" in said
-    assert "1 may still run (job 7)" in said and "not begun" not in said
+    assert "1 possibly still running (job 7)" in said and "not started" not in said
     with open_read(tmp_path / "x.duckdb") as warehouse:
         assert warehouse.rows("SELECT status FROM runs") == [("running",)]
     (tmp_path / "gone").touch()
@@ -96,7 +96,7 @@ def test_many_jobs_are_asked_for_together_and_fill_as_many_arrays_as_they_need(
     many = "command = 'true {n}'\nvalues = { n = [1, 2, 3, 4, 5] }\n"
     launched = started(tmp_path, path, many)
     _, said = launched.communicate(timeout=120)
-    assert launched.returncode == 1 and "0 of 5 runs ok, 5 not" in said, said
+    assert launched.returncode == 1 and "0 of 5 runs ok, 5 failed" in said, said
     asked = (tmp_path / "asked").read_text().splitlines()
     assert asked == ["-X -n -P -j 1,2,3 -o JobID,State,ExitCode,ElapsedRaw"] * 3
     scripts = [script.read_text() for script in tmp_path.rglob("job.sh")]
@@ -121,7 +121,7 @@ def test_jobs_of_a_launcher_that_was_killed_are_asked_for_together(tmp_path: Pat
     (tmp_path / "asked").unlink()
     again = started(tmp_path, path, two)
     _, said = again.communicate(timeout=120)
-    assert "0 of 2 runs ok, 2 not" in said, said
+    assert "0 of 2 runs ok, 2 failed" in said, said
     asked = (tmp_path / "asked").read_text().splitlines()
     assert asked == ["-X -n -P -j 7 -o JobID,State,ExitCode,ElapsedRaw"] * 2
     states_ = [json.loads(one.read_text()) for one in tmp_path.rglob("run.json")]

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bench.launch import growing
+from bench.launch import live_ingest
 from bench.launch.folder import State
 from bench.schema.warehouse import open_read
 from bench.terminal.live import clock
@@ -93,11 +93,11 @@ def test_every_outcome_has_its_name_and_its_evidence(acted: tuple[Path, Outcome]
         "linger": "ok", "deaf": "ok",
     }  # fmt: skip
     assert found["hang"][1].startswith("no output for 6 s; last line: iteration 1/")
-    assert "GiB held, 0.3 GiB allowed; last line: " in found["greedy"][1]
+    assert "GiB used, limit 0.3 GiB; last line: " in found["greedy"][1]
     assert found["raise"][1] == "RuntimeError: this case fails"
     assert found["kill"][1].startswith("exit code -9 (SIGKILL)")
-    assert found["abort"][1] == "aborted at exit, after the end of the training"
-    hung = "its exit hung and was ended, after the end of the training: no output for 2 s"
+    assert found["abort"][1] == "aborted on exit after training finished"
+    hung = "hung on exit after training finished, killed: no output for 2 s"
     assert (found["linger"][1], found["deaf"][1]) == (hung, hung)
     assert states(folder)["deaf"].exit_code == -signal.SIGKILL
     assert found["late"][1].startswith("exit code 3; last line: [after training is done]")
@@ -110,7 +110,7 @@ def test_any_limit_behind_the_end_of_the_training_finds_a_run_that_is_done(
 ) -> None:
     assert quick(folder, "launch", str(plan(folder, "linger", limits=limits))).code == 0
     state = states(folder)["linger"]
-    assert state.status == "ok" and "exit hung and was ended" in state.evidence
+    assert state.status == "ok" and "hung on exit after training finished" in state.evidence
     assert rows(folder, "SELECT status FROM runs") == [("ok",)]
 
 
@@ -130,7 +130,7 @@ def test_failures_are_rows_with_their_reasons(acted: tuple[Path, Outcome]) -> No
     stored = pairs(folder, f"{query} WHERE e.kind = 'launcher'")
     assert stored == {act: state.status for act, state in states(folder).items()}
     told = rows(folder, "SELECT status_reason FROM runs WHERE status = 'oom'")
-    assert "0.3 GiB allowed" in str(told[0][0])
+    assert "limit 0.3 GiB" in str(told[0][0])
     listed = quick(folder, "runs")
     assert "act=greedy" in listed.out and "| oom " in listed.out
     page = quick(folder, "report")
@@ -153,7 +153,7 @@ def test_launching_again_runs_what_is_missing_and_with_retry_what_failed(folder:
     assert quick(folder, "launch", str(file)).code == 1
     wider = plan(folder, "well", "raise", "abort")
     again = quick(folder, "launch", str(wider))
-    assert "[1/1] act=abort" in again.err and "2 of 3 runs ok, 1 not" in again.err
+    assert "[1/1] act=abort" in again.err and "2 of 3 runs ok, 1 failed" in again.err
     retried = quick(folder, "launch", str(wider), "--retry")
     assert "[1/1] act=raise, repeat 1, attempt 2: fail" in retried.err
     [run] = (folder / "launches" / "acts").glob("act-raise-*-r1")
@@ -163,7 +163,7 @@ def test_launching_again_runs_what_is_missing_and_with_retry_what_failed(folder:
     assert sorted(rows(folder, query)) == kept, "an earlier attempt is a row, and each is one"
     assert quick(folder, "ingest", "launches").code == 0
     assert sorted(rows(folder, query)) == kept
-    assert f"| {run.name}-attempt-1 l.1" in quick(folder, "report").out
+    assert f"| {run.name}-attempt-1:1" in quick(folder, "report").out
 
 
 @pytest.mark.slow
@@ -178,8 +178,8 @@ def test_a_signal_ends_everything_and_leaves_it_consistent(folder: Path, number:
     launched.send_signal(number)
     said = launched.communicate(timeout=60)[1].decode()
     assert launched.returncode == 128 + number
-    assert "0 of 2 runs ok, 1 cancelled, 1 not begun (in" in said and "--retry" not in said
-    assert f"next: bench launch {file} goes on; " in said
+    assert "0 of 2 runs ok, 1 cancelled, 1 not started (in" in said and "--retry" not in said
+    assert f"next: bench launch {file} resumes; " in said
     assert alive(folder, "slow") == []
     found = states(folder)
     assert set(found) == {"slow"} and found["slow"].status == "cancelled"
@@ -209,7 +209,7 @@ def test_a_launcher_that_is_killed_takes_its_run_along_and_is_gone_on_from(folde
     assert sorted(rows(folder, "SELECT status FROM runs")) == ended, "the first runs no more"
     [attempt] = folder.rglob("attempt-1/run.json")
     told = State(**json.loads(attempt.read_text()))
-    assert told.status == "cancelled" and "its launcher was gone" in told.evidence
+    assert told.status == "cancelled" and "launcher died" in told.evidence
 
 
 @pytest.mark.slow
@@ -234,7 +234,7 @@ def test_secrets_stay_in_the_script_that_needs_them(folder: Path) -> None:
 def test_a_run_that_goes_on_is_in_the_warehouse_and_once(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(growing, "EVERY_S", 1.0)
+    monkeypatch.setattr(live_ingest, "EVERY_S", 1.0)
     file = plan(folder, "hang", "well", limits="time_s = 4")
     seen: list[str] = []
     over = threading.Event()
@@ -264,9 +264,9 @@ def test_a_dry_run_tells_commands_count_drops_and_time(folder: Path) -> None:
     assert told.code == 0
     lines = told.out.splitlines()
     assert len(lines) == 2 and all(f"{ACTING} well" in line for line in lines)
-    assert "dropped act=raise: act != 'raise' does not hold (act raise)" in told.err
+    assert "dropped act=raise: act != 'raise' is false (act raise)" in told.err
     assert "2 runs of 1 setting x 2, 1 setting dropped" in told.err
-    assert "no past run tells how long that takes" in told.err
+    assert "duration unknown: no comparable past run" in told.err
     assert not (folder / "launches").exists()
 
 
@@ -275,7 +275,7 @@ def test_the_estimate_is_what_past_runs_took(folder: Path) -> None:
     assert quick(folder, "launch", str(plan(folder, "well"))).code == 0
     [(wall,)] = rows(folder, "SELECT try_cast(value AS DOUBLE) FROM facts WHERE field = 'wall_s'")
     told = quick(folder, "launch", str(plan(folder, "well", more="repeats = 11")), "--dry-run")
-    assert f"about {clock(10 * float(str(wall)))}, as past runs took" in told.err
+    assert f"about {clock(10 * float(str(wall)))}, based on past runs" in told.err
 
 
 def test_a_plan_that_cannot_be_started_is_told_before(folder: Path) -> None:
@@ -300,7 +300,7 @@ def test_what_another_launch_did_meanwhile_is_not_done_again(
     probe.chmod(0o755)
     monkeypatch.setenv("PATH", str(probe.parent), prepend=os.pathsep)
     assert quick(folder, "launch", str(file)).code == 0
-    assert "this plan is being launched already" in (folder / "other").read_text()
+    assert "another launch of this plan is running" in (folder / "other").read_text()
     assert [state.attempt for state in states(folder).values()] == [1]
 
 
@@ -308,13 +308,11 @@ def test_a_program_that_is_not_there_fails_with_its_reason(folder: Path) -> None
     (folder / "none.toml").write_text('trainer = "command"\ncommand = "no-such-program-here"\n')
     assert quick(folder, "launch", "none.toml").code == 1
     told = rows(folder, "SELECT status, status_reason FROM runs")
-    assert told == [
-        ("fail", "it cannot be started: no-such-program-here: No such file or directory")
-    ]
+    assert told == [("fail", "cannot start: no-such-program-here: No such file or directory")]
 
 
 def test_without_a_plan_it_says_what_to_name(folder: Path) -> None:
     told = quick(folder, "launch")
     assert told.code == 2 and "--model nano" in told.err
     told = quick(folder, "launch", str(plan(folder, "well")), "--dp", "2")
-    assert told.code == 2 and "do not go together" in told.err
+    assert told.code == 2 and "a plan cannot be combined" in told.err

@@ -27,7 +27,7 @@ def test_no_value_writes_lines_of_its_own(tmp_path: Path, text: str, told: str) 
     """Behind `#SBATCH` a line end begins a line of the script; no program takes a NUL."""
     plan = tmp_path / "sweep.toml"
     plan.write_text(text)
-    with pytest.raises(BenchError, match="no value") as caught:
+    with pytest.raises(BenchError, match="invalid value") as caught:
         read_plan(plan)
     assert caught.value.where.endswith(told)
 
@@ -46,4 +46,4 @@ def test_a_plan_of_missing_rows_can_be_read_whatever_the_table_is_called(
 
 def test_a_table_that_is_not_there_is_told_by_its_name(folder: Path) -> None:
     done = quick(folder, "launch", "--missing", "nope.md:2")
-    assert done.code == 2 and "there is no such file\n  where: nope.md\n" in done.err
+    assert done.code == 2 and "no such file\n  where: nope.md\n" in done.err

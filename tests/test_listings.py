@@ -145,7 +145,7 @@ def test_emit_writes_whole_files(tmp_path: Path) -> None:
 def test_emit_says_what_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(BenchError, match="does not exist"):
         emit("x", tmp_path / "no" / "out.md")
-    with pytest.raises(BenchError, match="is a folder"):
+    with pytest.raises(BenchError, match="is a directory"):
         emit("x", tmp_path)
 
 

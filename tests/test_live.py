@@ -10,11 +10,11 @@ import pytest
 from rich.console import Console
 
 from bench.launch.folder import State
-from bench.launch.keeping import turns
+from bench.launch.planned_runs import planned_runs
 from bench.launch.reading import read_plan
-from bench.terminal.live import Board, told
-from bench.terminal.standing import columns_of, drawn
-from bench.watch.standing import Standing
+from bench.terminal.live import Board, describe
+from bench.terminal.status import columns_of, drawn
+from bench.watch.status import RunStatus
 from tests.launching import expanded, write
 
 PLAN = '[settings]\nmodel = "nano"\ndp = [1, 2]\n'
@@ -24,7 +24,7 @@ ENDED = State("p", "c", "dp=1", 1, "hang", evidence="no output for 5 s; last lin
 @pytest.mark.parametrize("width", [60, 120])
 def test_a_run_is_one_line_whatever_the_width(tmp_path: Path, width: int) -> None:
     plan = read_plan(write(tmp_path, PLAN))
-    todo = turns(plan, expanded(tmp_path, PLAN).cases, tmp_path)
+    todo = planned_runs(plan, expanded(tmp_path, PLAN).cases, tmp_path)
     board = Board(todo, None)
     for turn in todo:
         board.ended(turn, replace(ENDED, label=turn.case.label))
@@ -37,14 +37,14 @@ def test_a_run_is_one_line_whatever_the_width(tmp_path: Path, width: int) -> Non
 
 
 def test_the_time_that_is_left_stands_before_the_evidence() -> None:
-    assert told(ENDED, ", about 3.0 s left") == (
+    assert describe(ENDED, ", about 3.0 s left") == (
         "hang after 5.2 s, about 3.0 s left: no output for 5 s; last line: x"
     )
 
 
 def test_what_is_left_of_jobs_that_run_together_is_told_by_their_pace(tmp_path: Path) -> None:
     plan = read_plan(write(tmp_path, PLAN))
-    todo = turns(plan, expanded(tmp_path, PLAN).cases, tmp_path)
+    todo = planned_runs(plan, expanded(tmp_path, PLAN).cases, tmp_path)
     titles = []
     for together in (False, True):
         board = Board(todo, 1000.0, together=together)
@@ -58,9 +58,9 @@ def test_what_is_left_of_jobs_that_run_together_is_told_by_their_pace(tmp_path: 
 
 @pytest.mark.parametrize(("width", "height"), [(120, 40), (60, 20), (40, 8), (20, 9)])
 def test_watched_runs_fit_their_terminal(width: int, height: int) -> None:
-    run = Standing(
+    run = RunStatus(
         "logs/a \x1b[31m.log", "1", None, "running", 40, 500, 0.1, 12.5, 5.76, 20480, 46.0, 0.1, 1,
-        ("hang? no line for 301 s, and one comes every 0.1 s\x1b[2J", "nan at iteration 41"),
+        ("hang? no output for 301 s (usually every 0.1 s)\x1b[2J", "nan at iteration 41"),
     )  # fmt: skip
     rows = [replace(run, uri=f"{run.uri}.{n}", age_s=float(9 - n)) for n in range(9)]
     columns = columns_of(None, people=True)
@@ -72,7 +72,7 @@ def test_watched_runs_fit_their_terminal(width: int, height: int) -> None:
     assert "\x1b" not in stream.getvalue()
     shown = min(9, max(1, (height - 4) // 3))
     assert lines[0].startswith(f"{shown} watched")
-    assert sum("hang? no line" in line for line in lines) == shown
+    assert sum("hang? no output" in line for line in lines) == shown
     assert lines[2].startswith("logs/"), "the one that was written last is on top"
     assert ("s/it" in lines[1]) == (width >= 40)
-    assert str(drawn([], columns, width, height)) == "no run yet"
+    assert str(drawn([], columns, width, height)) == "no runs yet"

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from bench.ingest.ranks import rank_of, voice_of
+from bench.ingest.step import rank_of, rank_prefix_of
 from tests.logs import header, iteration, read, rows
 
 FRONT = {
@@ -125,7 +125,7 @@ def test_the_rank_in_front(front: str, rank: int | None) -> None:
     ],
 )
 def test_what_tells_processes_apart(prefixes: tuple[str, ...], voice: str) -> None:
-    assert voice_of(prefixes) == voice
+    assert rank_prefix_of(prefixes) == voice
 
 
 def test_what_ranks_repeat_of_an_evaluation_counts_once() -> None:

@@ -1,5 +1,9 @@
 """Each metric against published rows, and on numbers that no metric can be made of."""
 
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -8,6 +12,7 @@ import pytest
 
 from bench.ingest.pipeline import ingest_into
 from bench.schema.catalogue import column_note, metrics, view_notes
+from bench.schema.materialized import OF_PAGES, materialize
 from bench.schema.reference import page, public_columns
 from bench.schema.rows import Rows
 from bench.schema.store import insert
@@ -18,6 +23,7 @@ from bench.schema.warehouse import Warehouse, in_memory
 def warehouse(root: Path) -> Iterator[Warehouse]:
     with in_memory() as made:
         ingest_into(made, [root / "data" / "tables"], root / "data" / "tables")
+        materialize(made, *OF_PAGES)  # computed once, not by each query
         yield made
 
 
@@ -42,12 +48,12 @@ def line_of(warehouse: Warehouse, uri: str, *cells: str) -> int:
 
 def test_every_metric_says_what_it_is(warehouse: Warehouse) -> None:
     assert [metric.name for metric in metrics()] == [
-        "aggregate_pflops", "documented_aggregate", "model_tflops", "step_time", "tokens_per_s",
-        "tokens_per_s_per_device",
+        "aggregate_pflops", "documented_aggregate", "memory", "model_flops", "model_tflops",
+        "step_time", "tflops", "tokens_per_s", "tokens_per_s_per_device",
     ]  # fmt: skip
     columns = public_columns(warehouse)
     for metric in metrics():
-        assert all((metric.title, metric.unit, metric.source))
+        assert all((metric.title, metric.unit, metric.source, metric.made.ways))
         names = [name for name, _ in columns[metric.view]]
         assert names[0] == "run_id"
         assert {"value", "low", "high"} <= set(names)
@@ -241,4 +247,47 @@ def test_every_public_name_is_explained(root: Path, warehouse: Warehouse) -> Non
 
 def test_the_page_on_the_warehouse_is_made_from_the_sql(root: Path) -> None:
     text = (root / "docs" / "warehouse.md").read_text("utf-8")
-    assert text == page(), "python -m bench.schema.reference > docs/warehouse.md"
+    assert text == page(), "make generate"
+
+
+TRIAL = """-- title: Tokens per second and node
+-- unit: tokens/s
+-- source: tokens/s of the job over its nodes
+-- from: tokens_per_s / nodes
+CREATE OR REPLACE VIEW metric_trial AS
+SELECT run_id, per(k.value, nodes) AS value, per(k.low, nodes) AS low, per(k.high, nodes) AS high
+FROM metric_tokens_per_s k JOIN configurations USING (run_id);
+"""
+
+
+@pytest.mark.slow
+def test_a_metric_is_one_file(root: Path, tmp_path: Path) -> None:
+    """A package with one more file lists the metric, filters on it and explains it."""
+    package = tmp_path / "lib" / "bench"
+    package.mkdir(parents=True)
+    for entry in root.iterdir():
+        if entry.name != "schema" and not entry.name.startswith("."):
+            (package / entry.name).symlink_to(entry)
+    shutil.copytree(root / "schema", package / "schema")
+    (package / "schema" / "metrics" / "trial.sql").write_text(TRIAL)
+
+    def bench(*args: str) -> str:
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path / "lib")}
+        done = subprocess.run(
+            [sys.executable, "-m", "bench", *args],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    document = str(root / "data" / "tables" / "004_tr3m-1B3.md")
+    asked = ("runs", document, "--columns", "where,trial", "--format", "csv")
+    listed = [float(line.split(",")[1]) for line in bench(*asked, "--where", "trial > 5000")
+              .splitlines()[1:]]  # fmt: skip
+    assert listed and min(listed) > 5000
+    assert len(bench(*asked).splitlines()) > len(listed) + 1
+    tree = bench("explain", "004:44.trial", document)
+    assert "= tokens_per_s / nodes" in tree and "under 'NNODES'" in tree
+    assert "004:44.trial  computed" in bench(
+        "explain", tree.split("trial = ")[1].split()[0], document
+    )

@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from bench.schema.generated import expand
 from bench.schema.rows import Rows
 from bench.schema.sql import sql_file, sql_files
 from bench.schema.store import insert
@@ -247,7 +248,7 @@ def off(name: str, text: str) -> bool:
     with published() as warehouse:
         for view, usual in sql_files("views"):
             if view >= name:
-                warehouse.con.execute(text if view == name else usual)
+                warehouse.con.execute(expand(text if view == name else usual))
         counted = {
             (run, metric): value
             for run, metric, value in warehouse.rows("SELECT run_id, metric, value FROM measured")

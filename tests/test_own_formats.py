@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.dialect import dialects
+from bench.ingest.dialect import _dialects, dialects
 from bench.ingest.pipeline import ingest
 from bench.schema.errors import BenchError
 from bench.schema.warehouse import open_read
@@ -30,6 +30,25 @@ row = { iteration = 1, step_time_s = 0.25 }
 """
 
 
+SEGMENTS = """
+title = "step lines of another trainer"
+url = "https://example.org/trainer"
+reads = "iteration"
+hint = "our step"
+anchor = '''our\\ step\\ (?P<iteration>\\d+):'''
+{unterminated} = true
+{exclusive} = true
+groups = {{ iteration = {{ type = "bigint" }} }}
+keys = {{ took = {{ column = "step_time_s", type = "double" }} }}
+requires = [["took"]]
+
+[[sample]]
+line = "our step 1: loss: 2.5 | took: 0.25"
+source = "our trainer"
+row = {{ iteration = 1, step_time_s = 0.25, more = {{ loss = "2.5" }} }}
+"""
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "mine").mkdir()
@@ -48,6 +67,16 @@ def test_bench_toml_names_the_folder(folder: Path) -> None:
     assert done.out.splitlines()[1:] == ["0.2455"], "paths are read with them too"
 
 
+@pytest.mark.parametrize("words", [("unterminated", "exclusive"), ("open_end", "alone")])
+def test_earlier_names_of_words(folder: Path, words: tuple[str, str]) -> None:
+    """A format written for an earlier version is read as it was."""
+    unterminated, exclusive = words
+    text = SEGMENTS.format(unterminated=unterminated, exclusive=exclusive)
+    (folder / "mine" / "ours.toml").write_text(text)
+    [own] = [one for one in dialects(folder / "mine") if one.name == "ours"]
+    assert own.exclusive
+
+
 def test_without_them_the_log_is_none(folder: Path) -> None:
     assert quick(folder, "ingest", "run.log").code == 3
 
@@ -59,7 +88,7 @@ def test_a_changed_format_reads_known_files_again(folder: Path) -> None:
     wrong, right = "shift = -3, ", "shift = -6, "
     text = (mine / "ours.toml").read_text().replace(wrong, right).replace("0.25 }", "0.00025 }")
     (mine / "ours.toml").write_text(text)
-    dialects.cache_clear()  # another process would read the file anew
+    _dialects.cache_clear()  # another process would read the file anew
     assert ingest([folder / "run.log"], db, formats=mine).new == 1
     with open_read(db) as warehouse:
         [(slowest, rows)] = warehouse.rows("SELECT max(step_time_s), count(*) FROM iterations")

@@ -66,5 +66,5 @@ def test_other_settings_make_no_pair(folder: Path) -> None:
     text = (folder / "run-none-0.log").read_text()
     (folder / "run-none-0.log").write_text(text.replace('"dp": 1', '"dp": 2'))
     page = quick(folder, "report", "settings", ".")
-    assert "No two measured configurations differ in one setting alone: an env" in page.out
+    assert "No two measured configurations differ only in one setting (an env" in page.out
     assert "`bench compare --by COLUMN`" in page.out, "they do differ, in DP"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from bench.project.path_patterns import checked
 from bench.schema.errors import BenchError
-from bench.terminal.paths import checked
 from tests.making import log, table
 from tests.program import quick, told
 
@@ -71,9 +71,9 @@ def test_logs_below_a_declared_folder_tell_it(folder: Path) -> None:
     ]  # fmt: skip
     query = "SELECT DISTINCT file, line, reason, origin FROM user_facts ORDER BY line"
     assert asked(folder, query) == [
-        {"file": "bench.toml", "line": 1, "reason": "its path fits dp-{dp}_tp-{tp}_pp-{pp}/",
+        {"file": "bench.toml", "line": 1, "reason": "its path matches dp-{dp}_tp-{tp}_pp-{pp}/",
          "origin": "path"},
-        {"file": "bench.toml", "line": 5, "reason": "its path fits {nodes:int}node/*.log",
+        {"file": "bench.toml", "line": 5, "reason": "its path matches {nodes:int}node/*.log",
          "origin": "path"},
     ]  # fmt: skip
     below = folder / "runs"
@@ -94,14 +94,14 @@ def test_logs_below_a_declared_folder_tell_it(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (entry("dp-{pd}/", "dp-1/a.log", "{ dp = 1 }"), ("no column 'pd'", "bench.toml:1")),
-        (entry("dp-{dp}/", "tp-1/a.log", "{ dp = 1 }"), ("does not fit its own example",)),
-        (entry("dp-{dp}/", "dp-1", "{ dp = 1 }"), ("does not fit its own example",)),
-        (entry("dp-{dp}/", "dp-1/a", "{ dp = 2 }"), ("something else", "gives = { dp = 1 }")),
-        (entry("a/", "a/b", "{}"), ("names no column",)),
-        (entry("{tp}-{tp}/", "1-1/b", "{ tp = 1 }"), ("names a column twice",)),
+        (entry("dp-{pd}/", "dp-1/a.log", "{ dp = 1 }"), ("unknown field 'pd'", "bench.toml:1")),
+        (entry("dp-{dp}/", "tp-1/a.log", "{ dp = 1 }"), ("does not match its example",)),
+        (entry("dp-{dp}/", "dp-1", "{ dp = 1 }"), ("does not match its example",)),
+        (entry("dp-{dp}/", "dp-1/a", "{ dp = 2 }"), ("other values", "gives = { dp = 1 }")),
+        (entry("a/", "a/b", "{}"), ("has no column",)),
+        (entry("{tp}-{tp}/", "1-1/b", "{ tp = 1 }"), ("repeats a column",)),
         (entry("*****{tp}/", "1/b", "{ tp = 1 }"), ("too many *",)),
-        (entry("{tp:float}/", "1/b", "{ tp = 1 }"), ("no kind 'float'", "{tp:int}")),
+        (entry("{tp:float}/", "1/b", "{ tp = 1 }"), ("unknown type 'float'", "{tp:int}")),
         (SWEEP + "gvies = 3\n", ("unknown setting 'paths.gvies'", "did you mean 'gives'")),
         (SWEEP.replace("gives", "#"), ("'paths.gives'", "bench.toml:1")),
     ],

@@ -50,7 +50,7 @@ def test_a_ramp_up_keeps_what_its_batches_divide_by(data: Path, folder: Path) ->
     assert kept[0]["days"] >= plain[0]["days"] and kept[0]["ramp_up_days"] > 0
     said = quick(folder, "days", named, *ramp).out
     assert "32: DP 32 (32 devices, 8 nodes); 64: DP 64 (64 devices, 16 nodes); 128" in said
-    told(quick(folder, "days", named, "--ramp-up", "32,0,5"), 2, "no ramp-up", "32,32,1953125")
+    told(quick(folder, "days", named, "--ramp-up", "32,0,5"), 2, "invalid ramp-up", "32,32,1953125")
 
 
 # Goodput.
@@ -196,8 +196,8 @@ SHAPE = "24 layers, hidden size 2048, 16 heads, vocab size 50304"
 def test_memory_that_is_not_calibrated_says_so(folder: Path) -> None:
     table(folder / "a.md", [job(8, 2, 1, 2, 10.0), job(16, 1, 1, 2, 12.0)], SHAPE)
     said = quick(folder, "best", "a.md", "--neighbours").out
-    assert "not calibrated: 2 rows print memory here, and 5 would do" in said
-    assert "against 80 GB of the device" in said and "no source states it" not in said
+    assert "not calibrated: 2 rows print memory here, and 5 are needed" in said
+    assert "The limit is 80 GB of the device" in said and "no source states it" not in said
     table(folder / "b.md", [job(8, 2, 1, 2, 10.0)])
     said = quick(folder, "best", "b.md", "--neighbours").out
     assert "no source states it: heads, layers, hidden." in said
@@ -211,7 +211,7 @@ def test_a_plan_of_neighbours_keeps_the_vocabulary_and_asks_for_a_scheduler(fold
     one = tomllib.loads(text)["matrix"][0]
     assert (one["vocab"], one["nodes"]) == (50304, 2) and 'launcher = "slurm"' in text
     said = quick(folder, "launch", "plan.toml", "--dry-run").err
-    assert "2 nodes are asked for, and this is one: launcher = 'slurm'" in said
+    assert "2 nodes; the local launcher has 1. Set launcher = 'pbs', 'pjm' or 'slurm'" in said
     (folder / "plan.toml").write_text(f'launcher = "slurm"\n{text}')
     assert "#SBATCH --nodes=2" in quick(folder, "launch", "plan.toml", "--dry-run").out
 
@@ -232,7 +232,9 @@ def test_neighbours_keep_the_rules_of_interleaved_stages_and_of_experts(folder: 
     why = {one["left_out"] for one in found}
     assert "2 micro-batches do not divide by PP 4, as interleaved stages need" in why
     quick(folder, "best", "a.md", "--neighbours", "-o", "plan.toml")
-    assert "# A plan has no word for ep=8, vpp=4: its runs go" in (folder / "plan.toml").read_text()
+    assert (
+        "# A plan cannot express ep=8, vpp=4: its runs omit" in (folder / "plan.toml").read_text()
+    )
 
 
 def test_a_plan_keeps_the_number_format_and_names_what_it_cannot_say(folder: Path) -> None:
@@ -242,7 +244,7 @@ def test_a_plan_keeps_the_number_format_and_names_what_it_cannot_say(folder: Pat
     assert quick(folder, "best", "a.md", "--neighbours", "-o", "plan.toml").code == 0
     text = (folder / "plan.toml").read_text()
     assert tomllib.loads(text)["matrix"][0]["dtype"] == "bf16"
-    assert "# A plan has no word for Bucket MB=25: its runs go without." in text
+    assert "# A plan cannot express Bucket MB=25: its runs omit it." in text
 
 
 def test_neighbours_without_a_data_parallel_size(folder: Path) -> None:
@@ -254,7 +256,7 @@ def test_neighbours_without_a_data_parallel_size(folder: Path) -> None:
     assert (16, 1, 1, 2) in {(r["dp"], r["tp"], r["pp"], r["mbs"]) for r in found}
     (folder / "b.md").write_text(f"{above}{head.format('Nodes')}| 2 | 4 | 1 | 2 | 512 | 10.0 |\n")
     said = quick(folder, "best", "b.md", "--neighbours").out
-    assert "not known, since no source states DP." in said and "never run" not in said
+    assert "unknown: no source states DP." in said and "never run" not in said
 
 
 def test_neighbours_divide_a_batch_that_is_multiplied_out(folder: Path) -> None:
@@ -268,4 +270,4 @@ def test_neighbours_divide_a_batch_that_is_multiplied_out(folder: Path) -> None:
     assert "GBS 576 % (MBS 8 x DP 96) > 0" in {one["left_out"] for one in found}
     (folder / "b.md").write_text(f"{above}| 384 | 2 | 4 | 48 | 4 | - | 270.1 |\n")
     said = quick(folder, "best", "b.md", "--neighbours").out
-    assert "Not checked, since no source states it: global batch size." in said
+    assert "Not checked, as no source states it: global batch size." in said

@@ -10,10 +10,9 @@ from itertools import combinations
 import pytest
 from scipy.stats import binomtest, t
 
-from bench.decide.jobs import Spread
-from bench.decide.modes import modes
+from bench.decide.jobs import Spread, modes
 from bench.decide.power import rank_shift, t_shift
-from bench.decide.statistics import effect, limit
+from bench.decide.statistics import critical_difference, effect
 
 DRAWS = 3000
 
@@ -86,7 +85,7 @@ def test_more_jobs_do_not_average_digits_away() -> None:
 def test_a_critical_difference_is_that_of_student() -> None:
     known = Spread(0.01, 5, (), "")
     expected = math.expm1(float(t.isf(0.025, 5)) * 0.01 * math.sqrt(2))
-    assert limit(known) == pytest.approx(expected)
+    assert critical_difference(known) == pytest.approx(expected)
 
 
 def test_two_speeds_among_many_jobs_are_found_fast() -> None:

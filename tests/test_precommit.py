@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bench.terminal.configuration import json_schema
+from bench.project.configuration import json_schema
 from tests.making import table
 from tests.program import environment, quick
 from tests.test_rowdiff import GIT, ROWS, git
@@ -172,6 +172,4 @@ def test_every_example_has_a_schema() -> None:
 
 def test_the_published_schema_of_bench_toml() -> None:
     published = (ROOT / "docs" / "bench.schema.json").read_text("utf-8")
-    assert published == json_schema(), (
-        "python -m bench.terminal.configuration > docs/bench.schema.json"
-    )
+    assert published == json_schema(), "make generate"

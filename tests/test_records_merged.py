@@ -122,7 +122,7 @@ def test_a_grown_log_replaces_its_record(folder: Path) -> None:
         assert quick(folder, "ingest", "-q", "x.log").code == 0
         done = quick(folder, "export", "--records", "records")
         assert done.code == 0
-    assert "1 written, 1 of older states removed" in done.err
+    assert "1 written, 1 outdated removed" in done.err
     [record] = all_json(folder / "records")
     assert {row["n"] for row in record["statistics"]} == {8}
 

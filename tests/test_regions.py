@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,14 @@ from tests.updating import DAYS, ROW, a_checkout, check, update
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return a_checkout(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The warehouse of such a checkout, for tests that do not ask how its document is read."""
+    folder = a_checkout(tmp_path_factory.mktemp("ingested"))
+    assert quick(folder, "ingest", "sweep.md").code == 0
+    return folder / "bench.duckdb"
 
 
 @pytest.mark.parametrize("report", ["model", "days", "sweep", "runs"])
@@ -96,9 +105,9 @@ def test_the_digest_tells_an_edit_by_hand(folder: Path) -> None:
     text, _ = update(folder, DAYS)
     (folder / "README.md").write_text(text.replace("100.5", "99.5"))
     done = check(folder)
-    assert done.code == 1 and "days is stale (changed by hand)" in done.err
+    assert done.code == 1 and "days is stale (edited by hand)" in done.err
     again, done = update(folder, text.replace("100.5", "99.5"))
-    assert again == text and "what was changed by hand in it is replaced" in done.err
+    assert again == text and "manual edits are overwritten" in done.err
 
 
 def test_check_changes_nothing_and_tells_the_difference(folder: Path) -> None:
@@ -109,7 +118,7 @@ def test_check_changes_nothing_and_tells_the_difference(folder: Path) -> None:
     assert "README.md:3: days is stale" in done.err
     assert "try: bench report --update README.md" in done.err
     lines = done.out.splitlines()
-    assert lines[:2] == ["--- README.md as it is", "+++ README.md as it should be"]
+    assert lines[:2] == ["--- README.md (current)", "+++ README.md (expected)"]
     changed = [line for line in lines[2:] if line[0] in "+-"]
     assert [line[0] for line in changed] == ["-", "+", "-", "+"], "padding is no difference"
     assert "100.5" in changed[0] and "1,250.5" in changed[1] and "digest" in changed[2]
@@ -136,24 +145,25 @@ def test_check_changes_nothing_and_tells_the_difference(folder: Path) -> None:
         (DAYS.replace("days", "days where='tpp = 4'"), 1, "unknown column 'tpp'"),
         (DAYS.replace("days", "days where='tp = 99'"), 1, "no runs to report on"),
         (DAYS.replace("days", "days model=7B"), 1, "no runs of model '7B'"),
-        (DAYS.replace("days", "days tokens=many"), 1, "no whole number"),
-        (DAYS.replace("days", "days from=../.."), 1, "lies outside of"),
-        (DAYS.replace("days", "days charts=/tmp/x"), 1, "lies outside of"),
-        (DAYS.replace("days", "days template=../../../etc/passwd"), 1, "lies outside of"),
-        (DAYS.replace("days", "days template=gone.md.j2"), 1, "no template"),
+        (DAYS.replace("days", "days tokens=many"), 1, "not a positive integer"),
+        (DAYS.replace("days", "days from=../.."), 1, "is outside"),
+        (DAYS.replace("days", "days charts=/tmp/x"), 1, "is outside"),
+        (DAYS.replace("days", "days template=../../../etc/passwd"), 1, "is outside"),
+        (DAYS.replace("days", "days template=gone.md.j2"), 1, "not found"),
         (DAYS.replace("report=days", "table=sweep.md:9"), 1, "has no table 9"),
         (DAYS.replace("report=days", "table=gone.md"), 1, "no source is called"),
         (DAYS.replace("end", "end digest=zz"), 2, "end marker cannot be read"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told_with_its_line(
-    folder: Path, text: str, line: int, words: str
+    folder: Path, ingested: Path, text: str, line: int, words: str
 ) -> None:
+    shutil.copy(ingested, folder)
     good = "<!-- bench:begin report=runs -->\n<!-- bench:end -->\n"
     (folder / "good.md").write_text(good)
     (folder / "README.md").write_text(text)
     for mode in ("--check", "--update"):
-        done = quick(folder, "report", mode, "good.md", "README.md", "--from", "sweep.md")
+        done = quick(folder, "report", mode, "good.md", "README.md")
         assert done.code == 2 and done.out == "", done.text
         assert words in done.err and f"where: README.md:{line}" in done.err, done.err
         assert (folder / "README.md").read_text() == text
@@ -192,7 +202,7 @@ def test_charts_lie_beside_the_file_and_are_checked(folder: Path) -> None:
         + f"| {ROW.replace('1 | 4 | 1', '4 | 1 | 1').replace('100', '90')} |\n"
     )
     done = update(folder, two)[1]
-    assert done.code == 2 and "two regions want p/" in done.err
+    assert done.code == 2 and "two regions write p/" in done.err
 
 
 def test_a_template_of_the_user(folder: Path) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.reports.statements import report_names, statements
+from bench.reports.computed import PAGE, REGION, report, reports
+from bench.reports.page import report_names, statements
 from tests.pages import MARKDOWN, PAGES, page, split, table, tables, value
 from tests.program import quick
 
@@ -41,6 +42,18 @@ def test_every_query_has_its_template_and_back(root: Path) -> None:
         assert statements(name)
 
 
+def test_every_computed_report_has_its_columns_and_its_sentences(root: Path) -> None:
+    folder = root / "reports/computed"
+    modules = {path.stem for path in folder.glob("*.py")} - {"__init__", "sentences"}
+    templates = {path.name for path in folder.glob("[!_]*.j2")}
+    assert {f"{name}.md.j2" for name in modules} == templates
+    assert modules == set(reports())
+    for name in modules:
+        of = report(name)
+        assert set(of.PLACES) <= {PAGE, REGION} and of.__doc__
+        assert {head for _, head in of.SHOWN} and len(set(of.COLUMNS)) == len(of.COLUMNS)
+
+
 @pytest.mark.parametrize(
     "args",
     [*(line.removeprefix("report ") for line in PAGES.values()), "", "--all", "--document 004"],
@@ -68,7 +81,7 @@ def test_answers_come_first(swept: Path) -> None:
     text = page(swept, "--model", "1.3B")
     parts = [
         "# 1.3B", "**Answers**", "## Model and budget", "## Days to train", "## Sweep, 000",
-        "## Sweep, 001", "## Sweep, 004", "## Left out", "## Sources",
+        "## Sweep, 001", "## Sweep, 004", "## Excluded", "## Sources",
     ]  # fmt: skip
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
@@ -101,7 +114,8 @@ def test_the_reference_list(swept: Path) -> None:
     assert [computed[time] for time in times] == wanted
     assert wanted == ["*2.09*", "*4.19*", "*8.38*", "*12.57*", "*41.90*"]
     assert [printed[time] for time in times] == [
-        "2.09 (l.10)", "4.18 ⚠ (l.11)", "8.36 ⚠ (l.12)", "12.54 ⚠ (l.13)", "41.8 ⚠ (l.14)",
+        "2.09 (line 10)", "4.18 ⚠ (line 11)", "8.36 ⚠ (line 12)", "12.54 ⚠ (line 13)",
+        "41.8 ⚠ (line 14)",
     ]  # fmt: skip
 
 
@@ -110,9 +124,7 @@ def test_the_ranking_is_by_tokens_a_second(swept: Path) -> None:
     text = page(swept, "--model", "1.3B")
     copies = [row for row in table(text, "Why") if row["Why"] == "copy"]
     doubted = {row["Where"] for row in table(text, "Why") if row["Why"] == "finding"}
-    assert "000 l.34" in doubted, (
-        "the one of the 34 rows whose time and TFLOPs cannot both be right"
-    )
+    assert "000:34" in doubted, "the one of the 34 rows whose time and TFLOPs cannot both be right"
     assert len(rows) == 34 - len(copies) - 1, "34 rows of the documents have a time and fit"
     speeds = []
     for row in rows:
@@ -134,9 +146,9 @@ def test_batch_sizes_compare(swept: Path) -> None:
     """A step of GBS 2048 in 110.48 s is more than one of GBS 1568 in 92.75 s."""
     rows = table(page(swept, "--model", "181B", "--all"), "Device-days")
     sources = [row["Source"] for row in rows]
-    assert sources[0] == "002 l.428" and rows[0]["Sec/it"] == "110.48"
+    assert sources[0] == "002:428" and rows[0]["Sec/it"] == "110.48"
     assert 2048 / 110.48 > 1568 / 92.75
-    assert sources.index("002 l.428") < sources.index("002 l.404")
+    assert sources.index("002:428") < sources.index("002:404")
     speeds = [int(row["GBS"]) / value(row["Sec/it"]) for row in rows]
     assert speeds == sorted(speeds, reverse=True)
 
@@ -146,26 +158,26 @@ def test_what_is_left_out_and_why(swept: Path) -> None:
     rows = table(text, "Why")
     copies = [row for row in rows if row["Why"] == "copy"]
     found = [row["Where"] for row in rows if row["Why"] == "finding"]
-    assert found == [f"000 l.{line}" for line in (34, 36, 37, 38, 39)] + ["001 l.29", "001 l.34"]
+    assert found == [f"000:{line}" for line in (34, 36, 37, 38, 39)] + ["001:29", "001:34"]
     others = [row for row in rows if row["Why"] not in ("copy", "finding")]
     assert [(row["Where"], row["Why"]) for row in others] == [
-        *((f"000 l.{line}", "ragged") for line in (36, 37, 38, 39)),
-        ("001 l.29", "misfit"),
-        ("001 l.34", "topology"),
+        *((f"000:{line}", "ragged") for line in (36, 37, 38, 39)),
+        ("001:29", "misfit"),
+        ("001:34", "topology"),
     ]
-    assert {"001 l.45"} <= {row["Where"] for row in copies} <= {
-        "001 l.45", "000 l.33", "000 l.35", "001 l.40", "001 l.41",
+    assert {"001:45"} <= {row["Where"] for row in copies} <= {
+        "001:45", "000:33", "000:35", "001:40", "001:41",
     }  # fmt: skip
     details = " ".join(row["Detail"] for row in rows)
     assert "20033.7 MiB: MiB under Sec/it" in details
     assert "DP x TP x PP = 4096, but 8192 processes" in details
-    assert "same configuration and digits as 001 l.44" in details
+    assert "same configuration and digits as 001:44" in details
     ranked = {row["Source"] for row in table(page(swept, "--model", "1.3B", "--all"), "Range")}
     assert not ranked & {row["Where"] for row in rows}
     # A row that is left out has no computed cell, and says so.
     sweeps = [row for rows in tables(text) for row in rows if "Model TFLOP/s/process" in row]
     for row in sweeps:
-        if "⚠" in row["l."]:
+        if "⚠" in row["Line"]:
             assert not [cell for cell in row.values() if cell.startswith("*")]
 
 
@@ -179,7 +191,7 @@ def test_the_sweep_tables_are_those_of_the_documents(swept: Path, data: Path) ->
         [file] = (data / "tables").glob(f"{part[7:10]}*.md")
         lines = file.read_text().splitlines()
         for row in [row for rows in tables(part) for row in rows]:
-            original = split(lines[int(row.pop("l.").strip(" ⚠")) - 1])
+            original = split(lines[int(row.pop("Line").strip(" ⚠")) - 1])
             for name, cell in row.items():
                 computed = re.fullmatch(r"\*[\d.,e+-]+\*", cell)
                 assert computed or not cell or cell.strip(" ⚠") in original, (name, cell)
@@ -200,7 +212,7 @@ def test_computed_cells(swept: Path) -> None:
     layers, hidden, length, vocab = 24, 2048, 1024, 50_688
     flops = 6 * 1024 * length * (12 * layers * hidden**2 + layers * length * hidden * 2)
     flops += 6 * 1024 * length * hidden * vocab
-    row = next(row for row in rows if row["l."] == "28")
+    row = next(row for row in rows if row["Line"] == "28")
     wanted = flops / 162.5 / 64 / 1e12
     assert value(row["Model TFLOP/s/process"]) == pytest.approx(wanted, rel=0.03)
 
@@ -218,7 +230,7 @@ def test_budgets(swept: Path) -> None:
     assert "(`--tokens`)" in told and "= *300B tokens*" in told
     both = quick(swept, "report", "--model", "1.3B", "--steps", "5", "--tokens", "300B")
     assert both.code == 2 and "--tokens and --steps are two budgets" in both.err
-    assert "stated in 001 l.9" in page(swept, "--model", "1.3B")
+    assert "stated in 001:9" in page(swept, "--model", "1.3B")
     assert "the plan of 362k steps" in page(swept, "--model", "181B"), "a default is said so"
 
 
@@ -255,7 +267,7 @@ def test_short_documents(folder: Path) -> None:
     (folder / "empty.md").write_text("")
     text = page(folder, "one.md")
     assert "1 source, 1 table, 1 run: 1 with a time." in text
-    assert "no days to tell" in text and "## Days to train" not in text
+    assert "days to train are unknown" in text and "## Days to train" not in text
     assert quick(folder, "report", "empty.md").code == 3
     done = quick(folder, "report", "none.md")
     assert done.code == 2 and "no runs to report on" in done.err

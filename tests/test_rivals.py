@@ -34,7 +34,7 @@ def test_only_what_stands_behind_the_last_boundary_is_ranked(folder: Path) -> No
         assert [row["step_time_s"] for row in found] == [9.70, 19.90, 40.00, 19.00]
         assert [row["left_out"] for row in found[2:]] == ["other epoch (before l.11)"] * 2
         said = quick(folder, command, "a.md").out
-        assert "taken are those of a since l.11; 2 others are left out" in said
+        assert "ranked are those of a since l.11; 2 others are excluded" in said
         earlier = answer(folder, command, "a.md", "--where", "epoch = 'before l.11'")
         assert [row["step_time_s"] for row in earlier] == [19.00, 40.00]
 
@@ -93,17 +93,17 @@ H100. Sequence length 4096.
 def test_devices_that_nothing_states_are_said_to_be_assumed(folder: Path) -> None:
     (folder / "a.md").write_text(LLAMA)
     for command in ("best", "days"):
-        assert "one process a node is taken" in quick(folder, command, "a.md").out
+        assert "assuming 1 process per node" in quick(folder, command, "a.md").out
         stated = quick(folder, command, "a.md", "--set", "procs_per_node=8").out
-        assert "one process a node" not in stated and "8 (64)" in stated
+        assert "process per node" not in stated and "8 (64)" in stated
 
 
 def test_a_split_that_does_not_fit_on_one_process_a_node_refutes_it(folder: Path) -> None:
     """TP 4 on one node: then the row of TP 1 has more devices than nodes, too."""
     (folder / "a.md").write_text(LLAMA + "| 1 | 7B | 4 | 128 | 24000 |\n")
     said = quick(folder, "best", "a.md").out
-    assert "one process a node is taken" not in said
-    assert "TP x PP of a row does not fit on one process a node" in said
+    assert "assuming 1 process per node" not in said
+    assert "TP x PP does not fit on 1 process per node" in said
     assert {row["device_hours"] for row in answer(folder, "best", "a.md")} == {None}
     stated = answer(folder, "best", "a.md", "--set", "procs_per_node=8")
     assert sorted(row["devices"] or row["world_size"] for row in stated) == [8, 8, 64]
@@ -138,7 +138,7 @@ def test_models_in_g_are_models_of_their_size(folder: Path, heading: str) -> Non
     found = answer(folder, "best", "a.md")
     assert len(found) == 4
     said = quick(folder, "best", "a.md").out
-    told = ("| Model |", "8.86B", "not rivals") if heading == "Model" else ("name=8.86G",)
+    told = ("| Model |", "8.86B", "not comparable") if heading == "Model" else ("name=8.86G",)
     assert all(one in said for one in told), said
 
 
@@ -147,5 +147,5 @@ def test_models_of_unknown_size_are_no_rivals(folder: Path) -> None:
     found = answer(folder, "best", "a.md")
     assert sum(row["pareto"] for row in found) == 4
     said = quick(folder, "best", "a.md").out
-    assert "These are different models (large, small), which are not rivals" in said
+    assert "These are different models (large, small), which are not comparable" in said
     assert "| Model |" in said and "for large, none better in both" in said

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.ingest.secrets import REDACTED, is_secret_name, redact, redact_text
+from bench.vocabulary.secrets import REDACTED, is_secret_name, redact, redact_text
 
 SECRET_NAMES = [
     "token",

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.project.settings import Settings, find_db, find_templates, read_settings
 from bench.schema.errors import BenchError
-from bench.terminal.settings import Settings, find_db, find_templates, read_settings
 
 
 @pytest.fixture(autouse=True)

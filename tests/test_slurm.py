@@ -118,7 +118,7 @@ def test_a_time_limit_ends_a_job(slurm: dict[str, str], folder: Path) -> None:
     assert launch(folder, slurm, file.name).code == 1
     state = states(folder)["slow"]
     assert state.status == "timeout"
-    assert re.search(r"DUE TO TIME LIMIT.*; the scheduler says TIMEOUT; last line: still here",
+    assert re.search(r"DUE TO TIME LIMIT.*; scheduler state TIMEOUT; last line: still here",
                      state.evidence)  # fmt: skip
     [log] = folder.rglob("*-r1.log")
     assert "DUE TO TIME LIMIT" in log.read_text()
@@ -146,7 +146,7 @@ def test_a_job_whose_exit_hangs_is_ended_and_done(slurm: dict[str, str], folder:
     assert launch(folder, slurm, file.name).code == 0
     state = states(folder)["linger"]
     assert state.status == "ok"
-    assert state.evidence.startswith("its exit hung and was ended, after the end of the training")
+    assert state.evidence.startswith("hung on exit after training finished")
     assert queued(slurm) == ""
 
 

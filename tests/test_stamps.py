@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.content import Print, stamp_of
+from bench.ingest import planner
+from bench.ingest.content import Changed, Content, is_untouched, read_content, read_small, stamp_of
 from bench.ingest.inputs import Input
-from bench.ingest.looks import Looks
 from bench.ingest.pipeline import ingest
-from bench.ingest.source import Changed, fingerprint, read_file
+from bench.ingest.source import Task, read_file
+from bench.ingest.version import PARSER_VERSION
+from bench.schema.arrow import to_arrow
 from bench.schema.ledger import STEP_NS, TICK_NS, Ledger, Stamp, read_ledger
 from bench.schema.warehouse import open_read
 
@@ -50,19 +52,28 @@ def read_in(log: Path) -> tuple[int, int, int]:
     return told.known, len(told.uris) - told.known, nines
 
 
-def refuse(uri: str, stamp: Stamp) -> Print | None:
-    raise AssertionError(f"{uri} was looked at")
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The files whose bytes were looked at."""
+    found: list[Path] = []
+
+    def noted(path: Path, stamp: Stamp) -> Content | None:
+        found.append(path)
+        return read_small(path, stamp)
+
+    monkeypatch.setattr(planner, "read_small", noted)
+    return found
 
 
-def test_a_file_that_nobody_touched_is_not_read(log: Path) -> None:
+def untouched(log: Path) -> bool:
+    return is_untouched(Input(str(log), "run.log", str(log)), ledger_of(log), PARSER_VERSION)
+
+
+def test_a_file_that_nobody_touched_is_not_read(log: Path, opened: list[Path]) -> None:
     assert read_in(log) == (0, 1, 0)
-    ledger = ledger_of(log)
-    known = ledger.newest("run.log")
-    assert known is not None
-    looks, item = Looks(ledger), Input(str(log), "run.log", str(log))
-    assert looks.print_of(item, refuse) == Print(known.sha256, known.size)
-    assert looks.taken() == {}
+    assert untouched(log) and opened == [log]
     assert read_in(log) == (1, 0, 0)
+    assert opened == [log], "its bytes were read once"
 
 
 def test_a_write_that_hides_behind_an_old_time_is_seen(log: Path) -> None:
@@ -83,13 +94,13 @@ def test_a_file_put_in_its_place_is_read(log: Path, tmp_path: Path) -> None:
     assert read_in(log) == (0, 1, 9)
 
 
-def test_a_file_that_was_touched_is_looked_at_and_known(log: Path) -> None:
+def test_a_file_that_was_touched_is_looked_at_and_known(log: Path, opened: list[Path]) -> None:
     read_in(log)
     log.touch()
-    with pytest.raises(AssertionError):
-        Looks(ledger_of(log)).print_of(Input(str(log), "run.log", str(log)), refuse)
+    assert not untouched(log)
     before = log.with_name("bench.duckdb").stat().st_mtime_ns
     assert read_in(log) == (1, 0, 0)
+    assert opened == [log, log]
     assert log.with_name("bench.duckdb").stat().st_mtime_ns == before
 
 
@@ -112,15 +123,16 @@ def test_stamps_of_files_still_warm_are_not_kept(tmp_path: Path) -> None:
 
 
 def test_a_file_that_changes_while_it_is_read_is_read_again(log: Path) -> None:
-    stamp, (sha256, size) = stamp_of(log), fingerprint(log)
+    stamp, found = stamp_of(log), read_content(log)
+    task = Task(Content(log, found.size, found.sha256, stamp), "run.log", "source")
     with log.open("a") as file:  # a log grows: the bytes that were hashed are still there
         file.write(LOG.format(n=10))
     assert stamp.settled and not stamp_of(log).same(stamp)
-    read = read_file(log, sha256, size, "source", stamp=stamp)
-    assert len(read.rows.by_table["iterations"]) == 9
+    read = read_file(task)
+    assert to_arrow(read.rows)["iterations"].num_rows == 9
     log.write_text(log.read_text().replace("2.0E+00", "9.0E+00"))
     with pytest.raises(Changed):
-        read_file(log, sha256, size, "source", stamp=stamp)
+        read_file(task)
 
 
 def test_known_files_are_told_in_their_order_among_new_ones(log: Path) -> None:

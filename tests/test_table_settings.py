@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.headings import column_of
+from bench.decide.other_columns import is_setting
 from bench.ingest.variables import variable_of
-from bench.reports.other_columns import is_setting
+from bench.vocabulary.headings import column_of
 from tests.deciding import answer
 from tests.program import quick
 
@@ -84,7 +84,7 @@ def test_such_a_setting_is_named_beside_another_factor(folder: Path) -> None:
     assert pair["also_differs"] == "Algorithm ring → tree"
     sizes = "1 | 8 | 1 | 1 | 1 | 256 | ring | 20.0\n2 | 16 | 1 | 1 | 1 | 256 | tree | 8.0"
     path = str(sweep(folder, "Algorithm", sizes))
-    assert "No two runs here differ" in quick(folder, "report", "scaling", path).out
+    assert "No two runs differ" in quick(folder, "report", "scaling", path).out
 
 
 def test_names_of_jobs_and_results_set_nothing_apart(folder: Path) -> None:

@@ -111,7 +111,7 @@ def test_clusters_are_named_and_make_the_spread_wide(folder: Path) -> None:
     assert found == {1: None, 2: 1, 4: 1}
     said = quick(folder, "best", "a.md").out
     assert "jobs of 1 of these configurations fall into two clusters" in said
-    assert re.search(r"Bimodal: 2 nodes .*, MBS 1, .* \(a l.8\): 3 jobs near 4.991 s, 2 near", said)
+    assert re.search(r"Bimodal: 2 nodes .*, MBS 1, .* \(a:8\): 3 jobs near 4.991 s, 2 near", said)
 
 
 def test_one_pair_among_many_is_said_to_be_slower_alone() -> None:

@@ -11,11 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.project.facts_file import FIELDS
 from bench.schema.errors import BenchError
+from bench.schema.generated import expand
 from bench.schema.sql import sql_files
-from bench.schema.tellable import parse_told, same, tellable
-from bench.terminal.facts_file import FIELDS
-from bench.terminal.telling import parse
+from bench.schema.tellable import parse_told, tellable
+from bench.schema.warehouse import in_memory
+from bench.terminal.source import parse_overrides
 from tests.making import log
 from tests.program import quick, told
 
@@ -90,7 +92,7 @@ def test_paths_are_told_without_a_warehouse(place: Path) -> None:
     )
     assert row["tokens_per_s_per_device"] == pytest.approx(8 * 64 / 0.1 / 4)
     assert not (place / "bench.duckdb").exists()
-    told(quick(place, "runs", "--set", "device=V100"), 2, "--set goes with the paths",
+    told(quick(place, "runs", "--set", "device=V100"), 2, "--set needs a PATH",
          "bench ingest PATH --set device=V100")  # fmt: skip
 
 
@@ -98,14 +100,14 @@ def test_mfu_becomes_computable_and_every_page_marks_what_is_told(place: Path) -
     words = "device=V100,dtype=fp16,nodes=1,devices=4,layers=12,hidden=768,heads=12,seq_len=64"
     for report in ("model", "days", "runs", "sweep"):
         page = quick(place, "report", report, "a.log", "--set", words).out
-        assert "‡ = told by a user" in page, report
+        assert "‡ = annotated by a user" in page, report
         assert "| device = V100" in page and "told with --set (" in page, report
     page = quick(place, "report", "a.log", "--set", words, "--flops", "model").out
     assert "| MFU |" in re.sub(r" +", " ", page) and "V100‡" in page and "12 / 768 / 12‡" in page
     plain = quick(place, "report", "a.log").out
-    assert "‡" not in plain and "Told" not in plain
+    assert "‡" not in plain and "Annotation" not in plain
     days = quick(place, "days", "a.log", "--set", words).out
-    assert "‡ = told by a user" in days
+    assert "‡ = annotated by a user" in days
 
 
 def test_explain_says_who_told_it(place: Path) -> None:
@@ -160,17 +162,17 @@ def test_facts_match_bytes_and_labels(place: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("devcie=A100", ("no column 'devcie'", "did you mean 'device'")),
+        ("devcie=A100", ("unknown field 'devcie'", "did you mean 'device'")),
         ("gpus=4", ("did you mean 'devices'",)),
-        ("status=ok", ("no column 'status'",)),
+        ("status=ok", ("unknown field 'status'",)),
         ("nodes=6.5", ("nodes is a whole number",)),
         ("nodes=0", ("nodes is a whole number",)),
         ("seq_len=4k", ("sequence length in tokens",)),
         ("zero_stage=4", ("ZeRO stage, 0 to 3",)),
         ("dtype=int3", ("fp32|fp16|bf16|fp8",)),
         ("swiglu=maybe", ("yes or no",)),
-        ("device", ("tells nothing", "--set device=A64FX")),
-        ("tp=2,tp=4", ("tells tp twice: 2 and 4",)),
+        ("device", ("expects NAME=VALUE", "--set device=A64FX")),
+        ("tp=2,tp=4", ("two values for tp: 2 and 4",)),
         ("device=A\x1b[2J", ("device cannot be",)),
     ],
 )
@@ -182,14 +184,22 @@ def test_what_is_wrong_is_told_before_anything_is_read(
 
 
 def test_values_are_typed() -> None:
-    assert parse(["gbs=1,024,tp=4", "device=A64FX 2.2GHz"]) == {
+    assert parse_overrides(["gbs=1,024,tp=4", "device=A64FX 2.2GHz"]) == {
         "gbs": "1024", "tp": "4", "device": "A64FX 2.2GHz",
     }  # fmt: skip
     assert parse_told("params_b", "124M") == "0.124" and parse_told("params_b", "1.3") == "1.3"
     assert parse_told("dtype", "torch.bfloat16") == "bf16"
     assert parse_told("recompute", "Off") == "none" and parse_told("swiglu", "yes") == "true"
-    assert same("params_b", "1.30", "1.3") and same("device", "NVIDIA A100-SXM4-80GB", "a100")
-    assert not same("nodes", "8", "64") and not same("nodes", "8", "many")
+
+
+@pytest.mark.parametrize(("field", "stated", "other", "same"), [
+    ("params_b", "1.30", "1.3", True), ("device", "NVIDIA A100-SXM4-80GB", "a100", True),
+    ("nodes", "8", "64", False), ("nodes", "8", "many", False),
+])  # fmt: skip
+def test_a_source_and_a_user_say_the_same(field: str, stated: str, other: str, same: bool) -> None:
+    with in_memory() as warehouse:
+        query = "SELECT says_the_same(?, ?, ?)"
+        assert warehouse.rows(query, [field, stated, other]) == [(same,)]
 
 
 @given(st.text(max_size=40), st.sampled_from(sorted(tellable())))
@@ -203,7 +213,7 @@ def test_any_text_is_a_value_or_an_error(text: str, field: str) -> None:
 
 
 def test_every_column_that_can_be_told_counts_where_the_source_is_silent() -> None:
-    view = dict(sql_files("views"))["03_configurations"]
+    view = expand(dict(sql_files("views"))["03_configurations"])
     assert set(re.findall(r"u\.said\['(\w+)'\]", view)) == set(tellable())
     assert set(FIELDS) == {"finding", "boundary", *tellable()}
 

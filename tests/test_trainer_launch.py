@@ -65,7 +65,7 @@ def test_a_longer_run_is_estimated_from_the_steps_of_a_shorter_one(folder: Path)
     assert bench(folder, *same, "3").code == 0
     [(step,)] = rows(folder, "SELECT median FROM run_stats WHERE metric = 'step_time_s'")
     told = bench(folder, *same, "1000", "--dry-run")
-    assert f"about {clock(5 + 1000 * float(str(step)))}, as past runs took" in told.err
+    assert f"about {clock(5 + 1000 * float(str(step)))}, based on past runs" in told.err
 
 
 def test_a_limit_ends_every_rank(folder: Path) -> None:
@@ -117,7 +117,7 @@ def test_threads_that_did_not_take_make_a_run_fail(folder: Path) -> None:
     )
     assert bench(folder, "launch", "t.toml").code == 1
     told = rows(folder, "SELECT status, status_reason FROM runs")
-    assert told == [("fail", "threads = 2, but the process has 1")]
+    assert told == [("fail", "threads = 2, but the process uses 1")]
 
 
 def test_ranks_meet_at_a_port_that_no_connection_gets(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from bench.schema.errors import BenchError
-from bench.terminal.where import compile_where, parse_columns
+from bench.schema.where import compile_where
+from bench.terminal.tables import parse_columns
 
 COLUMNS = {
     "tp": "INTEGER",
@@ -100,7 +101,7 @@ def test_what_it_means(db: duckdb.DuckDBPyConnection, expr: str, expected: list[
     ("expr", "told"),
     [
         ("tpp = 4", "did you mean 'tp'?"),
-        ("name = A64FX", "text stands in quotes: 'A64FX'"),
+        ("name = A64FX", "text needs quotes: 'A64FX'"),
         ("tp = 4; drop table t", "character 7"),
         ("tp = 4 -- and ok", "character 8"),
         ("tp /* x */ = 4", "character 4"),

@@ -40,8 +40,8 @@ def answer(words: Sequence[str]) -> dict[str, object]:
         shape, _ = shaped(given.preset, by_hand | {"seq_len": given.seq_len, "vocab": given.vocab})
         known |= asdict(shape) | {"params_stated": shape.parameters()}
         run = options(given)
-    except ValueError as misfit:  # GridError is one
-        return known | {"refused": str(misfit)}
+    except ValueError as error:  # GridError is one
+        return known | {"refused": str(error)}
     return known | {
         "vocab": run.vocab,
         "vocab_unpadded": run.shape.vocab,

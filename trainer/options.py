@@ -87,8 +87,8 @@ def parse(words: Sequence[str]) -> Options:
     given = flags.parse_args(words)
     try:
         return options(given)
-    except ValueError as misfit:  # GridError is one
-        flags.error(str(misfit))
+    except ValueError as error:  # GridError is one
+        flags.error(str(error))
 
 
 def options(given: argparse.Namespace) -> Options:

@@ -37,8 +37,8 @@ def main(
         options.grid.fill(int(os.environ["WORLD_SIZE"]))
         module = import_module(f".{loop}", __package__)  # torch takes a second to import
         module.train(options)
-    except GridError as misfit:
-        print(f"python -m {program}: error: {misfit}", file=sys.stderr)
+    except GridError as error:
+        print(f"python -m {program}: error: {error}", file=sys.stderr)
         return 2
     spawn.leave()
     return 0

@@ -29,7 +29,7 @@ class Follower:
     _began: float = field(default_factory=time.time)
     _seen: dict[Path, _State] = field(default_factory=dict)
     _moved: dict[Path, None] = field(default_factory=dict)
-    _told: set[tuple[str, str]] = field(default_factory=set)  # uri and reason
+    _reported: set[tuple[str, str]] = field(default_factory=set)  # uri and reason
 
     def check(self) -> None:
         """Raises BenchError for a path whose folder is not there either."""
@@ -73,11 +73,11 @@ class Follower:
     def failures(self, summary: Summary) -> Iterator[str]:
         """What could not be read: each reason once, until the file has been read."""
         uris = {uri for uri, _ in summary.failed}
-        self._told = {(uri, reason) for uri, reason in self._told if uri in uris}
+        self._reported = {(uri, reason) for uri, reason in self._reported if uri in uris}
         for uri, reason in summary.failed:
-            if (uri, reason) not in self._told:
-                self._told.add((uri, reason))
-                yield f"{uri}: not read: {reason}"
+            if (uri, reason) not in self._reported:
+                self._reported.add((uri, reason))
+                yield f"{uri}: cannot read: {reason}"
 
     def _ingest(self, files: Sequence[Path], *, live: bool) -> Summary:
         try:
@@ -85,11 +85,11 @@ class Follower:
                 files, self.db, lock_timeout=self.lock_timeout, formats=self.formats, live=live
             )
         except BenchError as error:
-            there = [path for path in files if _state(path)]
-            if isinstance(error, Locked) or len(there) == len(files):
+            existing = [path for path in files if _state(path)]
+            if isinstance(error, Locked) or len(existing) == len(files):
                 raise
             # One was renamed a moment ago.
-            return self._ingest(there, live=live) if there else Summary()
+            return self._ingest(existing, live=live) if existing else Summary()
 
     def _follow_moved(self) -> None:
         """A file that lies elsewhere now is told by its inode, or by name and time."""

@@ -1,1 +1,1 @@
-"""The rules: this folder's listing is their registry, each file's RULE says its place in order."""
+"""The rules: `ID_slug.toml` declares one, and a Python file beside it what no equation says."""

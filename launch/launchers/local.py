@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..launcher import Launcher
+from ..trainer import Trainer
+from .torchrun import Torchrun
 
-class Local:
+
+class Local(Launcher):
     """The command as it is: the reference trainer starts its own ranks."""
 
-    here = True
+    @classmethod
+    def of(cls, trainer: Trainer) -> Launcher:
+        """Ranks that their trainer does not start have to be started by somebody."""
+        return cls() if trainer.spawns else Torchrun()
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
         """The words of the trainer."""

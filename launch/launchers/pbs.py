@@ -7,19 +7,21 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..layout import NODES
-from .scheduler import (
+from ..launcher import (
+    NODES,
     Job,
     JobState,
-    Question,
-    choose,
+    Scheduler,
+    StateQuery,
     clock,
     directive,
-    into,
-    meet,
+    log_redirection,
+    rendezvous,
     seconds,
+    task_dispatch,
     torchrun,
 )
+from ..trainer import Trainer
 from .torchrun import Torchrun
 
 # What is asked for once for the whole job; all other resources are those of a chunk
@@ -34,14 +36,17 @@ ATTRIBUTES = frozenset(("group_list", "umask", "sandbox"))
 
 
 @dataclass(frozen=True, slots=True)
-class Pbs:
+class Pbs(Scheduler):
     """A task is a subjob; the exit code tells what PBS did to it."""
 
     spawns: bool = True  # whether the trainer starts its processes of one node itself
 
-    here = False
+    @classmethod
+    def of(cls, trainer: Trainer) -> Scheduler:
+        """As the trainer starts its processes."""
+        return cls(trainer.spawns)
+
     submits = "qsub"
-    limits = ()
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
         """The trainer's own words, or torchrun; on several nodes mpiexec starts one on each."""
@@ -52,11 +57,11 @@ class Pbs:
     def script(self, job: Job) -> str:
         """The lines that qsub reads, then the task; one chunk of resources a node."""
         lines = ["#!/bin/sh", f"#PBS -N {job.name[:15]}", f"#PBS -l {_select(job)}"]
-        whole = {name: value for name, value in job.options.items() if name in WHOLE}
+        job_wide = {name: value for name, value in job.options.items() if name in WHOLE}
         if job.time_s is not None:
-            whole = {"walltime": clock(job.time_s), **whole}
-        whole.setdefault("place", "scatter:excl")
-        lines += [f"#PBS -l {directive(name, value)}" for name, value in whole.items()]
+            job_wide = {"walltime": clock(job.time_s), **job_wide}
+        job_wide.setdefault("place", "scatter:excl")
+        lines += [f"#PBS -l {directive(name, value)}" for name, value in job_wide.items()]
         for name, value in job.options.items():
             if name in LETTERS:
                 lines.append(f"#PBS -{LETTERS[name]} {shlex.quote(str(value))}")
@@ -66,11 +71,11 @@ class Pbs:
         if len(job.tasks) > 1:
             lines.append(f"#PBS -J 0-{len(job.tasks) - 1}")
         # PBS writes its own output where the job ends; the task prints into the log as it goes.
-        lines += ["", into(job, "PBS_ARRAY_INDEX")]
+        lines += ["", log_redirection(job, "PBS_ARRAY_INDEX")]
         if job.nodes > 1:
             number = "${PBS_JOBID%%[!0-9]*} + ${PBS_ARRAY_INDEX:-0}"
-            lines.append(meet('cat "$PBS_NODEFILE"', number))
-        return "\n".join([*lines, choose(job.tasks, "PBS_ARRAY_INDEX")])
+            lines.append(rendezvous('cat "$PBS_NODEFILE"', number))
+        return "\n".join([*lines, task_dispatch(job.tasks, "PBS_ARRAY_INDEX")])
 
     def submit(self, job: Job) -> list[str]:
         """qsub prints the id."""
@@ -85,11 +90,11 @@ class Pbs:
             return [answer.strip()]
         return [f"{found[1]}[{number}]{found[3]}" for number in range(tasks)]
 
-    def most(self, answer: str) -> int:
+    def array_limit(self, answer: str) -> int:
         """The server's `max_array_size` as it comes."""
         return 10_000
 
-    def ask(self, job_ids: Sequence[str]) -> list[Question]:
+    def state_queries(self, job_ids: Sequence[str]) -> list[StateQuery]:
         """-x tells finished jobs too."""
         return [(["qstat", "-x", "-f", *job_ids], job_ids)]
 
@@ -145,5 +150,5 @@ def _select(job: Job) -> str:
         chunk["mem"] = f"{round(job.memory_gb * 1024)}mb"
     known = {*WHOLE, *LETTERS, *ATTRIBUTES, *NODES}
     chunk |= {name: value for name, value in job.options.items() if name not in known}
-    told = ":".join(f"{name}={value}" for name, value in chunk.items())
-    return shlex.quote(f"select={job.nodes}:{told}")
+    chunk_spec = ":".join(f"{name}={value}" for name, value in chunk.items())
+    return shlex.quote(f"select={job.nodes}:{chunk_spec}")

@@ -5,8 +5,19 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from typing import ClassVar
 
-from .scheduler import Job, JobState, Question, choose, clock, into, port, seconds
+from ..launcher import (
+    Job,
+    JobState,
+    Scheduler,
+    StateQuery,
+    clock,
+    log_redirection,
+    port,
+    seconds,
+    task_dispatch,
+)
 
 # Codes of the job statistics: 11 elapse limit, 12 memory limit, 23 killed for want of memory.
 CODES = {0: "ok", 1: "cancelled", 11: "timeout", 12: "oom", 23: "oom"}
@@ -23,24 +34,23 @@ LLIO = ("localtmp-size", "sharedtmp-size", "cn-cache-size", "cn-cached-write-siz
         "cn-read-cache", "async-close", "stripe-count", "stripe-size", "perf")  # fmt: skip
 
 
-class Pjm:
+class Pjm(Scheduler):
     """Clock and power states are resources of the job: `freq = 2200`, `retention_state = 0`."""
 
-    here = False
     submits = "pjsub"
-    limits = ()
+    unquotable: ClassVar = {'"': "pjsub options are quoted and cannot contain quotes"}
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
         """mpiexec starts every rank; each learns its place from the variables of Fujitsu MPI."""
         if ranks == 1:
             return list(words)
         each = -(-ranks // nodes)
-        told = (
+        script = (
             f"export RANK=$PMIX_RANK WORLD_SIZE={ranks} LOCAL_WORLD_SIZE={each} "
             f'LOCAL_RANK=$((PMIX_RANK % {each})) MASTER_ADDR=$(head -n 1 "$PJM_O_NODEINF") '
             f'MASTER_PORT={port("PJM_JOBID + ${PJM_BULKNUM:-0}")}; exec "$@"'
         )
-        return ["mpiexec", "-n", str(ranks), "sh", "-c", told, "sh", *words]
+        return ["mpiexec", "-n", str(ranks), "sh", "-c", script, "sh", *words]
 
     def script(self, job: Job) -> str:
         """The lines that pjsub reads, then the task."""
@@ -56,12 +66,19 @@ class Pjm:
             lines.append(f'#PJM -L "elapse={clock(job.time_s)}"')
         each = options.pop("max-proc-per-node", job.ranks_per_node)
         lines.append(f'#PJM --mpi "max-proc-per-node={each}"')
-        said = {name: value for name, value in options.items() if value is not False}
-        lines += [_flag(SHORT.get(name, name), value) for name, value in said.items()]
+        flags = {name: value for name, value in options.items() if value is not False}
+        lines += [_flag(SHORT.get(name, name), value) for name, value in flags.items()]
         lines += ["#PJM -j", "#PJM -S"]
         if len(job.tasks) > 1:
             lines.append(f"#PJM --bulk --sparam 0-{len(job.tasks) - 1}")
-        return "\n".join([*lines, "", into(job, "PJM_BULKNUM"), choose(job.tasks, "PJM_BULKNUM")])
+        return "\n".join(
+            [
+                *lines,
+                "",
+                log_redirection(job, "PJM_BULKNUM"),
+                task_dispatch(job.tasks, "PJM_BULKNUM"),
+            ]
+        )
 
     def submit(self, job: Job) -> list[str]:
         """pjsub prints a sentence with the id in it."""
@@ -74,11 +91,11 @@ class Pjm:
             return []
         return [found[1]] if tasks == 1 else [f"{found[1]}[{number}]" for number in range(tasks)]
 
-    def most(self, answer: str) -> int:
+    def array_limit(self, answer: str) -> int:
         """Numbers of a bulk job go to 999999."""
         return 1_000_000
 
-    def ask(self, job_ids: Sequence[str]) -> list[Question]:
+    def state_queries(self, job_ids: Sequence[str]) -> list[StateQuery]:
         """Jobs that wait or run, then those that have ended."""
         choose_ = ["--choose", "jid,st,ec,pc,elp", *job_ids]
         return [(["pjstat", *choose_], job_ids), (["pjstat", "-H", *choose_], job_ids)]

@@ -6,8 +6,21 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..layout import EACH, NODES
-from .scheduler import Job, JobState, Question, choose, clock, directive, meet, seconds, torchrun
+from ..launcher import (
+    EACH,
+    NODES,
+    Job,
+    JobState,
+    Scheduler,
+    StateQuery,
+    clock,
+    directive,
+    rendezvous,
+    seconds,
+    task_dispatch,
+    torchrun,
+)  # fmt: skip
+from ..trainer import Trainer
 from .torchrun import Torchrun
 
 # https://slurm.schedmd.com/sacct.html, "job state codes"; what is not here still goes on.
@@ -19,12 +32,16 @@ STATES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Slurm:
+class Slurm(Scheduler):
     """A task is a batch step; nodes are not shared unless `exclusive = false` is said."""
 
     spawns: bool = True  # whether the trainer starts its processes of one node itself
 
-    here = False
+    @classmethod
+    def of(cls, trainer: Trainer) -> Scheduler:
+        """As the trainer starts its processes."""
+        return cls(trainer.spawns)
+
     submits = "sbatch"
     limits = ("scontrol", "show", "config")
 
@@ -62,8 +79,10 @@ class Slurm:
             lines.append(f"#SBATCH --array=0-{len(job.tasks) - 1}")
         lines.append("")
         if job.nodes > 1:
-            lines.append(meet('scontrol show hostnames "$SLURM_JOB_NODELIST"', "SLURM_JOB_ID"))
-        return "\n".join([*lines, choose(job.tasks, "SLURM_ARRAY_TASK_ID")])
+            lines.append(
+                rendezvous('scontrol show hostnames "$SLURM_JOB_NODELIST"', "SLURM_JOB_ID")
+            )
+        return "\n".join([*lines, task_dispatch(job.tasks, "SLURM_ARRAY_TASK_ID")])
 
     def submit(self, job: Job) -> list[str]:
         """sbatch that prints the id alone; a path in a pattern has its % doubled.
@@ -81,12 +100,12 @@ class Slurm:
             return []
         return [found[1]] if tasks == 1 else [f"{found[1]}_{number}" for number in range(tasks)]
 
-    def most(self, answer: str) -> int:
+    def array_limit(self, answer: str) -> int:
         """`MaxArraySize = 1001`, which is where Slurm comes with: one more than the last index."""
         found = re.search(r"MaxArraySize\s*=\s*(\d+)", answer)
         return max(1, int(found[1])) if found else 1001
 
-    def ask(self, job_ids: Sequence[str]) -> list[Question]:
+    def state_queries(self, job_ids: Sequence[str]) -> list[StateQuery]:
         """Accounting first: it still knows jobs that are long over. Arrays are asked for whole."""
         jobs: dict[str, list[str]] = {}
         for job_id in job_ids:
@@ -113,18 +132,18 @@ class Slurm:
 
 def _row(line: str) -> tuple[str, JobState] | None:
     """The job of a row and its state; all tasks that wait are `12_[]`."""
-    told = re.search(r"JobState=(\w+).*?\bExitCode=(\d+):(\d+)(?:.*?\bRunTime=([\d:-]+))?", line)
-    if told:
+    found = re.search(r"JobState=(\w+).*?\bExitCode=(\d+):(\d+)(?:.*?\bRunTime=([\d:-]+))?", line)
+    if found:
         task = re.search(r"ArrayJobId=(\d+) ArrayTaskId=(\S+)", line)
-        alone = re.search(r"JobId=(\d+)", line)
-        job_id = f"{task[1]}_{task[2]}" if task else alone[1] if alone else ""
+        single = re.search(r"JobId=(\d+)", line)
+        job_id = f"{task[1]}_{task[2]}" if task else single[1] if single else ""
     else:
-        told = re.search(r"\|(\w+)[^|]*\|(\d+):(\d+)\|(\d+)", line)
+        found = re.search(r"\|(\w+)[^|]*\|(\d+):(\d+)\|(\d+)", line)
         job_id = line.partition("|")[0].strip()
-    if told is None:
+    if found is None:
         return None
-    word, code, number = told[1], int(told[2]), int(told[3])
-    elapsed = seconds(told[4]) if told[4] else None
+    word, code, number = found[1], int(found[2]), int(found[3])
+    elapsed = seconds(found[4]) if found[4] else None
     job, _, place = job_id.partition("_")
     job_id = f"{job}_[]" if place and not place.isdigit() else job_id
     return job_id, JobState(word, STATES.get(word), -number if number else code, elapsed)

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...schema.errors import BenchError
+from ..launcher import Launcher
+from ..trainer import Trainer
 
-class Torchrun:
+
+class Torchrun(Launcher):
     """`torchrun --standalone` in front of what Python is told to run."""
 
-    here = True
+    @classmethod
+    def of(cls, trainer: Trainer) -> Launcher:
+        """Raises BenchError for a command, which starts all of its processes itself."""
+        if trainer.starts_all_ranks:
+            raise BenchError(
+                "launcher = 'torchrun' does not support trainer = 'command'",
+                hint='put torchrun into the command: "torchrun --nproc-per-node {ranks} train.py"',
+            )
+        return cls()
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
         """The trainer's Python runs torchrun, which runs the rest of its words in every rank."""

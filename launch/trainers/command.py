@@ -6,10 +6,13 @@ import re
 import shlex
 from collections.abc import Sequence
 from functools import reduce
+from typing import TYPE_CHECKING
 
 from ...schema.errors import BenchError, did_you_mean
-from . import Examined, Sizes, Words
-from .checker import ask
+from ..trainer import Examined, Sizes, Trainer, Words, check_flags
+
+if TYPE_CHECKING:
+    from ..plan import Plan
 
 PLACE = re.compile(r"\{(\w+)\}")
 COLUMNS = frozenset({
@@ -18,21 +21,24 @@ COLUMNS = frozenset({
 })  # fmt: skip
 
 
-class Command:
+class Command(Trainer):
     """A template such as `python train.py --dp {dp}`; it starts its own processes."""
 
-    framework: str | None = None
+    needs = "command"
+    example = 'trainer = "command" and command = "python train.py --dp {dp}"'
+    starts_all_ranks = True
 
     def __init__(self, template: str) -> None:
         self.template = template
 
-    def missing(self) -> str | None:
-        """Nothing that we know of."""
-        return None
+    @classmethod
+    def of(cls, plan: Plan) -> Command:
+        """The template of the plan."""
+        return cls(plan.command or "")
 
-    def examine(self, asked: Sequence[Words]) -> Examined:
+    def examine(self, requested: Sequence[Words]) -> Examined:
         """The settings, the processes that DP x TP x PP come to, and what stands here."""
-        return Examined([self._sizes(words) for words in asked], ask([]).device)
+        return Examined([self._sizes(words) for words in requested], check_flags([]).device)
 
     def _sizes(self, words: Words) -> Sizes:
         facts = {name: value for name, value in words.items() if name in COLUMNS}
@@ -44,21 +50,21 @@ class Command:
         self.command(words, facts)  # a word that the plan lacks is an error before anything runs
         return Sizes(facts)
 
-    def command(self, asked: Words, facts: Words) -> list[str]:
+    def command(self, requested: Words, facts: Words) -> list[str]:
         """The template split as a shell does, then filled in: a value is never split."""
         try:
             parts = shlex.split(self.template)
         except ValueError as error:
             raise BenchError(
-                "the command of the plan cannot be read", why=str(error), where=self.template
+                "cannot parse the plan's command", why=str(error), where=self.template
             ) from error
-        words = {**facts, **asked}
+        words = {**facts, **requested}
         return [PLACE.sub(lambda found: self._value(found[1], words), part) for part in parts]
 
     def _value(self, name: str, words: Words) -> str:
         if name not in words:
             raise BenchError(
-                f"the command of the plan names {{{name}}}, which the plan does not set",
+                f"the plan's command uses {{{name}}}, which is not set",
                 where=self.template,
                 hint=did_you_mean(name, sorted(words)),
             )

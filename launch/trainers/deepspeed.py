@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 
-from . import Examined, Sizes, Words
+from ..trainer import Examined, Sizes, Words
 from .reference import Reference
 
 
@@ -23,15 +23,15 @@ class DeepSpeed(Reference):
             return super().missing() or f"deepspeed is not installed: {install}"
         return super().missing()
 
-    def examine(self, asked: Sequence[Words]) -> Examined:
+    def examine(self, requested: Sequence[Words]) -> Examined:
         """As the reference trainer says, less what the engine does not share here."""
-        found = super().examine(asked)
-        return replace(found, sizes=[_alone(sizes) for sizes in found.sizes])
+        found = super().examine(requested)
+        return replace(found, sizes=[_data_parallel_only(sizes) for sizes in found.sizes])
 
 
-def _alone(sizes: Sizes) -> Sizes:
+def _data_parallel_only(sizes: Sizes) -> Sizes:
     tp, pp = sizes.facts.get("tp", 1), sizes.facts.get("pp", 1)
     if sizes.refused is None and (tp, pp) != (1, 1):
-        why = f"DeepSpeed's engine shares data alone here, not TP {tp} or PP {pp}"
+        why = f"the DeepSpeed trainer supports only data parallelism, not TP {tp} or PP {pp}"
         return replace(sizes, refused=why)
     return sizes

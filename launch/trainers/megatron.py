@@ -11,11 +11,14 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...schema.errors import BenchError
-from . import Examined, Sizes, Words
-from .checker import ask
+from ..trainer import Examined, Sizes, Trainer, Words, check_flags
 from .reference import Reference, idle, refused, sizes, work
+
+if TYPE_CHECKING:
+    from ..plan import Plan
 
 # Where the versions keep their arguments: core, then the forks of before.
 ARGUMENTS = ("megatron/training/arguments.py", "megatron/arguments.py")
@@ -35,13 +38,20 @@ LOSS_SCALE = 65536  # DeepSpeed begins there (initial_scale_power 16)
 _FIELD = re.compile(r"^    (\w+)\s*:", re.M)
 
 
-class Megatron:
+class Megatron(Trainer):
     """The same plan for a real Megatron; `more` are words of the user: data, tokenizer."""
 
-    framework: str | None = None
+    needs = "path"
+    example = 'trainer = "megatron" and path = "/opt/Megatron-LM"'
+    spawns = False
 
     def __init__(self, path: Path, more: Sequence[str]) -> None:
         self.path, self.more = path, more
+
+    @classmethod
+    def of(cls, plan: Plan) -> Megatron:
+        """The checkout of the plan."""
+        return cls(Path(plan.path or "").expanduser().absolute(), plan.arguments)
 
     @cached_property
     def arguments(self) -> str:
@@ -49,8 +59,8 @@ class Megatron:
         found = [self.path / name for name in ARGUMENTS if (self.path / name).is_file()]
         if not found or not (self.path / "pretrain_gpt.py").is_file():
             raise BenchError(
-                "no checkout of Megatron is there",
-                why=f"pretrain_gpt.py and one of {', '.join(ARGUMENTS)} are looked for",
+                "no Megatron checkout found",
+                why=f"expected pretrain_gpt.py and one of {', '.join(ARGUMENTS)}",
                 where=str(self.path),
                 hint='path = "/opt/Megatron-LM" in the plan',
             )
@@ -71,21 +81,17 @@ class Megatron:
         texts = (file.read_text(encoding="utf-8", errors="replace") for file in files)
         return frozenset(name for text in texts for name in _FIELD.findall(text))
 
-    def missing(self) -> str | None:
-        """Nothing that we know of: the checkout has needs of its own."""
-        return None
-
-    def examine(self, asked: Sequence[Words]) -> Examined:
+    def examine(self, requested: Sequence[Words]) -> Examined:
         """Shapes and sizes as for the reference trainer, less what this version cannot do."""
         if not self.arguments:
             raise BenchError("arguments.py of the checkout is empty", where=str(self.path))
         plain = Reference()
         flags = [
             plain.flags({name: value for name, value in words.items() if name not in OWN})
-            for words in asked
+            for words in requested
         ]
-        answers = ask(flags)
-        found = [self._sizes(*both) for both in zip(asked, answers.sizes, strict=True)]
+        answers = check_flags(flags)
+        found = [self._sizes(*both) for both in zip(requested, answers.sizes, strict=True)]
         return Examined(found, answers.device)
 
     def _sizes(self, words: Words, answer: Mapping[str, object]) -> Sizes:
@@ -100,45 +106,45 @@ class Megatron:
     def _refused(self, words: Words, idle: Words) -> str | None:
         stage = words.get("zero_stage", 0)
         if words.get("schedule", "1f1b") != "1f1b" and "schedule" not in idle:
-            return f"Megatron's pipelines run 1F1B, not {words['schedule']}"
+            return f"Megatron pipelines support 1F1B, not {words['schedule']}"
         if isinstance(stage, int) and stage > 0:
             if self.has("zero-stage"):
                 if "--deepspeed_config" not in self.more:
                     return f"ZeRO-{stage} needs --deepspeed_config FILE in `arguments`"
                 if stage > 1 and words.get("pp", 1) != 1:
-                    return f"DeepSpeed's pipeline has no ZeRO-{stage}"
+                    return f"DeepSpeed pipelines do not support ZeRO-{stage}"
             elif stage > 1 or not self.has("use-distributed-optimizer"):
-                return f"this Megatron has no ZeRO-{stage}"
+                return f"this Megatron version does not support ZeRO-{stage}"
         if words.get("device") == "cpu" and not self.has("no-cuda"):
-            return "this Megatron has no --no-cuda"
+            return "this Megatron version has no --no-cuda"
         dtype = words.get("dtype", "fp32")
         if dtype != "fp32" and not self.has(str(dtype)):
-            return f"this Megatron has no --{dtype}"
+            return f"this Megatron version has no --{dtype}"
         if words.get("sequence_parallel") and not self.has("sequence-parallel"):
-            return "this Megatron has no --sequence-parallel"
+            return "this Megatron version has no --sequence-parallel"
         return None
 
-    def command(self, asked: Words, facts: Words) -> list[str]:
+    def command(self, requested: Words, facts: Words) -> list[str]:
         """pretrain_gpt.py and its flags; torchrun comes in front."""
         script = str(self.path / "pretrain_gpt.py")
-        return [sys.executable, script, *self._flags(asked, facts), *self.more]
+        return [sys.executable, script, *self._flags(requested, facts), *self.more]
 
-    def _flags(self, asked: Words, facts: Words) -> Iterator[str]:
+    def _flags(self, requested: Words, facts: Words) -> Iterator[str]:
         for name, flag in FLAGS.items():
             yield from (f"--{flag}", str(facts[name]))
         yield from ("--max-position-embeddings", str(facts["seq_len"]))
-        yield from ("--lr", str(asked.get("lr", 1e-3)), "--lr-decay-style", "constant")
-        yield from ("--weight-decay", str(asked.get("weight_decay", 0.1)))
-        yield from ("--clip-grad", str(asked.get("clip_grad", 1.0)))
+        yield from ("--lr", str(requested.get("lr", 1e-3)), "--lr-decay-style", "constant")
+        yield from ("--weight-decay", str(requested.get("weight_decay", 0.1)))
+        yield from ("--clip-grad", str(requested.get("clip_grad", 1.0)))
         yield from ("--adam-beta1", "0.9", "--adam-beta2", "0.95")
-        yield from ("--seed", str(asked.get("seed", 1234)))
+        yield from ("--seed", str(requested.get("seed", 1234)))
         yield from ("--log-interval", "1", "--eval-iters", "0")
         yield from self._dtype(facts)
-        if asked.get("sequence_parallel"):
+        if requested.get("sequence_parallel"):
             yield "--sequence-parallel"
         yield from self._recompute(facts)
-        yield from self._zero(asked)
-        yield from self._place(asked, facts)
+        yield from self._zero(requested)
+        yield from self._place(requested, facts)
 
     def _dtype(self, facts: Words) -> Iterator[str]:
         """Megatron's own loss scale begins at 2^32: a short run would skip all of its steps."""
@@ -155,8 +161,8 @@ class Megatron:
             else:
                 yield "--checkpoint-activations"
 
-    def _zero(self, asked: Words) -> Iterator[str]:
-        stage = asked.get("zero_stage", 0)
+    def _zero(self, requested: Words) -> Iterator[str]:
+        stage = requested.get("zero_stage", 0)
         if stage:
             if self.has("zero-stage"):
                 yield from ("--deepspeed", "--zero-stage", str(stage))
@@ -165,8 +171,8 @@ class Megatron:
             else:
                 yield "--use-distributed-optimizer"
 
-    def _place(self, asked: Words, facts: Words) -> Iterator[str]:
-        if asked.get("device") == "cpu":
+    def _place(self, requested: Words, facts: Words) -> Iterator[str]:
+        if requested.get("device") == "cpu":
             # Torch's own data parallelism does not go with a pipeline there.
             pipeline = facts.get("pp", 1) != 1
             yield from ("--no-cuda", "--distributed-backend", "gloo")

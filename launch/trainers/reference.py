@@ -6,8 +6,7 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from . import Examined, Sizes, Words
-from .checker import ask
+from ..trainer import Examined, Sizes, Trainer, Words, check_flags
 
 # Our word -> the trainer's flag.
 FLAGS = {
@@ -25,7 +24,7 @@ SIZES = frozenset({
 })  # fmt: skip
 
 
-class Reference:
+class Reference(Trainer):
     """`python -m bench.trainer.train`, which starts its own ranks."""
 
     program = "bench.trainer.train"
@@ -37,10 +36,10 @@ class Reference:
             return "torch is not installed: pip install 'bench-warehouse[trainer]'"
         return None
 
-    def examine(self, asked: Sequence[Words]) -> Examined:
+    def examine(self, requested: Sequence[Words]) -> Examined:
         """What the trainer says itself."""
-        answers = ask([self.flags(words) for words in asked])
-        both = zip(asked, answers.sizes, strict=True)
+        answers = check_flags([self.flags(words) for words in requested])
+        both = zip(requested, answers.sizes, strict=True)
         return Examined([self._sizes(*one) for one in both], answers.device)
 
     def _sizes(self, words: Words, answer: Words) -> Sizes:
@@ -49,7 +48,7 @@ class Reference:
 
     def _refused(self, words: Words, answer: Words) -> str | None:
         if words.get("dtype") == "fp16":
-            return f"{self.program} has no fp16, which needs a loss scale: take fp32 or bf16"
+            return f"{self.program} does not support fp16 (no loss scaling); use fp32 or bf16"
         return refused(answer)
 
     def flags(self, words: Words) -> list[str]:
@@ -63,9 +62,9 @@ class Reference:
                 given += [f"--{flag}", str(value)]
         return given
 
-    def command(self, asked: Words, facts: Words) -> list[str]:
+    def command(self, requested: Words, facts: Words) -> list[str]:
         """The trainer in this Python."""
-        return [sys.executable, "-m", self.program, *self.flags(asked)]
+        return [sys.executable, "-m", self.program, *self.flags(requested)]
 
 
 def sizes(answer: Words) -> dict[str, object]:
@@ -75,18 +74,18 @@ def sizes(answer: Words) -> dict[str, object]:
 
 def refused(answer: Words) -> str | None:
     """Why the trainer would not run it."""
-    told = answer.get("refused")
-    return None if told is None else str(told)
+    value = answer.get("refused")
+    return None if value is None else str(value)
 
 
 def idle(words: Words, facts: Words) -> dict[str, str]:
     """Settings that mean nothing at these sizes, and why."""
     if "schedule" in words and facts.get("pp", 1) == 1:
-        return {"schedule": "a pipeline of one stage has no schedule"}
+        return {"schedule": "schedule has no effect with PP 1"}
     return {}
 
 
 def work(answer: Words) -> Words | None:
     """Every option of the run, defaults included."""
-    told = answer.get("work")
-    return told if isinstance(told, dict) else None
+    value = answer.get("work")
+    return value if isinstance(value, dict) else None

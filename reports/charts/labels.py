@@ -4,9 +4,11 @@ import colorsys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from matplotlib.path import Path
+from matplotlib.transforms import Bbox
+
 from .data import Point, Series
-from .panel import Panel
-from .places import Box, Spot, around, spread
+from .panel import Panel, Spot
 from .style import AXIS, EDGE, MUTED, SMALL, WIDTH, look, points
 from .text import LINE, clean, text_width, wrapped
 
@@ -21,13 +23,13 @@ OFFSET = 12
 class Obstacles:
     """What labels keep off."""
 
-    boxes: list[Box] = field(default_factory=list)
+    boxes: list[Bbox] = field(default_factory=list)
     segments: list[tuple[Spot, Spot]] = field(default_factory=list)
 
-    def free(self, box: Box) -> bool:
+    def free(self, box: Bbox) -> bool:
         """Whether nothing is there yet."""
-        return not any(box.meets(other) for other in self.boxes) and not any(
-            box.crossed(*segment) for segment in self.segments
+        return not any(map(box.overlaps, self.boxes)) and not any(
+            crosses(segment, box) for segment in self.segments
         )
 
 
@@ -37,17 +39,52 @@ class EndLabel:
 
     number: int
     lines: list[str]
-    box: Box
+    box: Bbox
     anchor: Spot
+
+    @property
+    def middle(self) -> float:
+        return float(self.box.y0 + self.box.y1) / 2
 
     @property
     def leader(self) -> tuple[Spot, Spot] | None:
         """The ends of a thin line to the name, where it does not stand beside its line."""
-        middle = (self.box.bottom + self.box.top) / 2
         x, y = self.anchor
-        if abs(middle - y) <= 6 and self.box.left - x <= OFFSET + 30:
+        if abs(self.middle - y) <= 6 and self.box.x0 - x <= OFFSET + 30:
             return None
-        return (x + 6, y), (self.box.left - 2, middle)
+        return (x + 6, y), (float(self.box.x0) - 2, self.middle)
+
+
+def around(spot: Spot, radius: float) -> Bbox:
+    """The square around a spot."""
+    return Bbox([[spot[0] - radius, spot[1] - radius], [spot[0] + radius, spot[1] + radius]])
+
+
+def crosses(segment: tuple[Spot, Spot], box: Bbox) -> bool:
+    """Whether a straight line runs through a box."""
+    return Path(segment).intersects_bbox(box, filled=False)
+
+
+def spread(
+    centers: Sequence[float], heights: Sequence[float], low: float, high: float
+) -> list[float]:
+    """Centers moved apart until labels of these heights do not meet, within the limits.
+
+    The mean of what pushing up and pushing down gives: both keep the order and the distances, so
+    their mean does, and no label moves farther than its neighbours.
+    """
+    order = sorted(range(len(centers)), key=lambda i: (centers[i], i))
+    found = [0.0] * len(centers)
+    for upwards in (True, False):
+        moved = list(centers)
+        for up in (upwards, not upwards):  # what one pass pushes over a limit, the other takes back
+            edge = low if up else high
+            for i in order if up else reversed(order):
+                half = heights[i] / 2
+                moved[i] = max(moved[i], edge + half) if up else min(moved[i], edge - half)
+                edge = moved[i] + half if up else moved[i] - half
+        found = [total + one / 2 for total, one in zip(found, moved, strict=True)]
+    return found
 
 
 def fitting(series: Sequence[Series]) -> list[list[str]] | None:
@@ -65,38 +102,29 @@ def end_labels(
     columns: dict[float, list[int]] = {}
     for i, each in enumerate(series):
         columns.setdefault(each.best()[-1].x, []).append(i)
+    frame = panel.frame
     found: list[EndLabel] = []
     for x, members in columns.items():
         right = max(spot[0] for each in spots for point, spot in each.items() if point.x == x)
-        left = right + OFFSET if x < max(columns) else max(right + OFFSET, panel.frame.right + 5)
+        left = right + OFFSET if x < max(columns) else max(right + OFFSET, frame.x1 + 5)
         anchors = [max(s for p, s in spots[i].items() if p.x == x) for i in members]
         heights = [len(names[i]) * END * LINE + 3 for i in members]
-        frame = panel.frame
-        middles = spread([y for _, y in anchors], heights, frame.bottom, frame.top)
+        middles = spread([y for _, y in anchors], heights, frame.y0, frame.y1)
         for i, anchor, middle in zip(members, anchors, middles, strict=True):
-            box = _box((left, middle), names[i], END)
-            found.append(EndLabel(i, names[i], box, anchor))
-    return found if _all_free(found, obstacles) else None
+            found.append(EndLabel(i, names[i], _box((left, middle), names[i], END), anchor))
+    return (
+        found if all(_is_free(one, found[:n], obstacles) for n, one in enumerate(found)) else None
+    )
 
 
-def _all_free(labels: Sequence[EndLabel], obstacles: Obstacles) -> bool:
-    for n, label in enumerate(labels):
-        box = label.box
-        moved = abs((box.bottom + box.top) / 2 - label.anchor[1])
-        others = [other.box for other in labels[:n]]
-        if box.right > WIDTH - EDGE + 2 or moved > FARTHEST or not obstacles.free(box):
-            return False
-        if any(box.meets(other) for other in others) or not _leader_free(label, obstacles):
-            return False
-    return True
-
-
-def _leader_free(label: EndLabel, obstacles: Obstacles) -> bool:
-    """Whether the thin line to a name crosses no marker but its own."""
-    if not label.leader:
-        return True
-    own = around(label.anchor, 5)
-    return not any(box.crossed(*label.leader) for box in obstacles.boxes if box != own)
+def _is_free(label: EndLabel, others: Sequence[EndLabel], obstacles: Obstacles) -> bool:
+    """Whether a name is near its line and covers nothing, nor its leader any marker but its own."""
+    if label.box.x1 > WIDTH - EDGE + 2 or abs(label.middle - label.anchor[1]) > FARTHEST:
+        return False
+    if not obstacles.free(label.box) or any(label.box.overlaps(one.box) for one in others):
+        return False
+    own, leader = around(label.anchor, 5).bounds, label.leader
+    return not leader or not any(b.bounds != own and crosses(leader, b) for b in obstacles.boxes)
 
 
 def write_end_labels(panel: Panel, labels: Sequence[EndLabel], obstacles: Obstacles) -> None:
@@ -105,7 +133,9 @@ def write_end_labels(panel: Panel, labels: Sequence[EndLabel], obstacles: Obstac
         obstacles.boxes.append(label.box)
         if label.leader:
             panel.line(*label.leader, color=AXIS, linewidth=points(0.8))
-        _write(panel, label.box, label.lines, f"end-label-{label.number}", END, _dark(label.number))
+        spot = (float(label.box.x0), label.middle)
+        color = _dark(look(label.number).color)
+        panel.write(spot, label.lines, f"end-label-{label.number}", size=END, color=color)
 
 
 def point_labels(
@@ -124,51 +154,37 @@ def point_labels(
             found = _beside_all(panel, few, obstacles)
         obstacles.boxes += [box for box, _ in found]
         for k, (box, text) in enumerate(found):
-            _write(panel, box, [text], f"point-label-{n}-{k}", SMALL, MUTED)
+            spot = (float(box.x0), float(box.y0 + box.y1) / 2)
+            panel.write(spot, [text], f"point-label-{n}-{k}", size=SMALL, color=MUTED)
 
 
 def _beside_all(
     panel: Panel, column: Sequence[tuple[Point, Spot]], obstacles: Obstacles
-) -> list[tuple[Box, str]]:
-    """The labels that fit, each in the first free place beside its point."""
+) -> list[tuple[Bbox, str]]:
+    """The labels that fit, each in the first free place: above, right, below or left."""
     taken = Obstacles(list(obstacles.boxes), obstacles.segments)
     found = []
-    for point, spot in column:
+    for point, (x, y) in column:
         text = clean(point.label or "")
-        for box in _beside(spot, text):
-            if panel.frame.holds(box) and taken.free(box):
+        width = text_width(text, SMALL)
+        starts = ((x - width / 2, y + 14), (x + 8, y), (x - width / 2, y - 14), (x - 8 - width, y))
+        for box in (_box(start, [text], SMALL) for start in starts):
+            if panel.frame.contains(*box.p0) and panel.frame.contains(*box.p1) and taken.free(box):
                 taken.boxes.append(box)
                 found.append((box, text))
                 break
     return found
 
 
-def _beside(spot: Spot, text: str) -> list[Box]:
-    """Above, right, below and left of a spot."""
-    x, y = spot
-    half = text_width(text, SMALL) / 2
-    starts = ((x - half, y + 14), (x + 8, y), (x - half, y - 14), (x - 8 - 2 * half, y))
-    return [_box(start, [text], SMALL) for start in starts]
-
-
-def _box(start: Spot, lines: Sequence[str], size: float) -> Box:
+def _box(start: Spot, lines: Sequence[str], size: float) -> Bbox:
     """The box of a text that begins here, at the middle of its height."""
     half = len(lines) * size * LINE / 2
     width = max(text_width(line, size) for line in lines)
-    return Box(start[0], start[1] - half, start[0] + width, start[1] + half)
+    return Bbox([[start[0], start[1] - half], [start[0] + width, start[1] + half]])
 
 
-def _write(
-    panel: Panel, box: Box, lines: Sequence[str], name: str, size: float, color: str
-) -> None:
-    for n, line in enumerate(lines):
-        spot = (box.left, box.top - (n + 0.5) * size * LINE)
-        panel.write(spot, line, f"{name}-{n}", size=size, color=color)
-
-
-def _dark(index: int) -> str:
-    """The colour of a series, dark enough to read as text."""
-    color = look(index).color
+def _dark(color: str) -> str:
+    """A colour, dark enough to read as text."""
     red, green, blue = (int(color[n : n + 2], 16) / 255 for n in (1, 3, 5))
     hue, light, full = colorsys.rgb_to_hls(red, green, blue)
     dark = colorsys.hls_to_rgb(hue, min(light, 0.3), full)

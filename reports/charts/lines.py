@@ -1,24 +1,25 @@
 """Series over nodes or devices: markers, thin lines, ranges, names where they fit."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
 
 from .data import Point, Series
-from .labels import Obstacles, end_labels, fitting, point_labels, write_end_labels
-from .legend import Legend, draw_legend, legend
-from .panel import Panel, grid, heading_height, new_panel, write_heading, write_x_label
-from .places import Spot, around, swarm
-from .style import EDGE, GRID, MUTED, SMALL, look, points, styled
-from .text import text_width
+from .labels import Obstacles, around, end_labels, fitting, point_labels, write_end_labels
+from .panel import Panel, Spot, heading_height, new_panel
+from .style import DASHES, EDGE, GRID, INK, MUTED, SMALL, WIDTH, look, new_figure, points, styled
+from .text import clean, text_width, wrapped
 from .ticks import linear_ticks, log_limits, log_ticks, minor_ticks, tick_text, value_ticks
 
 HEIGHT = 340
 BELOW = 52
 MOST_DIRECT = 8
-DASHES = (0, (4, 2))
+MOST_COLUMNS = 4
 REACH = 20  # pixels that a marker may stand beside its count, which a log axis would misread
 
 
@@ -57,11 +58,11 @@ def draw(series: Sequence[Series], plan: Plan) -> Figure:
                 for each, name in zip(series, names, strict=True)
                 if each.best()[-1].x == last
             )
-            drawing = _drawing(series, plan, widest + EDGE + 6, None)
+            drawing = _drawing(series, plan, widest + EDGE + 6, 0)
             if found := end_labels(drawing.panel, drawing.spots, series, names, drawing.obstacles):
                 write_end_labels(drawing.panel, found, drawing.obstacles)
                 return _finished(drawing)
-        return _finished(_drawing(series, plan, EDGE, legend([each.name for each in series])))
+        return _finished(_drawing(series, plan, EDGE, _columns(series)))
 
 
 def _finished(drawing: Drawing) -> Figure:
@@ -70,31 +71,72 @@ def _finished(drawing: Drawing) -> Figure:
     return drawing.panel.figure
 
 
-def _drawing(series: Sequence[Series], plan: Plan, right: float, names: Legend | None) -> Drawing:
-    """Everything but the labels at ends and points."""
+def _drawing(series: Sequence[Series], plan: Plan, right: float, columns: int) -> Drawing:
+    """Everything but the labels at ends and points; without `columns` there is no legend."""
     y_low, y_high = _y_limits(series, plan)
     y_ticks = log_ticks(y_low, y_high, 9) if plan.log_y else linear_ticks(y_low, y_high, 6)
     left = EDGE + max(text_width(tick_text(tick) + plan.unit, SMALL + 1) for tick in y_ticks) + 10
-    below = BELOW + (names.height + 10 if names else 0) + EDGE
+    names = _legend(new_figure(HEIGHT), series, columns) if columns else None
+    below = BELOW + EDGE + (names.get_window_extent().height + 10 if names else 0)
     panel = new_panel(left, right, HEIGHT, heading_height(plan.title, plan.y_label), below)
     _scales(panel, plan, (y_low, y_high), y_ticks)
     _x_axis(panel, sorted({point.x for each in series for point in each.points}))
     crossing = plan.ideal and any(len(each.best()) > 1 for each in series)
-    key = plan.key if crossing or plan.reference else ""
-    write_heading(panel, plan.title, plan.y_label, key)
-    write_x_label(panel, plan.x_label, BELOW - 14)
+    panel.write_heading(plan.title, plan.y_label, plan.key if crossing or plan.reference else "")
+    panel.write_x_label(plan.x_label, BELOW - 14)
     drawing = Drawing(panel, series)
     _place_points(drawing)
     _draw_lines(drawing, plan)
     for i in range(len(series)):
         _draw_points(drawing, i)
-    if names:
-        lined = [len(each.path()) > 1 for each in series]
-        draw_legend(panel, names, lined, panel.frame.bottom - BELOW - 6)
+    if columns:
+        spot = (EDGE / WIDTH, (panel.frame.y0 - BELOW - 2) / panel.height)
+        _legend(panel.figure, series, columns, spot)
     return drawing
 
 
-def _y_limits(series: Sequence[Series], plan: Plan) -> Spot:
+def _columns(series: Sequence[Series]) -> int:
+    """The most columns of a legend whose names stay on one line each, or one."""
+    scratch = new_figure(HEIGHT)
+    fitting = (
+        columns
+        for columns in range(min(MOST_COLUMNS, len(series)), 1, -1)
+        if _legend(scratch, series, columns).get_window_extent().width <= WIDTH - 2 * EDGE
+    )
+    return next(fitting, 1)
+
+
+def _legend(figure: Figure, series: Sequence[Series], columns: int, spot: Spot = (0, 1)) -> Legend:
+    """Names beside their markers, below a spot; names are wrapped in a single column alone."""
+    names = [
+        "\n".join(wrapped(each.name, SMALL + 1, WIDTH - 2 * EDGE - 36, 3))
+        if columns == 1
+        else clean(each.name)
+        for each in series
+    ]
+    handles = [
+        Line2D([], [], linestyle="-" if len(each.path()) > 1 else "", linewidth=points(1.5),
+               **_marker(i))
+        for i, each in enumerate(series)
+    ]  # fmt: skip
+    return figure.legend(
+        handles, names, ncols=columns, loc="upper left", bbox_to_anchor=spot, frameon=False,
+        fontsize=points(SMALL + 1), handlelength=26 / (SMALL + 1), handletextpad=0.6,
+        borderpad=0, borderaxespad=0, columnspacing=1.5, labelcolor=INK, labelspacing=0.35,
+    )  # fmt: skip
+
+
+def _marker(i: int) -> dict[str, Any]:
+    """How the markers of a series look, in the plot and in the legend."""
+    style = look(i)
+    return {
+        "marker": style.marker, "markersize": points(8), "color": style.color,
+        "markerfacecolor": style.color if style.filled else "white",
+        "markeredgewidth": points(1.5),
+    }  # fmt: skip
+
+
+def _y_limits(series: Sequence[Series], plan: Plan) -> tuple[float, float]:
     points_ = [point for each in series for point in each.points]
     values = [point.y for point in points_]
     if not plan.log_y:
@@ -107,7 +149,7 @@ def _y_limits(series: Sequence[Series], plan: Plan) -> Spot:
     return log_limits(values, 0.07, 1.15)
 
 
-def _scales(panel: Panel, plan: Plan, limits: Spot, ticks: Sequence[float]) -> None:
+def _scales(panel: Panel, plan: Plan, limits: tuple[float, float], ticks: Sequence[float]) -> None:
     axes = panel.axes
     axes.set_xscale("log", base=2)
     if plan.log_y:
@@ -116,8 +158,7 @@ def _scales(panel: Panel, plan: Plan, limits: Spot, ticks: Sequence[float]) -> N
     faint = minor_ticks(*limits) if plan.log_y else []
     axes.set_yticks([tick for tick in faint if tick not in ticks], [], minor=True)
     axes.set_ylim(*limits)
-    axes.tick_params(axis="y", length=0)
-    grid(axes, "y")
+    panel.grid("y")
 
 
 def _x_axis(panel: Panel, values: Sequence[float]) -> None:
@@ -167,7 +208,7 @@ def _draw_lines(drawing: Drawing, plan: Plan) -> None:
     if plan.reference is not None:
         axes.axhline(plan.reference, color=MUTED, linewidth=points(1.4), linestyle=DASHES, zorder=1)
         y = panel.place(1, plan.reference)[1]
-        drawing.obstacles.segments.append(((panel.frame.left, y), (panel.frame.right, y)))
+        drawing.obstacles.segments.append(((panel.frame.x0, y), (panel.frame.x1, y)))
     faint = 1 if len(drawing.series) <= 4 else 0.45
     for i, each in enumerate(drawing.series):
         color = look(i).color
@@ -195,8 +236,23 @@ def _draw_points(drawing: Drawing, i: int) -> None:
             bar = ((spot[0], panel.place(x, low)[1]), (spot[0], panel.place(x, high)[1]))
             drawing.obstacles.segments.append(bar)
     xs, ys = zip(*(panel.value(spot) for spot in drawing.spots[i].values()), strict=True)
-    panel.axes.plot(
-        xs, ys, linestyle="", marker=style.marker, markersize=points(8), color=style.color,
-        markerfacecolor=style.color if style.filled else "white", markeredgewidth=points(1.5),
-        clip_on=False, zorder=4,
-    )  # fmt: skip
+    panel.axes.plot(xs, ys, linestyle="", clip_on=False, zorder=4, **_marker(i))
+
+
+def swarm(fixed: Iterable[Spot], loose: Sequence[Spot], gap: float, reach: float) -> list[Spot]:
+    """The loose spots, moved sideways, at most by `reach`, until none is nearer than `gap`."""
+    placed = list(fixed)
+    steps = [0.0]
+    for n in range(1, int(reach / gap * 2) + 1):
+        steps += [n * gap / 2, -n * gap / 2]
+    found: dict[int, Spot] = {}
+    for i in sorted(range(len(loose)), key=lambda i: (-loose[i][1], i)):
+        x, y = loose[i]
+        free = (x + step for step in steps if _free((x + step, y), placed, gap))
+        found[i] = (next(free, x), y)
+        placed.append(found[i])
+    return [found[i] for i in range(len(loose))]
+
+
+def _free(spot: Spot, placed: Iterable[Spot], gap: float) -> bool:
+    return all((spot[0] - x) ** 2 + (spot[1] - y) ** 2 >= gap**2 * 0.98 for x, y in placed)

@@ -1,16 +1,18 @@
-"""A figure with one pair of axes, laid out in pixels."""
+"""A figure with one pair of axes, laid out in pixels: margins, heading, ticks, legend."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
-from .places import Box, Spot
 from .style import (
     AXIS,
+    DASHES,
     EDGE,
     FAINT,
     GRID,
@@ -26,8 +28,10 @@ from .style import (
 )
 from .text import LINE, text_width, wrapped
 
+Spot = tuple[float, float]
 KEY = 26
 LOWEST = 120  # pixels of axes, however flat the sheet
+TICK = SMALL + 1
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class Panel:
 
     figure: Figure
     axes: Axes
-    frame: Box
+    frame: Bbox
     height: float
 
     def place(self, x: float, y: float) -> Spot:
@@ -50,13 +54,14 @@ class Panel:
         return float(found[0]), float(found[1])
 
     def write(
-        self, spot: Spot, text: str, name: str, *, size: float = TEXT, color: str = INK,
+        self, spot: Spot, lines: Sequence[str], name: str, *, size: float = TEXT, color: str = INK,
         across: str = "left", weight: str = "normal",
     ) -> Text:  # fmt: skip
-        """Write a text with its middle at this height."""
+        """Write lines of text with their middle at this height."""
         return self.figure.text(
-            spot[0] / WIDTH, spot[1] / self.height, text, fontsize=points(size), color=color,
-            ha=across, va="center", linespacing=1.15, gid=name, weight=weight,
+            spot[0] / WIDTH, spot[1] / self.height, "\n".join(lines), fontsize=points(size),
+            color=color, ha=across, va="center", linespacing=LINE, gid=name, weight=weight,
+            multialignment=across,
         )  # fmt: skip
 
     def line(self, start: Spot, end: Spot, **look: object) -> None:
@@ -65,37 +70,55 @@ class Panel:
         line = Line2D(xs, ys, transform=self.figure.transFigure, **look)  # type: ignore[arg-type]
         self.figure.add_artist(line)
 
+    def write_heading(self, title: str, y_label: str = "", key: str = "") -> None:
+        """The title, the y label below it, and at the right what the dashed lines are."""
+        lines = _title(title)
+        top = self.height - EDGE - len(lines) * TITLE * LINE / 2
+        self.write((EDGE, top), lines, "title-0", size=TITLE, weight="bold")
+        middle = self.frame.y1 + 8 + TEXT * LINE / 2
+        room = float(WIDTH - 2 * EDGE)
+        if key:
+            width = text_width(key, SMALL)
+            self.write((WIDTH - EDGE, middle), [key], "key", size=SMALL, color=MUTED,
+                       across="right")  # fmt: skip
+            end = WIDTH - EDGE - width - 6
+            dashes = {"linestyle": DASHES, "linewidth": points(1.4), "color": MUTED}
+            self.line((end - KEY, middle), (end, middle), **dashes)
+            room -= width + KEY + 30
+        self.write((EDGE, middle), wrapped(y_label, TEXT, room, 1), "y-label")
+
+    def write_x_label(self, text: str, below: float) -> None:
+        """The x label, so many pixels below the axes and in their middle."""
+        spot = ((self.frame.x0 + self.frame.x1) / 2, self.frame.y0 - below)
+        self.write(spot, wrapped(text, TEXT, self.frame.width, 1), "x-label", across="center")
+
+    def grid(self, axis: Literal["x", "y"]) -> None:
+        """Quiet grid lines, fainter ones for minor ticks."""
+        self.axes.grid(which="major", axis=axis, color=GRID, linewidth=0.8)
+        self.axes.grid(which="minor", axis=axis, color=FAINT, linewidth=0.6)
+        self.axes.tick_params(axis=axis, which="both", length=0)
+
 
 def new_panel(left: float, right: float, height: float, above: float, below: float) -> Panel:
     """A panel whose axes are so many pixels high, or fill the sheet, with these margins."""
     footer = wrapped(sheet().footer, SMALL, WIDTH - 2 * EDGE, 3) if sheet().footer else []
-    below += len(footer) * SMALL * LINE + (4 if footer else 0)
+    foot = len(footer) * SMALL * LINE
+    below += foot + (4 if footer else 0)
     ratio = sheet().ratio
     height = max(WIDTH / ratio - above - below, LOWEST) if ratio else height
     total = above + height + below
     figure = new_figure(total)
-    frame = Box(left, below, WIDTH - right, below + height)
-    axes = figure.add_axes((
-        frame.left / WIDTH, frame.bottom / total,
-        (frame.right - frame.left) / WIDTH, height / total,
-    ))  # fmt: skip
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
+    frame = Bbox.from_extents(left, below, WIDTH - right, below + height)
+    size = ((WIDTH - left - right) / WIDTH, height / total)
+    axes = figure.add_axes((left / WIDTH, below / total, *size))
+    axes.spines[["top", "right", "left"]].set_visible(False)
     axes.spines["bottom"].set_color(AXIS)
     axes.set_axisbelow(True)
-    axes.tick_params(labelsize=points(SMALL + 1), labelcolor=INK, color=AXIS, length=3)
+    axes.tick_params(labelsize=points(TICK), labelcolor=INK, color=AXIS, length=3)
     panel = Panel(figure, axes, frame, total)
-    for n, line in enumerate(reversed(footer)):
-        spot = (EDGE, EDGE + (n + 0.5) * SMALL * LINE)
-        panel.write(spot, line, f"footer-{n}", size=SMALL, color=MUTED)
+    if footer:
+        panel.write((EDGE, EDGE + foot / 2), footer, "footer-0", size=SMALL, color=MUTED)
     return panel
-
-
-def grid(axes: Axes, which: str) -> None:
-    """Quiet grid lines, fainter ones for minor ticks."""
-    axes.grid(which="major", axis=which, color=GRID, linewidth=0.8)  # type: ignore[arg-type]
-    axes.grid(which="minor", axis=which, color=FAINT, linewidth=0.6)  # type: ignore[arg-type]
-    axes.tick_params(axis=which, which="minor", length=0)  # type: ignore[arg-type]
 
 
 def heading_height(title: str, y_label: str) -> float:
@@ -104,35 +127,6 @@ def heading_height(title: str, y_label: str) -> float:
     return EDGE + lines + (TEXT * LINE + 8 if y_label else 0)
 
 
-def write_heading(panel: Panel, title: str, y_label: str, key: str, key_color: str = MUTED) -> None:
-    """The title, the y label below it, and at the right what the dashed lines are."""
-    top = panel.height - EDGE
-    for n, text in enumerate(_title(title)):
-        spot = (EDGE, top - (n + 0.5) * TITLE * LINE)
-        panel.write(spot, text, f"title-{n}", size=TITLE, weight="bold")
-    middle = panel.frame.top + 8 + TEXT * LINE / 2
-    room = float(WIDTH - 2 * EDGE)
-    if key:
-        width = text_width(key, SMALL)
-        panel.write((WIDTH - EDGE, middle), key, "key", size=SMALL, color=MUTED, across="right")
-        end = WIDTH - EDGE - width - 6
-        dashes = {"linestyle": (0, (4, 2)), "linewidth": points(1.4), "color": key_color}
-        panel.line((end - KEY, middle), (end, middle), **dashes)
-        room -= width + KEY + 30
-    panel.write((EDGE, middle), _one(y_label, room), "y-label")
-
-
-def write_x_label(panel: Panel, text: str, below: float) -> None:
-    """The x label, so many pixels below the axes and in their middle."""
-    middle = (panel.frame.left + panel.frame.right) / 2
-    spot = (middle, panel.frame.bottom - below)
-    panel.write(spot, _one(text, panel.frame.right - panel.frame.left), "x-label", across="center")
-
-
-def _title(title: str) -> Sequence[str]:
+def _title(title: str) -> list[str]:
     # Bold letters are wider than the measured ones.
     return wrapped(title, TITLE, (WIDTH - 2 * EDGE) * 0.85, 2) if title.strip() else []
-
-
-def _one(text: str, width: float) -> str:
-    return wrapped(text, TEXT, width, 1)[0]

@@ -19,6 +19,7 @@ INK, MUTED, AXIS, GRID, FAINT = "#24292f", "#57606a", "#8c959f", "#dde1e6", "#ef
 # Okabe and Ito without yellow, which white swallows; neighbours differ in lightness too.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = "osD^vP<X>phd"
+DASHES = (0, (4, 2))
 
 SETTINGS = {
     "font.family": ["DejaVu Sans"],

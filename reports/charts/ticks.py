@@ -3,12 +3,15 @@
 import math
 from collections.abc import Sequence
 
-from ..format import number
-from .places import Spot
+from matplotlib.ticker import LogLocator, MaxNLocator
+
+from ...vocabulary.format import number
 from .text import text_width
 
 GAP = 10
-STEPS = ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
+# Multiples of a power of ten, from few to many: a narrow span needs more of them.
+SUBS = ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
+DECADE = tuple(float(n) for n in range(1, 10))
 
 
 def tick_text(x: float) -> str:
@@ -16,7 +19,7 @@ def tick_text(x: float) -> str:
     return number(float(f"{x:.6g}"))
 
 
-def log_limits(values: Sequence[float], share: float, least: float) -> Spot:
+def log_limits(values: Sequence[float], share: float, least: float) -> tuple[float, float]:
     """Limits around the values on a log axis: a share of their span, or a least factor."""
     low, high = min(values), max(values)
     factor = max(least, (high / low) ** share)
@@ -26,8 +29,8 @@ def log_limits(values: Sequence[float], share: float, least: float) -> Spot:
 def log_ticks(low: float, high: float, most: int) -> list[float]:
     """Round numbers between the limits of a log axis, four of them or more where that can be."""
     found: list[float] = []
-    for steps in STEPS:
-        ticks = _multiples(steps, low, high)
+    for subs in SUBS:
+        ticks = _multiples(subs, low, high)
         if found and len(ticks) > most:
             break
         found = ticks
@@ -40,27 +43,22 @@ def log_ticks(low: float, high: float, most: int) -> list[float]:
 
 def minor_ticks(low: float, high: float) -> list[float]:
     """The nine steps of each decade, for faint grid lines."""
-    return _multiples([float(n) for n in range(1, 10)], low, high)
+    return _multiples(DECADE, low, high)
 
 
 def linear_ticks(low: float, high: float, most: int) -> list[float]:
     """Round numbers at equal steps."""
-    rough = (high - low) / most
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(n * power for n in (1, 2, 2.5, 5, 10) if n * power >= rough * 0.999)
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [float(f"{n * step:.6g}") for n in range(first, last + 1)]
+    ticks = MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+    return _within(ticks, low, high)
 
 
 def value_ticks(values: Sequence[float], places: Sequence[float], size: float) -> list[float]:
     """The values themselves where their texts fit, powers of two where they are many."""
     both = list(zip(values, places, strict=True))
     powers = [(x, place) for x, place in both if math.log2(x).is_integer()]
-    if len(both) > 12 and len(powers) >= 4:
-        both = powers
     found: list[float] = []
     edge = -math.inf
-    for x, place in both:
+    for x, place in powers if len(both) > 12 and len(powers) >= 4 else both:
         half = text_width(tick_text(x), size) / 2
         if place - half >= edge + GAP:
             found.append(x)
@@ -68,7 +66,13 @@ def value_ticks(values: Sequence[float], places: Sequence[float], size: float) -
     return found
 
 
-def _multiples(steps: Sequence[float], low: float, high: float) -> list[float]:
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    ticks = [float(f"{step}e{decade}") for decade in decades for step in steps]
-    return [tick for tick in ticks if low <= tick <= high]
+def _multiples(subs: Sequence[float], low: float, high: float) -> list[float]:
+    # More decades than `numticks` would be thinned by a rule of matplotlib's own.
+    ticks = LogLocator(10, subs, numticks=10_000).tick_values(low, high)
+    return _within(ticks, low, high)
+
+
+def _within(ticks: Sequence[float], low: float, high: float) -> list[float]:
+    rounded = [float(f"{tick:.6g}") for tick in ticks]
+    slack = (high - low) * 1e-9
+    return [tick for tick in rounded if low - slack <= tick <= high + slack]

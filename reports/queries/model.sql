@@ -79,9 +79,9 @@ GROUP BY ALL ORDER BY t.uri, t.header_line;
 
 -- name: boundaries
 -- Changes after which numbers do not compare, with what is stated of them.
-SELECT DISTINCT s.uri, e.epoch, e.boundary
-FROM epochs e JOIN selected s ON s.run_id = e.run_id
-WHERE s.kind = 'measured' ORDER BY s.uri, e.epoch;
+SELECT DISTINCT s.uri, e.regime AS epoch, e.boundary
+FROM regimes e JOIN selected s ON s.run_id = e.run_id
+WHERE s.kind = 'measured' ORDER BY s.uri, e.regime;
 
 -- name: sweep_rows
 SELECT s.table_id, s.line, s.kind, s.status, s.status_reason, s.left_out, s.left_out_detail, s.flags, s.settings,

@@ -22,8 +22,7 @@ WITH good AS (
     FROM good g CROSS JOIN flags f LEFT JOIN env_flags e ON e.run_id = g.run_id
     GROUP BY ALL
 ), configured AS (
-    SELECT flag, value, others, origin, system, framework, size, layers, hidden, heads, seq_len, nodes, world_size, dp, tp,
-        pp, cp, vpp, mbs, gbs, zero_stage, recompute, dtype,
+    SELECT flag, value, others, origin, {{compared, but model}},
         count(*) AS n, median(step_time_s) AS step_time_s, min(step_time_s) AS fastest, max(step_time_s) AS slowest,
         median(tflops) AS tflops, median(memory_used) AS memory, max(load) AS load, min(cpus) AS cpus, min(uri) AS uri, min(line) AS line
     FROM good JOIN told USING (run_id) GROUP BY ALL
@@ -31,8 +30,7 @@ WITH good AS (
     SELECT *, row_number() OVER same AS place, first_value(struct_pack(value, n, step_time_s, fastest, slowest, tflops, memory,
         uri, line)) OVER same AS base
     FROM configured
-    WINDOW same AS (PARTITION BY flag, others, origin, system, framework, size, layers, hidden, heads, seq_len, nodes, world_size,
-        dp, tp, pp, cp, vpp, mbs, gbs, zero_stage, recompute, dtype ORDER BY value NULLS FIRST)
+    WINDOW same AS (PARTITION BY flag, others, origin, {{compared, but model}} ORDER BY value NULLS FIRST)
 )
 SELECT *, step_time_s / base.step_time_s - 1 AS change,
     fastest > base.slowest OR slowest < base.fastest AS apart,

@@ -26,14 +26,18 @@ CREATE OR REPLACE VIEW hidden_runs AS
 SELECT id AS run_id FROM raw.hidden WHERE scope = 'run'
 GROUP BY id HAVING max_by(hidden, hidden_at);
 
--- redone: iterations of logs that a later run does again, from a checkpoint before them: they do not count.
--- redone.run_id: the run
--- redone.iteration: the first of its iterations that are done again
--- redone.again: the run that goes on from the checkpoint before it
-CREATE OR REPLACE VIEW redone AS
-SELECT run_id, iteration, again FROM (
+-- superseded_steps: iterations of logs that a later run does again, from a checkpoint before them: they do not count.
+-- superseded_steps.run_id: the run
+-- superseded_steps.iteration: the first of its iterations that are done again
+-- superseded_steps.superseded_by: the run that goes on from the checkpoint before it
+CREATE OR REPLACE VIEW superseded_steps AS
+SELECT run_id, iteration, again AS superseded_by FROM (
     SELECT * FROM raw.redone QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY found_at DESC, iteration) = 1)
 WHERE iteration IS NOT NULL;
+
+-- redone: the name of superseded_steps in earlier versions.
+-- redone.again: the run that goes on from the checkpoint before it
+CREATE OR REPLACE VIEW redone AS SELECT run_id, iteration, superseded_by AS again FROM superseded_steps;
 
 -- loads: the ledger, every generation of every file.
 CREATE OR REPLACE VIEW loads AS SELECT * FROM raw.loads;

@@ -25,30 +25,31 @@ CREATE OR REPLACE VIEW runs AS
 SELECT l.uri, r.* EXCLUDE (load_id) FROM judged_runs r JOIN current_loads l USING (load_id)
 ANTI JOIN hidden_runs h ON h.run_id = r.run_id;
 
--- beside: what stands beside the sources of runs, column by column: what users state and what companions say.
--- beside.run_id: the run
--- beside.file: the file that states it; --set: the command line
--- beside.line: its line, from 1
--- beside.field: the column it states, or boundary
--- beside.value: as text
--- beside.reason: why
--- beside.author: who says so
--- beside.stated_on: when
--- beside.origin: facts.toml, set (`bench ingest --set`), bundle (a companion), path (a pattern of bench.toml), record
--- beside.outcome: counts, agrees (the source says so too), contradicts (the source says otherwise, and counts), outvoted (what is told elsewhere counts)
--- beside.stated: what counts in its place, as text; NULL where it counts
-CREATE OR REPLACE VIEW beside AS
+-- annotations: what is stated of runs outside of their sources, field by field: by users and by sidecar files of the job.
+-- annotations.run_id: the run
+-- annotations.file: the file that states it; --set: the command line
+-- annotations.line: its line, from 1
+-- annotations.field: the column it states, or boundary
+-- annotations.value: as text
+-- annotations.reason: why
+-- annotations.author: who says so
+-- annotations.stated_on: when
+-- annotations.origin: facts.toml, set (`bench ingest --set`), bundle (a sidecar file), path (a pattern of bench.toml), record
+-- annotations.outcome: counts, agrees (the source says so too), contradicts (the source says otherwise, and counts), outvoted (a stronger annotation counts)
+-- annotations.stated: what counts in its place, as text; NULL where it counts
+CREATE OR REPLACE VIEW annotations AS
 WITH newest AS (
-    SELECT u.* EXCLUDE (set_id) REPLACE (coalesce(u.origin, 'facts.toml') AS origin, coalesce(u.outcome, 'counts') AS outcome)
-    FROM raw.user_facts u SEMI JOIN (
+    SELECT f.run_id, f.field, f.value, f.file, f.line, f.raw AS reason, f.author, f.stated_on, f.source_kind AS origin,
+        f.outcome, f.counting AS stated
+    FROM raw.facts f SEMI JOIN (
         SELECT set_id FROM raw.fact_sets
         QUALIFY row_number() OVER (ORDER BY made_at DESC, set_id) = 1
-    ) s ON s.set_id = u.set_id
-    ANTI JOIN hidden_runs h ON h.run_id = u.run_id
+    ) s ON s.set_id = f.load_id
+    ANTI JOIN hidden_runs h ON h.run_id = f.run_id
 )
 SELECT * FROM newest
 UNION ALL BY NAME
--- What was told of a run where its record comes from; who tells it here goes before.
+-- A record brings the annotations that counted where it was made; those made here go before.
 SELECT f.run_id, f.field, f.value, l.uri AS file, coalesce(f.line, 1) AS line, f.raw AS reason, '' AS author,
     CASE f.how WHEN 'user' THEN 'record' ELSE 'bundle' END AS origin, 'counts' AS outcome
 FROM raw.facts f JOIN current_loads l USING (load_id)
@@ -57,8 +58,11 @@ ANTI JOIN newest n ON n.run_id = f.run_id AND n.field = f.field AND n.outcome = 
 WHERE (f.how = 'user' OR f.scope = 'bundle') AND f.value IS NOT NULL AND f.run_id IS NOT NULL
 QUALIFY row_number() OVER (PARTITION BY f.run_id, f.field ORDER BY f.how DESC, f.value) = 1;
 
+-- beside: the name of annotations in earlier versions.
+CREATE OR REPLACE VIEW beside AS SELECT * FROM annotations;
+
 -- user_facts: what users state of runs: in facts.toml, with --set, by patterns of paths; the newest set, and what records carry.
-CREATE OR REPLACE VIEW user_facts AS SELECT * FROM beside WHERE origin <> 'bundle';
+CREATE OR REPLACE VIEW user_facts AS SELECT * FROM annotations WHERE origin <> 'bundle';
 
 -- companions: files beside logs, each with the runs that it belongs to; event files and W&B's output that repeat a log's steps too,
 -- and files of other ranks of a job, which print no steps.
@@ -79,11 +83,12 @@ LEFT JOIN (
 ) k ON k.source_id = s.source_id
 WHERE s.kind = 'companion' OR k.rule IN ('same steps', 'ranks of one job');
 
--- facts: what sources and their companions state about runs and tables outside of cells; with how = 'user', what users tell where they are silent.
+-- facts: what sources and their sidecar files state about runs and tables outside of cells; with how = 'user', what users state where they are silent.
 -- facts.how: stated, user, derived (from lines of steps, where nothing states it)
 -- facts.file: the companion that states it; NULL: the source itself
 CREATE OR REPLACE VIEW facts AS
-SELECT f.* EXCLUDE (load_id), NULL::VARCHAR AS file FROM raw.facts f SEMI JOIN current_loads USING (load_id)
+SELECT f.run_id, f.table_id, f.field, f.value, f.raw, f.line, f.scope, f.how, NULL::VARCHAR AS file
+FROM raw.facts f SEMI JOIN current_loads USING (load_id)
 ANTI JOIN hidden_runs h ON h.run_id = f.run_id
 WHERE f.how <> 'user' AND f.scope <> 'bundle' AND coalesce(f.run_id, f.table_id) IS NOT NULL
 UNION ALL BY NAME
@@ -96,7 +101,7 @@ SELECT s.run_id, 'seq_len' AS field, s.median::BIGINT::VARCHAR AS value,
         CASE s.lines WHEN 1 THEN 'line' ELSE 'lines' END, s.first_iteration, s.last_iteration) AS raw, 'steps' AS scope, 'derived' AS how
 FROM raw.run_stats s SEMI JOIN current_loads USING (load_id)
 ANTI JOIN hidden_runs h ON h.run_id = s.run_id
-LEFT JOIN redone d ON d.run_id = s.run_id
+LEFT JOIN superseded_steps d ON d.run_id = s.run_id
 WHERE s.metric = 'seq_len' AND s.min = s.max AND s.min = floor(s.min) AND s.redone_from IS NOT DISTINCT FROM d.iteration
 UNION ALL BY NAME
 -- No line: it does not stand in the source.
@@ -105,7 +110,7 @@ SELECT run_id, field, value,
         nullif(author, ''), stated_on::VARCHAR) END AS raw,
     CASE origin WHEN 'bundle' THEN 'bundle' ELSE 'user' END AS scope, CASE origin WHEN 'bundle' THEN 'stated' ELSE 'user' END AS how,
     CASE origin WHEN 'bundle' THEN file END AS file
-FROM beside WHERE outcome = 'counts' AND field <> 'boundary';
+FROM annotations WHERE outcome = 'counts' AND field <> 'boundary';
 
 -- topology: how the ranks of a run are laid out, as stated.
 CREATE OR REPLACE VIEW topology AS
@@ -147,10 +152,13 @@ SELECT i.* EXCLUDE (load_id, loss_name)
 FROM raw.iterations i SEMI JOIN current_loads USING (load_id)
 ANTI JOIN hidden_runs h ON h.run_id = i.run_id;
 
--- counted_iterations: the intervals of a log that count: of an iteration done again, in the run or in one that goes on from it, the later one alone.
-CREATE OR REPLACE VIEW counted_iterations AS
-SELECT i.* FROM iterations i ANTI JOIN redone d ON d.run_id = i.run_id AND d.iteration <= i.iteration
+-- effective_steps: the intervals of a log that count: of an iteration done again, in the run or in one that goes on from it, the later one alone.
+CREATE OR REPLACE VIEW effective_steps AS
+SELECT i.* FROM iterations i ANTI JOIN superseded_steps d ON d.run_id = i.run_id AND d.iteration <= i.iteration
 QUALIFY row_number() OVER (PARTITION BY run_id, iteration ORDER BY segment DESC, line DESC) = 1;
+
+-- counted_iterations: the name of effective_steps in earlier versions.
+CREATE OR REPLACE VIEW counted_iterations AS SELECT * FROM effective_steps;
 
 -- timers: timers that logs print.
 CREATE OR REPLACE VIEW timers AS
@@ -176,7 +184,7 @@ ANTI JOIN hidden_runs h ON h.run_id = e.run_id;
 CREATE OR REPLACE VIEW run_stats AS
 SELECT r.* EXCLUDE (load_id) FROM raw.run_stats r SEMI JOIN current_loads USING (load_id)
 ANTI JOIN hidden_runs h ON h.run_id = r.run_id
-LEFT JOIN redone d ON d.run_id = r.run_id
+LEFT JOIN superseded_steps d ON d.run_id = r.run_id
 WHERE r.redone_from IS NOT DISTINCT FROM d.iteration;
 
 -- findings: what the audit says of documents, a row for each doubted cell; of each the newest audit.

@@ -10,13 +10,14 @@ CREATE OR REPLACE MACRO significant(x) AS
 CREATE OR REPLACE MACRO short_size(params) AS
     size_label(significant(CASE WHEN params > 0 THEN params END) / 1e9);
 
--- Parameters in 1e9 of a size label, alone or within a model's name: 1B3 -> 1.3, Llama3-70B -> 70.
-CREATE OR REPLACE MACRO label_params_b(t) AS (
-    SELECT round(try_cast(d.whole || CASE WHEN d.rest <> '' THEN '.' || d.rest ELSE '' END AS DOUBLE)
-        * CASE upper(d.unit) WHEN 'B' THEN 1.0 WHEN 'M' THEN 0.001 WHEN 'T' THEN 1000.0 END, 9)
-    FROM (SELECT regexp_extract(t, '(?:^|[^a-zA-Z0-9.])(\d+(?:\.\d+)?)\s?([bBmMtT])(\d*)(?:$|[^A-Za-z0-9])',
-                                ['whole', 'unit', 'rest']) AS d)
-);
+-- A part of a size label, alone or within a model's name: 1 its whole number, 2 its letter, 3 the digits behind that.
+CREATE OR REPLACE MACRO label_part(t, part) AS
+    regexp_extract(t, '(?:^|[^a-zA-Z0-9.])(\d+(?:\.\d+)?)\s?([bBmMtT])(\d*)(?:$|[^A-Za-z0-9])', part);
+
+-- Parameters in 1e9 of a size label: 1B3 -> 1.3, Llama3-70B -> 70. Not in a subquery, which takes ten times as long to plan.
+CREATE OR REPLACE MACRO label_params_b(t) AS
+    round(try_cast(label_part(t, 1) || CASE WHEN label_part(t, 3) <> '' THEN '.' || label_part(t, 3) ELSE '' END AS DOUBLE)
+        * CASE upper(label_part(t, 2)) WHEN 'B' THEN 1.0 WHEN 'M' THEN 0.001 WHEN 'T' THEN 1000.0 END, 9);
 
 -- A count as people round it: 250k -> 250000.
 CREATE OR REPLACE MACRO rounded_count(t) AS
@@ -52,64 +53,68 @@ CREATE OR REPLACE MACRO per(a, b) AS
 -- configurations.params_computed: parameters by P1
 -- configurations.params_without_embedding: parameters by P1N
 -- configurations.size: size label: as stated, else three digits of the parameters
+-- How `bench explain` says that these columns are made: see schema/derivation.py.
+-- nodes from: stated | when nodes_stated IS NOT NULL OR nodes IS NULL
+-- nodes from: devices / devices_per_node
+-- devices from: stated | when devices_stated IS NOT NULL OR devices IS NULL
+-- devices from: nodes x devices_per_node
+-- procs_per_node from: stated | when procs_per_node_stated IS NOT NULL
+-- procs_per_node from: one process a device | of devices_per_node
+-- procs_per_node from: devices / nodes | when devices_stated IS NOT NULL AND nodes_stated > 0
+-- procs_per_node from: assumed | note coalesce((SELECT 'DP x TP x PP / nodes of ' || count(*) || ' rows of the table, the most' FROM configurations c WHERE c.table_id = selected.table_id AND c.product % nullif(c.nodes, 0) = 0 AND c.product > 0 GROUP BY c.product // c.nodes ORDER BY count(*) DESC, c.product // c.nodes LIMIT 1), 'none is stated, and TP x PP divides the nodes: one')
+-- product from: dp x tp x pp x cp
+-- product from: dp x tp x pp
+-- world_size from: stated ranks | when ranks IS NOT NULL
+-- world_size from: one process a device | of devices
+-- world_size from: nodes x procs_per_node
+-- world_size from: dp x tp x pp x cp | of product
+-- gbs from: printed | when gbs_logged IS NOT NULL AND gbs_stated IS DISTINCT FROM gbs
+-- gbs from: stated | when gbs IS NOT NULL OR tokens_per_step IS NULL OR coalesce(seq_len, 0) = 0
+-- gbs from: mbs x grad_accum x dp | value tokens_per_step // seq_len
+-- gbs from: device_batch x grad_accum (else 1) x devices | of device_batch, devices or world_size, grad_accum? | value tokens_per_step // seq_len
+-- tokens_per_step from: gbs x seq_len | when tokens_per_step IS NOT NULL
+-- vocab_used from: stated vocab | when vocab IS NOT NULL
+-- vocab_used from: stated vocab_label | when NOT vocab_assumed
+-- vocab_used from: V1(vocab=50257 "not stated: GPT-2's is assumed", tp)
+-- params_computed from: P1(l=layers, h=hidden, v=vocab_used, s=seq_len)
+-- params_without_embedding from: P1N(l=layers, h=hidden)
+-- params_computed leads: an explanation of its run
+-- params_computed prints: parameters, size
+-- params_without_embedding prints: parameters
+-- tokens_per_step prints: number, tokens
 CREATE OR REPLACE VIEW configurations AS
-WITH stated AS (
-    -- What a user tells, or a companion states, stands where the source is silent.
-    SELECT l.uri, r.* EXCLUDE (load_id) REPLACE (
-            coalesce(r.name, u.said['name']) AS name, coalesce(r.model, u.said['model']) AS model,
-            coalesce(r.params_b, label_params_b(r.model), try_cast(u.said['params_b'] AS DOUBLE), label_params_b(u.said['model'])) AS params_b,
-            coalesce(r.params_stated, try_cast(u.said['params_stated'] AS BIGINT)) AS params_stated,
-            coalesce(r.layers, try_cast(u.said['layers'] AS INTEGER)) AS layers,
-            coalesce(r.hidden, try_cast(u.said['hidden'] AS INTEGER)) AS hidden,
-            coalesce(r.heads, try_cast(u.said['heads'] AS INTEGER)) AS heads,
-            coalesce(r.kv_heads, try_cast(u.said['kv_heads'] AS INTEGER)) AS kv_heads,
-            coalesce(r.ffn_hidden, try_cast(u.said['ffn_hidden'] AS INTEGER)) AS ffn_hidden,
-            coalesce(r.seq_len, try_cast(u.said['seq_len'] AS INTEGER), try_cast(q.median AS INTEGER)) AS seq_len,
-            coalesce(r.vocab, try_cast(u.said['vocab'] AS INTEGER)) AS vocab,
-            coalesce(r.swiglu, try_cast(u.said['swiglu'] AS BOOLEAN)) AS swiglu,
-            coalesce(r.framework, u.said['framework']) AS framework, coalesce(r.device, u.said['device']) AS device,
-            coalesce(r.dtype, u.said['dtype']) AS dtype, coalesce(r.recompute, u.said['recompute']) AS recompute,
-            coalesce(r.async_launch, try_cast(u.said['async_launch'] AS BOOLEAN)) AS async_launch,
-            coalesce(r.date, u.said['date']) AS date,
-            coalesce(r.train_iters, try_cast(u.said['train_iters'] AS BIGINT)) AS train_iters,
-            coalesce(r.experts, try_cast(u.said['experts'] AS INTEGER)) AS experts),
-        t.* EXCLUDE (load_id, run_id) REPLACE (
-            coalesce(t.nodes, try_cast(u.said['nodes'] AS INTEGER)) AS nodes,
-            coalesce(t.devices, try_cast(u.said['devices'] AS INTEGER)) AS devices,
-            coalesce(t.ranks, try_cast(u.said['ranks'] AS INTEGER)) AS ranks,
-            coalesce(t.devices_per_node, try_cast(u.said['devices_per_node'] AS INTEGER)) AS devices_per_node,
-            coalesce(t.procs_per_node, try_cast(u.said['procs_per_node'] AS INTEGER)) AS procs_per_node,
-            coalesce(t.dp, try_cast(u.said['dp'] AS INTEGER)) AS dp,
-            coalesce(t.dp_replicate, try_cast(u.said['dp_replicate'] AS INTEGER)) AS dp_replicate,
-            coalesce(t.dp_shard, try_cast(u.said['dp_shard'] AS INTEGER)) AS dp_shard,
-            coalesce(t.tp, try_cast(u.said['tp'] AS INTEGER)) AS tp,
-            coalesce(t.pp, try_cast(u.said['pp'] AS INTEGER)) AS pp,
-            coalesce(t.cp, try_cast(u.said['cp'] AS INTEGER)) AS cp,
-            coalesce(t.ep, try_cast(u.said['ep'] AS INTEGER)) AS ep,
-            coalesce(t.vpp, try_cast(u.said['vpp'] AS INTEGER)) AS vpp,
-            coalesce(t.mbs, try_cast(u.said['mbs'] AS INTEGER)) AS mbs,
-            coalesce(try_cast(g.median AS INTEGER), t.gbs, try_cast(u.said['gbs'] AS INTEGER)) AS gbs,
-            coalesce(t.device_batch, try_cast(u.said['device_batch'] AS DOUBLE)) AS device_batch,
-            coalesce(t.grad_accum, try_cast(u.said['grad_accum'] AS INTEGER)) AS grad_accum,
-            coalesce(t.zero_stage, try_cast(u.said['zero_stage'] AS INTEGER)) AS zero_stage,
-            coalesce(t.sequence_parallel, try_cast(u.said['sequence_parallel'] AS BOOLEAN)) AS sequence_parallel),
-        u.told,
-        t.gbs AS gbs_stated, g.median AS gbs_logged,
-        q.median IS NOT NULL AND coalesce(r.seq_len, try_cast(u.said['seq_len'] AS INTEGER)) IS NULL AS seq_len_derived
-    FROM judged_runs r
+WITH around AS (
+    -- Joined to the ids alone: each join of a run's seventy columns would cost as much as all of these.
+    SELECT r.load_id, r.run_id, l.uri, u.said, u.told, g.median AS gbs_logged, q.median AS seq_len_logged
+    FROM (SELECT load_id, run_id FROM judged_runs) r
     JOIN current_loads l ON l.load_id = r.load_id
     ANTI JOIN hidden_runs h ON h.run_id = r.run_id
-    LEFT JOIN raw.topology t ON t.load_id = r.load_id AND t.run_id = r.run_id
     LEFT JOIN (
         SELECT run_id, map(list(field), list(value)) AS said, list_sort(list(field) FILTER (origin <> 'bundle')) AS told
-        FROM beside WHERE field <> 'boundary' AND outcome = 'counts' GROUP BY run_id
+        FROM annotations WHERE field <> 'boundary' AND outcome = 'counts' GROUP BY run_id
     ) u ON u.run_id = r.run_id
-    LEFT JOIN redone d ON d.run_id = r.run_id
+    LEFT JOIN superseded_steps d ON d.run_id = r.run_id
     LEFT JOIN raw.run_stats g ON g.load_id = l.shown_by AND g.run_id = r.run_id AND g.metric = 'gbs'
         AND g.redone_from IS NOT DISTINCT FROM d.iteration
     -- One whole number on all lines that count.
     LEFT JOIN raw.run_stats q ON q.load_id = l.shown_by AND q.run_id = r.run_id AND q.metric = 'seq_len'
         AND q.redone_from IS NOT DISTINCT FROM d.iteration AND q.min = q.max AND q.min = floor(q.min)
+), stated AS (
+    -- What an annotation states, of users or of sidecar files, counts where the source is silent.
+    SELECT u.uri, r.* EXCLUDE (load_id) REPLACE (
+            {{annotated runs as r, but params_b, seq_len}}
+            coalesce(r.params_b, label_params_b(r.model), try_cast(u.said['params_b'] AS DOUBLE), label_params_b(u.said['model']))
+                AS params_b,
+            coalesce(r.seq_len, try_cast(u.said['seq_len'] AS INTEGER), try_cast(u.seq_len_logged AS INTEGER)) AS seq_len),
+        t.* EXCLUDE (load_id, run_id) REPLACE (
+            {{annotated topology as t, but gbs}}
+            coalesce(try_cast(u.gbs_logged AS INTEGER), t.gbs, try_cast(u.said['gbs'] AS INTEGER)) AS gbs),
+        u.told,
+        t.gbs AS gbs_stated, u.gbs_logged,
+        u.seq_len_logged IS NOT NULL AND coalesce(r.seq_len, try_cast(u.said['seq_len'] AS INTEGER)) IS NULL AS seq_len_derived
+    FROM judged_runs r
+    JOIN around u ON u.load_id = r.load_id AND u.run_id = r.run_id
+    LEFT JOIN raw.topology t ON t.load_id = r.load_id AND t.run_id = r.run_id
 ), multiplied AS (
     SELECT *, try_cast(dp::HUGEINT * tp * pp * coalesce(cp, 1) AS BIGINT) AS product FROM stated
 ), implied AS (

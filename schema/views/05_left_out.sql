@@ -3,9 +3,8 @@
 -- left_out.detail: what does not fit
 CREATE OR REPLACE VIEW left_out AS
 WITH rows_of_tables AS (
-    SELECT run_id, uri, line, table_id, row_number, layers, hidden, size, device, framework, recompute, seq_len,
-        nodes_stated, devices_stated, dp, tp, pp, cp, ep, vpp, mbs, gbs, device_batch, grad_accum, zero_stage, dtype, date, job_ids,
-        flags, product, world_size, dp_replicate, dp_shard
+    SELECT run_id, uri, line, table_id, row_number, layers, hidden, nodes_stated, devices_stated, date, job_ids, flags,
+        product, world_size, {{configuration, but model, nodes, devices, procs_per_node, layers, hidden, heads, kv_heads, ffn_hidden, swiglu, experts}}
     FROM configurations WHERE origin = 'row'
 ), copies AS (
     -- The same configuration with the same digits is one measurement; the best described row stays. But a table that
@@ -17,8 +16,8 @@ WITH rows_of_tables AS (
                      repeated: times >= 3 AND len(coalesce(job_ids, [])) = 0}
                     ORDER BY layers IS NULL, uri, line, c.run_id) AS same
         FROM (SELECT *, count(*) OVER (
-                PARTITION BY table_id, size, layers, hidden, device, framework, recompute, seq_len, nodes_stated,
-                    devices_stated, dp, tp, pp, cp, ep, vpp, mbs, gbs, device_batch, grad_accum, zero_stage, dtype, date, env
+                PARTITION BY table_id, layers, hidden, nodes_stated, devices_stated, date, env,
+                    {{configuration, but model, nodes, devices, procs_per_node, layers, hidden, heads, kv_heads, ffn_hidden, swiglu, experts}}
               ) AS times
               FROM rows_of_tables LEFT JOIN (
                 SELECT run_id, list(name || '=' || coalesce(value, '') ORDER BY name, value) AS env
@@ -29,9 +28,8 @@ WITH rows_of_tables AS (
         LEFT JOIN (SELECT table_id, row_number, list(c.raw ORDER BY c.raw) AS others FROM cells c
                    WHERE c.name IS NULL AND c.kind <> 'missing' GROUP BY ALL) o
             ON o.table_id = c.table_id AND o.row_number = c.row_number
-        GROUP BY size, device, framework, recompute, seq_len, nodes_stated, devices_stated, dp, tp, pp, cp, ep, vpp,
-            mbs, gbs, device_batch, grad_accum, zero_stage, dtype, date, job_ids, env, digits,
-            others
+        GROUP BY nodes_stated, devices_stated, date, job_ids, env, digits, others,
+            {{configuration, but model, nodes, devices, procs_per_node, layers, hidden, heads, kv_heads, ffn_hidden, swiglu, experts}}
         HAVING count(*) > 1)
 )
 SELECT r.run_id, 'misfit' AS reason, string_agg(c.raw || ': ' || c.misfit, '; ' ORDER BY c.column_number) AS detail

@@ -1,0 +1,285 @@
+"""The rules that are arithmetic: what the files of rules/ declare, and the engine that tests it."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, permutations
+from typing import Any
+
+from .expression import FUNCTIONS, Expression, expression
+from .finding import Finding, Place
+from .fixes import suggest_fixes, suggestion
+from .formula_fixes import number
+from .input import AuditInput, Document, Row, Table
+from .quantities import quantity_of
+from .rule import Check, Rule
+from .same_configuration import groups
+from .topology import product_changes
+
+Let = Mapping[str, Expression]
+Doubted = set[tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """One equation of a rule: the rows it is about, what holds on each, and what is said if not.
+
+    Tested are rows for which `rows` is true and everything that `holds` names is known. `says`
+    are the rule's templates: the first whose condition is met, over a row and the numbers `tested`
+    and `off` of its table; none: nothing is said. `once` puts all rows of a document into one
+    finding, if there are as many as `least`. `solve` suggests one cell with another value: true,
+    by all equations of the table; factors, so that their product is the number of processes.
+    """
+
+    rows: Expression
+    holds: Expression
+    cells: tuple[str, ...]
+    says: tuple[tuple[Expression, str], ...]
+    why: str = ""
+    solve: bool | Sequence[str] = False
+    otherwise: str = ""  # what is suggested where no one cell solves it
+    once: bool = False
+    least: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What holds between two rows that agree in all settings but those of `free`.
+
+    `rows` is of each row; `when` and `holds` name quantities as `first.world`. The rows are of one
+    table, or of one document (`scope`). Compared are neighbours by `by`; without it any two, in
+    either order. `cells` are doubted of the first and of the second. All pairs of a document are
+    one finding; unless `once`, there is one for each first row.
+    """
+
+    rows: Expression
+    when: Expression
+    holds: Expression
+    free: tuple[str, ...]
+    cells: Mapping[str, Sequence[str]]
+    says: str
+    by: str = ""
+    scope: str = "table"
+    once: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What SQL finds: rows of uri, line, name (our column, or nothing) and what texts may name.
+
+    Rows of a document that agree in the columns `by` are one finding, all told as `items`.
+    """
+
+    sql: str
+    says: str
+    by: tuple[str, ...] = ()
+
+
+class _Unknown(Exception):
+    """Something that an equation names is not known of a row."""
+
+
+class _Names(dict[str, Any]):
+    """What expressions and texts may name of a row, looked up when they do."""
+
+    def __init__(self, table: Table, row: Row, let: Let, **known: Any) -> None:
+        super().__init__(FUNCTIONS, number=number, row=row, **known)
+        self.table, self.row, self.let, self.strict = table, row, let, False
+
+    def __missing__(self, name: str) -> Any:
+        if name in self.let:
+            return self.let[name].value(self)
+        found = quantity_of(self.table, self.row, name)
+        if found is None and self.strict:
+            raise _Unknown
+        return found
+
+
+class _Side:
+    """One row of a pair: its quantities as attributes."""
+
+    def __init__(self, names: _Names) -> None:
+        self.names = names
+
+    def __getattr__(self, name: str) -> Any:
+        return self.names[name]
+
+
+class _Both(dict[str, Any]):
+    """What expressions and texts may name of two rows."""
+
+    def __init__(self, first: _Names, second: _Names) -> None:
+        super().__init__(FUNCTIONS, first=_Side(first), second=_Side(second))
+        self.let = first.let
+
+    def __missing__(self, name: str) -> Any:
+        return self.let[name].value(self)
+
+
+def checks_of(rule: Rule, read: Mapping[str, Any]) -> Iterator[Check]:
+    """What tests the equations and pairs of a rule's file in their order, and asks its queries."""
+    conditions = {name: expression(one.get("if", "True")) for name, one in read["says"].items()}
+    equations = [_equation(dict(one), conditions) for one in read.get("equation", ())]
+    pairs = [_pair(dict(one)) for one in read.get("pair", ())]
+    queries = [
+        Query(one["sql"], one["says"], tuple(one.get("by", ()))) for one in read.get("query", ())
+    ]
+    let = {name: expression(text) for name, text in read.get("let", {}).items()}
+
+    def check(data: AuditInput) -> Iterator[Finding]:
+        doubted = data.doubted()
+        for document in data.documents:
+            for one in equations:
+                yield from _test(rule, one, document, let, doubted)
+            for pair in pairs:
+                yield from _compare(rule, pair, document, let, doubted)
+        for query in queries:
+            yield from _ask(rule, query, data)
+
+    if equations or pairs or queries:
+        yield check
+
+
+def _equation(entry: dict[str, Any], conditions: Mapping[str, Expression]) -> Equation:
+    return Equation(
+        rows=expression(entry.pop("if", "True")),
+        holds=expression(entry.pop("holds", "False")),
+        cells=tuple(entry.pop("cells", ())),
+        says=tuple((conditions[name], name) for name in entry.pop("says", conditions)),
+        **entry,
+    )
+
+
+def _pair(entry: dict[str, Any]) -> Pair:
+    return Pair(
+        rows=expression(entry.pop("if", "True")),
+        when=expression(entry.pop("when", "True")),
+        holds=expression(entry.pop("holds")),
+        free=tuple(entry.pop("free")),
+        **entry,
+    )
+
+
+def _ask(rule: Rule, query: Query, data: AuditInput) -> Iterator[Finding]:
+    wanted = {document.uri for document in data.documents}
+    found: dict[tuple[object, ...], list[dict[str, Any]]] = {}
+    for row in data.warehouse.dicts(query.sql):
+        if row["uri"] in wanted:
+            found.setdefault((row["uri"], *(row[name] for name in query.by)), []).append(row)
+    for rows in found.values():
+        cells = [
+            Place(one["uri"], one["line"], one.get("name") or "", text=one.get("place") or "")
+            for one in rows
+        ]
+        yield rule.finding(query.says, cells, **rows[0], number=len(rows), items=rows)
+
+
+def _test(
+    rule: Rule, one: Equation, document: Document, let: Let, doubted: Doubted
+) -> Iterator[Finding]:
+    measured = any(row.measured for row in document.rows)
+    found = [off for table in document.tables for off in _off(one, table, let, doubted, measured)]
+    if not one.once:
+        for template, names in found:
+            yield _single(rule, one, template, names)
+    elif len(found) >= one.least:
+        yield _together(rule, one, found)
+
+
+def _off(
+    one: Equation, table: Table, let: Let, doubted: Doubted, measured: bool
+) -> Iterator[tuple[str, _Names]]:
+    """The rows of a table that an equation does not hold on, each with what is said of it."""
+    off, tested = [], 0
+    for row in table.rows:
+        names = _Names(
+            table, row, let, doubted=(row.uri, row.line) in doubted, document_measured=measured
+        )
+        if not one.rows.value(names):
+            continue
+        names.strict = True
+        try:
+            holds = one.holds.value(names)
+        except _Unknown:
+            continue
+        tested += 1
+        if not holds:
+            off.append(names)
+    for names in off:
+        names.strict = False
+        names.update(tested=tested, off=len(off))
+        template = next((name for condition, name in one.says if condition.value(names)), None)
+        if template:
+            yield template, names
+
+
+def _single(rule: Rule, one: Equation, template: str, names: _Names) -> Finding:
+    cells, fix = _cells(one.cells, names), ""
+    if one.solve is True:
+        fixes = suggest_fixes(names.table, names.row)
+        fix = suggestion(fixes)
+        cells = tuple(dict.fromkeys((*cells, *(names.row.at(change.name) for change in fixes))))
+    elif one.solve:
+        fix = ", or ".join(map(str, product_changes(names.row, one.solve)))
+    known = {"why": one.why.format_map(names), "fix": fix or one.otherwise.format_map(names)}
+    return rule.finding(template, cells, known=ChainMap(known, names))
+
+
+def _together(rule: Rule, one: Equation, found: Sequence[tuple[str, _Names]]) -> Finding:
+    template, first = found[0]
+    return rule.finding(
+        template,
+        [cell for _, names in found for cell in _cells(one.cells, names)],
+        items=[names for _, names in found],
+        known=ChainMap({"number": len(found)}, first),
+    )
+
+
+def _compare(
+    rule: Rule, pair: Pair, document: Document, let: Let, doubted: Doubted
+) -> Iterator[Finding]:
+    found: list[_Both] = []
+    scopes = [[table] for table in document.tables]
+    for tables in [document.tables] if pair.scope == "document" else scopes:
+        known = {
+            row.run_id: _Names(table, row, let, doubted=(row.uri, row.line) in doubted)
+            for table in tables
+            for row in table.rows
+        }
+        asked = [one.row for one in known.values() if pair.rows.value(one)]
+        for group in groups(asked, *pair.free):
+            for first, second in _ordered(pair, group):
+                both = _Both(known[first.run_id], known[second.run_id])
+                if pair.when.value(both) and not pair.holds.value(both):
+                    found.append(both)
+    if pair.once and found:
+        cells = [cell for both in found for cell in _of_pair(pair, both)]
+        yield rule.finding(pair.says, dict.fromkeys(cells), items=found)
+    elif found:
+        for both in {one["first"].run_id: one for one in reversed(found)}.values():
+            yield rule.finding(pair.says, _of_pair(pair, both), known=both)
+
+
+def _of_pair(pair: Pair, both: _Both) -> Iterator[Place]:
+    for side, cells in pair.cells.items():
+        yield from _cells(cells, both[side].names)
+
+
+def _ordered(pair: Pair, group: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
+    if pair.by:
+        return pairwise(sorted(group, key=lambda row: getattr(row, pair.by)))
+    return permutations(group, 2)
+
+
+def _cells(wanted: Sequence[str], names: _Names) -> tuple[Place, ...]:
+    """The cells of an equation that the table has; one alone is doubted all the same."""
+    columns = names.table.columns
+    found = []
+    for cell in wanted:
+        *others, last = cell.split("|")
+        name = next((other for other in others if other in columns), last)
+        if name in columns or len(wanted) == 1:
+            found.append(names.row.at(name))
+    return tuple(found) or (names.row.at(),)

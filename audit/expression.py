@@ -1,0 +1,63 @@
+"""Equations and conditions as text: arithmetic over names, with intervals for printed numbers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import CodeType
+from typing import Any
+
+from .interval import Interval
+
+_COMPARED = {ast.Eq: "_equal", ast.LtE: "_at_most", ast.GtE: "_at_least"}
+
+
+def _equal(one: Any, two: Any) -> bool:
+    """Whether some number is in both, of printed numbers; else whether they are the same."""
+    if isinstance(one, Interval):
+        return one.meets(two)
+    return two.meets(one) if isinstance(two, Interval) else bool(one == two)
+
+
+def _at_most(one: Any, two: Any) -> bool:
+    """Whether some number that prints as the first is at most one that prints as the second."""
+    low = one.low if isinstance(one, Interval) else one
+    return bool(low <= (two.high if isinstance(two, Interval) else two))
+
+
+def _at_least(one: Any, two: Any) -> bool:
+    return _at_most(two, one)
+
+
+# What comparisons are turned into; names for expressions have to contain them.
+FUNCTIONS = {"_equal": _equal, "_at_most": _at_most, "_at_least": _at_least}
+_NOTHING: dict[str, Any] = {"__builtins__": {}}  # the expressions are our own files; still
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A compiled expression."""
+
+    code: CodeType
+
+    def value(self, names: Mapping[str, Any]) -> Any:
+        """What it comes to; a name is looked up only when it is reached. `names` has FUNCTIONS."""
+        return eval(self.code, _NOTHING, names)
+
+
+@cache
+def expression(text: str) -> Expression:
+    """An expression from its text; `==`, `<=` and `>=` ask what printed digits allow."""
+    tree = _Comparisons().visit(ast.parse(text, mode="eval"))
+    return Expression(compile(ast.fix_missing_locations(tree), text, "eval"))
+
+
+class _Comparisons(ast.NodeTransformer):
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        name = _COMPARED.get(type(node.ops[0]))
+        if name is None or len(node.ops) > 1:
+            return node
+        return ast.Call(ast.Name(name, ast.Load()), [node.left, node.comparators[0]], [])

@@ -1,0 +1,199 @@
+"""What the rules read: rows of published tables and quoted lines, by document and table.
+
+A table also has the reading of its TFLOPs: how they may have been computed, and how sure that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..vocabulary.headings import columns
+from ..vocabulary.stated import Stated
+from .finding import Finding, Place
+from .interval import Printed
+
+if TYPE_CHECKING:
+    from ..schema.warehouse import Warehouse
+
+
+_TITLES = {"devices": "GPUs", "dp_shard": "shards", "agg_pflops": "Aggr."}
+_FACTORS = {3: "without recompute (factor 3)", 4: "with recompute (factor 4)"}
+
+
+def title(name: str) -> str:
+    """What findings call one of our columns: as we head it ourselves, some in fewer words."""
+    known = columns().get(name)
+    return _TITLES.get(name) or (known.title if known else name)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How TFLOPs may have been computed; factor 0 goes by the row's recompute."""
+
+    formula: str
+    factor: int | None = None
+    divisor: str = "world"
+    vocab: int | None = None
+    exact: bool = False  # the vocabulary is not padded to a multiple of 128 x TP
+    fitted: bool = False  # it is what most rows need, not one that is known
+
+    def __str__(self) -> str:
+        name = self.formula if self.factor in (None, 0) else f"{self.formula} x{self.factor}"
+        word = "vocabulary fitted to" if self.fitted else "vocabulary"
+        vocab = f", {word} {self.vocab}" if self.vocab else ""
+        return f"{name}{vocab}, per {'process' if self.divisor == 'world' else self.divisor}"
+
+    @property
+    def long(self) -> str:
+        """With what its factor means."""
+        return f"{self} {_FACTORS.get(self.factor or 0, '')}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """The reading of a table; `agree` of its `tested` rows fit, and `around` in its document."""
+
+    reading: Reading
+    agree: int
+    tested: int
+    around: int
+
+    @property
+    def certain(self) -> bool:
+        """Whether a row that does not fit contradicts a clear majority."""
+        return 3 * self.agree >= 2 * self.tested and (self.agree >= 3 or self.around >= 4)
+
+
+@dataclass(slots=True)
+class Row(Stated):
+    """A row as stated; `unshifted` once its cells were put back under their headings."""
+
+    uri: str
+    line: int
+    run_id: str
+    origin: str
+    table_id: str | None
+    number: int | None
+    status: str
+    status_reason: str | None
+    kind: str
+    flags: tuple[str, ...]
+    world: int | None  # processes
+    procs_stated: bool
+    sharded: bool
+    env: tuple[str, ...] = ()
+    printed: dict[str, Printed] = field(default_factory=dict)
+    other_cells: tuple[str, ...] = ()  # texts of its notes, and under unknown headings
+    notes_tokens: tuple[str, ...] = ()  # their words: they may set the row apart from others
+    invalid: bool = False
+    unshifted: bool = False
+    vocab_fitted: int | None = None  # of the reading that its table's TFLOPs follow
+
+    @property
+    def time(self) -> Printed | None:
+        return self.printed.get("step_time_s")
+
+    @property
+    def tflops(self) -> Printed | None:
+        return self.printed.get("tflops")
+
+    @property
+    def memory(self) -> Printed | None:
+        return self.printed.get("memory")
+
+    @property
+    def per_node_guessed(self) -> bool:
+        """Whether its processes a node are what most rows of the table multiply out to."""
+        stated = self.devices or self.ranks or self.devices_per_node or self.procs_stated
+        return not stated
+
+    @property
+    def product(self) -> int | None:
+        """DP x TP x PP x CP, where all are stated."""
+        if self.dp is None or self.tp is None or self.pp is None:
+            return None
+        return self.dp * self.tp * self.pp * (self.cp or 1)
+
+    @property
+    def data_parallel(self) -> int | None:
+        """DP as stated, else what the other sizes leave of the world."""
+        if self.dp is not None or self.world is None or self.tp is None:
+            return self.dp
+        model = self.tp * (self.pp or 1) * (self.cp or 1)
+        return self.world // model if model and self.world % model == 0 else None
+
+    @property
+    def measured(self) -> bool:
+        """Whether it prints a speed."""
+        return any(name != "memory" for name in self.printed)
+
+    def at(self, name: str = "") -> Place:
+        """A cell of the row as a place."""
+        return Place(self.uri, self.line, name, self.run_id)
+
+
+@dataclass(slots=True)
+class Table:
+    """A published table and its rows; quoted lines stand in one without an id."""
+
+    uri: str
+    table_id: str | None
+    header_line: int
+    columns: tuple[str, ...]
+    headings: tuple[str, ...]
+    path: tuple[str, ...]
+    rows: list[Row] = field(default_factory=list)
+    order: dict[str, int] = field(default_factory=dict)
+    groups: dict[Any, list[Row]] = field(default_factory=dict)  # by model; see work.py
+    detected: Detected | None = None
+    counted: dict[Any, Any] = field(default_factory=dict)  # what rules count once, by their own key
+
+    def near(self, row: Row, reach: int = 60) -> list[Row]:
+        """The rows around one, the nearest first, itself left out."""
+        places = self._places()
+        at = places.get(row.run_id, 0)
+        around = self.rows[max(0, at - reach) : at + reach + 1]
+        return sorted(
+            (other for other in around if other is not row),
+            key=lambda one: abs(one.line - row.line),
+        )
+
+    def _places(self) -> dict[str, int]:
+        if len(self.order) != len(self.rows):
+            self.order = {one.run_id: place for place, one in enumerate(self.rows)}
+        return self.order
+
+
+@dataclass(slots=True)
+class Document:
+    """A source with its tables in order, and what its lines state: (field, value, line)."""
+
+    uri: str
+    tables: list[Table] = field(default_factory=list)
+    stated: list[tuple[str, str, int]] = field(default_factory=list)
+    counted: dict[str, Any] = field(default_factory=dict)  # what rules count once, by their own key
+
+    @property
+    def rows(self) -> Iterator[Row]:
+        for table in self.tables:
+            yield from table.rows
+
+
+@dataclass(slots=True)
+class AuditInput:
+    """All that is audited; `findings` grows rule by rule."""
+
+    warehouse: Warehouse
+    documents: list[Document]
+    findings: list[Finding] = field(default_factory=list)
+
+    def doubted(self) -> set[tuple[str, int]]:
+        """Lines that have an error already: no evidence against others."""
+        return {row for one in self.findings if one.severity == "error" for row in one.rows()}
+
+    @property
+    def tables(self) -> Iterator[Table]:
+        for document in self.documents:
+            yield from document.tables

@@ -1,0 +1,175 @@
+"""What equations may name of a row: printed numbers, settings, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..vocabulary.hardware import device_of
+from .detect import expected, rate_of, time_of
+from .fixes import devices_a_node
+from .formulas import shape_of
+from .input import Row, Table, title
+from .memory import capacity, capacity_gib, gigabytes, states
+from .topology import SIZES, counts_otherwise
+from .work import token_share, tokens_of
+
+MEASURED = frozenset((
+    "step_time_s", "tflops", "aggregate_pflops", "samples_per_s", "samples_per_s_per_device",
+    "tokens_per_s", "tokens_per_s_per_device", "mfu", "hfu", "peak_share",
+))  # fmt: skip
+# TFLOP/s of one device: twice the densest low-precision peak of any yet sold.
+_FASTEST = 20_000.0
+_CLOCK = "clock_ghz="
+# Sequences above it take what attention scores take, which needs a shape.
+_LONG = 8192
+
+
+def quantity_of(table: Table, row: Row, name: str) -> Any:
+    """A printed number as what its digits allow, a setting or mark, or what follows; else None."""
+    if name in MEASURED:
+        printed = row.printed.get(name)
+        return printed.either if printed else None
+    found = _OF_ROWS.get(name)
+    if found is not None:
+        return found(row)
+    of_table = _OF_TABLES.get(name)
+    return of_table(table, row) if of_table else getattr(row, name)
+
+
+def _peak(row: Row) -> tuple[float, str]:
+    """The dense peak of its device for its number format, or the highest there may be."""
+    device = device_of(row.device) if row.device else None
+    if device is None or not device.peak:
+        return _FASTEST, "any device"
+    if row.dtype and row.dtype in device.peak:
+        return device.peak[row.dtype], f"{device.name} in {row.dtype}"
+    fp8 = 2 if row.dtype == "fp8" or "bf16" in device.peak else 1  # fp8 and int8 double it
+    return max(device.peak.values()) * fp8, f"{device.name} in any number format"
+
+
+def _rate_of_device(row: Row) -> float | None:
+    """TFLOPs that are not said to be the whole job's."""
+    return row.tflops.value if row.tflops and row.tflops.scope != "job" else None
+
+
+def _as_of_job(row: Row) -> str:
+    """What TFLOPs above the peak would be as the whole job's, where that is possible."""
+    if row.tflops is None or not row.world or row.world < 2:
+        return ""
+    each = row.tflops.value / row.world
+    text = f"; as the TFLOPs of all {row.world} processes it is {each:.4g} each"
+    return text if each <= _peak(row)[0] else ""
+
+
+def _scores(row: Row) -> float | None:
+    """How much more work attention scores make of a token; None where no shape tells it."""
+    if (row.seq_len or 0) <= _LONG:
+        return 1.0
+    shape = shape_of(row.params_b) if row.hidden is None else (0, row.hidden, 0)
+    return 1 + (row.seq_len or 0) / (6 * shape[1]) if shape else float("inf")
+
+
+def _gibibytes(row: Row) -> float | None:
+    """Memory in GiB; a GB is taken as one, since tools that print it mostly mean so."""
+    have = gigabytes(row)
+    if have is None or row.memory is None:
+        return None
+    return row.memory.value if row.memory.unit in ("GB", "") else have / 1.073741824
+
+
+def _copies(row: Row) -> int | None:
+    """DP, or every process where nothing splits the model."""
+    return row.data_parallel or (row.world if row.tp is None and row.pp is None else None)
+
+
+def _split(row: Row) -> int:
+    """What the sizes that are told split the processes into."""
+    copies = 1 if row.sharded else row.dp or 1
+    return copies * (row.tp or 1) * (row.pp or 1) * (row.cp or 1)
+
+
+def _split_names(row: Row) -> str:
+    return " x ".join(title(name) for name in SIZES if (getattr(row, name) or 1) > 1)
+
+
+def _shard_names(row: Row) -> str:
+    return " x ".join(
+        [
+            "shards",
+            *(title(name) for name in SIZES if name != "dp" and (getattr(row, name) or 1) > 1),
+        ]
+    )
+
+
+def _sum_divisor(table: Table) -> float:
+    """What a table divides the sum of its TFLOPs by: 1024 or 1000, whichever more rows hold to."""
+    both = [
+        (row, row.printed["aggregate_pflops"].either, row.tflops.rounded)
+        for row in table.rows
+        if row.tflops and "aggregate_pflops" in row.printed
+    ]
+
+    def right(divisor: float) -> int:
+        return sum(
+            any(whole.meets(each * units / divisor) for units in (row.nodes, row.world) if units)
+            for row, whole, each in both
+        )
+
+    if "sum_divisor" not in table.counted:
+        table.counted["sum_divisor"] = max((1024.0, 1000.0), key=right)
+    found: float = table.counted["sum_divisor"]
+    return found
+
+
+def _clock(row: Row) -> float:
+    """GHz; 2.0 where an A64FX's boost is not named."""
+    stated = [flag.partition("=")[2] for flag in row.env if flag.startswith(_CLOCK)]
+    return float(stated[0]) if stated and stated[0] else 2.0
+
+
+def _only_cut(table: Table, row: Row) -> bool | None:
+    """Whether the TFLOPs fit a time that was cut off, and none that was rounded."""
+    certain = table.detected and table.detected.certain
+    reading = table.detected.reading if certain and table.detected else None
+    if reading is None or row.time is None or row.tflops is None:
+        return None
+    wanted = expected(row, reading)
+    if wanted is None:
+        return None
+    # The work of a step, and the rate at the longest time that rounds to the printed one.
+    slowest = wanted.low * time_of(row).high / row.time.rounded.high
+    rate = rate_of(row, reading)
+    return slowest > rate.high * (1 + 1e-9) and wanted.meets(rate)
+
+
+_OF_ROWS: Mapping[str, Callable[[Row], Any]] = {
+    "copies": _copies,
+    "slots": lambda row: (row.mbs or 0) * (row.grad_accum or 0) * (_copies(row) or 0),
+    "split": _split,
+    "split_names": _split_names,
+    "shards": lambda row: (row.dp_shard or 1) * (row.tp or 1) * (row.pp or 1) * (row.cp or 1),
+    "shard_names": _shard_names,
+    "clock_ghz": _clock,
+    "other_flags": lambda row: tuple(flag for flag in row.env if not flag.startswith(_CLOCK)),
+    "replicas": lambda row: row.data_parallel,
+    "ran": lambda row: row.status == "ok" and row.measured,
+    "rate_of_device": _rate_of_device,
+    "as_of_job": _as_of_job,
+    "peak": lambda row: _peak(row)[0],
+    "peak_name": lambda row: _peak(row)[1],
+    "token_share": token_share,
+    "tokens": tokens_of,
+    "scores": _scores,
+    "memory_gib": _gibibytes,
+    "capacity_gib": capacity_gib,
+    "capacity_gb": capacity,
+    "states_gb": states,
+}
+_OF_TABLES: Mapping[str, Callable[[Table, Row], Any]] = {
+    "columns": lambda table, _: table.columns,
+    "sum_divisor": lambda table, _: _sum_divisor(table),
+    "usual_devices": lambda table, _: devices_a_node(table),
+    "only_cut": _only_cut,
+    "counts_otherwise": lambda table, _: counts_otherwise(table),
+}

@@ -1,0 +1,128 @@
+"""R6c: time and TFLOPs under each other's heading."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from ..finding import Finding
+from ..input import AuditInput, Row, Table
+from ..interval import Printed
+from ..rule import declared
+from ..same_configuration import model
+
+RULE = declared(__name__)
+
+
+_FAR = 3.0
+
+
+@RULE.check
+def check(data: AuditInput) -> Iterator[Finding]:
+    """Rows that print another row's numbers the other way round, or numbers of the other column."""
+    doubted = data.doubted()
+    for document in data.documents:
+        rows = [row for row in document.rows if row.time and row.tflops and row.origin == "row"]
+        pairs: dict[tuple[float, float], list[Row]] = {}
+        for row in rows:
+            pairs.setdefault(_pair(row), []).append(row)
+        for table in document.tables:
+            columns = _columns(table)
+            for row in table.rows:
+                if not (row.time and row.tflops) or (row.uri, row.line) in doubted:
+                    continue
+                time, rate = _pair(row)
+                twin = _twin(row, pairs.get((rate, time), ())) if time != rate else None
+                if twin is not None and not _first_stated(row, twin, table):
+                    yield _finding(
+                        row,
+                        f"line {twin.line} has the same set-up with {rate:g} s and {time:g} TFLOPs",
+                    )
+                elif twin is None and columns and (why := _out_of_place(columns, row)):
+                    yield _finding(row, why)
+
+
+def _pair(row: Row) -> tuple[float, float]:
+    assert row.time is not None and row.tflops is not None
+    return row.time.value, row.tflops.value
+
+
+def _twin(row: Row, others: Sequence[Row]) -> Row | None:
+    names = ("nodes", "dp", "tp", "pp", "mbs", "gbs")
+    for other in others:
+        same = all(getattr(row, name) == getattr(other, name) for name in names)
+        if same and model(row) == model(other) and other is not row:
+            return other
+    return None
+
+
+def _first_stated(row: Row, twin: Row, table: Table) -> bool:
+    """Of the two, the one that stands among more of its like is right; else the earlier."""
+    near = [other.time.value for other in table.rows if other.time and other is not row]
+    if twin.table_id != row.table_id or len(near) < 3:
+        return row.line < twin.line
+    middle = median(near)
+    assert row.time is not None and twin.time is not None
+    return abs(row.time.value - middle) <= abs(twin.time.value - middle)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The numbers of a column as printed, in order, and how many have how many decimals."""
+
+    values: list[float]
+    decimals: Counter[int]
+
+    def without(self, value: float) -> tuple[float, float]:
+        """Smallest and largest but for one row's."""
+        low = self.values[1] if self.values[0] == value else self.values[0]
+        return low, self.values[-2] if self.values[-1] == value else self.values[-1]
+
+
+def _columns(table: Table) -> tuple[Column, Column] | None:
+    both = [(row.time, row.tflops) for row in table.rows if row.time and row.tflops]
+    if len(both) < 3:
+        return None
+    made = []
+    for numbers in zip(*both, strict=True):
+        read = [_as_printed(one) for one in numbers]
+        made.append(
+            Column(sorted(value for value, _ in read), Counter(places for _, places in read))
+        )
+    return made[0], made[1]
+
+
+def _as_printed(number: Printed) -> tuple[float, int]:
+    """Value and decimals in the unit of the cell."""
+    found = re.search(r"\d[\d,]*(?:\.(\d+))?", number.raw)
+    if found is None:
+        return number.value, 0
+    return float(found[0].replace(",", "")), len(found[1] or "")
+
+
+def _out_of_place(columns: tuple[Column, Column], row: Row) -> str:
+    """Both numbers far from their columns, and both at home in the other's."""
+    assert row.time is not None and row.tflops is not None
+    (time, time_decimals), (rate, rate_decimals) = _as_printed(row.time), _as_printed(row.tflops)
+    times, rates = columns
+    low, high = rates.without(rate)
+    inside = low / _FAR <= time <= high * _FAR
+    if inside and not low / _FAR <= rate <= high * _FAR:
+        others = f"the {low:g} to {high:g} of the other rows"
+        return f"{rate:g} TFLOPs is far from {others}, and {time:g} is not"
+    number = len(times.values)
+    own = times.decimals[time_decimals] == 1 and rates.decimals[rate_decimals] == 1
+    swapped = times.decimals[rate_decimals] == number - 1 == rates.decimals[time_decimals]
+    if own and swapped and number >= 4 and time_decimals != rate_decimals:
+        return "both are printed with as many decimals as the other column has in every row"
+    return ""
+
+
+def _finding(row: Row, why: str) -> Finding:
+    time, rate = _pair(row)
+    assert row.time is not None and row.tflops is not None
+    said = row.tflops.raw or f"{rate:g}", row.time.raw or f"{time:g}"
+    return RULE.finding("swapped", (row.at("step_time"), row.at("tflops")), why=why, said=said)

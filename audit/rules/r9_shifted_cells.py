@@ -1,0 +1,253 @@
+"""R9: cells under the wrong headings, and the one move that puts them back.
+
+Cells are read a second time here: the warehouse stores what a cell says under its own heading,
+and the question is what it would say under another one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from ...ingest.results import habits_of, results
+from ...vocabulary.cells import Cell, parse_cell
+from ...vocabulary.headings import Column, columns_of
+from ..finding import Finding, Place
+from ..input import AuditInput, Row, Table
+from ..interval import Printed
+from ..rule import declared
+
+RULE = declared(__name__)
+
+
+_MANY = 3  # cells that do not fit: fewer are slips
+_QUOTED = 60  # characters of a cell
+_FAR = 20.0  # times the median of a column: no such row is a neighbour of the others
+
+
+RESULTS = ("mem", "step_time", "tflops", "agg_pflops", "samples_per_s", "tokens_per_s",
+           "tokens_per_s_per_device", "mfu", "hfu", "peak_share")  # fmt: skip
+
+
+@RULE.check
+def check(data: AuditInput) -> Iterator[Finding]:
+    """Rows that are ragged or whose cells do not fit, and the one move that suggest_fixes them."""
+    raws = _raws(data)
+    for table in data.tables:
+        odd = [row for row in table.rows if row.invalid or "ragged" in row.flags]
+        columns = columns_of(table.headings) if odd else []
+        alike = _alike(table, odd, raws)
+        if alike:
+            yield _unread(table, alike, raws)
+        for row in odd if not alike else [row for row in odd if row not in alike]:
+            cells = raws.get(row.run_id, [])
+            yield from _judge(table, row, cells, list(moves(cells, columns)), len(columns))
+
+
+def _raws(data: AuditInput) -> dict[str, list[str]]:
+    """The cells of rows that are not as they should be."""
+    query = """SELECT r.run_id, list(c.raw ORDER BY c.column_number)
+               FROM runs r JOIN cells c ON c.table_id = r.table_id AND c.row_number = r.row_number
+               WHERE list_has_any(r.flags, ['misfit', 'ragged']) GROUP BY r.run_id"""
+    return dict(data.warehouse.rows(query))
+
+
+def _alike(table: Table, odd: Sequence[Row], raws: dict[str, list[str]]) -> list[Row]:
+    """The rows of a column of which most cells do not fit: it holds what we cannot read."""
+    by_column: dict[str, list[Row]] = {}
+    for row in odd:
+        for name in table.columns if row.invalid else ():
+            raw = dict(zip(table.columns, raws.get(row.run_id, []), strict=False)).get(name, "")
+            if name and _does_not_fit(name, raw, table):
+                by_column.setdefault(name, []).append(row)
+    most = max(by_column.values(), key=len, default=[])
+    return most if len(most) >= _MANY and 2 * len(most) > len(table.rows) else []
+
+
+def _unread(table: Table, rows: Sequence[Row], raws: dict[str, list[str]]) -> Finding:
+    first = raws.get(rows[0].run_id, [])
+    return RULE.finding(
+        "unread",
+        tuple(c for row in rows for c in _doubted(table, row, raws.get(row.run_id, []), None)),
+        invalid=_invalid(table, first),
+        number=len(rows) - 1,
+    )
+
+
+def _judge(
+    table: Table, row: Row, raws: list[str], found: list[Move], width: int
+) -> Iterator[Finding]:
+    surplus = len(raws) - width
+    if surplus > 0 and not row.invalid and not "".join(raws[width:]).strip():
+        return  # an empty cell behind the last column shifts nothing
+    if surplus == 0 and not row.invalid:
+        return
+    move = _best(table, raws, found)
+    doubted = _doubted(table, row, raws, move)
+    shape = f"{len(raws)} cells under {width} headings" if surplus else _invalid(table, raws)
+    if move is None:
+        is_error = surplus > 0 or _wrong_unit(table, raws)
+        yield RULE.finding(
+            "invalid", doubted, severity="error" if is_error else "note", shape=shape
+        )
+        return
+    columns = columns_of(table.headings)
+    row.printed, row.invalid, row.unshifted = move.printed(columns), False, True
+    yield RULE.finding("shifted", doubted, shape=shape, fix=_suggestion(table, raws, move))
+
+
+def _best(table: Table, raws: Sequence[str], found: Sequence[Move]) -> Move | None:
+    """The move after which the row looks most like the other rows of its table."""
+    if not found:
+        return None
+    columns = columns_of(table.headings)
+    names = [column.name if column else "" for column in columns]
+    filled = Counter[str]()
+    others = [row for row in table.rows if row.measured and not row.invalid]
+    metrics = {column.name: column.metric for column in columns if column and column.metric}
+    for row in others:
+        filled.update(name for name, metric in metrics.items() if metric in row.printed)
+
+    def unlike(move: Move) -> tuple[float, bool, int]:
+        pattern = sum(
+            (cell.kind == "missing") == (2 * filled[name] > len(others))
+            for name, cell in zip(names, move.cells, strict=True)
+            if name in RESULTS
+        )
+        taken = raws[move.taken] if move.taken is not None else ""
+        return pattern + _far(move, table, others), bool(taken.strip(" -–—")), found.index(move)
+
+    return min(found, key=unlike)
+
+
+def _far(move: Move, table: Table, others: Sequence[Row]) -> float:
+    """How many of its numbers are far from those of the column."""
+    printed = move.printed(columns_of(table.headings))
+    far = 0
+    for metric, number in printed.items():
+        values = [row.printed[metric].value for row in others if metric in row.printed]
+        middle = median(values) if values else 0
+        if middle > 0 and not 1 / _FAR < number.value / middle < _FAR:
+            far += 1
+    return far
+
+
+def _doubted(table: Table, row: Row, raws: Sequence[str], move: Move | None) -> tuple[Place, ...]:
+    if move is None:
+        names = [
+            column.name
+            for column, raw in zip(columns_of(table.headings), raws, strict=False)
+            if column and _does_not_fit(column.name, raw, table)
+        ]
+        return tuple(row.at(name) for name in names) or (row.at(),)
+    changed = [
+        place
+        for place, raw in enumerate(raws)
+        if place >= len(move.raws) or raw != move.raws[place]
+    ]
+    names = [table.columns[place] if place < len(table.columns) else "" for place in changed]
+    return tuple(
+        row.at(name or f"#{place + 1}") for place, name in zip(changed, names, strict=True)
+    ) or (row.at(),)  # a blank cell that is missing behind the last one changes none
+
+
+def _does_not_fit(name: str, raw: str, table: Table) -> bool:
+    column = (
+        columns_of(table.headings)[table.columns.index(name)] if name in table.columns else None
+    )
+    return bool(column and parse_cell(raw, column).invalid)
+
+
+def _invalid(table: Table, raws: Sequence[str]) -> str:
+    pairs = zip(columns_of(table.headings), raws, strict=False)
+    odd = [
+        f"{_short(raw)!r}: {cell.invalid}"
+        for c, raw in pairs
+        if c and (cell := parse_cell(raw, c)).invalid
+    ]
+    return ", ".join(odd)
+
+
+def _short(raw: str) -> str:
+    """A cell as evidence quotes it; the finding's cells have all of it."""
+    return raw if len(raw) <= _QUOTED else f"{raw[:_QUOTED]}..."
+
+
+def _wrong_unit(table: Table, raws: Sequence[str]) -> bool:
+    """A unit of another quantity, or a count that is none: not merely words in a number's place."""
+    pairs = zip(columns_of(table.headings), raws, strict=False)
+    said = [parse_cell(raw, column).invalid or "" for column, raw in pairs if column]
+    return any(text and not text.startswith("no number") for text in said)
+
+
+def _suggestion(table: Table, raws: Sequence[str], move: Move) -> str:
+    parts = [
+        f"{heading} {new or 'blank'}"
+        for heading, new, old in zip(table.headings, move.raws, raws, strict=False)
+        if new != old
+    ]
+    lead = f"drop one {raws[move.taken]!r}: " if move.put is None and move.taken is not None else ""
+    return lead + ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A missing cell taken out and put in elsewhere; `raws` is the row as it then reads."""
+
+    taken: int | None
+    put: int | None
+    raws: tuple[str, ...]
+    cells: tuple[Cell, ...]
+
+    def printed(self, columns: Sequence[Column | None]) -> dict[str, Printed]:
+        """The measurements of the row as moved."""
+        return {
+            r.metric: Printed(r.value, (r.high - r.low) / 2, r.unit, r.scope, r.raw)
+            for r in results(self.cells, columns, habits_of([self.cells], columns))
+        }
+
+
+def moves(raws: Sequence[str], columns: Sequence[Column | None]) -> Iterator[Move]:
+    """Every way to put the row right by moving one missing cell, the left-most first."""
+    missing = [place for place, raw in enumerate(raws) if _is_missing(raw, columns, place)]
+    width = len(columns)
+    for taken in missing:
+        rest = [*raws[:taken], *raws[taken + 1 :]]
+        for put in [None] if len(rest) >= width else range(len(rest), -1, -1):
+            if put == taken:
+                continue
+            moved = rest if put is None else [*rest[:put], "", *rest[put:]]
+            if len(moved) == width and (move := _typed(taken, put, moved, columns)):
+                yield move
+    if len(raws) < width:
+        for put in range(len(raws) + 1):
+            moved = [*raws[:put], "", *raws[put:]]
+            if len(moved) == width and (move := _typed(None, put, moved, columns)):
+                yield move
+
+
+def _typed(
+    taken: int | None, put: int | None, raws: Sequence[str], columns: Sequence[Column | None]
+) -> Move | None:
+    """The move when every cell fits its column, and none of the topology is lost."""
+    cells = tuple(parse_cell(raw, column) for raw, column in zip(raws, columns, strict=True))
+    for cell, column in zip(cells, columns, strict=True):
+        odd = cell.invalid or (cell.kind == "text" and column and column.role == "result")
+        needed = column and column.role in ("topology", "batch") and cell.kind == "missing"
+        dated = column and column.role == "result" and _is_date(cell)
+        if odd or needed or dated:
+            return None
+    return Move(taken, put, tuple(raws), cells)
+
+
+def _is_date(cell: Cell) -> bool:
+    return bool(cell.text and cell.text.startswith(("-", "/")))
+
+
+def _is_missing(raw: str, columns: Sequence[Column | None], place: int) -> bool:
+    column = columns[place] if place < len(columns) else None
+    if not raw.strip(" -–—"):
+        return True
+    return bool(column and parse_cell(raw, column).kind == "missing")

@@ -1,0 +1,95 @@
+"""Which rows speak of the same model, configuration or measurement."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cache, lru_cache
+from operator import attrgetter
+
+from ..vocabulary.fields import configuration as declared
+from ..vocabulary.hardware import device_of
+from .input import Row
+
+# The size of a model is compared as `model` has it; notes and unknown columns may set rows apart.
+CONFIGURATION = (
+    *(one.name for one in declared() if one.name != "model" and one.name in Row.__match_args__),
+    "env",
+    "notes_tokens",
+)
+
+_DATE = re.compile(r"\d{1,4}(?:[-/.]\d{1,2}){1,2}")
+_SAYS = re.compile(r"[^\W_]")
+_WORDY = re.compile(r"^[^\d]*[^\W\d_]{2}|[^\W\d_]{3}")  # more than a number and its unit
+_FREELY = 3
+
+
+def model(row: Row) -> Hashable:
+    """The model, as far as the row says."""
+    return (row.params_b, row.model if row.params_b is None else None, row.layers, row.hidden)
+
+
+def device_name(row: Row) -> str | None:
+    """The device by its name, however the row writes it: `v5p-128` and `TPU v5p` are one."""
+    return _device(row.device) if row.device else None
+
+
+@lru_cache(maxsize=1000)
+def _device(text: str) -> str:
+    known = device_of(text)
+    return known.name if known else text
+
+
+def named(row: Row) -> bool:
+    """Whether the row says which model it is."""
+    return row.params_b is not None or row.model is not None or row.layers is not None
+
+
+def configuration(row: Row, *without: str) -> Hashable:
+    """All that a row says of its set-up, but for the fields named."""
+    return (model(row), _fields(without)(row))
+
+
+@cache
+def _fields(without: tuple[str, ...]) -> attrgetter[tuple[Hashable, ...]]:
+    return attrgetter(*(name for name in CONFIGURATION if name not in without))
+
+
+def set_apart(row: Row, others: Sequence[Row]) -> bool:
+    """Whether a note, or a cell under an unknown heading, may say that it is of another context.
+
+    Numbers that vary freely among the others, and dates, say nothing of the kind.
+    """
+    for place, text in enumerate(row.other_cells):
+        theirs = {other.other_cells[place] for other in others if len(other.other_cells) > place}
+        if not theirs or text in theirs or _DATE.fullmatch(text):
+            continue
+        if not _SAYS.search(text):
+            if not all(map(_WORDY.search, theirs)):
+                continue
+        elif not _WORDY.search(text) and len(theirs) >= _FREELY:
+            continue
+        return True
+    return False
+
+
+def groups(rows: Iterable[Row], *without: str) -> list[list[Row]]:
+    """Rows of one set-up but for the fields named, in their order; those with company only."""
+    return [group for group in _grouped(rows, *without) if len(group) > 1]
+
+
+def _grouped(rows: Iterable[Row], *without: str) -> list[list[Row]]:
+    found: dict[Hashable, list[Row]] = {}
+    for row in rows:
+        found.setdefault(configuration(row, *without), []).append(row)
+    return list(found.values())
+
+
+def same_digits(first: Row, second: Row) -> bool:
+    """Whether two rows print the same numbers."""
+    if first.printed.keys() != second.printed.keys():
+        return False
+    return all(number.value == second.printed[name].value for name, number in first.printed.items())
+
+
+__all__ = ["configuration", "groups", "model", "named", "same_digits", "set_apart"]

@@ -1,0 +1,150 @@
+"""`bench audit`: check every number against physics."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..decide.query import Query
+from ..project.facts import facts_of
+from ..project.settings import find_db
+from ..schema.errors import FINE, FOUND, NothingRecognised
+from ..terminal import options as o
+from ..terminal.messages import info
+from ..terminal.source import Source
+from ..terminal.tables import Format, choose_format, emit, render
+
+if TYPE_CHECKING:
+    from ..audit.finding import Finding
+
+
+_NARROW = 100  # columns: below, a table would show only the beginnings of its cells
+
+
+class AuditFormat(StrEnum):
+    """The formats of `bench audit`."""
+
+    TABLE = "table"
+    MD = "md"
+    CSV = "csv"
+    TSV = "tsv"
+    JSON = "json"
+    HTML = "html"
+    SARIF = "sarif"
+    GITHUB = "github"
+
+
+class Grade(StrEnum):
+    """The least severity that makes `bench audit` fail."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NEVER = "never"
+
+
+@o.command(query=("model",))
+def audit(
+    source: Source,
+    query: Query,
+    fail_on: Annotated[
+        Grade,
+        typer.Option("--fail-on", help="Severity of open findings that exits 1."),
+    ] = Grade.ERROR,
+    if_any: Annotated[
+        bool, typer.Option("--if-any", help="Exit 0 if there is nothing to audit.")
+    ] = False,
+    format: Annotated[
+        AuditFormat | None,
+        typer.Option(
+            "--format", help="Format (default: table, or md if piped).", show_default=False
+        ),
+    ] = None,
+    output: o.Output = None,
+) -> None:
+    """Check printed numbers for contradictions and impossible values."""
+    if if_any and not source.paths and not find_db(source.db).exists():
+        raise typer.Exit(FINE)
+    try:
+        raise typer.Exit(_audit(source, query.model, fail_on, format, output))
+    except NothingRecognised:
+        if not if_any:
+            raise
+
+
+def _audit(
+    source: Source, model: str | None, fail_on: str, form: str | None, output: Path | None
+) -> int:
+    """Write the findings; the exit code says whether one fails the audit."""
+    from ..audit.closing import closed, unused
+    from ..audit.places import placed
+    from ..audit.run import examined
+
+    gc.set_threshold(
+        100_000, 50, 50
+    )  # all rows stay alive: collecting would take a fifth of the time
+    root = source.root
+    with source.opened(audited=False) as warehouse:
+        found, scope = examined(warehouse, model=model)
+        findings = placed(warehouse, found, root)
+        facts = facts_of(warehouse, root)
+        findings = closed(warehouse, findings, facts)
+        if model is None:  # a fact that is idle for one model may close findings of another
+            findings += unused(warehouse, findings, facts, root, whole=not source.paths)
+    emit(_text(findings, scope.lines(), form or _default(output)), output, name="audit.md")
+    info(_summary(findings))
+    return FOUND if any(_fails(one, fail_on) for one in findings) else FINE
+
+
+def _default(output: Path | None) -> str:
+    """By the suffix of the output file, else a table on a terminal, else markdown."""
+    suffix = output.suffix.lstrip(".").lower() if output else ""
+    return suffix if suffix in ("sarif", "github") else choose_format(None, output).value
+
+
+def _text(findings: Sequence[Finding], scope: Sequence[str], form: str) -> str:
+    from ..audit import output
+
+    if form == "json":
+        return output.as_json(findings)
+    if form == "github":
+        return output.as_github(findings)
+    if form == "sarif":
+        from importlib.metadata import version
+
+        return output.as_sarif(findings, version("bench-warehouse"), scope)
+    width = get_terminal_size().columns
+    if form == "table" and width < _NARROW:
+        listed = output.as_lines(findings, width) if findings else ""
+    else:
+        listed = render(output.COLUMNS, output.rows(findings), Format(form)) if findings else ""
+    if form in ("table", "md"):  # in other formats every line is a finding
+        return "\n".join(filter(None, (listed, *_paragraphs(scope, form)))) + "\n"
+    return listed or render(output.COLUMNS, [], Format(form))
+
+
+def _paragraphs(scope: Sequence[str], form: str) -> Sequence[str]:
+    return [f"- {line}" for line in scope] if form == "md" else scope
+
+
+def _fails(finding: Finding, fail_on: str) -> bool:
+    grave = ("error",) if fail_on == "error" else ("error", "warning")
+    return fail_on != "never" and not finding.closed and finding.severity in grave
+
+
+def _summary(findings: Sequence[Finding]) -> str:
+    if not findings:
+        return "no findings"
+    count = Counter(one.severity for one in findings if not one.closed)
+    parts = [
+        f"{count[name]} {name}{'' if count[name] == 1 else 's'}"
+        for name in ("error", "warning", "note")
+    ]
+    closed = sum(bool(one.closed) for one in findings)
+    return ", ".join(parts + ([f"{closed} closed"] if closed else []))

@@ -1,0 +1,97 @@
+"""`bench doctor`: what no format reads of logs, and a format drafted for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..project.settings import read_settings
+from ..schema.errors import BenchError
+from ..terminal import options as o
+from ..terminal.messages import info, warn
+from ..terminal.tables import Format, choose_format, emit, render
+
+if TYPE_CHECKING:
+    from ..doctor.shapes import Diagnosis
+
+COLUMNS = ("shape", "lines", "type", "first", "text")
+SHOWN = 20  # shapes without --all
+
+
+@o.command()
+def doctor(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="LOG", help="Logs, or directories of logs.")
+    ],
+    draft: Annotated[
+        int | None,
+        typer.Option(
+            "--draft", metavar="N", min=1, help="Draft a format for the N-th listed shape."
+        ),
+    ] = None,
+    all_rows: o.All = False,
+    format: o.Format = None,
+    output: o.Output = None,
+) -> None:
+    """List unread log lines, grouped by shape; --draft writes a format."""
+    if draft is None:
+        _list(paths, all_rows, format, output)
+    else:
+        _draft(paths, draft, output)
+
+
+def _list(paths: Sequence[Path], all_rows: bool, form: Format | None, output: Path | None) -> None:
+    """List the shapes of the lines that no format reads."""
+    found = _read(paths)
+    shown = found.shapes if all_rows else found.shapes[:SHOWN]
+    rows = [
+        (place, one.count, "metrics" if one.measures else None, one.first, one.text)
+        for place, one in enumerate(shown, 1)
+    ]
+    if rows:
+        emit(render(COLUMNS, rows, choose_format(form, output)), output, name="doctor.md")
+    unread = sum(one.count for one in found.shapes)
+    info(
+        f"{found.lines} lines: {found.lines_read} read, {found.lines_known} ignored (no data), "
+        f"{unread} unread in {len(found.shapes)} shapes"
+    )
+    if len(shown) < len(found.shapes):
+        info(f"{len(found.shapes) - len(shown)} more shapes (show with --all)")
+    if any(one.measures for one in found.shapes):
+        logs = " ".join(str(path) for path in paths)
+        info(f"next: bench doctor {logs} --draft 1 -o formats/mine.toml")
+
+
+def _draft(paths: Sequence[Path], number: int, output: Path | None) -> None:
+    """Write a format for one shape; raises BenchError when there is none of this number."""
+    from ..doctor.draft import draft
+    from ..ingest.dialect import dialects
+
+    shapes = _read(paths).shapes
+    if number > len(shapes):
+        why = f"{len(shapes)} unread shapes" if shapes else "no unread lines"
+        raise BenchError(f"no shape {number}", why=why, hint="list shapes with bench doctor LOG")
+    if output is not None and output.is_file():
+        raise BenchError(f"{output} already exists", hint="remove it, or choose another -o")
+    shape = shapes[number - 1]
+    text = draft(shape, shape.first, dialects(_own_formats()))
+    if output is not None and output.suffix == ".toml":
+        output.parent.mkdir(parents=True, exist_ok=True)
+    emit(text, output, name="mine.toml")
+    info('next: review it, set formats = "DIR" in bench.toml, then bench ingest LOG')
+
+
+def _read(paths: Sequence[Path]) -> Diagnosis:
+    from ..doctor.shapes import diagnose
+    from ..ingest.dialect import dialects
+
+    return diagnose(paths, Path.cwd(), dialects(_own_formats()), warn)
+
+
+def _own_formats() -> Path | None:
+    """The formats directory of bench.toml, if it exists: the first draft creates it."""
+    own = read_settings().formats
+    return own if own and own.is_dir() else None

@@ -1,0 +1,87 @@
+"""`bench explain`: where a number comes from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..decide.query import Query
+from ..project.facts import facts_of
+from ..project.settings import find_db
+from ..terminal import options as o
+from ..terminal.messages import info
+from ..terminal.source import Source
+from ..terminal.tables import emit
+
+if TYPE_CHECKING:
+    from ..schema.warehouse import Warehouse
+
+
+class ExplainFormat(StrEnum):
+    """The formats of `bench explain`."""
+
+    TREE = "tree"
+    JSON = "json"
+
+
+@o.command(query=(*o.SELECTION, *o.DAYS, "tokens", "steps", "all_rows"))
+def explain(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="WHAT",
+            help="RUN[.METRIC], FILE:LINE[:COLUMN], A / B, a number (145.92) or a formula (F7).",
+        ),
+    ],
+    source: Source,
+    query: Query,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", metavar="COLUMN", help="--by of bench compare or bench best."),
+    ] = None,
+    base: Annotated[
+        str | None, typer.Option("--base", metavar="VALUE", help="--base of bench compare.")
+    ] = None,
+    format: Annotated[
+        ExplainFormat, typer.Option("--format", help="Output format.")
+    ] = ExplainFormat.TREE,
+    output: o.Output = None,
+) -> None:
+    """Trace a number to its formula, inputs and source lines."""
+    from importlib.metadata import version
+
+    from ..explain.ask import explain as answer
+    from ..explain.output import as_json, as_tree
+    from ..reports.short import Names
+
+    every, query = query.all_rows, replace(query, by=by, base=base, all_rows=True)
+    root = source.root
+    with _open(source, what) as warehouse:
+        found = answer(
+            warehouse, root, what, query=query, every=every, facts=facts_of(warehouse, root)
+        )
+        names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
+    text = (
+        as_json(found, version("bench-warehouse"))
+        if format is ExplainFormat.JSON
+        else as_tree(found, names.short)
+    )
+    emit(text, output, name="explain.txt")
+    number = len(found.matches) + found.more
+    info(f"{number} {'answer' if number == 1 else 'answers'}")
+
+
+def _open(source: Source, what: str) -> Warehouse:
+    """The warehouse; an empty one for a formula or rule, which needs no runs."""
+    from ..explain.formula import formula_named, no_formula, rule_named
+    from ..schema.warehouse import in_memory
+
+    if source.db is None and not source.paths and not find_db(None).exists():
+        if formula_named(what) or rule_named(what):
+            return in_memory()
+        if problem := no_formula(what):
+            raise problem
+    return source.opened(audited=False)

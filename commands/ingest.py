@@ -1,0 +1,58 @@
+"""`bench ingest`: read logs and tables into the warehouse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..terminal import options as o
+from ..terminal.messages import Progress, info, volume, warn_of
+from ..terminal.source import Source
+from ..terminal.tables import choose_format, emit, render
+
+
+@o.command(source=("db", "overrides"))
+def ingest(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH", help="Files, directories, globs, tar archives, URLs, or - (stdin)."
+        ),
+    ],
+    source: Source,
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="Source name for standard input.")
+    ] = None,
+    format: o.Format = None,
+) -> None:
+    """Read logs and tables into the warehouse; skip unchanged files."""
+    from ..ingest.pipeline import cores
+    from ..ingest.pipeline import ingest as read_in
+    from ..project.after_ingest import after_ingest_into
+    from ..project.settings import find_db, read_settings
+    from ..schema import own_process
+    from ..terminal.summary import COLUMNS, print_summary, rows_of
+
+    own_process.calculate_alone()
+    db = find_db(source.db)
+    with Progress("reading") as progress:
+        summary = read_in(
+            paths,
+            db,
+            lock_timeout=source.lock_timeout,
+            formats=read_settings().formats,
+            stdin_name=name,
+            progress=lambda uri: progress.advance(label=uri),
+            processes=cores(),
+        )
+    checked = after_ingest_into(db, source.lock_timeout, summary.uris, source.overrides)
+    if summary.formats and not volume.quiet:
+        emit(render(COLUMNS, rows_of(summary), choose_format(format)))
+    if errors := checked.errors:
+        number = f"{errors} {'audit error' if errors == 1 else 'audit errors'}"
+        info(f"{number} in tables; affected rows are excluded (see bench audit)")
+    code = print_summary(summary)
+    warn_of((*checked.unused, *checked.contradictions))
+    raise typer.Exit(code)

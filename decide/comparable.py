@@ -1,0 +1,187 @@
+"""Which rows of a ranking compare, and which of those cannot be told apart.
+
+Comparable are models of about one size, on one side of every boundary; what tells two of them apart
+is the test of a comparison, row against row.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from .eligible import Rows
+from .jobs import Spread, per_job, rounding, spread_of
+from .rows import Row
+from .statistics import ENOUGH, LEVEL, critical_difference, effect
+
+# A token costs in proportion to parameters: beyond that, the smaller model would always win.
+_FAR = 1.5  # models that differ more in size are not compared
+_FEW = 4  # degrees of freedom: below, Student's t is wide for want of repeats
+_RATES = {"tflops", "model_tflops"}
+_BY_TIME = {"tokens_per_s", "device_hours", "days"}
+
+
+def far_apart(found: Iterable[Row]) -> tuple[float, ...]:
+    """The sizes, in parameters, at which another group of models begins: of each more than half as
+    large again as the one before it. Empty where all are rivals."""
+    known = sorted({size for row in found if (size := _parameters(row))})
+    return tuple(large for small, large in pairwise(known) if large > _FAR * small)
+
+
+def comparable(row: Row, apart: tuple[float, ...]) -> Hashable:
+    """Equal for runs of one system, and of models of about one size where others are far apart;
+    of models whose size nothing tells, for those of one label."""
+    size = _parameters(row)
+    of = bisect_right(apart, size) if size else row["model"]
+    return (row["system"], of if apart or not size else None)
+
+
+def labels_apart(found: Iterable[Row]) -> list[str]:
+    """The labels of models that nothing tells the size of, where there are several."""
+    labels = {row["model"] for row in found if row["model"] and not _parameters(row)}
+    return sorted(labels) if len(labels) > 1 else []
+
+
+def _parameters(row: Row) -> float | None:
+    return row["params_stated"] or (row["params_b"] or 0) * 1e9 or row["params_computed"]
+
+
+def of_one_regime(rows: Rows) -> Rows:
+    """Of the rivals in a document, or in logs, that stand on several sides of boundaries, those
+    behind the last one; the others are left out."""
+    apart = far_apart(rows.kept)
+    last: dict[Hashable, tuple[tuple[bool, int, str], str]] = {}
+    for row in rows.kept:
+        if row["epoch"]:
+            # The last regime is what a run of tomorrow would meet.
+            at = (_since(row), row["line"] if row["origin"] == "row" else 0, row["date"] or "")
+            of = _drawn(row, apart)
+            last[of] = max(last.get(of, (at, row["epoch"])), (at, row["epoch"]))
+    kept: list[Row] = []
+    left: list[Row] = []
+    for row in rows.kept:
+        known = last.get(_drawn(row, apart))
+        if known is None or row["epoch"] in (None, known[1]):
+            kept.append(row)
+        else:
+            left.append({**row, "left_out": f"other epoch ({row['epoch']})"})
+    return Rows(tuple(kept), (*rows.left_out, *left))
+
+
+def of_other_regimes(rows: Rows) -> dict[str, Any] | None:
+    """The runs `left_out` since they stand on another side of a boundary, and those `ranked`."""
+    others = [row for row in rows.left_out if str(row["left_out"]).startswith("other epoch")]
+    if not others:
+        return None
+    sources = {row["uri"] for row in others}
+    ranked = [
+        row
+        for row in rows.kept
+        if row["epoch"] and (row["uri"] in sources or row["origin"] == "log")
+    ]
+    return {"left_out": others, "ranked": ranked}
+
+
+def _since(row: Row) -> bool:
+    return str(row["epoch"]).startswith("since ")
+
+
+def _drawn(row: Row, apart: tuple[float, ...]) -> Hashable:
+    """Equal for rivals that the same boundaries stand between."""
+    return (row["uri"] if row["origin"] == "row" else None, comparable(row, apart))
+
+
+def tie(
+    found: Sequence[dict[str, Any]],
+    column: str,
+    spreads: Mapping[str, Spread],
+    group_of: Callable[[Row], Hashable],
+) -> None:
+    """Give each row `ties_with`: the rank of the better row of its rivals that nothing tells it
+    from, None where there is none. `column` is what the rows are ranked by."""
+    leaders: dict[Hashable, dict[str, Any]] = {}
+    for row in found:
+        row["ties_with"] = None
+        of = group_of(row)
+        leader = leaders.get(of)
+        # With the leader of a group, not the row above: ties would chain rows that do differ.
+        if leader and alike(leader, row, column, spreads):
+            row["ties_with"] = leader["rank"]
+        else:
+            leaders[of] = row
+
+
+def alike(leader: Row, row: Row, column: str, spreads: Mapping[str, Spread]) -> bool:
+    """Whether printed digits overlap, or jobs and known repeats do not tell the two apart."""
+    if _digits_overlap(leader, row, column):
+        return True
+    # Memory is the same for each job of a configuration; a fit has no jobs.
+    if column == "memory_gb" or "fit" in (leader["basis"], row["basis"]):
+        return False
+    known = common(leader, row, spreads)
+    digits = rounding(leader["members"], row["members"]) if column in _BY_TIME else 0.0
+    p = effect(_costs(leader, column), _costs(row, column), known, digits).p
+    return p is not None and p >= LEVEL
+
+
+def common(leader: Row, row: Row, spreads: Mapping[str, Spread]) -> Spread | None:
+    """The spread between jobs that is known for both; of two, that of their difference over the
+    root of two, with Welch's and Satterthwaite's degrees of freedom."""
+    one, other = spread_of(leader, spreads), spread_of(row, spreads)
+    if one is None or other is None or one is other:
+        return one if one is other else None
+    # Two machines may vary differently: pooling them would make the quiet one look noisy.
+    a, b = one.deviation**2, other.deviation**2
+    if not a + b:
+        return one
+    dof = (a + b) ** 2 / (a**2 / one.dof + b**2 / other.dof)
+    places = (*one.places, *other.places)
+    both = math.sqrt((a + b) / 2)
+    return Spread(both, max(int(dof), 1), places, one.scope, one.clusters + other.clusters)
+
+
+def _costs(row: Row, column: str) -> list[float]:
+    """What each job of a row takes for a token, in any unit: less is better."""
+    if column in _RATES:
+        return [1 / value for value in per_job(row["members"], column) if value]
+    paces = per_job(row["members"], "pace")
+    return [pace * row["device_count"] for pace in paces] if column == "device_hours" else paces
+
+
+def _digits_overlap(leader: Row, row: Row, column: str) -> bool:
+    """Whether single printed values, or the intervals of fits, have a part in common."""
+    if column not in _BY_TIME:
+        return bool(leader[column] == row[column])
+    fitted = "fit" in (leader["basis"], row["basis"])  # then its interval decides, not jobs
+    low, high = leader["tokens_per_s_low"], row["tokens_per_s_high"]
+    if fitted:
+        low, high = low or leader["tokens_per_s"], high or row["tokens_per_s"]
+    elif any(one["basis"] != "cell" or one["jobs"] > 1 for one in (leader, row)):
+        return False
+    # Of device-hours the rate of a device decides, so a row on more of them is brought to as many.
+    scale = leader["device_count"] / row["device_count"] if column == "device_hours" else 1.0
+    return bool(low and high and high * scale >= low)
+
+
+def tied(found: Sequence[Row], column: str, spreads: Mapping[str, Spread]) -> dict[str, Any] | None:
+    """What ties with the first row, and by what that is known; None where nothing could.
+
+    `apart` is the share by which the medians of its jobs and of one job more have to differ.
+    """
+    if len(found) < 2:
+        return None
+    known = spread_of(found[0], spreads)
+    told = known if known is not None and known.deviation else None
+    return {
+        "first": found[0],
+        "rows": [row for row in found if row["ties_with"] == 1],
+        "column": column,
+        "fitted": found[0]["basis"] == "fit",
+        "spread": told,
+        "apart": critical_difference(told, found[0]["jobs"]) if told else None,
+        "by_ranks": found[0]["jobs"] >= ENOUGH,
+        "few_repeats": told is not None and told.dof < _FEW,
+    }

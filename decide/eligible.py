@@ -1,0 +1,138 @@
+"""Which of the runs that a question is about count, and why the others are left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..audit.store import open_errors
+from ..schema.errors import NOTHING_RECOGNISED, BenchError
+from ..schema.warehouse import Warehouse
+from .jobs import Spread, spreads
+from .query import Query
+from .rows import Row, load
+from .selection import narrow, select
+
+_COPY_OF = re.compile(r"same configuration and digits as (\S.*?:\d+)(?:;|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Runs that may be ranked and compared, and the others, each with `left_out`."""
+
+    kept: tuple[Row, ...]
+    left_out: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The runs asked for, and what the whole warehouse knows of doubts and spread."""
+
+    rows: list[Row]
+    doubted: dict[str, str]
+    spreads: dict[str, Spread]
+
+    def eligible(self, need: str) -> Rows:
+        """The runs that count for what needs a column, and the others."""
+        return eligible(self.rows, self.doubted, need)
+
+
+def candidates(warehouse: Warehouse, query: Query) -> Candidates:
+    """The runs asked for; raises BenchError when there are none."""
+    select(warehouse, Query())
+    every = load(warehouse)
+    if not every:
+        error = BenchError(
+            "no runs found", why="what was read holds no row and no log of one",
+            hint="bench ingest PATH, or name logs and tables",
+        )  # fmt: skip
+        error.exit_code = NOTHING_RECOGNISED
+        raise error
+    narrow(warehouse, query)
+    wanted = {run for (run,) in warehouse.rows("SELECT run_id FROM selected")}
+    rows = [row for row in every if row["run"] in wanted]
+    if not rows:
+        raise BenchError(
+            "no run fits the filters", why=f"{len(every)} runs are there",
+            hint="bench runs lists them; --where, --model and --table say which count",
+        )  # fmt: skip
+    # Repeats tell of a machine in whatever document they stand; others need no audit.
+    machines = {row["system"] for row in rows}
+    near = [row for row in every if row["system"] in machines]
+    doubted = doubts(warehouse, sorted({row["uri"] for row in near}))
+    known = spreads(eligible(near, doubted, "pace").kept)
+    return Candidates(rows, doubted, known)
+
+
+def doubts(warehouse: Warehouse, uris: Sequence[str]) -> dict[str, str]:
+    """What the audit of sources says against runs: an error by run id. Of a row printed twice,
+    the copy."""
+    found: dict[str, str] = {}
+    for finding in open_errors(warehouse, uris):
+        # The first of two equal rows was measured; doubting both would lose the number.
+        cells = finding.cells[1:] if finding.rules == ("R6",) else finding.cells
+        for cell in cells:
+            if cell.run_id is not None:
+                found.setdefault(cell.run_id, f"doubted ({finding.rule}): {finding.message}")
+    return found
+
+
+def eligible(rows: Sequence[Row], doubted: Mapping[str, str], need: str) -> Rows:
+    """The rows whose column `need` counts, and the others with the reason."""
+    here = {row["where"] for row in rows}
+    kept: list[Row] = []
+    left: list[Row] = []
+    for row in rows:
+        reason = _reason(row, doubted, need, here)
+        (left if reason else kept).append({**row, "left_out": reason})
+    return Rows(tuple(kept), tuple(left))
+
+
+def _reason(row: Row, doubted: Mapping[str, str], need: str, here: set[str]) -> str | None:
+    """Why a row does not count: what happened to the run, what is wrong with it, what it lacks."""
+    if row["kind"] != "measured":
+        return f"{row['kind']}, not measured"
+    if row["origin"] == "quote":
+        return "a log line quoted in a document"
+    if row["status"] not in ("ok", "running") and not row["usable"]:
+        told = row["status_reason"]
+        plain = row["status"].replace("_", " ")
+        return plain if not told or told.casefold() == plain else f"{plain}: {told}"
+    # Before what the row lacks: a shifted cell is why it lacks something.
+    if row["run"] in doubted:
+        return doubted[row["run"]]
+    if row["left_out"] and (reason := _damage(row, here)):
+        return reason
+    return None if row[need] is not None else _lacks(row, need)
+
+
+def _lacks(row: Row, need: str) -> str:
+    """What would have to be stated for the column that is needed."""
+    if need in ("tokens_per_s", "rate"):
+        parts = [("seq_len", "sequence length")] if row["step_time_s"] or row["sampled"] else []
+        slots = row["mbs"] and row["grad_accum"] and row["dp"]
+        if row["step_time_s"] and not (row["sampled"] or slots or row["device_batch"]):
+            parts = [("gbs", "global batch size"), *parts]
+        lacking = [(name, words) for name, words in parts if row[name] is None]
+        if lacking:
+            told = " and ".join(f"no {words}" for _, words in lacking)
+            sets = ",".join(f"{name}=..." for name, _ in lacking)
+            return f"no tokens/s: {told} is stated (--set {sets} tells it)"
+    named = {
+        "pace": "step time",
+        "steps_per_s": "step time",
+        "tokens_per_s": "tokens/s",
+        "rate": "tokens/s",
+        "tflops": "TFLOPs",
+    }
+    return f"no {named.get(need, need)} is known"
+
+
+def _damage(row: Row, here: set[str]) -> str | None:
+    """What the warehouse says against a row; a copy counts where the first one is not asked for."""
+    detail = row["left_out_detail"] or ""
+    if row["left_out"] != "copy":
+        return f"{row['left_out']}: {detail}"
+    original = _COPY_OF.search(detail)
+    return f"copy of {original[1]}" if original and original[1] in here else None

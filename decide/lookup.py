@@ -1,0 +1,103 @@
+"""What a user means by the name of a source, a run or a published table."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..schema.errors import BenchError
+from ..schema.warehouse import Warehouse
+
+
+def source_named(warehouse: Warehouse, name: str, *, whole: bool = False) -> str:
+    """The uri of the source that a user means: its path, file name, stem or what begins it.
+
+    Unless it has to be `whole`, any part that one source alone has will do.
+    """
+    uris = [str(uri) for (uri,) in warehouse.rows("SELECT uri FROM sources ORDER BY uri")]
+    found = _matching(uris, name.removeprefix("./"), whole)
+    if len(found) != 1 and os.path.exists(name):  # a path from here: uris are from the warehouse's
+        found = _at_path(warehouse, uris, name) or found
+    if len(found) == 1:
+        return found[0]
+    shown = ", ".join((found or uris)[:20]) or "none"
+    raise BenchError(
+        f"{'several sources are' if found else 'no source is'} called {name!r}",
+        why=f"{'they are' if found else 'known sources'}: {shown}",
+        hint="name one by its path",
+    )
+
+
+def find_run(warehouse: Warehouse, asked: str) -> str:
+    """The run that `asked` means: an id, the start of one, or FILE:LINE."""
+    place = re.fullmatch(r"(.+):(\d+)", asked)
+    if place:
+        uri = source_named(warehouse, place[1])
+        query = """SELECT run_id FROM runs WHERE uri = ? AND line <= ? AND last_line >= ?
+                   ORDER BY line DESC LIMIT 1"""
+        found = warehouse.rows(query, [uri, int(place[2]), int(place[2])])
+    else:
+        found = warehouse.rows(
+            "SELECT run_id FROM runs WHERE starts_with(run_id, ?) ORDER BY run_id LIMIT 9",
+            [asked.lower()],
+        )
+    if len(found) == 1:
+        return str(found[0][0])
+    if not found:
+        raise BenchError(
+            f"no run {asked!r}",
+            hint="bench runs --all lists ids and places; or name one as FILE:LINE",
+        )
+    listed = ", ".join(run for (run,) in found)
+    raise BenchError(f"several runs begin with {asked!r}", why=listed, hint="write more of the id")
+
+
+def benchmark_tables(
+    warehouse: Warehouse, name: str, number: int | None
+) -> tuple[str, list[dict[str, Any]]]:
+    """A source and its benchmark tables: the N-th, else the one that holds line N, or all.
+
+    Raises BenchError when there is none.
+    """
+    uri = source_named(warehouse, name)
+    query = """SELECT table_id, number, headings, alignment, header_line, last_line FROM tables
+               WHERE uri = ? AND number IS NOT NULL ORDER BY header_line"""
+    found = warehouse.dicts(query, [uri])
+    chosen = [table for table in found if number in (None, table["number"])] or [
+        table for table in found if table["header_line"] <= (number or 0) <= table["last_line"]
+    ]
+    if not chosen:
+        raise BenchError(
+            f"{uri} has no {f'table {number}' if found else 'benchmark table'}",
+            why=f"it has {len(found)}, counted from 1, and none on that line" if found else "",
+            hint=f"--table {name}" if found else "bench sql 'SELECT uri, number FROM tables'",
+        )
+    return uri, chosen
+
+
+def _at_path(warehouse: Warehouse, uris: Sequence[str], asked: str) -> list[str]:
+    """The source that lies at a path, by its name or, under links, by what they lead to."""
+    root = os.path.abspath(warehouse.path.parent if warehouse.path else os.curdir)
+    path = Path(os.path.relpath(os.path.abspath(asked), root)).as_posix()
+    if path in uris:
+        return [path]
+    real = os.path.realpath(asked)
+    return [uri for uri in uris if os.path.realpath(os.path.join(root, uri)) == real]
+
+
+def _matching(uris: Sequence[str], asked: str, whole: bool) -> list[str]:
+    # From the strictest on: a name that is whole for one file may be part of many.
+    tests: Sequence[Callable[[str], bool]] = (
+        lambda uri: uri == asked,
+        lambda uri: uri.rsplit("/", 1)[-1] == asked,
+        lambda uri: uri.rsplit("/", 1)[-1].rsplit(".", 1)[0] == asked,
+        lambda uri: uri.endswith("/" + asked),
+        lambda uri: uri.rsplit("/", 1)[-1].startswith(asked),
+        lambda uri: asked in uri,
+    )
+    if whole:
+        tests = tests[:5]
+    return next((found for test in tests if (found := [uri for uri in uris if test(uri)])), [])

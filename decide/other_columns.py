@@ -1,0 +1,95 @@
+"""Columns of tables that no heading of ours means, and that tell one configuration from another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..ingest.variables import variable_of
+from ..schema.warehouse import Warehouse
+from ..vocabulary.headings import batch_in_tokens, unread_results
+from ..vocabulary.sizes import giga_of, parse_size
+
+_CELLS = """
+    SELECT t.table_id, trim(t.headings[c.column_number]) AS heading, c.raw, s.run_id,
+        t.table_id IN (SELECT table_id FROM cells WHERE name = 'gbs') AS has_batch
+    FROM cells c JOIN tables t ON t.table_id = c.table_id
+    LEFT JOIN selected s ON s.table_id = c.table_id AND s.row_number = c.row_number
+    WHERE c.name IS NULL AND t.number IS NOT NULL AND trim(t.headings[c.column_number]) <> ''
+    ORDER BY t.table_id, c.column_number, c.row_number"""
+_DRESS = re.compile(r"[*`†‡]|\[\^[\w-]{1,20}\]")
+_MISSING = re.compile(r"-*|–|—|n/?a|\?+|tbd", re.I)
+_SIZE = re.compile(r"[\d.]+\s?[BM]\d*", re.I)
+_NUMBER = re.compile(
+    r"[~≈<>]?\s*[-+]?\d[\d,]*(?P<point>\.\d+)?(?:e[-+]?\d+)?\s*(?:[^\W\d_][^\W\d_/]*(?:/\w+)?|%)?",
+    re.I,
+)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Headings of these words alone name a job, or say something of it.
+_OF_A_JOB = _words(
+    """job jobs jobid run runs runid id ids trial repeat repeats repetition rep seed attempt index
+    no nr num number of name user author owner host hosts hostname hostnames hostlist nodelist node
+    list link links url log logs file wandb started start ended end finished begin time timestamp
+    when comment comments remark remarks note notes observation observations reason conclusion
+    verdict result results ok exit code rank place"""
+)
+# Numbers under these are measured, unless the heading says that they are set.
+_MEASURED = _words(
+    """loss ppl perplexity accuracy acc score time elapsed duration power watt watts w energy kwh
+    joules j temp temperature c util utilization utilisation efficiency eff speedup scaling cost
+    price usd std stdev stddev deviation cv variance sigma jitter min max p50 p95 p99 best worst
+    median mean avg average bandwidth gbps gb mb gib mib s ms sec secs seconds us minutes hours
+    days h flops tflops pflops gflops mfu hfu tokens samples steps it iterations mem memory vram
+    peak bubble overhead gain change delta diff rel relative vs total achieved measured throughput
+    rate speed startup compile load save n count errors retries restarts"""
+)
+_SET = _words("cap limit set target requested bucket buffer size workers threads channels lr")
+_VERSIONS = _words("version cuda rocm nccl rccl driver cudnn python torch triton ratio dropout lr")
+
+
+def other_columns(warehouse: Warehouse) -> dict[str, dict[str, str]]:
+    """By run id, heading and cell of every column of its table that is a setting, though no known
+    one."""
+    columns: dict[tuple[str, str], list[tuple[str, str | None]]] = {}
+    for table, heading, raw, run, has_batch in warehouse.rows(_CELLS):
+        if has_batch and batch_in_tokens(heading):
+            continue  # the batch again, times the sequence length
+        columns.setdefault((table, heading), []).append((raw, run))
+    found: dict[str, dict[str, str]] = {}
+    for (_, heading), cells in columns.items():
+        if not is_setting(heading, [raw for raw, _ in cells]):
+            continue
+        name = _DRESS.sub("", heading).strip()
+        for raw, run in cells:
+            value = _DRESS.sub("", raw).strip()
+            if run is not None and not _MISSING.fullmatch(value):
+                found.setdefault(run, {}).setdefault(name, value)
+    return found
+
+
+def is_setting(heading: str, cells: Sequence[str]) -> bool:
+    """Whether a column that we do not know sets its rows apart: words, or whole numbers under a
+    heading that measures nothing. A decimal number is a setting where it recurs."""
+    plain = _DRESS.sub("", heading).strip()
+    parts = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", plain).casefold()
+    words = re.findall(r"[a-z0-9]+", parts)
+    stated = [
+        text for cell in cells if not _MISSING.fullmatch(text := _DRESS.sub("", cell).strip())
+    ]
+    if not words or not stated or variable_of(plain):
+        return False
+    if set(words) <= _OF_A_JOB:  # a job may be named by its model's size: 1.34G
+        return all(giga_of(text) or (_SIZE.fullmatch(text) and parse_size(text)) for text in stated)
+    numbers = [_NUMBER.fullmatch(text) for text in stated]
+    if not all(numbers):
+        return True
+    if (_MEASURED & set(words) and not _SET & set(words)) or unread_results([plain]):
+        return False
+    # Measured decimals hardly ever recur; settings do, in half of the rows or more.
+    decimal = any(found["point"] for found in numbers if found)
+    return not decimal or bool(_VERSIONS & set(words)) or 2 * len(set(stated)) <= len(stated)

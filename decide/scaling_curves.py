@@ -1,0 +1,188 @@
+"""Curves of scaling: runs that differ in devices alone, as points of strong or weak scaling."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from .fits import Fit, fits, likeliest
+from .jobs import combined, grain
+from .provenance import Derivation, devices_of
+from .rows import Row, configuration
+
+_FREE = (
+    "nodes",
+    "devices",
+    "world_size",
+    "dp",
+    "dp_replicate",
+    "dp_shard",
+)  # what may differ beside the batch
+# The column that efficiencies compare, by what is measured: tokens/s of a job; sequences/s where no
+# length of these is stated; the TFLOP/s of all its devices where those alone are printed.
+RATES = {
+    "tokens_per_s": "tokens_per_s",
+    "step_time_s": "sequences_per_s",
+    "tflops": "tflops_of_all",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The runs of one size: `x` nodes (or devices), and one row with the medians of their jobs."""
+
+    x: float
+    row: Row
+    rows: tuple[Row, ...]
+
+    @property
+    def rate(self) -> float:
+        """What efficiencies compare: the column that RATES name for the measure."""
+        return float(self.row[RATES[self.row["measure"]]])
+
+    @property
+    def low(self) -> float | None:
+        """The least that jobs, or the printed digits, tell; of one log its intervals tell none."""
+        return self._end("tokens_per_s_low", "step_time_high")
+
+    @property
+    def high(self) -> float | None:
+        """The most that jobs, or the printed digits, tell."""
+        return self._end("tokens_per_s_high", "step_time_low")
+
+    def _end(self, name: str, time: str) -> float | None:
+        row = self.row
+        # The intervals of one log vary less than jobs do, and would pass for their range.
+        if row["jobs"] < 2 and row["basis"] != "cell":
+            return None
+        if row["measure"] == "step_time_s":
+            return float(row["batch"] / row[time]) if row[time] else None
+        return float(row[name]) if row[name] else None
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs that differ in size alone: strong (one batch) or weak (one batch a device) scaling, or
+    unknown where no batch is."""
+
+    kind: str  # strong, weak or unknown
+    unit: str  # nodes or device_count
+    points: tuple[Point, ...]
+
+    @property
+    def base(self) -> Point:
+        return self.points[0]
+
+    def efficiency(self, point: Point) -> float:
+        """The rate per device against that of the base point."""
+        return point.rate / point.x / (self.base.rate / self.base.x)
+
+    # A law takes thousands of refits, and each row, sentence and explanation asks for it.
+    @cached_property
+    def laws(self) -> list[Fit]:
+        """The laws fitted to all points."""
+        return self._fits(0)
+
+    @cached_property
+    def law(self) -> tuple[Fit | None, int]:
+        """The likeliest law, and the point that is its base: the first, or the second where the
+        law misses a point by far and is twice as good without the first."""
+        law = likeliest(self.laws)
+        # One node has no network to wait for: often the first point is off the law of the others.
+        # Below five points the rest could not tell a law any more.
+        if law is None or not law.misses or len(self.points) < 5:
+            return law, 0
+        again = likeliest(self._fits(1))
+        return (again, 1) if again and again.rms <= law.rms / 2 else (law, 0)
+
+    def _fits(self, first: int) -> list[Fit]:
+        """The laws fitted to the points from `first` on, which is their base."""
+        points = self.points[first:]
+        per_unit = [one.rate / one.x for one in points]
+        shares = [one / per_unit[0] for one in per_unit]
+        rounded = grain(row for one in points for row in one.rows)
+        return fits([one.x / points[0].x for one in points], shares, rounded)
+
+
+def groups(rows: Sequence[Row]) -> tuple[list[Group], list[Row]]:
+    """Strong and weak scaling groups of two sizes or more, and the rows that are in none."""
+    found: list[Group] = []
+    used: set[int] = set()
+    for kind in ("strong", "weak", "unknown"):
+        sets: dict[Hashable, list[Row]] = {}
+        for row in rows:
+            if (row["nodes"] or row["device_count"]) and (key := _key(row, kind)) is not None:
+                sets.setdefault(key, []).append(row)
+        for alike in sets.values():
+            unit = "nodes" if all(row["nodes"] for row in alike) else "device_count"
+            for members in _by_day([row for row in alike if row[unit]], unit):
+                if len({row[unit] for row in members}) > 1:
+                    found.append(Group(kind, unit, _points(members, unit)))
+                    used |= {id(row) for row in members}
+    return found, [row for row in rows if id(row) not in used]
+
+
+def _key(row: Row, kind: str) -> Hashable | None:
+    """Equal for runs that scale into each other; of tables within one document."""
+    batch, known = row["batch"], bool(row["batch"] or row["device_batch"])
+    if known == (kind == "unknown") or (kind == "strong" and not batch):
+        return None
+    if kind == "weak" and not row["device_count"]:
+        return None
+    # With one batch in all, that of a device shrinks as devices grow.
+    free = (*_FREE, "gbs", "device_batch") if kind == "strong" else (*_FREE, "gbs")
+    whole = {name: value for name, value in configuration(row).items() if name not in free}
+    whole["batch"] = batch
+    if kind == "weak":
+        whole["batch"] = batch / row["device_count"] if batch else None
+    document = row["uri"] if row["origin"] == "row" else None
+    # Of another version the runs may be slower for a reason that is no device.
+    stated = (*sorted(row["versions"].items()), *sorted(row["arguments"].items()))
+    return (
+        document,
+        row["epoch"],
+        row["measure"],
+        stated,
+        *sorted((n, str(v)) for n, v in whole.items()),
+    )
+
+
+def _by_day(rows: Sequence[Row], unit: str) -> list[list[Row]]:
+    """The rows apart by date where one size was measured on several days: days are not pooled."""
+    days: dict[Hashable, set[Hashable]] = {}
+    for row in rows:
+        days.setdefault(row[unit], set()).add(row["date"] if row["origin"] == "row" else None)
+    # Sizes measured on different days are a curve still: there is no other.
+    if all(len(found) == 1 for found in days.values()):
+        return [list(rows)]
+    apart: dict[Hashable, list[Row]] = {}
+    for row in rows:
+        apart.setdefault(row["date"], []).append(row)
+    return list(apart.values())
+
+
+def _points(rows: Sequence[Row], unit: str) -> tuple[Point, ...]:
+    sizes: dict[float, list[Row]] = {}
+    for row in rows:
+        sizes.setdefault(float(row[unit]), []).append(row)
+    return tuple(
+        Point(x, _with_rate(combined(members)), tuple(members))
+        for x, members in sorted(sizes.items())
+    )
+
+
+def _with_rate(row: Row) -> dict[str, Any]:
+    """A row with the rate that its measure tells, where it is not tokens/s."""
+    name, many = RATES[row["measure"]], devices_of(row)
+    if row["measure"] == "step_time_s":
+        value = row["batch"] / row["step_time_s"]
+        words, of, unit = "gbs / step_time_s", ("gbs", "step_time_s"), "sequences/s"
+    elif row["measure"] == "tflops":
+        value = row["tflops"] * row["device_count"]
+        words, of, unit = f"tflops x {many}", ("tflops", many), "TFLOP/s"
+    else:
+        return dict(row)
+    made = Derivation(expression=words, inputs=of, unit=unit)
+    return {**row, name: value, "derivations": {**row["derivations"], name: made}}

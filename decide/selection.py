@@ -1,0 +1,228 @@
+"""Which runs a page speaks of: by model, document and filter, in one temporary table.
+
+`--where` may name columns of a run listing, environment flags and headings of tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from ..schema.catalogue import metrics
+from ..schema.errors import BenchError
+from ..schema.materialized import materialize_pages
+from ..schema.warehouse import Warehouse
+from ..vocabulary.sizes import parse_size
+from .lookup import benchmark_tables, source_named
+from .query import Query
+
+_ANY_OTHER = """
+    SELECT 1 FROM cells c JOIN tables t USING (table_id)
+    WHERE c.name IS NULL AND trim(t.headings[c.column_number]) <> ''
+      AND c.table_id IN (SELECT table_id FROM selected) LIMIT 1"""
+_MORE_SETTINGS = """
+    UPDATE selected SET settings = concat_ws(', ', settings, more)
+    FROM (SELECT unnest(?::VARCHAR[]) AS run, unnest(?::VARCHAR[]) AS more) WHERE run_id = run"""
+# The columns of a listing, which `--where` may name.
+LISTED = """SELECT * EXCLUDE (table_id, source_id, segment, product, usable), run_id AS run,
+               uri || ':' || line AS "where"
+           FROM selected"""
+_FLAGS = """SELECT DISTINCT name FROM env_flags
+            WHERE run_id IN (SELECT run_id FROM selected) ORDER BY name"""
+# A launcher's switch states no value: that it is set is all there is to tell.
+_VALUE = """(
+    SELECT max(CASE WHEN f.value IS NULL THEN 'none'
+                    WHEN f.kind = 'launcher' AND f.value = '' THEN 'set' ELSE f.value END)
+    FROM env_flags f WHERE f.run_id = selected.run_id AND f.name = '{name}'
+)"""
+# Cells under headings that mean nothing to us, without what dresses them.
+_PLAIN = r"regexp_replace(trim({}), '[*`†‡]|\[\^[\w-]{{1,20}}\]', '', 'g')"
+_HEADING, _TEXT = _PLAIN.format("t.headings[c.column_number]"), _PLAIN.format("c.raw")
+_HEADINGS = f"""SELECT trim({_HEADING}) AS heading,
+                bool_and(try_cast(replace(nullif(trim(c.raw), ''), ',', '') AS DOUBLE) IS NOT NULL
+                         OR trim(c.raw) = '') AS numbers
+            FROM cells c JOIN tables t USING (table_id)
+            WHERE c.name IS NULL AND heading <> ''
+              AND c.table_id IN (SELECT table_id FROM selected) GROUP BY heading ORDER BY heading"""
+_NUMBER = "try_cast(replace(c.raw, ',', '') AS DOUBLE)"
+_CELL = f"""(
+    SELECT max({{cell}})
+    FROM cells c JOIN tables t USING (table_id)
+    WHERE c.table_id = selected.table_id AND c.row_number = selected.row_number
+      AND c.name IS NULL AND trim({_HEADING}) = '{{name}}'
+)"""
+_CLOSE = 0.03  # a computed size within 3 % of a label may bear it
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """What was found: the name the page bears and the number of runs."""
+
+    name: str
+    runs: int
+
+
+def select(warehouse: Warehouse, query: Query) -> Selected:
+    """Fill the temporary table `selected` with the runs that a query asks for.
+
+    Raises BenchError for a model or document that is not there, naming the known ones.
+    """
+    materialize_pages(warehouse)
+    name, conditions = _conditions(warehouse, query)
+    where = " AND ".join(sql for sql, _ in conditions) or "true"
+    values = [value for _, values in conditions for value in values]
+    warehouse.rows(_selection_sql().replace("{where}", where), values)
+    _add_other_settings(warehouse)
+    if query.where is not None:
+        _delete_others(warehouse, condition(warehouse, query.where))
+    [(runs,)] = warehouse.rows("SELECT count(*) FROM selected")
+    # A page of one size bears its name, whoever asked for all.
+    if query.model is None or parse_size(query.model) is None:
+        sizes = warehouse.rows(
+            "SELECT DISTINCT size FROM selected WHERE size IS NOT NULL ORDER BY size LIMIT 2"
+        )
+        name = sizes[0][0] if len(sizes) == 1 else name
+    return Selected(name, runs)
+
+
+def narrow(warehouse: Warehouse, query: Query) -> None:
+    """Leave in `selected`, which holds all runs, those that a query asks for.
+
+    `where` may name whatever a run of the whole warehouse has; raises BenchError as `select`.
+    """
+    # Compiled while all runs are there: a flag that none of the narrower ones has is no error.
+    text = None if query.where is None else condition(warehouse, query.where)
+    for sql, values in _conditions(warehouse, query)[1]:
+        _delete_others(warehouse, sql, values)
+    if text:
+        _delete_others(warehouse, text)
+    if query.table:
+        _, found = benchmark_tables(warehouse, query.table.file, query.table.number)
+        ids = [one["table_id"] for one in found]
+        _delete_others(warehouse, "list_contains(?::VARCHAR[], table_id)", [ids])
+
+
+def _delete_others(warehouse: Warehouse, condition: str, parameters: Sequence[object] = ()) -> None:
+    # NULL is no match: a run that does not state the column was not asked for.
+    warehouse.rows(f"DELETE FROM selected WHERE ({condition}) IS NOT TRUE", list(parameters))
+
+
+def _conditions(
+    warehouse: Warehouse, query: Query
+) -> tuple[str, list[tuple[str, Sequence[object]]]]:
+    """The name of what is selected; conditions in SQL, each with its parameters' values."""
+    name, found = "all models", list[tuple[str, Sequence[object]]]()
+    if query.model is not None:
+        name, of_model, values = _model(warehouse, query.model)
+        found.append((of_model, values))
+    if query.document is not None:
+        found.append(("uri = ?", [source_named(warehouse, query.document)]))
+    if query.since is not None:
+        since = "source_id IN (SELECT source_id FROM loads WHERE loaded_at >= ?)"
+        found.append((since, [query.since]))
+    return name, found
+
+
+def _add_other_settings(warehouse: Warehouse) -> None:
+    """Settings that a table states in columns of its own, behind the environment flags."""
+    if not warehouse.rows(_ANY_OTHER):
+        return
+    from .other_columns import other_columns  # what headings mean takes longer to load
+
+    others = other_columns(warehouse)
+    if others:
+        told = [
+            ", ".join(f"{name}={_whole(value)}" for name, value in one.items())
+            for one in others.values()
+        ]
+        warehouse.rows(_MORE_SETTINGS, [[*others], told])
+
+
+def _whole(value: str) -> str:
+    """A value without the blank behind a comma, which parts settings."""
+    return value.replace(", ", ",")
+
+
+def known_models(warehouse: Warehouse) -> list[tuple[str, int]]:
+    """Every size or model name of the warehouse and its number of runs, the commonest first."""
+    return [
+        (str(name), count)
+        for name, count in warehouse.rows(
+            """SELECT coalesce(size, model) AS name, count(*) AS runs FROM configurations
+               WHERE coalesce(size, model) IS NOT NULL GROUP BY ALL ORDER BY runs DESC, name"""
+        )
+    ]
+
+
+def _model(warehouse: Warehouse, asked: str) -> tuple[str, str, list[object]]:
+    size = parse_size(asked)
+    if size is not None and re.fullmatch(r"\s*[\d.]+\s*[BMT]\d*\s*", asked, re.I):
+        condition = """(abs(params_b - ?) < 1e-9 OR (params_b IS NULL
+            AND abs(coalesce(params_stated, params_computed) / 1e9 / ? - 1) <= ?))"""
+        values: list[object] = [size, size, _CLOSE]
+        [(label,)] = warehouse.rows("SELECT size_label(?)", [size])
+    else:
+        condition = "contains(regexp_replace(lower(model), '[^a-z0-9]', '', 'g'), ?)"
+        values, label = [re.sub(r"[^a-z0-9]", "", asked.lower())], asked
+    [(count,)] = warehouse.rows(f"SELECT count(*) FROM configurations WHERE {condition}", values)
+    if not count or values == [""]:
+        known = [f"{name} ({runs})" for name, runs in known_models(warehouse)]
+        raise BenchError(
+            f"no runs of model {asked!r}",
+            why=f"known models (runs): {', '.join(known[:40]) or 'none'}",
+            hint="bench ingest PATH..."
+            if not known
+            else "--model with one of these, or none for all",
+        )
+    return str(label), condition, values
+
+
+@cache
+def _selection_sql() -> str:
+    """The query, but for its condition: a new metric is a column without a word said here."""
+    text = (files(__package__ or "bench.decide") / "selection.sql").read_text("utf-8")
+    joins = (
+        f"LEFT JOIN (SELECT run_id, {metric.selected} FROM {metric.view}) USING (run_id)"
+        for metric in metrics()
+    )
+    comment, _, query = text.partition("\nCREATE")  # which names the place, too
+    return f"{comment}\nCREATE{query.replace('{metrics}', ' '.join(joins))}"
+
+
+def listed_columns(warehouse: Warehouse) -> dict[str, str]:
+    """Name and DuckDB type of every column of a run listing; `selected` must be there."""
+    return {name: kind for name, kind, *_ in warehouse.rows(f"DESCRIBE {LISTED}")}
+
+
+def condition(warehouse: Warehouse, text: str) -> str:
+    """The condition as SQL over the temporary table `selected`, which must be there."""
+    from ..schema.where import compile_where  # most commands have no condition
+
+    known = listed_columns(warehouse)
+    kinds = {name: kind for name, kind in known.items() if name not in ("run", "where")}
+    taken = {name.casefold() for name in known}
+    values: dict[str, str] = {}
+    for name, kind, value in (*_flags(warehouse), *_headings(warehouse)):
+        if name.casefold() not in taken:
+            taken.add(name.casefold())
+            kinds[name] = kind
+            # Names come from documents: a quote in one must not end the text of our SQL.
+            values[name] = value.replace("{name}", name.replace("'", "''"))
+    return compile_where(text, kinds, values)
+
+
+def _flags(warehouse: Warehouse) -> list[tuple[str, str, str]]:
+    return [(name, "VARCHAR", _VALUE) for (name,) in warehouse.rows(_FLAGS)]
+
+
+def _headings(warehouse: Warehouse) -> list[tuple[str, str, str]]:
+    """Headings that mean nothing to us, with the type and value of their cells."""
+    return [
+        (name, "DOUBLE", _CELL.replace("{cell}", _NUMBER))
+        if numbers
+        else (name, "VARCHAR", _CELL.replace("{cell}", _TEXT))
+        for name, numbers in warehouse.rows(_HEADINGS)
+    ]

@@ -1,0 +1,29 @@
+-- The runs a page speaks of, each with its metrics: one row a run. {metrics} joins a view for each
+-- file of schema/metrics, with the columns that its head selects.
+CREATE OR REPLACE TEMP TABLE selected AS
+WITH chosen AS (
+    SELECT * FROM configurations WHERE {where}
+), reasons AS (
+    SELECT run_id, string_agg(reason, ', ' ORDER BY reason) AS left_out,
+        string_agg(detail, '; ' ORDER BY reason) AS left_out_detail
+    FROM left_out GROUP BY run_id
+), env AS (
+    SELECT run_id,
+        string_agg(CASE WHEN kind = 'clock' THEN value || ' GHz'
+                        WHEN value IS NULL THEN 'no ' || name
+                        WHEN kind = 'launcher' AND value = 'yes' THEN name
+                        ELSE name || '=' || value END, ', ' ORDER BY name) AS settings
+    FROM env_flags GROUP BY run_id
+)
+SELECT c.* REPLACE (coalesce(time_is_marked, false) AS time_is_marked),
+    -- What a log measured before it was ended stands, and before it broke off if that was some time;
+    -- a cell beside a failure does not, nor what does not fit into memory.
+    c.status = 'ok' OR (c.origin = 'log' AND c.step_time_s IS NOT NULL AND c.status NOT IN ('nan', 'oom')
+        AND (c.status NOT IN ('fail', 'hang') OR c.n >= 10)) AS usable,
+    e.settings, h.regime AS epoch, r.left_out, r.left_out_detail,
+    coalesce(c.device, c.uri) AS system
+-- Metrics are joined to the ids alone: each join of a run's seventy columns would cost as much as all of them.
+FROM (FROM chosen LEFT JOIN (FROM (SELECT run_id FROM chosen) {metrics}) USING (run_id)) c
+LEFT JOIN env e ON e.run_id = c.run_id
+LEFT JOIN reasons r ON r.run_id = c.run_id
+LEFT JOIN regimes h ON h.run_id = c.run_id;

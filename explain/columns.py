@@ -1,0 +1,241 @@
+"""A column of a run as a tree: the ways that heads of SQL files state, walked down to lines.
+
+Nothing is calculated here. Values are columns of `selected`; which way each was made is a condition
+of its head, asked of the same row. What decisions add is walked alike: their code writes it down.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from ..decide.budget import Budget
+from ..decide.provenance import Column, Number
+from ..schema.catalogue import Value, formulas, metrics, values
+from ..schema.derivation import Input, Source, Way
+from ..vocabulary.fields import stated_by
+from .run import UNITS, Lines, RunContext
+from .statistic import printed, statistic
+from .tree import How, Node, Place
+
+# Numbers that are as a source states them: asked for by name, or where a run has nothing else.
+STATED = tuple(
+    field.name for field in stated_by("user") if field.is_number and field.name not in values()
+)
+_MOST = 12  # places that are shown of a number made of many runs
+
+
+def names() -> tuple[str, ...]:
+    """Every value of a run that can be explained, those that lead an explanation first."""
+    made = values()
+    leading = [name for name, value in made.items() if value.leads]
+    rest = [name for name in made if name not in leading]
+    return ("days", *leading, "device_days", *rest, *STATED)
+
+
+def derive(run: RunContext, budget: Budget, name: str) -> Node:
+    """The derivation of one value of a run."""
+    if name == "days":
+        return _days(run, budget)
+    if name == "device_days":
+        return _device_days(run, budget)
+    return of_column(run, name)
+
+
+def _days(run: RunContext, budget: Budget) -> Node:
+    """Days to train the budget on one run's speed."""
+    value, low, high = (budget.days(run.row, end) for end in ("", "_high", "_low"))
+    number = Number("days", value, budget.days_from(run.row), low, high)
+    return of_number(number, run.lines, lambda column: of_column(run, column.name))
+
+
+def _device_days(run: RunContext, budget: Budget) -> Node:
+    """Days times devices (processes of a source that states no devices)."""
+    days, many = _days(run, budget), count(run)
+    value = None
+    if isinstance(days.value, float) and isinstance(many.value, int):
+        value = days.value * many.value
+    how = How(f"days x {many.name}")
+    return Node("device_days", value, "device-days", how=how, inputs=(days, many))
+
+
+def of_number(number: Number, lines: Lines, column: Callable[[Column], Node]) -> Node:
+    """A number as the code that made it says how; `column` explains the columns that it names."""
+    made = number.derivation
+    how = How(made.expression, "", made.title, made.source, made.counts)
+    if made.formula:
+        how = by_formula(made.formula, made.expression)
+    inputs = []
+    for one in made.inputs:
+        if isinstance(one, Number):
+            inputs.append(of_number(one, lines, column))
+        else:
+            inputs.append(column(Column(one) if isinstance(one, str) else one))
+    place = Place(*number.line, None, lines.text(*number.line)) if number.line else None
+    return Node(
+        number.name, number.value, made.unit, number.low, number.high,
+        how if how.expression else None, place, made.note,
+        (*of_places(lines, number.places), *inputs),
+    )  # fmt: skip
+
+
+def of_places(lines: Lines, places: Iterable[str]) -> tuple[Node, ...]:
+    """The lines that `FILE:LINE` name, the first of too many."""
+    found = list(dict.fromkeys(places))
+    nodes = []
+    for at, where in enumerate(found[:_MOST], 1):
+        uri, _, line = where.rpartition(":")
+        text = lines.text(uri, int(line))
+        nodes.append(Node(f"{at}", "", place=Place(uri, int(line), None, text)))
+    more = len(found) - len(nodes)
+    return (*nodes, *([Node("more", more, note="runs")] if more else []))
+
+
+def heads(run: RunContext, budget: Budget) -> Iterator[Node]:
+    """What leads the explanation of a whole run: the values that are known, with all below them.
+
+    Of a run that has none of them, everything that it has.
+    """
+    leading = ["days", *(name for name, made in values().items() if made.leads)]
+    found = [node for name in leading if (node := derive(run, budget, name)).value is not None]
+    rest = [name for name in ("device_days", *values(), *STATED) if name not in leading]
+    # A log that prints losses alone has no leading value, and still something to tell.
+    yield from found or (
+        node for name in rest if (node := derive(run, budget, name)).value is not None
+    )
+
+
+def of_column(run: RunContext, name: str) -> Node:
+    """A column of `selected`: derived, if a head says how, else as a source states it."""
+    made = values().get(name)
+    if made is None:
+        return run.stated(name)
+    way = made.ways[_ways_taken(run)[name]]
+    value, note = _value_and_note(run, name, way)
+    unit = way.unit or made.unit or UNITS.get(name, "")
+    if not way.expression and not way.formula:
+        return _leaf(run, name, way, value, unit, note)
+    if value is None:
+        return Node(name, None, unit, note=made.lacks or _lacking(run, way))
+    low, high = _ends(run, name)
+    inputs = tuple(node for one in way.inputs if (node := _input(run, one)))
+    return Node(name, value, unit, low, high, _how(way), note=note, inputs=inputs)
+
+
+def measured(run: RunContext, metric: str) -> Node:
+    """A printed number, or the statistic of a log."""
+    row = run.measurements.get(metric)
+    if row is not None:
+        return printed(run, metric, dict(row))
+    return statistic(run, metric) or run.stated(metric)
+
+
+def count(run: RunContext) -> Node:
+    """The devices that rates are shared among: as stated, else processes."""
+    return of_column(run, "devices" if run.row["devices"] is not None else "world_size")
+
+
+def by_formula(name: str, expression: str = "") -> How:
+    """A formula of schema/formulas as the way a value is made."""
+    found = next(one for one in formulas() if one.name == name)
+    text = expression or plain(found.expression)
+    return How(text, name, found.title, found.source, found.counts)
+
+
+def plain(expression: str) -> str:
+    """The arithmetic of a formula as people write it: 60e0 -> 60."""
+    # SQL needs a double to divide by; a reader does not.
+    text = re.sub(r"\b(\d+)e0\b", r"\1", expression).replace("::BIGINT", "")
+    return text.replace("1 * ", "").replace("+ 1.0 *", "+")
+
+
+def _ways_taken(run: RunContext) -> dict[str, int]:
+    """Which way each value was made, by its place: asked once of a run, for all values."""
+    # One query tells of all values, since each asks the same row.
+    if not run.ways:
+        made = values()
+        parts = ", ".join(map(_way_sql, made.values()))
+        [found] = run.warehouse.rows(f"SELECT {parts} FROM selected WHERE run_id = ?", [run.run_id])
+        run.ways = dict(zip(made, found, strict=True))
+    return run.ways
+
+
+def _way_sql(made: Value) -> str:
+    whens = " ".join(f"WHEN {way.when} THEN {at}" for at, way in enumerate(made.ways))
+    return f"CASE {whens} ELSE {len(made.ways) - 1} END"
+
+
+def _value_and_note(run: RunContext, name: str, way: Way) -> tuple[Any, str]:
+    """The value, and what is said of it, where the way has SQL of its own for them."""
+    if not way.value and not way.note:
+        return run.row.get(name), ""
+    query = f"SELECT {way.value or name}, {way.note or 'NULL'} FROM selected WHERE run_id = ?"
+    [(value, note)] = run.warehouse.rows(query, [run.run_id])
+    return value, note or ""
+
+
+def _leaf(run: RunContext, name: str, way: Way, value: Any, unit: str, note: str) -> Node:
+    """A value that is made of nothing else: stated, printed, or assumed."""
+    if not way.inputs:
+        return Node(name, value, unit, note=note)
+    source = way.inputs[0].sources[0]
+    if source.kind == "printed":
+        return measured(run, source.name or name)
+    return run.stated(source.name or name, name, value)
+
+
+def _lacking(run: RunContext, way: Way) -> str:
+    names = [one.sources[0].name for one in way.inputs if _first_known(run, one) is None]
+    return f"not known: no {' and no '.join(names)} is stated" if names else "not known"
+
+
+def _ends(run: RunContext, name: str) -> tuple[float | None, float | None]:
+    """The range of a metric, as its view has it."""
+    view = next((metric.view for metric in metrics() if metric.column == name), None)
+    query = f"SELECT low, high FROM {view} WHERE run_id = ?"
+    return next(iter(run.warehouse.rows(query, [run.run_id]) if view else ()), (None, None))
+
+
+def _how(way: Way) -> How:
+    return by_formula(way.formula, way.expression) if way.formula else How(way.expression)
+
+
+def _first_known(run: RunContext, one: Input) -> Source | None:
+    """The source that an input was taken from; a size of 0 counts as unknown, as in the views."""
+    for source in one.sources:
+        if source.constant is not None or source.kind == "printed" or run.row.get(source.name):
+            return source
+    return None
+
+
+def _input(run: RunContext, one: Input) -> Node | None:
+    source = _first_known(run, one)
+    if source is None and one.optional:
+        return None
+    if source is None:
+        # Without a column of its own it may still follow from others, as a batch does from MBS.
+        name = one.sources[0].name
+        derived = of_column(run, name) if name in values() else None
+        if derived is None or derived.value is None:
+            return run.stated(name, one.name)
+        return replace(derived, name=one.name or name)
+    # What stands for an unknown input, as 1 where no heads are stated, says so in its note.
+    if source.constant is not None:
+        return Node(one.name, source.constant, UNITS.get(one.name, ""), note=source.note)
+    if source.kind == "printed":
+        return measured(run, source.name)
+    value = run.row[source.name]
+    if source.note:
+        return Node(one.name, value, note=source.note)
+    if source.name not in values():
+        if source.scale:
+            stated = run.stated(source.name, one.name, value * source.scale)
+            return replace(stated, unit=UNITS.get(one.name, ""))
+        return run.stated(source.name, one.name)
+    node = of_column(run, source.name)
+    if one.name in ("", node.name):
+        return node
+    note = "; ".join(filter(None, (node.name, node.note)))
+    return replace(node, name=one.name, note=note)

@@ -1,0 +1,75 @@
+"""What questions are answered from: the selected runs, their budget and the sources' lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ..decide.budget import Budget, planned
+from ..decide.query import Query
+from ..decide.selection import select
+from ..reports.short import Names
+from ..schema.materialized import OF_SOURCES, materialize_if_small
+from ..schema.warehouse import Warehouse
+from .run import Lines, RunContext
+from .tree import Version
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainContext:
+    """A warehouse with its runs selected."""
+
+    warehouse: Warehouse
+    lines: Lines
+    budget: Budget
+    names: Names
+    kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """What many questions ask alike: made for the first of them."""
+        if name not in self.kept:
+            self.kept[name] = make()
+        found: T = self.kept[name]
+        return found
+
+    def runs(self, condition: str = "true", *values: object) -> Iterator[RunContext]:
+        """The selected runs for which a condition in our own SQL holds."""
+        query = f"SELECT * FROM selected WHERE {condition} ORDER BY uri, line, run_id"
+        for row in self.warehouse.dicts(query, list(values)):
+            yield RunContext(self.warehouse, self.lines, row)
+
+    def where(self, uri: str, line: int | None, *more: object) -> str:
+        """A place as `bench explain` takes it: 001:29, 001:29.days, 001:29:45."""
+        return ":".join(
+            str(part) for part in (self.names.short(uri), line, *more) if part is not None
+        )
+
+    def versions(self, uris: Iterable[str]) -> Iterator[Version]:
+        """What was read of sources, and by which version."""
+        query = (
+            "SELECT generation, sha256, parser_version FROM sources WHERE list_contains(uris, ?)"
+        )
+        # The version that was read, which the file may have left behind.
+        for uri in sorted(set(uris)):
+            for generation, sha256, version in self.warehouse.rows(query, [uri]):
+                yield Version(uri, generation, sha256, version, self.lines.state(uri))
+
+
+def explain_context(
+    warehouse: Warehouse,
+    root: Path,
+    model: str | None = None,
+    tokens: int | None = None,
+    steps: int | None = None,
+) -> ExplainContext:
+    """Select the runs and find their budget; sources lie below `root`."""
+    # All runs of the model, whatever else is asked: a tree may rest on any of them.
+    select(warehouse, Query(model=model))
+    materialize_if_small(warehouse, *OF_SOURCES)
+    names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
+    budget = planned(warehouse, tokens, steps)
+    return ExplainContext(warehouse, Lines(warehouse, root), budget, names)

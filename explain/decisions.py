@@ -1,0 +1,293 @@
+"""Numbers of `bench best`, `days`, `compare`, `report scaling`: by run, by text, of two sides.
+
+Nothing is derived here: the decisions write down how each of their numbers was made, and what they
+write nothing of is a column of runs, or a median over jobs that their rows hold.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..decide.answers import compared, lasting, ranked, scaled, two_sides
+from ..decide.eligible import Candidates, Rows, candidates
+from ..decide.jobs import MEASURED, by_job
+from ..decide.lookup import find_run, source_named
+from ..decide.provenance import Column, Number
+from ..decide.query import Query, is_condition, may_be_run
+from ..decide.rows import Decision, Row
+from ..decide.scaling import FITTED
+from ..decide.selection import select
+from ..schema.catalogue import values
+from ..schema.errors import BenchError
+from ..vocabulary.format import days_words, number, percent, range_text, significant, times
+from ..vocabulary.format import tokens as as_tokens
+from .columns import count, of_column, of_number, of_places
+from .context import ExplainContext
+from .number import Number as Asked
+from .run import run_context
+from .tree import How, Match, Node
+
+# The numbers of the rows of each answer, beside those that its runs have.
+_OWN: Mapping[str, tuple[str, ...]] = {
+    "bench best": (
+        "rank", "ties_with", "days", "device_hours", "tokens_per_s_normalised", "rank_normalised",
+    ),
+    "bench days": (
+        "days", "days_low", "days_high", "budget_tokens", "goodput", "device_hours",
+        "ramp_up_steps", "ramp_up_days",
+    ),
+    "bench report scaling": (
+        "efficiency", "efficiency_fit", "bubble", "efficiency_without_bubble", *FITTED,
+    ),
+    "bench compare": (
+        "speedup", "change_percent", "p_value", "q_value", "could_see_percent", "cv_percent",
+        "cv_base_percent", "step_time_s_base", "tokens_per_s_base", "memory_gb_base",
+    ),
+}  # fmt: skip
+NAMES = frozenset(name for names in (MEASURED, *_OWN.values()) for name in names)
+_UNITS = {
+    "step_time_s": "s", "tokens_per_s": "tokens/s", "tflops": "TFLOP/s", "memory_gb": "GB",
+    "model_tflops": "TFLOP/s of a process", "tokens_per_s_per_device": "tokens/s of a device",
+    "pace": "s a token",
+}  # fmt: skip
+_SMALL = 0.05  # below, few digits are far from their value
+
+
+@dataclass
+class DecisionContext:
+    """A decision under its command, as something to look numbers up in."""
+
+    here: ExplainContext
+    command: str
+    decision: Decision
+
+    @cached_property
+    def numbers(self) -> list[Node]:
+        """The numbers of the sentences."""
+        return [self.of_number(one) for one in self.decision.facts["numbers"]]
+
+    def rows_of(self, name: str) -> Mapping[str, Row]:
+        """The first row that each run went into, by its id; `name`: runs, or those of the base."""
+        found: dict[str, Row] = {}
+        for row in self.decision.rows:
+            for job in row.get(name, ()):
+                for run in job:
+                    found.setdefault(run, row)
+        return found
+
+    def derive(self, row: Row, name: str) -> Node | None:
+        """A number of a row; None where the row has none."""
+        return None if row.get(name) is None else self._node(row, name)
+
+    def _node(self, row: Row, name: str) -> Node:
+        made = row["derivations"].get(name)
+        if made is None:
+            return self._of_runs(row, name)
+        if isinstance(made, Column):
+            return replace(self._column(row, made), name=name)
+        low, high = (row.get(f"{name}_{end}") for end in ("low", "high"))
+        return self.of_number(Number(name, row.get(name), made, low, high), row)
+
+    def of_number(self, number: Number, row: Row | None = None) -> Node:
+        """A number as its derivation says, which may name columns of `row`."""
+        return of_number(number, self.here.lines, lambda one: self._column(row or {}, one))
+
+    def _column(self, row: Row, one: Column) -> Node:
+        node = self._node(row if one.row is None else one.row, one.name)
+        return replace(node, name=one.called) if one.called else node
+
+    def _of_runs(self, row: Row, name: str) -> Node:
+        """What no decision made: a fit's, of the row's only run, or the median over its jobs."""
+        if row["basis"] == "fit":
+            low, high = (row.get(f"{name}_{end}") for end in ("low", "high"))
+            note = str(row["range_from"]) if name in MEASURED else "of the size asked for"
+            return Node(name, row.get(name), _UNITS.get(name, ""), low, high, note=note)
+        members = row.get("members", ())
+        if len(members) < 2 or name not in (*MEASURED, "pace"):
+            return self._of_run(row, name)
+        unit = _UNITS.get(name, "")
+        jobs = tuple(self._of_job(name, value, runs) for value, runs in by_job(members, name))
+        if len(jobs) == 1:
+            return jobs[0]
+        return Node(name, row[name], unit, how=How(f"median of {len(jobs)} jobs"), inputs=jobs)
+
+    def _of_job(self, name: str, value: float, runs: Sequence[Row]) -> Node:
+        nodes = tuple(self._node(run, name) for run in runs)
+        if len(nodes) == 1:
+            return nodes[0]
+        how = How(f"median of the {len(nodes)} segments of a log")
+        return Node(name, value, _UNITS.get(name, ""), how=how, inputs=nodes)
+
+    def _of_run(self, row: Row, name: str) -> Node:
+        """A column of the first run of a row: all that are not measured are the same for all."""
+        run = run_context(self.here.warehouse, self.here.lines, row["run"])
+        if name == "device_count":
+            return count(run)
+        # A plain statement may be filled in by the row, as DP is from TP, PP and devices.
+        return of_column(run, name) if name in values() else run.stated(name, value=row.get(name))
+
+
+def columns(command: str) -> tuple[str, ...]:
+    """The numbers that the rows of an answer may have."""
+    return (*MEASURED, *_OWN[command])
+
+
+def commands_with(name: str) -> list[str]:
+    """The commands whose rows have a column."""
+    return [command for command in _OWN if name in columns(command)]
+
+
+def decisions(here: ExplainContext, query: Query) -> list[DecisionContext]:
+    """Every answer that the query allows; a comparison by what it names, else by settings."""
+    return here.once("decisions", lambda: list(_decided(here, query)))
+
+
+def _decided(here: ExplainContext, query: Query) -> Iterator[DecisionContext]:
+    try:
+        chosen = candidates(here.warehouse, query)
+    except BenchError:  # no run at all: then no answer either
+        _select_again(here, query)
+        return
+    ways: dict[str, Callable[[], Decision]] = {
+        "bench best": lambda: ranked(here.warehouse, chosen, query),
+        "bench days": lambda: lasting(here.warehouse, query, chosen),
+        "bench report scaling": lambda: scaled(chosen),
+        "bench compare": lambda: compared(chosen, query.compared_by or "settings", query.base),
+    }
+    for command, decide in ways.items():
+        try:
+            yield DecisionContext(here, command, decide())
+        except BenchError:
+            if command == "bench compare" and query.compared_by is not None:
+                raise  # asked for by name
+            if command == "bench days" and query.of_days():
+                raise
+    _select_again(here, query)
+
+
+def _select_again(here: ExplainContext, query: Query) -> None:
+    """Select all runs of the model: choosing has filtered them, and trees rest on any."""
+    select(here.warehouse, Query(model=query.model))
+
+
+def of_run(here: ExplainContext, query: Query, run: str, name: str) -> Iterator[Match]:
+    """A column of the rows that a run went into, in every answer that has it."""
+    for context in decisions(here, query):
+        row = context.rows_of("runs").get(run)
+        if row is None and name in _OWN["bench compare"]:
+            row = context.rows_of("runs_base").get(run)
+        if row is not None and name in columns(context.command):
+            yield from _matched(context, row, name)
+
+
+def of_sides(here: ExplainContext, query: Query, words: tuple[str, str]) -> Iterator[Match]:
+    """The speed-ups of one side over another: runs, conditions or sources."""
+    before, after = (_side(here, query, word) for word in words)
+    _select_again(here, query)
+    made = two_sides(words, before, after, all(is_condition(word) for word in words))
+    context = DecisionContext(here, "bench compare", made)
+    for row in made.rows:
+        for name in ("speedup", "p_value"):
+            yield from _matched(context, row, name)
+
+
+def _matched(context: DecisionContext, row: Row, name: str) -> Iterator[Match]:
+    if (node := context.derive(row, name)) is not None:
+        where = f"{context.here.where(row['uri'], row['line'])}.{name}"
+        yield Match(where, f"of {context.command}", node)
+
+
+def _side(here: ExplainContext, query: Query, word: str) -> Rows:
+    """The runs of the warehouse that one word means."""
+    if is_condition(word):
+        return candidates(here.warehouse, query.also(word)).eligible("pace")
+    if not may_be_run(word):
+        return _sources(here, query, word)
+    run = find_run(here.warehouse, word)
+    return _only(candidates(here.warehouse, query), lambda row: row["run"] == run)
+
+
+def _only(chosen: Candidates, wanted: Callable[[Row], bool]) -> Rows:
+    return replace(chosen, rows=list(filter(wanted, chosen.rows))).eligible("pace")
+
+
+def _sources(here: ExplainContext, query: Query, word: str) -> Rows:
+    """The runs of a source, or of those below a folder; raises BenchError for what is neither."""
+    everything = candidates(here.warehouse, query)
+    if Path(word).is_absolute():
+        word = Path(os.path.relpath(word, here.lines.root)).as_posix()
+    below = f"{word.removeprefix('./').rstrip('/')}/"
+    if any(row["uri"].startswith(below) for row in everything.rows):
+        return _only(everything, lambda row: row["uri"].startswith(below))
+    try:
+        source_named(here.warehouse, word)
+    except BenchError as error:
+        raise BenchError(
+            f"{word!r} is no run, condition, source or folder of sources here",
+            why="revisions and other warehouses are compared, but not explained",
+            hint="check the revision out beside this one: bench explain 'NEW / OLD' OLD NEW",
+        ) from error
+    return candidates(here.warehouse, replace(query, document=word)).eligible("pace")
+
+
+def on_answers(here: ExplainContext, query: Query, asked: Asked) -> Iterator[Match]:
+    """Every number of the answers that prints so: of rows, of sentences, counts of rows."""
+    for context in decisions(here, query):
+        for row in context.decision.rows:
+            for name in columns(context.command):
+                if _shows(row, name, asked):
+                    yield from _matched(context, row, name)
+        for node in context.numbers:
+            if any(_prints(asked, value) for value in (node.value, node.low, node.high)):
+                yield Match(context.command, "said", node)
+        yield from _counts(context, asked)
+
+
+def _shows(row: Row, name: str, asked: Asked) -> bool:
+    """Whether a value, or an end of its range, prints so; only then its tree is worth making."""
+    low, high = (row.get(f"{name.removesuffix('_s')}_{end}") for end in ("low", "high"))
+    if any(_prints(asked, value) for value in (row.get(name), low, high)):
+        return True
+    ways = ("days", significant) if name == "days" else ()
+    return any(asked.stands_in(range_text(low, high, way)) for way in ways)
+
+
+def _prints(asked: Asked, value: Any) -> bool:
+    """Whether one of the ways in which answers write a number gives these digits."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    # Texts are slow to write, and most values are far from what is asked; percent are shares.
+    limits = [*asked.limits(), (0.0094 * asked.value, 0.0106 * asked.value)]
+    if abs(value) > _SMALL and not any(low <= value <= high for low, high in limits):
+        return False
+    texts = [number(value), number(value, 0), number(value, 1), times(value)]
+    texts += [significant(value, digits) for digits in (2, 3, 4)]
+    texts += [percent(value, places) for places in (0, 1, 2)]
+    texts += [f"{value:.2g}%", f"{value:.1f}%", f"{number(value, 0)}%"]  # of columns in percent
+    texts += [days_words(value)] if value > 0 else []
+    texts += [as_tokens(int(value))] if isinstance(value, int) and value > 0 else []
+    return any(text and asked.stands_in(text) for text in texts)
+
+
+def _counts(context: DecisionContext, asked: Asked) -> Iterator[Match]:
+    """How many rows there are, were left out, and were left out for one reason."""
+    if not asked.digits.isdigit():
+        return
+    left_out = context.decision.left_out
+    groups: dict[str, list[str]] = {
+        "rows": [row["where"] for row in context.decision.rows],
+        "left_out": [row["where"] for row in left_out],
+    }
+    for row in left_out:
+        groups.setdefault(f"left out: {row['left_out']}", []).append(row["where"])
+    for name, places in groups.items():
+        # Lists of places are cut after 12, those of rows after 20, and tell how many more.
+        if asked.digits in (str(len(places)), str(len(places) - 12), str(len(places) - 20)):
+            how = How("count; the first 12 places, or 20 rows, are listed")
+            node = Node(name, len(places), how=how, inputs=of_places(context.here.lines, places))
+            yield Match(context.command, "a count", node)

@@ -1,0 +1,248 @@
+"""One run with all that is known of it, and the lines where its values stand."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..audit.places import column_of
+from ..ingest.header import declared_arguments
+from ..ingest.packed import packing, unpacked
+from ..schema.errors import BenchError
+from ..schema.warehouse import Warehouse
+from ..vocabulary.secrets import redact_text
+from .tree import Node, Place
+
+Row = Mapping[str, Any]
+# The cell of a table that gives a column of the run, where their names differ.
+_CELLS = {"model": "size", "params_b": "size", "params_stated": "params"}
+UNITS = {
+    "gbs": "sequences",
+    "mbs": "sequences",
+    "seq_len": "tokens",
+    "vocab": "tokens",
+    "params_b": "1e9 parameters",
+    "params_stated": "parameters",
+    "params": "parameters",
+    "params_computed": "parameters",
+    "params_without_embedding": "parameters",
+    "tokens_per_step": "tokens",
+    "vocab_used": "tokens",
+    "world_size": "processes",
+}
+
+
+@dataclass(slots=True)
+class Lines:
+    """Reads sources below `root`; a file that is gone or has changed gives no text."""
+
+    warehouse: Warehouse
+    root: Path
+    _texts: dict[str, list[str]] = field(default_factory=dict)
+    _states: dict[str, str] = field(default_factory=dict)
+
+    def text(self, uri: str, line: int | None) -> str:
+        """A line without secrets; '' when it is not at hand."""
+        lines = self._read(uri)
+        return redact_text(lines[line - 1].strip()) if line and 0 < line <= len(lines) else ""
+
+    def begins(self, uri: str, line: int) -> int | None:
+        """The first character of a line's text, from 1: where findings on all of it stand."""
+        lines = self._read(uri)
+        text = lines[line - 1] if 0 < line <= len(lines) else ""
+        return len(text) - len(text.lstrip()) + 1 if text.strip() else None
+
+    def column(self, uri: str, line: int, number: int, raw: str) -> int | None:
+        """The first character of the n-th cell of a line, from 1."""
+        lines = self._read(uri)
+        return column_of(lines[line - 1], number, raw) if 0 < line <= len(lines) else None
+
+    def state(self, uri: str) -> str:
+        """Why the text of a source is not at hand; '' when it is."""
+        self._read(uri)
+        return self._states[uri]
+
+    def _read(self, uri: str) -> list[str]:
+        if uri not in self._texts:
+            self._texts[uri], self._states[uri] = self._open(uri)
+        return self._texts[uri]
+
+    def _open(self, uri: str) -> tuple[list[str], str]:
+        try:
+            data = (self.root / uri).read_bytes()
+        except OSError as error:
+            return [], f"{uri} cannot be read here: {error.strerror or error}"
+        how = packing(data[:16])
+        if how is not None:
+            # Lines count in the text, and logs are often kept packed.
+            data = unpacked(io.BytesIO(data), how, len(data)).read()
+        query = "SELECT sha256, to_byte FROM current_uris WHERE uri = ?"
+        for sha256, size in self.warehouse.rows(query, [uri]):
+            # Another text at that line would pass for what was read; none is shown instead.
+            if hashlib.sha256(data[:size]).hexdigest() != sha256:
+                return [], f"{uri} has changed since it was read"
+        text = data.decode("utf-8", "replace").removeprefix("\ufeff")
+        return [line.removesuffix("\r") for line in text.split("\n")], ""
+
+
+@dataclass
+class RunContext:
+    """A run of the temporary table `selected`, with lookups into the warehouse."""
+
+    warehouse: Warehouse
+    lines: Lines
+    row: Row
+    ways: dict[str, int] = field(default_factory=dict)  # of each value: see columns.py
+
+    @property
+    def run_id(self) -> str:
+        return str(self.row["run_id"])
+
+    @property
+    def uri(self) -> str:
+        return str(self.row["uri"])
+
+    @cached_property
+    def cells(self) -> dict[str, Row]:
+        """The cells of a table's row by our column name, and by `#n`."""
+        if self.row["table_id"] is None:
+            return {}
+        query = """SELECT c.*, coalesce(t.headings[c.column_number], '') AS heading
+                   FROM cells c JOIN tables t USING (table_id)
+                   WHERE c.table_id = ? AND c.row_number = ? ORDER BY c.column_number"""
+        found: dict[str, Row] = {}
+        for cell in self.warehouse.dicts(query, [self.row["table_id"], self.row["row_number"]]):
+            found.setdefault(cell["name"] or f"#{cell['column_number']}", cell)
+            found[f"#{cell['column_number']}"] = cell
+        return found
+
+    @cached_property
+    def facts(self) -> dict[tuple[str, str], Row]:
+        """What lines around state: by (scope of an argument or '', field)."""
+        query = """SELECT * FROM facts WHERE run_id = ? AND how = 'stated' AND scope <> 'bundle'
+                   ORDER BY file IS NOT NULL, line"""
+        found: dict[tuple[str, str], Row] = {}
+        for fact in self.warehouse.dicts(query, [self.run_id]):
+            around = fact["scope"] in _AROUND
+            found.setdefault(("" if around else fact["scope"], fact["field"]), fact)
+        return found
+
+    @cached_property
+    def measurements(self) -> dict[str, Row]:
+        """The number that counts for each metric: of `measured`."""
+        found = self.warehouse.dicts("SELECT * FROM measured WHERE run_id = ?", [self.run_id])
+        return {row["metric"]: row for row in found}
+
+    @cached_property
+    def user_facts(self) -> dict[str, list[Row]]:
+        """What users and companions say of the run, by column; what counts comes first."""
+        query = """SELECT * FROM annotations WHERE run_id = ? AND field <> 'boundary'
+                   ORDER BY outcome <> 'counts', file, line"""
+        found: dict[str, list[Row]] = {}
+        for row in self.warehouse.dicts(query, [self.run_id]):
+            found.setdefault(row["field"], []).append(row)
+        return found
+
+    def cell_place(self, cell: Row) -> Place:
+        """Where a cell stands."""
+        column = self.lines.column(self.uri, cell["line"], cell["column_number"], cell["raw"])
+        return Place(self.uri, cell["line"], column, cell["raw"])
+
+    def line_place(self, line: int | None, raw: str = "", file: str | None = None) -> Place:
+        """A line of the source, or of its companion, with its text if it is at hand."""
+        uri = file or self.uri
+        return Place(uri, line, None, self.lines.text(uri, line) or raw)
+
+    def stated(self, name: str, title: str = "", value: Any = None) -> Node:
+        """A column of the run as stated: its cell, the line around, or the argument."""
+        node = self._stated(name, title, value)
+        others = [row for row in self.user_facts.get(name, ()) if row["outcome"] in _OTHERWISE]
+        told = [f"{_by(row)} says {row['value']}: {_OTHERWISE[row['outcome']]}" for row in others]
+        return replace(node, note="; ".join(filter(None, (node.note, *told)))) if told else node
+
+    def _stated(self, name: str, title: str, value: Any) -> Node:
+        value = self.row.get(name) if value is None else value
+        unit = UNITS.get(name, "")
+        cell = self.cells.get(_CELLS.get(name, name))
+        if cell is not None:
+            note = f"under {cell['heading']!r}" + (f"; {cell['misfit']}" if cell["misfit"] else "")
+            return Node(title or name, value, unit, place=self.cell_place(cell), note=note)
+        fact = self._fact(name)
+        if fact is not None:
+            place = self.line_place(fact["line"], fact["raw"], fact["file"])
+            note = _AROUND.get(fact["scope"], f"{fact['field']} in the {fact['scope']}")
+            return Node(title or name, value, unit, place=place, note=note)
+        # After cells and lines: where a source states a value, that counts, and a user only adds.
+        user = next(iter(self.user_facts.get(name, ())), None)
+        if user is not None and user["outcome"] == "counts" and value is not None:
+            if user["origin"] == "bundle":
+                place = self.line_place(user["line"], f"{name} = {user['value']}", user["file"])
+                return Node(title or name, value, unit, place=place, note=f"by {user['reason']}")
+            note = f"stated by a user: {_reason(user)}"
+            if user["origin"] == "set":
+                return Node(title or name, value, unit, note=note)
+            place = Place(user["file"], user["line"], None, f"{name} = {user['value']}")
+            return Node(title or name, value, unit, place=place, note=note)
+        note = "not stated" if value is None else "as the source was read"
+        return Node(title or name, value, unit, note=note)
+
+    def _fact(self, name: str) -> Row | None:
+        """Arguments first, since their value counts, then header lines and text."""
+        for argument in declared_arguments():
+            if argument.column != name:
+                continue
+            block, _, own = argument.name.rpartition(".")
+            fact = self.facts.get((block or "arguments", own))
+            if argument.when:
+                needed = self.facts.get(("arguments", argument.when))
+                fact = fact if needed and needed["raw"] == "True" else None
+            if fact and fact["raw"] is not None and argument.value(fact["raw"]) is not None:
+                return fact
+        return self.facts.get(("", name)) or self.facts.get(("", _CELLS.get(name, name)))
+
+
+_AROUND = {
+    "cell": "stated in a cell",
+    "heading": "stated by the heading",
+    "line": "stated by the line",
+    "section": "stated by the section",
+    "document": "stated elsewhere in the document",
+    "legend": "stated by the legend",
+    "formula": "stated by the formula",
+    "header": "stated by the header of the log",
+    "quote": "stated by the quoted line",
+    "record": "stated by the record",
+}
+_OTHERWISE = {
+    "contradicts": "the source's own value counts",
+    "outvoted": "another one counts",
+}
+
+
+def _by(user: Row) -> str:
+    """Where a user says it."""
+    place = "" if user["origin"] == "set" else f"{user['file']}:{user['line']}, "
+    return f"{place}{_reason(user)}"
+
+
+def _reason(user: Row) -> str:
+    """Why, who and when."""
+    when = user["stated_on"].isoformat() if user["stated_on"] else ""
+    by = ", ".join(filter(None, (user["author"], when)))
+    return f"{user['reason']} ({by})" if by else str(user["reason"])
+
+
+def run_context(warehouse: Warehouse, lines: Lines, run_id: str) -> RunContext:
+    """A run by its id; raises BenchError when it is not selected."""
+    found = warehouse.dicts("SELECT * FROM selected WHERE run_id = ?", [run_id])
+    if not found:
+        raise BenchError(
+            f"the run {run_id} is not among those selected",
+            hint="leave --model out, or name another",
+        )
+    return RunContext(warehouse, lines, found[0])

@@ -1,0 +1,108 @@
+"""What a file gave: its rows as Arrow tables to store, and what the summary tells of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..schema.arrow import Tables, divided, to_arrow, to_arrow_together
+from ..schema.incremental import Part, Stored
+from ..schema.rows import Row, Rows
+from ..schema.spill import Spill
+from .source import ReadFile, Task, read_file
+from .tensorboard import NoReader
+
+REMARKS_KEPT = 1000  # of one file are told; the warehouse has them all
+
+
+@dataclass(slots=True)
+class Parsed:
+    """The rows of one file, and counts of them; `kind` is None where it is no log or table.
+
+    Of a log that may grow `part` has the rows that stay, and `tables` those that may change.
+    """
+
+    kind: str | None = None
+    tables: Spill = field(default_factory=Spill)
+    part: Part | None = None
+    resumed: bool = False
+    source: Row | None = None
+    counts: Counter[str] = field(default_factory=Counter)  # rows by table
+    remarks: list[Row] = field(default_factory=list)
+    models: Counter[str] = field(default_factory=Counter)
+    tables_other: int = 0  # tables of a document that are no benchmarks
+
+    def add(self, rows: Rows) -> None:
+        """Count and convert what was read since the last call. Raises OSError: a full disk."""
+        self.tables.add(to_arrow(rows))
+        self.count(rows)
+
+    def count(self, rows: Rows) -> None:
+        """Count rows that are converted elsewhere."""
+        for name, found in rows.by_table.items():
+            self.counts[name] += len(found)
+        for name, many in rows.tables.items():
+            self.counts[name] += sum(table.num_rows for table in many)
+        self.remarks += rows.by_table.get("warnings", ())[: REMARKS_KEPT - len(self.remarks)]
+        self.models.update(str(r["model"]) for r in rows.by_table.get("runs", ()) if r.get("model"))
+        for row in rows.by_table.get("sources", ()):
+            self.source = row
+
+    def finish(self, read: ReadFile) -> None:
+        """What is known at the end of the file only."""
+        self.kind, self.resumed = read.kind, read.resumed
+        self.tables_other = read.coverage.tables_other if read.coverage else 0
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedTogether:
+    """Several small files, converted in one go, as they come from another process.
+
+    None stands for a file that has to be read, or refused, by itself.
+    """
+
+    files: Sequence[Parsed | None]
+    tables: Tables
+    lengths: Sequence[Mapping[str, int]]
+
+    def divided(self) -> Sequence[Parsed | None]:
+        """The files, each with its own tables."""
+        read = filter(None, self.files)
+        for file, tables in zip(read, divided(self.tables, self.lengths), strict=True):
+            file.tables.hold(tables)
+        return self.files
+
+
+def parse(task: Task, before: Stored | None = None) -> Parsed:
+    """One file, piece by piece; of a log that has grown `before` is what is stored of it.
+
+    Raises what `read_file` raises.
+    """
+    parsed = Parsed()
+    read = read_file(task, parsed.add)
+    if read.checkpoint:
+        parsed.part = Part(read.checkpoint, before if read.resumed else None, parsed.tables)
+        parsed.tables = Spill()
+    parsed.add(read.rows)
+    parsed.finish(read)
+    return parsed
+
+
+def parse_together(tasks: Sequence[Task]) -> ParsedTogether:
+    """Small files in their order; each gives what `parse` gives of it alone."""
+    files: list[Parsed | None] = []
+    every: list[Rows] = []
+    for task in tasks:
+        try:
+            read = read_file(task)
+        except (OSError, NoReader):
+            files.append(None)
+            continue
+        every.append(read.rows)
+        files.append(parsed := Parsed())
+        parsed.finish(read)
+    tables, lengths = to_arrow_together(every)  # first, since it may add warnings to the rows
+    for one, rows in zip(filter(None, files), every, strict=True):
+        one.count(rows)
+    return ParsedTogether(files, tables, lengths)

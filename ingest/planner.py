@@ -1,0 +1,251 @@
+"""What becomes of each file: known, a copy, or read; planned once against the ledger.
+
+A plan may be overtaken before it is stored: another process stores, or the file changes while it is
+read. `pipeline` then has it planned afresh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..records import reading as records
+from ..schema.incremental import Stored
+from ..schema.ledger import Known, Ledger
+from ..schema.spill import Spill
+from ..schema.store import Load
+from .content import (
+    Changed,
+    Content,
+    fingerprint_of,
+    is_long,
+    is_untouched,
+    read_content,
+    read_small,
+    stamp_of,
+    unhashed,
+)
+from .inputs import Input
+from .names import is_packed_log
+from .parsed import parse
+from .prefetch import Turn, read_ahead
+from .rotated import Moves, sibling, size_of
+from .source import Task
+from .summary import Outcome, Progress, Warning
+from .tensorboard import NoReader, is_event_file
+from .version import parser_version
+
+_FEW = 8  # logs whose readers go on, at once: how each stood may be 16 MiB
+NO_LONGER = "no longer contains a log or table; its earlier rows are hidden"
+Resume = Callable[[Sequence[str]], dict[str, Stored]]  # where the readers of these loads stopped
+
+
+@dataclass(slots=True)
+class Planner:
+    """Plans files and reads those that are new.
+
+    Without `resume`, as in memory, no log is followed: neither where it grows nor where it moves.
+    """
+
+    root: Path
+    ledger: Ledger
+    formats: Path | None = None
+    live: bool = False
+    resume: Resume | None = None
+    _moves: Moves = field(init=False)
+    _version: int = field(init=False)
+    _ahead: set[str] = field(default_factory=set)  # SHA-256 of files that are read ahead
+    _grown: list[str] = field(default_factory=list)  # loads whose readers go on soon
+    _stopped: dict[str, Stored] = field(default_factory=dict)  # by load, of a few
+
+    def __post_init__(self) -> None:
+        self._moves = Moves(self.root, self.ledger)
+        self._version = parser_version(self.formats)
+
+    def outcomes(
+        self, items: Iterable[Input], processes: int, progress: Progress | None
+    ) -> Iterator[Outcome]:
+        """What becomes of the files in their order, and of others that they took over from."""
+        with closing(read_ahead(items, self._task_ahead, processes)) as turns:
+            for turn in turns:
+                if progress:
+                    progress(turn.item.uri)
+                if not self.live and is_untouched(turn.item, self.ledger, self._version):
+                    yield Outcome(turn.item, "known")
+                else:
+                    yield from self._outcomes_of(turn)
+
+    def _task_ahead(self, item: Input) -> Task | None:
+        """How to read a small new file before its turn; None of any other."""
+        present = self.ledger.newest(item.uri)
+        try:
+            if self.live and present and self._may_go_on(item.path, present):
+                self._grown.append(present.load_id)
+            if present or self.live or not item.stays or records.is_marker(item.path):
+                return None
+            content = read_small(item.path, stamp_of(item.path))
+        except OSError:
+            return None  # told in its turn
+        if content is None or content.sha256 in self._ahead:
+            return None  # a copy, mostly: it needs no reading of its own
+        plan = self._plan(item, content)
+        if plan is None or self.ledger.holds(plan.load_id):
+            return None
+        self._ahead.add(plan.sha256)
+        return Task(content, item.uri, plan.source_id, self.formats)
+
+    def _plan(self, item: Input, content: Content) -> Known | None:
+        return self.ledger.plan(item.uri, content.sha256 or "", self._version, content.size)
+
+    def _outcomes_of(self, turn: Turn, *, lost: bool = False) -> Iterator[Outcome]:
+        """A file, and others that contain what it did before, or whose content it took over.
+
+        `lost`: it no longer begins with what it contained before.
+        """
+        try:
+            # First who had the content: it is then known under this name, and may have grown.
+            yield from self._taken_over(turn.item, lost=lost)
+            yield from self._planned(turn, lost=lost)
+        except Changed:
+            reason = "it keeps changing while it is read; try again when it is complete"
+            yield Outcome(turn.item, "overtaken", reason=reason)
+        except OSError as error:
+            yield Outcome(turn.item, "failed", reason=error.strerror or str(error))
+
+    def _taken_over(self, item: Input, *, lost: bool) -> Iterator[Outcome]:
+        """A new log may contain what another did that was renamed, or rotated and begun afresh."""
+        known = self._moves.source_of(item, lost=lost) if self.resume else None
+        if known is None:
+            return
+        old = sibling(item, known.uri)
+        if old.path.exists():
+            yield from self._outcomes_of(Turn(old))
+        else:
+            yield from self._moved_on(old, known)
+            yield from self._emptied(item, known)
+
+    def _moved_on(self, item: Input, known: Known) -> Iterator[Outcome]:
+        """A load goes on under the names of the files that contain it now."""
+        for plan in self._moves.displaced(item, known):
+            yield Outcome(sibling(item, plan.uri), "moved", Load(plan, None))
+
+    def _emptied(self, item: Input, known: Known) -> Iterator[Outcome]:
+        """A name shows nothing any more, since its content goes by another one."""
+        if plan := self._moves.emptied(known):
+            yield Outcome(sibling(item, plan.uri), "moved", Load(plan, Spill()))
+
+    def _planned(self, turn: Turn, *, lost: bool) -> Iterator[Outcome]:
+        """A file by its content: known, moved on, stored already under another name, or read."""
+        item, present = turn.item, self.ledger.newest(turn.item.uri)
+        before = self._before(item.path, present)
+        content = self._content(turn, present, before)
+        stamp = content.stamp if item.stays and self._is_whole(content) else None
+        plan = self._plan(item, content)
+        if plan is None:
+            yield Outcome(item, "known", sha256=content.sha256, stamp=stamp)
+            for left in self._moves.left(item, present) if present and self.resume else ():
+                yield from self._emptied(item, left)
+            return
+        grown = present is not None and content.head == present.sha256
+        if present and present.size and not grown and not lost and self.resume:
+            moved = list(self._moved_on(item, present))
+            if moved or self._moves.source_of(item, lost=True):
+                # Its load has gone elsewhere, so what it contains now is another log.
+                yield from moved
+                yield from self._outcomes_of(Turn(item), lost=True)
+                for other in moved:  # it may have grown since
+                    yield from self._outcomes_of(Turn(other.item))
+                return
+        if self.ledger.holds(plan.load_id):
+            self.ledger.note(plan)
+            found = Outcome(item, "copy", Load(plan, None))
+        else:
+            same = present is not None and plan.source_id == present.source_id
+            found = self._read(turn, content, plan, before if grown and same else None)
+        found.sha256, found.stamp = content.sha256, stamp
+        yield found
+
+    def _is_whole(self, content: Content) -> bool:
+        """Whether the bytes are all that the stamp speaks of: of a live log they may not be."""
+        return not self.live or (content.stamp is not None and content.size == content.stamp.bytes)
+
+    def _before(self, path: Path, present: Known | None) -> Stored | None:
+        """Where the reader of a log that has become longer stopped."""
+        if present is None or self.resume is None or not self._may_go_on(path, present):
+            return None
+        load_id = present.load_id
+        if load_id not in self._stopped:
+            # Each look opens the warehouse, so it is for those that come next, too.
+            start = self._grown.index(load_id) if load_id in self._grown else len(self._grown)
+            self._stopped = self.resume([load_id, *self._grown[start + 1 : start + _FEW]])
+        return self._stopped.get(load_id)
+
+    def _may_go_on(self, path: Path, present: Known) -> bool:
+        """Whether a log may be longer than it was, and the same code reads it."""
+        if is_packed_log(path) or present.parser_version != self._version:
+            return False
+        return size_of(path) > present.size
+
+    def _content(self, turn: Turn, present: Known | None, before: Stored | None) -> Content:
+        """The bytes of a file, read as far as the plan needs; of a live log its whole lines."""
+        item, path, stamp = turn.item, turn.item.path, stamp_of(turn.item.path)
+        packed = is_packed_log(path)
+        if known := self.ledger.unchanged(item.uri, stamp) if packed or not self.live else None:
+            return Content(path, known.size, known.sha256, stamp)
+        before_size = present.size if present else 0  # does it still begin with these bytes?
+        if packed or records.is_marker(path):
+            return read_content(path, head=before_size or None)
+        if before_size > stamp.bytes:  # it was begun afresh
+            before_size = 0
+        if content := turn.task.content if turn.task else read_small(path, stamp):
+            if self.live:  # what was stored of a last line without its end stays
+                content = content.cut(max(content.end_of_lines(), before_size))
+            return content.with_head(before_size)
+        if not (self.live or present or self.ledger.holds_size(stamp.bytes)):
+            # No load can be of the same bytes, so reading them need not wait for their hash.
+            content = None if is_event_file(item.uri) else unhashed(path, stamp)
+            if content:
+                return content
+        end = Content(path, stamp.bytes).end_of_lines() if self.live else 0
+        until = max(end, before_size) if self.live else None
+        since = before.checkpoint.offset if before else None
+        content = fingerprint_of(path, until, before_size or None, since)
+        content.stamp = stamp
+        return content
+
+    def _read(self, turn: Turn, content: Content, plan: Known, before: Stored | None) -> Outcome:
+        """What is new of a file, behind what was stored `before`."""
+        item = turn.item
+        may_grow = plan.generation > 1 or is_long(plan.size) or self.live
+        task = Task(
+            content, item.uri, plan.source_id, self.formats,
+            may_grow and self.resume is not None, before.checkpoint if before else None,
+        )  # fmt: skip
+        # Ids of rows are made from the source, so what was read ahead for another one is of no use.
+        ahead = turn.task is not None and turn.task.source_id == plan.source_id
+        try:
+            parsed = (turn.take() if ahead and plan.generation == 1 else None) or parse(
+                task, before
+            )
+        except NoReader as error:
+            warning = Warning(item.uri, None, "no_reader", str(error))
+            return Outcome(item, "skipped", warning=warning)
+        if parsed.kind is None:
+            return self._withdrawn(item, plan)
+        if not plan.sha256:  # it is known by now
+            plan = plan.of_bytes(content.sha256 or "")
+        self.ledger.note(plan)  # the next files are planned as if it were stored
+        load = Load(plan, parsed.tables, parsed.part)
+        return Outcome(item, "grown" if parsed.resumed else "read", load, parsed)
+
+    def _withdrawn(self, item: Input, plan: Known) -> Outcome:
+        """A file that is no log or table; an empty generation hides what it held before."""
+        present = self.ledger.newest(plan.uri)
+        if present is None:
+            return Outcome(item, "skipped")
+        elsewhere = self.ledger.shows_elsewhere(present)  # as where a log was rotated
+        self.ledger.note(plan)
+        warning = None if elsewhere else Warning(plan.uri, None, "withdrawn", NO_LONGER)
+        return Outcome(item, "skipped", Load(plan, Spill()), warning=warning)

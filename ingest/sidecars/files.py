@@ -1,0 +1,218 @@
+"""Which files beside a log say what ran, and what each of them says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import PurePath
+
+from ...schema.rows import Rows
+from ..coverage import Coverage
+from ..environment import is_told, states
+from .script import read_script
+from .statement import Statements, names
+from .tree import LARGEST, Leaf, leaves
+
+KIND = "companion"  # as warehouses store it
+SCRIPT, DEEPSPEED = "job script", "DeepSpeed configuration"
+WANDB, WANDB_MACHINE = "W&B configuration", "W&B machine"
+HYDRA, PACKAGES, ENVIRONMENT = "Hydra configuration", "list of packages", "list of the environment"
+_SCRIPTS = frozenset((".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".pjm", ".job", ".sub", ".qsub"))
+_DIRECTIVE = re.compile(r"^#(?:SBATCH|PJM|PBS)\s", re.M)
+_LAUNCHES = re.compile(
+    r"^[^#\n]*\b(?:torchrun|deepspeed|mpirun|mpiexec|srun|accelerate|python3?)\b[^\n]*(?:\.py\b|-m\b)",
+    re.M,
+)
+_PACKAGES = re.compile(r"(?:requirements|pip|packages)[\w.-]*\.txt|freeze[\w.-]*\.txt", re.I)
+_ENVIRONMENT = re.compile(
+    r"(?:env|environ|environment|printenv)[\w.-]*(?:\.txt|\.env)?|\.deepspeed_env", re.I
+)
+_PIN = re.compile(
+    r"^(?P<name>[A-Za-z][\w.-]*)(?:\[[\w,-]+\])?(?:\s*==\s*|\s+)(?P<version>\d[\w.+!-]*)\s*(?:;.*|#.*)?$"
+)
+_PAIR = re.compile(r"^(?:export |declare -x )?(?P<name>[A-Za-z_]\w*)=(?P<value>.*)$")
+_OF_DEEPSPEED = frozenset((
+    "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps",
+    "zero_optimization.stage",
+))  # fmt: skip
+_LEAST_PAIRS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Sidecar:
+    """What a file is, and what it says."""
+
+    format: str
+    stated: Statements
+
+
+def may_be_sidecar(path: str, head: bytes) -> bool:
+    """Whether a file is worth looking at, by its name and how it begins."""
+    name, suffix = PurePath(path).name, PurePath(path).suffix.lower()
+    named = suffix in _SCRIPTS or suffix in (".json", ".yaml", ".yml") or head.startswith(b"#!")
+    return named or bool(_PACKAGES.fullmatch(name) or _ENVIRONMENT.fullmatch(name))
+
+
+def read_sidecar(path: str, text: str) -> Sidecar | None:
+    """What a file beside a log says, by its name and its text; None for any other file."""
+    if len(text) > LARGEST:
+        return None
+    name, suffix = PurePath(path).name, PurePath(path).suffix.lower()
+    for fits, read in _READERS:
+        if fits(path, name, suffix, text) and (found := read(text)) is not None:
+            return found
+    return None
+
+
+def rows_of(found: Sidecar, source_id: str, text: str, size: int, errors: int) -> Rows:
+    """The rows of a sidecar: facts of no run yet; linking finds the runs."""
+    rows = Rows()
+    for one in found.stated.every():
+        rows.add("facts", field=one.name, value=one.value, raw=one.value, line=one.line,
+                 scope=one.scope, how="stated")  # fmt: skip
+    for name, stated in found.stated.doubtful():
+        listed = ", ".join(f"{one.value} (line {one.line})" for one in stated[:4])
+        rows.warn("ambiguous", f"{name} is stated as {listed}: none counts", stated[0].line)
+    lines = text.count("\n") + (not text.endswith("\n"))
+    read = len(found.stated.lines)
+    rows.add("sources", source_id=source_id, kind=KIND, format=found.format, bytes=size,
+             lines=lines, lines_read=read, lines_known=max(lines - read, 0), lines_unread=0,
+             encoding_errors=errors)  # fmt: skip
+    return rows
+
+
+def coverage(found: Sidecar) -> Coverage:
+    """What was read of it."""
+    return Coverage(KIND, found.format, None, 0, len(found.stated.lines), 0, 0)
+
+
+def _is_script(path: str, name: str, suffix: str, text: str) -> bool:
+    head = text[:2]
+    shell = head == "#!" and re.match(r"#!\s*\S*(?:/|\benv\s+)(?:ba|z|k|da)?sh\b", text) is not None
+    named = suffix in _SCRIPTS or (shell and suffix in ("", ".txt", ".in"))
+    return named and bool(_DIRECTIVE.search(text) or _LAUNCHES.search(text))
+
+
+def _script(text: str) -> Sidecar | None:
+    return Sidecar(SCRIPT, read_script(text))
+
+
+def _deepspeed(text: str) -> Sidecar | None:
+    found = leaves(text, True)
+    if not found or not _OF_DEEPSPEED & {leaf.name for leaf in found}:
+        return None
+    stated = Statements()
+    given = {}
+    for leaf in found:
+        stated.add(leaf.name, leaf.text, "deepspeed", leaf.line)
+        given[leaf.name.replace(".", "_")] = leaf.text, leaf.line
+    stated.arguments(given, "deepspeed")
+    return Sidecar(DEEPSPEED, stated)
+
+
+def _wandb(text: str) -> Sidecar | None:
+    """Every setting is `name: {desc, value}`."""
+    found = leaves(text, False)
+    own = [leaf for leaf in found or () if re.fullmatch(r"[^.]+\.value(\..+)?", leaf.name)]
+    if not own:
+        return None
+    stated, given = Statements(), {}
+    for leaf in own:
+        name = leaf.name.replace(".value", "", 1)
+        if name == "_wandb.python_version":
+            stated.add("python_version", leaf.text, "version", leaf.line)
+        elif not name.startswith("_wandb"):
+            stated.add(name, leaf.text, "wandb", leaf.line)
+            given[name] = leaf.text, leaf.line
+    stated.arguments(given)
+    return Sidecar(WANDB, stated)
+
+
+def _machine(text: str) -> Sidecar | None:
+    found = leaves(text, True)
+    if not found:
+        return None
+    stated = Statements()
+    facts, columns = names("facts"), names("machine")
+    words = [leaf.text for leaf in found if re.fullmatch(r"args\.\d+", leaf.name)]
+    for leaf in found:
+        if leaf.name in facts:
+            stated.add(facts[leaf.name], leaf.text, "version", leaf.line)
+        if leaf.name in columns:
+            stated.column(columns[leaf.name], leaf.text, leaf.line)
+    stated.arguments(_options(words, next((x.line for x in found if x.name == "args.0"), 1)))
+    return Sidecar(WANDB_MACHINE, stated)
+
+
+def _options(words: list[str], line: int) -> dict[str, tuple[str, int]]:
+    """`--name value` and `--name=value` of a list of words."""
+    given: dict[str, list[str]] = {}
+    for word, following in pairwise([*words, "--"]):
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            plain = value if equals else "True" if following.startswith("--") else following
+            given.setdefault(name.replace("-", "_"), []).append(plain)
+    return {name: (stated[0], line) for name, stated in given.items() if len(set(stated)) == 1}
+
+
+def _hydra(text: str) -> Sidecar | None:
+    found = leaves(text, False)
+    if not found:
+        return None
+    stated = Statements()
+    by_leaf: dict[str, list[Leaf]] = {}
+    for leaf in found:
+        stated.add(leaf.name, leaf.text, "hydra", leaf.line)
+        first, _, rest = leaf.name.partition(".")
+        if first in ("model", "trainer") and rest:
+            by_leaf.setdefault(rest.rpartition(".")[2], []).append(leaf)
+    # A name of two places with two values is no statement about the model.
+    single = {n: (one[0].text, one[0].line) for n, one in by_leaf.items()
+              if len({leaf.text for leaf in one}) == 1}  # fmt: skip
+    stated.arguments(single, "nemo")
+    return Sidecar(HYDRA, stated)
+
+
+def _packages(text: str) -> Sidecar | None:
+    stated, known = Statements(), names("packages")
+    for number, line in enumerate(text.split("\n"), 1):
+        if found := _PIN.match(line.strip()):
+            name = known.get(re.sub(r"[-_.]+", "-", found["name"]).lower())
+            if name:
+                stated.add(name, found["version"], "version", number)
+    return Sidecar(PACKAGES, stated) if stated.statements else None
+
+
+def _environment(text: str) -> Sidecar | None:
+    stated = Statements()
+    lines = [line for line in text.split("\n") if line.strip()]
+    pairs = [found for line in lines if (found := _PAIR.match(line))]
+    if len(pairs) < _LEAST_PAIRS or len(pairs) * 5 < len(lines) * 4:
+        return None
+    for number, line in enumerate(text.split("\n"), 1):
+        found = _PAIR.match(line)
+        if found and is_told(found["name"]):
+            value = found["value"].strip("\"'")
+            word = states(found["name"])
+            if word is None:
+                stated.add(found["name"], value, "env", number)
+                continue
+            stated.add("job_id" if word == "job_ids" else word, value, "job", number)
+            if word == "nodes":
+                stated.column("nodes", value, number)
+    return Sidecar(ENVIRONMENT, stated) if stated.statements else None
+
+
+Fits = Callable[[str, str, str, str], bool]
+_READERS: tuple[tuple[Fits, Callable[[str], Sidecar | None]], ...] = (
+    (_is_script, _script),
+    (lambda path, name, suffix, text: name == "wandb-metadata.json", _machine),
+    (lambda path, name, suffix, text: suffix == ".json", _deepspeed),
+    (lambda path, name, suffix, text: ".hydra" in PurePath(path).parts[:-1]
+        and name in ("config.yaml", "config.yml"), _hydra),
+    (lambda path, name, suffix, text: suffix in (".yaml", ".yml"), _wandb),
+    (lambda path, name, suffix, text: bool(_PACKAGES.fullmatch(name)), _packages),
+    (lambda path, name, suffix, text: bool(_ENVIRONMENT.fullmatch(name)), _environment),
+)  # fmt: skip

@@ -1,0 +1,68 @@
+"""What users state about sources: in facts.toml files, and by path patterns of bench.toml."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from ..schema.errors import BenchError
+from .settings import find_file, read_settings
+
+if TYPE_CHECKING:
+    from ..schema.annotation import Annotation
+    from ..schema.warehouse import Warehouse
+
+NAME = "facts.toml"
+
+
+def facts_of(warehouse: Warehouse, root: Path) -> tuple[Annotation, ...]:
+    """The facts of every facts.toml: the one of bench.toml, else beside it, and those in the
+    directories of the sources, which lie below `root`.
+
+    Raises BenchError, with its line, for a file that is wrong.
+    """
+    above = r"SELECT DISTINCT regexp_extract(uri, '^(.*)/', 1, 's') FROM sources"
+    nearest = (PurePosixPath(folder) for (folder,) in warehouse.rows(above))
+    folders = {folder for near in nearest for folder in (near, *near.parents)}
+    found = [*_of_settings(root), *(root / folder / NAME for folder in sorted(folders))]
+    files = [file for file in dict.fromkeys(file.absolute() for file in found) if file.is_file()]
+    if not files:
+        return ()
+    from .facts_file import read_facts
+
+    return tuple(fact for file in files for fact in read_facts(file))
+
+
+def _of_settings(root: Path) -> Iterator[Path]:
+    settings = find_file(root)
+    named = read_settings(root).facts
+    if named:
+        yield named
+    elif settings:
+        yield settings.parent / NAME
+
+
+def path_facts(warehouse: Warehouse, root: Path) -> Iterator[Annotation]:
+    """The values that the path patterns of bench.toml find in the names of logs below `root`."""
+    from ..schema.annotation import PATH, Annotation, Match
+    from ..schema.tellable import parse_told
+
+    settings = read_settings(root)
+    if not settings.paths or settings.file is None:
+        return
+    query = "SELECT DISTINCT unnest(uris) AS uri FROM sources WHERE kind = 'log' ORDER BY uri"
+    for (uri,) in warehouse.rows(query):
+        # Patterns are relative to bench.toml, which may lie above the warehouse.
+        path = os.path.relpath(os.path.join(root.absolute(), uri), settings.file.parent)
+        for pattern in settings.paths:
+            for name, text in (pattern.values(path) or {}).items():
+                try:
+                    value = parse_told(name, text)
+                except BenchError:  # tp-0, or a number that no column holds: no value at all
+                    continue
+                yield Annotation(
+                    Match(uri=uri), name, value, f"its path matches {pattern.pattern}", "", None,
+                    settings.file.name, pattern.line, PATH,
+                )  # fmt: skip

@@ -1,0 +1,96 @@
+"""`[[paths]]` of bench.toml: columns encoded in the names of directories and files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from ..schema.errors import BenchError
+from ..schema.tellable import parse_told, tellable, unknown_field
+
+_HOLE = re.compile(r"\{(\w*)(?::(\w+))?\}|\*")
+_MOST_STARS = 4  # of one name: more could take long to fit
+_KINDS = {"int": r"(?<!\d)\d+(?!\d)", "word": r"[^/]+?"}
+_EXAMPLE = (
+    'pattern = "dp-{dp}_tp-{tp}_pp-{pp}/", example = "runs/dp-2_tp-4_pp-8/train.log", '
+    "gives = { dp = 2, tp = 4, pp = 8 }"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PathPattern:
+    """One declared pattern: names of folders, the last one a file unless it ends with a slash."""
+
+    pattern: str
+    example: str
+    gives: tuple[tuple[str, str], ...]
+    line: int = 1
+
+    def values(self, path: str) -> dict[str, str] | None:
+        """What a path tells; None where it does not fit, or fits twice with other values."""
+        names = [name for name in path.split("/") if name not in ("", ".")]
+        parts = _compiled(self.pattern)
+        last = len(names) - (1 if self.pattern.endswith("/") else 0)
+        found: list[dict[str, str]] = []
+        for start in range(last - len(parts) + 1):
+            matches = [
+                part.fullmatch(name) for part, name in zip(parts, names[start:], strict=False)
+            ]
+            if all(matches):
+                groups = [one.groupdict() for one in matches if one]
+                found.append({name: text for group in groups for name, text in group.items()})
+        return found[0] if found and all(one == found[0] for one in found) else None
+
+
+def checked(
+    pattern: str, example: str, gives: Mapping[str, object], where: str, line: int
+) -> PathPattern:
+    """A pattern that is proved on its own example; raises BenchError, with its line."""
+    for hole in _HOLE.finditer(pattern):
+        name, kind = hole.groups()
+        if name and name not in tellable():
+            raise unknown_field(name, where)
+        if kind and kind not in _KINDS:
+            raise BenchError(f"unknown type {kind!r} in a path pattern", where=where,
+                             hint=f"{{{name}:int}}, {{{name}:word}} or {{{name}}}")  # fmt: skip
+    names = [hole[1] for hole in _HOLE.finditer(pattern) if hole[1]]
+    if not names or len(set(names)) < len(names):
+        what = "has no column" if not names else "repeats a column"
+        raise BenchError(f"the pattern {pattern!r} {what}", where=where, hint=_EXAMPLE)
+    if any(part.count("*") > _MOST_STARS for part in pattern.split("/")):
+        raise BenchError(f"the pattern {pattern!r} has too many *", where=where, hint=_EXAMPLE)
+    declared = {name: parse_told(name, str(value), where) for name, value in gives.items()}
+    made = PathPattern(pattern, example, tuple(sorted(declared.items())), line)
+    found = made.values(example)
+    if found is None:
+        raise BenchError(f"the pattern {pattern!r} does not match its example", where=where,
+                         why=f"the example is {example!r}", hint=_EXAMPLE)  # fmt: skip
+    typed = {name: parse_told(name, text, where) for name, text in found.items()}
+    if typed != declared:
+        listed = ", ".join(f"{name} = {_toml(name, value)}" for name, value in typed.items())
+        raise BenchError(f"the pattern {pattern!r} yields other values for its example",
+                         where=where, hint=f"gives = {{ {listed} }}")  # fmt: skip
+    return made
+
+
+@cache
+def _compiled(pattern: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(_regex(part)) for part in pattern.strip("/").split("/"))
+
+
+def _regex(part: str) -> str:
+    made, end = "", 0
+    for hole in _HOLE.finditer(part):
+        made += re.escape(part[end : hole.start()])
+        name, kind = hole.groups()
+        of_text = bool(name) and tellable()[name].type in ("VARCHAR", "BOOLEAN", "DOUBLE")
+        fits = _KINDS[kind or ("word" if of_text else "int")]
+        made += "[^/]*?" if hole[0] == "*" else f"(?P<{name}>{fits})" if name else "[^/]+?"
+        end = hole.end()
+    return made + re.escape(part[end:])
+
+
+def _toml(name: str, value: str) -> str:
+    return value if tellable()[name].type in ("INTEGER", "BIGINT") else f'"{value}"'

@@ -1,0 +1,63 @@
+"""Paths read into a warehouse in memory, with all that follows an ingest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..schema.errors import BenchError, NothingRecognised
+
+if TYPE_CHECKING:
+    from ..ingest.pipeline import Summary
+    from ..schema.warehouse import Warehouse
+    from .after_ingest import Checked
+
+
+def read(
+    paths: Sequence[Path],
+    root: Path,
+    formats: Path | None = None,
+    overrides: Mapping[str, str | None] | None = None,
+    *,
+    audited: bool = True,
+    processes: int = 1,
+    unreadable: Callable[[str, str], None] | None = None,
+) -> tuple[Warehouse, Summary, Checked]:
+    """Logs, tables and records in memory, named from `root`; `formats` is a user's own folder.
+
+    `overrides` are the values of `--set`. `unreadable` gets the name and the reason of each
+    unreadable file; without it the first raises BenchError. Raises NothingRecognised when none
+    holds a log or a table.
+    """
+    from ..ingest.pipeline import ingest_into
+    from ..schema.warehouse import in_memory
+    from .after_ingest import after_ingest
+
+    warehouse = in_memory()
+    try:
+        summary = ingest_into(warehouse, paths, root, formats, processes)
+        for uri, reason in summary.failed:
+            (unreadable or _refuse)(uri, reason)
+        if not summary.new:
+            raise nothing_recognised(len(summary.skipped))
+        checked = after_ingest(warehouse, root, summary.uris, overrides, audited=audited)
+    except BaseException:
+        warehouse.close()
+        raise
+    return warehouse, summary, checked
+
+
+def _refuse(uri: str, reason: str) -> None:
+    raise BenchError(f"cannot read {uri}", why=reason, hint="check the file")
+
+
+def nothing_recognised(skipped: int) -> NothingRecognised:
+    """The error for paths that hold no log and no benchmark table."""
+    files = f"{skipped} {'file' if skipped == 1 else 'files'}" if skipped else ""
+    return NothingRecognised(
+        "no log or benchmark table found",
+        why=f"{files or 'any file under the path'}: no training log and no benchmark table",
+        hint="a table needs two known headings, one of them topology or batch, or MFU and "
+        "another rate; for logs see bench doctor LOG",
+    )

@@ -1,0 +1,202 @@
+"""Where the warehouse and the user's templates lie: flag, environment, `bench.toml`, default."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..schema.errors import BenchError, did_you_mean
+
+if TYPE_CHECKING:
+    from tomllib import TOMLDecodeError
+
+    from pydantic import BaseModel
+    from pydantic_core import ErrorDetails
+
+    from . import configuration
+    from .path_patterns import PathPattern
+
+FILE = "bench.toml"
+DEFAULT_DB = "bench.duckdb"
+_PATHS = re.compile(r"\s*\[\[paths\]\]")
+
+
+@dataclass(frozen=True)
+class JobSettings:
+    """What a job in a pull or merge request does."""
+
+    comment: str = "on-change"
+    comment_id: str = "bench"
+    fail_on: tuple[str, ...] = ("stale",)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What `bench.toml` says; paths are absolute, None where it is silent or there is no file."""
+
+    file: Path | None = None
+    db: Path | None = None
+    templates: Path | None = None
+    formats: Path | None = None
+    facts: Path | None = None
+    sources: tuple[Path, ...] = ()
+    pages: tuple[str, ...] = ()
+    paths: tuple[PathPattern, ...] = ()
+    github: JobSettings = JobSettings()
+    gitlab: JobSettings = JobSettings()
+
+
+def find_db(flag: Path | None, cwd: Path | None = None) -> Path:
+    """The warehouse: `--db`, else BENCH_DB, else `bench.toml`, else `./bench.duckdb`."""
+    directory = cwd or Path.cwd()
+    named = flag or os.environ.get("BENCH_DB") or read_settings(directory).db or DEFAULT_DB
+    return directory / Path(named).expanduser()
+
+
+def find_templates(flag: Path | None, cwd: Path | None = None) -> Path | None:
+    """The folder of the user's own templates: `--templates`, else `bench.toml`, else none."""
+    directory = cwd or Path.cwd()
+    named = flag or read_settings(directory).templates
+    return directory / named.expanduser() if named else None
+
+
+def read_settings(cwd: Path | None = None) -> Settings:
+    """The nearest `bench.toml` at or above `cwd`, up to the root of its git checkout."""
+    file = find_file(cwd or Path.cwd())
+    return read_file(file) if file else Settings()
+
+
+def find_file(cwd: Path) -> Path | None:
+    """The nearest `bench.toml`, not looking above a folder that holds `.git`."""
+    for folder in (cwd.absolute(), *cwd.absolute().parents):
+        if (folder / FILE).is_file():
+            return folder / FILE
+        if (folder / ".git").exists():
+            return None
+    return None
+
+
+def find_home(cwd: Path) -> Path:
+    """Where names of sources begin: the folder of `bench.toml`, else the checkout, else here."""
+    file = find_file(cwd)
+    if file:
+        return file.parent
+    above = (cwd.absolute(), *cwd.absolute().parents)
+    return next((folder for folder in above if (folder / ".git").exists()), cwd.absolute())
+
+
+def read_file(file: Path) -> Settings:
+    """The settings of one file; raises BenchError, with its line, for the first that is wrong."""
+    import tomllib  # few have the file: a command without one need not wait for its reader
+
+    text = _read(file)
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BenchError(
+            f"{FILE} is not valid TOML",
+            why=str(error),
+            where=_place(file, error),
+            hint='write settings as db = "bench.duckdb"',
+        ) from error
+    return _checked(file, text, values)
+
+
+def _checked(file: Path, text: str, values: Mapping[str, Any]) -> Settings:
+    from pydantic import ValidationError
+
+    from .configuration import Configuration
+
+    try:
+        found = Configuration.model_validate(values)
+    except ValidationError as error:
+        first = min(error.errors(), key=lambda one: _line(text, one["loc"]))
+        raise _refused(file, text, first) from error
+    return Settings(
+        file=file,
+        db=_path(file, found.db),
+        templates=_path(file, found.templates),
+        formats=_path(file, found.formats),
+        facts=_path(file, found.facts),
+        sources=tuple(file.parent / Path(source).expanduser() for source in found.sources),
+        pages=tuple(found.pages),
+        paths=_patterns(file, text, found.paths),
+        github=_job(found.github),
+        gitlab=_job(found.gitlab),
+    )
+
+
+def _patterns(
+    file: Path, text: str, found: Sequence[configuration.PathPattern]
+) -> tuple[PathPattern, ...]:
+    from .path_patterns import checked
+
+    starts = [n for n, line in enumerate(text.splitlines(), 1) if _PATHS.match(line)]
+    lines = starts if len(starts) == len(found) else [_line(text, ("paths",))] * len(found)
+    return tuple(
+        checked(one.pattern, one.example, one.gives, f"{file}:{line}", line)
+        for one, line in zip(found, lines, strict=True)
+    )
+
+
+def _job(found: configuration.Job) -> JobSettings:
+    return JobSettings(found.comment, found.comment_id, tuple(found.fail_on))
+
+
+def _refused(file: Path, text: str, error: ErrorDetails) -> BenchError:
+    from .configuration import Configuration, Job, PathPattern
+
+    place = error["loc"]
+    key = ".".join(str(part) for part in place if not isinstance(part, int))
+    where = f"{file}:{_line(text, place)}"
+    sections: dict[str, type[BaseModel]] = {"github": Job, "gitlab": Job, "paths": PathPattern}
+    section = sections.get(str(place[0]), Configuration) if len(place) > 1 else Configuration
+    known = [field.alias or name for name, field in section.model_fields.items()]
+    if error["type"] == "extra_forbidden":
+        hint = did_you_mean(str(place[-1]), known)
+        return BenchError(f"unknown setting {key!r} in {FILE}", where=where, hint=hint)
+    is_path = key in ("db", "templates", "formats")
+    return BenchError(
+        f"setting {key!r} in {FILE} is {'not a path' if is_path else 'wrong'}",
+        why=f"value {error['input']!r}" + ("" if is_path else f": {error['msg']}"),
+        where=where,
+        hint=f'{key} = "PATH", relative to {FILE}'
+        if is_path
+        else "see docs/facts.md"
+        if place[0] == "paths"
+        else "see docs/pull_requests.md",
+    )
+
+
+def _path(file: Path, value: str | None) -> Path | None:
+    return file.parent / Path(value).expanduser() if value else None
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BenchError(f"{FILE} is not UTF-8", why=str(error), where=str(file)) from error
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise BenchError(f"cannot read {FILE}", why=why, where=str(file)) from error
+
+
+def _line(text: str, place: Sequence[int | str]) -> int:
+    """The line of a setting: its table's, where the key itself is not found below that."""
+    at = 1
+    for key in (part for part in place if isinstance(part, str)):
+        pattern = re.compile(rf"""\s*\[*\s*["']?{re.escape(key)}["']?\s*[=.\]]""")
+        lines = enumerate(text.splitlines(), 1)
+        at = next((n for n, line in lines if n >= at and pattern.match(line)), at)
+    return at
+
+
+def _place(file: Path, error: TOMLDecodeError) -> str:
+    # Python says the line in the message only, and "end of document" for a file that stops short.
+    found = re.search(r"at line (\d+)", str(error))
+    return f"{file}:{found[1]}" if found else f"{file}, at the end"

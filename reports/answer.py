@@ -1,0 +1,271 @@
+"""An answer: its summary, the rows in order, the excluded ones last."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..decide.rows import Row
+from ..reports.short import Names
+from ..reports.words import DEVICE, SIZE, SPLIT, step_time, text_of, topology_short, with_mark
+from ..vocabulary.fields import axes, shown
+from ..vocabulary.format import number, significant, times
+from ..vocabulary.secrets import REDACTED
+
+# Columns of every answer; each report adds its own before and after them.
+RUN = ("where", "run", *shown("answers"), "settings", "date", "told")
+MEASURED = (
+    "jobs", "step_time_s", "step_time_low", "step_time_high", "tokens_per_step", "tokens_per_s",
+    "tokens_per_s_low", "tokens_per_s_high", "tokens_per_s_per_device", "tflops", "model_tflops",
+    "memory_gb",
+)  # fmt: skip
+# Shown before the settings, but only where rows differ in it.
+_DISTINGUISHING = (("seq_len", "Seq len"), ("dtype", "Dtype"))
+_MOST = 12  # places that a sentence lists
+_LONGEST = 80  # characters of settings in a sentence or cell
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`rows` hold `columns`; people see `shown` of them, headed as the pairs say."""
+
+    summary: tuple[str, ...]
+    columns: tuple[str, ...]
+    shown: tuple[tuple[str, str], ...]
+    rows: tuple[Row, ...]
+    left_out: tuple[Row, ...] = ()
+    notes: tuple[str, ...] = ()
+    cells: tuple[Row, ...] = field(default=())  # `rows` as people read them, where that differs
+    keep: tuple[str, ...] = ()  # headings that a narrow terminal drops last
+    chosen: bool = False  # by the user: no column is dropped
+
+    def only(self, names: Sequence[str]) -> Answer:
+        """The answer with these columns alone, in this order."""
+        shown = tuple((name, name) for name in names)
+        return replace(self, columns=tuple(names), shown=shown, chosen=True)
+
+    def first_of(self, names: Sequence[str]) -> Answer:
+        """The answer with the first row of each value of these columns."""
+        seen: dict[tuple[str, ...], int] = {}
+        for at, row in enumerate(self.rows):
+            seen.setdefault(tuple(str(row[name]) for name in names), at)
+        cells = tuple(self.cells[at] for at in seen.values() if at < len(self.cells))
+        summary = (*self.summary, f"Shown: the first row for each value of {', '.join(names)}.")
+        rows = tuple(self.rows[at] for at in seen.values())
+        return replace(self, summary=summary, rows=rows, cells=cells)
+
+    def records(self) -> list[list[Any]]:
+        """Every row and column, excluded rows last."""
+        return [[row.get(name) for name in self.columns] for row in (*self.rows, *self.left_out)]
+
+    def display_rows(self) -> tuple[list[str], list[list[Any]], str]:
+        """Headings, rows without the excluded ones, and what all rows share, stated once."""
+        rows: Sequence[Row] = self.cells or self.rows
+        if self.chosen:
+            names = [name for name, _ in self.shown]
+            return names, [[row.get(name) for name in names] for row in rows], ""
+        apart, shared = settings_apart([row.get("settings") for row in self.rows[: len(rows)]])
+        if any(name == "settings" for name, _ in self.shown) and len(rows) > 1:
+            rows = [{**row, "settings": text} for row, text in zip(rows, apart, strict=True)]
+        else:
+            shared = ""
+        rows = _labelled(rows)
+        shown = self._with_distinguishing(rows)
+        filled = [
+            (name, head) for name, head in shown if any(_is_filled(row, name) for row in rows)
+        ]
+        common = [] if len(rows) < 2 else [(n, h) for n, h in filled if _shared(rows, n)]
+        kept = [one for one in filled if one not in common]
+        words = ", ".join(
+            [f"{head} {rows[0][name]}" for name, head in common]
+            + ([f"Settings {shared}"] if shared else [])
+        )
+        return [head for _, head in kept], [[row.get(n) for n, _ in kept] for row in rows], words
+
+    def _with_distinguishing(self, rows: Sequence[Row]) -> list[tuple[str, str]]:
+        """The columns shown, with those that few answers need (pairs have `also_differs`)."""
+        shown = list(self.shown)
+        names = [name for name, _ in shown]
+        if "settings" in names:
+            at = names.index("settings")
+            shown[at:at] = [one for one in _DISTINGUISHING if _differs(rows, one[0])]
+        return shown
+
+
+def _differs(rows: Sequence[Row], name: str) -> bool:
+    return len({row.get(name) for row in rows}) > 1
+
+
+def _labelled(rows: Sequence[Row]) -> Sequence[Row]:
+    """Rows with their models' labels as written, where size alone would show two models as one."""
+    labels: dict[object, set[object]] = {}
+    for row in rows:
+        labels.setdefault(row.get("size"), set()).add(row.get("model"))
+    if all(len(one) == 1 for one in labels.values()):
+        return rows
+    return [{**row, "size": row.get("model") or row.get("size")} for row in rows]
+
+
+def _is_filled(row: Row, name: str) -> bool:
+    return row.get(name) not in (None, "")
+
+
+def _shared(rows: Sequence[Row], name: str) -> bool:
+    """Whether a column of the configuration is the same in all rows."""
+    alike = name in (
+        *RUN,
+        "split",
+        "base",
+        "level",
+        "goodput",
+        "goodput_from",
+        "range_from",
+        "rank_from",
+    )
+    return alike and name != "where" and len({str(row.get(name)) for row in rows}) == 1
+
+
+def place(names: Names, row: Row) -> str:
+    """The location of a row: 002:155."""
+    return f"{names.short(row['uri'])}:{row['line']}"
+
+
+def with_words(names: Names, row: Row) -> dict[str, Any]:
+    """A row with cells for display: location, topology, nodes, times with their printed digits."""
+    nodes, count = number(row["nodes"]), number(row["device_count"])
+    many = f"{nodes} ({count})" if nodes and count else nodes or (count and f"({count})")
+    split = topology_short(row) + (f"/CP{row['cp']}" if (row["cp"] or 1) > 1 else "")
+    more = max(len(row.get("places", ())) - 1, 0)
+    return {
+        **row,
+        "size": row["size"] or row["model"],
+        "where": f"{names.short(row['uri'])}:{row['line']}" + (f" +{more}" if more else ""),
+        "system": with_mark(names.system(row["system"]), row, *DEVICE),
+        "settings": settings_words(row),
+        "nodes": with_mark(many, row, *SIZE),
+        "split": with_mark(split, row, *SPLIT),
+        "device_batch": number(row["device_batch"]),
+        "step_time_s": time_words(row) + ("^" if row["time_is_marked"] else ""),
+    }
+
+
+def time_words(row: Row) -> str:
+    """A step time with its printed digits; of logs, and of several jobs, four digits."""
+    return significant(row["step_time_s"], 4) if row.get("jobs", 1) > 1 else step_time(row)
+
+
+def configuration_words(row: Row) -> str:
+    """A configuration for a sentence: 48 nodes (384 devices), DP4 x TP8 x PP12, MBS 1, GBS 2048."""
+    parts = []
+    if row["nodes"]:
+        parts.append(f"{number(row['nodes'])} {'node' if row['nodes'] == 1 else 'nodes'}")
+    if row["device_count"] and row["device_count"] != row["nodes"]:
+        inside = devices_words(row)
+        parts = [f"{parts[0]} ({inside})"] if parts else [inside]
+    split = [f"{name.upper()}{row[name]}" for name in axes() if row[name] is not None]
+    parts += [" x ".join(split)] if split else []
+    parts += [
+        f"{name.upper()} {text_of(row[name])}" for name in ("mbs", "gbs") if row[name] is not None
+    ]
+    parts += [f"batch {number(row['device_batch'])} a device"] if row["device_batch"] else []
+    parts += [settings_words(row)] if row["settings"] else []
+    return ", ".join(parts) or "configuration not stated"
+
+
+def settings_words(row: Row) -> str:
+    """The flags of a run, shortened: NCCL_DEBUG=INFO and 8 more."""
+    return _shortened(_settings(row["settings"]))
+
+
+def settings_apart(settings: Sequence[str | None]) -> tuple[list[str], str]:
+    """The settings in which each of several runs differs from the others, and the shared ones."""
+    items = [_settings(text) for text in settings]
+    shared = [one for one in items[0] if all(one in other for other in items)] if items else []
+    apart = [", ".join(one for one in own if one not in shared) for own in items]
+    short = [_shortened([one for one in own if one not in shared]) for own in items]
+    return (short if len(set(short)) == len(set(apart)) else apart), _shortened(shared)
+
+
+def _settings(text: str | None) -> list[str]:
+    """Single settings; redacted ones come last, as they say least."""
+    items = [one for one in (text or "").split(", ") if one]
+    return sorted(items, key=lambda one: one.endswith(f"={REDACTED}"))
+
+
+def _shortened(items: Sequence[str]) -> str:
+    """As many settings as have room, and how many more there are."""
+    shown = ", ".join(items)
+    if len(shown) <= _LONGEST:
+        return shown
+    fits = max((n for n in range(len(items)) if len(", ".join(items[:n])) <= _LONGEST), default=0)
+    first = ", ".join(items[:fits]) or items[0][:_LONGEST]
+    more = len(items) - max(fits, 1)
+    return f"{first} and {more} more" if more else f"{first}..."
+
+
+def devices_words(row: Row) -> str:
+    """How many devices: 1 device, 384 devices."""
+    return f"{number(row['device_count'])} {'device' if row['device_count'] == 1 else 'devices'}"
+
+
+def places(names: Names, rows: Sequence[Row]) -> str:
+    """Several locations in one list, cut to the first few."""
+    shown = [place(names, row) for row in rows[:_MOST]]
+    more = len(rows) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def by_reason(names: Names, rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Excluded rows, by reason."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(names.within(str(row["left_out"])), []).append(row)
+    return groups
+
+
+_MORE = (
+    "pairs", "speedup", "speedup_least", "speedup_most", "faster", "slower", "newly_failing",
+    "worse",
+)  # fmt: skip
+_HEADS = ("Pairs", "Speed-up", "Least", "Most", "Faster", "Slower", "Newly failing", "Worse")
+
+
+def grouped(answer: Answer, names: Sequence[str]) -> Answer:
+    """One row for each value of the columns: the geometric mean of its speed-ups and their ends.
+
+    Pairs that differ in more do not count.
+    """
+    sets: dict[tuple[str, ...], list[Row]] = {}
+    for row in answer.rows:
+        if not row["also_differs"]:
+            sets.setdefault(tuple(str(row[name]) for name in names), []).append(row)
+    rows = tuple(
+        {**{name: of[0][name] for name in names}, **_aggregate(of)} for of in sets.values()
+    )
+    cells = tuple({**row, **_texts(row)} for row in rows)
+    shown = (*((name, name) for name in names), *zip(_MORE, _HEADS, strict=True))
+    summary = (*answer.summary, f"One row for each {', '.join(names)}: geometric means.")
+    columns = (*names, *(name for name in _MORE if name not in names), "left_out")
+    return Answer(summary, columns, shown, rows, answer.left_out, answer.notes, cells)
+
+
+def _aggregate(rows: Sequence[Row]) -> dict[str, Any]:
+    ups = [row["speedup"] for row in rows if row["speedup"] is not None]
+    return {
+        "pairs": len(rows),
+        "speedup": math.exp(sum(map(math.log, ups)) / len(ups)) if ups else None,
+        "speedup_least": min(ups, default=None),
+        "speedup_most": max(ups, default=None),
+        "faster": sum(row["verdict"] == "faster" for row in rows),
+        "slower": sum(row["verdict"] == "slower" for row in rows),
+        "newly_failing": sum(bool(row["newly_fails"]) for row in rows),
+        "worse": sum(bool(row["worse"]) for row in rows),
+        "left_out": None,
+    }
+
+
+def _texts(row: Row) -> dict[str, str]:
+    names = ("speedup", "speedup_least", "speedup_most")
+    return {name: times(row[name]) for name in names if row[name] is not None}

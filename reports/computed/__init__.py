@@ -1,0 +1,91 @@
+"""Reports that are computed: NAME.py says which numbers and columns, NAME.md.j2 the sentences.
+
+A pair of such files is a report: `bench report NAME`, a region `report=NAME`, and what the command
+of that name writes. NAME.py has `answer(warehouse, query)`, which gives a Decision; COLUMNS for
+programs; SHOWN for people, as column and heading; `cells(names, row, facts)`, the cells that people
+read; PLACES, where the report may be asked for by its name. If it has them, also: KEEP, headings
+that a narrow terminal drops last; `shown(facts)` in place of SHOWN; RANKED, where people see the
+first rows alone unless they ask for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from ..short import Names
+
+if TYPE_CHECKING:  # pages ask for the names of reports alone
+    from ...decide.query import Query
+    from ...decide.rows import Decision, Row
+    from ...schema.warehouse import Warehouse
+    from ..answer import Answer
+
+PAGE, REGION = "page", "region"
+_TEMPLATE = ".md.j2"
+
+
+class Report(Protocol):
+    """A computed report, as its module has it."""
+
+    PLACES: tuple[str, ...]
+    COLUMNS: tuple[str, ...]
+    SHOWN: tuple[tuple[str, str], ...]
+
+    def answer(self, warehouse: Warehouse, query: Query) -> Decision: ...
+
+    def cells(self, names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]: ...
+
+
+@cache
+def reports(place: str | None = None) -> tuple[str, ...]:
+    """The computed reports that may be asked for by name in a place, or all; a folder listing."""
+    folder = files(__package__ or "bench.reports.computed")
+    found = sorted(file.name.removesuffix(_TEMPLATE) for file in folder.iterdir()
+                   if file.name.endswith(_TEMPLATE) and not file.name.startswith("_"))  # fmt: skip
+    return tuple(name for name in found if place is None or place in report(name).PLACES)
+
+
+def offers(place: str, name: str) -> bool:
+    """Whether a computed report may be asked for by this name in a place; only its file is read."""
+    return name in reports() and place in report(name).PLACES
+
+
+def report(name: str) -> Report:
+    """The report of this name, one of `reports()`."""
+    return cast("Report", import_module(f".{name}", __package__))
+
+
+def answered(warehouse: Warehouse, name: str, query: Query) -> Answer:
+    """The report called `name` about what a query asks for, as commands and regions show it."""
+    return presented(report(name).answer(warehouse, query), names_of(warehouse), query.most)
+
+
+def presented(decision: Decision, names: Names, most: int = 0) -> Answer:
+    """A decision with its sentences and cells; `most` limits the rows that people are shown."""
+    from ..answer import Answer
+    from .sentences import sentences
+
+    of = report(decision.name)
+    rows, facts = decision.rows, decision.facts
+    shown = rows[:most] if most and getattr(of, "RANKED", False) else rows
+    said, notes = sentences(names, decision, len(rows) - len(shown))
+    columns = getattr(of, "shown", lambda facts: of.SHOWN)(facts)
+    return Answer(
+        said,
+        of.COLUMNS,
+        columns,
+        rows,
+        decision.left_out,
+        notes,
+        tuple(of.cells(names, row, facts) for row in shown),
+        getattr(of, "KEEP", ()),
+    )
+
+
+def names_of(warehouse: Warehouse) -> Names:
+    """The short names of the warehouse's sources."""
+    return Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))

@@ -1,0 +1,49 @@
+"""Which configuration is best: ranked as measured, with what qualifies the order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...decide.answers import ranked
+from ...decide.eligible import candidates
+from ...decide.query import Query
+from ...decide.rows import Decision, Row
+from ...schema.warehouse import Warehouse
+from ...vocabulary.format import significant
+from ..answer import MEASURED, RUN, with_words
+from ..short import Names
+
+RANKED = True
+PLACES = ("page", "region")
+SHOWN = (
+    ("rank", "Rank"), ("ties_with", "Ties with"), ("size", "Model"), ("system", "System"),
+    ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"),
+    ("device_batch", "Batch/device"),
+    ("recompute", "Recompute"), ("zero_stage", "ZeRO"), ("heads", "Heads"),
+    ("settings", "Settings"), ("memory_gb", "GB"),
+    ("step_time_s", "Sec/it"), ("jobs", "Jobs"), ("tokens_per_s", "Tokens/s"),
+    ("tokens_per_s_normalised", "Normalised"), ("rank_normalised", "Its rank"),
+    ("tokens_per_s_per_device", "Tokens/s/device"), ("tflops", "TFLOPs"), ("days", "Days"),
+    ("device_hours", "Device-hours"), ("pareto", "Pareto"), ("date", "Date"), ("where", "Where"),
+)  # fmt: skip
+COLUMNS = (
+    "rank", "ties_with", *RUN, *MEASURED, "tokens_per_s_normalised", "rank_normalised", "days",
+    "device_hours", "pareto", "left_out",
+)  # fmt: skip
+
+
+def answer(warehouse: Warehouse, query: Query) -> Decision:
+    """The runs of a query, the best first."""
+    return ranked(warehouse, candidates(warehouse, query), query)
+
+
+def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as people read it."""
+    return {
+        **with_words(names, row),
+        "jobs": row["jobs"] if row["jobs"] > 1 else None,
+        "days": significant(row["days"], 3),
+        "device_hours": significant(row["device_hours"], 3),
+        "pareto": "yes" if row["pareto"] else "",
+    }

@@ -1,0 +1,54 @@
+"""How long a training takes, per configuration, with what makes it vary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...decide.answers import lasting
+from ...decide.query import Query
+from ...decide.rows import Decision, Row
+from ...schema.warehouse import Warehouse
+from ...vocabulary.format import range_text, significant
+from ...vocabulary.format import tokens as as_tokens
+from ..answer import MEASURED, RUN, with_words
+from ..short import Names
+
+RANKED = True
+PLACES = ()  # a page has this name: in a region columns= or group= ask for this one
+COLUMNS = (
+    "rank", "ties_with", "days", "days_low", "days_high", "range_from", "goodput", "goodput_from",
+    "budget_tokens", "ramp_up_steps", "ramp_up_days", "device_hours", *RUN, *MEASURED, "left_out",
+)  # fmt: skip
+SHOWN = (
+    ("rank", "Rank"), ("ties_with", "Ties with"), ("days", "Days"), ("range", "Range"),
+    ("range_from", "Range from"), ("tokens", "Tokens"), ("ramp_up_days", "Ramp-up"),
+    ("device_hours", "Device-hours"),
+    ("size", "Model"), ("system", "System"),
+    ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"),
+    ("device_batch", "Batch/device"),
+    ("recompute", "Recompute"), ("zero_stage", "ZeRO"), ("heads", "Heads"),
+    ("settings", "Settings"), ("step_time_s", "Sec/it"), ("jobs", "Jobs"),
+    ("tokens_per_s_per_device", "Tokens/s/device"),
+    ("goodput", "Goodput"), ("goodput_from", "Goodput from"), ("date", "Date"), ("where", "Where"),
+)  # fmt: skip
+
+
+def answer(warehouse: Warehouse, query: Query) -> Decision:
+    """The configurations of a query by days, shortest first."""
+    return lasting(warehouse, query)
+
+
+def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as people read it."""
+    tokens = row["budget_tokens"] if facts["plan"].tokens is None else None
+    return {
+        **with_words(names, row),
+        "tokens": as_tokens(tokens) if tokens else None,
+        "days": significant(row["days"], 3),
+        "range": range_text(row["days_low"], row["days_high"], significant),
+        "device_hours": significant(row["device_hours"], 3),
+        "ramp_up_days": significant(row["ramp_up_days"], 3),
+        "jobs": row["jobs"] if row["jobs"] > 1 else None,
+        "goodput": f"{row['goodput']:.2f}",
+    }

@@ -1,0 +1,39 @@
+"""Configurations next to the best that nobody has run, as `bench best --neighbours` lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...decide.answers import beside_best
+from ...decide.query import Query
+from ...decide.rows import Decision, Row
+from ...schema.warehouse import Warehouse
+from ...vocabulary.format import percent, significant
+from ..answer import RUN, with_words
+from ..short import Names
+
+PLACES = ()  # an option of `bench best`
+COLUMNS = (
+    "rank", "changes", *RUN, "tokens_per_step", "memory_gb_predicted", "memory_gb_device", "bubble",
+    "fits_tiles", "left_out",
+)  # fmt: skip
+SHOWN = (
+    ("rank", "#"), ("changes", "Against the best"), ("nodes", "Nodes (devices)"),
+    ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"), ("memory_text", "GB, predicted"),
+    ("bubble_text", "Bubble"), ("left_out", "Why not"),
+)  # fmt: skip
+
+
+def answer(warehouse: Warehouse, query: Query) -> Decision:
+    """The configurations next to the best of a query."""
+    return beside_best(warehouse, query)
+
+
+def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as people read it."""
+    return {
+        **with_words(names, {**row, "tflops": None}),
+        "memory_text": significant(row["memory_gb_predicted"], 2),
+        "bubble_text": percent(row["bubble"], 1),
+    }

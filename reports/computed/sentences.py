@@ -1,0 +1,98 @@
+"""The sentences of computed reports: templates of plain text, one sentence a line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import jinja2
+from jinja2.runtime import Context
+
+from ...audit.memory import FEWEST
+from ...decide.factors import order
+from ...decide.jobs import clusters_text
+from ...decide.rows import Decision
+from ...vocabulary.format import FILTERS
+from .. import answer
+from ..short import Names
+from ..words import text_of
+
+_NAMES = "names"  # in the context: the short names of the sources
+_BREAK = "---"  # the line between what stands above the table and what stands below it
+_BLANKS = str.maketrans("\r\n", "  ")
+
+
+def sentences(
+    names: Names, decision: Decision, more: int
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What is said above the table of a decision, and below; `more` rows are not shown."""
+    context: Mapping[str, Any] = {
+        "rows": decision.rows, "left_out": decision.left_out, "more": more, _NAMES: names,
+        **decision.facts,
+    }  # fmt: skip
+    text = _environment().get_template(f"{decision.name}.md.j2").render(context)
+    lines = [line.strip() for line in text.split("\n")]
+    at = lines.index(_BREAK)
+    return tuple(filter(None, lines[:at])), tuple(filter(None, lines[at + 1 :]))
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader(__package__ or "bench.reports.computed", ""),
+        undefined=jinja2.StrictUndefined,
+        finalize=_one_line,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,
+    )
+    environment.filters |= FILTERS
+    environment.filters |= {
+        "place": _with_names(answer.place),
+        "places": _with_names(answer.places),
+        "system": _with_names(Names.system),
+        "short": _with_names(Names.short),
+        "within": _with_names(Names.within),
+        "by_reason": _with_names(answer.by_reason),
+        "configuration": answer.configuration_words,
+        "settings": answer.settings_words,
+        "devices": answer.devices_words,
+        "time": answer.time_words,
+        "clusters": clusters_text,
+        "text": text_of,
+        "labels": _labels,
+        "statuses": _statuses,
+        "cut": _cut,
+        "plain": lambda value: f"{value:.10g}",
+    }
+    environment.globals["FEWEST"] = FEWEST
+    return environment
+
+
+def _one_line(value: object) -> object:
+    """A value from a source cannot begin another sentence."""
+    return value.translate(_BLANKS) if isinstance(value, str) else value
+
+
+def _with_names(function: Callable[..., Any]) -> Callable[..., Any]:
+    @jinja2.pass_context
+    def named(context: Context, value: Any) -> Any:
+        names = context[_NAMES]
+        return function(names, value)
+
+    return named
+
+
+def _labels(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The sizes or labels of models, the smallest first."""
+    found = {row["size"] or row["model"] or "models without a size" for row in rows}
+    return sorted(found, key=order)
+
+
+def _statuses(rows: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(dict.fromkeys(str(row["status"]) for row in rows))
+
+
+def _cut(text: str, most: int = 40) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,139 @@
+"""Annotations: what is stated of runs outside of their sources, and where.
+
+People annotate runs in facts.toml, with `--set` and by patterns of paths; sidecar files of a job
+and the logs of its other ranks do too. `annotations.sql` ranks them; what it finds is stored as a
+set in the table of facts, whose newest set counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..vocabulary.fields import stated_by
+from .annotation import FINDING, SET, SIDECAR, Annotation, annotated_runs
+from .migrate import now_utc
+from .sql import sql_file
+from .warehouse import Warehouse, transaction
+
+# Formats of sidecar files: written by the run itself first, then what was asked of it, then what
+# was there.
+_SIDECARS = ("W&B machine", "W&B configuration", "Hydra configuration", "DeepSpeed configuration",
+             "job script", "list of the environment", "list of packages")  # fmt: skip
+_GIVEN = {"run_id": "string", "field": "string", "value": "string", "file": "string",
+          "line": "int64", "reason": "string", "author": "string", "stated_on": "date32",
+          "origin": "string", "position": "int32"}  # fmt: skip
+_NEWEST = "SELECT set_id FROM raw.fact_sets ORDER BY made_at DESC, set_id LIMIT 1"
+_ANY = """SELECT 1 FROM raw.told UNION ALL SELECT 1 FROM raw.links UNION ALL
+          SELECT 1 FROM raw.facts WHERE source_kind IS NOT NULL LIMIT 1"""
+_STORE = """INSERT INTO raw.facts BY NAME
+    SELECT $set_id AS load_id, run_id, field, value, reason AS raw, line, 'annotation' AS scope,
+        CASE origin WHEN 'bundle' THEN 'stated' ELSE 'user' END AS how, origin AS source_kind,
+        file, author, stated_on, outcome, stated AS counting
+    FROM ranked"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """All annotations of the runs of a warehouse, each with its outcome."""
+
+    set_id: str  # digest of the rows; '' of none
+    rows: tuple[tuple[Any, ...], ...] = ()
+    columns: tuple[str, ...] = ()
+
+
+def rank_annotations(warehouse: Warehouse, annotations: Sequence[Annotation]) -> Ranked:
+    """What is stated of the runs that are there: these annotations, --set and sidecar files.
+
+    Runs that are not there yet are annotated once they are: this is called after an ingest.
+    """
+    asked = [one for one in annotations if one.field != FINDING]
+    if not asked and not warehouse.rows(_ANY):
+        return Ranked("")
+    columns, rows = _with(
+        warehouse, "given", _GIVEN, annotated_runs(warehouse, asked), sql_file("annotations"),
+        {"of_ranks": _fields_of_ranks(), "sidecars": list(_SIDECARS)},
+    )  # fmt: skip
+    set_id = hashlib.sha256(repr(rows).encode()).hexdigest()[:16] if rows else ""
+    return Ranked(set_id, tuple(rows), tuple(columns))
+
+
+def is_stored(warehouse: Warehouse, ranked: Ranked) -> bool:
+    """Whether the newest set says just this."""
+    return ranked.set_id == _newest(warehouse)
+
+
+def store_annotations(warehouse: Warehouse, ranked: Ranked) -> None:
+    """Store annotations as the newest set, unless they are."""
+    if is_stored(warehouse, ranked):
+        return
+    set_id = ranked.set_id
+    with transaction(warehouse):
+        known = warehouse.rows("SELECT 1 FROM raw.facts WHERE load_id = ? LIMIT 1", [set_id])
+        warehouse.con.execute("INSERT INTO raw.fact_sets VALUES (?, ?)", [set_id, now_utc()])
+        if ranked.rows and not known:
+            types = {name: _GIVEN.get(name, "string") for name in ranked.columns}
+            _with(warehouse, "ranked", types, ranked.rows, _STORE, {"set_id": set_id})
+
+
+def contradictions(warehouse: Warehouse, uris: Sequence[str] | None = None) -> list[str]:
+    """The annotations of sources (of `uris`, if given) that do not count, one sentence each."""
+    if not warehouse.rows("FROM raw.facts WHERE source_kind IS NOT NULL LIMIT 1"):
+        return []
+    query = """SELECT r.uri, min(r.line), u.field, u.value, u.stated, u.outcome, u.file, u.line,
+                      u.origin, count(*)
+               FROM annotations u JOIN runs r ON r.run_id = u.run_id
+               WHERE u.outcome IN ('contradicts', 'outvoted')
+                   AND ($all OR r.uri IN (SELECT unnest($uris::VARCHAR[])))
+               GROUP BY ALL ORDER BY ALL"""
+    found = warehouse.rows(query, {"all": uris is None, "uris": list(uris or ())})
+    return [
+        f"{uri}:{line}: {file if origin == SET else f'{file}:{at}'} "
+        f"{'states' if origin == SIDECAR else 'tells'} {name} = {value}, but "
+        + (f"the source states {said}" if outcome == "contradicts" else "it is told elsewhere")
+        + f": {said} counts"
+        + (f" ({runs} runs)" if runs > 1 else "")
+        for uri, line, name, value, said, outcome, file, at, origin, runs in found
+    ]
+
+
+def _fields_of_ranks() -> list[str]:
+    """What the log of any rank states for the whole job.
+
+    How long a job trains says nothing of its set-up, and not every rank prints a yes or no.
+    """
+    return [
+        field.name
+        for field in stated_by("log")
+        if field.name != "train_iters" and field.type != "BOOLEAN"
+    ]
+
+
+def _newest(warehouse: Warehouse) -> str:
+    """The id of the newest set; '' where nobody ever stated anything."""
+    return next((str(set_id) for (set_id,) in warehouse.rows(_NEWEST)), "")
+
+
+def _with(
+    warehouse: Warehouse,
+    name: str,
+    types: Mapping[str, str],
+    rows: Sequence[tuple[Any, ...]],
+    query: str,
+    parameters: Mapping[str, object],
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Columns and rows of a query that reads these rows as a table."""
+    import pyarrow as pa  # most commands have nothing to pass
+
+    columns = list(zip(*rows, strict=True)) or [()] * len(types)
+    made = [
+        pa.array(values, getattr(pa, kind)())
+        for values, kind in zip(columns, types.values(), strict=True)
+    ]
+    warehouse.con.register(name, pa.table(made, names=list(types)))
+    try:
+        return warehouse.table(query, parameters)
+    finally:
+        warehouse.con.unregister(name)

@@ -1,0 +1,66 @@
+"""Parts of SQL that are written from the declared fields, so that no file lists them by hand.
+
+A line `{{annotated TABLE as ALIAS, but NAME, NAME}}` of a view stands for the columns of a raw
+table that may be annotated, each as the source states it, else as the annotation that counts.
+A slot within a line stands for names of fields, with commas between them and some left out:
+
+    {{configuration, but NAME, NAME}}  what makes a configuration, as sources state it
+    {{compared, but NAME, NAME}}       the same where runs are compared, worked out
+    {{words, but NAME}}                texts that listings show
+    {{counts as TYPE, but NAME}}       whole numbers that listings show; `as TYPE` casts each
+
+What DuckDB gets: `bench sql "SELECT sql FROM duckdb_views() WHERE view_name = 'configurations'"`.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+
+from ..vocabulary.fields import Field, compared, configuration, fields, stored
+
+_ANNOTATED = re.compile(r"^( *)\{\{annotated (\w+) as (\w+), but ([\w, ]+)\}\}$", re.M)
+_NAMES = re.compile(
+    r"\{\{(configuration|compared|words|counts)(?: as (\w+))?(?:, but ([\w, ]+))?\}\}"
+)
+
+
+def declarations() -> str:
+    """What the slots are filled from, as text: views change with it."""
+    return files("bench.vocabulary").joinpath("fields.toml").read_text("utf-8")
+
+
+def expand(text: str) -> str:
+    """SQL with its slots filled."""
+    return _NAMES.sub(_names, _ANNOTATED.sub(_annotated, text))
+
+
+def _annotated(slot: re.Match[str]) -> str:
+    indent, table, alias, others = slot.groups()
+    special = set(others.split(", "))
+    return "\n".join(
+        f"{indent}coalesce({alias}.{field.name}, {_stated(field)}) AS {field.name},"
+        for field in stored(table)
+        if "user" in field.stated_by and field.name not in special
+    )
+
+
+def _stated(field: Field) -> str:
+    value = f"u.said['{field.name}']"
+    return value if field.type == "VARCHAR" else f"try_cast({value} AS {field.type})"
+
+
+def _names(slot: re.Match[str]) -> str:
+    kind, cast, others = slot.groups()
+    special = (others or "").split(", ")
+    names = (name for name in _listed(kind) if name not in special)
+    return ", ".join(f"{name}::{cast} AS {name}" if cast else name for name in names)
+
+
+def _listed(kind: str) -> list[str]:
+    if kind == "configuration":
+        return [field.name for field in configuration()]
+    if kind == "compared":
+        return [*compared()]
+    types = ("VARCHAR",) if kind == "words" else ("INTEGER", "BIGINT")
+    return [field.name for field in fields().values() if field.shown and field.type in types]

@@ -1,0 +1,190 @@
+"""Files that repeat a run of a log, which must not count twice.
+
+Event files and W&B's output repeat its steps; of the files of the ranks of one job the first states
+the run, and the last prints its steps.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from .warehouse import Warehouse
+
+WANDB = r"(?m)(^|/)wandb/[^/\n]+/files/output\.log$"  # what W&B keeps of what a run prints
+SAME_STEPS, RANKS = "same steps", "ranks of one job"  # why a file is linked to the run
+EVENTS = "TensorBoard"
+_LEAST = 5  # common iterations
+# Of the last iteration of an interval, with the digits that logs print; a loss may be a mean.
+_AGREE = """
+    WITH of_log AS (
+        SELECT iteration, lr, grad_norm, loss
+        FROM raw.iterations i JOIN current_loads USING (load_id)
+        WHERE i.run_id = $log
+        QUALIFY row_number() OVER (PARTITION BY iteration ORDER BY segment DESC, line DESC) = 1
+    ), of_events AS (
+        SELECT iteration, lr, grad_norm, loss
+        FROM raw.iterations i JOIN current_loads USING (load_id)
+        WHERE i.run_id = $events
+        QUALIFY row_number() OVER (PARTITION BY iteration ORDER BY segment DESC, line DESC) = 1
+    ), compared AS (
+        SELECT abs(l.lr - e.lr) <= 6e-4 * abs(l.lr) + 1e-12 AS lr,
+            abs(l.grad_norm - e.grad_norm) <= 6e-4 + 1e-6 * abs(l.grad_norm) AS grad_norm,
+            abs(l.loss - e.loss) <= 1e-5 * abs(l.loss) AS loss
+        FROM of_log l JOIN of_events e USING (iteration)
+    )
+    SELECT count(*) FILTER (lr AND coalesce(grad_norm, loss)),
+        count(*) FILTER (NOT lr OR NOT coalesce(grad_norm, loss))
+    FROM compared"""
+
+# What a join finds quickly: rounded norms of gradients, or losses, of the same iterations.
+_ALIKE = """
+    WITH steps AS (
+        SELECT s.source_id, s.uris, i.run_id, s.format = ? AS events, i.iteration,
+            round(i.grad_norm, 2) AS grad_norm, round(i.loss, 4) AS loss
+        FROM raw.iterations i JOIN current_loads c ON c.load_id = i.load_id
+        JOIN sources s ON s.load_id = c.shown_by
+        WHERE s.kind = 'log' AND EXISTS (SELECT 1 FROM sources WHERE format = ?)
+    ), alike AS (
+        SELECT e.run_id AS events, l.run_id AS log, e.iteration
+        FROM steps e JOIN steps l ON l.iteration = e.iteration AND l.grad_norm = e.grad_norm
+        WHERE e.events AND NOT l.events
+        UNION
+        SELECT e.run_id, l.run_id, e.iteration
+        FROM steps e JOIN steps l ON l.iteration = e.iteration AND l.loss = e.loss
+        WHERE e.events AND NOT l.events
+    ), pairs AS (
+        SELECT events, log FROM alike GROUP BY ALL HAVING count(DISTINCT iteration) >= 3
+    ), runs_of AS (SELECT DISTINCT run_id, source_id, uris FROM steps)
+    SELECT e.source_id, p.events, e.uris, p.log, l.uris
+    FROM pairs p JOIN runs_of e ON e.run_id = p.events JOIN runs_of l ON l.run_id = p.log
+    ORDER BY ALL"""
+
+# The output of a run, and runs of other logs that begin with the same line, to its last digit.
+_COPIES = """
+    WITH starts AS (
+        SELECT s.source_id, s.uris, f.run_id, f.value,
+            regexp_matches(array_to_string(s.uris, chr(10)), $output) AS output
+        FROM raw.facts f JOIN current_loads c ON c.load_id = f.load_id
+        JOIN sources s ON s.load_id = c.shown_by
+        WHERE f.field = 'first_step' AND f.scope = 'step' AND s.kind = 'log'
+    ), alone AS (
+        FROM starts WHERE output
+        QUALIFY count(*) OVER (PARTITION BY source_id) = 1
+    )
+    SELECT o.source_id, o.run_id, o.uris, l.run_id, l.uris
+    FROM alone o JOIN starts l ON l.value = o.value
+    WHERE NOT l.output
+    ORDER BY ALL"""
+_DIFFER = """
+    SELECT count(*) FROM (
+        SELECT segment, iteration, step_time_s, loss, printed_at
+        FROM raw.iterations i JOIN current_loads USING (load_id) WHERE i.run_id = $log
+    ) l JOIN (
+        SELECT segment, iteration, step_time_s, loss, printed_at
+        FROM raw.iterations i JOIN current_loads USING (load_id) WHERE i.run_id = $output
+    ) o USING (segment, iteration)
+    WHERE l.step_time_s IS DISTINCT FROM o.step_time_s OR l.loss IS DISTINCT FROM o.loss
+        OR l.printed_at <> o.printed_at"""
+# mpiexec -std-proc output.%j/%m/%/1000r/stdproc; torchrun --log-dir --redirects
+RANK_FILES = r"(?:^|/)(?:stdproc\.\d+\.\d+|attempt_\d+/\d+/std(?:out|err)\.log)$"
+_STDPROC = re.compile(r"(?P<folder>(?:.*/)?)(?P<mpiexec>stdproc\.\d+)\.(?P<rank>\d+)")
+_ATTEMPT = re.compile(r"(?P<job>.*attempt_\d+/)\d+/std\w+\.log")
+_ANY_RANKS = """
+    SELECT 1 FROM raw.loads WHERE regexp_matches(uri, $files) LIMIT 1"""
+_RUNS_OF_RANKS = """
+    SELECT s.source_id, unnest(s.uris) AS uri, r.run_id, r.status,
+        EXISTS (SELECT 1 FROM raw.iterations i WHERE i.run_id = r.run_id) AS has_steps
+    FROM sources s JOIN raw.runs r ON r.load_id = s.load_id
+    WHERE s.kind = 'log' AND regexp_matches(array_to_string(s.uris, chr(10)), $files, 'm')
+    ORDER BY ALL"""
+
+
+def copies(warehouse: Warehouse) -> list[tuple[str, str, str, str]]:
+    """Output that W&B kept of a log's run: source and run of the output, the log's run, rule.
+
+    The log lies in the folder of the `wandb` folder, above or below it; the first step is the same
+    line, and no step of both has another time or loss.
+    """
+    found: dict[str, tuple[str, str, str, str]] = {}
+    for source, run, uris, log, others in warehouse.rows(_COPIES, {"output": WANDB}):
+        homes = [home.parents[2] for home in _folders(uris) if len(home.parents) > 2]
+        if source not in found and _in_line(homes, _folders(others)):
+            [(differ,)] = warehouse.rows(_DIFFER, {"log": log, "output": run})
+            if not differ:
+                found[source] = source, run, log, SAME_STEPS
+    return list(found.values())
+
+
+def same_steps(warehouse: Warehouse) -> list[tuple[str, str | None, str]]:
+    """Event files and the run of a log that each repeats: source, run, rule.
+
+    They lie in one folder, or one below the other; five iterations or more agree in learning rate
+    and in the norm of the gradient (else the loss), as printed, and none differs.
+    """
+    found: list[tuple[str, str | None, str]] = []
+    for source, events, run in _candidates(warehouse):
+        [(agree, differ)] = warehouse.rows(_AGREE, {"log": run, "events": events})
+        if agree >= _LEAST and not differ:
+            found.append((source, run, SAME_STEPS))
+    return found
+
+
+def _candidates(warehouse: Warehouse) -> Iterator[tuple[str, str, str]]:
+    """Event files and runs that share some numbers, and lie in one line of folders."""
+    for source, events, uris, run, others in warehouse.rows(_ALIKE, [EVENTS, EVENTS]):
+        if _in_line(_folders(others), _folders(uris)):
+            yield source, events, run
+
+
+def _in_line(some: list[PurePosixPath], others: list[PurePosixPath]) -> bool:
+    return any(
+        one == other or one in other.parents or other in one.parents
+        for one in some
+        for other in others
+    )
+
+
+def _folders(uris: list[str]) -> list[PurePosixPath]:
+    return [PurePosixPath(uri).parent for uri in uris]
+
+
+def of_one_job(warehouse: Warehouse) -> list[tuple[str, str | None, str]]:
+    """Files of ranks that print no steps, and the run of the one file that does: source, run, rule.
+
+    What tells of a failure stays a run of its own, and so do ranks that all print steps.
+    """
+    jobs: dict[str, list[tuple[str, str, str, bool]]] = defaultdict(list)
+    # Whether runs have steps costs a look at all steps: few warehouses hold such files.
+    if not warehouse.rows(_ANY_RANKS, {"files": RANK_FILES}):
+        return []
+    for source, uri, run, status, has_steps in warehouse.rows(
+        _RUNS_OF_RANKS, {"files": RANK_FILES}
+    ):
+        if job := _job_of(uri):
+            jobs[job].append((source, run, status, has_steps))
+    return [link for runs in jobs.values() for link in _links(runs)]
+
+
+def _job_of(uri: str) -> str | None:
+    """What the files of all ranks of a job have in common."""
+    if found := _ATTEMPT.fullmatch(uri):
+        return found["job"]
+    if found := _STDPROC.fullmatch(uri):
+        # `%m/%/1000r/`: a folder for every thousand ranks, below that of the mpiexec.
+        thousand = f"{int(found['rank']) // 1000}/"
+        split = re.search(rf"(?:^|/)\d+/{thousand}$", found["folder"])
+        folder = found["folder"].removesuffix(thousand) if split else found["folder"]
+        return folder + found["mpiexec"]
+    return None
+
+
+def _links(runs: list[tuple[str, str, str, bool]]) -> Iterator[tuple[str, str | None, str]]:
+    training = [run for _, run, _, has_steps in runs if has_steps]
+    if len(training) != 1:
+        return
+    for source, _, status, has_steps in runs:
+        if not has_steps and status in ("ok", "running"):
+            yield source, training[0], RANKS

@@ -1,0 +1,96 @@
+"""The words of a condition: anything that its grammar does not have is refused, with its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from .errors import BenchError, did_you_mean
+
+MAX_WORDS = 2000
+HINT = (
+    "columns, numbers, 'text', true, false, = != < <= > >=, + - * / %, and, or, not, in (...),"
+    " between, like, ilike, is null, parentheses"
+)
+KEYWORDS = frozenset(
+    ("and", "or", "not", "in", "between", "like", "ilike", "is", "null", "true", "false")
+)
+_WORD = re.compile(
+    r"""(?P<blank>[ \t\r\n]+)
+    |(?P<comment>--|/\*.*?\*/)
+    |(?P<odd>[bBeEnNxX]'|[uU]&'|\$\$.*?\$\$|::|\|\||->)
+    |(?P<number>(?:[0-9](?:_?[0-9])*\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w.]))
+    |(?P<text>'(?:[^']|'')*')|(?P<quoted>"(?:[^"]|"")*")|(?P<open>['"]|/\*)
+    |(?P<name>[^\W\d]\w*)
+    |(?P<mark><>|[=!<>]=|[=<>+\-*/%(),])""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class Token(NamedTuple):
+    kind: str  # number, text, column, word (a keyword or a mark), end
+    text: str  # of a column its name, of a text what it says, of a keyword in small letters
+    start: int
+    end: int
+
+
+def tokenize(expr: str, columns: Mapping[str, str]) -> list[Token]:
+    """The words of the text, and the end; raises BenchError for the first that is not allowed."""
+    odd = re.search(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", re.sub(r"[\t\r\n]", " ", expr))
+    if odd:
+        raise refused(expr, f"the character {odd[0]!r} is not allowed", odd.start())
+    known = {name.casefold(): name for name in columns}
+    tokens: list[Token] = []
+    at = 0
+    while at < len(expr):
+        found = _WORD.match(expr, at)
+        if found is None or found.lastgroup != "blank":
+            tokens.append(_token(expr, at, found, known))
+        at = found.end() if found is not None and found.end() > at else tokens[-1].end
+    if len(tokens) > MAX_WORDS:
+        what = f"the condition has more than {MAX_WORDS} words"
+        raise BenchError(what, hint="say less, or use sql")
+    return [*tokens, Token("end", "", len(expr), len(expr))]
+
+
+def _token(expr: str, at: int, found: re.Match[str] | None, known: Mapping[str, str]) -> Token:
+    if found is None:  # a mark that this grammar does not have
+        raise refused(expr, f"{expr[at]!r} is not part of this grammar", at)
+    raw, end = found[0], found.end()
+    match found.lastgroup:
+        case "odd":
+            raise refused(expr, f"{raw!r} is not part of this grammar", at)
+        case "comment":  # it could hide things
+            raise refused(expr, "comments and other marks are not allowed", at)
+        case "open":
+            raise refused(expr, "a quote or a comment is not closed", len(expr) - 1)
+        case "text":
+            return Token("text", raw[1:-1].replace("''", "'"), at, end)
+        case "quoted":
+            text = raw[1:-1].replace('""', '"')
+            column = known.get(text.casefold())
+            return Token("column", column, at, end) if column else Token("text", text, at, end)
+        case "number":
+            return Token("number", raw.replace("_", ""), at, end)
+        case "mark":
+            return Token("word", raw, at, end)
+    word = raw.casefold()
+    if word in KEYWORDS:
+        return Token("word", word, at, end)
+    if word in known:
+        return Token("column", known[word], at, end)
+    if expr[end:].lstrip().startswith("("):
+        raise refused(expr, f"functions such as {raw!r} are not allowed", at)
+    hint = f"{did_you_mean(raw, list(known.values()))} (text needs quotes: '{raw}')"
+    raise BenchError(f"unknown column {raw!r}", where=_place(expr, at), hint=hint)
+
+
+def refused(expr: str, why: str, at: int) -> BenchError:
+    """The error for a text that is no condition, because of the character at this index."""
+    hint = f"use {HINT}"
+    return BenchError("the condition cannot be read", why=why, where=_place(expr, at), hint=hint)
+
+
+def _place(expr: str, at: int) -> str:
+    return f"character {at + 1} of: {expr}"

@@ -1,0 +1,108 @@
+"""The warehouse that a reading command works on: the file, or one in memory made of paths."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..schema.errors import BenchError
+from .messages import warn, warn_of
+
+if TYPE_CHECKING:
+    from ..decide.query import TableRef
+    from ..schema.warehouse import Warehouse
+
+LOCK_TIMEOUT = 5.0
+_NEXT = re.compile(r",(?=\s*[A-Za-z_][\w.-]*\s*=)")  # `gbs=1,024,tp=4` are two
+Overrides = Mapping[str, str | None]  # as `schema.overrides`, which takes longer to import
+
+
+def parse_overrides(texts: Sequence[str]) -> dict[str, str | None]:
+    """Columns and values of `--set`, which may be repeated; an empty value removes an override.
+
+    Raises BenchError for an unknown column or a value that does not fit it.
+    """
+    from ..schema.tellable import parse_told, tellable, unknown_field
+
+    found: dict[str, str | None] = {}
+    for part in (part for text in texts for part in _NEXT.split(text)):
+        name, equals, value = (word.strip() for word in part.partition("="))
+        if not equals:
+            hint = "--set device=A64FX,nodes=64"
+            raise BenchError(f"--set expects NAME=VALUE, not {part!r}", hint=hint)
+        if name not in tellable():
+            raise unknown_field(name, "--set")
+        made = parse_told(name, value, "--set") if value else None
+        if found.setdefault(name, made) != made:
+            raise BenchError(
+                f"--set has two values for {name}: {found[name]} and {made}",
+                hint="ingest sources with different values separately",
+            )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where runs are read from: paths, else the warehouse; `overrides` are the values of --set."""
+
+    db: Path | None = None
+    paths: tuple[Path, ...] = ()
+    lock_timeout: float = LOCK_TIMEOUT
+    overrides: Overrides = field(default_factory=dict)
+
+    @property
+    def root(self) -> Path:
+        """The folder that names of sources are relative to."""
+        from ..project.settings import find_db
+
+        return Path.cwd() if self.paths else find_db(self.db).absolute().parent
+
+    def opened(
+        self,
+        table: TableRef | None = None,
+        skipped: list[str] | None = None,
+        *,
+        audited: bool = True,
+    ) -> Warehouse:
+        """The warehouse file, or logs and tables below the paths read into memory.
+
+        Without paths, a file that --table names is one. `skipped` gets the files that hold neither
+        log nor table; `audited` is False for who audits by itself.
+        Raises NothingRecognised when none of the paths holds a log or a benchmark table.
+        """
+        from ..project.settings import find_db
+        from ..schema.warehouse import open_read
+
+        paths = self.paths
+        if table and not paths and Path(table.file).exists():
+            paths = (Path(table.file),)
+        if not paths:
+            if self.overrides:
+                raise self._without_paths()
+            return open_read(find_db(self.db), self.lock_timeout)
+        return self._read(paths, skipped, audited)
+
+    def _read(self, paths: tuple[Path, ...], skipped: list[str] | None, audited: bool) -> Warehouse:
+        from ..ingest.pipeline import cores
+        from ..project.read import read
+        from ..project.settings import read_settings
+
+        warehouse, summary, checked = read(
+            paths, Path.cwd(), read_settings().formats, self.overrides, audited=audited,
+            processes=cores(), unreadable=lambda uri, reason: warn(f"{uri}: {reason}"),
+        )  # fmt: skip
+        if skipped is not None:
+            skipped += summary.skipped
+        warn_of(checked.contradictions)
+        return warehouse
+
+    def _without_paths(self) -> BenchError:
+        text = ",".join(f"{name}={value or ''}" for name, value in self.overrides.items())
+        return BenchError(
+            "--set needs a PATH",
+            why="values for sources in the warehouse are set when they are ingested",
+            hint=f"bench ingest PATH --set {text}",
+        )

@@ -1,0 +1,67 @@
+"""What is kept of the package's own files between processes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench.ingest import dialect
+from bench.ingest.cache import KEPT, cached
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a user's caches."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    return tmp_path / "home" / "bench"
+
+
+def test_made_once_for_the_same_bytes(cache: Path, tmp_path: Path) -> None:
+    file = tmp_path / "one.toml"
+    file.write_text("a = 1")
+    assert cached("formats", [file], lambda: {"b": 2, "a": 1}) == {"b": 2, "a": 1}
+    kept = cached("formats", [file], dict)
+    assert list(kept) == ["b", "a"]
+    file.write_text("a = 2")
+    assert cached("formats", [file], dict) == {}
+
+
+def test_a_damaged_file_is_made_again(cache: Path, tmp_path: Path) -> None:
+    file = tmp_path / "one.toml"
+    file.write_text("a = 1")
+    cached("formats", [file], lambda: {"a": 1})
+    [kept] = cache.iterdir()
+    kept.write_text('{"a": ')
+    assert cached("formats", [file], lambda: {"a": 3}) == {"a": 3}
+    assert json.loads(kept.read_text()) == {"a": 3}
+
+
+def test_few_are_kept(cache: Path, tmp_path: Path) -> None:
+    file = tmp_path / "one.toml"
+    for number in range(KEPT + 3):
+        file.write_text(str(number))
+        cached("formats", [file], lambda: {"a": 1})
+    assert len(list(cache.iterdir())) == KEPT
+
+
+def test_without_a_folder_to_keep_it_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    (tmp_path / "file").write_text("")
+    file = tmp_path / "one.toml"
+    file.write_text("a = 1")
+    assert cached("formats", [file], lambda: {"a": 1}) == {"a": 1}
+
+
+def test_formats_from_the_cache_are_those_of_the_files(cache: Path) -> None:
+    dialect._dialects.cache_clear()
+    fresh = dialect.dialects()
+    dialect._dialects.cache_clear()
+    kept = dialect.dialects()
+    assert [one.name for one in kept] == [one.name for one in fresh]
+    assert "sample" not in kept[0].declaration
+    for one, other in zip(kept, fresh, strict=True):
+        assert one.samples == other.samples
+        assert dialect.patterns_of(one) == dialect.patterns_of(other)
+    dialect._dialects.cache_clear()

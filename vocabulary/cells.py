@@ -1,0 +1,320 @@
+"""The grammar of table cells: raw text -> kind, value, unit, marks, words; nothing is repaired."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from math import isfinite
+
+from .endings import failure_of, risk_of
+from .headings import Column
+from .pieces import (
+    MARK,
+    MARKS,
+    NUMBER,
+    Piece,
+    closing_marks,
+    format_pieces,
+    half_digit,
+    mark_pieces,
+    number_piece,
+)  # fmt: skip
+from .settings import Setting, setting_pieces, settings_of
+from .sizes import count_of, giga_of, parse_size
+
+_UNITS = {
+    "time": r"(?:[uµμ]s|ms|msec|milliseconds?|secs?|seconds?|s|mins?|minutes?|hours?|h)"
+    r"(?:/(?:it|iter|iteration|step)s?)?",
+    "memory": r"[KMGT]i?B|bytes",
+    "clock": r"[MG]?Hz",
+    "percent": r"%",
+    "rate": r"[TPG]FLOP(?:s|/s|S)?(?:/GPU)?|samples?/s(?:ec)?|tok(?:en)?s?/s(?:ec)?(?:/GPU)?"
+    r"|(?:it|iter|iteration|step)s?/s(?:ec)?",
+}
+_UNITS["throughput"] = f"{_UNITS['time']}|{_UNITS['rate']}"
+_ANY_UNIT = "|".join(_UNITS.values())
+_MISSING = re.compile(
+    rf"^(?:(-+|–|—|x+|n/?a|none|null|nil|tbd|todo|\?+|\.{{2,3}}|…)(\s*))?({_ANY_UNIT})?$", re.I
+)
+_VALUE = re.compile(
+    rf"^(?P<about>[~≈]\s*)?(?P<number>{NUMBER})(?P<suffix>\s?[kKM](?=\s?[Tt]ok)|[kKMBT](?![A-Za-z]))?(?P<gap>\s*)"
+    rf"(?P<unit>(?:{_ANY_UNIT})(?![A-Za-z/]))?(?P<gap2>\s*)"
+    rf"(?P<marks>(?:{MARK})(?:\s*/\s*(?:{MARK}))*)?(?P<rest>.*)$",
+    re.S,
+)
+_SPREAD = re.compile(rf"^\s*(?:±|\+/-|\+-)\s*({NUMBER})$")
+_PAIR = re.compile(rf"^\s*\(({NUMBER})\s*(%?)\)$")
+_RANGE = re.compile(rf"^\s*(?:-|–|—|\.\.|to)\s*({NUMBER})$")
+_SYMBOLIC = re.compile(
+    r"^(?=[^-]*[*/+]|.*\d)[A-Za-z_][\w.]*(?:\s*\\?[*/+-]\s*[\w.]+)+$|^\d+\s*\\?[*/]\s*[A-Za-z_]\w*$"
+)
+_DATE = (
+    r"\b\d{4}-\d\d-\d\d\b|(?<![\d/-])(?:0?[1-9]|1[0-2])[-/](?:0?[1-9]|[12]\d|3[01])"
+    r"(?![\d/-]|\s+(?i:gpu|node|rank|layer|device|core)s?\b)"
+)
+# Six to nine digits behind a word for a job, or alone between commas.
+_JOB = r"(?:(?<=job )|(?<=id )|(?<=#))\d{6,9}\b|(?:(?<=,)|(?<=, )|^)\d{6,9}(?=\s*(?:[,;)]|$))"
+_MOST_LAYERS = 3  # of emphasis or links around a cell: ***`1.5`***
+_PLAIN_WORDS = re.compile(r"^\s*[x×]?\s*[^\W\d_][^\d,;:]*\d{0,3}[A-Za-z]*$")  # 8 GPUs, 4x A100
+_WRAP = re.compile(r"^(\*\*|__|~~|`|\*|_)(?=\S)(.+?)(?<=\S)\1$", re.S)
+# [842](https://example.org)
+_LINK = re.compile(
+    r"^(\[)(?!\^)([^\[\]\n]+)(\]\([^\s()]*(?:\([^\s()]*\)[^\s()]*)*(?:\s[^()]*)?\))$"
+)
+_SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+_TOO_MANY = 2**31
+_REMEMBERED = 1 << 14  # cells: topology, batch and labels repeat in every row of a sweep
+# A batch of millions is one of tokens.
+_IN_TOKENS = re.compile(r"^[\d.,]++\s*+(?:[MBT]\b|[KMG]i\b|(?:[kKMB]\s*+)?tok)")
+_NEVER_ZERO = frozenset(
+    re.findall(r"\w+", "nodes devices ranks dp tp pp mbs gbs seq_len layers hidden heads")
+)
+_YES = {"yes": 1.0, "y": 1.0, "true": 1.0, "on": 1.0, "full": 1.0, "✓": 1.0, "✅": 1.0, "1": 1.0}
+_NO = {"no": 0.0, "n": 0.0, "false": 0.0, "off": 0.0, "none": 0.0, "✗": 0.0, "❌": 0.0, "0": 0.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell as read; `value` is in the unit printed, `half` is half its last printed digit."""
+
+    raw: str
+    kind: str
+    value: float | None = None
+    decimals: int | None = None
+    half: float | None = None
+    unit: str | None = None
+    text: str | None = None
+    marks: tuple[str, ...] = ()
+    invalid: str | None = None
+    settings: tuple[Setting, ...] = ()
+    pieces: tuple[Piece, ...] = field(default=())
+
+    def rebuilt(self) -> str | None:
+        """The cell's text formatted from its typed pieces; None when that does not give it back."""
+        text = format_pieces(self.pieces)
+        return text if text == self.raw else None
+
+
+@lru_cache(_REMEMBERED)
+def parse_cell(raw: str, column: Column | None) -> Cell:
+    """Read one cell by its column's grammar; a cell that does not fit is kept and says why."""
+    if column is None:
+        return _text(raw)
+    inner = raw
+    opened: list[Piece] = []
+    closed: list[Piece] = []
+    while len(opened) < _MOST_LAYERS and (layer := _layer(inner, column)):
+        opened.append(["gap", layer[0]])
+        inner = layer[1]
+        closed.insert(0, ["gap", layer[2]])
+    cell = _parse(inner, column)
+    if ["gap", "~~"] in opened:
+        cell = replace(cell, kind="misfit", invalid="struck out")
+    if not opened:
+        return cell
+    return replace(cell, raw=raw, pieces=(*opened, *cell.pieces, *closed))
+
+
+def _layer(text: str, column: Column) -> tuple[str, str, str] | None:
+    """What opens and closes an emphasis or a link around a whole cell, and what is within."""
+    if found := _WRAP.match(text):
+        return found[1], found[2], found[1]
+    found = _LINK.match(text) if column.type != "notes" else None
+    return (found[1], found[2], found[3]) if found else None
+
+
+def _parse(raw: str, column: Column) -> Cell:
+    missing = _MISSING.match(raw)
+    if missing and column.type not in ("text", "label", "flag"):
+        return _missing(raw, missing)
+    return _GRAMMARS.get(column.type, _measure)(raw, column)
+
+
+def _missing(raw: str, found: re.Match[str]) -> Cell:
+    pieces: list[Piece] = []
+    if found[1]:
+        pieces += [["missing", found[1]], ["gap", found[2]]]
+    if found[3]:
+        pieces.append(["unit", found[3]])
+    return Cell(raw, "missing", unit=found[3], pieces=tuple(pieces))
+
+
+def _text(raw: str) -> Cell:
+    return Cell(
+        raw, "text" if raw else "missing", text=raw or None, pieces=(["word", raw],) if raw else ()
+    )
+
+
+def _label(raw: str, column: Column) -> Cell:
+    """A size label: value in 1e9 parameters."""
+    if re.fullmatch(r"-*|–|—|x+|n/?a|\s*", raw, re.I):
+        return Cell(raw, "missing", pieces=(["missing", raw],) if raw else ())
+    text, found = closing_marks(raw)
+    pieces: list[Piece] = [["word", text]]
+    pieces += [["mark", mark] for mark in found]
+    value = parse_size(text) or giga_of(text) or count_of(text, column.unit)
+    return Cell(raw, "label", value=value, text=text.strip(), marks=found, pieces=tuple(pieces))
+
+
+def _flag(raw: str, column: Column) -> Cell:
+    word = raw.strip().casefold()
+    if not word or word in ("-", "–", "n/a"):
+        return Cell(raw, "missing", pieces=(["missing", raw],) if raw else ())
+    value = _YES.get(word, _NO.get(word))
+    if value is None:
+        return replace(_text(raw), kind="flag" if word == "selective" else "text")
+    return Cell(raw, "flag", value=value, text=raw, pieces=(["word", raw],))
+
+
+def _notes(raw: str, column: Column) -> Cell:
+    pieces: list[Piece] = []
+    end = 0
+    for found in re.finditer(
+        rf"(?P<date>{_DATE})|(?P<job>{_JOB})|^(?P<memory>\d+(?:\.\d+)?)(?P<gap>\s*)(?P<unit>[KMGT]i?B)\b",
+        raw,
+    ):
+        if found.start() > end:
+            pieces.append(["word", raw[end : found.start()]])
+        if found["memory"]:
+            pieces.append(number_piece(found["memory"]))
+            pieces += [["gap", found["gap"]]] if found["gap"] else []
+            pieces.append(["unit", found["unit"]])
+        else:
+            pieces.append(["date" if found["date"] else "job", found[0]])
+        end = found.end()
+    if end < len(raw):
+        pieces.append(["word", raw[end:]])
+    return Cell(raw, "text", text=raw, pieces=tuple(pieces))
+
+
+def _measure(raw: str, column: Column) -> Cell:
+    if _SYMBOLIC.match(raw) and not failure_of(raw):
+        return Cell(raw, "symbolic", text=raw, pieces=(["word", raw],))
+    found = _VALUE.match(raw)
+    if not found or not isfinite(float(found["number"].replace(",", ""))):
+        return _words(raw, column)
+    cell = _number(raw, found)
+    rest = found["rest"]
+    if not rest.strip():
+        spaced = replace(cell, pieces=(*cell.pieces, ["gap", rest])) if rest else cell
+        return _fit(spaced, column)
+    return _fit(_with_rest(cell, rest, column), column)
+
+
+def _number(raw: str, found: re.Match[str]) -> Cell:
+    piece = number_piece(found["number"])
+    pieces: list[Piece] = [["gap", found["about"]]] if found["about"] else []
+    pieces.append(piece)
+    value, half = piece[1], half_digit(found["number"])
+    if found["suffix"]:
+        scale = _SCALE[found["suffix"].strip()]
+        value, half = value * scale, half * scale
+        pieces.append(["word", found["suffix"]])
+    if found["gap"]:
+        pieces.append(["gap", found["gap"]])
+    if found["unit"]:
+        pieces.append(["unit", found["unit"]])
+    if found["gap2"]:
+        pieces.append(["gap", found["gap2"]])
+    marks = tuple(MARKS.findall(found["marks"] or ""))
+    pieces += mark_pieces(found["marks"] or "")
+    text = "about" if found["about"] else None
+    return Cell(
+        raw, "number", value, piece[2], half, found["unit"], text, marks, pieces=tuple(pieces)
+    )
+
+
+def _with_rest(cell: Cell, rest: str, column: Column) -> Cell:
+    """A number followed by more: a second value, a range, settings in parentheses, words."""
+    pair, span = _PAIR.match(rest), _RANGE.match(rest)
+    if pair and not pair[2]:
+        second = number_piece(pair[1])
+        start = rest[: rest.index(pair[1])]
+        pieces = (*cell.pieces, ["gap", start], second, ["gap", rest[len(start) + len(pair[1]) :]])
+        return replace(cell, kind="pair", text=rest.strip(), pieces=pieces)
+    if span and not cell.marks:
+        start = rest[: rest.index(span[1], 1)]
+        pieces = (*cell.pieces, ["gap", start], number_piece(span[1]))
+        return replace(cell, kind="range", value=None, half=None, text=cell.raw, pieces=pieces)
+    opened = re.match(
+        r"^(\s*)\((.*)\)(\s*)((?:" + MARK + r")(?:\s*/\s*(?:" + MARK + r"))*)?\s*$", rest, re.S
+    )
+    if opened and column.role in ("topology", "batch", "model"):
+        marks = tuple(MARKS.findall(opened[4] or ""))
+        pieces = (
+            *cell.pieces,
+            ["gap", opened[1] + "("],
+            *setting_pieces(opened[2]),
+            ["gap", ")" + opened[3]],
+        )
+        tail: tuple[Piece, ...] = tuple(mark_pieces(opened[4] or ""))
+        return replace(
+            cell,
+            kind="settings",
+            marks=cell.marks + marks,
+            settings=settings_of(opened[2]),
+            pieces=(*pieces, *tail),
+        )
+    worded = replace(cell, text=rest.strip(), pieces=(*cell.pieces, ["word", rest]))
+    spread = _SPREAD.match(rest)
+    if spread:
+        return replace(worded, half=float(spread[1].replace(",", "")))
+    remark = _PLAIN_WORDS.match(rest) and (column.role != "result" or cell.unit)
+    if opened or failure_of(rest) or remark:
+        return worded
+    return replace(worded, kind="misfit", invalid=f"more than a number under {column.title}")
+
+
+def _words(raw: str, column: Column) -> Cell:
+    if failure_of(raw):
+        return Cell(raw, "failure", text=raw, pieces=(["word", raw],))
+    if risk_of(raw):
+        return replace(_text(raw), kind="text")
+    if column.type == "number":
+        return _text(raw)
+    return replace(_text(raw), kind="misfit", invalid=f"no number under {column.title}")
+
+
+def _fit(cell: Cell, column: Column) -> Cell:
+    """Whether the unit and the kind of number fit the column."""
+    invalid = None
+    fits = column.type != "count" and (
+        column.type not in _UNITS or _unit_fits(cell.unit or "", column)
+    )
+    if cell.unit and not fits:
+        invalid = f"{cell.unit} under {column.title}"
+    elif column.role == "batch" and _IN_TOKENS.match(cell.raw):
+        invalid = f"tokens under {column.title}"
+    elif column.type == "count" and cell.kind in ("number", "settings") and cell.value is not None:
+        if cell.value >= _TOO_MANY:
+            invalid = f"too large under {column.title}"
+        elif cell.value != int(cell.value) or cell.value < 0:
+            invalid = f"not a whole number under {column.title}"
+        elif cell.value == 0 and column.name in _NEVER_ZERO:
+            invalid = f"zero under {column.title}"
+    elif cell.value is not None and cell.value < 0 and column.role == "result":
+        invalid = f"negative under {column.title}"
+    elif cell.value == 0 and column.metric == "step_time_s":
+        invalid = f"zero under {column.title}"
+    return replace(cell, kind="misfit", invalid=invalid) if invalid else cell
+
+
+def _unit_fits(unit: str, column: Column) -> bool:
+    if column.type == "rate" and _quantity(unit) != _quantity(column.metric or ""):
+        return False
+    return bool(re.fullmatch(_UNITS[column.type], unit, re.I))
+
+
+def _quantity(text: str) -> str | None:
+    found = re.search(r"flop|sample|tok", text, re.I)
+    return found[0].lower() if found else None
+
+
+_GRAMMARS: dict[str, Callable[[str, Column], Cell]] = {
+    "label": _label,
+    "flag": _flag,
+    "notes": _notes,
+    "text": lambda raw, column: _text(raw),
+}

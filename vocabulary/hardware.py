@@ -1,0 +1,60 @@
+"""Devices and their peaks, from hardware.toml."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A device; `peak` holds dense TFLOP/s by dtype."""
+
+    name: str
+    family: str
+    names: tuple[str, ...]
+    peak: Mapping[str, float]
+    source: str
+    memory_gib: float | None = None
+
+
+@cache
+def devices() -> tuple[Device, ...]:
+    """Every known device, in the order of trying."""
+    text = (files(__package__ or "bench.vocabulary") / "hardware.toml").read_text("utf-8")
+    return tuple(
+        Device(
+            e["name"], e["family"], tuple(e["names"]), e["peak"], e["source"], e.get("memory_gib")
+        )
+        for e in tomllib.loads(text)["device"]
+    )
+
+
+def device_of(text: str) -> Device | None:
+    """The device that a text names; None when it is unknown."""
+    for device in devices():
+        if any(re.search(rf"(?<![A-Za-z0-9]){name}", text, re.IGNORECASE) for name in device.names):
+            return device
+    return None
+
+
+def peak_tflops(text: str, dtype: str) -> float | None:
+    """Dense peak of one device in TFLOP/s; None when the device or its dtype is unknown."""
+    device = device_of(text)
+    return device.peak.get(dtype) if device else None
+
+
+@cache
+def device_pattern() -> re.Pattern[str]:
+    """Finds a device in running text, with the memory size written behind it."""
+    names = "|".join(name for device in devices() for name in device.names)
+    return re.compile(
+        rf"(?<![A-Za-z0-9])(?:(?:DGX|HGX)[ -]?)?(?P<device>{names})(?:s\b)?"
+        rf"(?:[ -]*(?P<form>SXM\d?|PCIe))?"
+        rf"(?:[ -]*\(?(?P<memory>\d+)\s?(?:GiB|GB|G)\b\)?)?(?![A-Za-z0-9])",
+        re.IGNORECASE,
+    )

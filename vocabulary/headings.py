@@ -1,0 +1,290 @@
+"""Column headings of published tables, by the synonyms in fields.toml and headings.toml."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
+
+from .fields import fields as declared_fields
+
+# `# of GPUs`, `Number of nodes`
+_COUNT_OF = re.compile(r"^(?:#+\s*(?:of\b)?|(?:no\.|num|number)[\s_-]*of)[\s_-]*")
+_UNIT = re.compile(r"[\(\[]\s*(?:in\s+)?([^)\]]+?)\s*[\)\]]\s*$")
+_TIME_UNITS = {
+    "us": "us",
+    "µs": "us",
+    "μs": "us",
+    "microseconds": "us",
+    "ms": "ms",
+    "msec": "ms",
+    "s": "s",
+    "sec": "s",
+    "secs": "s",
+    "seconds": "s",
+    "min": "min",
+    "mins": "min",
+    "minutes": "min",
+    "milliseconds": "ms",
+    "h": "h",
+    "hours": "h",
+}
+_PER_STEP = re.compile(r"\s*(?:/|per)\s*(?:it|iter|iteration|step)s?$")  # of `s/it`
+_WORDS = {
+    "per": "", "sec": "s", "secs": "s", "second": "s", "seconds": "s", "iter": "it", "iters": "it",
+    "iteration": "it", "iterations": "it", "token": "tokens", "sample": "samples",
+}  # fmt: skip
+_STEP_IN = re.compile(
+    r"\s*(?:iter(?:ation)?s?|steps?)\s*[(\[]\s*"
+    r"(?P<unit>s|secs?|seconds?|ms|msecs?|milliseconds?|us|µs|microseconds?)\s*[)\]]\s*",
+    re.I,
+)
+# `K tokens/s`, `ktok/s/GPU`, `Throughput (M tokens/s)`; `Tokens/s (k)`
+_TOKENS_IN = re.compile(
+    r"(?<![^\W_])(?P<before>[kKM])[\s-]?(?=tok(?:en)?s?\s*(?:/|per))"
+    r"|(?<=\S)\s*[(\[]\s*(?P<behind>[kKM]|thousands?|millions?)\s*[)\]]\s*$",
+    re.I,
+)
+_SNAKE = re.compile(r"(?<=[a-z])_(ms|us|s|sec|secs|seconds|[kmgt]i?b|tflops|pct)$", re.I)
+_RESULTS = frozenset({"time", "throughput", "rate"})
+_SHARES = frozenset({"mfu", "hfu"})
+_NO_RATES = frozenset({"mem", "mem_reserved", "days"})
+_TABLES = frozenset({"sample", "qualifier"})  # of headings.toml, besides its columns
+_SIZE_UNITS = {"b": "B", "billion": "B", "billions": "B", "m": "M", "million": "M", "millions": "M"}
+_MEMORY_UNITS = {"mb": "MB", "mib": "MiB", "gb": "GB", "gib": "GiB", "tb": "TB"}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What a heading means: our name, the cell grammar, and the measurement it becomes."""
+
+    name: str
+    title: str
+    type: str
+    role: str
+    metric: str | None = None
+    unit: str | None = None  # of cells that print none
+    scale: float = 1.0  # what a bare number is multiplied by: 1000 under `K tokens/s`
+    scope: str | None = None
+    alone: str | None = None  # the column that it stands for in a table that lacks that one
+    worded: bool = False  # whether it is a setting of another kind over words alone
+
+
+@cache
+def columns() -> dict[str, Column]:
+    """Every known column by name."""
+    keys = [field.name for field in fields(Column)]
+    return {
+        name: Column(
+            **{key: value for key, value in {"name": name, **entry}.items() if key in keys}
+        )
+        for name, entry in _columns()
+    }
+
+
+def samples() -> list[dict[str, Any]]:
+    """The sample rows of headings.toml."""
+    return list(_file()["sample"])
+
+
+def column_of(heading: str) -> Column | None:
+    """The column that a heading as written stands for; None when it is unknown."""
+    return columns_of([heading])[0]
+
+
+def columns_of(headings: Sequence[str]) -> list[Column | None]:
+    """The columns of a table; of two headings that mean the same the first has the name.
+
+    `HW TFLOPs` is the table's TFLOPs where no other heading says TFLOPs, `Speed` its step time
+    where no other heading is one.
+    """
+    return list(_columns_of(tuple(headings)))
+
+
+@lru_cache(maxsize=1000)
+def _columns_of(headings: tuple[str, ...]) -> tuple[Column | None, ...]:
+    found = [_read(heading) for heading in headings]
+    named = {column.name for column in found if column}
+    kept: list[Column | None] = []
+    for column in found:
+        if column and column.alone and column.alone not in named:
+            column = _standing_for(column)
+        again = column and any(other and other.name == column.name for other in kept)
+        kept.append(None if again else column)
+    return tuple(kept)
+
+
+def _standing_for(column: Column) -> Column:
+    meant = columns()[str(column.alone)]
+    return replace(meant, unit=column.unit or meant.unit, type=column.type)
+
+
+def _read(heading: str, whole_too: bool = True) -> Column | None:
+    plain = re.sub(r"<br\s*/?>|[*`†‡]|__|\[\^[\w-]{1,20}\]", " ", heading)
+    if step := _STEP_IN.fullmatch(plain):  # `Iteration (s)`, which is no `iterations/s`
+        return _read(f"Step time ({step['unit']})")
+    if (large := _TOKENS_IN.search(plain)) and (scaled := _scaled(plain, large)):
+        return scaled
+    whole = _named(plain)
+    if whole:
+        return _with_unit(columns()[whole], plain)
+    name = _named(_UNIT.sub("", plain))
+    if name is None and _SNAKE.search(plain):
+        return _read(_SNAKE.sub(r" (\1)", plain), whole_too)
+    if name is None:
+        return _aggregate(plain) if whole_too else None
+    column = columns()[name]
+    if column.role == "batch" and _in_tokens(plain):
+        return None
+    known = _with_unit(column, plain)
+    return _qualified(column, plain) if known is column else known
+
+
+def _scaled(heading: str, found: re.Match[str]) -> Column | None:
+    """A rate of tokens in thousands or millions; None of anything else."""
+    column = _read(heading[: found.start()] + heading[found.end() :])
+    if column is None or not (column.metric or "").startswith("tokens_per_s"):
+        return None
+    letter = (found["before"] or found["behind"])[0].lower()
+    return replace(column, scale={"k": 1e3, "t": 1e3, "m": 1e6}[letter])
+
+
+def _aggregate(heading: str) -> Column | None:
+    """`Total TFLOPs`: the rate of the whole job."""
+    first, _, rest = heading.strip().partition(" ")
+    column = _read(rest, False) if rest and _scopes().get(first.casefold()) == "job" else None
+    return _per(column, "job") if column and column.type == "rate" else None
+
+
+def _qualified(column: Column, heading: str) -> Column | None:
+    """`TFLOPs (aggregate)`, `Step time (mean)`; None where the word makes it another quantity."""
+    found = _UNIT.search(heading)
+    if not found or column.type not in _RESULTS:
+        return column
+    scope = _scopes().get(found[1].strip().casefold())
+    return _per(column, scope) if scope is not None else None
+
+
+def _per(column: Column, scope: str) -> Column | None:
+    """The column of the same rate per device or job; None where we have no such column."""
+    if scope in ("", column.scope):
+        return column
+    other = _file()[column.name].get("per", {}).get(scope)
+    return replace(columns()[other], unit=column.unit) if other else None
+
+
+def unread_results(headings: Sequence[str]) -> list[str]:
+    """Headings of results that say something of their own: `Sec/it (fp16)`, `TFLOP/s/node`."""
+    pairs = zip(headings, columns_of(headings), strict=True)
+    return [heading for heading, column in pairs if column is None and _is_result(heading)]
+
+
+def _is_result(heading: str) -> bool:
+    parts = (_UNIT.sub("", heading), re.split(r"[,(\[]", heading)[0], heading.rpartition("/")[0])
+    for text in parts:
+        name = _named(text) if text.strip() else None
+        if name and columns()[name].role == "result":
+            return True
+    return False
+
+
+def is_benchmark(headings: Sequence[str]) -> bool:
+    """At least two known headings, of which one is topology or batch; or MFU beside another rate.
+
+    Only tables of training print a utilization of FLOPs; TFLOPs alone are of data sheets too.
+    """
+    known = [column for column in columns_of(headings) if column]
+    roles = [column.role for column in known]
+    rates = {column.name for column in known if column.role == "result"} - _NO_RATES
+    shares = bool(rates & _SHARES) and len(rates) >= 2
+    return shares or (len(roles) >= 2 and bool({"topology", "batch"} & set(roles)))
+
+
+def batch_in_tokens(heading: str) -> bool:
+    """`GlobalBatchSize (T)`: a batch in tokens is another quantity than one in sequences."""
+    name = _named(_UNIT.sub("", heading))
+    return name is not None and columns()[name].role == "batch" and _in_tokens(heading)
+
+
+def _in_tokens(heading: str) -> bool:
+    found = _UNIT.search(heading)
+    return bool(found and re.fullmatch(r"(?:[kKmM]\s?)?(?:T|tok(?:en)?s?)", found[1].strip(), re.I))
+
+
+def _with_unit(column: Column, heading: str) -> Column:
+    found = _UNIT.search(heading)
+    unit = found[1].strip().lower() if found else ""
+    if column.type == "time":
+        unit = _PER_STEP.sub("", unit)
+    table = {
+        "time": _TIME_UNITS,
+        "throughput": _TIME_UNITS,
+        "memory": _MEMORY_UNITS,
+        "percent": {"%": "%"},
+        "label": _SIZE_UNITS,
+    }
+    printed = table.get(column.type, {}).get(unit)
+    return column if printed is None else replace(column, unit=printed)
+
+
+def _keys(heading: str) -> tuple[str, str]:
+    """What a heading says, however it is written: `tokens_per_sec` is `Tokens / second`."""
+    plain = re.sub(r"[µμ]\s*-?", "micro", heading.casefold())
+    plain = _COUNT_OF.sub("", plain.strip()) or plain
+    words = re.split(r"[^0-9a-z%#]+", plain)
+    keys = ("".join(parts).lstrip("#") for parts in ([_WORDS.get(w, w) for w in words], words))
+    by_words, letters = (key or heading.strip().casefold() for key in keys)
+    return by_words, letters
+
+
+def _named(heading: str) -> str | None:
+    """The name of the column with this heading."""
+    return next((name for key in _keys(heading) if (name := _by_heading().get(key))), None)
+
+
+@cache
+def _by_heading() -> dict[str, str]:
+    known: dict[str, str] = {}
+    for name, entry in _columns():
+        for heading in entry["headings"]:
+            for key in _keys(heading):
+                other = known.setdefault(key, name)
+                if other != name:
+                    raise ValueError(f"headings.toml: {heading!r} stands for {other} and {name}")
+    return known
+
+
+@cache
+def _scopes() -> dict[str, str]:
+    """What a word in parentheses says a rate is per; "" for a word that changes nothing."""
+    return {word: entry["scope"] for entry in _file()["qualifier"] for word in entry["words"]}
+
+
+def _columns() -> list[tuple[str, dict[str, Any]]]:
+    """Fields of a run that tables have columns for, then results and remarks."""
+    found: list[tuple[str, dict[str, Any]]] = [
+        (
+            field.name,
+            {
+                "title": field.title,
+                "type": field.cell,
+                "role": field.role,
+                "worded": field.worded,
+                "headings": field.headings,
+            },
+        )
+        for field in declared_fields().values()
+        if field.headings
+    ]
+    return found + [(name, entry) for name, entry in _file().items() if name not in _TABLES]
+
+
+@cache
+def _file() -> dict[str, Any]:
+    return tomllib.loads(
+        (files(__package__ or "bench.vocabulary") / "headings.toml").read_text("utf-8")
+    )

@@ -1,0 +1,201 @@
+"""How watched runs stand: the newest step, what is left, and what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from ..decide.budget import SECONDS_A_DAY, STEPS, TOKENS_PER_STEP
+from ..ingest.names import has_successor
+from ..ingest.termination import INTERVALS, LEAST_S
+from ..schema.warehouse import Warehouse
+
+LATELY = 5  # intervals whose median is held against the steady state
+STEADY = 10  # intervals that make a steady state
+NAN_WITHIN = 50  # intervals in which a nan is told
+SLOWER = 1.2  # times the steady step time: slower is told
+# What tells that a run is slow, the best first.
+_PACES = {
+    "step_time_s": "s/it",
+    "samples_per_s": "samples/s",
+    "tokens_per_s": "tokens/s",
+    "tokens_per_s_per_device": "tokens/s/device",
+}
+_OVER = frozenset(("ok", "oom", "fail", "timeout", "cancelled", "hang"))
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What days are asked for: tokens, else steps, else what the run plans, else 362k steps."""
+
+    tokens: int | None = None
+    steps: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunStatus:
+    """One watched run; times in s, rates of one GPU in TFLOP/s, `warnings` in words."""
+
+    uri: str
+    run_id: str
+    model: str | None
+    status: str
+    iteration: int | None
+    planned: int | None  # iterations
+    step_time_s: float | None
+    tflops: float | None
+    loss: float | None
+    tokens: int | None  # since the start of training
+    eta_s: float | None
+    days: float | None
+    age_s: float
+    warnings: tuple[str, ...]
+
+    @property
+    def hangs(self) -> bool:
+        """Whether no line has come for too long."""
+        return any(warning.startswith("hang?") for warning in self.warnings)
+
+
+def statuses(
+    warehouse: Warehouse,
+    watched: Mapping[str, Path],
+    budget: Budget,
+    now: float,
+    hang_after: float | None = None,
+) -> list[RunStatus]:
+    """The newest run of each file that has one; `now` in seconds since the epoch, as files tell.
+
+    A run hangs after `hang_after` seconds without a line, else after ten of its intervals and
+    five minutes; not one that goes on in another file.
+    """
+    query = files(__package__ or "bench.watch").joinpath("standing.sql").read_text("utf-8")
+    parameters = {"uris": list(watched), "lately": LATELY, "nan_within": NAN_WITHIN}
+
+    def stands(row: dict[str, Any], away: Collection[str] = ()) -> RunStatus:
+        path = watched[row["uri"]]
+        is_last_part = row["run_id"] not in away and not has_successor(path)
+        age_s, running = (
+            max(now - _changed(path, now), 0.0),
+            is_last_part and row["status"] not in _OVER,
+        )
+        return _standing(row, age_s, budget, hang_after, running=running)
+
+    rows = warehouse.dicts(query, parameters)
+    found = [stands(row) for row in rows]
+    if not any(one.hangs for one in found):
+        return found
+    away = {run for (run,) in warehouse.rows("SELECT continues FROM continuations")}
+    return [stands(row, away) for row in rows]
+
+
+def _changed(path: Path, now: float) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return now
+
+
+def _standing(
+    row: dict[str, Any], age_s: float, budget: Budget, hang_after: float | None, *, running: bool
+) -> RunStatus:
+    step_s, tokens_a_step = step_time(row), _product(row["gbs"], row["seq_len"])
+    usual_s = step_time(row | {name: of["median"] for name, of in (row["lately"] or {}).items()})
+    left = (_planned(row, tokens_a_step, budget) or 0) - (row["iteration"] or 0)
+    return RunStatus(
+        uri=row["uri"],
+        run_id=row["run_id"],
+        model=row["size"],
+        status=row["status"],
+        iteration=row["iteration"],
+        planned=row["train_iters"],
+        step_time_s=step_s,
+        tflops=row["tflops"] if row["tflops"] is not None else row["model_tflops"],
+        loss=row["loss"],
+        tokens=_tokens(row, tokens_a_step),
+        eta_s=left * usual_s if running and left > 0 and usual_s and row["iteration"] else None,
+        days=_days(row, usual_s, tokens_a_step, budget),
+        age_s=age_s,
+        warnings=tuple(_warnings(row, age_s, usual_s, hang_after, running=running)),
+    )
+
+
+def step_time(row: Mapping[str, Any]) -> float | None:
+    """Seconds a step of an interval: as printed, else of its samples or tokens a second."""
+    if row["step_time_s"] is not None:
+        return float(row["step_time_s"])
+    if row["samples_per_s"] and row["gbs"]:
+        return float(row["gbs"] / row["samples_per_s"])
+    tokens = _product(row["gbs"], row["seq_len"])
+    if row["tokens_per_s"] and tokens:
+        return float(tokens / row["tokens_per_s"])
+    return None
+
+
+def _planned(row: Mapping[str, Any], a_step: int | None, budget: Budget) -> int | None:
+    """The last step: as the log plans, else as it is asked for."""
+    planned: int | None = row["train_iters"] or budget.steps
+    if planned:
+        return planned
+    return ceil(budget.tokens / a_step) if budget.tokens and a_step else None
+
+
+def _tokens(row: Mapping[str, Any], a_step: int | None) -> int | None:
+    if row["consumed_tokens"] is not None:
+        return int(row["consumed_tokens"])
+    return _product(row["consumed_samples"], row["seq_len"]) or _product(row["iteration"], a_step)
+
+
+def _days(
+    row: Mapping[str, Any], step_s: float | None, a_step: int | None, budget: Budget
+) -> float | None:
+    if not step_s or not a_step:
+        return None
+    steps = budget.steps or row["train_iters"]
+    tokens = budget.tokens or (steps * a_step if steps else STEPS * TOKENS_PER_STEP)
+    return float(tokens / a_step * step_s / SECONDS_A_DAY)
+
+
+def _warnings(
+    row: Mapping[str, Any],
+    age_s: float,
+    step_s: float | None,
+    hang_after: float | None,
+    *,
+    running: bool,
+) -> list[str]:
+    found = []
+    usual = step_s * row["interval_length"] if step_s else row["every_s"]
+    silent = hang_after if hang_after is not None else usual and max(INTERVALS * usual, LEAST_S)
+    if running and silent is not None and age_s > silent:
+        every = f" (usually every {usual:.3g} s)" if usual else ""
+        found.append(f"hang? no output for {age_s:.0f} s{every}")
+    if row["nan_at"] is not None:
+        found.append(f"nan at iteration {row['nan_at']}")
+    elif row["status"] == "nan":
+        found.append(f"nan since line {row['status_line']}")
+    if running and (slow := _slow(row["steady"] or {}, row["lately"] or {})):
+        found.append(slow)
+    if row["status"] not in ("running", "ok", "nan"):
+        found.append(f"{row['status']}: {row['status_reason'] or 'no reason in the log'}")
+    return found
+
+
+def _slow(steady: Mapping[str, Any], lately: Mapping[str, Any]) -> str | None:
+    """That the newest intervals are slower than the steady state, by what both measure."""
+    for metric, unit in _PACES.items():
+        usual, now = steady.get(metric), lately.get(metric)
+        if not usual or not now or usual["lines"] < STEADY or now["lines"] < LATELY:
+            continue
+        one, other = now["median"], usual["median"]
+        slower = one > SLOWER * other if metric == "step_time_s" else other > SLOWER * one
+        return f"slow: {one:.4g} {unit} lately, {other:.4g} {unit} before" if slower else None
+    return None
+
+
+def _product(one: Any, other: Any) -> int | None:
+    return int(one * other) if one is not None and other is not None else None
