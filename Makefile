@@ -22,7 +22,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-fast test-all test-services test-duckdb15 tcmalloc losses fuzz lint format generate clean python
+.PHONY: help demo test test-fast test-all test-services test-duckdb15 tcmalloc losses fuzz lint format generate clean python truth
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,7 +39,7 @@ test-fast: $(VENV)/.developing ## each part by itself, few whole commands; stops
 	$(PYTEST) -m "not services and not slow and not programs" -x -q $(PYTEST_ARGS)
 
 # With -j the services' tests, which wait most of their time, run beside the others.
-test-all: test test-services test-duckdb15 ## every test, on both lines of DuckDB
+test-all: test truth test-services test-duckdb15 ## every test, on both lines of DuckDB
 
 # Slurm and what its accounting needs, installed as root; the tests start their own, on loopback.
 SERVICES := slurm-wlm slurmdbd munge mariadb-server-core mariadb-client-core
@@ -64,6 +64,9 @@ tcmalloc: $(VENV)/.developing ## with or without tcmalloc, beside the published 
 	$(VENV)/bin/bench launch examples/tcmalloc.toml --db out/tcmalloc.duckdb -o out/tcmalloc
 	$(VENV)/bin/bench ingest -q --db out/tcmalloc.duckdb data/tables/003_check_tcmalloc.md
 	$(VENV)/bin/bench report settings --db out/tcmalloc.duckdb
+
+truth: $(VENV)/.developing ## documents against their golden reading: cells, facts around tables, findings
+	$(VENV)/bin/python -m tests.truth
 
 losses: $(VENV)/.developing ## every topology of the trainer against one process, as a table
 	$(VENV)/bin/python -m tests.test_trainer_topologies
