@@ -10,7 +10,7 @@ import csv
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -70,7 +70,8 @@ def score_logs(folder: Path = LOGS, names: Sequence[str] = ()) -> list[LogScore]
         score = LogScore(name.removesuffix(".log"), runs=(int(str(golden[name]["runs"])),
                                                           runs.get(name, 0)))  # fmt: skip
         also = 1 if golden[name].get("counts_from") == 0 else 0
-        _compare(score, rows[name], required[name], optional[name], also)
+        free = {column for column in COLUMNS if _is_optional(golden[name], column)}
+        _compare(score, rows[name], required[name], optional[name], also, free)
         scores.append(score)
     return scores
 
@@ -95,6 +96,12 @@ def _readings(folder: Path) -> tuple[dict[str, dict[int, Cells]], dict[str, dict
     return required, optional
 
 
+def _is_optional(golden: Mapping[str, object], column: str) -> bool:
+    fields = golden["fields"]
+    assert isinstance(fields, dict)
+    return column in fields and fields[column].get("optional") is True
+
+
 def _values(row: Mapping[str, str]) -> Iterator[tuple[str, float]]:
     return ((name, float(row[name])) for name in COLUMNS if row[name] not in NO_VALUE)
 
@@ -105,6 +112,7 @@ def _compare(
     required: Mapping[int, Cells],
     optional: Mapping[int, Cells],
     also: int,
+    free: Collection[str],
 ) -> None:
     printed = {step for step, cells in required.items() if cells}
     score.steps = len(printed)
@@ -115,7 +123,7 @@ def _compare(
         row = stored.get(step + shift, {})
         score.rows += bool(row)
         for column in required[step]:
-            score.missing += row.get(column) is None
+            score.missing += row.get(column) is None and column not in free
     for number, row in stored.items():
         step = number - shift
         score.invented += step not in printed and step not in optional
