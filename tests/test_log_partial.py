@@ -65,6 +65,20 @@ def test_litgpt_prints_the_time_of_a_micro_batch() -> None:
     assert [row.get("step_time_s") for row in four] == [None, None]
 
 
+def test_deepspeed_chat_prints_the_time_of_a_micro_batch() -> None:
+    step = "[2023-08-18 10:00:0{0},000] [INFO] [logging.py:96:log_dist] [Rank 0] step={0}, "
+    step += "skipped=0, lr=[9.65e-06], mom=[(0.9, 0.95)]"
+    micro = "Model Parameters: 1.316 B, Latency: 0.75s, TFLOPs: 84.20, Samples/sec: 21.30, "
+    micro += "Time/seq 0.05s, Batch Size: 16, Sequence Length: 512"
+    log = read("\n".join([step.format(1), micro, micro, step.format(2), micro]))
+    found = rows(log, "iterations")
+    assert [(row["iteration"], row.get("step_time_s")) for row in found] == [(1, None), (2, None)]
+    times = [(row["iteration"], row["name"], row["max_ms"]) for row in rows(log, "timers")]
+    assert times == [(n, "micro-batch", 750.0) for n in (1, 1, 2)]
+    assert only_run(log)["seq_len"] == 512 and rows(log, "topology")[0]["mbs"] == 16
+    assert not rows(log, "warnings")
+
+
 def test_levanter_rounds_steps_from_1000_on() -> None:
     steps = ["998it", "999it", "1.00kit", "1.00kit", "1.01kit", "12.3kit"]
     line = "Progress on:train {}/20.0kit rate:1.25it/s remaining:47:36 elapsed:16:00 postfix:loss=3"
