@@ -6,13 +6,13 @@
 >>> w.configurations("tp = 4")              # a pandas DataFrame
 """
 
-from __future__ import annotations
-
-from os import PathLike
-from typing import TYPE_CHECKING
+# `python -m bench` runs this before it can leave the working folder out of the search for modules:
+# an import here could be of a file that lies there. Checkers know the name; annotations are texts.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from os import PathLike
 
     from .schema.api import Bench
     from .schema.catalogue import Formula, Metric
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["formulas", "metrics", "open", "read"]
 
 
-def open(path: str | PathLike[str] = "bench.duckdb", *, lock_timeout: float = 5.0) -> Bench:
+def open(path: "str | PathLike[str]" = "bench.duckdb", *, lock_timeout: float = 5.0) -> "Bench":
     """The warehouse file at `path`; a writer is waited for `lock_timeout` seconds.
 
     Raises BenchError when there is none, Locked or Incompatible when it cannot be read.
@@ -35,10 +35,10 @@ def open(path: str | PathLike[str] = "bench.duckdb", *, lock_timeout: float = 5.
 
 
 def read(
-    *paths: str | PathLike[str],
-    formats: str | PathLike[str] | None = None,
-    set: Mapping[str, object] | None = None,
-) -> Bench:
+    *paths: "str | PathLike[str]",
+    formats: "str | PathLike[str] | None" = None,
+    set: "Mapping[str, object] | None" = None,
+) -> "Bench":
     """Logs and benchmark tables, files or folders, read into memory.
 
     `formats` is a folder of log formats beside the built-in ones. `set` tells of all these sources
@@ -63,14 +63,14 @@ def read(
     return Bench(warehouse=warehouse)
 
 
-def formulas() -> tuple[Formula, ...]:
+def formulas() -> "tuple[Formula, ...]":
     """Every formula: name, title, unit, source, what it counts, expression."""
     from .schema.catalogue import formulas
 
     return formulas()
 
 
-def metrics() -> tuple[Metric, ...]:
+def metrics() -> "tuple[Metric, ...]":
     """Every metric: name, view, title, unit, source."""
     from .schema.catalogue import metrics
 

@@ -106,7 +106,8 @@ class _Workers:
             return False
         # Not forked: DuckDB and Arrow have threads.
         spawn = get_context("spawn")
-        self._pool = ProcessPoolExecutor(self.processes, spawn, initializer=_begin_worker)
+        with own_process.safe_path():
+            self._pool = ProcessPoolExecutor(self.processes, spawn, initializer=_begin_worker)
         return True
 
     def ahead(self) -> int:
@@ -123,7 +124,7 @@ class _Workers:
         result = cache(lambda: parse_together(tasks).divided())
         if self._pool is not None and tasks:
             try:
-                with _no_interrupts():
+                with _no_interrupts(), own_process.safe_path():
                     future = self._pool.submit(parse_together, tasks)
                 result = cache(lambda: self._result(future, len(tasks)))
             except BrokenExecutor:

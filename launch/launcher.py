@@ -227,9 +227,17 @@ def port(number: str) -> str:
 
 def torchrun(words: Sequence[str], ranks: int, nodes: int) -> list[str]:
     """torchrun on each of several nodes; `rendezvous` says where they find each other."""
-    python, *rest = words
     each = ["--nnodes", str(nodes), "--nproc-per-node", str(-(-ranks // nodes))]
-    return [python, "-m", "torch.distributed.run", *each, "--rdzv-backend", "c10d", *rest]
+    return in_every_rank(words, *each, "--rdzv-backend", "c10d")
+
+
+def in_every_rank(words: Sequence[str], *options: str) -> list[str]:
+    """The trainer's Python runs torchrun, and that the whole command in every rank.
+
+    `-P`: a torch/ of the working folder is not torchrun. The command says so of itself: a script
+    needs the modules beside it.
+    """
+    return [words[0], "-P", "-m", "torch.distributed.run", *options, "--no-python", *words]
 
 
 def rendezvous(hosts: str, number: str) -> str:

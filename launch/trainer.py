@@ -90,7 +90,7 @@ class Answers:
 def check_flags(flags: Sequence[Sequence[str]]) -> Answers:
     """What `bench.trainer.check` says of such runs; nothing is started, and torch is not needed."""
     done = subprocess.run(
-        [sys.executable, "-m", "bench.trainer.check"],
+        [sys.executable, "-P", "-m", "bench.trainer.check"],
         input="".join(json.dumps(list(words)) + "\n" for words in flags),
         capture_output=True,
         text=True,

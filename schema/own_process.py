@@ -6,12 +6,14 @@ import atexit
 import gc
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import NoReturn
 
+_SAFE_PATH = "PYTHONSAFEPATH"
 _SELDOM = (50_000, 20, 100)  # 700, 10, 10 are Python's
 
 
@@ -35,6 +37,24 @@ def calculate_alone() -> None:
     later are told the same, so this is not for who starts those of a user.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+@contextmanager
+def safe_path() -> Iterator[None]:
+    """Processes of Python that are started here do not look for modules in the working folder.
+
+    Those of `multiprocessing` are started with `-c`, which puts it first. Only for them: a script
+    of a user needs the modules beside it.
+    """
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SAFE_PATH]
+        else:
+            os.environ[_SAFE_PATH] = before
 
 
 def begin() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -83,7 +84,8 @@ def test_torchrun_starts_what_python_is_told_to_run(tmp_path: Path) -> None:
     [case] = expand(plan, trainer(plan)).cases
     _, *words = program(plan).command(case)
     assert words == [
-        "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
+        "-P", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
+        "--no-python", sys.executable, "-P",
         "-m", "bench.trainer.train", "--preset", "nano", "--dp", "2",
     ]  # fmt: skip
     with pytest.raises(BenchError, match="does not support"):

@@ -166,8 +166,8 @@ def test_a_script_is_as_it_should_be(scheduler: Scheduler, asked: Job, script: s
 
 
 def test_several_nodes_are_reached_as_each_scheduler_does() -> None:
-    run = ["python3", "-m", "torch.distributed.run", "--nnodes", "2", "--nproc-per-node", "4"]
-    run += ["--rdzv-backend", "c10d", *WORDS[1:]]
+    run = ["python3", "-P", "-m", "torch.distributed.run", "--nnodes", "2", "--nproc-per-node", "4"]
+    run += ["--rdzv-backend", "c10d", "--no-python", *WORDS]
     assert Slurm().command(WORDS, 8, 2) == [
         "srun", "--ntasks-per-node=1", "--kill-on-bad-exit=1", *run,
     ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,10 +53,15 @@ def words(path: Path, arguments: list[str], **more: object) -> list[str]:
     """The flags behind torchrun and the script."""
     plan, found = planned(path, arguments, **more)
     [case] = found.cases
-    _, *run = program(plan).command(case)
-    started = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "4"]
-    assert run[: len(started) + 1] == [*started, str(path / "pretrain_gpt.py")]
-    return run[len(started) + 1 :]
+    return behind_torchrun(path, program(plan).command(case))
+
+
+def behind_torchrun(path: Path, command: list[str]) -> list[str]:
+    """The flags of the script that torchrun runs in each of four ranks."""
+    run = ["-P", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "4"]
+    started = [sys.executable, *run, "--no-python", sys.executable, str(path / "pretrain_gpt.py")]
+    assert command[: len(started)] == started
+    return command[len(started) :]
 
 
 def test_megatron_lm(tmp_path: Path) -> None:
@@ -151,9 +157,7 @@ def test_a_job_of_one_node_starts_every_rank(tmp_path: Path, launcher: str) -> N
     values = {"trainer": "megatron", "path": str(path), "launcher": launcher, "settings": SETTINGS}
     plan = check_plan(values, "here")
     [case] = expand(plan, program(plan).trainer).cases
-    _, *run = program(plan).command(case)
-    started = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "4"]
-    assert run[: len(started) + 1] == [*started, str(path / "pretrain_gpt.py")]
+    assert behind_torchrun(path, program(plan).command(case))
 
 
 def test_a_folder_that_is_no_checkout_is_told(tmp_path: Path) -> None:

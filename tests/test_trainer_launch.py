@@ -55,7 +55,7 @@ def test_a_single_run(folder: Path) -> None:
     flags = pairs(folder, "SELECT name, value FROM env_flags")
     assert flags["GLOO_X"] == "1" and flags["OMP_NUM_THREADS"] == each
     facts = pairs(folder, "SELECT field, value FROM facts WHERE scope = 'header'")
-    assert facts["command"].endswith("-m bench.trainer.train " + " ".join(FLAGS))
+    assert facts["command"].endswith("-P -m bench.trainer.train " + " ".join(FLAGS))
     assert facts["plan"] == "single" and facts["allocator"] == "libc" and facts["repeat"] == "1"
     assert rows(folder, "SELECT code, message FROM warnings") == []
 

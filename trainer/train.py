@@ -29,7 +29,7 @@ def main(
     try:
         fits(options)
         if "RANK" not in os.environ:
-            return spawn.run([sys.executable, "-m", program, *words], options.grid.world)
+            return spawn.run([sys.executable, "-P", "-m", program, *words], options.grid.world)
         spawn.die_with_parent()
         missing = [name for name in TOLD if name not in os.environ]
         if missing:

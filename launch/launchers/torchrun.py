@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...schema.errors import BenchError
-from ..launcher import Launcher
+from ..launcher import Launcher, in_every_rank
 from ..trainer import Trainer
 
 
@@ -23,7 +23,5 @@ class Torchrun(Launcher):
         return cls()
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
-        """The trainer's Python runs torchrun, which runs the rest of its words in every rank."""
-        python, *rest = words
-        run = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)]
-        return [python, *run, *rest]
+        """torchrun, which runs the words of the trainer in every rank."""
+        return in_every_rank(words, "--standalone", "--nproc-per-node", str(ranks))

@@ -64,7 +64,7 @@ class Reference(Trainer):
 
     def command(self, requested: Words, facts: Words) -> list[str]:
         """The trainer in this Python."""
-        return [sys.executable, "-m", self.program, *self.flags(requested)]
+        return [sys.executable, "-P", "-m", self.program, *self.flags(requested)]
 
 
 def sizes(answer: Words) -> dict[str, object]:
