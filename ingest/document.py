@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..vocabulary.headings import is_benchmark
 from .context import Fact, phrases_in, same_device
 from .context_lines import configuration, line_facts, reaches_back
 from .markdown import Heading, Table, TextLine, blocks
 from .statements import Statement, formula_statement, legend_in, statements_in
+from .training_tables import is_training
 
 _GENERAL = re.compile(
     r"\b(?:overview|set-?up|hyper-?parameters?|configurations?|config|common|environment|model|notations?|settings?)\b",
@@ -178,7 +178,9 @@ class _Reader:
 
     def _table(self, table: Table) -> None:
         number = None
-        if is_benchmark(table.header.cells):
+        above = [section.heading.text for section in self.sections if section.heading]
+        lead = " ".join(line.text.strip() for line in self.lead[-_LEAD:] if not line.code)
+        if is_training(table.header.cells, above, lead):
             number = 1 + sum(found.number is not None for found in self.document.tables)
         near = self._near()
         continues = None if near else self._continued(table)

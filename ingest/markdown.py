@@ -42,6 +42,11 @@ class TableRow:
     line: int
     cells: tuple[str, ...]
 
+    @property
+    def is_filler(self) -> bool:
+        """Whether a row only parts others."""
+        return all(cell in ("", "&nbsp;") for cell in self.cells)
+
 
 @dataclass(frozen=True, slots=True)
 class Table:

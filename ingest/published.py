@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from ..schema.rows import Rows, content_id
-from ..vocabulary.cells import Cell, parse_cell
+from ..vocabulary.cells import Cell, in_tokens, parse_cell
 from ..vocabulary.headings import Column, columns_of, unread_results
 from ..vocabulary.secrets import REDACTED, is_secret_name, redact
 from .column_cells import add_cells, read_rows
@@ -50,7 +50,7 @@ class RowReader:
             return
         self._warn_of_shape(table)
         self._around.clear()
-        rows = [row for row in table.rows if any(row.cells)]
+        rows = [row for row in table.rows if not row.is_filler]
         read = read_rows([row.cells for row in rows], columns)
         all_cells = [[one.cell for one in cells] for cells in read]
         add_cells(self.rows, table_id, [row.line for row in rows], read)
@@ -83,7 +83,7 @@ class RowReader:
             alignment=list(table.alignment),
             heading_path=[heading.text for heading in found.path],
             heading_lines=[heading.line for heading in found.path],
-            filler_lines=[row.line for row in table.rows if not any(row.cells)],
+            filler_lines=[row.line for row in table.rows if row.is_filler],
         )
 
     def _warn_of_shape(self, table: Table) -> None:
@@ -92,7 +92,7 @@ class RowReader:
             message = f"the separator row has {len(table.alignment)} cells, the header {width}"
             self.rows.warn("short_separator", message, table.separator_line)
         for row in table.rows:
-            if any(row.cells) and len(row.cells) != width:
+            if not row.is_filler and len(row.cells) != width:
                 message = f"{len(row.cells)} cells under {width} headings"
                 self.rows.warn("ragged_row", message, row.line)
 
@@ -116,7 +116,7 @@ class RowReader:
         own_size = by_name["size"].value if "size" in by_name else None
         around = self._stated(found, frozenset(by_name), own_size)
         flags = tuple(flags_in(found.table.header.cells, columns, cells))
-        read = PublishedRow(row.line, cells, by_name, around, flags)
+        read = PublishedRow(row.line, cells, by_name, around, flags, _words(cells, columns))
         measured = list(results(cells, columns, habits))
         status = status_of(by_name, columns, measured, self.footnotes, unread)
         run_id = self._id("row", row.cells)
@@ -135,7 +135,7 @@ class RowReader:
             vocab_label=read.word("vocab_label"),
             **{name: read.integer(name) for name in MODEL},
             framework=read.word("framework"),
-            device=read.word("device"),
+            device=read.device(),
             dtype=read.dtype(),
             recompute=read.recompute(),
             async_launch=read.flag("async_launch"),
@@ -148,7 +148,8 @@ class RowReader:
             job_ids=read.pieces("job"),
             notes=read.notes(),
         )
-        topology = {name: read.integer(name) for name in TOPOLOGY} | {"devices": read.devices()}
+        topology = {name: read.integer(name) for name in TOPOLOGY}
+        topology |= {"devices": read.devices(), "nodes": read.nodes()}
         more = {"procs_per_node": read.procs_per_node(), "device_batch": read.device_batch()}
         self.rows.add("topology", run_id=run_id, **topology, **more)
         self._add_details(run_id, read, measured, found.facts)
@@ -198,15 +199,30 @@ def _columns(found: FoundTable) -> list[Column | None]:
     if found.number is None:
         return [None] * len(headings)
     return [
-        None if column and column.worded and _only_words(found.table, at, column) else column
+        None if column and _of_another_kind(found.table, at, column) else column
         for at, column in enumerate(columns_of(headings))
     ]
 
 
-def _only_words(table: Table, at: int, column: Column) -> bool:
+def _of_another_kind(table: Table, at: int, column: Column) -> bool:
+    """Whether all cells of a column hold something else: words for sizes, tokens for sequences."""
+    if not column.worded and column.role != "batch":
+        return False
     cells = [parse_cell(row.cells[at], column) for row in table.rows if at < len(row.cells)]
     said = [cell for cell in cells if cell.kind != "missing"]
+    if column.role == "batch":
+        return bool(said) and all(in_tokens(cell) for cell in said)
     return bool(said) and all(cell.value is None for cell in said)
+
+
+def _words(cells: Sequence[Cell], columns: Sequence[Column | None]) -> str:
+    """What cells say under headings that name nothing, and behind the numbers of results."""
+    pairs = zip(cells, columns, strict=False)
+    return "; ".join(
+        (cell.text or "") if column else cell.raw
+        for cell, column in pairs
+        if column is None or column.role == "result"
+    )
 
 
 def _without_secrets(table: Table) -> Table:

@@ -15,7 +15,10 @@ _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 _SPELLED = {"µs": "us", "μs": "us", "msec": "ms", "mil": "ms", "sec": "s", "hou": "h"}
 _FLOPS = {"G": 1e-3, "T": 1.0, "P": 1e3}
 _FLOPS_OF = {"tflops": "TFLOP/s", "hardware_tflops": "TFLOP/s", "aggregate_pflops": "PFLOP/s"}
-_RATES = (("sample", "samples_per_s", "1/s"), ("tok", "tokens_per_s", "tokens/s"))
+_RATES = (
+    *((word, "samples_per_s", "1/s") for word in ("sample", "seq", "example")),
+    ("tok", "tokens_per_s", "tokens/s"),
+)
 _MEMORY = re.compile(r"^\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[KMGT]i?B)\b")
 _SCALED = re.compile(r"\d\s?[kKM]\b")  # `102.8k`: the cell says it itself
 _STEPS_A_SECOND = re.compile(r"(?:it|iter|iteration|step)s?/s(?:ec)?\Z", re.I)

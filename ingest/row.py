@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from ..vocabulary.cells import Cell
 from ..vocabulary.fields import stated_by
+from ..vocabulary.parallelism import sizes_in
 from ..vocabulary.settings import Setting, clock_ghz, env_kind
-from ..vocabulary.slices import slice_of
+from ..vocabulary.slices import counted_of, is_machine, slice_of
 from .cast import LIMITS, integer
 from .context import INTEGERS, Fact, dtype_of
 
@@ -46,12 +47,14 @@ class PublishedRow:
     by_name: Mapping[str, Cell]
     around: Around
     flags: Sequence[Setting] = ()  # of columns headed with the name of a variable
+    words: str = ""  # the cells under headings that name nothing of ours
 
     def integer(self, name: str) -> int | None:
         """A whole number from its cell, else from the text around; None when damaged or missing."""
         cell = self.by_name.get(name)
         if cell is None:
-            return self.around.numbers.get(name)
+            said = sizes_in(self.words).get(name)
+            return self.around.numbers.get(name) if said is None else said
         if cell.kind not in ("number", "settings") or cell.value is None or cell.invalid:
             return None
         if name == "dp_shard" and cell.value in _YES_OR_NO:
@@ -62,8 +65,22 @@ class PublishedRow:
         """Devices as stated, else those of a slice whose name is the device: 64 of `v5p-128`."""
         if not {"devices", "nodes", "ranks"}.isdisjoint(self.by_name):
             return self.integer("devices")
-        part = slice_of(self.word("device") or "")
+        word = self.word("device") or ""
+        counted, part = counted_of(word), slice_of(word)
+        if counted:
+            return None if is_machine(counted[1]) else counted[0]
         return part[1] or None if part else self.integer("devices")
+
+    def nodes(self) -> int | None:
+        """Nodes as stated, else the machines that the device's cell counts."""
+        counted = counted_of(self.word("device") or "") if "nodes" not in self.by_name else None
+        return counted[0] if counted and is_machine(counted[1]) else self.integer("nodes")
+
+    def device(self) -> str | None:
+        """The device as written, without the count before it."""
+        word = self.word("device")
+        counted = counted_of(word or "")
+        return counted[1] if counted else word
 
     def device_batch(self) -> float | None:
         """Sequences of a step for one device; below 1 where several devices share one."""
@@ -82,7 +99,8 @@ class PublishedRow:
 
     def dtype(self) -> str | None:
         """The number format that a cell names (`amp_bf16`, `FP8-CS (FP8-MX)`), else its words."""
-        word = self.word("dtype")
+        said = None if "dtype" in self.by_name else dtype_of(self.words)
+        word = said or self.word("dtype")
         return (dtype_of(word) or word) if word else None
 
     def model(self) -> str | None:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from math import isfinite
 
 from .endings import failure_of, risk_of
-from .headings import Column
+from .headings import Column, column_of
 from .pieces import (
     MARK,
     MARKS,
@@ -30,16 +30,19 @@ _UNITS = {
     "memory": r"[KMGT]i?B|bytes",
     "clock": r"[MG]?Hz",
     "percent": r"%",
-    "rate": r"[TPG]FLOP(?:s|/s|S)?(?:/GPU)?|samples?/s(?:ec)?|tok(?:en)?s?/s(?:ec)?(?:/GPU)?"
+    "rate": r"[TPG]FLOP(?:s|/s|S)?(?:/GPU)?|tok(?:en)?s?/s(?:ec)?(?:/GPU)?"
+    r"|(?:samples?|seq(?:uence)?s?|examples?)/s(?:ec)?(?:/GPU)?"
     r"|(?:it|iter|iteration|step)s?/s(?:ec)?",
 }
 _UNITS["throughput"] = f"{_UNITS['time']}|{_UNITS['rate']}"
 _ANY_UNIT = "|".join(_UNITS.values())
+_NOT = r"not (?:supported|runnable|available|applicable|measured|reported)|unsupported"
 _MISSING = re.compile(
-    rf"^(?:(-+|–|—|x+|n/?a|none|null|nil|tbd|todo|\?+|\.{{2,3}}|…)(\s*))?({_ANY_UNIT})?$", re.I
+    rf"^(?:(-+|–|—|x+|n/?a|none|null|nil|tbd|todo|{_NOT}|\?+|\.{{2,3}}|…)(\s*))?({_ANY_UNIT})?$",
+    re.I,
 )
 _VALUE = re.compile(
-    rf"^(?P<about>[~≈]\s*)?(?P<number>{NUMBER})(?P<suffix>\s?[kKM](?=\s?[Tt]ok)|[kKMBT](?![A-Za-z]))?(?P<gap>\s*)"
+    rf"^(?P<about>[~≈]\s*)?(?P<number>{NUMBER})(?P<suffix>\s?[kKM](?=\s?(?:[Tt]ok|[Ss]amp|[Ss]eq|[Ee]xam))|[kKMBT](?![A-Za-z]))?(?P<gap>\s*)"
     rf"(?P<unit>(?:{_ANY_UNIT})(?![A-Za-z/]))?(?P<gap2>\s*)"
     rf"(?P<marks>(?:{MARK})(?:\s*/\s*(?:{MARK}))*)?(?P<rest>.*)$",
     re.S,
@@ -63,7 +66,9 @@ _WRAP = re.compile(r"^(\*\*|__|~~|`|\*|_)(?=\S)(.+?)(?<=\S)\1$", re.S)
 _LINK = re.compile(
     r"^(\[)(?!\^)([^\[\]\n]+)(\]\([^\s()]*(?:\([^\s()]*\)[^\s()]*)*(?:\s[^()]*)?\))$"
 )
+_NAMED = re.compile(r"([A-Za-z]{2,8})[ =_:-]?(\d.*)$", re.S)  # ZeRO-3, TP8
 _SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+_BINARY = {"k": 2.0**10, "K": 2.0**10, "M": 2.0**20}
 _TOO_MANY = 2**31
 _REMEMBERED = 1 << 14  # cells: topology, batch and labels repeat in every row of a sweep
 # A batch of millions is one of tokens.
@@ -71,7 +76,18 @@ _IN_TOKENS = re.compile(r"^[\d.,]++\s*+(?:[MBT]\b|[KMG]i\b|(?:[kKMB]\s*+)?tok)")
 _NEVER_ZERO = frozenset(
     re.findall(r"\w+", "nodes devices ranks dp tp pp mbs gbs seq_len layers hidden heads")
 )
-_YES = {"yes": 1.0, "y": 1.0, "true": 1.0, "on": 1.0, "full": 1.0, "✓": 1.0, "✅": 1.0, "1": 1.0}
+_SELECTIVE = re.compile(r"selective(?: ac| op| \d+)?$|(?:per-?op )?sac$")
+_YES = {
+    "recompute": 1.0,
+    "yes": 1.0,
+    "y": 1.0,
+    "true": 1.0,
+    "on": 1.0,
+    "full": 1.0,
+    "✓": 1.0,
+    "✅": 1.0,
+    "1": 1.0,
+}
 _NO = {"no": 0.0, "n": 0.0, "false": 0.0, "off": 0.0, "none": 0.0, "✗": 0.0, "❌": 0.0, "0": 0.0}
 
 
@@ -164,7 +180,7 @@ def _flag(raw: str, column: Column) -> Cell:
         return Cell(raw, "missing", pieces=(["missing", raw],) if raw else ())
     value = _YES.get(word, _NO.get(word))
     if value is None:
-        return replace(_text(raw), kind="flag" if word == "selective" else "text")
+        return replace(_text(raw), kind="flag" if _SELECTIVE.match(word) else "text")
     return Cell(raw, "flag", value=value, text=raw, pieces=(["word", raw],))
 
 
@@ -192,10 +208,14 @@ def _notes(raw: str, column: Column) -> Cell:
 def _measure(raw: str, column: Column) -> Cell:
     if _SYMBOLIC.match(raw) and not failure_of(raw):
         return Cell(raw, "symbolic", text=raw, pieces=(["word", raw],))
+    named = _NAMED.match(raw) if column.type == "count" else None
+    if named and column_of(named[1]) == column:
+        cell = _measure(named[2], column)
+        return replace(cell, raw=raw, pieces=(["gap", raw[: named.start(2)]], *cell.pieces))
     found = _VALUE.match(raw)
     if not found or not isfinite(float(found["number"].replace(",", ""))):
         return _words(raw, column)
-    cell = _number(raw, found)
+    cell = _number(raw, found, column)
     rest = found["rest"]
     if not rest.strip():
         spaced = replace(cell, pieces=(*cell.pieces, ["gap", rest])) if rest else cell
@@ -203,13 +223,13 @@ def _measure(raw: str, column: Column) -> Cell:
     return _fit(_with_rest(cell, rest, column), column)
 
 
-def _number(raw: str, found: re.Match[str]) -> Cell:
+def _number(raw: str, found: re.Match[str], column: Column) -> Cell:
     piece = number_piece(found["number"])
     pieces: list[Piece] = [["gap", found["about"]]] if found["about"] else []
     pieces.append(piece)
     value, half = piece[1], half_digit(found["number"])
     if found["suffix"]:
-        scale = _SCALE[found["suffix"].strip()]
+        scale = _scale(found["suffix"].strip(), value, column)
         value, half = value * scale, half * scale
         pieces.append(["word", found["suffix"]])
     if found["gap"]:
@@ -224,6 +244,12 @@ def _number(raw: str, found: re.Match[str]) -> Cell:
     return Cell(
         raw, "number", value, piece[2], half, found["unit"], text, marks, pieces=tuple(pieces)
     )
+
+
+def _scale(suffix: str, value: float, column: Column) -> float:
+    """What a letter multiplies by: `8k` tokens of a sequence are 8192, `100k` are 100,000."""
+    binary = column.name == "seq_len" and (value % 8 == 0 or value in (1, 2, 4))
+    return _BINARY.get(suffix, _SCALE[suffix]) if binary else _SCALE[suffix]
 
 
 def _with_rest(cell: Cell, rest: str, column: Column) -> Cell:
@@ -285,7 +311,7 @@ def _fit(cell: Cell, column: Column) -> Cell:
     )
     if cell.unit and not fits:
         invalid = f"{cell.unit} under {column.title}"
-    elif column.role == "batch" and _IN_TOKENS.match(cell.raw):
+    elif column.role == "batch" and in_tokens(cell):
         invalid = f"tokens under {column.title}"
     elif column.type == "count" and cell.kind in ("number", "settings") and cell.value is not None:
         if cell.value >= _TOO_MANY:
@@ -301,6 +327,11 @@ def _fit(cell: Cell, column: Column) -> Cell:
     return replace(cell, kind="misfit", invalid=invalid) if invalid else cell
 
 
+def in_tokens(cell: Cell) -> bool:
+    """Whether a cell under a batch counts tokens: `4M`, `2048 tokens`."""
+    return bool(_IN_TOKENS.match(cell.raw))
+
+
 def _unit_fits(unit: str, column: Column) -> bool:
     if column.type == "rate" and _quantity(unit) != _quantity(column.metric or ""):
         return False
@@ -308,8 +339,8 @@ def _unit_fits(unit: str, column: Column) -> bool:
 
 
 def _quantity(text: str) -> str | None:
-    found = re.search(r"flop|sample|tok", text, re.I)
-    return found[0].lower() if found else None
+    found = re.search(r"flop|(?P<sequence>sample|seq|example)|tok", text, re.I)
+    return "sample" if found and found["sequence"] else found[0].lower() if found else None
 
 
 _GRAMMARS: dict[str, Callable[[str, Column], Cell]] = {

@@ -33,10 +33,18 @@ _TIME_UNITS = {
     "h": "h",
     "hours": "h",
 }
+# `ms/iter`; `ms/iter @ step 10`
+_TIME_A_STEP = re.compile(
+    r"\s*(?P<unit>m?s|secs?|seconds?|msecs?|milliseconds?|us|µs|mins?|minutes?)\s*(?:/|per)\s*"
+    r"(?:it|iter|iteration|step)s?\s*",
+    re.I,
+)
+_AT_STEP = re.compile(r"\s*(?:@|\bat)\s*(?:step|iter(?:ation)?)\s*\d+\s*$", re.I)
 _PER_STEP = re.compile(r"\s*(?:/|per)\s*(?:it|iter|iteration|step)s?$")  # of `s/it`
 _WORDS = {
     "per": "", "sec": "s", "secs": "s", "second": "s", "seconds": "s", "iter": "it", "iters": "it",
-    "iteration": "it", "iterations": "it", "token": "tokens", "sample": "samples",
+    "iteration": "it", "iterations": "it", "token": "tokens", "sample": "samples", "tok": "tokens",
+    "toks": "tokens",
 }  # fmt: skip
 _STEP_IN = re.compile(
     r"\s*(?:iter(?:ation)?s?|steps?)\s*[(\[]\s*"
@@ -125,7 +133,9 @@ def _standing_for(column: Column) -> Column:
 
 def _read(heading: str, whole_too: bool = True) -> Column | None:
     plain = re.sub(r"<br\s*/?>|[*`†‡]|__|\[\^[\w-]{1,20}\]", " ", heading)
-    if step := _STEP_IN.fullmatch(plain):  # `Iteration (s)`, which is no `iterations/s`
+    plain = _AT_STEP.sub("", plain)
+    # `Iteration (s)`, which is no `iterations/s`
+    if step := _STEP_IN.fullmatch(plain) or _TIME_A_STEP.fullmatch(plain):
         return _read(f"Step time ({step['unit']})")
     if (large := _TOKENS_IN.search(plain)) and (scaled := _scaled(plain, large)):
         return scaled
@@ -136,7 +146,7 @@ def _read(heading: str, whole_too: bool = True) -> Column | None:
     if name is None and _SNAKE.search(plain):
         return _read(_SNAKE.sub(r" (\1)", plain), whole_too)
     if name is None:
-        return _aggregate(plain) if whole_too else None
+        return _led(plain) if whole_too else None
     column = columns()[name]
     if column.role == "batch" and _in_tokens(plain):
         return None
@@ -153,11 +163,12 @@ def _scaled(heading: str, found: re.Match[str]) -> Column | None:
     return replace(column, scale={"k": 1e3, "t": 1e3, "m": 1e6}[letter])
 
 
-def _aggregate(heading: str) -> Column | None:
-    """`Total TFLOPs`: the rate of the whole job."""
+def _led(heading: str) -> Column | None:
+    """`Total TFLOPs`: the rate of the whole job; `Median tokens/s`."""
     first, _, rest = heading.strip().partition(" ")
-    column = _read(rest, False) if rest and _scopes().get(first.casefold()) == "job" else None
-    return _per(column, "job") if column and column.type == "rate" else None
+    scope = _scopes().get(first.casefold()) if rest else None
+    column = _read(rest, False) if scope in ("", "job") else None
+    return _per(column, str(scope)) if column and column.type in _RESULTS else None
 
 
 def _qualified(column: Column, heading: str) -> Column | None:
@@ -166,7 +177,9 @@ def _qualified(column: Column, heading: str) -> Column | None:
     if not found or column.type not in _RESULTS:
         return column
     scope = _scopes().get(found[1].strip().casefold())
-    return _per(column, scope) if scope is not None else None
+    if scope is None:  # `TGS (tokens/GPU/s)` says the same twice
+        return column if _named(found[1]) == column.name else None
+    return _per(column, scope)
 
 
 def _per(column: Column, scope: str) -> Column | None:
@@ -243,7 +256,10 @@ def _keys(heading: str) -> tuple[str, str]:
 
 def _named(heading: str) -> str | None:
     """The name of the column with this heading."""
-    return next((name for key in _keys(heading) if (name := _by_heading().get(key))), None)
+    name = next((name for key in _keys(heading) if (name := _by_heading().get(key))), None)
+    # `Number of GPU` counts what `GPU` names.
+    counted = name == "device" and _COUNT_OF.match(heading.casefold().strip())
+    return "devices" if counted else name
 
 
 @cache

@@ -1,0 +1,44 @@
+"""Sizes and batches written as words: `FSDP 4, CP 2`, `tp=1, zero1=8`, `z1_gas1_tmbspg14`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from .headings import column_of
+
+# `3D`, `v5p-128` and `1.3B` have other letters or digits around.
+_SIZE = re.compile(r"(?<![A-Za-z0-9.])([A-Za-z]{1,8})(?: ?[=:] ?|[ _-])?(\d{1,7})(?![A-Za-z0-9.%])")
+_SHORT = {"z": "zero_stage"}  # as autotuners of DeepSpeed print it
+_ROLES = ("topology", "batch")
+_NOT_HERE = ("devices", "nodes", "ranks")  # `8 GPUs 2` is no way to write them
+_STAGES = 3
+
+
+@lru_cache(1 << 12)
+def sizes_in(text: str) -> dict[str, int]:
+    """The fields of topology and batch that a text states, each once."""
+    found: dict[str, set[int]] = {}
+    for name, value in _sizes_in(text):
+        found.setdefault(name, set()).add(value)
+    return {name: values.pop() for name, values in found.items() if len(values) == 1}
+
+
+def _sizes_in(text: str) -> Iterator[tuple[str, int]]:
+    for word, digits in _SIZE.findall(text):
+        name, value = _SHORT.get(word) or _field_of(word), int(digits)
+        if (
+            name
+            and (value or name == "zero_stage")
+            and not (name == "zero_stage" and value > _STAGES)
+        ):
+            yield name, value
+
+
+@lru_cache(1 << 10)
+def _field_of(word: str) -> str | None:
+    column = column_of(word)
+    if column is None or column.type != "count" or column.name in _NOT_HERE:
+        return None
+    return column.name if column.role in _ROLES or column.name == "seq_len" else None
