@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .distributions import t_tail
+
 if TYPE_CHECKING:
     import numpy
 
@@ -88,11 +90,10 @@ def likeliest(laws: Sequence[Fit]) -> Fit | None:
 
 def chance(plain: Fit, richer: Fit) -> float:
     """How often a law gains so much by one parameter more, where the plain one holds (p)."""
-    from scipy.special import fdtrc  # the upper tail of F; scipy.stats takes a second to import
-
     dof = richer.points - _PARAMETERS[richer.law]
     gained = (plain.squares - richer.squares) / (richer.squares / dof)
-    return float(fdtrc(1, dof, max(gained, 0.0)))
+    # F with one degree of freedom above is the square of Student's t.
+    return t_tail(dof, math.sqrt(max(gained, 0.0)))
 
 
 def _fit(

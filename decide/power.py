@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from functools import cache
 
+from .distributions import noncentral_t_tail, t_quantile
+
 _TRIALS = 4000
 _SEED = 20200101
 _MOST = 40  # jobs a side that are simulated; of more, as many as that scaled by their root
@@ -18,15 +20,8 @@ def t_shift(dof: int, level: float, power: float) -> float:
 
     By the noncentral t distribution (Cohen, Statistical Power Analysis, chapter 2).
     """
-    # Not scipy.stats, whose import takes a second: the functions below it.
-    from scipy.special import nctdtr, stdtrit
-
-    edge = float(stdtrit(dof, 1 - level / 2))
-
-    def detected(delta: float) -> float:
-        return 1 - float(nctdtr(dof, delta, edge))
-
-    return _least(detected, power, 2 * edge + 10.0)
+    edge = t_quantile(1 - level / 2, dof)
+    return _least(lambda delta: noncentral_t_tail(dof, delta, edge), power, 2 * edge + 10.0)
 
 
 @cache

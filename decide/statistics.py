@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from statistics import mean, median, stdev
 
 from ..vocabulary.format import number, significant
+from .distributions import t_quantile, t_tail
 from .jobs import Spread
 from .power import rank_shift, t_shift
 from .provenance import Derivation, Number, given
@@ -95,7 +96,7 @@ def effect(
 def critical_difference(known: Spread, n: int = 1, m: int = 1) -> float:
     """The difference, as a share, that the medians of n and m jobs of one configuration exceed in
     5 of 100 cases: by Student's t, since the spread itself is known from few repeats."""
-    return math.expm1(quantile(1 - LEVEL / 2, known.dof) * _error(known, n, m))
+    return math.expm1(t_quantile(1 - LEVEL / 2, known.dof) * _error(known, n, m))
 
 
 def critical_number(known: Spread, jobs: int) -> Number:
@@ -244,22 +245,13 @@ def _rank_p(a: Sequence[float], b: Sequence[float]) -> float:
 
 def _by_spread(n: int, m: int, shift: float, known: Spread, rounding: float) -> Effect:
     """Few jobs: Student's t with the spread that repeats show."""
-    from scipy.special import stdtr
-
     error = _error(known, n, m)
     if not error:
         return Effect(math.exp(shift), None, None, None, None, "repeats without spread")
-    p = 2 * float(stdtr(known.dof, -max(abs(shift) - rounding, 0) / error))
-    about = quantile(1 - LEVEL / 2, known.dof) * error + rounding
+    p = t_tail(known.dof, max(abs(shift) - rounding, 0) / error)
+    about = t_quantile(1 - LEVEL / 2, known.dof) * error + rounding
     made = Effect(
         math.exp(shift), math.exp(shift - about), math.exp(shift + about), p, None,
         "spread of repeats, t test", error=error, dof=known.dof, rounding=rounding,
     )  # fmt: skip
     return replace(made, seen=seen(made, LEVEL))
-
-
-def quantile(share: float, dof: int) -> float:
-    """The quantile of Student's t."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(dof, share))

@@ -1,0 +1,132 @@
+"""Student's t and the noncentral t: tails and quantiles.
+
+Of these few functions alone; scipy, which has them too, takes longer to import than a whole answer
+to compute. tests/test_distributions.py compares the two.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cache
+
+_EXACT = 1e-16
+_TINY = 1e-300
+_MOST_TERMS = 10_000
+_POINTS = 400  # of the integral of the noncentral t
+_TAIL = 30.0  # in ln of its density: what lies beyond is less than any digit told
+_NORMAL = 8.0  # and in its own deviations
+
+
+def t_tail(dof: int, t: float) -> float:
+    """The share of Student's t with `dof` degrees of freedom (1 or more) beyond t >= 0, on either
+    side: the p of a two-sided test. It keeps its digits where it is small."""
+    return _beta(dof / 2, 0.5, dof, t * t)
+
+
+@cache
+def t_quantile(share: float, dof: int) -> float:
+    """The value that a `share` (from 0.5 on, below 1) of Student's t is less than."""
+    beyond = 2 * (1 - share)
+    return _root(lambda t: beyond - t_tail(dof, t), 2.0)
+
+
+def noncentral_t_tail(dof: int, delta: float, t: float) -> float:
+    """The share beyond t of the noncentral t: a normal deviate with the mean `delta` over the root
+    of an independent chi-square divided by its `dof` degrees of freedom."""
+    # Summed over the wider of the two, seen from the other: what is summed is then smooth.
+    if t * t > 2 * dof:
+        return sum(w * _root_below(dof, (delta + z) / t) for z, w in _deviates())
+    below = sum(w * math.erfc((t * s - delta) / math.sqrt(2)) for s, w in _roots(dof))
+    return below / 2
+
+
+def _root(rising: Callable[[float], float], high: float) -> float:
+    """Where a function that rises from below 0 at 0 crosses 0; `high` is where to look first."""
+    low = 0.0
+    while rising(high) < 0:
+        low, high = high, 2 * high
+    while high - low > 4e-16 * high:
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if rising(middle) < 0 else (low, middle)
+    return high
+
+
+@cache
+def _deviates() -> tuple[tuple[float, float], ...]:
+    """Normal deviates, each with its weight, by the trapezoidal rule."""
+    places = [_NORMAL * (2 * at / _POINTS - 1) for at in range(_POINTS + 1)]
+    return _weighted(places, [-z * z / 2 for z in places])
+
+
+@cache
+def _roots(dof: int) -> tuple[tuple[float, float], ...]:
+    """Roots of chi-square over its degrees of freedom, each with its weight: the same rule over
+    their logarithm, whose density falls to nothing on both sides."""
+    spread = 1 / math.sqrt(2 * dof)
+    low = -(_NORMAL * spread + _TAIL / dof)
+    step = (_NORMAL * spread - low) / _POINTS
+    places = [low + at * step for at in range(_POINTS + 1)]
+    logs = [dof * (u - math.expm1(2 * u) / 2) for u in places]
+    return _weighted([math.exp(u) for u in places], logs)
+
+
+def _weighted(values: Sequence[float], logs: Sequence[float]) -> tuple[tuple[float, float], ...]:
+    weights = [math.exp(log) for log in logs]
+    total = sum(weights)
+    return tuple((value, w / total) for value, w in zip(values, weights, strict=True) if w)
+
+
+def _root_below(dof: int, s: float) -> float:
+    """The share of such roots below s: the sum of NIST Handbook 8.4.7, and 8.4.8 of odd ones."""
+    if s <= 0:
+        return 0.0
+    x = dof * s * s / 2
+    if dof % 2:
+        total, power, order = math.erfc(math.sqrt(x)), 2 * math.sqrt(x / math.pi), 1.5
+    else:
+        total, power, order = 0.0, 1.0, 1.0
+    small = math.exp(-x)
+    for _ in range(dof // 2):
+        total += small * power
+        power *= x / order
+        order += 1
+    return 1 - total
+
+
+def _beta(a: float, b: float, dof: int, squared: float) -> float:
+    """The regularized incomplete beta function of a and b at x = dof / (dof + squared), by the
+    continued fraction of DiDonato and Morris (NIST Handbook, 8.17.22)."""
+    # Both are computed from what is not near 1, so that neither loses its digits.
+    x, y = dof / (dof + squared), squared / (dof + squared)
+    if y < _TINY:
+        return 1.0
+    front = math.exp(
+        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log(y)
+    )
+    if x < (a + 1) / (a + b + 2):
+        return front * _fraction(a, b, x) / a
+    return 1 - front * _fraction(b, a, y) / b
+
+
+def _fraction(a: float, b: float, x: float) -> float:
+    """The continued fraction, by the method of Lentz."""
+    c, d = 1.0, 1 / _off_zero(1 - (a + b) * x / (a + 1))
+    value = d
+    for m in range(1, _MOST_TERMS):
+        for factor in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            d = 1 / _off_zero(1 + factor * d)
+            c = _off_zero(1 + factor / c)
+            value *= c * d
+        if abs(c * d - 1) < _EXACT:
+            break
+    return value
+
+
+def _off_zero(value: float) -> float:
+    return value if abs(value) > _TINY else _TINY
