@@ -18,6 +18,7 @@ from ..schema.sql import digest
 from .dialect import Dialect
 from .environment import Environment, Flags
 from .header import Header
+from .late import Heard, Late
 from .lines import Line
 from .log import LogReader
 from .logread import LogRead
@@ -34,13 +35,13 @@ _MOST_UNPACKED = 256 << 20
 _KINDS: Mapping[str, type] = {
     kind.__name__: kind
     for kind in (
-        Environment, Flags, HangDetection, Header, Line, LogRead, Outcome, Preamble, Ranks, Record,
-        Run, Spread, Step, StepLines, Steps, TerminationTracker, Wrapped,
+        Environment, Flags, HangDetection, Header, Heard, Late, Line, LogRead, Outcome, Preamble,
+        Ranks, Record, Run, Spread, Step, StepLines, Steps, TerminationTracker, Wrapped,
     )
 }  # fmt: skip
 # Of a reader what a line end leaves behind; the rest is made anew, or is of one line only.
 _KEPT = ("_read", "_number", "_wrapped", "_cut_off")
-_KEPT_OF_RUNS = ("run", "block", "starts", "environment", "preamble", "bar")
+_KEPT_OF_RUNS = ("run", "block", "starts", "environment", "preamble", "bars")
 _GROUPS: Mapping[str, Callable[[list[Any]], object]] = {  # Any: JSON
     "tuple": tuple,
     "set": set,
@@ -88,8 +89,8 @@ def _shape() -> str:
 
 
 def _names(kind: type) -> Sequence[str]:
-    """The fields of a class whose objects travel; how a step is derived is no value."""
-    return [name for name in vars(kind)["__slots__"] if name != "derive"]
+    """The fields of a class whose objects travel."""
+    return list(vars(kind)["__slots__"])
 
 
 def _frozen(value: object) -> object:

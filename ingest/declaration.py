@@ -26,7 +26,8 @@ WORDS = frozenset({
     "title", "url", "reads", "like", "framework", "hint", "pattern", "anchor", "pair", "form",
     "assign", "separator", "unterminated", "unmarked", "nested_key", "ends", "groups", "keys",
     "requires", "losses", "set", "opens", "closes", "within", "scope", "quiet", "starts_run",
-    "secondary", "every_rank", "progress_bar", "exclusive", "precedes_step", "refines", "sample",
+    "secondary", "buffered", "every_rank", "progress_bar", "exclusive", "precedes_step",
+    "refines", "sample",
 })  # fmt: skip
 # Earlier names of words, which users' own formats may have; accepted for one version.
 FORMER_WORDS = {

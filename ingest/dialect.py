@@ -57,6 +57,7 @@ class Dialect:
     quiet: bool = False  # lines within the block that nothing reads are known to carry nothing
     starts_run: bool = False
     secondary: bool = False  # says less of a step than the framework's own line
+    buffered: bool = False  # comes on a stream of its own, maybe late, with an epoch for a number
     every_rank: bool = False  # ranks repeat the line with other numbers: a step counts once
     precedes_step: bool = False  # a part that stands above the step it speaks of
     progress_bar: bool = False  # counts where its total is the number of planned steps
@@ -118,6 +119,7 @@ def _of_declaration(file: Traversable, toml: Toml) -> Dialect:
         scope=str(toml.get("scope", "arguments")),
         starts_run=toml.get("starts_run") is True,
         secondary=toml.get("secondary") is True,
+        buffered=toml.get("buffered") is True,
         every_rank=toml.get("every_rank") is True,
         quiet=toml.get("quiet") is True,
         precedes_step=toml.get("precedes_step") is True,

@@ -18,6 +18,7 @@ _STATED = stated_by("log")
 RUN_COLUMNS = frozenset(field.name for field in _STATED if field.table == "runs")
 TOPOLOGY_COLUMNS = frozenset(field.name for field in _STATED if field.table == "topology")
 _CASTS = {"INTEGER": "integer", "BIGINT": "bigint", "BOOLEAN": "boolean"}  # of arguments
+ENDLESS = 2**31  # epochs, where a trainer prints the largest number that it knows
 NO_FACTS = frozenset(("more", "memory", "printed_at"))
 
 
@@ -107,13 +108,12 @@ class Header:
         goal = self.stated.get("train_iters") or self.whole("train_iters")
         return goal if isinstance(goal, int) and goal > 0 else None
 
-    def step_of(self, fields: Fields) -> int | None:
-        """The step of a line that tells the epoch alone, from planned steps and epochs."""
+    def steps_per_epoch(self) -> float | None:
+        """From planned steps and epochs; a stream of unknown length is one epoch."""
         steps, epochs = self.goal(), self.stated.get("num_epochs")
-        epoch = fields.get("epoch")
-        if steps is None or not isinstance(epoch, float) or not isinstance(epochs, int):
+        if steps is None or not isinstance(epochs, int) or epochs < 1:
             return None
-        return round(epoch * steps / epochs) if epochs > 0 else None
+        return steps / epochs if epochs < ENDLESS else float(steps)
 
     def on_rank(self, record: Record, line: int) -> None:
         """Parameters that one model-parallel rank holds."""

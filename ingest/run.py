@@ -11,6 +11,7 @@ from ..vocabulary.secrets import redact_text
 from .dialect import Dialect
 from .environment import Flags
 from .header import RUN_COLUMNS, TOPOLOGY_COLUMNS, Header
+from .late import Heard, Late, Plan
 from .record import Fields, Record
 from .step import rank_of, rank_prefix_of
 from .steps import Steps, Stretch
@@ -45,6 +46,7 @@ class Run:
     said: set[tuple[str, str]] = field(default_factory=set)
     evaluated: set[tuple[object, ...]] = field(default_factory=set)
     has_begun: bool = False  # its first step is told as a fact, which outlives growth and moves
+    late: Late = field(default_factory=Late)
     timer: str | None = None  # the name that lines of ranks belong to
 
     @property
@@ -54,7 +56,8 @@ class Run:
 
     def over_at(self, dialect: str) -> bool:
         """Whether a header line of this format belongs to the next run."""
-        return self.steps.count > 0 or (self.termination.over and dialect in self.started_by)
+        begun = self.steps.count > 0 or self.late.has_any
+        return begun or (self.termination.over and dialect in self.started_by)
 
     def add_step(
         self, dialect: Dialect, record: Record, line: int, prefixes: Sequence[str] = ()
@@ -62,6 +65,11 @@ class Run:
         """A line that speaks of a step, and what launchers put in front of it."""
         record = self._of_all_epochs(record)
         fields = record.fields
+        if dialect.buffered and "iteration" not in fields:
+            self._hear(Heard(dialect, record, line, rank_prefix_of(prefixes)))
+            return
+        if record.reads == "iteration":
+            self.late.settle(self.steps, self._plan, fields.get("iteration"))
         if dialect.secondary:
             self.engine = self.engine or dialect.framework
         else:
@@ -76,6 +84,22 @@ class Run:
             self.add_memory(record, line, rank_of(prefixes))
         if said == "news":
             self._keep_from(record, line, rank_of(prefixes))
+
+    def _hear(self, heard: Heard) -> None:
+        """Losses whose step is known when the next bar comes, or when all is read."""
+        self.framework = self.framework or heard.dialect.framework
+        if not self.late.hear(heard):
+            self.steps.copies += 1
+            return
+        self.keep_date(heard.record.fields)
+        self.invalid.update(heard.record.invalid)
+        # Where a bar is drawn it tells that the run goes on; what a buffer held back does not.
+        if self.steps.iteration is None:
+            self.termination.resumed(heard.record.fields, heard.line, reached=False)
+
+    def _plan(self) -> Plan:
+        every = self.header.whole("logging_steps")
+        return Plan(self.goal, self.header.steps_per_epoch(), every)
 
     def take_steps(self, many: Stretch) -> tuple[int, int | None]:
         """Steps read many at once; the one behind them is added, and tells how the run stands."""
@@ -99,10 +123,7 @@ class Run:
     def _keep_from(self, record: Record, line: int, rank: int | None) -> None:
         fields = record.fields
         if not self.has_begun:
-            self.has_begun = True
-            raw = redact_text(record.raw.strip())
-            self.rows.add("facts", run_id=self.run_id, field="first_step", value=content_id(raw),
-                          raw=raw, line=line, scope="step", how="stated")  # fmt: skip
+            self._begin(record, line)
         self.invalid.update(record.invalid)
         self.keep_date(fields)
         goal = fields.get("train_iters")
@@ -113,6 +134,12 @@ class Run:
         self.termination.resumed(fields, line, reached=step == self.goal)
         self.hang_detection.step(fields, self.steps.length)
         self.add_memory(record, line, rank)
+
+    def _begin(self, record: Record, line: int) -> None:
+        self.has_begun = True
+        raw = redact_text(record.raw.strip())
+        self.rows.add("facts", run_id=self.run_id, field="first_step", value=content_id(raw),
+                      raw=raw, line=line, scope="step", how="stated")  # fmt: skip
 
     def keep_date(self, fields: Fields) -> None:
         """The first date that the run prints."""
@@ -151,6 +178,8 @@ class Run:
     def end(self, record: Record, line: int) -> None:
         """The run says that it ends as it should."""
         self.termination.end(line)
+        epoch = record.fields.get("epoch")
+        self.late.last_epoch = epoch if isinstance(epoch, float) else self.late.last_epoch
         self.add_event(record, line, "end")
 
     def evaluate(self, record: Record, line: int) -> None:
@@ -246,7 +275,11 @@ class Run:
 
     def finish(self, flags: Mapping[str, Flags], next_line: int | None = None) -> None:
         """Store the run, its topology, its environment and what was odd about it."""
+        self.late.settle(self.steps, self._plan)
         self.steps.finish()
+        first = self.late.place(self.steps, self._plan())
+        if first is not None and not self.has_begun:
+            self._begin(first.record, first.line)
         self.header.place({name: (flag.value, flag.line) for name, flag in flags.items()})
         columns = self.header.columns()
         self._store_warnings()

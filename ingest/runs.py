@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ..schema.rows import Rows, content_id
 from .dialect import Dialect
 from .environment import Environment
 from .header import Header
 from .logread import LogRead
-from .record import Fields, Record
+from .record import Record
 from .run import LOAD, Run
 from .steps import Steps
 
 MOST_WAITING = 5000
 STATED = frozenset(("header", "parameters", "argument", "block", "memory"))
 Kept = tuple[Dialect, Record, int]
+Drawn = tuple[Dialect, Record, int, tuple[str, ...]]
 
 
 @dataclass(slots=True)
@@ -58,15 +59,13 @@ class Runs:
         self.starts: Counter[str] = Counter()
         self.environment = Environment()
         self.preamble = Preamble()
-        self.bar: Fields = {}  # the newest state of a progress bar of no known purpose
+        self.bars: deque[Drawn] = deque(maxlen=MOST_WAITING)  # progress bars of no known purpose
         self.waits = False  # the newest record is kept for a run that has not begun
         self._number = 0
 
     def restored(self, read: LogRead) -> None:
         """What was told of others is in place: bind what hangs together."""
         self._read = read
-        if self.run is not None:
-            self.run.steps.derive = self.run.header.step_of
 
     def take(self, dialect: Dialect, record: Record, line: int, prefixes: Sequence[str]) -> bool:
         """Store a record; False where nothing has begun that it could belong to."""
@@ -88,13 +87,24 @@ class Runs:
         fields = record.fields
         of_run = self.run is not None and self.run.goal == fields.get("train_iters")
         if dialect.progress_bar and not of_run:
-            self.bar = fields
+            self.bars.append((dialect, record, self._number, prefixes))
             return True
-        unnumbered = dialect.reads == "part" and not dialect.secondary and self.bar
+        unnumbered = dialect.reads == "part" and not dialect.secondary
         if unnumbered and "iteration" not in fields and (self.run is None or not self.run.goal):
-            record = replace(record, reads="iteration", fields=self.bar | fields)
+            self._take_bars()
         self._current(record).add_step(dialect, record, self._number, prefixes)
         return True
+
+    def _take_bars(self) -> None:
+        """The bar of the training, now that losses tell that there is one: with the most states."""
+        totals = Counter(record.fields.get("train_iters") for _, record, _, _ in self.bars)
+        line, total = self._number, max(totals, key=totals.__getitem__, default=None)
+        for dialect, record, number, prefixes in self.bars:
+            if record.fields.get("train_iters") == total:
+                self._number = number
+                self._current(record).add_step(dialect, record, number, prefixes)
+        self._number = line
+        self.bars.clear()
 
     def _take_flags(self, dialect: Dialect, record: Record) -> bool:
         job_ids = self.environment.take(dialect.reads, record.fields, self._number)
@@ -193,7 +203,7 @@ class Runs:
             run_id = content_id(self._source_id, "log", text, self.starts[text])
             number = self._number
             header = Header(run_id, self._rows)
-            steps = Steps(run_id, self._rows, derive=header.step_of)
+            steps = Steps(run_id, self._rows)
             self.run = Run(run_id, self._source_id, self._rows, number, number, header, steps)
             self._catch_up(self.run)
         return self.run

@@ -53,7 +53,6 @@ class Steps:
     copies: int = 0
     lost: int = 0  # losses of lines that tell no step
     interval: int | None = None  # iterations between two lines, where an argument states it
-    derive: Callable[[Fields], int | None] | None = None  # a number for a line that has none
     _last: dict[bool, int | None] = field(default_factory=dict)
     _first: int | None = None  # of the segment, by the framework's own lines
     _absolute: bool = False
@@ -206,11 +205,6 @@ class Steps:
         dialect, record, line = self._waiting
         self._waiting = None
         iteration = record.fields.get("iteration")
-        if iteration is None and self.derive:
-            iteration = self.derive(record.fields)
-            # An epoch is rounded: one that is no later tells of no rewind, but of no step either.
-            if iteration is not None and self.iteration is not None and iteration <= self.iteration:
-                iteration = None
         numbered = isinstance(iteration, int) and iteration > 0
         if not isinstance(iteration, int) or not numbered or self._absolute:
             self.lost += "loss" in record.fields
@@ -271,6 +265,23 @@ class Steps:
         if "memory" in record.fields:
             step.by |= readings(record.fields)
 
+    def supply(self, known: Sequence[tuple[int, Record, int]]) -> None:
+        """Steps, records and lines that come when all rows are stored; no value is replaced."""
+        stored = self.rows.by_table["iterations"]
+        rows = {row["iteration"]: row for row in stored
+                if (row["run_id"], row["segment"]) == (self.run_id, self.segment)}  # fmt: skip
+        for iteration, record, line in known:
+            step = Step(iteration, self.segment, None, line, secondary=False)
+            step.merge(record.fields, secondary=False)
+            self._store(step)
+            if (row := rows.get(iteration)) is None:
+                self.count += 1
+                continue
+            new = stored.pop()
+            more = _members(new.pop("more", None)) | _members(row.get("more"))
+            row |= {name: value for name, value in new.items() if row.get(name) is None}
+            row |= {"more": more} if more else {}
+
     def _store(self, step: Step) -> None:
         row: Fields = {
             "run_id": self.run_id,
@@ -298,3 +309,7 @@ class Steps:
             [row["loss_name"]] = named
         elif named:
             row["losses"] = named
+
+
+def _members(value: object) -> Fields:
+    return value if isinstance(value, dict) else {}

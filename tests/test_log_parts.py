@@ -1,6 +1,8 @@
 # ruff: noqa: E501
 """Lines that speak of a step without its number, or with the number of another engine's."""
 
+import pytest
+
 from tests.test_log_steps import line, read, rows
 
 STEP_TIME = "Step Time : {s:.2f}s GPU utilization: {tflops}MODEL_TFLOP/s/GPU"
@@ -78,16 +80,85 @@ TRAINING = """***** Running training *****
 LOSS = "{{'loss': {loss}, 'grad_norm': 1.5, 'learning_rate': 1e-05, 'epoch': {epoch}}}\n"
 
 
-def test_epochs_that_are_too_coarse_tell_no_steps() -> None:
+def test_rounded_epochs_of_lines_at_even_distances_tell_the_steps() -> None:
     steps = range(1, 41)
     log = read(
         TRAINING + "".join(LOSS.format(loss=10 - n / 10, epoch=round(n / 1000, 2)) for n in steps)
     )
-    assert [(row["iteration"], row["segment"]) for row in rows(log, "iterations")] == [
-        (10, 1), (20, 1), (30, 1), (40, 1),
-    ]  # fmt: skip
+    found = rows(log, "iterations")
+    assert [(row["iteration"], row["loss"]) for row in found] == [(n, 10 - n / 10) for n in steps]
+    assert found[6]["more"] == {"epoch": "0.01", "step": "7, derived from the epoch"}
+    assert not rows(log, "warnings")
+
+
+def test_epochs_that_are_too_coarse_tell_no_steps() -> None:
+    log = read(TRAINING + "".join(LOSS.format(loss=10 - n, epoch=0.01) for n in range(4)))
+    assert not rows(log, "iterations")
     (warning,) = rows(log, "warnings")
-    assert warning["code"] == "no_step" and "36 losses" in str(warning["message"])
+    assert warning["code"] == "no_step" and "4 losses" in str(warning["message"])
+
+
+BAR = " 10%|#         | {n}/600 [00:30<01:10,  1.00s/it]\n"
+END = "{{'train_runtime': 600.0, 'train_samples_per_second': 4.0, 'epoch': {epoch}}}\n"
+
+
+def buffered(*, header: str, every: int = 10, end: str = "") -> str:
+    """600 steps of 3 epochs: bars as they are drawn, losses in gos of 25, as a buffer lets them."""
+    text, held = header, []
+    for n in range(1, 601):
+        text += BAR.format(n=n)
+        if n % every == 0:
+            held.append(LOSS.format(loss=float(n), epoch=round(n / 200, 2)))
+        if len(held) == 25 or n == 600:
+            text, held = text + "".join(held), []
+    return text + end
+
+
+@pytest.mark.parametrize(
+    ("header", "end"),
+    [
+        (TRAINING.replace("3,000", "600"), ""),
+        (TRAINING.replace("3,000", "600"), "Traceback (most recent call last):\nValueError: x\n"),
+        ("", END.format(epoch=3.0)),
+    ],
+)
+@pytest.mark.parametrize("every", [1, 5, 10])
+def test_losses_that_a_buffer_held_back(header: str, end: str, every: int) -> None:
+    found = rows(read(buffered(header=header, every=every, end=end)), "iterations")
+    assert [row["iteration"] for row in found] == list(range(1, 601))
+    losses = {row["iteration"]: row["loss"] for row in found if row.get("loss") is not None}
+    assert losses == {n: float(n) for n in range(every, 601, every)}
+
+
+def test_the_first_step_is_printed_beside_those_at_even_distances() -> None:
+    steps = [1, *range(25, 3001, 25)]
+    text = "".join(LOSS.format(loss=float(n), epoch=round(n / 1000, 2)) for n in steps)
+    found = rows(read(TRAINING + text), "iterations")
+    assert [row["iteration"] for row in found] == steps
+
+
+def test_losses_that_a_buffer_held_back_and_nothing_numbers() -> None:
+    log = read(buffered(header=""))
+    assert not [row for row in rows(log, "iterations") if row.get("loss") is not None]
+    assert "no_step" in {row["code"] for row in rows(log, "warnings")}
+
+
+def test_losses_behind_a_failure_do_not_undo_it() -> None:
+    lines = [BAR.format(n=n) for n in range(1, 31)]
+    late = [LOSS.format(loss=float(n), epoch=round(n / 200, 2)) for n in (10, 20, 30)]
+    failed = "Traceback (most recent call last):\nValueError: x\n"
+    log = read(TRAINING.replace("3,000", "600") + "".join(lines) + failed + "".join(late))
+    assert rows(log, "runs")[0]["status"] == "fail"
+
+
+def test_losses_beside_their_bars() -> None:
+    text = "".join(
+        BAR.format(n=n) + (LOSS.format(loss=float(n), epoch=0.9) if n % 5 == 0 else "")
+        for n in range(281, 292)
+    )
+    found = rows(read(" 67%|##   | 2/3 [00:01<00:00,  1.68it/s]\n" + text), "iterations")
+    assert [row["iteration"] for row in found] == list(range(281, 292))
+    assert [row.get("loss") for row in found if row.get("loss")] == [285.0, 290.0]
 
 
 def test_losses_without_any_step_are_told() -> None:
