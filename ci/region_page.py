@@ -16,7 +16,7 @@ from urllib.parse import quote
 import typer
 
 from ..decide.query import Query
-from ..project.settings import find_home, find_templates
+from ..project.settings import find_home, find_templates, read_settings
 from ..reports.computed import REGION, answered, reports
 from ..reports.page import Page, page, report_names
 from ..reports.pictures import draw
@@ -153,6 +153,7 @@ def _query(options: Mapping[str, str]) -> Query:
         document=options.get("document"),
         tokens=_count(options, "tokens"),
         steps=_count(options, "steps"),
+        lengths=read_settings().lengths,
         by=options.get("by"),
         all_rows="all" in options,
         columns=options.get("columns"),

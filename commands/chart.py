@@ -56,7 +56,7 @@ def chart(
     with source.opened(query.table) as warehouse:
         answer = answered(warehouse, _ANSWERS[name], query)
         listed = warehouse.rows("SELECT uri, sha256 FROM sources")
-        plan = planned(warehouse, query.tokens, query.steps)
+        plan = planned(warehouse, query)
     sources: dict[str, str] = dict(listed)
     names = Names(sources)
     picture = drawing.PICTURES[name](names, answer)
@@ -64,7 +64,7 @@ def chart(
     if footer:
         note = drawing.footer(sources, picture, answer, version("bench-warehouse"))
     with on_sheet(Sheet(ratio, note)):
-        figure = picture.draw(title(name, query, plan.amount))
+        figure = picture.draw(title(name, query, plan.purpose))
     charts.write(figure, file)
     if picture.note:
         warn(f"{picture.note} Narrow it with --where or --model.")
@@ -72,12 +72,12 @@ def chart(
 
 
 def title(name: str, query: Query, budget: str) -> str:
-    """The title of a chart: the model, what it shows, the training budget."""
+    """The title of a chart: the model, what it shows, what days are for."""
     words = {
         "effects": f"effect of {query.by}" if query.by else "effects of settings",
         "efficiency": "scaling efficiency",
-        "pareto": f"devices vs. days for {budget}",
-        "days": f"days for {budget}",
+        "pareto": f"devices vs. days {budget}",
+        "days": f"days {budget}",
     }[name]
     return f"{query.model}: {words}" if query.model else words[0].upper() + words[1:]
 

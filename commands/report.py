@@ -57,7 +57,15 @@ def report(
     if update or check or sources:
         from ..ci.update import update_or_check
 
-        more = (query != Query(), source.overrides, templates, flops, suggestions, format, output)
+        more = (
+            query != Query(lengths=query.lengths),
+            source.overrides,
+            templates,
+            flops,
+            suggestions,
+            format,
+            output,
+        )
         raise typer.Exit(update_or_check(arguments, sources, source, update, check, any(more)))
     from ..terminal import reporting
 

@@ -38,7 +38,7 @@ def scaled(chosen: Candidates) -> Decision:
 
 def ranked(warehouse: Warehouse, chosen: Candidates, query: Query) -> Decision:
     """The runs chosen, the best first."""
-    plan = planned(warehouse, query.tokens, query.steps)
+    plan = planned(warehouse, query)
     column = query.ranked_by or "tokens_per_s"
     need = {"mem": "memory", "tflops": "tflops"}.get(column, "tokens_per_s")
     rows = chosen.eligible(need)
@@ -51,7 +51,7 @@ def lasting(warehouse: Warehouse, query: Query, chosen: Candidates | None = None
     if query.extrapolate and query.nodes is None:
         raise BenchError("--extrapolate needs a size", hint="--nodes 128 --extrapolate")
     chosen = chosen or candidates(warehouse, query)
-    plan = planned(warehouse, query.tokens, query.steps)
+    plan = planned(warehouse, query)
     need = "tokens_per_s" if plan.tokens is not None else "steps_per_s"
     rows = on_nodes(chosen.eligible(need), query.nodes, query.extrapolate)
     told = Plan(plan, query.goodput, ramp)

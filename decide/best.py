@@ -27,7 +27,7 @@ from .work import Work, labelled_flops, model_of, normalised, shapes_differ, wor
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What to rank by: a column, whether most is best, its words, and what it needs."""
+    """What to rank by: a column, whether most is best, and what the first row is called."""
 
     column: str
     most: bool
@@ -35,10 +35,10 @@ class Order:
 
 
 ORDERS = {
-    "tokens_per_s": Order("tokens_per_s", True, "tokens/s"),
-    "tflops": Order("tflops", True, "printed TFLOPs"),
-    "mem": Order("memory_gb", False, "memory"),
-    "device_hours": Order("device_hours", False, "device-hours"),
+    "tokens_per_s": Order("tokens_per_s", True, "Fastest"),
+    "tflops": Order("tflops", True, "Highest printed TFLOP/s"),
+    "mem": Order("memory_gb", False, "Least memory"),
+    "device_hours": Order("device_hours", False, "Fewest device-hours"),
 }
 
 
@@ -48,7 +48,7 @@ def order_by(by: str, rows: Sequence[Row]) -> Order:
     # Each program prints TFLOPs by a formula of its own: within one table they compare.
     printed = {(row["recompute"], row["table_id"]) for row in rows if row["tflops"] is not None}
     if by == "tflops" and len(printed) > 1 and all(row["model_tflops"] for row in rows):
-        return Order("model_tflops", True, "model TFLOP/s (printed ones count differently)")
+        return Order("model_tflops", True, "Highest model TFLOP/s (printed ones count differently)")
     return found
 
 

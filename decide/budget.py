@@ -10,13 +10,14 @@ from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.format import number
 from ..vocabulary.format import tokens as as_tokens
-from ..vocabulary.sizes import parse_size
-from .provenance import Derivation, Number, given
+from ..vocabulary.sizes import Length, parse_size
+from .provenance import Derivation, Number
+from .query import Query
 
-STEPS, TOKENS_PER_STEP = 362_000, 1_048_576  # the documents' plan: 362k steps of 1024 x 1024 tokens
+UNIT = 100_000_000_000  # tokens that days are told for where nobody says how long a training is
 REFERENCE_TIMES_S = (0.5, 1.0, 2.0, 3.0, 10.0)
 SECONDS_A_DAY = 86_400
-_DEFAULT = "the plan of the documents, 362,000 steps of 1,048,576 tokens, since "
+IN_SETTINGS = "bench.toml"
 UNEQUAL = "rows of another batch do not do equal work in equal steps; --tokens compares equal work"
 
 
@@ -25,13 +26,15 @@ class Budget:
     """A training budget; `uri` and `line` say where a document states it.
 
     `tokens` is None where so many steps were asked for: each row takes them at its own batch.
+    `steps` and `tokens_per_step` are None where only tokens are known. Where nobody states a
+    budget it is a unit, and days are a rate: days per 100B tokens.
     `others`: the budgets that the sources state, where they do not agree on one.
     """
 
     tokens: int | None
-    steps: int
+    steps: int | None
     tokens_per_step: int | None
-    origin: str  # --tokens, --steps, stated, default
+    origin: str  # --tokens, --steps, bench.toml, stated, unit
     uri: str | None = None
     line: int | None = None
     others: tuple[Budget, ...] = ()
@@ -44,6 +47,16 @@ class Budget:
         return f"{as_tokens(self.tokens)} tokens"
 
     @property
+    def is_unit(self) -> bool:
+        """Whether days are told per so many tokens, since nobody states a budget."""
+        return self.origin == "unit"
+
+    @property
+    def purpose(self) -> str:
+        """What days are for: for 379.6B tokens, per 100B tokens."""
+        return f"{'per' if self.is_unit else 'for'} {self.amount}"
+
+    @property
     def caveat(self) -> str:
         """What has to be said beside it."""
         return f": {UNEQUAL}" if self.tokens is None else ""
@@ -52,19 +65,19 @@ class Budget:
     def parameters(self) -> dict[str, float | None]:
         """The budget as queries take it: $tokens, or $steps."""
         if self.tokens is None:
-            return {"tokens": None, "steps": float(self.steps)}
+            return {"tokens": None, "steps": float(self.size)}
         return {"tokens": float(self.tokens), "steps": None}
 
     def tokens_of(self, row: Mapping[str, Any]) -> int | None:
         """The tokens that a row trains; None: not known."""
         if self.tokens is not None:
             return self.tokens
-        return self.steps * row["tokens_per_step"] if row["tokens_per_step"] else None
+        return self.size * row["tokens_per_step"] if row["tokens_per_step"] else None
 
     @property
     def size(self) -> int:
         """Tokens, else steps."""
-        return self.steps if self.tokens is None else self.tokens
+        return (self.steps or 0) if self.tokens is None else self.tokens
 
     def work(self, row: Mapping[str, Any]) -> Hashable:
         """Equal for rows that do equal work: of equal steps, those of one batch."""
@@ -102,9 +115,10 @@ class Budget:
         """The budget and who said so: tokens, or so many steps of each run."""
         if self.tokens is None:
             return self.steps_number
-        if self.origin == "--tokens":
-            return given("tokens", self.tokens, "tokens", "as asked for with --tokens")
-        made = Derivation(unit="tokens", note="" if self._line else "of the same plan")
+        if self.steps is None:
+            made = Derivation(unit="tokens", note=self._said_by)
+            return Number("tokens", self.tokens, made, line=self._line)
+        made = Derivation(unit="tokens", note="" if self._line else self._said_by)
         per_step = Number("tokens_per_step", self.tokens_per_step, made, line=self._line)
         return Number("tokens", self.tokens, _tokens_from(self.steps_number, per_step))
 
@@ -118,10 +132,17 @@ class Budget:
     @property
     def steps_number(self) -> Number:
         """The steps of the budget and who said so."""
-        several = "the sources do not agree" if self.others else "no source states one"
-        who = {"stated": "stated by the line", "default": _DEFAULT + several}
-        note = who.get(self.origin, f"as asked for with {self.origin}")
-        return Number("steps", self.steps, Derivation(unit="steps", note=note), line=self._line)
+        made = Derivation(unit="steps", note=self._said_by)
+        return Number("steps", self.steps, made, line=self._line)
+
+    @property
+    def _said_by(self) -> str:
+        if self.is_unit:
+            several = "the sources state several" if self.others else "no source states one"
+            return f"a unit, not a budget: {several}"
+        if self.origin == "stated":
+            return "stated by the line"
+        return f"as {'set in' if self.origin == IN_SETTINGS else 'asked for with'} {self.origin}"
 
     @property
     def _line(self) -> tuple[str, int] | None:
@@ -143,36 +164,42 @@ class Reference:
     differs: bool
 
 
-def budget(
-    plans: Sequence[Mapping[str, Any]], sizes: set[float], tokens: int | None, steps: int | None
-) -> Budget:
-    """The budget by --tokens or --steps, else what sources agree on, else the tokens of 362k steps.
+def budget(plans: Sequence[Mapping[str, Any]], sizes: set[float], query: Query) -> Budget:
+    """The budget by --tokens or --steps, else bench.toml's of the model, else what the sources
+    agree on, else 100B tokens as a unit.
 
-    Raises BenchError where both are asked for.
+    Raises BenchError where both options are given.
     """
-    if tokens is not None and steps is not None:
+    if query.tokens is not None and query.steps is not None:
         raise BenchError(
             "--tokens and --steps are two budgets", why="each tells the length of the training",
             hint="give one of them",
         )  # fmt: skip
+    if query.tokens is not None:
+        return Budget(query.tokens, None, None, "--tokens")
+    if query.steps is not None:
+        return Budget(None, query.steps, None, "--steps")
+    if own := _set_for(sizes, query.lengths):
+        return own
     found = [budget for plan in plans if (budget := _stated(plan, sizes))]
     # Two documents with one plan agree; with two, no guess which is meant.
     differ = {budget.tokens or 0: budget for budget in reversed(found)}
-    stated = found[0] if len(differ) == 1 else None
-    per_step = (stated and stated.tokens_per_step) or TOKENS_PER_STEP
-    if tokens is not None:
-        return Budget(tokens, round(tokens / per_step), per_step, "--tokens")
-    if steps is not None:
-        return Budget(None, steps, None, "--steps")
-    if stated:
-        return stated
+    if len(differ) == 1:
+        return found[0]
     others = tuple(differ[tokens] for tokens in sorted(differ))
-    return Budget(STEPS * TOKENS_PER_STEP, STEPS, TOKENS_PER_STEP, "default", others=others)
+    return Budget(UNIT, None, None, "unit", others=others)
 
 
-def planned(warehouse: Warehouse, tokens: int | None, steps: int | None) -> Budget:
-    """The budget for the runs of the temporary table `selected`."""
-    return budget(*plans(warehouse), tokens, steps)
+def _set_for(sizes: set[float], lengths: Mapping[float, Length]) -> Budget | None:
+    """The budget of bench.toml for all sizes; None: it has none, or several."""
+    found = {lengths.get(size) for size in sizes}
+    length = found.pop() if len(found) == 1 else None
+    return Budget(length.tokens, length.steps, None, IN_SETTINGS) if length else None
+
+
+def planned(warehouse: Warehouse, query: Query) -> Budget:
+    """The budget of a query for the runs of the temporary table `selected`."""
+    return budget(*plans(warehouse), query)
 
 
 def plans(warehouse: Warehouse) -> tuple[list[dict[str, Any]], set[float]]:
@@ -191,15 +218,21 @@ def plans(warehouse: Warehouse) -> tuple[list[dict[str, Any]], set[float]]:
 
 
 def references(plan: Budget, printed: Sequence[Mapping[str, Any]]) -> list[Reference]:
-    """The reference list of the documents, computed; beside it what they print, to its digits."""
+    """Days at round step times, computed; beside them what documents print, to its digits.
+
+    Nothing where the steps of the budget or their tokens are not stated.
+    """
+    if plan.steps is None or plan.tokens_per_step is None:
+        return []
     stated = {row["step_time_s"]: row for row in printed}
     return [
-        _reference(plan, time, stated.get(time)) for time in sorted({*REFERENCE_TIMES_S, *stated})
+        _reference(plan.steps, time, stated.get(time))
+        for time in sorted({*REFERENCE_TIMES_S, *stated})
     ]
 
 
-def _reference(plan: Budget, time: float, row: Mapping[str, Any] | None) -> Reference:
-    days = plan.steps * time / SECONDS_A_DAY
+def _reference(steps: int, time: float, row: Mapping[str, Any] | None) -> Reference:
+    days = steps * time / SECONDS_A_DAY
     if row is None:
         return Reference(time, days, None, None, False)
     digits = len(str(row["days"]).partition(".")[2])
@@ -217,15 +250,7 @@ def _stated(plan: Mapping[str, Any], sizes: set[float]) -> Budget | None:
     if not 0 < plan["value"] < 1e18:
         return None
     if plan["unit"] == "tokens":
-        tokens = round(plan["value"])
-        return Budget(
-            tokens,
-            round(tokens / TOKENS_PER_STEP),
-            TOKENS_PER_STEP,
-            "stated",
-            plan["uri"],
-            plan["line"],
-        )
+        return Budget(round(plan["value"]), None, None, "stated", plan["uri"], plan["line"])
     if not (detail.get("gbs") and detail.get("seq_len")):
         return None
     per_step, steps = int(detail["gbs"]) * int(detail["seq_len"]), round(plan["value"])

@@ -101,8 +101,8 @@ def _too_long(row: Row, ramp: RampUp, budget: Budget) -> str | None:
     """A ramp-up beside the training, in words, where it is the longer."""
     if budget.tokens is None:
         steps = spent(row, ramp)[0]
-        told = f"{number(round(steps))} steps, of {number(budget.steps)}"
-        return told if steps > budget.steps else None
+        told = f"{number(round(steps))} steps, of {number(budget.size)}"
+        return told if steps > budget.size else None
     takes = ramp.samples * row["seq_len"]
     told = (
         f"{number(ramp.samples)} samples x {row['seq_len']} tokens = {as_tokens(takes)} tokens,"

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+
+from ..vocabulary.sizes import Length
 
 _CONDITION = re.compile(r"[=<>]|\s(?:in|is|like|ilike|between)\s", re.I)
 _RUN = re.compile(r".+:\d+|[0-9a-f]{6,}")
@@ -34,9 +37,12 @@ class Query:
     where: str | None = None
     since: datetime | None = None
     document: str | None = None
-    # The training that days are for: at most one of the two.
+    # The training that days are for: at most one of the two, else what bench.toml has for a model.
     tokens: int | None = None
     steps: int | None = None
+    lengths: Mapping[float, Length] = field(
+        default_factory=dict
+    )  # of bench.toml, by parameters in 1e9
     # Days: on so many nodes, the share of the time that trains, a ramp-up of the batch, and whether
     # sizes that nobody measured are fitted.
     nodes: int | None = None
@@ -74,6 +80,9 @@ class Query:
     def of_days(self) -> bool:
         """Whether something is asked that `bench days` alone can tell."""
         return bool(self.extrapolate) or (self.nodes, self.goodput, self.ramp_up) != (None,) * 3
+
+
+EVERYTHING = Query()
 
 
 def is_condition(word: str) -> bool:

@@ -51,7 +51,7 @@ def explain(
     close findings. Raises BenchError for what is not there.
     """
     query = query or Query()
-    here = explain_context(warehouse, root, query.model, query.tokens, query.steps)
+    here = explain_context(warehouse, root, query)
     kind, found = _dispatch(here, query, asked.strip(), every)
     # Only numbers are ambiguous: whatever else is asked for, all that it means is told.
     most = None if every or kind != "number" else MOST

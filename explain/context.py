@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..decide.budget import Budget, planned
-from ..decide.query import Query
+from ..decide.query import EVERYTHING, Query
 from ..decide.selection import select
 from ..reports.short import Names
 from ..schema.materialized import OF_SOURCES, materialize_if_small
@@ -62,14 +62,13 @@ class ExplainContext:
 def explain_context(
     warehouse: Warehouse,
     root: Path,
-    model: str | None = None,
-    tokens: int | None = None,
-    steps: int | None = None,
+    query: Query = EVERYTHING,
 ) -> ExplainContext:
     """Select the runs and find their budget; sources lie below `root`."""
+    select(warehouse, query)
+    budget = planned(warehouse, query)
     # All runs of the model, whatever else is asked: a tree may rest on any of them.
-    select(warehouse, Query(model=model))
+    select(warehouse, Query(model=query.model))
     materialize_if_small(warehouse, *OF_SOURCES)
     names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
-    budget = planned(warehouse, tokens, steps)
     return ExplainContext(warehouse, Lines(warehouse, root), budget, names)

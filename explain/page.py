@@ -116,6 +116,8 @@ def _budget_node(here: ExplainContext) -> Node:
 def _reference(here: ExplainContext, number: Number) -> Iterator[Match]:
     """The list of days at round step times."""
     steps = here.budget.steps
+    if steps is None or here.budget.tokens_per_step is None:
+        return
     stated = {
         row[0]
         for row in here.warehouse.rows(

@@ -84,6 +84,12 @@ class Configuration(_Section):
         default=[],
         description="Columns encoded in the paths of logs. See docs/facts.md.",
     )
+    budgets: dict[str, Text] = Field(
+        default={},
+        description="How long the training of a model is, by its size: 380B tokens, or 362_000 "
+        "steps of each run's batch; --tokens and --steps take precedence. Default: as a source "
+        "states; else days are per 100B tokens.",
+    )
     github: Job = Field(default_factory=Job, description="Settings of `bench ci github`.")
     gitlab: Job = Field(default_factory=Job, description="Settings of `bench ci gitlab`.")
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..schema.errors import BenchError, did_you_mean
+from ..vocabulary.sizes import Length, parse_length, parse_size
 
 if TYPE_CHECKING:
     from tomllib import TOMLDecodeError
@@ -46,6 +47,7 @@ class Settings:
     sources: tuple[Path, ...] = ()
     pages: tuple[str, ...] = ()
     paths: tuple[PathPattern, ...] = ()
+    lengths: Mapping[float, Length] = field(default_factory=dict)  # by parameters in 1e9
     github: JobSettings = JobSettings()
     gitlab: JobSettings = JobSettings()
 
@@ -125,6 +127,7 @@ def _checked(file: Path, text: str, values: Mapping[str, Any]) -> Settings:
         sources=tuple(file.parent / Path(source).expanduser() for source in found.sources),
         pages=tuple(found.pages),
         paths=_patterns(file, text, found.paths),
+        lengths=_lengths(file, text, found.budgets),
         github=_job(found.github),
         gitlab=_job(found.gitlab),
     )
@@ -141,6 +144,22 @@ def _patterns(
         checked(one.pattern, one.example, one.gives, f"{file}:{line}", line)
         for one, line in zip(found, lines, strict=True)
     )
+
+
+def _lengths(file: Path, text: str, budgets: Mapping[str, str]) -> dict[float, Length]:
+    found = {}
+    for label, told in budgets.items():
+        size, length = parse_size(label), parse_length(told)
+        if size is None or length is None:
+            wrong = f"{label!r} is no size of a model" if size is None else f"value {told!r}"
+            raise BenchError(
+                f"setting 'budgets.{label}' in {FILE} is wrong",
+                why=wrong,
+                where=f"{file}:{_line(text, ('budgets', label))}",
+                hint='"1.3B" = "380B tokens", or "362_000 steps"',
+            )
+        found[size] = length
+    return found
 
 
 def _job(found: configuration.Job) -> JobSettings:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..decide.budget import Budget
 from ..decide.rows import Row
 from ..reports.short import Names
 from ..reports.words import DEVICE, SIZE, SPLIT, step_time, text_of, topology_short, with_mark
@@ -125,6 +126,14 @@ def _shared(rows: Sequence[Row], name: str) -> bool:
         "rank_from",
     )
     return alike and name != "where" and len({str(row.get(name)) for row in rows}) == 1
+
+
+def days_headed(shown: Sequence[tuple[str, str]], plan: Budget) -> tuple[tuple[str, str], ...]:
+    """Columns as shown, days headed by what they are for where that is a unit."""
+    return tuple(
+        (name, f"{head} {plan.purpose}" if name == "days" and plan.is_unit else head)
+        for name, head in shown
+    )
 
 
 def place(names: Names, row: Row) -> str:

@@ -69,7 +69,7 @@ def page(
             why="no run of the warehouse fits the filters",
             hint="bench runs lists what there is",
         )
-    plan = planned(warehouse, query.tokens, query.steps)
+    plan = planned(warehouse, query)
     most = 0 if query.all_rows else MOST
     rows = _run_all(warehouse, report, plan.parameters | {"most": most})
     names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))

@@ -14,12 +14,16 @@ from .words import DEVICE, MODEL, SHAPE, SIZE, SPLIT, step_time, text_of, topolo
 Row = Mapping[str, Any]
 
 
-def days_table(names: Names, rows: Sequence[Row]) -> Markdown:
+def days_table(names: Names, rows: Sequence[Row], plan: Budget | None = None) -> Markdown:
     """Ranked runs: days, their range, the configuration, the speed and the source."""
     several = _several(rows)
     batches = len({row["gbs"] for row in rows}) > 1
     columns: list[tuple[str, str, Callable[[Row], str]]] = [
-        ("Days", "right", lambda r: italic(_marked(days(r["days"]), r))),
+        (
+            f"Days {plan.purpose}" if plan and plan.is_unit else "Days",
+            "right",
+            lambda r: italic(_marked(days(r["days"]), r)),
+        ),
         ("Range", "center", lambda r: "" if r["time_is_marked"] else italic(_days_range(r))),
         ("System", "left", lambda r: _system(names, r)),
         ("Nodes (devices)", "right", _nodes),

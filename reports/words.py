@@ -46,13 +46,13 @@ def budget_words(names: Names, plan: Budget) -> Markdown:
     """Who said what the budget is."""
     if plan.origin == "stated" and plan.uri:
         return Markdown(f"stated in {markdown_text(names.short(plan.uri))}:{plan.line}")
-    if plan.origin == "default":
+    if plan.is_unit:
         stated = ", ".join(
-            f"{tokens(one.tokens or 0)} in {markdown_text(names.short(one.uri or ''))}:{one.line}"
+            f"{tokens(one.size)} in {markdown_text(names.short(one.uri or ''))}:{one.line}"
             for one in plan.others
         )
-        why = f"the sources disagree: {stated}" if stated else "no source here states one"
-        return Markdown(f"{why}: the plan of 362k steps; `--steps` or `--tokens` change it")
+        why = f"the sources state several: {stated}" if stated else "no source here states a budget"
+        return Markdown(f"{why}; `--tokens` or `--steps` sets one")
     return Markdown(f"`{plan.origin}`")
 
 

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, get_type_hints
@@ -15,6 +14,8 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from ..decide.query import Query, TableRef
+from ..project.settings import read_settings
+from ..vocabulary.sizes import parse_whole
 from . import tables
 from .messages import volume
 from .source import LOCK_TIMEOUT as LOCK_TIMEOUT
@@ -54,19 +55,16 @@ SHARED = {
     "templates": Shared(("--templates",), "DIR", "Directory of custom templates."),
     "set": Shared(("--set",), "NAME=VALUE,...", "Missing values, e.g. device=A64FX,nodes=64."),
 }
-UNITS = {"": 0, "K": 3, "M": 6, "G": 9, "B": 9, "T": 12}
 
 
 def parse_count(text: str) -> int:
     """A whole number as people write it: 380B, 1.3e12, 379,584,512,000, 362_000."""
-    bare = re.sub(r"(?<=\d)[,_](?=\d{3}(?!\d))", "", text.strip())
-    found = re.fullmatch(r"(\d{1,30}(?:\.\d{1,30})?(?:e\+?\d{1,2})?)\s*([KMGBT]?)", bare, re.I)
-    value = Decimal(found[1]).scaleb(UNITS[found[2].upper()]) if found else Decimal(0)
-    if value <= 0 or value != int(value):
+    value = parse_whole(text)
+    if value is None:
         raise typer.BadParameter(
             f"{text!r} is not a positive integer; use e.g. 380B, 1.3e12 or 362,000."
         )
-    return int(value)
+    return value
 
 
 def parse_share(text: str) -> float:
@@ -206,7 +204,9 @@ def command(
 
         def call(**given: Any) -> None:  # Any: every option's own type
             if Query in kinds:
-                given[kinds[Query]] = Query(**{name: given.pop(name) for name in query})
+                lengths = read_settings().lengths if "tokens" in query else {}
+                fields = {name: given.pop(name) for name in query}
+                given[kinds[Query]] = Query(**fields, lengths=lengths)
             if Source in kinds:
                 fields = {name: given.pop(name) for name in (*source, "lock_timeout")}
                 given[kinds[Source]] = _source(**fields)

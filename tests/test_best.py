@@ -114,7 +114,7 @@ def test_so_many_steps_are_those_of_each_row(data: Path, folder: Path) -> None:
     [best] = [row for row in found if row["step_time_s"] == 110.48 and row["gbs"] == 2048]
     assert best["days"] == pytest.approx(127.87, abs=0.01)
     said = quick(folder, *asked).out
-    assert "For 100,000 steps of each row (--steps)" in said
+    assert "Days for 100,000 steps of each row (--steps)" in said
     assert "do different work per step" in said
     told = quick(folder, *asked, "--where", "gbs = 2048").out
     assert "(--steps): 419.4B tokens, 4,194,304 a step." in told
@@ -197,9 +197,9 @@ def test_a_table_is_named_through_a_link(data: Path, folder: Path) -> None:
 def test_a_front_of_rows_that_state_memory_says_so(data: Path, folder: Path) -> None:
     tables = str(data / "tables")
     asked = ("best", tables, "--document", "000")
-    assert "Devices against days for 124M, none better" in quick(folder, *asked).out
+    assert "Devices against speed for 124M, none better" in quick(folder, *asked).out
     said = quick(folder, *asked, "--by", "mem").out
-    assert "Devices against days for 124M, of rows that state memory_gb, none better" in said
+    assert "Devices against speed for 124M, of rows that state memory_gb, none better" in said
 
 
 def test_rows_that_differ_in_format_or_length_show_it(folder: Path) -> None:

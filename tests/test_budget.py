@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from bench.decide.budget import STEPS, TOKENS_PER_STEP, budget
+from bench.decide.budget import UNIT, budget
+from bench.decide.query import Query
 from bench.schema.errors import BenchError
-
-PLAN = STEPS * TOKENS_PER_STEP
+from bench.vocabulary.sizes import Length, parse_length
 
 
 def said(uri: str, tokens: float, **detail: str) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def said(uri: str, tokens: float, **detail: str) -> dict[str, Any]:
 
 
 def test_what_the_sources_agree_on() -> None:
-    found = budget([said("a.md", 3e11), said("b.md", 3e11)], set(), None, None)
+    found = budget([said("a.md", 3e11), said("b.md", 3e11)], set(), Query())
     assert (found.tokens, found.origin, found.uri, found.others) == (
         300 * 10**9,
         "stated",
@@ -27,8 +27,8 @@ def test_what_the_sources_agree_on() -> None:
 
 
 def test_sources_that_do_not_agree_decide_nothing() -> None:
-    found = budget([said("a.md", 1e12), said("b.md", 3e11)], set(), None, None)
-    assert (found.tokens, found.origin) == (PLAN, "default")
+    found = budget([said("a.md", 1e12), said("b.md", 3e11)], set(), Query())
+    assert (found.tokens, found.origin) == (UNIT, "unit")
     assert [(one.uri, one.tokens) for one in found.others] == [
         ("b.md", 3 * 10**11),
         ("a.md", 10**12),
@@ -37,22 +37,48 @@ def test_sources_that_do_not_agree_decide_nothing() -> None:
 
 def test_a_plan_of_another_size_is_none_of_this_model() -> None:
     plans = [said("a.md", 1e12, size="13B"), said("b.md", 3e11, size="1B3")]
-    found = budget(plans, {1.3}, None, None)
+    found = budget(plans, {1.3}, Query())
     assert (found.tokens, found.uri) == (3 * 10**11, "b.md")
-    assert budget(plans[:1], {1.3}, None, None).tokens == PLAN
+    assert budget(plans[:1], {1.3}, Query()).tokens == UNIT
 
 
 def test_the_user_has_the_last_word() -> None:
     plans = [said("a.md", 1e12), said("b.md", 3e11)]
-    assert budget(plans, set(), 5 * 10**9, None).tokens == 5 * 10**9
-    asked = budget(plans, set(), None, 7)
+    assert budget(plans, set(), Query(tokens=5 * 10**9)).tokens == 5 * 10**9
+    asked = budget(plans, set(), Query(steps=7))
     assert (asked.tokens, asked.steps, asked.tokens_per_step) == (None, 7, None)
     with pytest.raises(BenchError, match="two budgets"):
-        budget(plans, set(), 5 * 10**9, 7)
+        budget(plans, set(), Query(tokens=5 * 10**9, steps=7))
 
 
 def test_a_plan_of_nothing_is_none() -> None:
     nothing = {**said("a.md", 100), "unit": "steps", "detail": {"gbs": "0", "seq_len": "2048"}}
     for plan in (nothing, said("a.md", 0)):
-        assert budget([plan], set(), 10**9, None).tokens_per_step == TOKENS_PER_STEP
-        assert budget([plan], set(), None, None).origin == "default"
+        found = budget([plan], set(), Query())
+        assert (found.is_unit, found.purpose) == (True, "per 100B tokens")
+
+
+def test_a_budget_of_settings_is_for_its_model_alone() -> None:
+    lengths = {1.3: Length(tokens=10**12), 13.0: Length(steps=7)}
+    plans = [said("a.md", 3e11)]
+    asked = Query(lengths=lengths)
+    found = budget(plans, {1.3}, asked)
+    assert (found.tokens, found.origin) == (10**12, "bench.toml")
+    assert budget(plans, {13.0}, asked).steps == 7
+    assert budget(plans, {1.3, 13.0}, asked).origin == "stated", "two models have no one budget"
+    assert budget(plans, {7.0}, asked).origin == "stated"
+    assert budget(plans, {1.3}, Query(tokens=5, lengths=lengths)).tokens == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [
+        ("380B", Length(tokens=380 * 10**9)),
+        ("1.3e12 tokens", Length(tokens=1_300 * 10**9)),
+        ("362_000 steps", Length(steps=362_000)),
+        ("3 days", None),
+        ("0", None),
+    ],
+)
+def test_lengths_as_people_write_them(text: str, length: Length | None) -> None:
+    assert parse_length(text) == length

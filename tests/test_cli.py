@@ -94,13 +94,13 @@ def test_verbose_names_what_was_passed_by(data: Path, folder: Path) -> None:
 def test_paths_are_read_without_a_warehouse(data: Path, folder: Path) -> None:
     done = quick(folder, "report", str(data / "tables"), "--model", "124M")
     assert done.code == 0, done.text
-    assert "# 124M: what was measured" in done.out
+    assert "# 124M: measured speed" in done.out
     assert list(folder.iterdir()) == [folder / ".git"]
 
 
 @pytest.mark.parametrize("label", ["1.3B", "1B3", "1.3b", "1300M"])
 def test_a_model_by_any_of_its_labels(swept: Path, label: str) -> None:
-    assert "\n# 1.3B: what was measured" in quick(swept, "report", "--model", label).out
+    assert "\n# 1.3B: measured speed" in quick(swept, "report", "--model", label).out
 
 
 def test_a_word_is_a_report_and_a_path_with_a_dot_a_file(data: Path, folder: Path) -> None:

@@ -60,9 +60,7 @@ def here(root: Path) -> Iterator[ExplainContext]:
 def asked_of(here: ExplainContext, name: str) -> tuple[ExplainContext, Query]:
     """The context anew, since it keeps the answers to one query."""
     query = QUERIES[name]
-    return explain_context(
-        here.warehouse, here.lines.root, query.model, query.tokens, query.steps
-    ), query
+    return explain_context(here.warehouse, here.lines.root, query), query
 
 
 def shown(context: DecisionContext, query: Query) -> str:

@@ -101,9 +101,8 @@ def test_days_of_the_fastest(swept: Path) -> None:
     assert first["Sec/it"] == "23" and first["System"] == "V100-32GB"
     assert value(first["Tokens/s/device"]) == round(512 * 2048 / 23 / 8)
     assert value(first["Device-days"]) == round(days * 8)
-    assert "Shortest measured: **96.4 days** on V100-32GB, 8 devices" in page(
-        swept, "--model", "1.3B"
-    )
+    wanted = "Fastest, V100-32GB: **96.4 days** on 8 devices, 45,590 tokens/s: 23 s/it"
+    assert wanted in page(swept, "--model", "1.3B")
 
 
 def test_the_reference_list(swept: Path) -> None:
@@ -226,12 +225,12 @@ def test_budgets(swept: Path) -> None:
     assert first("--tokens", "1e12") == pytest.approx(1e12 / a_day, abs=0.05)
     assert first("--steps", "100_000") == pytest.approx(100_000 * 2**20 / a_day, abs=0.05)
     told = page(swept, "--model", "1.3B", "--tokens", "300B")
-    assert told.startswith("# 1.3B: what was measured, and what it means for 300B tokens")
-    assert "(`--tokens`)" in told and "= *300B tokens*" in told
+    assert told.startswith("# 1.3B: measured speed, and days to train 300B tokens")
+    assert "Budget: 300B tokens (`--tokens`)" in told
     both = quick(swept, "report", "--model", "1.3B", "--steps", "5", "--tokens", "300B")
     assert both.code == 2 and "--tokens and --steps are two budgets" in both.err
     assert "stated in 001:9" in page(swept, "--model", "1.3B")
-    assert "the plan of 362k steps" in page(swept, "--model", "181B"), "a default is said so"
+    assert "Days are per 100B tokens (no source" in page(swept, "--model", "181B")
 
 
 def test_one_document_and_a_filter(swept: Path) -> None:

@@ -93,7 +93,7 @@ def test_a_users_template_goes_before_ours(swept: Path, folder: Path) -> None:
     (folder / "bench.toml").write_text('templates = "mine"\n')
     assert re.fullmatch(wanted, page.__wrapped__(folder, *line))
     (folder / "mine/model.md.j2").unlink()
-    assert page.__wrapped__(folder, *line).startswith("# 1.3B: what was measured"), (
+    assert page.__wrapped__(folder, *line).startswith("# 1.3B: measured speed"), (
         "ours where theirs is none"
     )
 

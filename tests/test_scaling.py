@@ -100,7 +100,7 @@ def test_answers_stand_in_regions(data: Path, folder: Path) -> None:
     assert quick(folder, "report", "--check", "README.md").code == 1
     assert quick(folder, "report", "--update", "README.md").code == 0
     text = (folder / "README.md").read_text()
-    assert "alpha 0.0018" in text and "1.77x" in text and "Best by tokens/s: 8 nodes" in text
+    assert "alpha 0.0018" in text and "1.77x" in text and "Fastest: 8 nodes" in text
     assert quick(folder, "report", "--check", "README.md").code == 0
 
 

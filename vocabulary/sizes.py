@@ -1,11 +1,15 @@
-"""Size labels: 1.3B, 1B3, 1300M are one size."""
+"""Size labels: 1.3B, 1B3, 1300M are one size; lengths of a training: 380B tokens."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from decimal import Decimal
 
 _SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s?([bBmMtT])(\d+)?(?![A-Za-z0-9])")
 _GIGA = re.compile(r"\s*(\d+(?:\.\d+)?)G\s*")  # 8.86G, as nanotron writes
+_COUNT = re.compile(r"(\d{1,30}(?:\.\d{1,30})?(?:e\+?\d{1,2})?)\s*([KMGBT]?)", re.I)
+_TENS = {"": 0, "K": 3, "M": 6, "G": 9, "B": 9, "T": 12}
 _UNIT = {"b": 1.0, "m": 1e-3, "t": 1e3}
 
 
@@ -24,6 +28,30 @@ def parse_size(text: str) -> float | None:
     """Parameters in 1e9 of a size label, alone or within a model's name."""
     found = find_size(text.replace("-", " ").replace("_", " "))
     return found[1] if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """How long a training is: tokens, or optimizer steps of each run's own batch."""
+
+    tokens: int | None = None
+    steps: int | None = None
+
+
+def parse_length(text: str) -> Length | None:
+    """A training's length: 380B or 380B tokens, 362_000 steps; None for anything else."""
+    amount, _, unit = text.strip().partition(" ")
+    count = parse_whole(amount)
+    if count is None or unit not in ("", "tokens", "steps"):
+        return None
+    return Length(steps=count) if unit == "steps" else Length(tokens=count)
+
+
+def parse_whole(text: str) -> int | None:
+    """A whole number above 0 as people write it: 380B, 1.3e12, 379,584,512,000, 362_000."""
+    found = _COUNT.fullmatch(re.sub(r"(?<=\d)[,_](?=\d{3}(?!\d))", "", text.strip()))
+    value = Decimal(found[1]).scaleb(_TENS[found[2].upper()]) if found else Decimal(0)
+    return int(value) if value > 0 and value == int(value) else None
 
 
 def giga_of(text: str) -> float | None:

@@ -9,7 +9,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from ..decide.budget import SECONDS_A_DAY, STEPS, TOKENS_PER_STEP
+from ..decide.budget import SECONDS_A_DAY
 from ..ingest.names import has_successor
 from ..ingest.termination import INTERVALS, LEAST_S
 from ..schema.warehouse import Warehouse
@@ -30,7 +30,7 @@ _OVER = frozenset(("ok", "oom", "fail", "timeout", "cancelled", "hang"))
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What days are asked for: tokens, else steps, else what the run plans, else 362k steps."""
+    """What days are asked for: tokens, else steps, else what the run plans."""
 
     tokens: int | None = None
     steps: int | None = None
@@ -155,9 +155,8 @@ def _days(
 ) -> float | None:
     if not step_s or not a_step:
         return None
-    steps = budget.steps or row["train_iters"]
-    tokens = budget.tokens or (steps * a_step if steps else STEPS * TOKENS_PER_STEP)
-    return float(tokens / a_step * step_s / SECONDS_A_DAY)
+    steps = budget.tokens / a_step if budget.tokens else budget.steps or row["train_iters"]
+    return float(steps * step_s / SECONDS_A_DAY) if steps else None
 
 
 def _warnings(

@@ -11,7 +11,7 @@ from ...decide.query import Query
 from ...decide.rows import Decision, Row
 from ...schema.warehouse import Warehouse
 from ...vocabulary.format import significant
-from ..answer import MEASURED, RUN, with_words
+from ..answer import MEASURED, RUN, days_headed, with_words
 from ..short import Names
 
 RANKED = True
@@ -36,6 +36,11 @@ COLUMNS = (
 def answer(warehouse: Warehouse, query: Query) -> Decision:
     """The runs of a query, the best first."""
     return ranked(warehouse, candidates(warehouse, query), query)
+
+
+def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The columns that people see, with what days are for where that is a unit."""
+    return days_headed(SHOWN, facts["plan"])
 
 
 def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from ...decide.rows import Decision, Row
 from ...schema.warehouse import Warehouse
 from ...vocabulary.format import range_text, significant
 from ...vocabulary.format import tokens as as_tokens
-from ..answer import MEASURED, RUN, with_words
+from ..answer import MEASURED, RUN, days_headed, with_words
 from ..short import Names
 
 RANKED = True
@@ -37,6 +37,11 @@ SHOWN = (
 def answer(warehouse: Warehouse, query: Query) -> Decision:
     """The configurations of a query by days, shortest first."""
     return lasting(warehouse, query)
+
+
+def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The columns that people see, with what days are for where that is a unit."""
+    return days_headed(SHOWN, facts["plan"])
 
 
 def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
