@@ -18,6 +18,11 @@ from .cast import integer
 
 INTEGERS = frozenset({"steps", *(one.name for one in run_fields().values() if one.is_whole)})
 _DTYPES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
+_SWITCHES = {
+    **dict.fromkeys(("0", "false", "no", "off", "none", "disabled"), "none"),
+    **dict.fromkeys(("1", "true", "yes", "on", "full", "enabled"), "full"),
+    "selective": "selective",
+}
 _PAIR = re.compile(r"(?<![\w-])(?P<key>[A-Za-z_]{2,30})=(?P<value>[\w.]{1,20})(?![\w=])")
 _PER_NODE = re.compile(
     r"(?<!\d)(?P<n>\d{1,4})\s*(?:x\s*)?gpus?(?:\s*(?:per|/|a)\s*node|\s+(?:[a-z]+\d+\w*\s+)(?:\d+\s?g[ib]*b?\s+)?nodes?\b)"
@@ -28,7 +33,11 @@ _PER_NODE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One stated fact; where `only_size` is set, for rows of that size (1e9 parameters) alone."""
+    """One stated fact; where `only_size` is set, for rows of that size (1e9 parameters) alone.
+
+    `group`: the first line of the statement that it is part of, a line or a block of lines;
+    `of_all_rows`: the statement says that it holds for every row.
+    """
 
     field: str
     value: str | None
@@ -36,6 +45,8 @@ class Fact:
     line: int
     scope: str
     only_size: float | None = None
+    group: int = 0
+    of_all_rows: bool = False
 
 
 def phrases_in(text: str, line: int, scope: str) -> list[Fact]:
@@ -79,6 +90,11 @@ def machine_facts(text: str, line: int, scope: str) -> list[Fact]:
     if len(counts) == 1:
         facts.append(Fact("devices_per_node", counts.pop(), text.strip(), line, scope))
     return facts
+
+
+def is_aside(text: str, where: str) -> bool:
+    """Whether words of `headings` or `lines` say that what follows is no setting of a run here."""
+    return bool(_aside(where).search(text))
 
 
 def same_device(name: str, other: str) -> bool:
@@ -173,6 +189,11 @@ def _sizes_in(text: str) -> Iterator[tuple[str, float]]:
 def typed_facts(field: str, value: str, text: str, line: int) -> list[Fact] | None:
     """The fact that a setting of a line states; None where its value is none for the field."""
     plain = value.replace(",", "").replace("_", "")
+    if field == "size" and find_size(value) is None:
+        return None  # `MSIZE=39` has no unit
+    if field == "recompute":
+        switched = _SWITCHES.get(value.lower())
+        return [Fact(field, switched, text.strip(), line, "line")] if switched else None
     if field in INTEGERS and integer(plain) is None:
         # `VOCAB_LENGTH=250k` is a rounded label, not a size.
         rounded = re.fullmatch(r"\d+(?:\.\d+)?[kKmM]", plain)
@@ -185,6 +206,11 @@ def _device_name(found: re.Match[str]) -> str:
     name = device.family if device else found["device"]
     form = f"-{found['form'].upper()}" if found["form"] else ""
     return f"{name}{form}-{found['memory']}GB" if found["memory"] else f"{name}{form}"
+
+
+@cache
+def _aside(where: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{_file()['aside'][where]})(?!\w)", re.I)
 
 
 @cache

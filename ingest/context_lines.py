@@ -1,43 +1,55 @@
-"""A line outside tables that states a configuration, the TFLOPs formula, or names the machine."""
+"""A line outside tables that sets values, states the TFLOPs formula, or names the machine."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..vocabulary.sizes import find_size
-from .context import Fact, devices_named, machine_facts, setting_field, typed_facts
+from .context import Fact, devices_named, machine_facts, phrases_in, setting_field, typed_facts
+from .formula_lines import one_liner
 
-# `TP=8`, `TP: 8` and `TP 8`: a value is one word, or prose with a colon would be a setting.
+# `TP=8`, `TP: 8`, `TP is 8` and `TP 8`: a value is one word.
 _KEY_VALUE = re.compile(
-    r"^(?:--)?(?P<key>[A-Za-z_][A-Za-z_ .-]*?)\s*(?:=|:|\s)\s*(?P<value>[^\s=]+)$"
+    r"^(?:--)?(?P<key>[A-Za-z_][A-Za-z_ .-]*?)(?P<sign>\s*[=:]\s*|\s+is\s+|\s+)(?P<value>[^\s=:]+)$"
 )
-_ARGUMENT = re.compile(r"^--(?P<key>[a-z][a-z-]*)(?:\s+|=)(?P<value>\S+)$")
+_ARGUMENT = re.compile(r"^--(?P<key>[a-z][a-z-]*)(?P<sign>\s+|=)(?P<value>\S+)$")
+_GLUED = re.compile(r"^(?P<key>[A-Z]{2,4})(?P<sign>)(?P<value>\d{1,5})$")  # PP8
 # Parts of a line that state a number without a name in front.
-_COUNT_OF = re.compile(r"^(?:(?P<nodes>\d+)\s+nodes?|(?P<dp>\d+)\s+replicas?)$", re.I)
+_COUNT_OF = re.compile(r"^(?P<number>\d{1,6})\s+(?P<what>node|replica|gpu)s?$", re.I)
+_COUNTED = {"node": "nodes", "replica": "dp", "gpu": "devices"}
 _STEPS = re.compile(
     r"^(?P<number>\d[\d,]{0,15}(?:\.\d{1,9})?)\s*(?P<scale>[kKmM])?\s*(?:steps|iterations|iters)$",
     re.I,
 )
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+")
 _LAUNCH = re.compile(r"^\s*(?:\$\s*)?(?:salloc|sbatch|srun|#SBATCH)\b")
-# Bounded everywhere: a formula is looked for in every line, and lines may be hostile.
-_ASSIGNED = re.compile(
-    r"(?<![\w.])\$?([A-Za-z_]\w{0,30})\s{0,3}=\s{0,3}(\d[\d._]{0,15})(?![\w.*/(])"
+# Where a setting begins without a mark before it: `NLAYERS=94 Model size: 203B`.
+_NEXT = re.compile(
+    r"([=:][ ]?[^\s=:,;]+)[ ](?=[A-Za-z_]\w{0,30}(?:[ ][A-Za-z]\w{0,30})?[ ]?[=:](?!=))"
 )
-# Four factors at least: FLOPs a token, parameters, batch and sequence length.
-_PRODUCT = re.compile(r"\$?[\w.]{1,30}(?:\s{0,3}\*\s{0,3}\$?[\w.]{1,30}){3,12}")
-# Variables of the formulas that people paste, mostly from scripts of Megatron-DeepSpeed.
-_VARIABLES = {
-    "ms": "params_b", "model_size": "params_b", "params_b": "params_b", "size_b": "params_b",
-    "gbs": "gbs", "bs": "gbs", "global_batch_size": "gbs", "batch_size": "gbs",
-    "seqlen": "seq_len", "seq": "seq_len", "seq_len": "seq_len", "seq_length": "seq_len",
-    "sequence_length": "seq_len",
-}  # fmt: skip
-# Two FLOPs times forward, backward and, where activations are recomputed, forward again.
-_FACTORS = {6.0: "none", 8.0: "full"}
+_ASSIGNMENT = re.compile(r"^[\w.-]{1,60}\s?=\s?\S+$")  # of a name that is no field's
+_VALUE = re.compile(r"^[\d.e+-]+[kKmM]?$")  # a further value of the setting before it
+_BETWEEN = re.compile(r"[,;|()]|\s/\s|\.\s")
+_LINK = re.compile(r"\[([^\[\]]{1,80})\]\([^()]{0,200}\)")
+_ABOVE = re.compile(r"\(\s*(?:for\s+)?(?:the\s+)?above(?:,?\s*too)?\s*\)|\babove,? too\b", re.I)
+_LEADING = re.compile(r"^(?:all|with|using|export|set|and)\s+", re.I)
+_FOR_ALL = re.compile(
+    r"\s+(?:in|for)\s+all(?:\s+of)?(?:\s+the)?\s+(?:entries|rows|runs|tables|experiments)$", re.I
+)
+_TOLD = re.compile(r"^[^=:]{1,60}\sis\s+\S+\s*$")
+_CAPTION = re.compile(r"^\W{0,6}(?:table|tab\.|figure|fig\.)\s?\d", re.I)
+# Words of a sentence, which speaks of settings and sets none.
+_SENTENCE = re.compile(
+    r"\b(?:we|i|you|they|it|this|these|there|is|are|was|were|be|been|has|have|had|do|does|did|can|could"
+    r"|may|might|would|should|will|if|when|while|because|since|so|which|what|but|not|than|that|let|try"
+    r"|needs?|gives?|breaks?)\b",
+    re.I,
+)
+# A line that computes has inputs, which no run need have had.
+_COMPUTES = re.compile(r"\bpython3?\s+-c\b|\bperl\s+-|\bawk\b|\becho\b|\|\s*bc\b")
+_LONGEST = 400  # characters of a line that sets values; `X=1` as often as that is a dump
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +60,15 @@ class LineFacts:
     formula: list[Fact]
     section: list[Fact]  # what holds from here on in its section
     mentions: list[Fact]  # what may hold for the whole document, if no other line contradicts it
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a part of a line states; `sets`: by name and value; `marked`: with a sign between."""
+
+    facts: list[Fact]
+    sets: bool = False
+    marked: bool = False
 
 
 def line_facts(text: str, line: int) -> LineFacts:
@@ -66,36 +87,51 @@ def line_facts(text: str, line: int) -> LineFacts:
 
 
 def configuration(text: str, line: int) -> list[Fact]:
-    """Facts of a line that consists of nothing but settings (`20B model: TP=8, PP=1, GBS=2048`)."""
-    body = _BULLET.sub("", text)
-    body = re.sub(r"\s+#.*$|[`*]", "", body).strip().rstrip(":,\\").strip()
-    body = re.sub(r"\s+", " ", body)  # runs of blanks make patterns slow
-    if len(body) > 400:
+    """The facts of a line that sets values (`20B model: TP=8, PP=1, GBS=2048`), part by part.
+
+    A part that is not understood loses itself alone; a sentence, a quotation and a line that
+    computes set nothing.
+    """
+    if len(text) > _LONGEST or text.lstrip().startswith(">") or _COMPUTES.search(text):
         return []
-    facts: list[Fact] = []
-    size: str | None = None
-    for token in _tokens(body):
-        label = _lone_size(token)
-        found = [] if label else _token_facts(token, text, line)
-        if label:
-            size = label
-            facts.append(Fact("size", label, text.strip(), line, "line"))
-        elif found is None:
-            return []
-        else:
-            facts += found
-    if not any(fact.field != "size" for fact in facts):
+    parts = list(_parts(text))
+    read = _read_parts(parts, text, line)
+    known = [one for one in read if one]
+    unknown = [
+        part
+        for part, one in zip(parts, read, strict=True)
+        if not one and not _ASSIGNMENT.match(part) and not _VALUE.match(part)
+    ]
+    sentences = sum(bool(_SENTENCE.search(part)) for part in unknown)
+    if len(unknown) > len(known) or (sentences and 2 * sentences >= len(known)):
         return []
-    named = find_size(size) if size else None
-    only = named[1] if named else None
-    return [replace(fact, only_size=only) if fact.field != "size" else fact for fact in facts]
+    if len(unknown) == len(known):  # `layers 3` beside other words sets nothing
+        known = [one for one in known if one.marked]
+    return (
+        _of_its_size(_unambiguous([fact for one in known for fact in one.facts]))
+        if any(one.sets for one in known)
+        else []
+    )
 
 
 def reaches_back(text: str) -> bool:
     """Whether a configuration line says that it also holds for the tables above."""
-    return bool(
-        re.search(r"\(\s*(?:for\s+)?(?:the\s+)?above(?:,?\s*too)?\s*\)|\babove,? too\b", text, re.I)
-    )
+    return bool(_ABOVE.search(text))
+
+
+def of_all_rows(text: str) -> bool:
+    """Whether a configuration line says that it holds for every row of its section."""
+    return bool(_FOR_ALL.search(re.sub(r"[`*]", "", text).rstrip()))
+
+
+def is_told(text: str) -> bool:
+    """Whether an item of a list says in words what holds (`- Seq length is 1024`)."""
+    return bool(_BULLET.match(text) and _TOLD.search(text))
+
+
+def is_caption(text: str) -> bool:
+    """Whether a line is the caption of one table."""
+    return bool(_CAPTION.match(text))
 
 
 def is_launch(text: str) -> bool:
@@ -103,67 +139,85 @@ def is_launch(text: str) -> bool:
     return bool(_LAUNCH.match(text))
 
 
-def one_liner(text: str, line: int) -> list[Fact]:
-    """What a one-line TFLOPs formula states: parameters, batch, sequence length, recompute."""
-    product = next((p for p in map(_factors, _PRODUCT.finditer(text)) if p), None)
-    if not product:
-        return []
-    numbers, names = product
-    recompute = _FACTORS.get(math.prod(numbers))
-    if recompute is None or not {"gbs", "seq_len"} <= names:
-        return []
-    facts = {
-        _VARIABLES[name.lower()]: Fact(
-            _VARIABLES[name.lower()], value.replace("_", ""), text.strip(), line, "formula"
-        )
-        for name, value in _ASSIGNED.findall(text)
-        if name.lower() in _VARIABLES
-    }
-    return [*facts.values(), Fact("recompute", recompute, text.strip(), line, "formula")]
+def _parts(text: str) -> Iterator[str]:
+    body = _LINK.sub(r"\1", _ABOVE.sub("", _BULLET.sub("", text)))
+    body = re.sub(r"\s+#.*$|[`*]", "", body).strip().rstrip(":,\\").strip()
+    body = re.sub(r"\s+", " ", body)  # runs of blanks make patterns slow
+    head, colon, rest = body.partition(": ")
+    if colon and not re.search(r"[=(]", head) and (find_size(head) or "=" in rest):
+        yield head
+        body = rest
+    for part in _BETWEEN.split(_NEXT.sub(r"\1;", body)):
+        if part.strip():
+            yield _FOR_ALL.sub("", _LEADING.sub("", part.strip()))
 
 
-def _factors(found: re.Match[str]) -> tuple[list[float], set[str]] | None:
-    """The plain numbers of a product, and what its variables stand for."""
-    parts = [part.strip().lstrip("$") for part in found[0].split("*")]
-    numbers = [float(part) for part in parts if re.fullmatch(r"\d{1,4}(?:\.0)?", part)]
-    names = {_VARIABLES[part.lower()] for part in parts if part.lower() in _VARIABLES}
-    return (numbers, names) if numbers and names else None
+def _read_parts(parts: Sequence[str], text: str, line: int) -> list[_Part | None]:
+    """What each part states; of a setting with several values (`mbs=2,3`) none is known."""
+    read = [_read(part, text, line) for part in parts]
+    for at, part in enumerate(parts[1:]):
+        before = read[at]
+        if _VALUE.match(part) and before and before.marked:
+            read[at] = None
+    return read
 
 
-def _lone_size(token: str) -> str | None:
-    found = find_size(token)
-    if not found or "=" in token:
-        return None
-    words = token.replace(found[0], " ").split()
-    return (
-        found[0] if len(words) <= 3 and not any(re.search(r"\d", word) for word in words) else None
-    )
+def _read(part: str, text: str, line: int) -> _Part | None:
+    """What one part of a line states; None when it is something else."""
 
+    def of(field: str, value: str) -> list[Fact]:
+        return [Fact(field, value, text.strip(), line, "line")]
 
-def _tokens(body: str) -> Iterable[str]:
-    opened = re.match(r"^(?P<head>[^=(]*?)(?::\s|\s*\()(?P<rest>.*)$", body)
-    parts = re.split(r"[,;|]|\s/\s", body)
-    if opened and find_size(opened["head"]):
-        parts = [opened["head"], *re.split(r"[,;|]|\s/\s", opened["rest"].rstrip(")"))]
-    cleaned = (
-        re.sub(r"\((?:for\s+)?(?:the\s+)?above(?:,?\s*too)?\s*\)", "", part, flags=re.I).strip()
-        for part in parts
-    )
-    return [re.sub(r"^all\s+", "", part, flags=re.I) for part in cleaned if part]
-
-
-def _token_facts(token: str, text: str, line: int) -> list[Fact] | None:
-    """Facts of one part of a configuration line; None when the part is something else."""
-    count, steps = _COUNT_OF.match(token), _STEPS.match(token)
+    label, count, steps = _lone_size(part), _COUNT_OF.match(part), _STEPS.match(part)
+    if label:
+        return _Part(of("size", label))
     if count:
-        field = "nodes" if count["nodes"] else "dp"
-        return [Fact(field, count[field], text.strip(), line, "line")]
+        return _Part(of(_COUNTED[count["what"].lower()], count["number"]), sets=True)
     if steps:
         scale = {"k": 1e3, "m": 1e6}.get((steps["scale"] or "").lower(), 1)
         number = float(steps["number"].replace(",", "")) * scale
-        return [Fact("steps", str(round(number)), text.strip(), line, "line")]
-    pair = _ARGUMENT.match(token) or _KEY_VALUE.match(token)
-    if not pair:
+        return _Part(of("steps", str(round(number))), sets=True)
+    pair = _ARGUMENT.match(part) or _KEY_VALUE.match(part) or _GLUED.match(part)
+    field = setting_field(pair["key"]) if pair else None
+    if not pair or not field:
+        return _read_words(part, text, line)
+    facts = typed_facts(field, pair["value"], text, line)
+    return _Part(facts, sets=True, marked=bool(pair["sign"].strip())) if facts else None
+
+
+def _read_words(part: str, text: str, line: int) -> _Part | None:
+    """What a part of a few words states by a phrase (`full activation checkpointing`)."""
+    if len(part.split()) > 4:
         return None
-    stated = setting_field(pair["key"])
-    return typed_facts(stated, pair["value"], text, line) if stated else None
+    facts = [replace(one, raw=text.strip()) for one in phrases_in(part, line, "line")]
+    facts = [one for one in facts if one.field not in ("size", "device_memory") and one.value]
+    return _Part(facts) if facts else None
+
+
+def _lone_size(part: str) -> str | None:
+    found = find_size(part)
+    if not found or "=" in part:
+        return None
+    words = part.replace(found[0], " ", 1).split()
+    versions = [word for word in words if re.search(r"\d", word)]
+    known = all(re.fullmatch(r"\d(?:\.\d)?", word) for word in versions)
+    of_model = not re.search(r"\b(?:tokens?|per)\b", part, re.I)
+    return found[0] if len(words) <= 3 and known and of_model else None
+
+
+def _of_its_size(facts: Sequence[Fact]) -> list[Fact]:
+    """The facts, bound to the size that the line names."""
+    if all(fact.field == "size" for fact in facts):
+        return []
+    size = next((fact.value for fact in facts if fact.field == "size"), None)
+    named = find_size(size) if size else None
+    only = named[1] if named else None
+    return [replace(fact, only_size=only) if fact.field != "size" else fact for fact in facts]
+
+
+def _unambiguous(facts: Sequence[Fact]) -> list[Fact]:
+    """The facts of fields to which the line gives one value."""
+    values: dict[str, set[str | None]] = {}
+    for fact in facts:
+        values.setdefault(fact.field, set()).add(fact.value)
+    return [fact for fact in dict.fromkeys(facts) if len(values[fact.field]) == 1]

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from .context import Fact, phrases_in, same_device
-from .context_lines import configuration, line_facts, reaches_back
+from .context import Fact, is_aside, phrases_in
+from .context_lines import (
+    LineFacts,
+    configuration,
+    is_caption,
+    is_told,
+    line_facts,
+    of_all_rows,
+    reaches_back,
+)
 from .markdown import Heading, Table, TextLine, blocks
+from .reach import unanimous
 from .statements import Statement, formula_statement, legend_in, statements_in
 from .training_tables import is_training
 
@@ -19,11 +27,6 @@ _GENERAL = re.compile(
 _LONGEST = 2000  # characters of a line or heading; what is longer was not written to be read
 _REMARKS = re.compile(r"^(?:comments?|notes?|remarks?|caveats?)\b", re.I)
 _LEAD = 12  # lines of the paragraph above a table that speak of it
-_EVERYWHERE = (
-    "device",
-    "devices_per_node",
-    "seq_len",
-)  # where a document says it once, it says it for all
 
 
 @dataclass(slots=True)
@@ -32,6 +35,7 @@ class Section:
 
     heading: Heading | None
     general: bool = False
+    aside: bool = False  # of plans, examples or models of others: nothing in it holds outside
     facts: list[Fact] = field(default_factory=list)
     tables: list[FoundTable] = field(default_factory=list)
 
@@ -89,6 +93,8 @@ class _Reader:
         self.previous: list[FoundTable] = []
         self.formula_first = False
         self.stated_since_table = False
+        self.aside_line = False  # the last line of prose opens an example or a plan
+        self.caption: list[Fact] = []
 
     def take(self, block: Heading | TextLine | Table) -> None:
         if isinstance(block, Heading):
@@ -102,7 +108,7 @@ class _Reader:
         while len(self.sections) > 1:
             self._close()
         self.document.lines = lines
-        self.document.everywhere = list(_unanimous(self.mentions))
+        self.document.everywhere = list(unanimous(self.mentions))
         return self.document
 
     def _heading(self, heading: Heading) -> None:
@@ -110,16 +116,20 @@ class _Reader:
         self.formula_first = False
         text = heading.text if len(heading.text) <= _LONGEST else ""
         facts = phrases_in(text, heading.line, "heading")
-        self.mentions += facts
+        self.aside_line = False
+        self.caption = []
         if self.document.title is None and not self.document.tables:
             self.document.title = heading.text
             self.sections[0].facts += [replace(fact, scope="document") for fact in facts]
         while len(self.sections) > 1 and _level(self.sections[-1]) >= heading.level:
             self._close()
+        aside = self.sections[-1].aside or is_aside(text, "headings")
         general = self.sections[-1].general or (
             bool(_GENERAL.search(heading.text)) and not facts and heading.level > 1
         )
-        self.sections.append(Section(heading, general, facts))
+        if not aside:
+            self.mentions += facts
+        self.sections.append(Section(heading, general and not aside, aside, facts))
 
     def _close(self) -> None:
         section = self.sections.pop()
@@ -135,21 +145,41 @@ class _Reader:
             self.document.quotes.append(Quote(line, tuple(self._facts())))
             self.lead = []
             return
+        same = bool(self.lead) and self.lead[-1].line == line.line - 1
         read = line_facts(line.text, line.line)
         facts, formula = read.configuration, read.formula
-        self.sections[-1].facts += read.section
-        self.mentions += read.mentions
-        if facts and reaches_back(line.text):
-            for found in self.previous:
-                found.facts[:0] = [replace(fact, scope="document") for fact in facts]
+        if not line.code and not facts:
+            self.aside_line = is_aside(line.text, "lines") and not line.text.rstrip().endswith(".")
+        if self.aside_line:
+            facts = []
+        else:
+            self._lend(line, read, self.lead[0].line if same else line.line)
         self.stated_since_table |= bool(facts or formula)
         if formula:
             self._formula_behind(formula)
         self.document.quotes.append(Quote(line, tuple(self._facts())))
         self._state(line, facts, formula)
-        self.lead = (
-            [*self.lead, line] if self.lead and self.lead[-1].line == line.line - 1 else [line]
-        )
+        self.lead = [*self.lead, line] if same else [line]
+
+    def _lend(self, line: TextLine, read: LineFacts, group: int) -> None:
+        """Give what a line states to what it speaks of: a table, its section, the document."""
+        section, everywhere = self.sections[-1], of_all_rows(line.text)
+        facts = [replace(fact, group=group, of_all_rows=everywhere) for fact in read.section]
+        if read.configuration and is_caption(line.text):
+            self.caption += facts
+            return
+        section.facts += facts
+        if section.aside:
+            return
+        self.mentions += read.mentions
+        if facts and reaches_back(line.text):
+            for found in self.previous:
+                found.facts[:0] = [
+                    replace(fact, scope="document", of_all_rows=True) for fact in facts
+                ]
+        if read.configuration and (everywhere or is_told(line.text)):
+            for found in section.tables:
+                found.facts[:0] = facts
 
     def _formula_behind(self, formula: list[Fact]) -> None:
         """A formula right after a table computes that table's TFLOPs."""
@@ -182,7 +212,7 @@ class _Reader:
         lead = " ".join(line.text.strip() for line in self.lead[-_LEAD:] if not line.code)
         if is_training(table.header.cells, above, lead):
             number = 1 + sum(found.number is not None for found in self.document.tables)
-        near = self._near()
+        near = [*self._near(), *self.caption]
         continues = None if near else self._continued(table)
         near = continues.near if continues else near
         path = tuple(section.heading for section in self.sections if section.heading)
@@ -192,17 +222,14 @@ class _Reader:
         ]
         self.document.tables.append(found)
         self.sections[-1].tables.append(found)
-        self.lead = []
+        self.lead, self.caption = [], []
         self.stated_since_table = False
 
     def _near(self) -> list[Fact]:
         """What the text right above a table says of it."""
-        lead = " ".join(line.text.strip() for line in self.lead[-_LEAD:] if not line.code)
-        return (
-            phrases_in(lead, self.lead[-1].line, "line")
-            if lead and not configuration(lead, 1)
-            else []
-        )
+        told = [line for line in self.lead[-_LEAD:] if not line.code]
+        lead = " ".join(one.text.strip() for one in told if not configuration(one.text, one.line))
+        return phrases_in(lead, self.lead[-1].line, "line") if lead else []
 
     def _continued(self, table: Table) -> FoundTable | None:
         """The table above, when this one has its headings and nothing was stated in between."""
@@ -212,58 +239,6 @@ class _Reader:
 
     def _facts(self) -> list[Fact]:
         return [fact for section in self.sections for fact in section.facts]
-
-
-def resolve(facts: Sequence[Fact], name: str, size: float | None) -> Fact | None:
-    """The strongest fact of a field that holds for rows of `size` (1e9 parameters; None: any)."""
-    holding = [
-        fact
-        for fact in reversed(facts)
-        if fact.field == name and (fact.only_size is None or size is None or fact.only_size == size)
-    ]
-    if name == "recompute" and holding and holding[0].scope == "formula":
-        # Words say what a formula only implies.
-        return next((fact for fact in holding if fact.scope != "formula"), holding[0])
-    return holding[0] if holding else None
-
-
-def stated(
-    facts: Sequence[Fact], everywhere: Sequence[Fact], names: Iterable[str], size: float | None
-) -> dict[str, Fact]:
-    """The facts that hold for rows of `size`, by field; a fuller name of the same device wins."""
-    reach = [*everywhere, *facts]
-    found = {name: fact for name in sorted(names) if (fact := resolve(reach, name, size))}
-    fuller = next((fact for fact in everywhere if fact.field == "device"), None)
-    near = found.get("device")
-    if near and fuller and same_device(near.value or "", fuller.value or ""):
-        found["device"] = max(near, fuller, key=lambda fact: len(fact.value or ""))
-    _with_memory(found, resolve(facts, "device_memory", size))
-    return found
-
-
-def _with_memory(found: dict[str, Fact], memory: Fact | None) -> None:
-    """`16GB nodes:` below a device of 32 GB means the same device with 16."""
-    device = found.get("device")
-    if device and memory and re.search(r"-\d+GB$", device.value or ""):
-        named = re.sub(r"\d+GB$", f"{memory.value}GB", device.value or "")
-        if named != device.value:
-            found["device"] = replace(memory, field="device", value=named)
-
-
-def _unanimous(mentions: Sequence[Fact]) -> Iterator[Fact]:
-    """Facts that a document states somewhere and contradicts nowhere."""
-    for name in _EVERYWHERE:
-        stated = [fact for fact in mentions if fact.field == name]
-        # What a heading says holds below it alone; it can only contradict.
-        if all(fact.scope == "heading" for fact in stated) or any(not f.value for f in stated):
-            continue
-        longest = max(stated, key=lambda fact: len(fact.value or ""))
-        if all(_agree(name, fact.value or "", longest.value or "") for fact in stated):
-            yield replace(longest, scope="document", only_size=None)
-
-
-def _agree(name: str, value: str, longest: str) -> bool:
-    return same_device(value, longest) if name == "device" else value == longest
 
 
 def _level(section: Section) -> int:

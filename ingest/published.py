@@ -10,12 +10,14 @@ from ..schema.rows import Rows, content_id
 from ..vocabulary.cells import Cell, in_tokens, parse_cell
 from ..vocabulary.headings import Column, columns_of, unread_results
 from ..vocabulary.secrets import REDACTED, is_secret_name, redact
+from .agreement import Refused
+from .around import TableContext
 from .column_cells import add_cells, read_rows
 from .context import Fact
-from .document import FoundTable, stated
+from .document import FoundTable
 from .markdown import Table, TableRow
 from .results import Habits, Result, habits_of, results
-from .row import AROUND, MODEL, TOPOLOGY, Around, PublishedRow
+from .row import MODEL, TOPOLOGY, PublishedRow, numbers_of
 from .status import Footnotes, flags_of, rough, status_of
 from .variables import flags_in
 
@@ -31,9 +33,7 @@ class RowReader:
     footnotes: Footnotes = field(default_factory=Footnotes)
     everywhere: Sequence[Fact] = ()
     _seen: Counter[str] = field(default_factory=Counter)
-    _around: dict[tuple[frozenset[str], float | None], Around] = field(
-        default_factory=dict
-    )  # of the table that is read
+    _told: set[Fact] = field(default_factory=set)
 
     def add(self, found: FoundTable, form: str) -> None:
         """Add one table and, when it is a benchmark table, its cells and runs."""
@@ -49,15 +49,19 @@ class RowReader:
         if found.number is None:
             return
         self._warn_of_shape(table)
-        self._around.clear()
         rows = [row for row in table.rows if not row.is_filler]
         read = read_rows([row.cells for row in rows], columns)
         all_cells = [[one.cell for one in cells] for cells in read]
         add_cells(self.rows, table_id, [row.line for row in rows], read)
         habits = habits_of(all_cells, columns)
+        own = [numbers_of(_by_name(cells, columns)) for cells in all_cells]
+        named = frozenset(column.name for column in columns if column)
+        context = TableContext(found, self.everywhere, named, own)
         for number, (row, cells) in enumerate(zip(rows, all_cells, strict=True), 1):
             self._warn_of_invalid(row, cells)
-            self._add_run(table_id, number, row, cells, columns, found, habits, bool(unread))
+            self._add_run(
+                table_id, number, row, cells, columns, found, context, habits, bool(unread)
+            )
 
     def _id(self, kind: str, cells: Sequence[str]) -> str:
         """An identity that outlives changes elsewhere: the text, and which of its kind it is."""
@@ -109,12 +113,14 @@ class RowReader:
         cells: Sequence[Cell],
         columns: Sequence[Column | None],
         found: FoundTable,
+        context: TableContext,
         habits: Habits,
         unread: bool,
     ) -> None:
-        by_name = {c.name: cell for cell, c in zip(cells, columns, strict=False) if c}
-        own_size = by_name["size"].value if "size" in by_name else None
-        around = self._stated(found, frozenset(by_name), own_size)
+        by_name = _by_name(cells, columns)
+        around, refused = context.of(numbers_of(by_name))
+        for one in refused:
+            self._tell(one, row.line)
         flags = tuple(flags_in(found.table.header.cells, columns, cells))
         read = PublishedRow(row.line, cells, by_name, around, flags, _words(cells, columns))
         measured = list(results(cells, columns, habits))
@@ -154,15 +160,15 @@ class RowReader:
         self.rows.add("topology", run_id=run_id, **topology, **more)
         self._add_details(run_id, read, measured, found.facts)
 
-    def _stated(self, found: FoundTable, columns: frozenset[str], own_size: float | None) -> Around:
-        """What the text around a table says, for rows of a size: mostly the same for all of it."""
-        key = (columns, own_size)
-        if key not in self._around:
-            counted = {"nodes", "devices", "ranks"} & columns
-            names = AROUND if counted else AROUND | {"nodes", "dp"}
-            facts = stated(found.facts, self.everywhere, names - columns, own_size)
-            self._around[key] = Around.of(facts)
-        return self._around[key]
+    def _tell(self, refused: Refused, line: int) -> None:
+        fact = refused.fact
+        if fact not in self._told:
+            self._told.add(fact)
+            message = (
+                f"{fact.field} {fact.value} of line {fact.line} is not taken for rows such as this"
+                f" one: it does not go with {refused.against}"
+            )
+            self.rows.warn("context_disagrees", message, line)
 
     def _add_details(
         self, run_id: str, read: PublishedRow, measured: Sequence[Result], facts: Sequence[Fact]
@@ -192,6 +198,10 @@ def add_facts(rows: Rows, run_id: str, facts: Mapping[str, Fact]) -> None:
             scope=fact.scope,
             how="stated",
         )
+
+
+def _by_name(cells: Sequence[Cell], columns: Sequence[Column | None]) -> dict[str, Cell]:
+    return {column.name: cell for cell, column in zip(cells, columns, strict=False) if column}
 
 
 def _columns(found: FoundTable) -> list[Column | None]:

@@ -13,9 +13,10 @@ from ..vocabulary.sizes import parse_size
 from .cast import integer
 from .context import INTEGERS, Fact
 from .dialect import dialects
-from .document import Quote, resolve, stated
+from .document import Quote
 from .lines import peel
 from .published import add_facts
+from .reach import resolve, stated
 from .record import Record
 from .row import MODEL
 

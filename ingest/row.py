@@ -38,6 +38,17 @@ class Around:
         return cls(facts, {name: value for name, value in read.items() if isinstance(value, int)})
 
 
+def numbers_of(by_name: Mapping[str, Cell]) -> dict[str, float]:
+    """The whole numbers that the cells of a row state, by field; `size` in 1e9 parameters."""
+    stated = {name: cell for name, cell in by_name.items() if name == "size" or name in _WHOLE}
+    return {
+        name: cell.value
+        for name, cell in stated.items()
+        if cell.value and cell.value > 0 and not cell.invalid
+        and (name == "size" or cell.kind in ("number", "settings"))
+    }  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
     """A row as read; `around` holds only fields that the table has no column for."""

@@ -124,7 +124,7 @@ def _plan(raw: str, line: int, facts: list[Fact]) -> Iterator[Statement]:
     if "steps" in stated:
         yield Statement(line, "plan", raw, "steps", float(stated["steps"]), "steps", stated)
         return
-    if not _PLANNED.search(raw) or _OF_DATA.search(raw):
+    if not _PLANNED.search(raw) or _OF_DATA.search(raw) or "?" in raw:
         return
     tokens = {(found["number"], found["scale"].upper()) for found in _TOKENS.finditer(raw)}
     if len(tokens) == 1:

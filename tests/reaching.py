@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from bench.ingest.document import FoundTable, read_document, stated
+from bench.ingest.document import FoundTable, read_document
+from bench.ingest.reach import stated
 
 TABLE = "| Nodes | Size | MBS | TFLOPs |\n|---|---|---|---|\n| 4 | 1.3B | 1 | 10 |\n"
 EVERY = (

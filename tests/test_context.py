@@ -15,8 +15,10 @@ from bench.ingest.context import (
     phrases_in,
     same_device,
 )
-from bench.ingest.context_lines import configuration, is_launch, one_liner, reaches_back
-from bench.ingest.document import read_document, stated
+from bench.ingest.context_lines import configuration, is_launch, reaches_back
+from bench.ingest.document import read_document
+from bench.ingest.formula_lines import one_liner
+from bench.ingest.reach import stated
 from bench.ingest.statements import legend_in, statements_in
 from tests.reaching import EVERY, FORMULA, TABLE
 
@@ -96,6 +98,19 @@ def test_headings(text: str, facts: Mapping[str, str | None]) -> None:
         ),
         ("- `TP=4`", {"tp": "4"}),
         ("**GBS=2048**", {"gbs": "2048"}),
+        ("HIDDEN=12288; NLAYERS=106; regex partition_method='a|b')",
+         {"hidden": "12288", "layers": "106"}),
+        ("NHIDDEN=13312; NLAYERS=94 Model size: 203B, ratio=141",
+         {"hidden": "13312", "layers": "94", "size": "203B"}),
+        ("Experiment 1: TP=4, PP=8, gas=256, mbs=2,3,", {"tp": "4", "pp": "8"}),
+        ("- Seq length is 1024", {"seq_len": "1024"}),
+        ("- `TP=4` in all of entries", {"tp": "4"}),
+        ("**Table 5** 3D (FSDP + TP). Llama 3.1 405B model. 512 GPUs (TP 8, PP8). Batch unknown.",
+         {"size": "405B", "devices": "512", "tp": "8", "pp": "8"}),
+        ("USE_ACTIVATION_CHECKPOINTING: 0", {"recompute": "none"}),
+        ("> TP=8, PP=8", {}),
+        ("TP=8, PP=10 - 80 gpus for one replica, can fit DP=4 (320/384)", {}),
+        ("NLAYERS=4; NHIDDEN=64; python -c 'print(4)'", {}),
         ("We set GBS=2048 and saw no change", {}),
         ("TP=8 is best assumption", {}),
         ("1.3B", {}),
@@ -103,7 +118,7 @@ def test_headings(text: str, facts: Mapping[str, str | None]) -> None:
         ("", {}),
         ("x" * 500 + "=1", {}),
     ],
-)
+)  # fmt: skip
 def test_configuration_lines(text: str, facts: Mapping[str, str]) -> None:
     assert values(configuration(text, 1)) == facts
 

@@ -1,0 +1,152 @@
+"""Whether what the text around a table states agrees with a row: what does not is of other runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..vocabulary.sizes import parse_size
+from .cast import integer
+from .context import INTEGERS, Fact
+
+# A layer of a transformer has 12 x hidden^2 parameters, embeddings 2 x vocabulary x hidden at most.
+_PER_LAYER = 12
+_EMBEDDINGS = 2 * 262_144
+# Shared key and value heads need less than that; wide feed-forward layers and experts need more.
+_MOST, _LEAST = 1.12, 0.5
+_SHAPE = ("layers", "hidden", "heads", "kv_heads", "ffn_hidden")
+_SPLIT = ("tp", "pp", "cp")
+
+Values = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A fact that a row does not take, and in words what it contradicts."""
+
+    fact: Fact
+    against: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Relation:
+    """What holds between fields where all of `needs` are known; `doubted`: facts it can refuse."""
+
+    needs: tuple[str, ...]
+    doubted: tuple[str, ...]
+    holds: Callable[[Values], bool]
+
+
+def agreeing(
+    facts: Mapping[str, Fact],
+    reach: Sequence[Fact],
+    own: Values,
+    trusted: frozenset[Fact] = frozenset(),
+) -> tuple[dict[str, Fact], list[Refused]]:
+    """The facts that a row takes, by field, and those that it refuses; none of `trusted` is.
+
+    `reach`: all facts that reach the row, weakest first: of two that disagree the nearer one stays.
+    `own`: the numbers of the row's cells by field; `size` in 1e9 parameters.
+    """
+    refused = [one for one in _of_other_models(facts, reach, own) if one.fact not in trusted]
+    kept = _without(facts, [one.fact for one in refused])
+    for relation in _RELATIONS:
+        while not _holds(relation, values := _values(kept, own)):
+            doubted = [kept[name] for name in relation.doubted if name in kept]
+            doubted = [fact for fact in doubted if fact not in trusted]
+            if not doubted:
+                break
+            gone = min(doubted, key=reach.index)
+            told = ", ".join(f"{name} {values[name]:g}" for name in _other(relation, gone, values))
+            refused.append(Refused(gone, told))
+            kept = _without(kept, [gone, *_of_its_model(gone, kept)])
+    return kept, refused
+
+
+def _of_other_models(
+    facts: Mapping[str, Fact], reach: Sequence[Fact], own: Values
+) -> list[Refused]:
+    """What a statement says of a model whose layers or hidden size a nearer one replaces."""
+    values = _values(facts, own)
+    if "size" in values and _holds(_RELATIONS[0], values) and {"layers", "hidden"} <= values.keys():
+        return []  # taken together they make the model of the row
+    refused = []
+    for fact in (facts[name] for name in _SHAPE if name in facts):
+        replaced = [
+            one.field
+            for one in reach
+            if one.group == fact.group and one.field in ("layers", "hidden")
+            and values.get(one.field) not in (None, _number(one))
+        ]  # fmt: skip
+        if replaced:
+            refused.append(Refused(fact, f"{replaced[0]} {values[replaced[0]]:g}"))
+    return refused
+
+
+def _of_its_model(fact: Fact, kept: Mapping[str, Fact]) -> list[Fact]:
+    """The other facts of the same statement about the shape of a model."""
+    if fact.field not in _SHAPE:
+        return []
+    return [kept[name] for name in _SHAPE if name in kept and kept[name].group == fact.group]
+
+
+def _without(facts: Mapping[str, Fact], gone: Sequence[Fact]) -> dict[str, Fact]:
+    return {name: fact for name, fact in facts.items() if fact not in gone}
+
+
+def _holds(relation: _Relation, values: Values) -> bool:
+    return not all(name in values for name in relation.needs) or relation.holds(values)
+
+
+def _other(relation: _Relation, fact: Fact, values: Values) -> list[str]:
+    names = dict.fromkeys((*relation.needs, *relation.doubted))
+    return [name for name in names if name in values and name != fact.field]
+
+
+def _values(facts: Mapping[str, Fact], own: Values) -> dict[str, float]:
+    """All numbers that are known of a row, its own first; `world`: the devices of its nodes."""
+    stated = {name: number for name, fact in facts.items() if (number := _number(fact))}
+    values = {**stated, **own}
+    nodes, each = values.get("nodes"), values.get("devices_per_node")
+    if "devices" in values:
+        values["world"] = values["devices"]
+    elif nodes and each:
+        values["world"] = nodes * each
+    return values
+
+
+def _number(fact: Fact) -> float | None:
+    if fact.value is None:
+        return None
+    if fact.field == "size":
+        return parse_size(fact.value)
+    return integer(fact.value) if fact.field in INTEGERS else None
+
+
+def _makes_the_size(values: Values) -> bool:
+    core = _PER_LAYER * values["layers"] * values["hidden"] ** 2 / 1e9
+    size = values["size"]
+    return core <= _MOST * size and core + _EMBEDDINGS * values["hidden"] / 1e9 >= _LEAST * size
+
+
+def _divides_the_devices(values: Values) -> bool:
+    split = math.prod(values.get(name, 1) for name in _SPLIT)
+    if {"dp", "tp", "pp"} <= values.keys():
+        return split * values["dp"] == values["world"]
+    return values["world"] % (split * values.get("dp", 1)) == 0
+
+
+def _makes_the_batch(values: Values) -> bool:
+    step = values["mbs"] * values["dp"]
+    if "grad_accum" in values:
+        return values["gbs"] == step * values["grad_accum"]
+    return values["gbs"] % step == 0
+
+
+_RELATIONS = (
+    _Relation(("size", "layers", "hidden"), ("layers", "hidden"), _makes_the_size),
+    _Relation(("hidden", "heads"), ("hidden", "heads"), lambda v: v["hidden"] % v["heads"] == 0),
+    _Relation(("world",), ("dp", *_SPLIT), _divides_the_devices),
+    _Relation(("gbs", "mbs", "dp"), ("gbs", "mbs", "dp"), _makes_the_batch),
+)

@@ -1,0 +1,80 @@
+"""What the text around a table says of each of its rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from ..vocabulary.sizes import parse_size
+from .agreement import Refused, agreeing
+from .context import Fact
+from .document import FoundTable
+from .reach import stated
+from .row import AROUND, Around
+
+_COUNTED = frozenset(("nodes", "devices", "ranks"))
+
+
+class TableContext:
+    """The facts that reach one table, and which of them its rows take.
+
+    `rows`: the numbers of each row's cells by field. What the table's own section says of it is
+    taken, and so is what two thirds of the rows of a size agree with: a row that it contradicts
+    contradicts its table. What stands further away has to agree with the row.
+    """
+
+    def __init__(
+        self,
+        found: FoundTable,
+        everywhere: Sequence[Fact],
+        columns: frozenset[str],
+        rows: Sequence[Mapping[str, float]],
+    ) -> None:
+        self._found, self._everywhere = found, everywhere
+        self._names = AROUND - columns
+        if not _COUNTED & columns:
+            self._names |= {"nodes", "devices", "dp"} - columns
+        self._reach = [*everywhere, *found.facts]
+        self._taken: dict[tuple[tuple[str, float], ...], tuple[Around, list[Refused]]] = {}
+        self._near = frozenset(filter(self._is_near, self._reach))
+        self._of_table = self._agreed(rows)
+
+    def of(self, own: Mapping[str, float]) -> tuple[Around, list[Refused]]:
+        """What holds for a row with these numbers, and what it refuses: once for rows alike."""
+        key = tuple(sorted(own.items()))
+        if key not in self._taken:
+            trusted = self._of_table.get(own.get("size"), self._near)
+            taken, refused = agreeing(self._facts(own), self._reach, own, trusted)
+            self._taken[key] = Around.of(taken), refused
+        return self._taken[key]
+
+    def _facts(self, own: Mapping[str, float]) -> dict[str, Fact]:
+        return stated(self._found.facts, self._everywhere, self._names, own.get("size"))
+
+    def _is_near(self, fact: Fact) -> bool:
+        path = self._found.path
+        return fact.of_all_rows or (bool(path) and fact.line >= path[-1].line)
+
+    def _of_the_model(self, size: float | None) -> frozenset[Fact]:
+        """What is said in one way alone, where the text names the size of the rows as its own."""
+        named = {fact.value for fact in self._reach if fact.field == "size" and fact.value}
+        if size is None or {parse_size(one or "") for one in named} != {size}:
+            return frozenset()
+        values: dict[str, set[str | None]] = {}
+        for fact in self._reach:
+            values.setdefault(fact.field, set()).add(fact.value)
+        return frozenset(fact for fact in self._reach if len(values[fact.field]) == 1)
+
+    def _agreed(self, rows: Sequence[Mapping[str, float]]) -> dict[float | None, frozenset[Fact]]:
+        """By size, the facts that are of the table."""
+        counts: Counter[float | None] = Counter(own.get("size") for own in rows)
+        refusals: Counter[tuple[float | None, Fact]] = Counter()
+        for own in rows:
+            _, refused = agreeing(self._facts(own), self._reach, own, self._near)
+            refusals.update((own.get("size"), one.fact) for one in refused)
+        return {
+            size: self._near
+            | self._of_the_model(size)
+            | {fact for (of, fact), n in refusals.items() if of == size and 3 * n <= counts[size]}
+            for size in counts
+        }

@@ -1,0 +1,64 @@
+"""Which of the facts that reach a table hold for a row: the nearest, and what all agree on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from .context import Fact, same_device
+
+# Where a document says it once, it says it for all.
+_EVERYWHERE = ("device", "devices_per_node", "seq_len")
+
+
+def resolve(facts: Sequence[Fact], name: str, size: float | None) -> Fact | None:
+    """The strongest fact of a field that holds for rows of `size` (1e9 parameters; None: any)."""
+    holding = [
+        fact
+        for fact in reversed(facts)
+        if fact.field == name and (fact.only_size is None or size is None or fact.only_size == size)
+    ]
+    if name == "recompute" and holding and holding[0].scope == "formula":
+        # Words say what a formula only implies.
+        return next((fact for fact in holding if fact.scope != "formula"), holding[0])
+    return holding[0] if holding else None
+
+
+def stated(
+    facts: Sequence[Fact], everywhere: Sequence[Fact], names: Iterable[str], size: float | None
+) -> dict[str, Fact]:
+    """The facts that hold for rows of `size`, by field; a fuller name of the same device wins."""
+    reach = [*everywhere, *facts]
+    found = {name: fact for name in sorted(names) if (fact := resolve(reach, name, size))}
+    fuller = next((fact for fact in everywhere if fact.field == "device"), None)
+    near = found.get("device")
+    if near and fuller and same_device(near.value or "", fuller.value or ""):
+        found["device"] = max(near, fuller, key=lambda fact: len(fact.value or ""))
+    _with_memory(found, resolve(facts, "device_memory", size))
+    return found
+
+
+def _with_memory(found: dict[str, Fact], memory: Fact | None) -> None:
+    """`16GB nodes:` below a device of 32 GB means the same device with 16."""
+    device = found.get("device")
+    if device and memory and re.search(r"-\d+GB$", device.value or ""):
+        named = re.sub(r"\d+GB$", f"{memory.value}GB", device.value or "")
+        if named != device.value:
+            found["device"] = replace(memory, field="device", value=named)
+
+
+def unanimous(mentions: Sequence[Fact]) -> Iterator[Fact]:
+    """Facts that a document states somewhere and contradicts nowhere."""
+    for name in _EVERYWHERE:
+        stated = [fact for fact in mentions if fact.field == name]
+        # What a heading says holds below it alone; it can only contradict.
+        if all(fact.scope == "heading" for fact in stated) or any(not f.value for f in stated):
+            continue
+        longest = max(stated, key=lambda fact: len(fact.value or ""))
+        if all(_agree(name, fact.value or "", longest.value or "") for fact in stated):
+            yield replace(longest, scope="document", only_size=None)
+
+
+def _agree(name: str, value: str, longest: str) -> bool:
+    return same_device(value, longest) if name == "device" else value == longest
