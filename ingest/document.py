@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from .context import Fact, phrases_in, same_device
 from .context_lines import configuration, line_facts, reaches_back
-from .markdown import Heading, Table, TextLine, blocks
+from .grid import Table
+from .markdown import Heading, TextLine, blocks
 from .statements import Statement, formula_statement, legend_in, statements_in
 from .training_tables import is_training
 

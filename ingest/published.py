@@ -13,7 +13,7 @@ from ..vocabulary.secrets import REDACTED, is_secret_name, redact
 from .column_cells import add_cells, read_rows
 from .context import Fact
 from .document import FoundTable, stated
-from .markdown import Table, TableRow
+from .grid import Table, TableRow
 from .results import Habits, Result, habits_of, results
 from .row import AROUND, MODEL, TOPOLOGY, Around, PublishedRow
 from .status import Footnotes, flags_of, rough, status_of
