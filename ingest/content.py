@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .streams import Hashing
 
 LONG_BYTES = 1 << 20  # a smaller file is read into memory
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # the marks that such a text begins with
 _CHUNK = 1 << 20
 _BACK = 1 << 16  # bytes looked at at once for the last line end
 _HEAD = 1 << 20  # bytes looked at to tell what a file is
@@ -86,13 +87,16 @@ class Content:
         return section(self.path, start, end, digest)
 
     def text(self) -> tuple[str, int]:
-        """All of it as text, and how many characters are no UTF-8."""
+        """All of it as text, and how many characters are none of its encoding."""
         data = self.data
         if data is None:
             with self.path.open("rb") as stream:
                 data = stream.read(self.size)
             self.check(hashlib.sha256(data).hexdigest())
-        text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+        if data.startswith(UTF_16):
+            text = data.decode("utf-16", "replace")
+        else:
+            text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
         text = text.replace("\r\n", "\n").replace("\r", " ").replace("\x00", "")
         return text, text.count("\ufffd")
 

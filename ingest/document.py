@@ -15,7 +15,8 @@ from .context_lines import (
     of_all_rows,
     reaches_back,
 )
-from .markdown import Heading, Table, TextLine, blocks
+from .grid import Table
+from .markdown import Heading, TextLine, blocks
 from .reach import unanimous
 from .statements import Statement, formula_statement, legend_in, statements_in
 from .training_tables import is_training

@@ -2,6 +2,7 @@
 
 markdown-it-py finds headings, fences and containers. Rows are split by our own splitter: the
 parser drops spacing and surplus cells, and does not see a table whose separator row is too short.
+Tables of other markups are read by drawn.py.
 """
 
 from __future__ import annotations
@@ -14,10 +15,15 @@ from functools import cache
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, table
 
+from .drawn import drawn_table
+from .grid import Table, TableRow
+
 _SEPARATOR = re.compile(r"^\s*+(?:\|\s*+)?:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*$")
 _QUOTE = re.compile(r"^\s{0,3}(?:>\s?)+")
 _DRAWN = re.compile(r"--|:-|-:")
 _BEGIN, _END = re.compile(r"^\s*<!--\s*bench:begin\b"), re.compile(r"^\s*<!--\s*bench:end\b")
+_HTML_HEADING = re.compile(r"\s*<h([1-6])(?:\s[^<>]*)?>(.*?)</h\1\s*>", re.I)
+_TAG = re.compile(r"<[^<>]*>")
 _SPLIT = re.compile(r"(?<!\\)((?:\\\\)*)\|")
 
 
@@ -35,31 +41,6 @@ class TextLine:
     line: int
     text: str
     code: bool
-
-
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    line: int
-    cells: tuple[str, ...]
-
-    @property
-    def is_filler(self) -> bool:
-        """Whether a row only parts others."""
-        return all(cell in ("", "&nbsp;") for cell in self.cells)
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A pipe table as found; `separator` holds the alignments."""
-
-    header: TableRow
-    separator_line: int | None
-    alignment: tuple[str, ...]
-    rows: tuple[TableRow, ...]
-
-    @property
-    def last_line(self) -> int:
-        return self.rows[-1].line if self.rows else (self.separator_line or self.header.line)
 
 
 Block = Heading | TextLine | Table
@@ -94,7 +75,9 @@ def blocks(text: str) -> Iterator[Block]:
             yield headings[number]
             at += 1
             continue
-        table = None if number in code else _table_at(lines, at, code, headings)
+        table = None
+        if number not in code:
+            table = _table_at(lines, at, code, headings) or drawn_table(lines, at)
         if table:
             yield table
             at = table.last_line
@@ -221,4 +204,12 @@ def _structure(text: str) -> tuple[dict[int, Heading], set[int], set[int]]:
             code.update(range(first + 1, last + 1))
         elif token.type == "html_block" and token.content.lstrip().startswith("<!--"):
             hidden.update(range(first + 1, last + 1))
+        elif token.type == "html_block":
+            headings |= _html_headings(token.content, first + 1)
     return headings, code, hidden
+
+
+def _html_headings(text: str, first: int) -> dict[int, Heading]:
+    """Headings written in HTML, each on a line of its own."""
+    found = ((at, _HTML_HEADING.match(line)) for at, line in enumerate(text.split("\n"), first))
+    return {at: Heading(at, int(one[1]), _TAG.sub("", one[2]).strip()) for at, one in found if one}

@@ -15,7 +15,7 @@ from .around import TableContext
 from .column_cells import add_cells, read_rows
 from .context import Fact
 from .document import FoundTable
-from .markdown import Table, TableRow
+from .grid import Table, TableRow
 from .results import Habits, Result, habits_of, results
 from .row import MODEL, TOPOLOGY, PublishedRow, numbers_of
 from .status import Footnotes, flags_of, rough, status_of

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ..schema.rows import Rows
 from ..vocabulary.headings import is_benchmark
 from ..vocabulary.secrets import redact_lines
 from .coverage import Coverage
 from .document import FoundTable
-from .markdown import Table, TableRow
+from .grid import Table, TableRow
 from .published import RowReader
 
 _FIELD_LIMIT = 2**31 - 1  # that of the module, 128 KiB, would fail the file
+_TITLES = 5  # rows among which the headings stand
 # What bench itself lists or exports would count every run twice.
 _OWN_COLUMNS = (
     frozenset(("run_id",)),
@@ -41,12 +42,33 @@ def read_separated(text: str, source_id: str, form: str) -> tuple[Rows, Coverage
 
 def _table(text: str, form: str) -> Table | None:
     csv.field_size_limit(_FIELD_LIMIT)
-    delimiter = "\t" if form == "tsv" else _delimiter(text)
-    found = list(_rows(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)))
-    if not found:
+    first = _first_line(text)
+    delimiters = "\t" if form == "tsv" else sorted(",;\t", key=first.count, reverse=True)
+    found = [_rows_by(text, delimiters[0])]
+    if _header(found[0]) is None:  # a line of title has other commas
+        found += [_rows_by(text, one) for one in delimiters[1:]]
+    rows = next((rows for rows in found if _header(rows) is not None), found[0])
+    if not rows:
         return None
-    header, *rows = found
-    return Table(header, None, ("none",) * len(header.cells), tuple(rows))
+    at = _header(rows) or 0
+    header = rows[at]
+    return Table(header, None, ("none",) * len(header.cells), tuple(rows[at + 1 :]))
+
+
+def _rows_by(text: str, delimiter: str) -> list[TableRow]:
+    return list(_rows(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)))
+
+
+def _header(rows: Sequence[TableRow]) -> int | None:
+    """Where the headings stand: in the first line, or below a title of fewer cells."""
+    for at, row in enumerate(rows[:_TITLES]):
+        if is_benchmark(row.cells):
+            return at if all(len(one.cells) < len(row.cells) for one in rows[:at]) else None
+    return None
+
+
+def _first_line(text: str) -> str:
+    return next((line for line in text.splitlines() if line.strip() and line[0] != "#"), "")
 
 
 def _rows(reader: Iterator[list[str]]) -> Iterator[TableRow]:
@@ -57,8 +79,3 @@ def _rows(reader: Iterator[list[str]]) -> Iterator[TableRow]:
         if any(cell.strip() for cell in cells) and not remark:
             yield TableRow(line, tuple(cell.strip() for cell in cells))
         line = reader.line_num + 1  # type: ignore[attr-defined]
-
-
-def _delimiter(text: str) -> str:
-    lines = (line for line in text.splitlines() if line.strip() and not line.startswith("#"))
-    return max(",;\t", key=next(lines, "").count)

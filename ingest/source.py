@@ -12,7 +12,7 @@ from ..schema.incremental import Checkpoint
 from ..schema.rows import Rows
 from .accounting import LONGEST, may_be_jobs
 from .checkpoint import freeze, thaw
-from .content import Content
+from .content import UTF_16, Content
 from .coverage import Coverage
 from .dialect import Dialect, dialects
 from .log import LogReader
@@ -21,7 +21,7 @@ from .tensorboard import is_event_file
 
 # What only some files need is imported where it is: most of a folder is known, or is logs.
 _LOGS = frozenset((".log", ".out", ".err", ".stdout", ".stderr"))
-_MARKDOWN = frozenset((".md", ".markdown", ".mdx", ".rst"))
+_MARKDOWN = frozenset((".md", ".markdown", ".mdx", ".rst", ".tex", ".html", ".htm"))
 _SEPARATED = {".csv": "csv", ".tsv": "tsv"}
 _COMPANION_LIMIT = 1 << 20  # a job script, a configuration: nothing larger is one
 _DOCUMENT_LIMIT = 64 << 20  # a larger file is read as a log, line by line
@@ -79,8 +79,8 @@ def read_file(task: Task, sink: Sink | None = None) -> ReadFile:
         return ReadFile("record" if rows.by_table.get("runs") else None, rows)
     if content.packing():
         return _log(task, sink)
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return ReadFile(None, Rows())  # UTF-16: no log or table is written so
+    if head.startswith(UTF_16):
+        return _of_spreadsheet(task)
     if is_event_file(task.uri):
         from .tensorboard import read_events
 
@@ -113,6 +113,14 @@ def _read_text(task: Task, head: bytes, sink: Sink | None) -> ReadFile:
     if suffix in _LOGS:
         return log
     return _log(task, sink)
+
+
+def _of_spreadsheet(task: Task) -> ReadFile:
+    """A file in UTF-16, as spreadsheets save them: a table or a document, never a log."""
+    suffix = task.content.path.suffix.lower()
+    if task.content.size > _DOCUMENT_LIMIT:
+        return ReadFile(None, Rows())
+    return _separated(task, _SEPARATED[suffix]) if suffix in _SEPARATED else _document(task)
 
 
 def _looks_like_text(head: bytes) -> bool:

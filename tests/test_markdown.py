@@ -4,7 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bench.ingest.markdown import Heading, Table, TextLine, blocks, split_row
+from bench.ingest.grid import Table
+from bench.ingest.markdown import Heading, TextLine, blocks, split_row
 
 
 def tables(text: str) -> list[Table]:

@@ -113,7 +113,7 @@ def test_another_table_is_counted_but_not_read(text: str) -> None:
     assert (coverage.tables, coverage.tables_other) == (0, 1)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_a_file_with_bom_and_windows_lines(tmp_path: Path, encoding: str) -> None:
     (tmp_path / "a.csv").write_bytes(f"{HEADER}\n{ROW}\n".replace("\n", "\r\n").encode(encoding))
     with in_memory() as warehouse:
@@ -130,3 +130,9 @@ def test_a_cell_of_any_length(tmp_path: Path) -> None:
         summary = ingest_into(warehouse, [tmp_path / "a.csv"], tmp_path)
         assert (summary.failed, summary.skipped) == ([], [])
         assert warehouse.rows("SELECT count(*) FROM runs") == [(1,)]
+
+
+@pytest.mark.parametrize("title", ["Benchmarks, 48 nodes, V100, May", "Runs; of May"])
+def test_headings_below_a_title(title: str) -> None:
+    semicolons = f"{HEADER}\n{ROW}\n".replace(",", ";")
+    assert [fact[1:] for fact in facts_of(read(f"{title}\n{semicolons}"))] == [EXPECTED[0][1:]]

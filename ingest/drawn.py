@@ -1,0 +1,226 @@
+"""Tables of other markups within a document: HTML, reStructuredText and LaTeX.
+
+Each reader gets the lines and the place where a table may begin, and gives the table or None.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from html.parser import HTMLParser
+from itertools import pairwise, takewhile
+
+from .grid import Table, TableRow
+
+_LONGEST = 2000  # lines of one table: what is not closed by then is none
+_WIDEST = 100  # columns that one cell of HTML may span
+_GRID = re.compile(r"^\s*\+(?:[-=]++\+)++\s*$")
+_SIMPLE = re.compile(r"^\s*=++(?: ++=++)++\s*$")
+_TABULAR = re.compile(r"\\begin\{(tabularx?\*?|longtable)\}")
+_RULES = re.compile(
+    r"\\(?:hline|toprule|midrule|bottomrule|addlinespace(?:\[[^\]]*\])?|"
+    r"(?:cmidrule(?:\([a-z]*\))?|cline)\{[^}]*\})"
+)
+_MACRO = re.compile(r"\\(?:text\w*|math\w*|emph|underline|num|makecell|mbox)\{([^{}]*)\}")
+_COLUMNS = re.compile(r"\\multi(?:column|row)\{[^{}]*\}\{[^{}]*\}\{([^{}]*)\}")
+_AMPERSAND = re.compile(r"(?<!\\)&")
+_SKIP = re.compile(r"^\s*\[[^\]]*\]")  # the space after a row: `\\[2pt]`
+_LAYERS = 3  # of macros around one another in a cell
+_SIGNS = {r"\%": "%", r"\_": "_", r"\#": "#", r"\times": "×", r"\,": "", "{,}": ",", "~": " ",
+          r"\sim": "~", r"\pm": "±", "$": "", r"\$": "$"}  # fmt: skip
+
+
+def drawn_table(lines: Sequence[str], at: int) -> Table | None:
+    """The table that begins on a line, in any of these markups."""
+    line = lines[at]
+    if "<table" in line.lower():
+        return _html(lines, at)
+    if _GRID.match(line):
+        return _grid(lines, at)
+    if _SIMPLE.match(line):
+        return _simple(lines, at)
+    return _latex(lines, at) if _TABULAR.search(line) else None
+
+
+def _table(rows: Sequence[TableRow], headers: int = 1) -> Table | None:
+    """A table of which the first rows are headings: of several a column's are put together."""
+    if len(rows) <= headers:
+        return None
+    width = max(len(row.cells) for row in rows)
+    above = [[*row.cells, *[""] * (width - len(row.cells))] for row in rows[:headers]]
+    cells = tuple(" ".join(dict.fromkeys(filter(None, one))) for one in zip(*above, strict=True))
+    header = TableRow(rows[headers - 1].line, cells)
+    return Table(header, None, ("none",) * width, tuple(rows[headers:]))
+
+
+class _Cells(HTMLParser):
+    """The rows of one HTML table; what spans rows or columns stands in each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[tuple[int, list[str]]] = []
+        self.headings: list[bool] = []  # of each row, whether all its cells are headings
+        self._text: list[str] | None = None
+        self._spans: dict[int, tuple[int, str]] = {}
+        self._span = 1, 1
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "tr":
+            self._close()
+            self._below()
+            self.rows.append((self.getpos()[0], []))
+            self.headings.append(True)
+        elif tag in ("td", "th") and self.rows:
+            self._close()
+            self._text = []
+            self.headings[-1] &= tag == "th"
+            spans = dict(attrs)
+            self._span = _count(spans.get("colspan")), _count(spans.get("rowspan"))
+        elif tag == "br" and self._text is not None:
+            self._text.append(" ")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "th", "tr", "table"):
+            self._close()
+
+    def handle_data(self, data: str) -> None:
+        if self._text is not None:
+            self._text.append(data)
+
+    def finish(self) -> None:
+        self.close()
+        self._close()
+        self._below()
+
+    def _close(self) -> None:
+        if self._text is None:
+            return
+        text, self._text = " ".join("".join(self._text).split()), None
+        self._below()
+        cells = self.rows[-1][1]
+        for _ in range(self._span[0]):
+            if self._span[1] > 1:
+                self._spans[len(cells)] = self._span[1] - 1, text
+            cells.append(text)
+
+    def _below(self) -> None:
+        """Cells that reach down from above, where it is their turn."""
+        cells = self.rows[-1][1] if self.rows else []
+        while left := self._spans.pop(len(cells), None):
+            count, text = left
+            if count > 1:
+                self._spans[len(cells)] = count - 1, text
+                cells.append(text)
+                continue
+            cells.append(text)
+
+
+def _count(text: str | None) -> int:
+    return min(int(text), _WIDEST) if text and text.isdigit() and int(text) else 1
+
+
+def _html(lines: Sequence[str], at: int) -> Table | None:
+    span = lines[at : at + _LONGEST]
+    end = next((n for n, line in enumerate(span) if "</table" in line.lower()), None)
+    if end is None:
+        return None
+    reader = _Cells()
+    reader.feed("\n".join(span[: end + 1]))
+    reader.finish()
+    rows = [TableRow(at + line, tuple(cells)) for line, cells in reader.rows if any(cells)]
+    kinds = [
+        kind for kind, (_, cells) in zip(reader.headings, reader.rows, strict=True) if any(cells)
+    ]
+    return _table(rows, max(1, sum(1 for _ in takewhile(bool, kinds))))
+
+
+def _grid(lines: Sequence[str], at: int) -> Table | None:
+    """A grid table of reStructuredText; one whose cells span others is not read."""
+    edges = [n for n, letter in enumerate(lines[at].rstrip()) if letter == "+"]
+    rows: list[TableRow] = []
+    held: list[tuple[str, ...]] = []
+    headers = 1
+    first = at + 2
+    for place in range(at + 1, min(len(lines), at + _LONGEST)):
+        line = lines[place].rstrip()
+        if _GRID.match(line):
+            if [n for n, letter in enumerate(line) if letter == "+"] != edges:
+                return None
+            rows += [TableRow(first, _joined(held))] if held else []
+            held, first = [], place + 2
+            headers = len(rows) if "=" in line else headers
+        elif line.lstrip().startswith("|"):
+            if any(line[edge : edge + 1] != "|" for edge in edges):
+                return None
+            held.append(tuple(line[a + 1 : b].strip() for a, b in pairwise(edges)))
+        else:
+            break
+    return _table(rows, headers)
+
+
+def _simple(lines: Sequence[str], at: int) -> Table | None:
+    """A simple table of reStructuredText: columns under `=`, closed by a third such line."""
+    starts = [found.start() for found in re.finditer(r"=++", lines[at])]
+    ends = [*starts[1:], None]
+    rows: list[TableRow] = []
+    borders = headers = 0
+    for place in range(at + 1, min(len(lines), at + _LONGEST)):
+        line = lines[place]
+        if _SIMPLE.match(line):
+            borders += 1
+            headers = headers or len(rows)
+            if borders == 2:
+                break
+        elif line.strip() and not re.fullmatch(r"[\s-]+", line):
+            cells = tuple(line[a:b].strip() for a, b in zip(starts, ends, strict=True))
+            # A line without a first cell goes on with the row above; headings are put together.
+            if not cells[0] and rows and borders:
+                rows[-1] = TableRow(rows[-1].line, _joined([rows[-1].cells, cells]))
+            else:
+                rows.append(TableRow(place + 1, cells))
+    return _table(rows, headers) if borders == 2 else None
+
+
+def _joined(parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(" ".join(filter(None, cells)) for cells in zip(*parts, strict=True))
+
+
+def _latex(lines: Sequence[str], at: int) -> Table | None:
+    span = lines[at : at + _LONGEST]
+    end = next((n for n, line in enumerate(span) if r"\end{" in line and _ends(line)), None)
+    if end is None:
+        return None
+    rows = list(_latex_rows(span[1:end], at + 2))
+    return _table(rows)
+
+
+def _ends(line: str) -> bool:
+    return bool(re.search(r"\\end\{(?:tabularx?\*?|longtable)\}", line))
+
+
+def _latex_rows(lines: Sequence[str], first: int) -> Iterator[TableRow]:
+    begun, text = first, ""
+    for number, line in enumerate(lines, first):
+        plain = _RULES.sub("", re.sub(r"(?<!\\)%.*", "", line)).strip()
+        begun = begun if text else number
+        text = f"{text} {plain}".strip()
+        *whole, text = text.split(r"\\")
+        for row in whole:
+            if "&" in row:
+                yield _latex_row(begun, row)
+            begun = number
+    if "&" in text:
+        yield _latex_row(begun, text)
+
+
+def _latex_row(line: int, text: str) -> TableRow:
+    return TableRow(line, tuple(_untexed(cell) for cell in _AMPERSAND.split(_SKIP.sub("", text))))
+
+
+def _untexed(cell: str) -> str:
+    """The text of a cell without its macros."""
+    for _ in range(_LAYERS):
+        cell = _COLUMNS.sub(r"\1", _MACRO.sub(r"\1", cell))
+    for sign, text in _SIGNS.items():
+        cell = cell.replace(sign, text)
+    return cell.strip()

@@ -1,0 +1,47 @@
+"""Which tables tell of training runs: by their headings, and by the words around them."""
+
+import pytest
+
+from bench.ingest.training_tables import is_training
+from bench.vocabulary.parallelism import sizes_in
+
+
+@pytest.mark.parametrize(
+    ("headings", "path", "lead", "answer"),
+    [
+        (["Techniques", "TPS/GPU", "Memory(GiB)"], ["Results"], "Llama 8B, FSDP, 8 GPUs.", True),
+        (["Scaling method", "Median tokens/s"], ["Training"], "", True),
+        (["Model", "Tokens/s", "Memory"], ["Results"], "", False),  # may be of inference
+        (["Batch size", "Seq len", "Samples/s", "Latency (ms)"], ["Training"], "", False),
+        (["GPUs", "Batch size", "Samples/s"], ["Training", "Inference performance"], "", False),
+        (["GPUs", "Batch size", "Samples/s"], ["Inference", "Training performance"], "", True),
+        (
+            ["Nodes", "Size", "Time (ms)"],
+            ["save-checkpoint speed"],
+            "",
+            False,
+        ),
+        (["Seq len", "TFLOPs", "HBM"], ["Attention kernels"], "training", False),
+        (["Model", "GBS", "Loss"], ["Training"], "", False),
+        (["GPUs", "TP", "Sec/it"], [], "", True),
+    ],
+)
+def test_a_table_of_training(headings: list[str], path: list[str], lead: str, answer: bool) -> None:
+    assert is_training(headings, path, lead) is answer
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        ("FSDP 4, CP 2", {"dp_shard": 4, "cp": 2}),
+        ("(tp=1, pp = 4)", {"tp": 1, "pp": 4}),
+        ("z1_gas1_tmbspg14", {"zero_stage": 1, "grad_accum": 1, "mbs": 14}),
+        ("Fully-sharded ZeRO 3", {"zero_stage": 3}),
+        ("TP8 PP4", {"tp": 8, "pp": 4}),
+        ("tp 2, later tp 4", {}),
+        ("3D, v5p-128, Llama 8B, 2D + AsyncTP", {}),
+        ("zero1=8", {"zero_stage": 1}),
+    ],
+)
+def test_sizes_in_words(text: str, sizes: dict[str, int]) -> None:
+    assert sizes_in(text) == sizes
