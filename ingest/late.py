@@ -102,8 +102,8 @@ class Late:
         waiting, self.waiting = self.waiting, []
         bar, planned = steps.iteration, plan()
         between = isinstance(following, int) and bar is not None and 0 <= following - bar <= 1
-        # What a buffer held back comes when the program ends, which is behind the last bar.
-        at_end = following is None and (self.is_direct or bar != planned.goal)
+        # Behind the last bar nothing but lines before it tells that no buffer held a line back.
+        at_end = following is None and self.is_direct
         one = waiting[0]
         alone = len(waiting) == 1 and not self.apart and (between or at_end)
         if bar is not None and alone and one.may_be(bar, planned.per_epoch):

@@ -153,6 +153,15 @@ def test_losses_that_print_their_step_and_come_late() -> None:
     assert losses == {10: 10.5, 20: 20.5, 30: 30.5}
 
 
+def test_a_loss_behind_the_last_bar_may_be_of_a_later_step() -> None:
+    """A buffer may have held it back, or the bars may come late."""
+    log = read(BAR.format(n=16) + BAR.format(n=17) + LOSS.format(loss=0.5, epoch=0.01))
+    assert [(row["iteration"], row.get("loss")) for row in rows(log, "iterations")] == [
+        (16, None), (17, None),
+    ]  # fmt: skip
+    assert [row["code"] for row in rows(log, "warnings")] == ["no_step"]
+
+
 def test_losses_behind_a_failure_do_not_undo_it() -> None:
     lines = [BAR.format(n=n) for n in range(1, 31)]
     late = [LOSS.format(loss=float(n), epoch=round(n / 200, 2)) for n in (10, 20, 30)]
