@@ -93,6 +93,11 @@ def first(text: str) -> float | None:
     return double(found.group()) if found else None
 
 
+def of_total(text: str) -> int | None:
+    """The whole number in front of a slash: 5/94."""
+    return bigint(text.partition("/")[0])
+
+
 def instant(text: str) -> float | None:
     """A number, or the first of `of this interval/average`: 1460.8/1450.4."""
     own, _, average = text.partition("/")
@@ -172,6 +177,7 @@ CASTS: dict[str, Callable[[str], object]] = {
         human,
         count,
         first,
+        of_total,
         instant,
         inverse,
         minutes,

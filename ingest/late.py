@@ -33,7 +33,7 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A line with losses and no step, and what launchers put in front of it."""
+    """A line with losses, and what launchers put in front of it."""
 
     dialect: Dialect
     record: Record
@@ -42,6 +42,8 @@ class Heard:
 
     def numbered(self, step: int) -> Record:
         """The line as one of this step, which says that it was derived."""
+        if self.step is not None:
+            return self.record
         more = self.record.fields.get("more")
         told = {"step": f"{step}, derived from the epoch"}
         fields = self.record.fields | {"more": (more if isinstance(more, dict) else {}) | told}
@@ -53,8 +55,16 @@ class Heard:
         epoch = self.record.fields.get("epoch")
         return epoch if isinstance(epoch, float) else None
 
+    @property
+    def step(self) -> int | None:
+        """The step that the line prints, if any."""
+        step = self.record.fields.get("iteration")
+        return step if isinstance(step, int) else None
+
     def may_be(self, step: int, per_epoch: float | None) -> bool:
         """Whether the epoch is that of the step, as far as it is printed."""
+        if self.step is not None:
+            return self.step == step
         if self.epoch is None or per_epoch is None:
             return True
         error = 0.5 * 10.0 ** -_decimals(self.epoch) * per_epoch + SLACK
@@ -92,8 +102,8 @@ class Late:
         waiting, self.waiting = self.waiting, []
         bar, planned = steps.iteration, plan()
         between = isinstance(following, int) and bar is not None and 0 <= following - bar <= 1
-        # What a buffer held back comes when the program ends, which is behind the last bar.
-        at_end = following is None and (self.is_direct or bar != planned.goal)
+        # Behind the last bar nothing but lines before it tells that no buffer held a line back.
+        at_end = following is None and self.is_direct
         one = waiting[0]
         alone = len(waiting) == 1 and not self.apart and (between or at_end)
         if bar is not None and alone and one.may_be(bar, planned.per_epoch):
@@ -114,6 +124,9 @@ class Late:
 
     def _numbers(self, plan: Plan) -> list[int] | None:
         """A step for each line that stands apart, from its epoch; None where it does not tell."""
+        printed = [heard.step for heard in self.apart if heard.step is not None]
+        if len(printed) == len(self.apart):
+            return printed
         epochs = [heard.epoch for heard in self.apart]
         known = [epoch for epoch in epochs if epoch is not None]
         half = 0.5 * 10.0 ** -max(map(_decimals, known), default=0)

@@ -65,7 +65,7 @@ class Run:
         """A line that speaks of a step, and what launchers put in front of it."""
         record = self._of_all_epochs(record)
         fields = record.fields
-        if dialect.buffered and "iteration" not in fields:
+        if dialect.buffered and (self.steps.is_numbered or "iteration" not in fields):
             self._hear(Heard(dialect, record, line, rank_prefix_of(prefixes)))
             return
         if record.reads == "iteration":

@@ -89,8 +89,8 @@ class Runs:
         if dialect.progress_bar and not of_run:
             self.bars.append((dialect, record, self._number, prefixes))
             return True
-        unnumbered = dialect.reads == "part" and not dialect.secondary
-        if unnumbered and "iteration" not in fields and (self.run is None or not self.run.goal):
+        unnumbered = dialect.reads == "part" and not dialect.secondary and "iteration" not in fields
+        if (unnumbered or dialect.buffered) and (self.run is None or not self.run.goal):
             self._take_bars()
         self._current(record).add_step(dialect, record, self._number, prefixes)
         return True

@@ -128,6 +128,11 @@ class Steps:
         return step is not None and spoken and line - step.line <= COPIES_WITHIN
 
     @property
+    def is_numbered(self) -> bool:
+        """Whether lines with numbers of their own, such as those of a bar, count the steps."""
+        return self._absolute
+
+    @property
     def length(self) -> int | None:
         """Iterations that the newest line is a mean over."""
         return self._open[-1].length if self._open else None

@@ -143,6 +143,25 @@ def test_losses_that_a_buffer_held_back_and_nothing_numbers() -> None:
     assert "no_step" in {row["code"] for row in rows(log, "warnings")}
 
 
+def test_losses_that_print_their_step_and_come_late() -> None:
+    """ms-swift's."""
+    line = "{{'loss': {n}.5, 'learning_rate': 1e-05, 'epoch': 0.01, 'global_step/max_steps': '{n}/600'}}\n"
+    bars = "".join(BAR.format(n=n) for n in range(1, 31))
+    found = rows(read(bars + "".join(line.format(n=n) for n in (10, 20, 30))), "iterations")
+    assert [row["iteration"] for row in found] == list(range(1, 31))
+    losses = {row["iteration"]: row["loss"] for row in found if row.get("loss")}
+    assert losses == {10: 10.5, 20: 20.5, 30: 30.5}
+
+
+def test_a_loss_behind_the_last_bar_may_be_of_a_later_step() -> None:
+    """A buffer may have held it back, or the bars may come late."""
+    log = read(BAR.format(n=16) + BAR.format(n=17) + LOSS.format(loss=0.5, epoch=0.01))
+    assert [(row["iteration"], row.get("loss")) for row in rows(log, "iterations")] == [
+        (16, None), (17, None),
+    ]  # fmt: skip
+    assert [row["code"] for row in rows(log, "warnings")] == ["no_step"]
+
+
 def test_losses_behind_a_failure_do_not_undo_it() -> None:
     lines = [BAR.format(n=n) for n in range(1, 31)]
     late = [LOSS.format(loss=float(n), epoch=round(n / 200, 2)) for n in (10, 20, 30)]
