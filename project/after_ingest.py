@@ -8,7 +8,7 @@ linked to, statistics leave superseded steps out, and the audit reads both.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -66,7 +66,22 @@ def after_ingest_into(
     if not db.exists():
         return Checked()
     reading, writing = partial(open_read, db, lock_timeout), partial(open_write, db, lock_timeout)
-    return _after_ingest(reading, writing, db.absolute().parent, uris, overrides or {})
+    checked = _after_ingest(reading, writing, db.absolute().parent, uris, overrides or {})
+    _store_views(reading, writing)
+    return checked
+
+
+def _store_views(reading: Opener, writing: Opener) -> None:
+    """Keep what pages read in the file, unless it is there already or the file is locked."""
+    from ..schema.errors import Locked
+    from ..schema.materialized import lacks_stored_views, store_views
+
+    with suppress(Locked):  # without them pages take longer, no more
+        with reading() as warehouse:
+            lacking = lacks_stored_views(warehouse)
+        if lacking:
+            with writing() as warehouse:
+                store_views(warehouse)
 
 
 def _after_ingest(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..decide.lookup import find_run, source_named
 from ..schema.errors import BenchError
+from ..schema.materialized import store_views
 from ..schema.store import hide
 from ..schema.superseded import find_superseded, store_superseded
 from ..schema.warehouse import Warehouse, open_write
@@ -33,6 +34,7 @@ def forget(
             named = [identifier for kind, identifier in found if kind == scope]
             hide(warehouse, scope, named, hidden=not undo)
         store_superseded(warehouse, find_superseded(warehouse))
+        store_views(warehouse)
     return found
 
 

@@ -1,12 +1,16 @@
-"""Views kept as temporary tables of the same names, which hide them: computed once, read often.
+"""Views kept as tables, computed once and read often: in the file of a small warehouse, else for
+as long as it is open.
 
-Binding nested views again and again took three quarters of a page's time. They are released
-before anything is written.
+Binding nested views again and again took three quarters of a page's time. Every transaction drops
+them before anything is written, so none is ever older than what it shows.
 """
 
 from __future__ import annotations
 
-from .warehouse import Warehouse
+import duckdb
+
+from .migrate import STORED_VIEWS
+from .warehouse import Warehouse, transaction
 
 SMALL = 200_000  # rows, of all tables together
 # Each after those that it reads.
@@ -20,19 +24,60 @@ OF_CONTINUATIONS = ("current_uris", "current_loads", "hidden_runs", "judged_runs
                     "topology", "iterations", "events", "continuations")  # fmt: skip
 # What the views of pages read of sources, several times each.
 _READ_OF_SOURCES = OF_SOURCES[: OF_SOURCES.index("topology")]
+# What is kept in the file: all but rows that are stored once already, line by line.
+STORED = (*OF_PAGES, *_READ_OF_SOURCES, "continuations")
 # The tables with a row for each line, cell or argument of a source: no other is larger.
 _COUNTED = ("cells", "facts", "iterations", "timers", "memory")
 
 
 def materialize(warehouse: Warehouse, *views: str) -> None:
-    """Compute views that are not held yet; in a small warehouse, queries then run as written."""
+    """Hide views behind tables; in a small warehouse, queries then run as written.
+
+    Those that the file has are read from there, the others are computed.
+    """
     if is_small(warehouse) and not warehouse.materialized:
         warehouse.rows("SET threads = 1")
         warehouse.rows("PRAGMA disable_optimizer")
+    # Who may write would be left with views of tables that the next transaction drops.
+    stored = STORED if warehouse.read_only and views_are_stored(warehouse) else ()
     for view in views:
-        if view not in warehouse.materialized:
+        if view in warehouse.materialized:
+            continue
+        if view in stored:
+            warehouse.rows(f"CREATE TEMP VIEW {view} AS FROM wh.{STORED_VIEWS}.{view}")
+        else:
             warehouse.rows(f"CREATE TEMP TABLE {view} AS SELECT * FROM wh.main.{view}")
-            warehouse.materialized.append(view)
+        warehouse.materialized.append(view)
+
+
+def views_are_stored(warehouse: Warehouse) -> bool:
+    """Whether the file has them; the last of them is there with all others or not at all."""
+    if warehouse.stores_views is None:
+        try:
+            warehouse.rows(f"FROM {STORED_VIEWS}.{STORED[-1]} LIMIT 0")
+            warehouse.stores_views = True
+        except duckdb.CatalogException:
+            warehouse.stores_views = False
+    return warehouse.stores_views
+
+
+def lacks_stored_views(warehouse: Warehouse) -> bool:
+    """Whether `store_views` would store any: a small warehouse without them."""
+    return not views_are_stored(warehouse) and is_small(warehouse)
+
+
+def store_views(warehouse: Warehouse) -> None:
+    """Keep the views of a small warehouse in its file, until something is written to it.
+
+    Raises BenchError when the disk is full.
+    """
+    if not is_small(warehouse):
+        return
+    materialize(warehouse, *STORED)
+    with transaction(warehouse, STORED):
+        warehouse.con.execute(f"CREATE SCHEMA {STORED_VIEWS}")
+        for view in STORED:
+            warehouse.con.execute(f"CREATE TABLE {STORED_VIEWS}.{view} AS FROM temp.main.{view}")
 
 
 def materialize_if_small(warehouse: Warehouse, *views: str) -> None:

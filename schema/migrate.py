@@ -21,6 +21,7 @@ _RECORD = """CREATE TABLE raw.applied (
 _NOTE = "INSERT INTO raw.applied VALUES (?, ?, ?, ?)"
 _MADE = re.compile(r"^CREATE OR REPLACE (VIEW|MACRO) (\w+)", re.M)
 VIEWS = 0  # the row that records all views: their names, and the release with their digest
+STORED_VIEWS = "materialized"  # a schema of tables that hold what views show; see materialized.py
 _DISTRIBUTION = "bench-warehouse"
 
 
@@ -108,6 +109,7 @@ def _rebuild_views(con: duckdb.DuckDBPyConnection) -> None:
             con.execute(f"DROP {kind} IF EXISTS {word}")
     for text in views:
         con.execute(text)
+    con.execute(f"DROP SCHEMA IF EXISTS {STORED_VIEWS} CASCADE")
     con.execute("DELETE FROM raw.applied WHERE number = ?", [VIEWS])
     names = ",".join(f"{kind} {word}" for kind, word in made)
     con.execute(_NOTE, [VIEWS, names, f"{_release()} {views_digest()}", now_utc()])

@@ -14,7 +14,7 @@ import duckdb
 
 from .connect import connect_file, connect_memory, disconnect, explained
 from .errors import BenchError, Incompatible, Locked
-from .migrate import bring_up_to_date, is_up_to_date
+from .migrate import STORED_VIEWS, bring_up_to_date, is_up_to_date
 from .template import fill
 
 LOCK_TIMEOUT_S = 5.0
@@ -31,13 +31,17 @@ class Warehouse:
     is locked as long as it is open.
     """
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, path: Path | None) -> None:
+    def __init__(
+        self, con: duckdb.DuckDBPyConnection, path: Path | None, *, read_only: bool = False
+    ) -> None:
         self.con = con
         self.path = path
+        self.read_only = read_only
         self.sealed = False
         self.changed = False  # in what outlives the connection: its settings, perhaps
         self.materialized: list[str] = []  # views computed once, kept
         self.small: bool | None = None  # None: not counted since the last write
+        self.stores_views: bool | None = None  # None: not looked for since the last write
 
     def table(
         self, query: str, parameters: object = None
@@ -145,7 +149,7 @@ def open_read(path: Path, lock_timeout: float = LOCK_TIMEOUT_S) -> Warehouse:
         left = max(deadline - time.monotonic(), 0)
         con = connect_file(path, read_only=True, lock_timeout=left)
         if _current(con, path):
-            return Warehouse(con, path)
+            return Warehouse(con, path, read_only=True)
         disconnect(con)
         _upgrade(path, left)
 
@@ -185,14 +189,16 @@ def require_folder(path: Path) -> None:
 def transaction(warehouse: Warehouse, spared: Collection[str] = ()) -> Iterator[None]:
     """All of it or nothing; materialized views that do not depend on what is written are `spared`.
 
-    Raises BenchError when the disk is full or the file damaged.
+    Views stored in the file are dropped first, since none may be older than what it shows. Raises
+    BenchError when the disk is full or the file damaged.
     """
     con = warehouse.con
     with explained(warehouse.path):
         warehouse.release(spared)
-        warehouse.small = None
+        warehouse.small = warehouse.stores_views = None
         con.execute("BEGIN")
         try:
+            con.execute(f"DROP SCHEMA IF EXISTS {STORED_VIEWS} CASCADE")
             yield
             con.execute("COMMIT")
         except BaseException:

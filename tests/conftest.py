@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import settings
 
 from bench.ci import api
 from tests.cpu_times import CpuTimes
+from tests.deciding import Stored
 from tests.hub import Hub, serve
 from tests.program import quick, runs_programs
 
@@ -76,6 +78,24 @@ def swept(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = quick(folder, "ingest", "data")
     assert done.code == 0, done.text
     return folder
+
+
+@pytest.fixture(scope="session")
+def stored(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Stored:
+    """Options for a warehouse of a document of data/tables, or of all: read once for all tests."""
+
+    @cache
+    def options(document: str = "") -> tuple[str, str]:
+        folder = tmp_path_factory.mktemp("stored")
+        (folder / ".git").mkdir()
+        (folder / "tables").mkdir()
+        for path in sorted((data / "tables").glob(document or "*.md")):
+            shutil.copy(path, folder / "tables")
+        done = quick(folder, "ingest", "tables")
+        assert done.code == 0, done.text
+        return "--db", str(folder / "bench.duckdb")
+
+    return options
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,9 @@ RULE = "| --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |"
 JOB = "2 | 1.3B | 16 | 1 | 1 | {mbs} | 512 | 20GB | {time} | | {date}"
 # Of document 003, with the allocator against without, from 1 node to 64.
 TCMALLOC = [1.30, 1.61, 1.73, 1.66, 1.69, 1.68, 1.77]
+
+# The options that name a warehouse of some document of data/tables, of all without a name.
+Stored = Callable[..., tuple[str, str]]
 
 
 def jobs(times: Sequence[float], mbs: int, date: str = "") -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 
 from bench.decide.days import rates
 from bench.decide.jobs import Spread
-from tests.deciding import answer, jobs, lines, table
+from tests.deciding import Stored, answer, jobs, lines, table
 from tests.program import quick, told
 
 CONSTRAINTS = "dp % 4 = 0 and gbs % 32 = 0"
@@ -20,8 +20,8 @@ SWEEP = "002_chronicles-prequel.md"
 
 
 @pytest.mark.parametrize("number", [4, 127, 131])
-def test_the_authors_choice_of_a_topology(data: Path, folder: Path, number: int) -> None:
-    asked = ("best", str(data / "tables"), "--table", f"{SWEEP}:{number}", "--where", CONSTRAINTS)
+def test_the_authors_choice_of_a_topology(stored: Stored, folder: Path, number: int) -> None:
+    asked = ("best", *stored(), "--table", f"{SWEEP}:{number}", "--where", CONSTRAINTS)
     found = answer(folder, *asked)
     assert [row["step_time_s"] for row in found] == [172.40, 183.64, 197.15, 221.21]
     assert [row["rank_normalised"] for row in found] == [2, 1, 3, 4]
@@ -30,15 +30,15 @@ def test_the_authors_choice_of_a_topology(data: Path, folder: Path, number: int)
     assert "By the size labels alone 172.40 s/it would" in said
 
 
-def test_batch_sizes_compare_by_tokens(data: Path, folder: Path) -> None:
+def test_batch_sizes_compare_by_tokens(stored: Stored, folder: Path) -> None:
     for command in ("best", "days"):
-        found = answer(folder, command, str(data / "tables" / SWEEP), "--model", "181B")
+        found = answer(folder, command, *stored(SWEEP), "--model", "181B")
         times = [(row["step_time_s"], row["gbs"]) for row in found]
         assert times[0] == (110.48, 2048) and times.index((92.75, 1568)) > 5
 
 
-def test_left_out_rows_come_last_with_their_reason(data: Path, folder: Path) -> None:
-    found = answer(folder, "best", str(data / "tables" / SWEEP), "--model", "181B")
+def test_left_out_rows_come_last_with_their_reason(stored: Stored, folder: Path) -> None:
+    found = answer(folder, "best", *stored(SWEEP), "--model", "181B")
     left = [row for row in found if row["left_out"]]
     assert found[-len(left) :] == left and all(row["rank"] is None for row in left)
     reasons = {row["step_time_s"]: row["left_out"] for row in left}
@@ -47,8 +47,8 @@ def test_left_out_rows_come_last_with_their_reason(data: Path, folder: Path) -> 
     assert all(row["rank"] == place for place, row in enumerate(found[: -len(left)], 1))
 
 
-def test_a_table_of_copies_is_ranked_by_itself(data: Path, folder: Path) -> None:
-    found = answer(folder, "best", str(data / "tables"), "--table", f"{SWEEP}:5")
+def test_a_table_of_copies_is_ranked_by_itself(stored: Stored, folder: Path) -> None:
+    found = answer(folder, "best", *stored(), "--table", f"{SWEEP}:5")
     assert lines(found) == [149, 146, 148, 147]
 
 
@@ -100,9 +100,9 @@ def test_days_name_their_range_and_their_goodput(folder: Path) -> None:
     assert sure[0]["device_hours"] == pytest.approx(sure[0]["days"] * 24 * 16)
 
 
-def test_so_many_steps_are_those_of_each_row(data: Path, folder: Path) -> None:
-    named = str(data / "tables" / "002_chronicles-prequel.md")
-    asked = ("days", named, "--model", "181B", "--steps", "100000")
+def test_so_many_steps_are_those_of_each_row(stored: Stored, folder: Path) -> None:
+    named = stored("002_chronicles-prequel.md")
+    asked = ("days", *named, "--model", "181B", "--steps", "100000")
     found = [row for row in answer(folder, *asked) if not row["left_out"]]
     for row in found:
         assert row["days"] == pytest.approx(100_000 * row["step_time_s"] / 86_400)
@@ -135,9 +135,9 @@ def test_steps_and_their_time_need_no_sequence_length(folder: Path) -> None:
     assert "no sequence length is stated" in row["left_out"]
 
 
-def test_steps_of_a_ramp_up_are_of_the_steps(data: Path, folder: Path) -> None:
-    named = str(data / "tables" / "004_tr3m-1B3.md")
-    asked = ("days", named, "--ramp-up", "32,32,1000000", "--steps")
+def test_steps_of_a_ramp_up_are_of_the_steps(stored: Stored, folder: Path) -> None:
+    named = stored("004_tr3m-1B3.md")
+    asked = ("days", *named, "--ramp-up", "32,32,1000000", "--steps")
     found = [row for row in answer(folder, *asked, "100_000") if not row["left_out"]]
     for row in found:
         rest = (100_000 - row["ramp_up_steps"]) * row["step_time_s"] / 86_400
@@ -175,15 +175,15 @@ def test_every_format(swept: Path, command: str, form: str) -> None:
         assert json.loads(done.out)[0]["rank"] == 1
 
 
-def test_columns_and_the_best_of_each_group(data: Path, folder: Path) -> None:
-    named = str(data / "tables" / "003_check_tcmalloc.md")
-    asked = ("best", named, "--group", "nodes", "--columns", "nodes,step_time_s,left_out")
+def test_columns_and_the_best_of_each_group(stored: Stored, folder: Path) -> None:
+    named = stored("003_check_tcmalloc.md")
+    asked = ("best", *named, "--group", "nodes", "--columns", "nodes,step_time_s,left_out")
     found = answer(folder, *asked)
     assert [row["nodes"] for row in found] == [64, 32, 16, 8, 4, 2, 1]
     assert set(found[0]) == {"nodes", "step_time_s", "left_out"} and found[0]["step_time_s"] == 17.6
     said = quick(folder, *asked).out
     assert "| nodes " in said and "Shown: the first row for each value of nodes." in said
-    told(quick(folder, "days", named, "--columns", "colour"), 2, "unknown column 'colour'")
+    told(quick(folder, "days", *named, "--columns", "colour"), 2, "unknown column 'colour'")
 
 
 def test_a_table_is_named_through_a_link(data: Path, folder: Path) -> None:
@@ -194,9 +194,9 @@ def test_a_table_is_named_through_a_link(data: Path, folder: Path) -> None:
         assert len(lines(found)) == 9
 
 
-def test_a_front_of_rows_that_state_memory_says_so(data: Path, folder: Path) -> None:
-    tables = str(data / "tables")
-    asked = ("best", tables, "--document", "000")
+def test_a_front_of_rows_that_state_memory_says_so(stored: Stored, folder: Path) -> None:
+    tables = stored()
+    asked = ("best", *tables, "--document", "000")
     assert "Devices against speed for 124M, none better" in quick(folder, *asked).out
     said = quick(folder, *asked, "--by", "mem").out
     assert "Devices against speed for 124M, of rows that state memory_gb, none better" in said

@@ -12,16 +12,16 @@ import pytest
 from bench.reports.chart import Bar, paired_effects
 from bench.reports.charts.style import Sheet, on_sheet
 from bench.reports.drawing import NAMES
-from tests.deciding import table
+from tests.deciding import Stored, table
 from tests.program import quick, told
 
 TCMALLOC = "003_check_tcmalloc.md"
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_chart_is_a_slide_with_a_footer(data: Path, folder: Path, name: str) -> None:
+def test_every_chart_is_a_slide_with_a_footer(stored: Stored, folder: Path, name: str) -> None:
     by = ["--by", "LD_PRELOAD"] if name == "effects" else []
-    asked = ["chart", name, str(data / "tables" / TCMALLOC), *by, "--size", "16:9", "--footer"]
+    asked = ["chart", name, *stored(TCMALLOC), *by, "--size", "16:9", "--footer"]
     assert quick(folder, *asked, "-o", "a.svg").code == 0
     assert quick(folder, *asked, "-o", "b.svg").code == 0
     text = (folder / "a.svg").read_text()
@@ -34,24 +34,24 @@ def test_every_chart_is_a_slide_with_a_footer(data: Path, folder: Path, name: st
     assert (width, height) == (1600, 900)
 
 
-def test_without_a_name_of_a_file_it_is_the_chart_s(data: Path, folder: Path) -> None:
-    done = quick(folder, "chart", "pareto", str(data / "tables" / TCMALLOC))
+def test_without_a_name_of_a_file_it_is_the_chart_s(stored: Stored, folder: Path) -> None:
+    done = quick(folder, "chart", "pareto", *stored(TCMALLOC))
     assert done.code == 0 and done.out == "" and "wrote pareto.svg" in done.err
     assert (folder / "pareto.svg").exists()
 
 
-def test_what_cannot_be_drawn_is_told(data: Path, folder: Path) -> None:
-    named = str(data / "tables" / TCMALLOC)
-    told(quick(folder, "chart", "pie", named), 2, "unknown chart 'pie'", "effects, efficiency")
-    told(quick(folder, "chart", "days", named, "--size", "9"), 2, "invalid --size", "--size 16:9")
-    told(quick(folder, "chart", "days", named, "-o", "a.pdf"), 2, "a.pdf", ".svg, .png")
+def test_what_cannot_be_drawn_is_told(stored: Stored, folder: Path) -> None:
+    named = stored(TCMALLOC)
+    told(quick(folder, "chart", "pie", *named), 2, "unknown chart 'pie'", "effects, efficiency")
+    told(quick(folder, "chart", "days", *named, "--size", "9"), 2, "invalid --size", "--size 16:9")
+    told(quick(folder, "chart", "days", *named, "-o", "a.pdf"), 2, "a.pdf", ".svg, .png")
     table(folder / "a.md", ["2 | 1.3B | 16 | 1 | 1 | 1 | 512 | 20GB | 10.0 | | "])
     told(quick(folder, "chart", "efficiency", "a.md"), 2, "nothing to draw")
 
 
-def test_verdicts_of_effects_are_whole(data: Path, folder: Path) -> None:
-    named = str(data / "tables" / "002_chronicles-prequel.md")
-    done = quick(folder, "chart", "effects", named, "--by", "mbs", "--size", "16:9", "-o", "a.svg")
+def test_verdicts_of_effects_are_whole(stored: Stored, folder: Path) -> None:
+    named = stored("002_chronicles-prequel.md")
+    done = quick(folder, "chart", "effects", *named, "--by", "mbs", "--size", "16:9", "-o", "a.svg")
     text = (folder / "a.svg").read_text()
     assert done.code == 0 and "faster alone, p = 0.033" in text and "…" not in text
 

@@ -14,7 +14,7 @@ from matplotlib.text import Text
 from bench.decide.jobs import Spread, modes
 from bench.decide.statistics import UNKNOWN, corrected, effect
 from bench.reports.chart import Bar, paired_effects
-from tests.deciding import JOB, TCMALLOC, answer, jobs, table
+from tests.deciding import JOB, TCMALLOC, Stored, answer, jobs, table
 from tests.program import quick, told
 
 # What the documents ask.
@@ -34,18 +34,18 @@ def test_an_allocator_at_every_node_count(data: Path, folder: Path) -> None:
         assert {(row["base"], row["level"]) for row in found} == {("none", "libtcmalloc.so")}
 
 
-def test_recompute_and_what_else_differs(data: Path, folder: Path) -> None:
-    named = str(data / "tables" / "004_tr3m-1B3.md")
-    found = answer(folder, "compare", named, "--by", "recompute", "--base", "full")
+def test_recompute_and_what_else_differs(stored: Stored, folder: Path) -> None:
+    named = stored("004_tr3m-1B3.md")
+    found = answer(folder, "compare", *named, "--by", "recompute", "--base", "full")
     pairs = [row for row in found if not row["left_out"]]
     assert [row["also_differs"] for row in pairs] == [None, None, None, None, "mbs 1 → 2"]
     assert pairs[0]["step_time_s_base"] / pairs[0]["step_time_s"] == pytest.approx(29 / 23)
     assert pairs[-1]["verdict"] == "more differs: no effect of it alone"
 
 
-def test_days_are_not_pooled(data: Path, folder: Path) -> None:
-    named = str(data / "tables" / "002_chronicles-prequel.md")
-    found = answer(folder, "compare", named, "--by", "mbs", "--model", "181B")
+def test_days_are_not_pooled(stored: Stored, folder: Path) -> None:
+    named = stored("002_chronicles-prequel.md")
+    found = answer(folder, "compare", *named, "--by", "mbs", "--model", "181B")
     for row in found:
         if not row["left_out"] and not row["also_differs"]:
             assert row["date"] in ("02-21", "02-25")
@@ -148,9 +148,9 @@ def test_nothing_alike_is_refused_by_name(folder: Path) -> None:
     told(quick(folder, "compare", "a.md", "--by", "colour"), 2, "colour", "columns:")
 
 
-def test_a_value_that_only_doubted_runs_have_is_refused(data: Path, folder: Path) -> None:
-    named = str(data / "tables" / "002_chronicles-prequel.md")
-    done = quick(folder, "compare", named, "--by", "zero_stage")
+def test_a_value_that_only_doubted_runs_have_is_refused(stored: Stored, folder: Path) -> None:
+    named = stored("002_chronicles-prequel.md")
+    done = quick(folder, "compare", *named, "--by", "zero_stage")
     told(done, 5, "2 runs with another zero_stage are left out", "doubted (R6c)")
 
 
@@ -189,13 +189,13 @@ def test_an_effect_is_the_ratio_of_medians(times: list[float], factor: float) ->
 # What would lead to a wrong decision.
 
 
-def test_conditions_pool_no_devices(data: Path, folder: Path) -> None:
+def test_conditions_pool_no_devices(stored: Stored, folder: Path) -> None:
     """Rows of two devices are no jobs of one, whatever two conditions name."""
-    named = str(data / "tables" / "004_tr3m-1B3.md")
-    found = answer(folder, "compare", "mbs = 1", "mbs = 2", named)
+    named = stored("004_tr3m-1B3.md")
+    found = answer(folder, "compare", "mbs = 1", "mbs = 2", *named)
     pairs = [row for row in found if not row["left_out"]]
     assert pairs and all((row["jobs_base"], row["jobs"]) == (1, 1) for row in pairs)
-    done = quick(folder, "compare", "recompute = 'full'", "recompute = 'none'", named)
+    done = quick(folder, "compare", "recompute = 'full'", "recompute = 'none'", *named)
     assert "V100-16GB" not in done.out or "V100-32GB" not in done.out or done.code == 5
 
 

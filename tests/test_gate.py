@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.deciding import answer, table
+from tests.deciding import Stored, answer, table
 from tests.program import quick, told
 
 JOB = "2 | 1.3B | 16 | 1 | 1 | {mbs} | 512 | {mem} | {time} | {tflops} | "
@@ -67,15 +67,15 @@ def test_nothing_but_failures_is_still_told(folder: Path) -> None:
     assert done.code == 1 and "New failures" in done.out
 
 
-def test_by_a_column_the_base_runs_and_another_value_fails(data: Path, folder: Path) -> None:
-    named = str(data / "tables" / "004_tr3m-1B3.md")
-    found = answer(folder, "compare", named, "--by", "mbs")
+def test_by_a_column_the_base_runs_and_another_value_fails(stored: Stored, folder: Path) -> None:
+    named = stored("004_tr3m-1B3.md")
+    found = answer(folder, "compare", *named, "--by", "mbs")
     failing = [row for row in found if row["newly_fails"]]
     assert [(row["level"], row["verdict"]) for row in failing] == [
         *[("8", "fails: oom")] * 3,
         ("16", "fails: oom"),
     ]
-    assert quick(folder, "compare", named, "--by", "mbs", "--fail-on", "regression").code == 1
+    assert quick(folder, "compare", *named, "--by", "mbs", "--fail-on", "regression").code == 1
 
 
 def test_the_metrics_of_a_gate_are_shown(folder: Path) -> None:
@@ -104,9 +104,9 @@ def test_a_metric_that_no_pair_tells_is_no_pass(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("group", ["nodes", "level,mbs"])
-def test_pairs_in_groups(data: Path, folder: Path, group: str) -> None:
-    named = str(data / "tables" / "003_check_tcmalloc.md")
-    asked = ("compare", named, "--by", "LD_PRELOAD", "--group", group)
+def test_pairs_in_groups(stored: Stored, folder: Path, group: str) -> None:
+    named = stored("003_check_tcmalloc.md")
+    asked = ("compare", *named, "--by", "LD_PRELOAD", "--group", group)
     found = [row for row in answer(folder, *asked) if not row["left_out"]]
     assert len(found) == (7 if group == "nodes" else 1)
     assert max(row["speedup_most"] for row in found) == pytest.approx(31.2 / 17.6)

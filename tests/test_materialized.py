@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
-from bench.ingest.pipeline import ingest_into
-from bench.schema.materialized import OF_PAGES, OF_SOURCES, is_small, materialize
-from bench.schema.warehouse import in_memory
+import duckdb
+
+from bench.ingest.pipeline import ingest, ingest_into
+from bench.schema.materialized import (
+    OF_PAGES,
+    OF_SOURCES,
+    STORED,
+    is_small,
+    materialize,
+    views_are_stored,
+)
+from bench.schema.migrate import STORED_VIEWS
+from bench.schema.warehouse import in_memory, open_read
 from tests.deciding import jobs, table
+from tests.program import quick
 
 
 def test_what_is_held_is_what_is_stored_also_after_more_is(folder: Path) -> None:
@@ -32,3 +44,38 @@ def test_a_query_of_a_user_has_every_thread_again(folder: Path) -> None:
         warehouse.release()
         assert warehouse.rows("SELECT current_setting('threads')") == before
         assert warehouse.rows("SELECT count(*) FROM duckdb_tables() WHERE temporary") == [(0,)]
+
+
+def test_a_file_stores_its_views_until_something_is_written(folder: Path, data: Path) -> None:
+    db = folder / "bench.duckdb"
+    assert quick(folder, "ingest", str(data / "tables")).code == 0
+    stored_are_shown(db)
+    log = folder / "new.log"
+    shutil.copy(data / "logs" / "fugaku_dp2.log", log)
+    ingest([log], db)  # alone, without what follows
+    with open_read(db) as warehouse:
+        assert not views_are_stored(warehouse)
+        materialize(warehouse, "sources")
+        assert warehouse.rows("SELECT 1 FROM sources WHERE uri = 'new.log'") == [(1,)]
+    assert quick(folder, "ingest", "new.log").code == 0
+    stored_are_shown(db)
+    assert quick(folder, "forget", "new.log").code == 0
+    stored_are_shown(db)
+
+
+def test_views_of_another_version_are_not_read(folder: Path, data: Path) -> None:
+    db = folder / "bench.duckdb"
+    assert quick(folder, "ingest", str(data / "tables")).code == 0
+    with duckdb.connect(str(db)) as con:
+        con.execute("UPDATE raw.applied SET sha256 = '0 other' WHERE number = 0")
+    with open_read(db) as warehouse:
+        assert not views_are_stored(warehouse)
+
+
+def stored_are_shown(db: Path) -> None:
+    """The tables that the file has hold what the views show that they stand for."""
+    with open_read(db) as warehouse:
+        assert views_are_stored(warehouse)
+        for view in STORED:
+            kept = warehouse.rows(f"FROM {STORED_VIEWS}.{view} ORDER BY ALL")
+            assert kept == warehouse.rows(f"FROM main.{view} ORDER BY ALL"), view

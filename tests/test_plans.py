@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bench.decide.rampup import RampUp, spent
-from tests.deciding import answer, table
+from tests.deciding import Stored, answer, table
 from tests.program import quick, told
 
 SWEEP = "002_chronicles-prequel.md"
@@ -38,19 +38,21 @@ def test_the_steps_of_a_ramp_up() -> None:
     assert waiting > seconds, "small batches fill a pipeline badly"
 
 
-def test_a_ramp_up_keeps_what_its_batches_divide_by(data: Path, folder: Path) -> None:
+def test_a_ramp_up_keeps_what_its_batches_divide_by(stored: Stored, folder: Path) -> None:
     ramp = ("--ramp-up", "32,32,1000000", "--tokens", "300B")
-    named = str(data / "tables" / "004_tr3m-1B3.md")
-    found = answer(folder, "days", named, *ramp)
+    named = stored("004_tr3m-1B3.md")
+    found = answer(folder, "days", *named, *ramp)
     kept = [row for row in found if not row["left_out"]]
     assert all(32 % (row["mbs"] * row["dp"]) == 0 for row in kept)
     [broken] = [row for row in found if "no multiple" in (row["left_out"] or "")]
     assert (broken["mbs"], broken["dp"]) == (8, 8)
-    plain = answer(folder, "days", named, "--tokens", "300B")
+    plain = answer(folder, "days", *named, "--tokens", "300B")
     assert kept[0]["days"] >= plain[0]["days"] and kept[0]["ramp_up_days"] > 0
-    said = quick(folder, "days", named, *ramp).out
+    said = quick(folder, "days", *named, *ramp).out
     assert "32: DP 32 (32 devices, 8 nodes); 64: DP 64 (64 devices, 16 nodes); 128" in said
-    told(quick(folder, "days", named, "--ramp-up", "32,0,5"), 2, "invalid ramp-up", "32,32,1953125")
+    told(
+        quick(folder, "days", *named, "--ramp-up", "32,0,5"), 2, "invalid ramp-up", "32,32,1953125"
+    )
 
 
 # Goodput.
@@ -129,29 +131,29 @@ def test_a_short_log_tells_none(data: Path, folder: Path) -> None:
 # Sizes that nobody measured.
 
 
-def test_only_fits_tell_of_sizes_that_nobody_measured(data: Path, folder: Path) -> None:
-    named = str(data / "tables" / "003_check_tcmalloc.md")
-    told(quick(folder, "days", named, "--nodes", "128"), 2, "measured: 1, 2, 4", "--extrapolate")
-    told(quick(folder, "days", named, "--extrapolate"), 2, "--nodes 128")
-    fast, slow = answer(folder, "days", named, "--nodes", "128", "--extrapolate")
+def test_only_fits_tell_of_sizes_that_nobody_measured(stored: Stored, folder: Path) -> None:
+    named = stored("003_check_tcmalloc.md")
+    told(quick(folder, "days", *named, "--nodes", "128"), 2, "measured: 1, 2, 4", "--extrapolate")
+    told(quick(folder, "days", *named, "--extrapolate"), 2, "--nodes 128")
+    fast, slow = answer(folder, "days", *named, "--nodes", "128", "--extrapolate")
     assert fast["range_from"] == "Amdahl fit of strong scaling, 7 sizes, 1 to 64 nodes"
     assert slow["range_from"] == "Amdahl fit of strong scaling, 6 sizes, 2 to 64 nodes"
     for row in (fast, slow):
         assert (row["nodes"], row["dp"], row["world_size"]) == (128, 128, 128)
         assert row["days_low"] < row["days"] < row["days_high"]
-    said = quick(folder, "days", named, "--nodes", "128", "--extrapolate").out
+    said = quick(folder, "days", *named, "--nodes", "128", "--extrapolate").out
     assert "the 95% intervals of fits do not overlap" in said and "jobs vary" not in said
-    [measured, _] = answer(folder, "days", named, "--nodes", "64", "--extrapolate")
+    [measured, _] = answer(folder, "days", *named, "--nodes", "64", "--extrapolate")
     assert measured["step_time_s"] == 17.6, "what was measured is not fitted"
     why = "GBS 1024 is no multiple"
-    told(quick(folder, "days", named, "--nodes", "100", "--extrapolate"), 2, why)
+    told(quick(folder, "days", *named, "--nodes", "100", "--extrapolate"), 2, why)
 
 
 # Neighbours.
 
 
-def test_neighbours_fulfil_all_arithmetic_and_were_never_run(data: Path, folder: Path) -> None:
-    asked = ("best", str(data / "tables" / SWEEP), "--model", "181B", "--neighbours")
+def test_neighbours_fulfil_all_arithmetic_and_were_never_run(stored: Stored, folder: Path) -> None:
+    asked = ("best", *stored(SWEEP), "--model", "181B", "--neighbours")
     found = answer(folder, *asked)
     ran = {
         (row["dp"], row["tp"], row["pp"], row["mbs"])
@@ -171,9 +173,9 @@ def test_neighbours_fulfil_all_arithmetic_and_were_never_run(data: Path, folder:
     assert any("GB predicted, 80 GB there" in (row["left_out"] or "") for row in found)
 
 
-def test_neighbours_keep_the_constraint_and_are_a_plan(data: Path, folder: Path) -> None:
+def test_neighbours_keep_the_constraint_and_are_a_plan(stored: Stored, folder: Path) -> None:
     where = ("--where", "mbs < 4 and size = '181B' and pp < 24")
-    asked = ("best", str(data / "tables" / SWEEP), "--neighbours", *where)
+    asked = ("best", *stored(SWEEP), "--neighbours", *where)
     kept = [row for row in answer(folder, *asked) if not row["left_out"]]
     assert kept and all(row["mbs"] < 4 and row["pp"] < 24 for row in kept)
     assert quick(folder, *asked, "-o", "plan.toml").code == 0

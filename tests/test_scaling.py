@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.decide.fits import fits
-from tests.deciding import answer, table
+from tests.deciding import Stored, answer, table
 from tests.program import quick, told
 
 
-def test_the_laws_of_the_document(data: Path, folder: Path) -> None:
-    found = answer(folder, "report", "scaling", str(data / "tables" / "003_check_tcmalloc.md"))
+def test_the_laws_of_the_document(stored: Stored, folder: Path) -> None:
+    found = answer(folder, "report", "scaling", *stored("003_check_tcmalloc.md"))
     with_it, without = ([row for row in found if row["group"] == at] for at in (1, 2))
     assert [row["nodes"] for row in with_it] == [1, 2, 4, 8, 16, 32, 64]
     assert with_it[-1]["efficiency"] == pytest.approx(0.906, abs=5e-4)
@@ -33,7 +33,7 @@ def test_the_laws_of_the_document(data: Path, folder: Path) -> None:
             assert row["worst_error"] == pytest.approx(worst, abs=5e-4)
             assert row["efficiency"] / row["efficiency_fit"] == pytest.approx(1, abs=worst + 1e-3)
             assert 0 <= row["alpha_low"] <= row["alpha"] <= row["alpha_high"]
-    said = quick(folder, "report", "scaling", str(data / "tables" / "003_check_tcmalloc.md")).out
+    said = quick(folder, "report", "scaling", *stored("003_check_tcmalloc.md")).out
     assert "strong scaling (GBS 1024 at every size)" in said
     assert "Poor fit; from 2 on: Amdahl: alpha 0.0056" in said and "rms error 2.5%" in said
 
@@ -63,12 +63,12 @@ def test_what_the_bubble_takes(folder: Path) -> None:
     assert found[-1]["efficiency"] < 0.96
 
 
-def test_rows_without_another_size_are_listed(data: Path, folder: Path) -> None:
-    found = answer(folder, "report", "scaling", str(data / "tables"), "--model", "181B")
+def test_rows_without_another_size_are_listed(stored: Stored, folder: Path) -> None:
+    found = answer(folder, "report", "scaling", *stored(), "--model", "181B")
     assert found and all(row["left_out"] for row in found)
     assert (
         "No two runs differ only in the number of devices"
-        in quick(folder, "report", "scaling", str(data / "tables"), "--model", "181B").out
+        in quick(folder, "report", "scaling", *stored(), "--model", "181B").out
     )
 
 
