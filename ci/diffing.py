@@ -15,6 +15,7 @@ from ..schema.errors import FINE, FOUND, NOTHING_TO_COMPARE, BenchError, Nothing
 from ..schema.warehouse import open_read
 from ..terminal.messages import info, warn_of
 from ..terminal.tables import Format, choose_format, emit, render
+from .sources import refuse_links_out
 
 DATABASES = (".duckdb", ".db")
 
@@ -62,10 +63,13 @@ def against(base: str, paths: Sequence[Path], where: str | None = None) -> rowdi
     home = find_home(Path.cwd()).resolve()
     named = [path.resolve() for path in paths or read_settings().sources]
     top = Path(git("rev-parse", "--show-toplevel").strip()).resolve()
+    if not paths:
+        refuse_links_out(named)
     now = [from_top(path, top) for path in named]
     commit = commit_of(top, base)
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch, "tree")
+        Path(root, ".git").mkdir(parents=True)  # where paths of its bench.toml end
         then = names_at(top, commit, now) if paths else _sources_then(top, commit, home, root)
         if not (now or then):
             raise BenchError(

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from ..ingest.folders import uri_of
 from ..project.checkout import git
-from ..project.settings import read_settings
+from ..project.settings import inside, read_settings
 from ..reports.regions import Document, Region, read_document
 from ..schema.errors import NOTHING_RECOGNISED, BenchError
 from ..vocabulary.atomic import atomic_write
-from .region_page import Chart, inside, make
+from .region_page import Chart, make
 from .sources import Sources
 
 ROUNDS = 4  # a file that states its own lines settles in two
@@ -180,7 +180,7 @@ def _examine(path: Path, sources: Sources, charts: dict[Path, tuple[str, str]]) 
     page = Page(path, document, text)
     if document.regions:
         try:
-            inside(path, path.name)
+            inside(path.parent, path.name)
         except BenchError as error:
             return replace(page, errors=(error,))
     for region in document.regions:

@@ -16,7 +16,7 @@ from urllib.parse import quote
 import typer
 
 from ..decide.query import Query
-from ..project.settings import find_home, find_templates, read_settings
+from ..project.settings import find_home, find_templates, inside, read_settings
 from ..reports.computed import REGION, answered, reports
 from ..reports.page import Page, page, report_names
 from ..reports.pictures import draw
@@ -80,7 +80,7 @@ def make(region: Region, file: Path, sources: Sources) -> Made:
     warehouse = _warehouse(region, file, sources)
     made = page(warehouse, region.report, _query(options), templates=find_templates(None))
     if "template" in options:
-        made = _with_template(made, inside(file, options["template"]))
+        made = _with_template(made, inside(file.parent, options["template"]))
     charts, links = _charts(warehouse, made, file, region)
     body = _bare(made.markdown(links))
     if "section" in options:
@@ -113,31 +113,18 @@ def _check_options(region: Region) -> None:
             )
 
 
-def inside(file: Path, named: str) -> Path:
-    """A path that a marker names, from the folder of its file; raises BenchError outside of the
-    repository, so that nobody's pull request reads or writes what lies beside it."""
-    home = find_home(file.parent)
-    path = file.parent / named
-    if not path.resolve().is_relative_to(home.resolve()):
-        raise BenchError(
-            f"{named!r} is outside {home.name or home}",
-            hint="use a path within the repository",
-        )
-    return path
-
-
 def _warehouse(region: Region, file: Path, sources: Sources) -> Warehouse:
     if "from" not in region.options:
         return sources.usual()
     named = [part.strip() for part in region.options["from"].split(",") if part.strip()]
-    return sources.of([inside(file, name) for name in named])
+    return sources.of([inside(file.parent, name) for name in named])
 
 
 def _table(named: str, file: Path, region: Region, sources: Sources) -> Made:
     table = _parsed(named, parse_table)
     path = file.parent / table.file
     if path.is_file() and "from" not in region.options:
-        path = inside(file, table.file)
+        path = inside(file.parent, table.file)
         warehouse = sources.of([path])
         [(name,)] = warehouse.rows("SELECT min(uri) FROM sources")
     else:
@@ -199,7 +186,7 @@ def _charts(
     named, line = region.options.get("charts"), region.begin
     if named is None:
         return (), []
-    if (folder := inside(file, named)).exists() and not folder.is_dir():
+    if (folder := inside(file.parent, named)).exists() and not folder.is_dir():
         raise BenchError(f"charts={named} is a file", hint="charts=FOLDER")
     ranked = made.context.get("ranked", [])
     shown = warehouse.dicts((files("bench.reports") / "pictures.sql").read_text("utf-8"))
@@ -208,7 +195,7 @@ def _charts(
     with tempfile.TemporaryDirectory() as scratch:
         drawn = draw(warehouse, made.context["name"], ranked, made.names, Path(scratch))
         charts = tuple(
-            Chart(inside(file, f"{named}/{one['file']}"), line, data,
+            Chart(inside(file.parent, f"{named}/{one['file']}"), line, data,
                   _marked(Path(scratch, one["file"]), data))
             for one in drawn
         )  # fmt: skip

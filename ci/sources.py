@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..ingest.folders import files_below
 from ..project.read import read
-from ..project.settings import find_db, find_home, read_settings
+from ..project.settings import find_db, find_home, inside, read_settings
 from ..schema.warehouse import Warehouse, open_read
 from ..terminal.messages import warn_of
 
@@ -47,6 +48,8 @@ class Sources:
         return self._open[key]
 
     def _read(self, paths: Sequence[Path]) -> Warehouse:
+        if tuple(paths) != self.given:
+            refuse_links_out(paths)
         warehouse, _, checked = read(paths, self.home, read_settings(self.home).formats)
         warn_of(checked.contradictions)
         return warehouse
@@ -66,3 +69,10 @@ class Sources:
 
     def __exit__(self, *_: object) -> None:
         self.forget()
+
+
+def refuse_links_out(paths: Sequence[Path]) -> None:
+    """Raises BenchError for a link below paths of a repository that leads out of it."""
+    there = [path for path in paths if path.exists()]
+    for file in map(Path, files_below(there, lambda *_: None)):
+        inside(file.parent, file.name)

@@ -121,10 +121,10 @@ def _checked(file: Path, text: str, values: Mapping[str, Any]) -> Settings:
     return Settings(
         file=file,
         db=_path(file, found.db),
-        templates=_path(file, found.templates),
-        formats=_path(file, found.formats),
-        facts=_path(file, found.facts),
-        sources=tuple(file.parent / Path(source).expanduser() for source in found.sources),
+        templates=_inside(file, found.templates) if found.templates else None,
+        formats=_inside(file, found.formats) if found.formats else None,
+        facts=_inside(file, found.facts) if found.facts else None,
+        sources=tuple(_inside(file, source) for source in found.sources),
         pages=tuple(found.pages),
         paths=_patterns(file, text, found.paths),
         lengths=_lengths(file, text, found.budgets),
@@ -189,6 +189,38 @@ def _refused(file: Path, text: str, error: ErrorDetails) -> BenchError:
         if place[0] == "paths"
         else "see docs/pull_requests.md",
     )
+
+
+def inside(folder: Path, named: str) -> Path:
+    """A path as a file of a repository names it, from that file's folder.
+
+    Raises BenchError outside of the repository, links followed, and for git's own files: who wrote
+    that file need not be who runs bench, and shall show nothing of what lies beside.
+    """
+    home = _checkout(folder.resolve())
+    path = folder / named
+    real = path.resolve()
+    if not real.is_relative_to(home) or ".git" in real.relative_to(home).parts:
+        raise BenchError(
+            f"{named!r} is outside {find_home(folder).name or home}",
+            hint="use a path within the repository",
+        )
+    return path
+
+
+def _checkout(folder: Path) -> Path:
+    """The checkout that a folder lies in; else the folder of `bench.toml`, else itself."""
+    above = (folder, *folder.parents)
+    found = next((each for each in above if (each / ".git").exists()), None)
+    return found or find_home(folder).resolve()
+
+
+def _inside(file: Path, value: str) -> Path:
+    try:
+        return inside(file.parent, value)
+    except BenchError as error:
+        error.where = str(file)
+        raise
 
 
 def _path(file: Path, value: str | None) -> Path | None:

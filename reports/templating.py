@@ -25,6 +25,7 @@ _TEMPLATE_ERRORS = (
     jinja2.TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError,
     MemoryError, RecursionError,
 )  # fmt: skip
+SUFFIX, LARGEST = ".j2", 1 << 20  # of a file that is a template; bytes
 _NAMES = "names"  # in the context: the short names of the sources
 
 
@@ -79,10 +80,29 @@ def _place(error: BaseException) -> str:
     return found
 
 
+class _OwnTemplates(jinja2.FileSystemLoader):
+    """A user's folder of templates, which may be a stranger's: no link leads out of it.
+
+    Only `NAME.j2` is one, also where a link leads: an `include` of another file, or of .git/config,
+    would print it.
+    """
+
+    def get_source(
+        self, environment: jinja2.Environment, template: str
+    ) -> tuple[str, str, Callable[[], bool]]:
+        """Text, file and whether it is unchanged; raises TemplateNotFound for anything else."""
+        folder = Path(self.searchpath[0]).resolve()
+        file = folder.joinpath(*jinja2.loaders.split_template_path(template)).resolve()
+        is_one = file.is_relative_to(folder) and file.suffix == SUFFIX and file.is_file()
+        if not is_one or file.stat().st_size > LARGEST:
+            raise jinja2.TemplateNotFound(template)
+        return super().get_source(environment, template)
+
+
 def _environment(folder: Path | None) -> jinja2.Environment:
     if folder and not folder.is_dir():
         raise BenchError("no such folder of templates", where=str(folder), hint="check --templates")
-    loaders: list[jinja2.BaseLoader] = [jinja2.FileSystemLoader(folder)] if folder else []
+    loaders: list[jinja2.BaseLoader] = [_OwnTemplates(folder)] if folder else []
     environment = SandboxedEnvironment(
         loader=jinja2.ChoiceLoader(
             [*loaders, jinja2.PackageLoader(__package__ or "bench.reports")]

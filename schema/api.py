@@ -137,7 +137,7 @@ class Bench:
 
         if self._path is None:
             raise BenchError("this warehouse in memory is closed", hint="bench.read(...) again")
-        return open_read(self._path, self._lock_timeout)
+        return open_read(self._path, self._lock_timeout, confined=False)
 
     def _select(self, view: str, where: str | None, order: str) -> pd.DataFrame:
         return self._of_runs(view, None, where, order)

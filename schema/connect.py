@@ -128,16 +128,22 @@ def attach(con: duckdb.DuckDBPyConnection, path: Path, name: str, *, read_only: 
     con.execute(f"ATTACH '{quoted}' AS {name} (TYPE duckdb{option})")
 
 
+def confine(con: duckdb.DuckDBPyConnection) -> None:
+    """From here on it reaches what is attached, and no other file, extension or network."""
+    con.execute("SET enable_external_access = false")
+
+
 @contextmanager
 def explained(path: Path | None) -> Iterator[None]:
-    """Turns what DuckDB says of a damaged file, a full disk or too little memory into BenchError.
+    """Turns what DuckDB says of a damaged or forbidden file, a full disk or too little memory into
+    BenchError.
 
     Errors of a query itself (duckdb.ParserException, ...) pass.
     """
     try:
         yield
     except duckdb.Error as error:
-        if _is_damage(error) or _is_want(error):
+        if _is_damage(error) or _is_want(error) or _is_outside(error):
             raise explain(error, path) from error
         raise
 
@@ -166,6 +172,9 @@ def explain(error: duckdb.Error, path: Path | None) -> BenchError:
     if any(word in text for word in ("Permission denied", "Read-only file system")):
         hint = "check its permissions and those of its folder"
         return BenchError(f"cannot open {name}", why=first, hint=hint)
+    if _is_outside(error):
+        hint = "only its own tables can be read; where a view of it asks, ingest again"
+        return BenchError(f"a query reaches outside {name}", why=first, hint=hint)
     if _is_damage(error):
         hint = "restore a copy, or ingest again into a new --db PATH"
         return Incompatible(f"{name} is damaged or cut short", why=first, hint=hint)
@@ -176,6 +185,11 @@ def _is_want(error: duckdb.Error) -> bool:
     """Whether memory, or room on the disk, is what is missing."""
     full = re.search(r"No space left|Disk quota exceeded|File too large", str(error))
     return isinstance(error, duckdb.OutOfMemoryException) or full is not None
+
+
+def _is_outside(error: duckdb.Error) -> bool:
+    """Whether a query wanted what a confined connection does not reach."""
+    return isinstance(error, duckdb.PermissionException)
 
 
 def _is_damage(error: duckdb.Error) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 import duckdb
 
-from .connect import connect_file, connect_memory, disconnect, explained
+from .connect import confine, connect_file, connect_memory, disconnect, explained
 from .errors import BenchError, Incompatible, Locked
 from .migrate import STORED_VIEWS, bring_up_to_date, is_up_to_date
 from .template import fill
@@ -32,11 +32,17 @@ class Warehouse:
     """
 
     def __init__(
-        self, con: duckdb.DuckDBPyConnection, path: Path | None, *, read_only: bool = False
+        self,
+        con: duckdb.DuckDBPyConnection,
+        path: Path | None,
+        *,
+        read_only: bool = False,
+        confined: bool = False,
     ) -> None:
         self.con = con
         self.path = path
         self.read_only = read_only
+        self.confined = confined  # to its file, which cannot be undone
         self.sealed = False
         self.changed = False  # in what outlives the connection: its settings, perhaps
         self.materialized: list[str] = []  # views computed once, kept
@@ -77,7 +83,7 @@ class Warehouse:
 
         A refused statement raises duckdb.Error or BenchError.
         """
-        self.con.execute("SET enable_external_access = false")
+        confine(self.con)
         self.con.execute("SET lock_configuration = true")
         self.sealed = True
 
@@ -95,7 +101,7 @@ class Warehouse:
     def close(self) -> None:
         if self.materialized and not self.sealed and not self.changed:
             self.con.execute("RESET threads")
-        disconnect(self.con, reusable=not self.sealed and not self.changed)
+        disconnect(self.con, reusable=not self.sealed and not self.changed and not self.confined)
 
     def __enter__(self) -> Warehouse:
         return self
@@ -133,9 +139,12 @@ def in_memory() -> Warehouse:
     return Warehouse(con, None)
 
 
-def open_read(path: Path, lock_timeout: float = LOCK_TIMEOUT_S) -> Warehouse:
+def open_read(
+    path: Path, lock_timeout: float = LOCK_TIMEOUT_S, *, confined: bool = True
+) -> Warehouse:
     """The warehouse at `path`, read-only; one of an older version is brought up to date first.
 
+    Who made the file is not known: `confined`, none of its views can read another file.
     Raises Locked while another process writes to it, Incompatible for a foreign, newer or damaged
     file, BenchError when there is none.
     """
@@ -148,9 +157,11 @@ def open_read(path: Path, lock_timeout: float = LOCK_TIMEOUT_S) -> Warehouse:
     while True:
         left = max(deadline - time.monotonic(), 0)
         con = connect_file(path, read_only=True, lock_timeout=left)
+        if confined:
+            confine(con)
         if _current(con, path):
-            return Warehouse(con, path, read_only=True)
-        disconnect(con)
+            return Warehouse(con, path, read_only=True, confined=confined)
+        disconnect(con, reusable=not confined)
         _upgrade(path, left)
 
 

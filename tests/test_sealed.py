@@ -7,6 +7,7 @@ import pytest
 
 from bench.schema.errors import BenchError
 from bench.schema.warehouse import open_read, open_write
+from tests.program import quick
 
 REFUSED = [
     "COPY (SELECT 1) TO '{out}'",
@@ -72,6 +73,29 @@ def test_a_sealed_warehouse_only_reads(tmp_path: Path, sealed_file: Path, statem
             warehouse.rows(statement.replace("{out}", str(out)))
         assert warehouse.rows("SELECT count(*) FROM runs") == [(0,)], "it still reads"
     assert not out.exists()
+
+
+VIEWS = [
+    "SELECT content AS line FROM read_text('{secret}')",
+    "SELECT line FROM read_csv('{secret}', header = false, columns = {line: 'VARCHAR'})",
+    "SELECT file AS line FROM glob('{secret}')",
+]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_of_a_stranger_reads_no_other_file(tmp_path: Path, view: str) -> None:
+    """A warehouse has views, and whoever made the file chose what they read."""
+    secret, path = tmp_path / "secret.txt", tmp_path / "bench.duckdb"
+    secret.write_text("TOKEN-OF-THE-JOB\n")
+    with open_write(path) as warehouse:
+        text = view.replace("{secret}", str(secret))
+        warehouse.con.execute(f"CREATE OR REPLACE VIEW warnings AS {text}")
+    with open_read(path) as warehouse, pytest.raises((duckdb.Error, BenchError), match="disabled"):
+        warehouse.rows("SELECT * FROM warnings")
+    for line in (["report"], ["runs"], ["export", "-o", "out"], ["doctor"]):
+        done = quick(tmp_path, *line)
+        assert "TOKEN-OF" not in done.text
+        assert not [f for f in tmp_path.glob("out/*") if b"TOKEN-OF" in f.read_bytes()]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,89 @@
+"""What a repository of somebody else names is read within it, and nothing beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.program import quick
+
+SECRET = "TOKEN-OF-THE-JOB"
+PAGE = "# Page\n\n<!-- bench:begin report=days {options} -->\n<!-- bench:end -->\n"
+
+
+@pytest.fixture
+def cloned(folder: Path, data: Path) -> Path:
+    """A repository in its folder, a secret beside it and one among git's own files."""
+    work = folder / "work"
+    (work / ".git").mkdir(parents=True)
+    for secret in (folder / "secret", work / ".git/config", work / ".git/days.md.j2"):
+        secret.write_text(f"{SECRET}\n")
+    (work / "sweep.md").write_bytes((data / "tables/004_tr3m-1B3.md").read_bytes())
+    (work / "mine").mkdir()
+    (work / "page.md").write_text(PAGE.format(options="from=sweep.md"))
+    return work
+
+
+INCLUDES = ("secret.j2", "config.j2", "../secret", "../.git/config", "own.txt", "large.j2")
+
+
+@pytest.mark.parametrize("included", INCLUDES)
+@pytest.mark.parametrize("how", ["bench.toml", "marker"])
+def test_a_template_shows_no_other_file(cloned: Path, included: str, how: str) -> None:
+    mine = cloned / "mine"
+    (mine / "secret.j2").symlink_to(cloned.parent / "secret")
+    (mine / "config.j2").symlink_to(cloned / ".git/config")
+    (mine / "own.txt").write_text(SECRET)
+    (mine / "large.j2").write_text(SECRET + " " * (1 << 20))
+    text = f"{{% set x %}}{{% include '{included}' %}}{{% endset %}}{{{{ x | reverse }}}}"
+    (mine / "days.md.j2").write_text(text)
+    if how == "bench.toml":
+        (cloned / "bench.toml").write_text('templates = "mine"\n')
+    else:
+        marker = PAGE.format(options="from=sweep.md template=mine/days.md.j2")
+        (cloned / "page.md").write_text(marker)
+    done = quick(cloned, "report", "--update", "page.md")
+    assert done.code == 2 and "there is no template" in done.err, done.text
+    assert not {SECRET, SECRET[::-1]} & {
+        *done.text.split(),
+        *(cloned / "page.md").read_text().split(),
+    }
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        'templates = "/"', 'templates = "../"', 'templates = ".git"', 'templates = "away"',
+        'sources = ["/etc"]', 'sources = [".git/config"]', 'sources = ["away"]', 'facts = "away"',
+        'formats = "/tmp"',
+    ],
+)  # fmt: skip
+def test_a_setting_stays_within_the_repository(cloned: Path, setting: str) -> None:
+    (cloned / "away").symlink_to(cloned.parent)
+    (cloned / "bench.toml").write_text(setting + "\n")
+    done = quick(cloned, "report", "--update", "page.md")
+    assert done.code == 2 and "is outside" in done.err, done.text
+
+
+@pytest.mark.parametrize("how", ["bench.toml", "marker"])
+def test_a_folder_of_sources_links_to_nothing_outside(cloned: Path, how: str) -> None:
+    (cloned / "logs").mkdir()
+    (cloned / "logs/env.log").symlink_to("/proc/self/environ")
+    (cloned / "logs/sweep.md").write_bytes((cloned / "sweep.md").read_bytes())
+    if how == "bench.toml":
+        (cloned / "bench.toml").write_text('sources = ["logs"]\n')
+    (cloned / "page.md").write_text(PAGE.format(options="" if how == "bench.toml" else "from=logs"))
+    done = quick(cloned, "report", "--update", "page.md")
+    assert done.code == 2 and "'env.log' is outside" in done.err, done.text
+
+
+def test_links_within_a_repository_are_followed(cloned: Path) -> None:
+    (cloned / "logs").mkdir()
+    (cloned / "logs/sweep.md").symlink_to("../sweep.md")
+    (cloned / "mine/base.j2").write_text("own words\n")
+    (cloned / "mine/days.md.j2").symlink_to("base.j2")
+    (cloned / "bench.toml").write_text('sources = ["logs"]\ntemplates = "mine"\n')
+    (cloned / "page.md").write_text(PAGE.format(options=""))
+    done = quick(cloned, "report", "--update", "page.md")
+    assert done.code == 0 and "own words" in (cloned / "page.md").read_text(), done.text
