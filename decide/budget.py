@@ -24,7 +24,7 @@ UNEQUAL = "rows of another batch do not do equal work in equal steps; --tokens c
 class Budget:
     """A training budget; `uri` and `line` say where a document states it.
 
-    `tokens` is None where so many steps were asked for: each row takes them at its own batch.
+    `tokens` is None if a number of steps was given: each row runs them at its own batch.
     `others`: the budgets that the sources state, where they do not agree on one.
     """
 
@@ -148,7 +148,7 @@ def budget(
 ) -> Budget:
     """The budget by --tokens or --steps, else what sources agree on, else the tokens of 362k steps.
 
-    Raises BenchError where both are asked for.
+    Raises BenchError if both are given.
     """
     if tokens is not None and steps is not None:
         raise BenchError(
