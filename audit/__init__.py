@@ -1,1 +1,1 @@
-"""Facts -> findings: every printed number against physics; one rule is one small file of rules/."""
+"""Facts to findings: every printed number against physics; one rule is one file of rules/."""

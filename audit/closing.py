@@ -1,6 +1,6 @@
-"""Findings that a person has closed, by a comment in the document or in facts.toml.
+"""Findings that somebody closed, by a comment in the document or in facts.toml.
 
-What closes nothing is told too: its finding has gone, or was never meant so.
+A comment or fact that closes nothing is reported too: its finding is gone, or never matched.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ Tables = Mapping[str, Sequence[tuple[int, int, int]]]  # of a source: number, fi
 
 
 class Comment(NamedTuple):
-    """What a document closes itself: a rule, of one line or of all, and why."""
+    """A closing comment of a document: the rule, one line or all of them, and the reason."""
 
     at: int  # its own line
     rule: str
     line: int | None
     reason: str
 
-    def speaks_of(self, finding: Finding) -> bool:
-        """Whether it closes a finding; without a reason it closes nothing."""
+    def matches(self, finding: Finding) -> bool:
+        """Whether it closes a finding; a comment without a reason closes none."""
         named = self.rule.lower() in (one.lower() for one in finding.rules)
         doubted = self.line is None or any(cell.line == self.line for cell in finding.cells)
         return bool(self.reason) and named and doubted
 
 
 def comments(lines: Sequence[str]) -> Iterator[Comment]:
-    """The closing comments of a document, but for those that are shown as code."""
+    """The closing comments of a document, except those inside code."""
     fence = ""
     for at, line in enumerate(lines, 1):
         mark = _FENCE.match(line)
@@ -57,14 +57,14 @@ def comments(lines: Sequence[str]) -> Iterator[Comment]:
 
 
 def by_comment(finding: Finding, found: Sequence[Comment]) -> str:
-    """The reason that a comment of the document gives for this finding to be closed."""
-    return next((one.reason for one in found if one.speaks_of(finding)), "")
+    """The reason why a comment of the document closes this finding; "" if none does."""
+    return next((one.reason for one in found if one.matches(finding)), "")
 
 
 def closed(
     warehouse: Warehouse, findings: Sequence[Finding], facts: Sequence[Annotation]
 ) -> list[Finding]:
-    """The findings, those closed that a fact speaks of; all stay listed."""
+    """The findings, marked closed where a fact matches; none is dropped."""
     closing = [fact for fact in facts if fact.field == FINDING]
     if not closing:
         return list(findings)
@@ -82,18 +82,18 @@ def tables_of(warehouse: Warehouse) -> Tables:
 
 
 def is_from_facts(reason: str) -> bool:
-    """Whether a finding was closed in facts.toml, and not by a comment of its document."""
+    """Whether facts.toml closed a finding, not a comment in its document."""
     return reason.startswith(tuple(f"{word}: " for word in _WORDS.values()))
 
 
 def _closed(finding: Finding, facts: Sequence[Annotation], tables: Tables) -> Finding:
     for fact in facts:
-        if not finding.closed and speaks_of(fact, finding, tables):
+        if not finding.closed and matches(fact, finding, tables):
             return replace(finding, closed=f"{_WORDS[fact.value]}: {fact.signed}")
     return finding
 
 
-def speaks_of(fact: Annotation, finding: Finding, tables: Tables) -> bool:
+def matches(fact: Annotation, finding: Finding, tables: Tables) -> bool:
     """Whether a fact closes a finding."""
     match = fact.match
     if match.rule and match.rule.lower() not in (one.lower() for one in finding.rules):
@@ -116,7 +116,7 @@ def speaks_of(fact: Annotation, finding: Finding, tables: Tables) -> bool:
 
 
 def lines_of(path: Path) -> list[str]:
-    """The lines of a source; none where it is gone."""
+    """The lines of a source; none if the file no longer exists."""
     try:
         return path.read_text("utf-8", "replace").splitlines()
     except OSError:
@@ -129,20 +129,20 @@ def unused(
     facts: Sequence[Annotation],
     root: Path,
     *,
-    whole: bool,
+    complete: bool,
 ) -> list[Finding]:
     """A warning for each fact and comment about the sources of a warehouse that closes nothing.
 
-    `whole`: these are all sources there are, not some files that were asked for.
+    `complete`: the findings cover every source, not a selection of files.
     """
     uris = [uri for (uri,) in warehouse.rows("SELECT uri FROM sources ORDER BY uri")]
-    found = [*_facts(warehouse, findings, facts, uris, whole)]
+    found = [*_facts(warehouse, findings, facts, uris, complete)]
     for uri in uris:
         if uri.lower().endswith((".md", ".markdown")):
             mine = [one for one in findings if one.uri == uri]
-            for said in comments(lines_of(root / uri)):
-                if why := _why_comment(said, mine):
-                    found.append(_finding(Place(uri, said.at), why))
+            for comment in comments(lines_of(root / uri)):
+                if why := _why_comment(comment, mine):
+                    found.append(_finding(Place(uri, comment.at), why))
     return found
 
 
@@ -151,37 +151,37 @@ def _facts(
     findings: Sequence[Finding],
     facts: Sequence[Annotation],
     uris: Sequence[str],
-    whole: bool,
+    complete: bool,
 ) -> Iterator[Finding]:
     tables = tables_of(warehouse)
     for fact in facts:
-        closes = fact.field != FINDING or any(speaks_of(fact, one, tables) for one in findings)
-        if not closes and (why := _why_fact(fact, uris, whole)):
+        closes = fact.field != FINDING or any(matches(fact, one, tables) for one in findings)
+        if not closes and (why := _why_fact(fact, uris, complete)):
             yield _finding(Place(fact.file, fact.line, text="[[fact]]", column=1), why)
 
 
-def _why_fact(fact: Annotation, uris: Sequence[str], whole: bool) -> str:
-    """What a fact that closes nothing is about; '' where it is of sources that are not asked."""
+def _why_fact(fact: Annotation, uris: Sequence[str], complete: bool) -> str:
+    """Why a fact closes nothing; '' if its sources are not part of this audit."""
     match = fact.match
     if match.rule and (wrong := _unknown(match.rule)):
         return wrong
     if match.model:
         return "findings have no model: match their file, line or rule"
     if match.file is None or not any(match.names(uri) for uri in uris):
-        return f"no source is called {match.file}" if whole and match.file else ""
+        return f"no source is called {match.file}" if complete and match.file else ""
     lines = ", ".join(f"line {line}" for line in match.lines)
     return f"there is no finding{f' of {match.rule}' if match.rule else ''} in {match.file}" + (
         f" on {lines}" if lines else ""
     )
 
 
-def _why_comment(said: Comment, findings: Sequence[Finding]) -> str:
-    if any(said.speaks_of(one) for one in findings):
+def _why_comment(comment: Comment, findings: Sequence[Finding]) -> str:
+    if any(comment.matches(one) for one in findings):
         return ""
-    if not said.reason:
+    if not comment.reason:
         return "it gives no reason: `<!-- bench audit: ok R6 line 44: measured twice -->`"
-    where = f" on line {said.line}" if said.line else ""
-    return _unknown(said.rule) or f"there is no finding of {said.rule}{where}"
+    where = f" on line {comment.line}" if comment.line else ""
+    return _unknown(comment.rule) or f"there is no finding of {comment.rule}{where}"
 
 
 def _unknown(rule: str) -> str:

@@ -1,4 +1,4 @@
-"""Which formula, factor and divisor a table's TFLOPs follow, by the majority of its rows."""
+"""Detect which formula, factor and divisor a table's TFLOPs follow, by majority of its rows."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from .formulas import assumptions, divisor, flops, needs, readings, values_of
 from .input import Detected, Document, Reading, Row, Table
 from .interval import Interval, Printed, largest_agreement
 
-_SAMPLE = 40  # rows of a table that are tried with every reading
-_PROBE = 12  # rows of these that are tried with all of them
-_FITTED_ON = 60  # rows of a document that an unknown vocabulary is fitted on
+_SAMPLE = 40  # rows of a table to test each reading on
+_PROBE = 12  # rows of the sample that every reading is tested on
+_FITTED_ON = 60  # rows of a document to fit an unknown vocabulary on
 _VOCABULARY = Interval(8_000, 600_000)  # wider than those of tokenizers in use
 _HAIR = 1 + 1e-9  # floating-point noise at the ends is no contradiction
 # The mean of a rate is not the rate of the mean time: steps that vary by 10% put them 1% apart.
@@ -19,19 +19,19 @@ _AVERAGED = 0.01
 
 
 def testable(row: Row) -> bool:
-    """Whether it prints a time and TFLOPs that a formula may join."""
+    """Whether it prints a time and TFLOPs that a formula can relate."""
     time, rate = row.time, row.tflops
     return bool(time and rate and time.value > 0 and rate.value > 0 and not row.invalid)
 
 
 def time_of(row: Row) -> Interval:
     """The printed time, rounded or cut off; of a mean with its allowance."""
-    assert row.time is not None, "only testable rows are asked"
+    assert row.time is not None, "callers pass testable rows only"
     return row.time.either.widened(_AVERAGED) if "averaged" in row.flags else row.time.either
 
 
 def expected(row: Row, reading: Reading, gbs: int | None = None) -> Interval | None:
-    """The TFLOPs that the printed time allows under a reading; None: it cannot be said."""
+    """The TFLOPs that the printed time allows under a reading; None if inputs are missing."""
     total, by = flops(row, reading, values_of(row, gbs)), divisor(row, reading)
     if total is None or not by or row.time is None:
         return None
@@ -41,7 +41,7 @@ def expected(row: Row, reading: Reading, gbs: int | None = None) -> Interval | N
 def rate_of(row: Row, reading: Reading, rate: Printed | None = None) -> Interval:
     """The TFLOPs as printed; a node's value is its processes' rounded value, times their number."""
     rate = rate or row.tflops
-    assert rate is not None, "only testable rows are asked"
+    assert rate is not None, "callers pass testable rows only"
     times = 1
     if reading.divisor == "nodes" and row.nodes and row.world and row.world % row.nodes == 0:
         times = row.world // row.nodes
@@ -95,7 +95,7 @@ def _set(table: Table, detected: Detected) -> None:
 
 
 def _count(rows: Sequence[Row], tried: Sequence[Reading]) -> Counter[Reading]:
-    """How many rows fit each reading; one that none of a dozen rows fits is tried no further."""
+    """How many rows fit each reading; drops a reading that fits none of a dozen rows."""
     step = max(1, len(rows) // _PROBE)
     probe = rows[::step]
     count = _fitting(probe, tried)
@@ -111,7 +111,9 @@ def _fitting(rows: Sequence[Row], tried: Sequence[Reading]) -> Counter[Reading]:
         values, limits = values_of(row), time_of(row)
         known = {name for name, value in values._asdict().items() if value is not None}
         rates: dict[str, tuple[float, float]] = {}
-        totals: dict[tuple[object, ...], float | None] = {}  # whatever they are divided by
+        totals: dict[
+            tuple[object, ...], float | None
+        ] = {}  # FLOP of the job, shared by all divisors
         for reading in tried:
             if not needs(reading.formula) <= known:
                 continue
@@ -132,7 +134,7 @@ def _fitting(rows: Sequence[Row], tried: Sequence[Reading]) -> Counter[Reading]:
 
 
 def _fitted(tried: Sequence[Reading], rows: Sequence[Row]) -> Iterator[Reading]:
-    """Readings with the vocabulary that most rows need, for one that nobody states."""
+    """Readings with the vocabulary that most rows imply, if none is stated."""
     open_rows = [row for row in rows if row.vocab is None]
     bases = {(one.formula, one.factor, one.divisor) for one in tried if one.vocab}
     for formula, factor, by in sorted(bases, key=str) if len(open_rows) >= 4 else ():

@@ -1,4 +1,4 @@
-"""The rules that are arithmetic: what the files of rules/ declare, and the engine that tests it."""
+"""Arithmetic rules: the equations declared in rules/, and the engine that tests them."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ Doubted = set[tuple[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """One equation of a rule: the rows it is about, what holds on each, and what is said if not.
+    """One equation of a rule: the rows it applies to, what must hold, and the finding if not.
 
-    Tested are rows for which `rows` is true and everything that `holds` names is known. `says`
-    are the rule's templates: the first whose condition is met, over a row and the numbers `tested`
-    and `off` of its table; none: nothing is said. `once` puts all rows of a document into one
-    finding, if there are as many as `least`. `solve` suggests one cell with another value: true,
-    by all equations of the table; factors, so that their product is the number of processes.
+    Tests rows where `rows` is true and every name in `holds` is known. `templates` are tried in
+    order; the first whose condition is true, given a row and the counts `tested` and `off` of its
+    table, words the finding; if none is, there is no finding. `once` merges all rows of a document
+    into one finding, if there are at least `least`. `solve` suggests a new value for one cell:
+    true, by all equations of the table; factors, so that their product is the number of processes.
     """
 
     rows: Expression
     holds: Expression
     cells: tuple[str, ...]
-    says: tuple[tuple[Expression, str], ...]
+    templates: tuple[tuple[Expression, str], ...]
     why: str = ""
     solve: bool | Sequence[str] = False
-    otherwise: str = ""  # what is suggested where no one cell solves it
+    otherwise: str = ""  # the suggestion if no single cell solves it
     once: bool = False
     least: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What holds between two rows that agree in all settings but those of `free`.
+    """What must hold between two rows that agree in every setting except `free`.
 
-    `rows` is of each row; `when` and `holds` name quantities as `first.world`. The rows are of one
-    table, or of one document (`scope`). Compared are neighbours by `by`; without it any two, in
-    either order. `cells` are doubted of the first and of the second. All pairs of a document are
-    one finding; unless `once`, there is one for each first row.
+    `rows` filters single rows; `when` and `holds` name quantities as `first.world`. Both rows come
+    from one table, or one document (`scope`). Compares neighbours in the order of `by`; without
+    it, any two rows in either order. `cells` names the doubted cells of first and second row. All
+    pairs of a document make one finding; unless `once`, one finding for each first row.
     """
 
     rows: Expression
@@ -59,7 +59,7 @@ class Pair:
     holds: Expression
     free: tuple[str, ...]
     cells: Mapping[str, Sequence[str]]
-    says: str
+    template: str
     by: str = ""
     scope: str = "table"
     once: bool = True
@@ -67,22 +67,22 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What SQL finds: rows of uri, line, name (our column, or nothing) and what texts may name.
+    """An SQL query for findings: uri, line, name (our column, or NULL) and values for templates.
 
-    Rows of a document that agree in the columns `by` are one finding, all told as `items`.
+    Rows of a document that agree in the columns `by` make one finding and are its `items`.
     """
 
     sql: str
-    says: str
+    template: str
     by: tuple[str, ...] = ()
 
 
 class _Unknown(Exception):
-    """Something that an equation names is not known of a row."""
+    """A name used by an equation has no value for a row."""
 
 
 class _Names(dict[str, Any]):
-    """What expressions and texts may name of a row, looked up when they do."""
+    """Names that expressions and templates can use for a row, resolved on access."""
 
     def __init__(self, table: Table, row: Row, let: Let, **known: Any) -> None:
         super().__init__(FUNCTIONS, number=number, row=row, **known)
@@ -108,7 +108,7 @@ class _Side:
 
 
 class _Both(dict[str, Any]):
-    """What expressions and texts may name of two rows."""
+    """Names that expressions and templates can use for a pair of rows."""
 
     def __init__(self, first: _Names, second: _Names) -> None:
         super().__init__(FUNCTIONS, first=_Side(first), second=_Side(second))
@@ -119,12 +119,15 @@ class _Both(dict[str, Any]):
 
 
 def checks_of(rule: Rule, read: Mapping[str, Any]) -> Iterator[Check]:
-    """What tests the equations and pairs of a rule's file in their order, and asks its queries."""
-    conditions = {name: expression(one.get("if", "True")) for name, one in read["says"].items()}
+    """Checks for the equations and pairs of a rule's file, in file order, then for its queries."""
+    conditions = {
+        name: expression(one.get("if", "True")) for name, one in read["templates"].items()
+    }
     equations = [_equation(dict(one), conditions) for one in read.get("equation", ())]
     pairs = [_pair(dict(one)) for one in read.get("pair", ())]
     queries = [
-        Query(one["sql"], one["says"], tuple(one.get("by", ()))) for one in read.get("query", ())
+        Query(one["sql"], one["template"], tuple(one.get("by", ())))
+        for one in read.get("query", ())
     ]
     let = {name: expression(text) for name, text in read.get("let", {}).items()}
 
@@ -147,7 +150,7 @@ def _equation(entry: dict[str, Any], conditions: Mapping[str, Expression]) -> Eq
         rows=expression(entry.pop("if", "True")),
         holds=expression(entry.pop("holds", "False")),
         cells=tuple(entry.pop("cells", ())),
-        says=tuple((conditions[name], name) for name in entry.pop("says", conditions)),
+        templates=tuple((conditions[name], name) for name in entry.pop("templates", conditions)),
         **entry,
     )
 
@@ -173,7 +176,7 @@ def _ask(rule: Rule, query: Query, data: AuditInput) -> Iterator[Finding]:
             Place(one["uri"], one["line"], one.get("name") or "", text=one.get("place") or "")
             for one in rows
         ]
-        yield rule.finding(query.says, cells, **rows[0], number=len(rows), items=rows)
+        yield rule.finding(query.template, cells, **rows[0], number=len(rows), items=rows)
 
 
 def _test(
@@ -191,7 +194,7 @@ def _test(
 def _off(
     one: Equation, table: Table, let: Let, doubted: Doubted, measured: bool
 ) -> Iterator[tuple[str, _Names]]:
-    """The rows of a table that an equation does not hold on, each with what is said of it."""
+    """The rows of a table that violate an equation, each with its template."""
     off, tested = [], 0
     for row in table.rows:
         names = _Names(
@@ -210,7 +213,7 @@ def _off(
     for names in off:
         names.strict = False
         names.update(tested=tested, off=len(off))
-        template = next((name for condition, name in one.says if condition.value(names)), None)
+        template = next((name for condition, name in one.templates if condition.value(names)), None)
         if template:
             yield template, names
 
@@ -248,18 +251,18 @@ def _compare(
             for table in tables
             for row in table.rows
         }
-        asked = [one.row for one in known.values() if pair.rows.value(one)]
-        for group in groups(asked, *pair.free):
+        eligible = [one.row for one in known.values() if pair.rows.value(one)]
+        for group in groups(eligible, *pair.free):
             for first, second in _ordered(pair, group):
                 both = _Both(known[first.run_id], known[second.run_id])
                 if pair.when.value(both) and not pair.holds.value(both):
                     found.append(both)
     if pair.once and found:
         cells = [cell for both in found for cell in _of_pair(pair, both)]
-        yield rule.finding(pair.says, dict.fromkeys(cells), items=found)
+        yield rule.finding(pair.template, dict.fromkeys(cells), items=found)
     elif found:
         for both in {one["first"].run_id: one for one in reversed(found)}.values():
-            yield rule.finding(pair.says, _of_pair(pair, both), known=both)
+            yield rule.finding(pair.template, _of_pair(pair, both), known=both)
 
 
 def _of_pair(pair: Pair, both: _Both) -> Iterator[Place]:
@@ -274,7 +277,7 @@ def _ordered(pair: Pair, group: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
 
 
 def _cells(wanted: Sequence[str], names: _Names) -> tuple[Place, ...]:
-    """The cells of an equation that the table has; one alone is doubted all the same."""
+    """The cells of an equation that the table has; a single one is doubted too."""
     columns = names.table.columns
     found = []
     for cell in wanted:

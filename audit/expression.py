@@ -31,9 +31,11 @@ def _at_least(one: Any, two: Any) -> bool:
     return _at_most(two, one)
 
 
-# What comparisons are turned into; names for expressions have to contain them.
+# Comparisons compile to calls of these, so every mapping of names must contain them.
 FUNCTIONS = {"_equal": _equal, "_at_most": _at_most, "_at_least": _at_least}
-_NOTHING: dict[str, Any] = {"__builtins__": {}}  # the expressions are our own files; still
+_NOTHING: dict[str, Any] = {
+    "__builtins__": {}
+}  # expressions come from our own files; no builtins as defence in depth
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +45,13 @@ class Expression:
     code: CodeType
 
     def value(self, names: Mapping[str, Any]) -> Any:
-        """What it comes to; a name is looked up only when it is reached. `names` has FUNCTIONS."""
+        """Evaluate it; names are looked up lazily. `names` must contain FUNCTIONS."""
         return eval(self.code, _NOTHING, names)
 
 
 @cache
 def expression(text: str) -> Expression:
-    """An expression from its text; `==`, `<=` and `>=` ask what printed digits allow."""
+    """Compile an expression; `==`, `<=` and `>=` compare within the printed digits."""
     tree = _Comparisons().visit(ast.parse(text, mode="eval"))
     return Expression(compile(ast.fix_missing_locations(tree), text, "eval"))
 

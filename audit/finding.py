@@ -1,4 +1,4 @@
-"""What the audit says: findings with their doubted cells, evidence and suggestion."""
+"""Findings of the audit, with the doubted cells, the evidence and a suggestion."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding; `rules` lists every rule that it comes from, first in order first."""
+    """One finding; `rules` lists every rule that reported it, in the order of the rules."""
 
     rules: tuple[str, ...]
     severity: str
@@ -31,7 +31,7 @@ class Finding:
     evidence: str
     cells: tuple[Place, ...]
     suggestion: str = ""
-    closed: str = field(default="", compare=False)  # why a person has closed it
+    closed: str = field(default="", compare=False)  # the reason given for closing it
 
     @property
     def rule(self) -> str:
@@ -51,12 +51,12 @@ class Finding:
 
 
 def worse(first: str, second: str, order: tuple[str, ...] = SEVERITIES) -> str:
-    """The graver of two severities."""
+    """The more severe of two severities."""
     return min(first, second, key=order.index)
 
 
 def merged(findings: Iterable[Finding]) -> list[Finding]:
-    """Findings that doubt the same rows as one: a shifted row and what follows from it."""
+    """Merge findings that doubt the same rows: a shifted row and its consequences."""
     kept: list[Finding] = []
     by_rows: dict[frozenset[tuple[str, int]], int] = {}
     for finding in findings:
@@ -73,10 +73,10 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
 
 def _both(first: Finding, second: Finding) -> Finding:
     cells = {(c.uri, c.line, c.name): c for c in (*first.cells, *second.cells)}
-    told = [one for one in (first.suggestion, second.suggestion) if one]
-    if len(told) == 2 and told[1].startswith(told[0]):  # `GBS=512`, then `GBS=512, as line 8 has`
-        told = told[1:]
-    suggestions = dict.fromkeys(told)
+    both = [one for one in (first.suggestion, second.suggestion) if one]
+    if len(both) == 2 and both[1].startswith(both[0]):  # `GBS=512`, then `GBS=512, as line 8 has`
+        both = both[1:]
+    suggestions = dict.fromkeys(both)
     return replace(
         first,
         rules=tuple(dict.fromkeys((*first.rules, *second.rules))),

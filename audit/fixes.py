@@ -1,4 +1,4 @@
-"""Changes of one cell after which everything that a row prints agrees."""
+"""Changes of one cell that make all numbers of a row consistent."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from .topology import broken, contradicts
 from .work import share_of, work_of
 
 _CELLS = {"step_time_s": "step_time", "memory": "mem", "aggregate_pflops": "agg_pflops"}
-_EXACTLY = 1e-6  # other counts tell it: any whole number will do
+_EXACTLY = 1e-6  # fixed by other counts: any whole number will do
 _UNITS = ("nodes", "devices")
 _PERCENT = ("mfu", "hfu", "peak_share")
 
 
 @dataclass(frozen=True)
 class Demand:
-    """What the product of some quantities has to be multiplied by, to be what it should be."""
+    """A required correction: the factor that a product of quantities is off by."""
 
     powers: Powers
     scale: Interval
     point: float  # of the numbers as printed
-    rough: float  # how much it leaves open, as a share
+    rough: float  # relative uncertainty
 
     @property
     def met(self) -> bool:
@@ -40,7 +40,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class Fix:
-    """One cell with another number: our name of its column, and what to write."""
+    """A new value for one cell: our column name, and the text to write."""
 
     name: str
     text: str
@@ -51,7 +51,7 @@ class Fix:
 
 
 def demands(table: Table, row: Row) -> list[Demand]:
-    """What every equation but that of time and TFLOPs asks of a row."""
+    """The corrections that every equation needs for a row, except time against TFLOPs."""
     found = []
     for one in fitted(table):
         if not one.relation.identity and set_apart(row, one.others()):
@@ -81,7 +81,7 @@ def _work(table: Table, row: Row) -> Iterator[Demand]:
 
 
 def _batch(table: Table, row: Row) -> Iterator[Demand]:
-    """MBS x GA x DP is GBS, where the table bears that out."""
+    """MBS x GA x DP is GBS, if three quarters of the table confirm it."""
     right: list[Row] | None = table.counted.get("batches")
     if right is None:
         tested = [one for one in table.rows if _batch_of(one)]
@@ -96,14 +96,14 @@ def _batch(table: Table, row: Row) -> Iterator[Demand]:
 
 
 def _nodes(table: Table, row: Row) -> Iterator[Demand]:
-    """As many devices a node as most rows have, where both are printed."""
+    """The usual number of devices per node, if both are printed."""
     if (usual := devices_a_node(table)) and row.nodes and row.devices:
         scale = usual * row.nodes / row.devices
         yield Demand({"world": 1, "nodes": -1}, _exactly(scale), scale, 0.0)
 
 
 def devices_a_node(table: Table) -> float | None:
-    """Devices over nodes of three quarters of the rows of a table, three or more."""
+    """Devices per node in at least three quarters of a table's rows (and three rows), else None."""
     if "devices_a_node" not in table.counted:
         both = {"nodes", "devices"} <= set(table.columns)
         ratios = Counter(one.devices / one.nodes for one in table.rows if one.devices and one.nodes)
@@ -131,7 +131,7 @@ def holds(table: Table, row: Row, changed: Row) -> bool:
 
 
 def _moved(demand: Demand, row: Row, changed: Row) -> float:
-    """How much a change of a row changes a product."""
+    """The factor by which a changed row changes a product."""
     found = 1.0
     for name, power in demand.powers.items():
         old, new = quantity(row, name), quantity(changed, name)
@@ -141,39 +141,39 @@ def _moved(demand: Demand, row: Row, changed: Row) -> float:
 
 
 def _fine(row: Row, changed: Row) -> bool:
-    """Whether batch, heads and processes divide, or did not before either."""
+    """Whether batch, heads and processes still divide; what did not divide before may stay so."""
     return (not broken(changed) or bool(broken(row))) and (
         not contradicts(changed) or contradicts(row)
     )
 
 
 def suggest_fixes(table: Table, row: Row) -> list[Fix]:
-    """The changes of one cell that meet every demand; of a count only to a whole, near number.
+    """The changes of one cell that meet every demand; counts change to a nearby whole number only.
 
-    A count that comes out whole, or two numbers that only stand in each other's place, say more
-    than a rate, which may come out at anything. A count that many rows have goes first.
+    A count that comes out whole, or two swapped numbers, are stronger evidence than a rate, which
+    can take any value. Counts that many rows have go first.
     """
-    asked = [*demands(table, row), *_work(table, row)]
-    open_names = [set(one.powers) for one in asked if not one.met]
+    required = [*demands(table, row), *_work(table, row)]
+    open_names = [set(one.powers) for one in required if not one.met]
     if not open_names:
         return []
     counts, rates = [], []
     for name in sorted(set.intersection(*open_names)):
-        scale = _common(name, asked)
+        scale = _common(name, required)
         if scale is None:
             continue
         if name in COUNTS:
             counts += list(_count(table, row, name, scale))
         elif row.printed.get(name):
-            rates.append(_rate(row, name, asked, scale))
+            rates.append(_rate(row, name, required, scale))
     counts.sort(key=lambda one: -sum(str(getattr(o, one.name)) == one.text for o in table.rows))
     return counts or list(_exchanged(table, row, set.union(*open_names))) or rates
 
 
-def _common(name: str, asked: Sequence[Demand]) -> Interval | None:
+def _common(name: str, required: Sequence[Demand]) -> Interval | None:
     """The factors of one quantity that meet every demand."""
     low, high = 0.0, float("inf")
-    for one in asked:
+    for one in required:
         power = one.powers.get(name, 0)
         if power == 0:
             if not one.met:
@@ -184,9 +184,9 @@ def _common(name: str, asked: Sequence[Demand]) -> Interval | None:
     return Interval(low, high) if low <= high * (1 + 1e-9) and high > 0 else None
 
 
-def _rate(row: Row, name: str, asked: Sequence[Demand], limits: Interval) -> Fix:
-    """A measurement as the demand that tells it best has it."""
-    best = min((one for one in asked if one.powers.get(name)), key=lambda one: one.rough)
+def _rate(row: Row, name: str, required: Sequence[Demand], limits: Interval) -> Fix:
+    """A measurement corrected by the most precise demand."""
+    best = min((one for one in required if one.powers.get(name)), key=lambda one: one.rough)
     scale = best.point if best.powers[name] > 0 else 1 / best.point
     scale = min(max(scale, limits.low), limits.high)
     printed = row.printed[name]
@@ -212,6 +212,7 @@ def _count(table: Table, row: Row, name: str, scale: Interval) -> Iterator[Fix]:
     ratio = round(max(scale.middle, 1 / scale.middle))
     values = {getattr(other, cell) for other in table.rows} | {old * ratio}
     values |= {old // ratio} if old % ratio == 0 else set()
+    # An exact scale leaves one candidate, even if no other row has that count.
     if scale.high - scale.low < _EXACTLY * scale.high:
         values.add(round(old * scale.middle))
     for new in sorted(values - {None, 0, old}):
@@ -222,7 +223,7 @@ def _count(table: Table, row: Row, name: str, scale: Interval) -> Iterator[Fix]:
 
 
 def _exchanged(table: Table, row: Row, names: set[str]) -> Iterator[Fix]:
-    """Two measurements in each other's place."""
+    """Two swapped measurements."""
     found = [one for one in sorted(names) if one in row.printed]
     for first, second in combinations(found, 2):
         one, two = row.printed[first], row.printed[second]
@@ -242,7 +243,7 @@ def _plain(printed: Printed) -> bool:
 
 
 def is_free(table: Table, row: Row, name: str) -> bool:
-    """Whether no other equation of the table has a word to say on a quantity of the row."""
+    """Whether no other equation of the table constrains a quantity of the row."""
     return not any(name in one.powers for one in demands(table, row))
 
 
@@ -251,7 +252,7 @@ _SETUP = attrgetter("nodes", "devices", "dp", "tp", "pp", "mbs", "gbs", "grad_ac
 
 
 def _taken(table: Table, row: Row, changed: Row) -> bool:
-    """Whether the change makes it the set-up of another row that was measured."""
+    """Whether the change would duplicate the configuration of another measured row."""
     if _SETUP(changed) == _SETUP(row):
         return False
     return any(
@@ -261,6 +262,6 @@ def _taken(table: Table, row: Row, changed: Row) -> bool:
 
 
 def suggestion(found: Sequence[Fix]) -> str:
-    """The changes in words: one alone explains all, of several any; two that change places both."""
+    """The changes as text: alternatives joined by "or", a swap as two changes."""
     exchanged = len(found) == 2 and found[0].whole and found[0].name not in (*COUNTS, *_UNITS)
     return (", " if exchanged else ", or ").join(map(str, found[:3]))

@@ -17,7 +17,7 @@ _PRINTED_AS = {1e3: "ms", 1e6: "us", 1 / 60: "min", 1 / 3600: "h"}  # a second i
 
 @dataclass(frozen=True, slots=True)
 class FormulaFix:
-    """A change: its kind, the cells in doubt, what is suggested and what shows it."""
+    """A change: its kind, the doubted cells, the suggestion and the evidence."""
 
     kind: str
     names: tuple[str, ...]
@@ -29,9 +29,9 @@ class FormulaFix:
 def formula_fixes(
     document: Document, table: Table, row: Row, reading: Reading, holds: Callable[[Row], bool]
 ) -> list[FormulaFix]:
-    """The changes that explain a row, those of the likeliest kind only.
+    """The changes that explain a row, only those of the most likely kind.
 
-    `holds` says of the row as changed whether its other numbers agree with that.
+    `holds` tests whether the other numbers of a changed row agree with the change.
     """
     for kind in (_context, _other_formula, _other_row, _other_unit, _copied):
         found = [one for one in kind(document, table, row, reading) if holds(one.changed or row)]
@@ -41,7 +41,7 @@ def formula_fixes(
 
 
 def with_value(row: Row, name: str, value: int) -> Row:
-    """The row with one cell changed, and the processes that follow from it."""
+    """The row with one cell changed, and its number of processes updated."""
     changed = replace(row)
     setattr(changed, name, value)
     follows = name == "devices" or (name == "nodes" and not row.devices)
@@ -59,7 +59,7 @@ def with_printed(row: Row, metric: str, scale: float) -> Row:
 
 
 def _context(document: Document, table: Table, row: Row, reading: Reading) -> Iterator[FormulaFix]:
-    """Another value of the same field, stated by the text around."""
+    """Another value of the same field, stated by the surrounding text."""
     for name in ("gbs", "seq_len", "layers", "hidden"):
         seen = set()
         for field, text, line in reversed(document.stated):
@@ -83,7 +83,7 @@ def _context(document: Document, table: Table, row: Row, reading: Reading) -> It
 def _other_formula(
     document: Document, table: Table, row: Row, reading: Reading
 ) -> Iterator[FormulaFix]:
-    """Another formula that the row fits to the last digit; one the document uses goes first."""
+    """Another formula that the row fits to the last digit; those the document uses go first."""
     used = [t.detected.reading for t in document.tables if t.detected and t.detected.agree]
     switched = [replace(reading, factor=factor) for factor in (3, 4) if reading.factor is not None]
     tried = [*dict.fromkeys(used), *switched]
@@ -112,7 +112,7 @@ def _same(row: Row, first: Reading, second: Reading) -> bool:
 def _other_row(
     document: Document, table: Table, row: Row, reading: Reading
 ) -> Iterator[FormulaFix]:
-    """The value of another row of the table, as when cells slip a line."""
+    """The value of another row of the table, as if cells had slipped a line."""
     for name in ("nodes", "devices", "gbs", "layers", "hidden", "seq_len"):
         if name not in table.columns or getattr(row, name) is None:
             continue
@@ -130,7 +130,7 @@ def _other_row(
                     f"{_printed_time(row)} with {title(name)} {getattr(row, name)} would be "
                     f"{_needed(row, reading)} TFLOPs; {_printed(row)} fits {value}, that of "
                     f"line {owner.line}",
-                    # Results that slipped a line: the row that lacks them has the whole set-up.
+                    # Results that slipped a line: the row without results is complete.
                     with_value(row, name, value)
                     if owner.measured
                     else replace(owner, printed=row.printed),
@@ -166,7 +166,7 @@ def _other_unit(
 
 
 def _copied(document: Document, table: Table, row: Row, reading: Reading) -> Iterator[FormulaFix]:
-    """A time or TFLOPs that a neighbour has too, to the last digit."""
+    """A time or TFLOPs identical to a neighbour's, to the last digit."""
     near = table.near(row)
     for metric, name in (("step_time_s", "step_time"), ("tflops", "tflops")):
         mine = row.printed[metric]
@@ -221,7 +221,7 @@ def _needed(row: Row, reading: Reading) -> str:
 
 
 def as_in_cell(time: Printed) -> tuple[float, str]:
-    """What a second is in the unit of the cell, and that unit: a time may be printed in ms."""
+    """One second in the cell's unit, and that unit: a time may be printed in ms."""
     found = re.match(r"[\d.]+", (time.raw or "").replace(",", "").lstrip("*_`~ "))
     cell = float(found[0]) if found and found[0].count(".") < 2 and found[0] != "." else time.value
     for scale, unit in _PRINTED_AS.items():
@@ -231,7 +231,7 @@ def as_in_cell(time: Printed) -> tuple[float, str]:
 
 
 def in_thousands(rate: Printed) -> tuple[float, str]:
-    """What one is in the unit of a rate's cell or column, and the letter that the cell has."""
+    """One unit in the scale of a rate's cell or column, and the suffix letter of the cell."""
     found = re.match(r"([\d.]+)\s?([kKM]?)", (rate.raw or "").replace(",", "").lstrip("*_`~ "))
     cell = float(found[1]) if found and found[1].count(".") < 2 and found[1] != "." else rate.value
     for scale in (1e-3, 1e-6):

@@ -1,4 +1,4 @@
-"""The formulas of schema/formulas as functions, and the readings of a row's TFLOPs they allow."""
+"""The formulas of schema/formulas as functions, and the possible readings of a row's TFLOPs."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .input import Reading, Row
 Shape = tuple[int, int, int]  # layers, hidden, heads
 _PLAIN = frozenset(("F1", "F2", "F3", "F7", "F9", "F10"))  # an MLP of 4h without gate
 _OF_PARAMETERS = ("F6", "F10")
-# Vocabularies that nobody states: GPT-2, BLOOM, Llama 1 and 2, Llama 3; Megatron's sample: 51200.
+# Vocabularies if none is stated: GPT-2, BLOOM, Llama 1 and 2, Llama 3; Megatron's sample: 51200.
 _VOCABULARIES = (50257, 250680, 32000, 128256)
 # 50304 is 50257 padded to a multiple of 64, as nanoGPT has it, whatever TP is.
 _UNPADDED = (50257, 50304, 51200)
-_REMEMBERED = 1 << 16  # set-ups by readings: those of a sweep come again in table after table
+_REMEMBERED = 1 << 16  # cache entries, configurations x readings: tables of a sweep repeat them
 
 
 @cache
 def function(formula: str) -> tuple[tuple[str, ...], Callable[..., float]]:
-    """Parameters of a formula and the formula itself, made from its SQL: one text, two uses."""
+    """The parameters of a formula and a Python function compiled from its SQL."""
     found = next(one for one in described() if one.name == formula)
     code = f"lambda {', '.join(found.parameters)}: {found.expression}"
     made: Callable[..., float] = eval(code, {"__builtins__": {}})  # our own file, arithmetic only
@@ -33,13 +33,13 @@ def function(formula: str) -> tuple[tuple[str, ...], Callable[..., float]]:
 
 @cache
 def needs(formula: str) -> frozenset[str]:
-    """What a formula asks of a row, whatever the reading adds."""
+    """The inputs of a formula that a row must provide; a reading can add the others."""
     names, _ = function(formula)
     return frozenset(names) - {"v", "factor", "params"}
 
 
 def compute(formula: str, values: Mapping[str, float | None]) -> float | None:
-    """FLOP of one iteration; None when something it needs is unknown."""
+    """FLOP of one iteration; None if an input is unknown."""
     names, call = function(formula)
     given = [values.get(name) for name in names]
     if None in given:
@@ -49,7 +49,7 @@ def compute(formula: str, values: Mapping[str, float | None]) -> float | None:
 
 @cache
 def shape_of(label: float | None) -> Shape | None:
-    """The shape that a size label (1e9 parameters) commonly stands for."""
+    """The usual shape for a size label (in 1e9 parameters)."""
     if not label:
         return None
     text = (files(__package__ or "bench.audit") / "shapes.toml").read_text("utf-8")
@@ -60,7 +60,7 @@ def shape_of(label: float | None) -> Shape | None:
 
 
 class Values(NamedTuple):
-    """What formulas may ask of a row, but for vocabulary and factor, by the names in formulas."""
+    """The inputs of formulas, except vocabulary and factor, by their names in formulas."""
 
     b: float | None
     s: float | None
@@ -79,7 +79,7 @@ class Values(NamedTuple):
 
 
 def values_of(row: Row, gbs: int | None = None) -> Values:
-    """What formulas may ask of a row; the shape of its label where it states none."""
+    """The inputs of formulas for a row; the shape of its size label if it states none."""
     layers, hidden, heads = row.layers, row.hidden, row.heads
     if layers is None and hidden is None and (common := shape_of(row.params_b)):
         layers, hidden, heads = common
@@ -104,7 +104,7 @@ def values_of(row: Row, gbs: int | None = None) -> Values:
 
 
 def values_of_run(row: Mapping[str, Any]) -> dict[str, float | None]:
-    """What formulas may ask of a run, from its row of `configurations`; factor 3 and 4 apart."""
+    """The inputs of formulas for a run, from its row of `configurations`; without factor 3 or 4."""
     hidden, heads, length = row["hidden"] or None, row["heads"] or 1, row["seq_len"] or None
     tokens = row["tokens_per_step"]
     return {
@@ -152,12 +152,12 @@ def _flops(
 
 
 def divisor(row: Row, reading: Reading) -> int | None:
-    """How many units the job's FLOP/s are divided by."""
+    """The number of units that the job's FLOP/s are divided by."""
     return {"world": row.world, "nodes": row.nodes, "job": 1}[reading.divisor]
 
 
 def padded(vocab: int, tp: int) -> int:
-    """A vocabulary as Megatron pads it (V1)."""
+    """A vocabulary padded as Megatron does (V1)."""
     return math.ceil(vocab / (128 * tp)) * 128 * tp
 
 
@@ -192,7 +192,7 @@ def readings(rows: list[Row]) -> list[Reading]:
 
 
 def assumptions(row: Row, reading: Reading) -> int:
-    """How much a reading takes for granted that a row does not state."""
+    """How many things a reading assumes that a row does not state."""
     names, _ = function(reading.formula)
     shape = ("l" in names or reading.formula in _OF_PARAMETERS) and row.layers is None
     return 2 * shape + (reading.vocab is not None) + 4 * reading.fitted

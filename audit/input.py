@@ -1,6 +1,6 @@
-"""What the rules read: rows of published tables and quoted lines, by document and table.
+"""Input of the rules: rows of published tables and quoted lines, by document and table.
 
-A table also has the reading of its TFLOPs: how they may have been computed, and how sure that is.
+A table also has the reading of its TFLOPs: how they were probably computed, and how sure that is.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ _FACTORS = {3: "without recompute (factor 3)", 4: "with recompute (factor 4)"}
 
 
 def title(name: str) -> str:
-    """What findings call one of our columns: as we head it ourselves, some in fewer words."""
+    """The name of one of our columns in findings: its heading, or a shorter form."""
     known = columns().get(name)
     return _TITLES.get(name) or (known.title if known else name)
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How TFLOPs may have been computed; factor 0 goes by the row's recompute."""
+    """How TFLOPs may have been computed; factor 0 means it depends on the row's recompute."""
 
     formula: str
     factor: int | None = None
     divisor: str = "world"
     vocab: int | None = None
     exact: bool = False  # the vocabulary is not padded to a multiple of 128 x TP
-    fitted: bool = False  # it is what most rows need, not one that is known
+    fitted: bool = False  # the vocabulary most rows imply, not a known one
 
     def __str__(self) -> str:
         name = self.formula if self.factor in (None, 0) else f"{self.formula} x{self.factor}"
@@ -47,13 +47,13 @@ class Reading:
 
     @property
     def long(self) -> str:
-        """With what its factor means."""
+        """The reading and the meaning of its factor."""
         return f"{self} {_FACTORS.get(self.factor or 0, '')}".strip()
 
 
 @dataclass(frozen=True, slots=True)
 class Detected:
-    """The reading of a table; `agree` of its `tested` rows fit, and `around` in its document."""
+    """The reading of a table; `agree` of `tested` rows fit it, and `around` in its document."""
 
     reading: Reading
     agree: int
@@ -68,7 +68,7 @@ class Detected:
 
 @dataclass(slots=True)
 class Row(Stated):
-    """A row as stated; `unshifted` once its cells were put back under their headings."""
+    """A row as stated; `unshifted` if its cells were moved back under their headings."""
 
     uri: str
     line: int
@@ -85,11 +85,11 @@ class Row(Stated):
     sharded: bool
     env: tuple[str, ...] = ()
     printed: dict[str, Printed] = field(default_factory=dict)
-    other_cells: tuple[str, ...] = ()  # texts of its notes, and under unknown headings
-    notes_tokens: tuple[str, ...] = ()  # their words: they may set the row apart from others
+    other_cells: tuple[str, ...] = ()  # notes, and cells under unknown headings
+    notes_tokens: tuple[str, ...] = ()  # words of the notes: they may mark a different context
     invalid: bool = False
     unshifted: bool = False
-    vocab_fitted: int | None = None  # of the reading that its table's TFLOPs follow
+    vocab_fitted: int | None = None  # from the reading of its table
 
     @property
     def time(self) -> Printed | None:
@@ -105,20 +105,20 @@ class Row(Stated):
 
     @property
     def per_node_guessed(self) -> bool:
-        """Whether its processes a node are what most rows of the table multiply out to."""
+        """Whether processes per node are inferred from most rows of the table, not stated."""
         stated = self.devices or self.ranks or self.devices_per_node or self.procs_stated
         return not stated
 
     @property
     def product(self) -> int | None:
-        """DP x TP x PP x CP, where all are stated."""
+        """DP x TP x PP x CP; None unless all are stated."""
         if self.dp is None or self.tp is None or self.pp is None:
             return None
         return self.dp * self.tp * self.pp * (self.cp or 1)
 
     @property
     def data_parallel(self) -> int | None:
-        """DP as stated, else what the other sizes leave of the world."""
+        """DP as stated, else world size over the other sizes."""
         if self.dp is not None or self.world is None or self.tp is None:
             return self.dp
         model = self.tp * (self.pp or 1) * (self.cp or 1)
@@ -136,7 +136,7 @@ class Row(Stated):
 
 @dataclass(slots=True)
 class Table:
-    """A published table and its rows; quoted lines stand in one without an id."""
+    """A published table and its rows; quoted lines form a table without an id."""
 
     uri: str
     table_id: str | None
@@ -148,13 +148,13 @@ class Table:
     order: dict[str, int] = field(default_factory=dict)
     groups: dict[Any, list[Row]] = field(default_factory=dict)  # by model; see work.py
     detected: Detected | None = None
-    counted: dict[Any, Any] = field(default_factory=dict)  # what rules count once, by their own key
+    counted: dict[Any, Any] = field(default_factory=dict)  # cache of the rules, by their own keys
 
-    def near(self, row: Row, reach: int = 60) -> list[Row]:
-        """The rows around one, the nearest first, itself left out."""
+    def near(self, row: Row, limit: int = 60) -> list[Row]:
+        """Up to `limit` rows on either side of a row, the nearest first, without the row itself."""
         places = self._places()
         at = places.get(row.run_id, 0)
-        around = self.rows[max(0, at - reach) : at + reach + 1]
+        around = self.rows[max(0, at - limit) : at + limit + 1]
         return sorted(
             (other for other in around if other is not row),
             key=lambda one: abs(one.line - row.line),
@@ -168,12 +168,12 @@ class Table:
 
 @dataclass(slots=True)
 class Document:
-    """A source with its tables in order, and what its lines state: (field, value, line)."""
+    """A source: its tables in order, and the statements of its lines as (field, value, line)."""
 
     uri: str
     tables: list[Table] = field(default_factory=list)
     stated: list[tuple[str, str, int]] = field(default_factory=list)
-    counted: dict[str, Any] = field(default_factory=dict)  # what rules count once, by their own key
+    counted: dict[str, Any] = field(default_factory=dict)  # cache of the rules, by their own keys
 
     @property
     def rows(self) -> Iterator[Row]:
@@ -183,14 +183,14 @@ class Document:
 
 @dataclass(slots=True)
 class AuditInput:
-    """All that is audited; `findings` grows rule by rule."""
+    """Everything to audit; each rule appends to `findings`."""
 
     warehouse: Warehouse
     documents: list[Document]
     findings: list[Finding] = field(default_factory=list)
 
     def doubted(self) -> set[tuple[str, int]]:
-        """Lines that have an error already: no evidence against others."""
+        """Lines that already have an error: no evidence against others."""
         return {row for one in self.findings if one.severity == "error" for row in one.rows()}
 
     @property

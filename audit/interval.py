@@ -1,4 +1,4 @@
-"""Intervals of positive numbers: what printed digits allow, carried through arithmetic."""
+"""Interval arithmetic over positive numbers, for what printed digits allow."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Interval:
         return Interval(self.low / other.high, high)
 
     def meets(self, other: Interval | float) -> bool:
-        """Whether some number lies in both."""
+        """Whether the two intersect."""
         other = _interval(other)
         hair = _HAIR * max(abs(self.high), abs(other.high))
         return self.low <= other.high + hair and other.low <= self.high + hair
 
     def widened(self, share: float) -> Interval:
-        """The interval with both ends moved out by a share of themselves."""
+        """The interval with both ends moved outwards by a relative amount."""
         return Interval(self.low * (1 - share), self.high * (1 + share))
 
     @property
@@ -46,7 +46,7 @@ def _interval(value: Interval | float) -> Interval:
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """A number as printed; `half` is half its last digit, both in our unit."""
+    """A number as printed; `half` is half a unit of its last digit, both in our unit."""
 
     value: float
     half: float
@@ -56,12 +56,12 @@ class Printed:
 
     @property
     def rounded(self) -> Interval:
-        """What the digits allow when the number was rounded."""
+        """The possible values if the number was rounded."""
         return Interval(max(self.value - self.half, 0.0), self.value + self.half)
 
     @property
     def either(self) -> Interval:
-        """The same when it was rounded or cut off."""
+        """The possible values if it was rounded or truncated."""
         return Interval(max(self.value - self.half, 0.0), self.value + 2 * self.half)
 
     @property
@@ -82,7 +82,7 @@ class Printed:
 
 
 def largest_agreement(intervals: list[Interval]) -> list[int]:
-    """The places of the largest set of intervals that share a number; the first one of several."""
+    """Indices of the largest set of intervals with a common number; the first such set."""
     ends = [(one.low * (1 - _HAIR), 0) for one in intervals]
     ends += [(one.high * (1 + _HAIR), 1) for one in intervals]
     inside, most, point = 0, 0, 0.0

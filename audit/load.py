@@ -1,4 +1,4 @@
-"""The warehouse -> the data that the rules read."""
+"""Load the input of the rules from the warehouse."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _add_measured(warehouse: Warehouse, by_id: dict[str, Row]) -> None:
 
 
 def _add_quoted(warehouse: Warehouse, by_id: dict[str, Row]) -> None:
-    """A quoted log line prints its numbers in iterations; digits as such lines have them."""
+    """Add quoted log lines as rows, with the precision that such lines print."""
     query = """SELECT i.run_id, i.step_time_s, i.tflops, i.samples_per_s
                FROM iterations i JOIN runs r USING (run_id) WHERE r.origin = 'quote'"""
     for run_id, time, tflops, samples in warehouse.rows(query):
@@ -105,7 +105,7 @@ def _add_quoted(warehouse: Warehouse, by_id: dict[str, Row]) -> None:
 
 
 def half_of(value: float) -> float:
-    """Half the last digit of the shortest text of a number; zeros at its end are not known."""
+    """Half a unit of the last digit of a number's shortest text; trailing zeros are lost."""
     text = repr(value)
     decimals = len(text.partition(".")[2]) if "e" not in text and not text.endswith(".0") else 0
     return float(0.5 * 10.0**-decimals)
@@ -122,7 +122,7 @@ def _add_env(warehouse: Warehouse, by_id: dict[str, Row]) -> None:
 def _add_other_cells(warehouse: Warehouse, rows: Sequence[Row]) -> None:
     query = """SELECT table_id, row_number, list(trim(raw) ORDER BY column_number) FROM cells
                WHERE coalesce(name, '') IN ('', 'notes') AND raw IS NOT NULL GROUP BY ALL"""
-    texts = {(table, number): told for table, number, told in warehouse.rows(query)}
+    texts = {(table, number): text for table, number, text in warehouse.rows(query)}
     for row in rows:
         row.other_cells = tuple(texts.get((row.table_id, row.number), ()))
         row.notes_tokens = tuple(
@@ -131,7 +131,7 @@ def _add_other_cells(warehouse: Warehouse, rows: Sequence[Row]) -> None:
 
 
 def _add_stated(warehouse: Warehouse, documents: dict[str, Document]) -> None:
-    """What context lines set, also where a column of the table goes before it."""
+    """Add the statements of context lines, even those that a column of the table overrides."""
     query = """SELECT DISTINCT r.uri, f.line, f.raw FROM facts f JOIN runs r ON r.run_id = f.run_id
                WHERE r.origin IN ('row', 'quote') AND f.line IS NOT NULL ORDER BY ALL"""
     for uri, line, raw in warehouse.rows(query):

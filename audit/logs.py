@@ -1,4 +1,4 @@
-"""The logged intervals of logs, for the rules that check lines against each other."""
+"""Logged intervals, for the rules that check the lines of a log against each other."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A run of a log with what its header states and its intervals."""
+    """A run of a log: the settings of its header, and its intervals."""
 
     uri: str
     run_id: str

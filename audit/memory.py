@@ -24,8 +24,8 @@ GB = {  # 1e9 bytes of each unit
     "KiB": 1.024e-6,
     "bytes": 1e-9,
 }
-_BASE = 1.5  # GB that context and libraries take
-FEWEST = 5  # rows that print memory, for their median to calibrate the model
+_BASE = 1.5  # GB used by context and libraries
+FEWEST = 5  # rows with memory needed to calibrate the model by their median
 _REMEMBERED = 1 << 14  # set-ups
 
 
@@ -37,20 +37,20 @@ def gigabytes(row: Row) -> float | None:
 
 
 def capacity(row: Row) -> float | None:
-    """GB (1e9 bytes) of the row's device, where its name says so."""
+    """GB (1e9 bytes) of the row's device, if its name states it."""
     size = capacity_gib(row)
     return size * GB["GiB"] if size else None
 
 
 def capacity_gib(row: Row) -> float | None:
-    """GiB of the row's device, where its name says so."""
+    """GiB of the row's device, if its name states it."""
     named = re.search(r"(\d+)\s?GB", row.device or "")
     device = device_of(row.device) if row.device else None
     return float(named[1]) if named else device.memory_gib if device else None
 
 
 class _Setup(NamedTuple):
-    """What the model asks of a row: the rows of a sweep have few set-ups."""
+    """Input of the model, a cache key: the rows of a sweep share few configurations."""
 
     layers: int
     hidden: int
@@ -87,13 +87,13 @@ def _setup(row: Row) -> _Setup | None:
 
 
 def states(row: Row) -> float | None:
-    """What weights, gradients and optimizer of the first stage need, in GB; None as below."""
+    """GB for weights, gradients and optimizer of the first stage; None as in `predicted`."""
     setup = _setup(row)
     return _states(setup) if setup else None
 
 
 def predicted(row: Row) -> float | None:
-    """What the first pipeline stage needs, in GB; None where the row says too little."""
+    """GB that the first pipeline stage needs; None if the row states too little."""
     setup = _setup(row)
     return _predicted(setup) if setup else None
 
@@ -135,6 +135,6 @@ def ratio(row: Row) -> float | None:
 
 
 def usual(rows: Sequence[Row]) -> float | None:
-    """The median ratio of rows, where there are enough of them."""
+    """The median ratio of rows; None if there are too few."""
     found = [one for row in rows if (one := ratio(row))]
     return median(found) if len(found) >= FEWEST else None

@@ -40,16 +40,16 @@ def named(rule: str) -> str:
 
 
 def as_lines(findings: Sequence[Finding], width: int) -> str:
-    """Findings one below the other, for a terminal too narrow for a table."""
+    """Findings as a list, for a terminal too narrow for a table."""
 
-    def told(one: Finding) -> Iterator[str]:
+    def lines(one: Finding) -> Iterator[str]:
         grade, rules, place, message, evidence, suggestion = map(str, rows([one])[0])
         yield f"{grade} {rules} {place}"
-        said = f"suggestion: {suggestion}" if one.suggestion and not one.closed else suggestion
-        for text in (f"{message}: {evidence}" if evidence else message, said):
+        advice = f"suggestion: {suggestion}" if one.suggestion and not one.closed else suggestion
+        for text in (f"{message}: {evidence}" if evidence else message, advice):
             yield from wrap(text, max(width, 20), initial_indent="  ", subsequent_indent="  ")
 
-    return "\n".join(line for one in findings for line in told(one)) + "\n"
+    return "\n".join(line for one in findings for line in lines(one)) + "\n"
 
 
 def where(finding: Finding) -> str:
@@ -88,7 +88,7 @@ def as_json(findings: Sequence[Finding]) -> str:
 
 
 def as_github(findings: Sequence[Finding]) -> str:
-    """Workflow commands, which GitHub shows beside the lines of a pull request."""
+    """Workflow commands, which GitHub shows next to the lines of a pull request."""
     return "".join(
         f"::{_GITHUB[one.severity]} file={_value(one.uri)},line={one.line}"
         f"{f',col={one.cells[0].column}' if one.cells[0].column else ''},"
@@ -99,7 +99,7 @@ def as_github(findings: Sequence[Finding]) -> str:
 
 
 def as_sarif(findings: Sequence[Finding], version: str, scope: Sequence[str] = ()) -> str:
-    """A SARIF 2.1.0 log with one run; `scope` says what could be tested."""
+    """A SARIF 2.1.0 log with one run; `scope` lists what could be tested."""
     driver = {
         "name": "bench audit",
         "semanticVersion": version,
@@ -107,11 +107,11 @@ def as_sarif(findings: Sequence[Finding], version: str, scope: Sequence[str] = (
     }
     places = list(_rules(findings))
     results = [_result(one, places.index(one.rule)) for one in findings]
-    told = [{"level": "note", "message": {"text": line}} for line in scope]
+    notes = [{"level": "note", "message": {"text": line}} for line in scope]
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": told}],
+        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notes}],
         "results": results,
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
@@ -169,8 +169,8 @@ def _cell(cell: Place) -> dict[str, Any]:
 
 
 def _sentence(one: Finding) -> str:
-    said = f"{one.message}: {one.evidence}" if one.evidence else one.message
-    return f"{said}. Suggestion: {one.suggestion}" if one.suggestion else said
+    text = f"{one.message}: {one.evidence}" if one.evidence else one.message
+    return f"{text}. Suggestion: {one.suggestion}" if one.suggestion else text
 
 
 def _data(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Where findings stand: the cell's text and first character, and what a document closes itself."""
+"""Locate findings in their files: the cell's text and column; apply closing comments."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ Cells = dict[tuple[str, int, str], tuple[int, str]]
 
 
 def placed(warehouse: Warehouse, findings: Sequence[Finding], root: Path) -> list[Finding]:
-    """The findings with text and column of every doubted cell; files lie below `root`."""
+    """The findings with text and column of every doubted cell; `root` is their folder."""
     uris = sorted({cell.uri for one in findings for cell in one.cells})
     lines = {uri: lines_of(root / uri) for uri in uris}
-    said = {uri: list(comments(lines[uri])) for uri in uris}
+    closing = {uri: list(comments(lines[uri])) for uri in uris}
     cells = _cells(warehouse, findings)
     found = []
     for one in findings:
         places = tuple(_placed(cell, cells, lines[cell.uri]) for cell in one.cells)
-        found.append(replace(one, cells=places, closed=by_comment(one, said[one.uri])))
+        found.append(replace(one, cells=places, closed=by_comment(one, closing[one.uri])))
     return found
 
 
 def _cells(warehouse: Warehouse, findings: Sequence[Finding]) -> Cells:
-    """Column number and text of every doubted cell; of two of one name the first."""
+    """Column number and text of every doubted cell; the first of two with the same name."""
     wanted = sorted({(c.uri, c.line, c.name) for one in findings for c in one.cells if c.name})
     query = """SELECT t.uri, c.line, w.name, c.column_number, c.raw
                FROM cells c JOIN tables t USING (table_id)
@@ -47,15 +47,15 @@ def _placed(place: Place, cells: Cells, lines: Sequence[str]) -> Place:
     text = lines[place.line - 1] if 0 < place.line <= len(lines) else ""
     found = cells.get((place.uri, place.line, place.name))
     if found is None:
-        whole = place.text or text.strip()
-        at = text.find(whole) if whole else -1
-        return replace(place, text=whole, column=at + 1 if at >= 0 else None)
+        cell = place.text or text.strip()
+        at = text.find(cell) if cell else -1
+        return replace(place, text=cell, column=at + 1 if at >= 0 else None)
     number, raw = found
     return replace(place, text=raw, column=column_of(text, number, raw))
 
 
 def column_of(line: str, number: int, raw: str) -> int | None:
-    """First character of the n-th cell, from 1; of an empty cell the place where it would stand."""
+    """First character of the n-th cell, from 1; for an empty cell, where its text would start."""
     if "|" not in line:
         return _of_separated(line, number, raw)
     start = len(line) - len(line.lstrip())
@@ -72,7 +72,7 @@ def column_of(line: str, number: int, raw: str) -> int | None:
 
 
 def _of_separated(line: str, number: int, raw: str) -> int | None:
-    """The same in a line of CSV or TSV; separators within quotes do not count."""
+    """The same for a line of CSV or TSV; separators within quotes do not count."""
     separator = max("\t;,", key=line.count)
     quoted, seen, start = False, 1, 0
     for place, letter in enumerate(line):

@@ -1,4 +1,4 @@
-"""What equations may name of a row: printed numbers, settings, and what follows from them."""
+"""Quantities that equations can name: printed numbers, settings, and values derived from them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ MEASURED = frozenset((
     "step_time_s", "tflops", "aggregate_pflops", "samples_per_s", "samples_per_s_per_device",
     "tokens_per_s", "tokens_per_s_per_device", "mfu", "hfu", "peak_share",
 ))  # fmt: skip
-# TFLOP/s of one device: twice the densest low-precision peak of any yet sold.
+# TFLOP/s of one device: twice the highest low-precision dense peak on the market.
 _FASTEST = 20_000.0
 _CLOCK = "clock_ghz="
-# Sequences above it take what attention scores take, which needs a shape.
+# Above this length attention scores matter, and their cost needs a shape.
 _LONG = 8192
 
 
 def quantity_of(table: Table, row: Row, name: str) -> Any:
-    """A printed number as what its digits allow, a setting or mark, or what follows; else None."""
+    """A printed number as an interval, a setting or mark, or a derived value; None if unknown."""
     if name in MEASURED:
         printed = row.printed.get(name)
         return printed.either if printed else None
@@ -49,12 +49,12 @@ def _peak(row: Row) -> tuple[float, str]:
 
 
 def _rate_of_device(row: Row) -> float | None:
-    """TFLOPs that are not said to be the whole job's."""
+    """TFLOPs, unless they are stated to be the whole job's."""
     return row.tflops.value if row.tflops and row.tflops.scope != "job" else None
 
 
 def _as_of_job(row: Row) -> str:
-    """What TFLOPs above the peak would be as the whole job's, where that is possible."""
+    """TFLOPs above the peak explained as the whole job's, if that is plausible."""
     if row.tflops is None or not row.world or row.world < 2:
         return ""
     each = row.tflops.value / row.world
@@ -63,7 +63,7 @@ def _as_of_job(row: Row) -> str:
 
 
 def _scores(row: Row) -> float | None:
-    """How much more work attention scores make of a token; None where no shape tells it."""
+    """Relative extra work of attention scores per token; None without a shape."""
     if (row.seq_len or 0) <= _LONG:
         return 1.0
     shape = shape_of(row.params_b) if row.hidden is None else (0, row.hidden, 0)
@@ -71,7 +71,7 @@ def _scores(row: Row) -> float | None:
 
 
 def _gibibytes(row: Row) -> float | None:
-    """Memory in GiB; a GB is taken as one, since tools that print it mostly mean so."""
+    """Memory in GiB; GB counts as GiB, since most tools that print it mean that."""
     have = gigabytes(row)
     if have is None or row.memory is None:
         return None
@@ -79,12 +79,12 @@ def _gibibytes(row: Row) -> float | None:
 
 
 def _copies(row: Row) -> int | None:
-    """DP, or every process where nothing splits the model."""
+    """DP, or every process if the model is not split."""
     return row.data_parallel or (row.world if row.tp is None and row.pp is None else None)
 
 
 def _split(row: Row) -> int:
-    """What the sizes that are told split the processes into."""
+    """The product of the stated parallel sizes."""
     copies = 1 if row.sharded else row.dp or 1
     return copies * (row.tp or 1) * (row.pp or 1) * (row.cp or 1)
 
@@ -103,7 +103,7 @@ def _shard_names(row: Row) -> str:
 
 
 def _sum_divisor(table: Table) -> float:
-    """What a table divides the sum of its TFLOPs by: 1024 or 1000, whichever more rows hold to."""
+    """The divisor of a table's aggregate TFLOPs: 1024 or 1000, whichever fits more rows."""
     both = [
         (row, row.printed["aggregate_pflops"].either, row.tflops.rounded)
         for row in table.rows
@@ -112,8 +112,8 @@ def _sum_divisor(table: Table) -> float:
 
     def right(divisor: float) -> int:
         return sum(
-            any(whole.meets(each * units / divisor) for units in (row.nodes, row.world) if units)
-            for row, whole, each in both
+            any(total.meets(each * units / divisor) for units in (row.nodes, row.world) if units)
+            for row, total, each in both
         )
 
     if "sum_divisor" not in table.counted:
@@ -123,13 +123,13 @@ def _sum_divisor(table: Table) -> float:
 
 
 def _clock(row: Row) -> float:
-    """GHz; 2.0 where an A64FX's boost is not named."""
+    """GHz; 2.0 for an A64FX without a stated boost."""
     stated = [flag.partition("=")[2] for flag in row.env if flag.startswith(_CLOCK)]
     return float(stated[0]) if stated and stated[0] else 2.0
 
 
 def _only_cut(table: Table, row: Row) -> bool | None:
-    """Whether the TFLOPs fit a time that was cut off, and none that was rounded."""
+    """Whether the TFLOPs fit a truncated time, but no rounded one."""
     certain = table.detected and table.detected.certain
     reading = table.detected.reading if certain and table.detected else None
     if reading is None or row.time is None or row.tflops is None:

@@ -1,7 +1,7 @@
-"""Products of a row's numbers that are one number for all rows alike, and what they come to.
+"""Products of a row's numbers that are constant over comparable rows, and their values.
 
 Speeds (sequences or tokens a second, of a job or a device) have fixed quotients; a power (TFLOPs,
-MFU, HFU) over a speed is one number for each model, and two powers have one quotient a device.
+MFU, HFU) over a speed is constant for a model, and a quotient of two powers for a device.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ _DECLARED = tomllib.loads(
     (files(__package__ or "bench.audit") / "equations.toml").read_text("utf-8")
 )
 _WORDS: Mapping[str, str] = _DECLARED["words"]
-# As the heading says, and as if a rate were of one device.
+# As the heading says, and as if the rate were per device.
 _SPEEDS: tuple[tuple[Powers, bool], ...] = (
     *((powers, True) for powers in _DECLARED["speeds"]),
     *((powers, False) for powers in _DECLARED["speeds_as_of_a_device"]),
 )
 _POWERS: tuple[Powers, ...] = tuple(_DECLARED["powers"])
 WORK: Powers = _DECLARED["work"]
-_NOTHING = "none"  # is recomputed
+_NOTHING = "none"  # recompute is off
 _RATES = ("tflops", "aggregate_pflops")  # the others are shares of a device's peak
 
 
 @dataclass(frozen=True)
 class Relation:
-    """Quantities with their powers; the product is one number for rows with the same `key`.
+    """Quantities with their powers; the product is constant for rows with the same `key`.
 
-    `identity`: it is 1 where the headings say what they mean, whatever the model.
-    `plain`: it takes the headings at their word.
+    `identity`: it is 1 for any model, if headings are accurate.
+    `plain`: it takes headings literally.
     """
 
     powers: Powers
@@ -62,19 +62,19 @@ class Relation:
         return " x ".join(above) + (f" / {under}" if under else "")
 
     def value(self, row: Row) -> Interval | None:
-        """What it comes to for a row, within the printed digits; None: something is missing."""
+        """Its value for a row, within the printed digits; None if an input is missing."""
         found = Interval(1.0, 1.0)
         for name, power in self.powers.items():
             one = quantity(row, name)
             if one is None and name == "seq_len":
-                continue  # of rows that do not tell it, it is one number too
+                continue  # constant for rows that do not state it, too
             if one is None:
                 return None
             found = found * one if power > 0 else found / one
         return found.widened(MEANS / 2)
 
     def point(self, row: Row) -> float:
-        """The same of the numbers as printed."""
+        """Its value for the numbers as printed."""
         found = 1.0
         for name, power in self.powers.items():
             count = (_count(row, name) or 1) if name in COUNTS else None
@@ -83,7 +83,7 @@ class Relation:
 
 
 def quantity(row: Row, name: str) -> Interval | None:
-    """A number of a row: a measurement as printed, or a count; None where it is not told."""
+    """A number of a row: a measurement as printed, or a count; None if not stated."""
     if name in COUNTS:
         count = _count(row, name)
         return Interval(count, count) if count else None
@@ -92,7 +92,7 @@ def quantity(row: Row, name: str) -> Interval | None:
 
 
 def _count(row: Row, name: str) -> int | None:
-    """A count of a row; a GBS that is not told is what its micro-batches come to."""
+    """A count of a row; an unstated GBS is computed from its micro-batches."""
     found: int | None = getattr(row, name)
     if name == "gbs" and not found and row.mbs and row.grad_accum and row.data_parallel:
         return row.mbs * row.grad_accum * row.data_parallel
@@ -116,12 +116,12 @@ def _kind(row: Row) -> Hashable:
 
 
 def _shares(row: Row) -> Hashable:
-    """HFU is MFU, of any model, where nothing is recomputed."""
+    """Key for HFU against MFU: equal for any model without recompute."""
     return (_NOTHING, row.seq_len) if row.recompute == _NOTHING else _work(row)
 
 
 def _with_hfu(key: Callable[[Row], Hashable]) -> Callable[[Row], Hashable]:
-    """HFU counts what is recomputed: rows without any have their MFU for HFU."""
+    """Key for relations with HFU, which counts recomputed work: by recompute, too."""
 
     def apart(row: Row) -> Hashable:
         model, hardware = row.printed.get("mfu"), row.printed.get("hfu")
@@ -161,17 +161,17 @@ RELATIONS = tuple(_made())
 
 @dataclass(frozen=True)
 class FittedRelation:
-    """A relation, the rows of a table that it was tried on, and those that agree on `span`."""
+    """A relation, the rows of a table it was fitted on, and those that agree on `span`."""
 
     relation: Relation
     rows: tuple[Row, ...]
     values: tuple[Interval, ...]
-    agreeing: frozenset[int]  # places
+    agreeing: frozenset[int]  # indices into rows
     span: Interval
 
     @property
     def point(self) -> float:
-        """The median of the rows that agree, as they are printed."""
+        """The median over the agreeing rows, as printed."""
         return median(self.relation.point(row) for row in self.others())
 
     @property
@@ -183,7 +183,7 @@ class FittedRelation:
         return [self.rows[place] for place in sorted(self.agreeing)]
 
     def violations(self) -> Iterator[tuple[Row, Interval]]:
-        """The rows for which the product is another number, however a rate may be meant."""
+        """The rows with a different product under every meaning of their rates."""
         at_one = self.relation.identity and self.span.meets(1.0)
         for place, (row, value) in enumerate(zip(self.rows, self.values, strict=True)):
             if place in self.agreeing or value.meets(self.span):
@@ -192,7 +192,7 @@ class FittedRelation:
                 yield row, value
 
     def _scales(self, row: Row) -> Iterator[float]:
-        """What a rate of a device, sequence or batch would change, where the others are one."""
+        """Factors if a rate were per device, sequence or batch, unlike the other rows."""
         for name in ("world", "gbs", "seq_len"):
             mine = getattr(row, name)
             theirs = {getattr(other, name) for other in self.others()}
@@ -201,7 +201,7 @@ class FittedRelation:
 
 
 def fitted(table: Table) -> list[FittedRelation]:
-    """The relations that three quarters of the rows of a table bear out, three or more."""
+    """The relations confirmed by three quarters of a table's rows (at least three)."""
     found: list[FittedRelation] | None = table.counted.get("fitted")
     if found is None:
         found = table.counted["fitted"] = list(_fitted(table))
@@ -227,9 +227,9 @@ def _at_one(found: list[FittedRelation]) -> bool:
 def _by_metrics() -> dict[frozenset[str], list[Relation]]:
     found: dict[frozenset[str], list[Relation]] = {}
     for relation in sorted(RELATIONS, key=lambda one: not one.plain):
-        alike = found.setdefault(frozenset(relation.metrics), [])
-        if all(other.powers != relation.powers for other in alike):
-            alike.append(relation)
+        same_metrics = found.setdefault(frozenset(relation.metrics), [])
+        if all(other.powers != relation.powers for other in same_metrics):
+            same_metrics.append(relation)
     return found
 
 
@@ -248,7 +248,7 @@ def _majority(relation: Relation, members: list[tuple[Row, Interval]]) -> Fitted
     if 3 * len(main) < 2 * len(values) or not main:
         return None
     span = Interval(max(values[p].low for p in main), min(values[p].high for p in main))
-    # Physics says what an identity comes to: two rows that have it are as good as three alike.
+    # The value of an identity is known, so two rows confirm it as well as three equal ones.
     sure = relation.identity and relation.plain and span.meets(1.0)
     if not sure and (len(main) < 3 or 4 * len(main) < 3 * len(values)):
         return None

@@ -1,4 +1,4 @@
-"""TFLOP/s and MFU of every run under one formula, with what printed the original."""
+"""TFLOP/s and MFU of every run under one formula, and the formula of the printed value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OF_RUNS = ("F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8", "F9", "F10", "F12")
 _ON_HARDWARE = frozenset(("F1", "F2", "F3", "F4", "F6", "F9", "F12"))
 _ONLY_PLAIN = frozenset(("F1", "F2", "F3", "F7", "F9", "F10"))  # an MLP of 4h without gate
 _OF_LOGS = ("F2", "F7", "F8", "F3", "F9", "F12")
-_CLOSE = 0.03  # of a log, whose median time and median rate need not be of one step
+_CLOSE = 0.03  # for logs: median time and median rate need not come from one step
 _QUERY = """SELECT c.*, t.value AS step_time_s, t.low AS step_time_low, t.high AS step_time_high,
         f.value AS tflops, f.scope AS tflops_scope, u.value AS mfu
     FROM configurations c
@@ -36,7 +36,7 @@ _QUERY = """SELECT c.*, t.value AS step_time_s, t.low AS step_time_low, t.high A
 class Restated:
     """A run under one formula: TFLOP/s of a process, and the share of the device's peak.
 
-    `printed_by` is the formula of the printed value; `why` says why there is no value.
+    `printed_by` is the formula of the printed value; `why` is the reason for a missing value.
     """
 
     run_id: str
@@ -65,13 +65,13 @@ def known(text: str) -> str:
 
 
 def restate(warehouse: Warehouse, wanted: str) -> list[Restated]:
-    """Every measured run with a time or TFLOPs, by source and line."""
+    """Every measured run with a time or TFLOPs, ordered by source and line."""
     wanted = known(wanted)
     return restate_all(warehouse, [wanted])[wanted]
 
 
 def restate_all(warehouse: Warehouse, wanted: Sequence[str]) -> dict[str, list[Restated]]:
-    """The same by several formulas; what printed the originals is detected once."""
+    """The same for several formulas; the formulas of the originals are detected once."""
     printed = dict(_printings(warehouse))
     rows = warehouse.dicts(_QUERY)
     return {
@@ -81,7 +81,7 @@ def restate_all(warehouse: Warehouse, wanted: Sequence[str]) -> dict[str, list[R
 
 @dataclass(frozen=True, slots=True)
 class Printing:
-    """What printed a row's TFLOPs: its table's reading, the FLOP, and what divides them."""
+    """How a row's TFLOPs were computed: its table's reading, the FLOP, and the divisor."""
 
     reading: Reading
     fits: bool
@@ -89,13 +89,13 @@ class Printing:
     divisor: int | None
 
     def vocabulary(self, tp: int | None) -> int | None:
-        """The vocabulary that it takes, padded as it pads; None where it takes what is stated."""
+        """The vocabulary it assumes, padded in its way; None if it uses the stated one."""
         v = self.reading.vocab
         return v if v is None or self.reading.exact else padded(v, tp or 1)
 
 
 def _printings(warehouse: Warehouse) -> Iterator[tuple[str, Printing]]:
-    """What printed the TFLOPs of rows, by run."""
+    """How the TFLOPs of rows were computed, by run."""
     for document in load(warehouse).documents:
         detect(document)
         for table in document.tables:
@@ -140,7 +140,7 @@ def _by(row: Row, formula: str, found: Printing | None, recompute: str | None) -
 
 
 def _either_way(row: Row, found: Printing | None) -> str:
-    """What hardware FLOPs would be without recompute, and with all of it."""
+    """Hardware FLOPs without recompute and with full recompute, as text."""
     both = [_by(row, _formula(row, HARDWARE, one), found, one) for one in ("none", "full")]
     without, full = both
     if without.value is None or full.value is None:
@@ -152,7 +152,7 @@ def _either_way(row: Row, found: Printing | None) -> str:
 
 
 def _implied(reading: Reading | None) -> str | None:
-    """What the printed formula's factor says of recompute, where nothing states it."""
+    """The recompute implied by the printed formula's factor, if none is stated."""
     if reading is None:
         return None
     factor = reading.factor or {"F4": 4, "F5": 3}.get(reading.formula, 0)

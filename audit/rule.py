@@ -1,7 +1,7 @@
 """The rules of the audit, as the files of rules/ declare them.
 
-A rule is one file, `ID_slug.toml`: what it tests and why, its equations and queries, the words of
-its findings. What no equation says is a function in the Python file of the same name.
+A rule is one file, `ID_slug.toml`: what it tests and why, its equations and queries, the templates
+of its findings. Checks that no equation expresses are in the Python file of the same name.
 """
 
 from __future__ import annotations
@@ -27,11 +27,10 @@ Check = Callable[["AuditInput"], Iterable["Finding"]]
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """The words of a finding: texts for `str.format`, whose names the rule fills in.
+    """The texts of a finding, for `str.format`; the rule supplies the values.
 
-    `{items}` are several of a kind, each told by `each` (in suggestions `{fixes}`, by `fix_each`);
-    `most` of them are, if there are more.
-    `rule` is the finding's id where that is not its rule's.
+    `{items}` is a list formatted by `each` (in suggestions `{fixes}`, by `fix_each`), cut after
+    `most` items. `rule` overrides the id of the finding.
     """
 
     message: str
@@ -46,7 +45,7 @@ class Template:
     most: int | None = None
 
     def listed(self, items: Sequence[Mapping[str, object]]) -> str:
-        """Several of a kind in words."""
+        """Items as a list in text, duplicates removed."""
         texts = list(dict.fromkeys(self.each.format_map(one) for one in items))
         more = f" and {len(texts) - self.most} more" if self.most and len(texts) > self.most else ""
         return self.join.join(texts[: self.most]) + more
@@ -54,7 +53,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A table that a rule finds something in: its heading and rows, and words of the finding."""
+    """A table with a violation: its heading and rows, and a part of the finding's text."""
 
     table: Sequence[str]
     finds: str
@@ -63,10 +62,10 @@ class Sample:
 
 @dataclass(slots=True)
 class Rule:
-    """What a rule tests, its threshold and why, what it says, and which rules go before it.
+    """A rule: what it tests, its threshold, its templates, and the rules that run before it.
 
-    `needs` are ids: the rows that those rules find wrong, or put right, are no evidence here.
-    `also` are the ids, each with its slug, of findings that it tells apart from its own.
+    `needs` are ids: rows that those rules flag or repair are no evidence here.
+    `also` maps further ids that its findings can have to their slugs.
     """
 
     id: str
@@ -77,12 +76,12 @@ class Rule:
     severity: str
     needs: Sequence[str] = ()
     also: Mapping[str, str] = field(default_factory=dict)
-    says: Mapping[str, Template] = field(default_factory=dict)
+    templates: Mapping[str, Template] = field(default_factory=dict)
     samples: Sequence[Sample] = ()
     checks: list[Check] = field(default_factory=list)
 
     def check(self, check: Check) -> Check:
-        """Decorator: a function that yields findings of the rule; they run in their order."""
+        """Decorator: registers a function that yields findings; checks run in definition order."""
         self.checks.append(check)
         return check
 
@@ -91,43 +90,43 @@ class Rule:
         items: Sequence[Mapping[str, object]] = (), known: MutableMapping[str, Any] | None = None,
         **values: object,
     ) -> Finding:  # fmt: skip
-        """A finding in the words of a template; grades that are given go before the template's.
+        """A finding worded by a template; `severity` and `confidence` override the template's.
 
-        Texts may name the values, and what is `known`, which is looked up only when they do.
+        Texts can use `values` and the names of `known`, which are resolved on access.
         """
-        words = self.says[kind]
-        values["items"] = words.listed(items)
-        values["fixes"] = ", ".join(map(words.fix_each.format_map, items))
+        template = self.templates[kind]
+        values["items"] = template.listed(items)
+        values["fixes"] = ", ".join(map(template.fix_each.format_map, items))
         names = ChainMap(values, known or {})
         return Finding(
-            (words.rule or self.id,),
-            severity or words.severity,
-            confidence or words.confidence,
-            words.message.format_map(names),
-            words.evidence.format_map(names),
+            (template.rule or self.id,),
+            severity or template.severity,
+            confidence or template.confidence,
+            template.message.format_map(names),
+            template.evidence.format_map(names),
             tuple(cells),
-            words.suggestion.format_map(names),
+            template.suggestion.format_map(names),
         )
 
 
 def declared(module: str) -> Rule:
-    """The rule whose file of rules/ stands beside a module, still without its checks."""
+    """The rule declared in the TOML file next to a module of rules/, without its checks."""
     return rule_of(declaration(module.rpartition(".")[2]))
 
 
 def rule_of(read: Mapping[str, Any]) -> Rule:
-    """A rule with its words and samples, still without its checks."""
-    says = {
+    """A rule with its templates and samples, without its checks."""
+    templates = {
         name: Template(**{key: text for key, text in words.items() if key != "if"})
-        for name, words in read["says"].items()
+        for name, words in read["templates"].items()
     }
     samples = [Sample(**one) for one in read.get("sample", ())]
     known = {name: read[name] for name in _DECLARED if name in read}
-    return Rule(**known, says=says, samples=samples)
+    return Rule(**known, templates=templates, samples=samples)
 
 
 def declaration(stem: str) -> dict[str, Any]:
-    """What a file of rules/ says."""
+    """The parsed TOML of a file of rules/."""
     text = (files(__package__ or "bench.audit") / "rules" / f"{stem}.toml").read_text("utf-8")
     return tomllib.loads(text)
 
@@ -153,7 +152,7 @@ def number_of(name: str) -> tuple[int, str]:
 
 @cache
 def rules_version() -> int:
-    """A number that changes with any file of this folder: documents are then audited anew."""
+    """A hash over the files of this folder; if it changes, documents are audited again."""
     digest = 0
     folder = files(__package__ or "bench.audit")
     for part in (folder, folder / "rules"):
@@ -165,6 +164,6 @@ def rules_version() -> int:
 
 @cache
 def slugs() -> Mapping[str, str]:
-    """Every id that a rule's finding may have, with its slug."""
+    """Every id that a finding can have, with its slug."""
     found = ({rule.id: rule.slug, **rule.also} for rule in described())
     return {name: slug for names in found for name, slug in names.items()}

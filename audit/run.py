@@ -1,4 +1,4 @@
-"""All rules over one data, in an order that suits what they need."""
+"""Run all rules, each after the rules it needs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def examined(
         detect(document)
     for rule in rules():
         for check in rule.checks:
-            # Findings so far say which rows are no evidence: a check has to see those before it.
+            # Rows with a finding are no evidence, so a check must see all earlier findings.
             data.findings += list(check(data))
     found = sorted(merged(data.findings), key=lambda one: (one.uri, one.line, one.rules))
     return found, scope_of(data)
@@ -48,14 +48,14 @@ def examined(
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """Every rule, those first that others need."""
+    """Every rule, in dependency order."""
     names = rule_files()
     stems = (name[:-5] for name in names if name.endswith(".toml"))
     return tuple(_ordered([_rule(stem, f"{stem}.py" in names) for stem in stems]))
 
 
 def _rule(stem: str, has_code: bool) -> Rule:
-    """The rule of a file: what its Python file checks, then its equations and queries."""
+    """The rule of a file: the checks of its Python file, then its equations and queries."""
     read = declaration(stem)
     rule: Rule = import_module(f".rules.{stem}", __package__).RULE if has_code else rule_of(read)
     rule.checks += checks_of(rule, read)
@@ -63,7 +63,7 @@ def _rule(stem: str, has_code: bool) -> Rule:
 
 
 def _ordered(found: Sequence[Rule]) -> Iterable[Rule]:
-    """Rules after those that they need; of rules that do not need each other by their number."""
+    """Rules after those they need; independent rules by number."""
     by_id = {rule.id: rule for rule in found}
     sorter: TopologicalSorter[str] = TopologicalSorter()
     for rule in found:

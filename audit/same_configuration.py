@@ -1,4 +1,4 @@
-"""Which rows speak of the same model, configuration or measurement."""
+"""Which rows are of the same model, configuration or measurement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..vocabulary.fields import configuration as declared
 from ..vocabulary.hardware import device_of
 from .input import Row
 
-# The size of a model is compared as `model` has it; notes and unknown columns may set rows apart.
+# `model` compares the size of a model; notes and unknown columns can mark a different context.
 CONFIGURATION = (
     *(one.name for one in declared() if one.name != "model" and one.name in Row.__match_args__),
     "env",
@@ -19,18 +19,18 @@ CONFIGURATION = (
 )
 
 _DATE = re.compile(r"\d{1,4}(?:[-/.]\d{1,2}){1,2}")
-_SAYS = re.compile(r"[^\W_]")
+_HAS_TEXT = re.compile(r"[^\W_]")
 _WORDY = re.compile(r"^[^\d]*[^\W\d_]{2}|[^\W\d_]{3}")  # more than a number and its unit
 _FREELY = 3
 
 
 def model(row: Row) -> Hashable:
-    """The model, as far as the row says."""
+    """The model, as far as the row states it."""
     return (row.params_b, row.model if row.params_b is None else None, row.layers, row.hidden)
 
 
 def device_name(row: Row) -> str | None:
-    """The device by its name, however the row writes it: `v5p-128` and `TPU v5p` are one."""
+    """The canonical name of the device: `v5p-128` and `TPU v5p` are the same."""
     return _device(row.device) if row.device else None
 
 
@@ -41,12 +41,12 @@ def _device(text: str) -> str:
 
 
 def named(row: Row) -> bool:
-    """Whether the row says which model it is."""
+    """Whether the row states its model."""
     return row.params_b is not None or row.model is not None or row.layers is not None
 
 
 def configuration(row: Row, *without: str) -> Hashable:
-    """All that a row says of its set-up, but for the fields named."""
+    """The stated configuration of a row, except the fields `without`."""
     return (model(row), _fields(without)(row))
 
 
@@ -56,15 +56,15 @@ def _fields(without: tuple[str, ...]) -> attrgetter[tuple[Hashable, ...]]:
 
 
 def set_apart(row: Row, others: Sequence[Row]) -> bool:
-    """Whether a note, or a cell under an unknown heading, may say that it is of another context.
+    """Whether a note, or a cell under an unknown heading, may mark a different context.
 
-    Numbers that vary freely among the others, and dates, say nothing of the kind.
+    Numbers that vary freely among the other rows, and dates, do not count.
     """
     for place, text in enumerate(row.other_cells):
         theirs = {other.other_cells[place] for other in others if len(other.other_cells) > place}
         if not theirs or text in theirs or _DATE.fullmatch(text):
             continue
-        if not _SAYS.search(text):
+        if not _HAS_TEXT.search(text):
             if not all(map(_WORDY.search, theirs)):
                 continue
         elif not _WORDY.search(text) and len(theirs) >= _FREELY:
@@ -74,7 +74,7 @@ def set_apart(row: Row, others: Sequence[Row]) -> bool:
 
 
 def groups(rows: Iterable[Row], *without: str) -> list[list[Row]]:
-    """Rows of one set-up but for the fields named, in their order; those with company only."""
+    """Groups of two or more rows with one configuration, except `without`, in row order."""
     return [group for group in _grouped(rows, *without) if len(group) > 1]
 
 

@@ -1,4 +1,4 @@
-"""What an audit could test and what it could not: no finding is not the same as all is right."""
+"""What an audit could and could not test: no findings does not mean that all is correct."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ _LOGS = """SELECT r.uri, count(*), count(i.tflops), count(i.samples_per_s), coun
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Numbers of rows with results and of logged runs, by what tested them and what was missing."""
+    """Counts of rows with results and logged runs, by what tested them or what was missing."""
 
     rows: int
     tested: Mapping[str, int]
-    untested: Mapping[str, int]  # rows whose speed is in no equation, by what is missing
+    untested: Mapping[str, int]  # rows whose speed is in no equation, by the missing input
     no_peak: int
     logs: Mapping[str, int]
 
     def lines(self) -> tuple[str, ...]:
-        """In words: what was checked, what was not."""
+        """As text: what was checked, and what was not."""
         found = []
         if self.rows:
             by = ", ".join(f"{number:,} by {name}" for name, number in self.tested.items())
             found.append(f"checked: {_counted(self.rows, 'row')} with results, {by}")
         if self.logs:
-            told = ", ".join(_counted(number, name) for name, number in self.logs.items())
-            found.append(f"checked: {told}")
+            counts = ", ".join(_counted(number, name) for name, number in self.logs.items())
+            found.append(f"checked: {counts}")
         missing = []
         if self.untested:
             number = sum(self.untested.values())
-            told = ", ".join(f"{name}: {one:,}" for name, one in self.untested.items())
-            missing.append(f"the speed of {_counted(number, 'row')} ({told})")
+            counts = ", ".join(f"{name}: {one:,}" for name, one in self.untested.items())
+            missing.append(f"the speed of {_counted(number, 'row')} ({counts})")
         if self.no_peak:
             missing.append(f"the peak of {_counted(self.no_peak, 'row')} (no device that is known)")
         if missing:
@@ -54,7 +54,7 @@ class Scope:
 
 
 def scope_of(data: AuditInput) -> Scope:
-    """What the rules could test of a data, after they have run over it."""
+    """What the rules could test; call it after they have run."""
     tested: Counter[str] = Counter(dict.fromkeys(_KINDS, 0))
     untested: Counter[str] = Counter()
     rows = no_peak = 0
@@ -76,7 +76,7 @@ def _kinds(table: Table, row: Row, related: bool) -> set[str]:
     formula = testable(row) and detected and detected.certain and expected(row, detected.reading)
     device = device_of(row.device) if row.device else None
     split = row.dp_shard if row.sharded else row.product if row.dp else row.tp
-    said = {
+    stated = {
         _SPEED[0]: formula or (usable(row) and share_of(table, row)),
         _SPEED[1]: related,
         _SPEED[2]: token_share(row),
@@ -85,11 +85,11 @@ def _kinds(table: Table, row: Row, related: bool) -> set[str]:
         "memory": ratio(row),
         "peak": device and device.peak and ("tflops" in row.printed or "mfu" in row.printed),
     }
-    return {name for name, value in said.items() if value}
+    return {name for name, value in stated.items() if value}
 
 
 def _missing(table: Table, row: Row) -> str:
-    """The first thing that keeps the speed of a row out of every equation."""
+    """The first missing input that keeps the speed of a row out of every equation."""
     rates = [name for name in _RATES if name in row.printed]
     if row.invalid:
         return "cells under wrong headings"
@@ -97,14 +97,14 @@ def _missing(table: Table, row: Row) -> str:
         return "a time and no rate"
     if not row.time:
         return "no time" if len(rates) == 1 else "fewer than three rows that agree"
-    for said, value in (
+    for missing, value in (
         ("no GBS", row.gbs),
         ("no number of processes", row.world),
         ("no sequence length", row.seq_len),
         ("no size or shape of the model", row.params_b or row.layers),
     ):
         if not value:
-            return said
+            return missing
     return "no formula fits, or too few rows to tell" if row.tflops else "too few rows to tell"
 
 

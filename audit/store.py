@@ -1,4 +1,4 @@
-"""Findings of documents as rows: made once when a document is read, so that pages need no audit."""
+"""Stored findings of documents: computed once on ingest, so that reports need no audit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..schema.warehouse import Warehouse, transaction
 from .finding import Finding, Place
 from .rule import rules_version
 
-# Logs are audited when they are asked for: an odd line of a log is not the run's number.
+# Logs are audited on request only: an odd line does not change the number of the run.
 _OPEN = """SELECT s.load_id, s.uri FROM sources s
     LEFT JOIN (
         SELECT load_id, rules_version, facts FROM raw.audits
@@ -34,7 +34,7 @@ class Audited:
 
 
 def open_audits(warehouse: Warehouse, facts: Sequence[Annotation]) -> list[tuple[str, str]]:
-    """The documents that the present rules and facts have not been tried on: load and uri."""
+    """The documents not yet audited with the current rules and facts: load and uri."""
     return [
         (load, uri) for load, uri in warehouse.rows(_OPEN, [rules_version(), digest(tuple(facts))])
     ]
@@ -43,11 +43,11 @@ def open_audits(warehouse: Warehouse, facts: Sequence[Annotation]) -> list[tuple
 def audit_documents(
     warehouse: Warehouse, root: Path, facts: Sequence[Annotation]
 ) -> Audited | None:
-    """The findings of documents that have none of the present rules yet; None: there is none."""
+    """Audit the documents that the current rules have not seen; None if there are none."""
     loads = open_audits(warehouse, facts)
     if not loads:
         return None
-    from .closing import closed  # the rules are many, and most calls find nothing to try them on
+    from .closing import closed  # slow import that most calls do not need
     from .places import placed
     from .run import audit
 
@@ -55,7 +55,7 @@ def audit_documents(
     return Audited(tuple(loads), tuple(closed(warehouse, found, facts)), digest(tuple(facts)))
 
 
-# A cell of another document than the finding's own is told by its run.
+# A cell in another document than the finding's own is identified by its run.
 _STORED = """SELECT s.uri, f.number, f.rules, f.severity, f.confidence, f.title, f.evidence,
         f.suggestion, f.closed,
         list({uri: coalesce(r.uri, s.uri), line: f.line, name: f.name, run_id: f.run_id}
@@ -71,8 +71,8 @@ _CURRENT = """SELECT DISTINCT s.uri FROM raw.audits a JOIN sources s USING (load
 def stored_findings(
     warehouse: Warehouse, uris: Sequence[str], facts: Sequence[Annotation] | None = None
 ) -> tuple[list[Finding], list[str]]:
-    """The findings in sources as stored, where the rules are the same (and the facts, if given),
-    and those of the sources that have none: they have to be audited. Logs are among them."""
+    """The stored findings of sources, if made by the current rules (and facts, if given), and
+    the sources without any, which need an audit. That includes logs."""
     version = [rules_version(), None if facts is None else digest(tuple(facts))]
     current = {uri for (uri,) in warehouse.rows(_CURRENT, version)}
     wanted, found = set(uris), []
@@ -90,22 +90,22 @@ def stored_findings(
 
 
 def open_errors(warehouse: Warehouse, uris: Sequence[str]) -> list[Finding]:
-    """The errors in sources that nobody has closed: as stored, where the rules are the same.
+    """The open errors in sources: the stored ones, if made by the current rules.
 
-    Other sources, logs among them, are audited now.
+    Other sources, including logs, are audited now.
     """
     found, others = stored_findings(warehouse, uris)
     found = [one for one in found if not one.closed]
     if others:
-        from .run import audit  # the rules are many, and mostly all is stored
+        from .run import audit  # slow import; usually everything is stored
 
         found += audit(warehouse, others)
     return sorted((one for one in found if one.severity == "error"), key=lambda one: one.uri)
 
 
 def store_audit(warehouse: Warehouse, audited: Audited) -> None:
-    """Store findings, each in the load of the first cell that it doubts."""
-    from ..schema.store import insert  # most calls find nothing to store
+    """Store findings, each with the load of its first doubted cell."""
+    from ..schema.store import insert  # most calls have nothing to store
 
     of_uri = {uri: load for load, uri in audited.loads}
     rows: dict[str, Rows] = defaultdict(Rows)
@@ -122,7 +122,7 @@ def store_audit(warehouse: Warehouse, audited: Audited) -> None:
     for number, finding in enumerate(audited.findings, 1):
         load = of_uri[finding.uri]
         _add(rows[load], finding, number, names[load])
-    # What is held of runs and sources hangs on no finding, and takes long to compute.
+    # Materialized runs and sources do not depend on findings and are expensive: keep them.
     with transaction(warehouse, (*OF_RUNS, *OF_SOURCES)):
         for load, made in rows.items():
             insert(warehouse.con, made, load)

@@ -1,4 +1,4 @@
-"""Topology and batch arithmetic of one row, and the single changes that would mend it."""
+"""Topology and batch arithmetic of one row, and the single changes that would fix it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Change:
 
 
 def contradicts(row: Row) -> bool:
-    """Whether DP x TP x PP is not the number of processes, all of them stated."""
+    """Whether DP x TP x PP differs from the number of processes, if all are stated."""
     product = row.product
     if product is None or row.world is None or row.sharded or not product:
         return False
@@ -38,14 +38,14 @@ def counts_otherwise(table: Table) -> bool:
     """Whether most rows disagree: such a table counts otherwise (TP within DP, sub-jobs)."""
     found: bool | None = table.counted.get("counts_otherwise")
     if found is None:
-        asked = [row for row in table.rows if row.product and not row.sharded]
-        off = sum(map(contradicts, asked))
-        found = table.counted["counts_otherwise"] = 2 * off > len(asked) and off > 1
+        tested = [row for row in table.rows if row.product and not row.sharded]
+        off = sum(map(contradicts, tested))
+        found = table.counted["counts_otherwise"] = 2 * off > len(tested) and off > 1
     return found
 
 
 def broken(row: Row) -> bool:
-    """Whether its batch or heads leave a rest, by the equations of R2b."""
+    """Whether its batch or heads do not divide evenly, by the equations of R2b."""
     gbs, mbs, dp, tp, heads, hidden = (
         row.gbs, row.mbs, row.data_parallel, row.tp, row.heads, row.hidden
     )  # fmt: skip
@@ -59,9 +59,9 @@ def broken(row: Row) -> bool:
 def topology_fixes(
     row: Row, document: Document, detected: Detected | None, holds: Callable[[str, int], bool]
 ) -> list[Change]:
-    """Changes of one cell after which all holds, the ones that other rows bear out first.
+    """Changes of one cell that satisfy all equations; those seen in other rows go first.
 
-    `holds` says whether the other numbers of the row agree with a cell of another value.
+    `holds` tests whether the other numbers of the row agree with the new value.
     """
     found = [
         change
@@ -98,7 +98,7 @@ def _seen(document: Document, row: Row) -> set[tuple[int | None, ...]]:
 
 
 def product_changes(row: Row, factors: Sequence[str]) -> Iterator[Change]:
-    """The changes of one factor, or of the devices, after which the product is the processes."""
+    """The changes of one factor, or of the devices, that make the product match the processes."""
     world = row.world or 0
     values = {name: value for name in factors if (value := getattr(row, name) or 1) > 1}
     for name, value in values.items():
@@ -123,13 +123,13 @@ def _candidates(row: Row) -> Iterator[Change]:
 
 
 def _arbitrated(row: Row, detected: Detected | None, found: list[Change]) -> list[Change]:
-    """Where TFLOPs tell the number of processes, only the changes that keep it."""
+    """If TFLOPs imply the number of processes, only the changes consistent with it."""
     if detected is None or row.time is None or row.tflops is None:
         return found
     stated = fits(row, detected.reading)
     if stated:
         return [change for change in found if change.name in SIZES]
-    # TFLOPs are of a process: whether they fit the product instead says which side is wrong.
+    # TFLOPs are per process: if they fit the product instead, the process count is wrong.
     kept, row.world = row.world, row.product
     other = fits(row, detected.reading)
     row.world = kept
@@ -148,7 +148,7 @@ def _topology(row: Row, change: Change | None) -> tuple[int | None, ...]:
 
 
 def _duplicates(row: Row, document: Document, change: Change) -> bool:
-    """Whether the change makes it a row that its table has already."""
+    """Whether the change would duplicate a row of its table."""
     keys = document.counted.get("keys")
     if keys is None:
         keys = document.counted["keys"] = Counter(_key(other, None) for other in document.rows)

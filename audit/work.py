@@ -1,4 +1,4 @@
-"""The work of one sequence, as time and TFLOPs print it: one number for all rows of a model."""
+"""The work of one sequence, from printed time and TFLOPs: constant for the rows of a model."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def work_of(row: Row) -> Interval:
 
 
 def usable(row: Row) -> bool:
-    """Whether it prints all that its work follows from."""
+    """Whether it prints everything needed to compute its work."""
     return bool(testable(row) and row.gbs and row.world and named(row))
 
 
 def agrees(table: Table, row: Row) -> bool:
-    """Whether two thirds of the rows of its model in the table, three or more, do as much work."""
+    """Whether two thirds of its model's rows in the table (at least three) have the same work."""
     found = _majority(table, row)
     return found is not None and any(one is row for one in found)
 
 
 def share_of(table: Table, row: Row) -> Interval | None:
-    """The work of a sequence on which two thirds of the rows of its model agree."""
+    """The work of a sequence that two thirds of its model's rows agree on."""
     found = _majority(table, row)
     works = [work_of(one) for one in found or ()]
     if not works:
@@ -44,7 +44,7 @@ def share_of(table: Table, row: Row) -> Interval | None:
 
 
 def _majority(table: Table, row: Row) -> list[Row] | None:
-    """The rows of its model that agree, where they are two thirds and the row is no stranger."""
+    """The agreeing rows of its model, if two thirds agree and the row belongs to them."""
     if not usable(row):
         return None
     groups = table.groups
@@ -69,7 +69,7 @@ def _key(row: Row) -> Hashable:
 def token_share(row: Row) -> float | None:
     """TFLOPs over tokens per second of a device, as a multiple of 6 FLOP a parameter.
 
-    None where the row does not print them, and of mixtures of experts.
+    None if the row does not print them, or for mixtures of experts.
     """
     rate, tokens = row.tflops, tokens_of(row)
     dense = (row.ep or 1) == 1 and "x" not in (row.model or "").casefold()
@@ -80,7 +80,7 @@ def token_share(row: Row) -> float | None:
 
 def tokens_of(row: Row) -> float | None:
     """Tokens a second and device, as printed."""
-    each, whole = row.printed.get("tokens_per_s_per_device"), row.printed.get("tokens_per_s")
+    each, total = row.printed.get("tokens_per_s_per_device"), row.printed.get("tokens_per_s")
     if each and each.value:
         return each.value
-    return whole.value / row.world if whole and whole.value and row.world else None
+    return total.value / row.world if total and total.value and row.world else None

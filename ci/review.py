@@ -40,7 +40,9 @@ class Reviewed:
     pages: tuple[Page, ...]
     diff: rowdiff.Diff | str
     body: str
-    error: BenchError | None = None  # why rows could not be compared: raised when all else is told
+    error: BenchError | None = (
+        None  # why rows could not be compared: raised after everything else is printed
+    )
 
     @property
     def is_news(self) -> bool:

@@ -96,7 +96,7 @@ def _audit(
         facts = facts_of(warehouse, root)
         findings = closed(warehouse, findings, facts)
         if model is None:  # a fact that is idle for one model may close findings of another
-            findings += unused(warehouse, findings, facts, root, whole=not source.paths)
+            findings += unused(warehouse, findings, facts, root, complete=not source.paths)
     emit(_text(findings, scope.lines(), form or _default(output)), output, name="audit.md")
     info(_summary(findings))
     return FOUND if any(_fails(one, fail_on) for one in findings) else FINE

@@ -54,8 +54,8 @@ def lasting(warehouse: Warehouse, query: Query, chosen: Candidates | None = None
     plan = planned(warehouse, query)
     need = "tokens_per_s" if plan.tokens is not None else "steps_per_s"
     rows = on_nodes(chosen.eligible(need), query.nodes, query.extrapolate)
-    told = Plan(plan, query.goodput, ramp)
-    return days(rows, told, chosen.spreads, measured(warehouse))
+    assumptions = Plan(plan, query.goodput, ramp)
+    return days(rows, assumptions, chosen.spreads, measured(warehouse))
 
 
 def compared(chosen: Candidates, by: str, base: str | None) -> Decision:
@@ -159,19 +159,19 @@ def on_nodes(rows: Rows, nodes: int | None, extrapolate: bool) -> Rows:
         return rows
     kept = tuple(row for row in rows.kept if row["nodes"] == nodes)
     left = tuple(row for row in rows.left_out if row["nodes"] == nodes)
-    # A fit knows nothing of memory: a size at which runs failed is not told as possible.
+    # A fit does not model memory: never predict a size at which runs failed.
     broken = failures(rows.left_out)
     rated = [row for row in rows.kept if row["tokens_per_s"]]
     made = at_nodes(rated, nodes, broken) if extrapolate else Rows((), ())
     if not kept and not made.kept:
         measured = sorted({row["nodes"] for row in rows.kept if row["nodes"]})
-        told = f"measured: {', '.join(map(str, measured)) or 'none that states its nodes'}"
+        why = f"measured: {', '.join(map(str, measured)) or 'none that states its nodes'}"
         if extrapolate and not rated:
-            told += "; a fit needs rows with tokens/s"
+            why += "; a fit needs rows with tokens/s"
         if made.left_out:
-            told += f"; a fit cannot tell: {made.left_out[0]['left_out']}"
+            why += f"; a fit cannot tell: {made.left_out[0]['left_out']}"
         raise BenchError(
-            f"nothing was measured on {nodes} nodes", why=told,
+            f"nothing was measured on {nodes} nodes", why=why,
             hint="--nodes with one of these" + ("" if extrapolate else ", or --extrapolate"),
         )  # fmt: skip
     return Rows((*kept, *made.kept), (*left, *made.left_out))

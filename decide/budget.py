@@ -25,9 +25,9 @@ UNEQUAL = "rows of another batch do not do equal work in equal steps; --tokens c
 class Budget:
     """A training budget; `uri` and `line` say where a document states it.
 
-    `tokens` is None where so many steps were asked for: each row takes them at its own batch.
-    `steps` and `tokens_per_step` are None where only tokens are known. Where nobody states a
-    budget it is a unit, and days are a rate: days per 100B tokens.
+    `tokens` is None if a number of steps was given: each row runs them at its own batch.
+    `steps` and `tokens_per_step` are None if only tokens are known. Without a stated budget it is
+    a unit, and days are a rate: days per 100B tokens.
     `others`: the budgets that the sources state, where they do not agree on one.
     """
 
@@ -168,7 +168,7 @@ def budget(plans: Sequence[Mapping[str, Any]], sizes: set[float], query: Query) 
     """The budget by --tokens or --steps, else bench.toml's of the model, else what the sources
     agree on, else 100B tokens as a unit.
 
-    Raises BenchError where both options are given.
+    Raises BenchError if both options are given.
     """
     if query.tokens is not None and query.steps is not None:
         raise BenchError(

@@ -1,4 +1,4 @@
-"""Which rows of a ranking compare, and which of those cannot be told apart.
+"""Which rows of a ranking compare, and which of those cannot be distinguished.
 
 Comparable are models of about one size, on one side of every boundary; what tells two of them apart
 is the test of a comparison, row against row.
@@ -174,14 +174,14 @@ def tied(found: Sequence[Row], column: str, spreads: Mapping[str, Spread]) -> di
     if len(found) < 2:
         return None
     known = spread_of(found[0], spreads)
-    told = known if known is not None and known.deviation else None
+    estimate = known if known is not None and known.deviation else None
     return {
         "first": found[0],
         "rows": [row for row in found if row["ties_with"] == 1],
         "column": column,
         "fitted": found[0]["basis"] == "fit",
-        "spread": told,
-        "apart": critical_difference(told, found[0]["jobs"]) if told else None,
+        "spread": estimate,
+        "apart": critical_difference(estimate, found[0]["jobs"]) if estimate else None,
         "by_ranks": found[0]["jobs"] >= ENOUGH,
-        "few_repeats": told is not None and told.dof < _FEW,
+        "few_repeats": estimate is not None and estimate.dof < _FEW,
     }

@@ -101,20 +101,20 @@ def _too_long(row: Row, ramp: RampUp, budget: Budget) -> str | None:
     """A ramp-up beside the training, in words, where it is the longer."""
     if budget.tokens is None:
         steps = spent(row, ramp)[0]
-        told = f"{number(round(steps))} steps, of {number(budget.size)}"
-        return told if steps > budget.size else None
+        text = f"{number(round(steps))} steps, of {number(budget.size)}"
+        return text if steps > budget.size else None
     takes = ramp.samples * row["seq_len"]
-    told = (
+    text = (
         f"{number(ramp.samples)} samples x {row['seq_len']} tokens = {as_tokens(takes)} tokens,"
         f" of {as_tokens(budget.tokens)}"
     )
-    return told if takes > budget.tokens else None
+    return text if takes > budget.tokens else None
 
 
-def _goodput(row: Row, asked: float | None, measured: Mapping[str, Goodput]) -> Goodput:
+def _goodput(row: Row, given: float | None, measured: Mapping[str, Goodput]) -> Goodput:
     """As asked, else the middle of what the logs of the configuration tell, else 1."""
-    if asked is not None:
-        return Goodput(asked, "--goodput")
+    if given is not None:
+        return Goodput(given, "--goodput")
     uris = dict.fromkeys(place.rpartition(":")[0] for place in row["places"])
     # The lower middle of an even number: one log's number and words, not a mean of two.
     known = sorted((measured[uri] for uri in uris if uri in measured), key=lambda one: one.share)
@@ -166,13 +166,13 @@ def _derivations(
     `repeats` where that gives it. The ramp-up `lasts` so many seconds."""
     budget, (low, high, source) = plan.budget, speeds
     unit = "steps" if budget.tokens is None else "tokens"
-    told = f", {low:.6g} to {high:.6g} {unit}/s" if low is not None and high is not None else ""
+    rates = f", {low:.6g} to {high:.6g} {unit}/s" if low is not None and high is not None else ""
     days = (
         budget.days_from(row, " / goodput") if plan.ramp is None else _ramped(plan, plan.ramp, row)
     )
     varies = (repeats.number,) if repeats else ()
     days = replace(
-        days, inputs=(*days.inputs, "goodput", *varies), note=f"range from {source}{told}"
+        days, inputs=(*days.inputs, "goodput", *varies), note=f"range from {source}{rates}"
     )
     made = {
         "days": days,
@@ -288,5 +288,5 @@ def rates(
         return low, high, f"{count} jobs" if count > 1 else alone
     about = 1 + critical_difference(known, count)
     lowest, highest = min(low or rate, rate / about), max(high or rate, rate * about)
-    told = f"{count} jobs, repeats" if count > 1 else "repeats"
-    return lowest, highest, f"{told} (±{percent(about - 1, 1)})"
+    basis = f"{count} jobs, repeats" if count > 1 else "repeats"
+    return lowest, highest, f"{basis} (±{percent(about - 1, 1)})"

@@ -96,9 +96,9 @@ def _reason(row: Row, doubted: Mapping[str, str], need: str, here: set[str]) -> 
     if row["origin"] == "quote":
         return "a log line quoted in a document"
     if row["status"] not in ("ok", "running") and not row["usable"]:
-        told = row["status_reason"]
+        reason = row["status_reason"]
         plain = row["status"].replace("_", " ")
-        return plain if not told or told.casefold() == plain else f"{plain}: {told}"
+        return plain if not reason or reason.casefold() == plain else f"{plain}: {reason}"
     # Before what the row lacks: a shifted cell is why it lacks something.
     if row["run"] in doubted:
         return doubted[row["run"]]
@@ -116,9 +116,9 @@ def _lacks(row: Row, need: str) -> str:
             parts = [("gbs", "global batch size"), *parts]
         lacking = [(name, words) for name, words in parts if row[name] is None]
         if lacking:
-            told = " and ".join(f"no {words}" for _, words in lacking)
+            missing = " and ".join(f"no {words}" for _, words in lacking)
             sets = ",".join(f"{name}=..." for name, _ in lacking)
-            return f"no tokens/s: {told} is stated (--set {sets} tells it)"
+            return f"no tokens/s: {missing} is stated (--set {sets} tells it)"
     named = {
         "pace": "step time",
         "steps_per_s": "step time",

@@ -41,7 +41,7 @@ def gated(decision: Decision, limits: Sequence[Threshold], fail: bool) -> Decisi
     """The comparison with `worse` and `inconclusive` in each row; with limits, or where it may
     `fail`, also the fact `gate`.
 
-    Raises BenchError for a limit that no pair can be held to.
+    Raises BenchError for a limit that applies to no pair.
     """
     rows = tuple(_judged(row, limits) for row in decision.rows)
     if not limits and not fail:

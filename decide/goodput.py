@@ -29,6 +29,6 @@ def measured(warehouse: Warehouse) -> dict[str, Goodput]:
             continue
         counts = ((restarts, "restart"), (saves, "save"), (evaluations, "evaluation"))
         what = [f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts if n]
-        told = f"measured in {spent / 3600:.2g} h" + (f" ({', '.join(what)})" if what else "")
-        found[uri] = Goodput(trained / spent, told)
+        basis = f"measured in {spent / 3600:.2g} h" + (f" ({', '.join(what)})" if what else "")
+        found[uri] = Goodput(trained / spent, basis)
     return found

@@ -31,9 +31,9 @@ def source_named(warehouse: Warehouse, name: str, *, whole: bool = False) -> str
     )
 
 
-def find_run(warehouse: Warehouse, asked: str) -> str:
-    """The run that `asked` means: an id, the start of one, or FILE:LINE."""
-    place = re.fullmatch(r"(.+):(\d+)", asked)
+def find_run(warehouse: Warehouse, wanted: str) -> str:
+    """The run that `wanted` means: an id, the start of one, or FILE:LINE."""
+    place = re.fullmatch(r"(.+):(\d+)", wanted)
     if place:
         uri = source_named(warehouse, place[1])
         query = """SELECT run_id FROM runs WHERE uri = ? AND line <= ? AND last_line >= ?
@@ -42,17 +42,17 @@ def find_run(warehouse: Warehouse, asked: str) -> str:
     else:
         found = warehouse.rows(
             "SELECT run_id FROM runs WHERE starts_with(run_id, ?) ORDER BY run_id LIMIT 9",
-            [asked.lower()],
+            [wanted.lower()],
         )
     if len(found) == 1:
         return str(found[0][0])
     if not found:
         raise BenchError(
-            f"no run {asked!r}",
+            f"no run {wanted!r}",
             hint="bench runs --all lists ids and places; or name one as FILE:LINE",
         )
     listed = ", ".join(run for (run,) in found)
-    raise BenchError(f"several runs begin with {asked!r}", why=listed, hint="write more of the id")
+    raise BenchError(f"several runs begin with {wanted!r}", why=listed, hint="write more of the id")
 
 
 def benchmark_tables(
@@ -78,25 +78,25 @@ def benchmark_tables(
     return uri, chosen
 
 
-def _at_path(warehouse: Warehouse, uris: Sequence[str], asked: str) -> list[str]:
+def _at_path(warehouse: Warehouse, uris: Sequence[str], wanted: str) -> list[str]:
     """The source that lies at a path, by its name or, under links, by what they lead to."""
     root = os.path.abspath(warehouse.path.parent if warehouse.path else os.curdir)
-    path = Path(os.path.relpath(os.path.abspath(asked), root)).as_posix()
+    path = Path(os.path.relpath(os.path.abspath(wanted), root)).as_posix()
     if path in uris:
         return [path]
-    real = os.path.realpath(asked)
+    real = os.path.realpath(wanted)
     return [uri for uri in uris if os.path.realpath(os.path.join(root, uri)) == real]
 
 
-def _matching(uris: Sequence[str], asked: str, whole: bool) -> list[str]:
+def _matching(uris: Sequence[str], wanted: str, whole: bool) -> list[str]:
     # From the strictest on: a name that is whole for one file may be part of many.
     tests: Sequence[Callable[[str], bool]] = (
-        lambda uri: uri == asked,
-        lambda uri: uri.rsplit("/", 1)[-1] == asked,
-        lambda uri: uri.rsplit("/", 1)[-1].rsplit(".", 1)[0] == asked,
-        lambda uri: uri.endswith("/" + asked),
-        lambda uri: uri.rsplit("/", 1)[-1].startswith(asked),
-        lambda uri: asked in uri,
+        lambda uri: uri == wanted,
+        lambda uri: uri.rsplit("/", 1)[-1] == wanted,
+        lambda uri: uri.rsplit("/", 1)[-1].rsplit(".", 1)[0] == wanted,
+        lambda uri: uri.endswith("/" + wanted),
+        lambda uri: uri.rsplit("/", 1)[-1].startswith(wanted),
+        lambda uri: wanted in uri,
     )
     if whole:
         tests = tests[:5]

@@ -129,7 +129,7 @@ def _sides(
         [found[side].ran for found in groups.values() if [*found] == [side] and found[side].ran]
         for side in _SIDES
     )
-    # Two single runs were named by the user: they are compared whatever differs, and that is told.
+    # The user named both runs: compare them whatever differs, and list the differences.
     if not full and len(left) == len(right) == 1:
         single = pair_of(base, other, left[0], right[0], nothing)
         return [single] if of_one_measure(single) else []

@@ -41,8 +41,8 @@ def memory_of(warehouse: Warehouse, run: str) -> Memory | None:
     found = next((row for row in rows if row.run_id == run), None)
     if found is None:
         return None
-    beside = [row for row in rows if row.uri == found.uri]
-    return Memory(found, usual(beside), sum(ratio(row) is not None for row in beside))
+    same_source = [row for row in rows if row.uri == found.uri]
+    return Memory(found, usual(same_source), sum(ratio(row) is not None for row in same_source))
 
 
 def neighbours(

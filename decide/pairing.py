@@ -11,7 +11,7 @@ from typing import Any
 from .factors import NOT_STATED, TOGETHER, Factor, plain_name, value_text, whole
 from .rows import Row
 
-MOST_MORE = 1  # columns that a pair may differ in beside the factor, to be shown at all
+MOST_MORE = 1  # further columns in which a shown pair may differ, besides the factor
 # What a measure of speed takes along: between runs that differ in it, it tells none.
 TAKES_ALONG: Mapping[str | None, frozenset[str]] = {
     "step_time_s": frozenset({"gbs", "device_batch", "seq_len"}),

@@ -17,7 +17,7 @@ from .other_columns import other_columns
 from .provenance import Column, Derivation, Derivations, devices_of
 
 Row = Mapping[str, Any]
-# What a configuration is, as columns; environment flags are compared one by one beside them.
+# What a configuration is, as columns; environment flags are compared one by one in addition.
 CONFIGURATION = compared()
 # Those that answers name among the settings, where they are not as most runs have them.
 _UNSEEN = {one.name: one.neutral for one in fields().values() if one.among_settings}
@@ -175,8 +175,8 @@ def _settings(row: Row) -> str | None:
     """The settings of a run as one text, with what has no column of its own in answers."""
     # A setting as most have it would repeat in every row and tell nothing.
     unseen = {name: row[name] for name, plain in _UNSEEN.items() if row[name] not in (None, plain)}
-    told = [f"{name}={value}" for name, value in unseen.items()]
-    return ", ".join([*([row["settings"]] if row["settings"] else []), *told]) or None
+    more = [f"{name}={value}" for name, value in unseen.items()]
+    return ", ".join([*([row["settings"]] if row["settings"] else []), *more]) or None
 
 
 def _system(row: Row) -> str:

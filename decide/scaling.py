@@ -181,10 +181,10 @@ def _numbers(group: Group, rows: Sequence[Row]) -> Iterator[Number]:
     for law in (*group.laws, *([chosen] if chosen and first else [])):
         points = tuple(Column("efficiency", row) for row in rows[-law.points :])
         yield given("points", law.points, note=f"that {law.law} is fitted to")
-        told = _law_columns(law)
+        fitted_columns = _law_columns(law)
         for name in FITTED:
-            low, high = (told.get(f"{name}_{end}") for end in ("low", "high"))
-            yield Number(name, told[name], _of_law(law.law, name, points), low, high)
+            low, high = (fitted_columns.get(f"{name}_{end}") for end in ("low", "high"))
+            yield Number(name, fitted_columns[name], _of_law(law.law, name, points), low, high)
         if len(group.laws) > 1 and law is group.laws[1]:
             test = Derivation(expression=_F_TEST, title="F test", inputs=points)
             yield Number("p", chance(*group.laws), test)

@@ -19,7 +19,7 @@ _FREE = (
     "dp",
     "dp_replicate",
     "dp_shard",
-)  # what may differ beside the batch
+)  # what may differ besides the batch
 # The column that efficiencies compare, by what is measured: tokens/s of a job; sequences/s where no
 # length of these is stated; the TFLOP/s of all its devices where those alone are printed.
 RATES = {

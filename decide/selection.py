@@ -79,7 +79,7 @@ def select(warehouse: Warehouse, query: Query) -> Selected:
     if query.where is not None:
         _delete_others(warehouse, condition(warehouse, query.where))
     [(runs,)] = warehouse.rows("SELECT count(*) FROM selected")
-    # A page of one size bears its name, whoever asked for all.
+    # A page of one size is named after it, even if all sizes were requested.
     if query.model is None or parse_size(query.model) is None:
         sizes = warehouse.rows(
             "SELECT DISTINCT size FROM selected WHERE size IS NOT NULL ORDER BY size LIMIT 2"
@@ -106,7 +106,7 @@ def narrow(warehouse: Warehouse, query: Query) -> None:
 
 
 def _delete_others(warehouse: Warehouse, condition: str, parameters: Sequence[object] = ()) -> None:
-    # NULL is no match: a run that does not state the column was not asked for.
+    # NULL does not match: a run that does not state the column is not selected.
     warehouse.rows(f"DELETE FROM selected WHERE ({condition}) IS NOT TRUE", list(parameters))
 
 
@@ -134,11 +134,11 @@ def _add_other_settings(warehouse: Warehouse) -> None:
 
     others = other_columns(warehouse)
     if others:
-        told = [
+        printed = [
             ", ".join(f"{name}={_whole(value)}" for name, value in one.items())
             for one in others.values()
         ]
-        warehouse.rows(_MORE_SETTINGS, [[*others], told])
+        warehouse.rows(_MORE_SETTINGS, [[*others], printed])
 
 
 def _whole(value: str) -> str:
@@ -157,21 +157,21 @@ def known_models(warehouse: Warehouse) -> list[tuple[str, int]]:
     ]
 
 
-def _model(warehouse: Warehouse, asked: str) -> tuple[str, str, list[object]]:
-    size = parse_size(asked)
-    if size is not None and re.fullmatch(r"\s*[\d.]+\s*[BMT]\d*\s*", asked, re.I):
+def _model(warehouse: Warehouse, name: str) -> tuple[str, str, list[object]]:
+    size = parse_size(name)
+    if size is not None and re.fullmatch(r"\s*[\d.]+\s*[BMT]\d*\s*", name, re.I):
         condition = """(abs(params_b - ?) < 1e-9 OR (params_b IS NULL
             AND abs(coalesce(params_stated, params_computed) / 1e9 / ? - 1) <= ?))"""
         values: list[object] = [size, size, _CLOSE]
         [(label,)] = warehouse.rows("SELECT size_label(?)", [size])
     else:
         condition = "contains(regexp_replace(lower(model), '[^a-z0-9]', '', 'g'), ?)"
-        values, label = [re.sub(r"[^a-z0-9]", "", asked.lower())], asked
+        values, label = [re.sub(r"[^a-z0-9]", "", name.lower())], name
     [(count,)] = warehouse.rows(f"SELECT count(*) FROM configurations WHERE {condition}", values)
     if not count or values == [""]:
         known = [f"{name} ({runs})" for name, runs in known_models(warehouse)]
         raise BenchError(
-            f"no runs of model {asked!r}",
+            f"no runs of model {name!r}",
             why=f"known models (runs): {', '.join(known[:40]) or 'none'}",
             hint="bench ingest PATH..."
             if not known

@@ -70,8 +70,8 @@ class Effect:
             jobs = _jobs_for(self.pairs)
             return f"no detectable change (one of {self.pairs} pairs needs {jobs} jobs a side)"
         seen = 100 * self.seen
-        told = significant(seen, 2) if seen < 100 else number(seen, 0)
-        return f"no detectable change (could see >= {told}%)"
+        percentage = significant(seen, 2) if seen < 100 else number(seen, 0)
+        return f"no detectable change (could see >= {percentage}%)"
 
 
 def effect(

@@ -26,9 +26,9 @@ from .page import restated
 from .run import RunContext, run_context
 from .tree import Answer, Match
 
-MOST = 20  # answers to a bare number, unless all are asked for
-_FEW = 5  # answers to a bare number whose findings are told
-_ALL = 50  # so few sources are audited together: what others say of the same run is told too
+MOST = 20  # answers to a bare number, unless all are requested
+_FEW = 5  # answers to a bare number up to which findings are listed
+_ALL = 50  # up to so many sources are audited together, for findings across sources
 _NOT_SEARCHED = "restated rates and answers of best, days, compare, scaling not searched: --all"
 _METRIC = re.compile(r"(.+)\.([a-z_]+)")
 _PLACE = re.compile(r"(.+?):(\d+)(?::(.+))?")
@@ -39,7 +39,7 @@ _RUN = re.compile(r"[0-9a-f]{4,12}", re.I)
 def explain(
     warehouse: Warehouse,
     root: Path,
-    asked: str,
+    text: str,
     *,
     query: Query | None = None,
     every: bool = False,
@@ -52,32 +52,32 @@ def explain(
     """
     query = query or Query()
     here = explain_context(warehouse, root, query)
-    kind, found = _dispatch(here, query, asked.strip(), every)
-    # Only numbers are ambiguous: whatever else is asked for, all that it means is told.
+    kind, found = _dispatch(here, query, text.strip(), every)
+    # Only numbers are ambiguous: for any other query, every match is an answer.
     most = None if every or kind != "number" else MOST
     matches = tuple(islice(found, most))
     more = sum(1 for _ in found)
     if not matches:
-        raise _nothing(asked)
+        raise _nothing(text)
     # Decisions are kept once they were searched: then nothing was left out.
     whole = kind != "number" or "decisions" in here.kept
-    told = matches if kind != "number" or len(matches) + more <= _FEW else ()
+    audited = matches if kind != "number" or len(matches) + more <= _FEW else ()
     uris = {uri for match in matches for uri, _ in match.tree.places()}
     return Answer(
-        asked,
+        text,
         kind,
         matches,
         more,
-        tuple(_findings(here, root, told, facts)),
+        tuple(_findings(here, root, audited, facts)),
         tuple(here.versions(uris)),
         () if whole else (_NOT_SEARCHED,),
     )
 
 
-def _nothing(asked: str) -> BenchError:
+def _nothing(text: str) -> BenchError:
     from . import decisions
 
-    metric = _METRIC.fullmatch(asked)
+    metric = _METRIC.fullmatch(text)
     if metric and metric[2] in decisions.NAMES - {*names()}:
         return BenchError(
             f"no answer here tells {metric[2]} of {metric[1]}",
@@ -85,7 +85,7 @@ def _nothing(asked: str) -> BenchError:
             hint="give the options of that too: --by COLUMN, --where, --nodes, ...",
         )
     return BenchError(
-        f"no source or result contains {asked}",
+        f"no source or result contains {text}",
         why="no cell, no line that states something and no computed value prints so",
         hint="bench explain takes RUN[.METRIC], FILE:LINE[:COLUMN], A / B, a number, a"
         " formula (F7) or a rule (R9); numbers of an answer need its --where, --by and the like",
@@ -93,32 +93,32 @@ def _nothing(asked: str) -> BenchError:
 
 
 def _dispatch(
-    here: ExplainContext, query: Query, asked: str, every: bool
+    here: ExplainContext, query: Query, text: str, every: bool
 ) -> tuple[str, Iterator[Match]]:
-    formula = formula_named(asked)
+    formula = formula_named(text)
     if formula is not None:
         return "formula", of_formula(here, formula)
-    if rule := rule_named(asked):
+    if rule := rule_named(text):
         return "rule", iter([rule])
     # An id may be all digits: then a run of twelve of them is meant, and less is a number.
-    if (number := parse_number(asked)) and not _is_run(here, asked):
+    if (number := parse_number(text)) and not _is_run(here, text):
         return "number", _once(_of_number(here, query, number, every))
-    if sides := _SIDES.fullmatch(asked):
+    if sides := _SIDES.fullmatch(text):
         from .decisions import of_sides
 
         return "sides", of_sides(here, query, (sides[2].strip(), sides[1].strip()))
-    metric = _METRIC.fullmatch(asked)
+    metric = _METRIC.fullmatch(text)
     if metric and (metric[2] in names() or _of_answers(metric[2])):
         return "run", _of_run(here, query, metric[1], metric[2])
-    if found := _PLACE.fullmatch(asked):
+    if found := _PLACE.fullmatch(text):
         if wrong := _METRIC.fullmatch(found[3] or ""):
             raise _no_metric(wrong[2])
         return "place", _at(here, found)
-    if (problem := no_formula(asked)) and not _is_run(here, asked):
+    if (problem := no_formula(text)) and not _is_run(here, text):
         raise problem
     if metric and (_is_run(here, metric[1]) or _PLACE.fullmatch(metric[1])):
         raise _no_metric(metric[2])
-    return "run", _of_run(here, query, asked, None)
+    return "run", _of_run(here, query, text, None)
 
 
 def _of_number(here: ExplainContext, query: Query, number: Number, every: bool) -> Iterator[Match]:
@@ -169,9 +169,9 @@ def _is_run(here: ExplainContext, text: str) -> bool:
     )
 
 
-def _of_run(here: ExplainContext, query: Query, asked: str, metric: str | None) -> Iterator[Match]:
+def _of_run(here: ExplainContext, query: Query, text: str, metric: str | None) -> Iterator[Match]:
     """What is known of a run, then what answers say of it."""
-    found = run_context(here.warehouse, here.lines, find_run(here.warehouse, asked))
+    found = run_context(here.warehouse, here.lines, find_run(here.warehouse, text))
     return _once(_derived(here, query, found, metric))
 
 

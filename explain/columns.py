@@ -20,7 +20,7 @@ from .run import UNITS, Lines, RunContext
 from .statistic import printed, statistic
 from .tree import How, Node, Place
 
-# Numbers that are as a source states them: asked for by name, or where a run has nothing else.
+# Numbers stated by a source: explained on request, or if a run has nothing else.
 STATED = tuple(
     field.name for field in stated_by("user") if field.is_number and field.name not in values()
 )

@@ -67,7 +67,7 @@ def explain_context(
     """Select the runs and find their budget; sources lie below `root`."""
     select(warehouse, query)
     budget = planned(warehouse, query)
-    # All runs of the model, whatever else is asked: a tree may rest on any of them.
+    # All runs of the model, whatever the query: a derivation may depend on any of them.
     select(warehouse, Query(model=query.model))
     materialize_if_small(warehouse, *OF_SOURCES)
     names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))

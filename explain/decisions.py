@@ -32,7 +32,7 @@ from .number import Number as Asked
 from .run import run_context
 from .tree import How, Match, Node
 
-# The numbers of the rows of each answer, beside those that its runs have.
+# The numbers of the rows of each answer, in addition to those of its runs.
 _OWN: Mapping[str, tuple[str, ...]] = {
     "bench best": (
         "rank", "ties_with", "days", "device_hours", "tokens_per_s_normalised", "rank_normalised",
@@ -164,7 +164,7 @@ def _decided(here: ExplainContext, query: Query) -> Iterator[DecisionContext]:
             yield DecisionContext(here, command, decide())
         except BenchError:
             if command == "bench compare" and query.compared_by is not None:
-                raise  # asked for by name
+                raise  # requested by name
             if command == "bench days" and query.of_days():
                 raise
     _select_again(here, query)
@@ -235,34 +235,34 @@ def _sources(here: ExplainContext, query: Query, word: str) -> Rows:
     return candidates(here.warehouse, replace(query, document=word)).eligible("pace")
 
 
-def on_answers(here: ExplainContext, query: Query, asked: Asked) -> Iterator[Match]:
+def on_answers(here: ExplainContext, query: Query, target: Asked) -> Iterator[Match]:
     """Every number of the answers that prints so: of rows, of sentences, counts of rows."""
     for context in decisions(here, query):
         for row in context.decision.rows:
             for name in columns(context.command):
-                if _shows(row, name, asked):
+                if _shows(row, name, target):
                     yield from _matched(context, row, name)
         for node in context.numbers:
-            if any(_prints(asked, value) for value in (node.value, node.low, node.high)):
+            if any(_prints(target, value) for value in (node.value, node.low, node.high)):
                 yield Match(context.command, "said", node)
-        yield from _counts(context, asked)
+        yield from _counts(context, target)
 
 
-def _shows(row: Row, name: str, asked: Asked) -> bool:
+def _shows(row: Row, name: str, target: Asked) -> bool:
     """Whether a value, or an end of its range, prints so; only then its tree is worth making."""
     low, high = (row.get(f"{name.removesuffix('_s')}_{end}") for end in ("low", "high"))
-    if any(_prints(asked, value) for value in (row.get(name), low, high)):
+    if any(_prints(target, value) for value in (row.get(name), low, high)):
         return True
     ways = ("days", significant) if name == "days" else ()
-    return any(asked.stands_in(range_text(low, high, way)) for way in ways)
+    return any(target.stands_in(range_text(low, high, way)) for way in ways)
 
 
-def _prints(asked: Asked, value: Any) -> bool:
+def _prints(target: Asked, value: Any) -> bool:
     """Whether one of the ways in which answers write a number gives these digits."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
-    # Texts are slow to write, and most values are far from what is asked; percent are shares.
-    limits = [*asked.limits(), (0.0094 * asked.value, 0.0106 * asked.value)]
+    # Formatting is slow and most values are far off: compare numbers first; percent are shares.
+    limits = [*target.limits(), (0.0094 * target.value, 0.0106 * target.value)]
     if abs(value) > _SMALL and not any(low <= value <= high for low, high in limits):
         return False
     texts = [number(value), number(value, 0), number(value, 1), times(value)]
@@ -271,12 +271,12 @@ def _prints(asked: Asked, value: Any) -> bool:
     texts += [f"{value:.2g}%", f"{value:.1f}%", f"{number(value, 0)}%"]  # of columns in percent
     texts += [days_words(value)] if value > 0 else []
     texts += [as_tokens(int(value))] if isinstance(value, int) and value > 0 else []
-    return any(text and asked.stands_in(text) for text in texts)
+    return any(text and target.stands_in(text) for text in texts)
 
 
-def _counts(context: DecisionContext, asked: Asked) -> Iterator[Match]:
+def _counts(context: DecisionContext, target: Asked) -> Iterator[Match]:
     """How many rows there are, were left out, and were left out for one reason."""
-    if not asked.digits.isdigit():
+    if not target.digits.isdigit():
         return
     left_out = context.decision.left_out
     groups: dict[str, list[str]] = {
@@ -287,7 +287,7 @@ def _counts(context: DecisionContext, asked: Asked) -> Iterator[Match]:
         groups.setdefault(f"left out: {row['left_out']}", []).append(row["where"])
     for name, places in groups.items():
         # Lists of places are cut after 12, those of rows after 20, and tell how many more.
-        if asked.digits in (str(len(places)), str(len(places) - 12), str(len(places) - 20)):
+        if target.digits in (str(len(places)), str(len(places) - 12), str(len(places) - 20)):
             how = How("count; the first 12 places, or 20 rows, are listed")
             node = Node(name, len(places), how=how, inputs=of_places(context.here.lines, places))
             yield Match(context.command, "a count", node)

@@ -45,7 +45,7 @@ class Number:
 
     def limits(self) -> list[tuple[float, float]]:
         """Between which ends a value lies that prints so: as it is, and in the unit it may have."""
-        # A page writes years without being asked, and rounds to two digits at the coarsest.
+        # Pages also print years, and round to two digits at the coarsest.
         scales = {1.0, _SCALES["years"], _SCALES.get(self.suffix, 1.0)}
         return [(0.94 * self.value * one, 1.06 * self.value * one) for one in sorted(scales)]
 

@@ -147,8 +147,8 @@ def _object(node: Node) -> dict[str, Any]:
     if node.low is not None or node.high is not None:
         made |= {"low": plain(node.low), "high": plain(node.high)}
     if node.how:
-        told = ((name, plain(value)) for name, value in asdict(node.how).items())
-        made["how"] = {name: value for name, value in told if value}
+        details = ((name, plain(value)) for name, value in asdict(node.how).items())
+        made["how"] = {name: value for name, value in details if value}
     if node.place:
         place = node.place
         made["place"] = {"file": place.uri, "line": place.line, "column": place.column,

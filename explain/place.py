@@ -40,7 +40,7 @@ _STEP = ("step_time_s", "samples_per_s", "tokens_per_s", "tokens_per_s_per_devic
 
 def matches(here: ExplainContext, uri: str, line: int, column: int | str | None) -> Iterator[Match]:
     """Whatever a line gives: a row's values, an interval of a log, what it states."""
-    # Findings on all of a line stand at its first character: it is asked for by that, too.
+    # A finding on a whole line has column 1, so `FILE:LINE:1` means it too.
     if column == here.lines.begins(uri, line) and not any(_cells(here, uri, line, column)):
         column = None
     found = False
@@ -67,13 +67,13 @@ def _cells(here: ExplainContext, uri: str, line: int, column: int | str | None) 
     for cell in cells:
         place = cell_place(here, cell)
         names = {cell["heading"].casefold(), (cell["name"] or "").casefold()}
-        asked = column is None or (
+        requested = column is None or (
             column.casefold() in names
             if isinstance(column, str)
             else place.column is not None
             and place.column <= column <= place.column + max(len(cell["raw"]) - 1, 0)
         )
-        if asked:
+        if requested:
             where = here.where(uri, line, place.column)
             yield Match(where, "a cell", cell_node(place, cell))
             if column is not None:

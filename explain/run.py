@@ -162,8 +162,14 @@ class RunContext:
         """A column of the run as stated: its cell, the line around, or the argument."""
         node = self._stated(name, title, value)
         others = [row for row in self.user_facts.get(name, ()) if row["outcome"] in _OTHERWISE]
-        told = [f"{_by(row)} says {row['value']}: {_OTHERWISE[row['outcome']]}" for row in others]
-        return replace(node, note="; ".join(filter(None, (node.note, *told)))) if told else node
+        others_say = [
+            f"{_by(row)} says {row['value']}: {_OTHERWISE[row['outcome']]}" for row in others
+        ]
+        return (
+            replace(node, note="; ".join(filter(None, (node.note, *others_say))))
+            if others_say
+            else node
+        )
 
     def _stated(self, name: str, title: str, value: Any) -> Node:
         value = self.row.get(name) if value is None else value

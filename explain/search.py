@@ -19,7 +19,7 @@ from .statistic import statistic
 from .tree import Match, Node, Place
 
 _DAYS = "coalesce($tokens, $steps * tokens_per_step) / nullif({}, 0) / 86400"
-# Of what texts beside the plain columns are made: by the name of what they are texts of.
+# The inputs of derived texts, by the name of the column they are printed for.
 _MORE = (
     ("params_computed", "params_stated"),
     ("params_computed", "params_b * 1e9"),
@@ -120,7 +120,7 @@ def _statistics(here: ExplainContext, number: Number) -> Iterator[Match]:
 
 def _median(row: dict[str, Any]) -> list[str]:
     if row["metric"] in values():
-        return []  # told as the value of the run
+        return []  # already an answer as the run's value
     return [significant(row["median"], 4), as_number(row["median"])]
 
 

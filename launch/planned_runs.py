@@ -89,12 +89,12 @@ class Recorder:
             env={name: redact(name, value) for name, value in env.items()},
             command=redact_text(shlex.join(words)),
         )  # fmt: skip
-        told = record.begins(
+        start = record.begins(
             state.plan, planned.case, self.plan.trainer, planned.repeat, self.plan.repeats,
             attempt=attempt, command=state.command, framework=self.program.trainer.framework,
             **self._machine(),
         )  # fmt: skip
-        head = f"{told}\n{record.command(words, env)}\n{record.sets(planned.case.values)}"
+        head = f"{start}\n{record.command(words, env)}\n{record.sets(planned.case.values)}"
         head += record.sets(planned.case.job, "job")
         _append(planned.folder.log, head)
         planned.folder.save(state)
@@ -177,11 +177,11 @@ class Recorder:
         return is_over(log, self.where.formats)
 
     def _outcome(self, case: Case, log: Path, seen: Watched, kills: int) -> Outcome:
-        told = read_log(log, self.where.formats)
+        parsed = read_log(log, self.where.formats)
         if seen.ended is None:
-            outcome = judge(log, told, seen.exit_code, kills)
+            outcome = judge(log, parsed, seen.exit_code, kills)
         else:
-            outcome = cut_off(told, *seen.ended)
+            outcome = cut_off(parsed, *seen.ended)
         if outcome.status != OK:
             return outcome
         wrong = environment.mismatch(case, log) or process_probe.mismatch(case, seen.observations)

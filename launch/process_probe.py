@@ -1,6 +1,6 @@
 """What the processes of a run really are, as the kernel tells: memory held, libraries mapped.
 
-A label says what was asked for. A wrapper may lose `LD_PRELOAD`, and any program may set threads of
+A label has the request. A wrapper may lose `LD_PRELOAD`, and any program may set threads of
 its own: so the processes are looked at while they run, here by us and in a job by its script.
 """
 
@@ -157,7 +157,7 @@ def shell(token: str, case: Case, file: Path) -> list[str]:
         *_compared(case.env),
         f"      threads=$(tr '\\0' '\\n' <$told | sed -n 's/^{THREADS}=//p')",
         f"      libraries=$(sed -n {find} $of/maps | sort -u | tr '\\n' ' ')",
-        # Last: one that has ended meanwhile held nothing.
+        # Last: a process that has ended meanwhile used nothing.
         "      peak=$(sed -n 's/^VmHWM:[^0-9]*\\([0-9]*\\).*/\\1/p' $of/status)",
         '      echo "${of#/proc/} ${peak:-0} ${threads:--} lost=$lost $libraries"',
         "    done",

@@ -37,7 +37,7 @@ class OpenRun:
     began: float | None = None  # when it was first seen to run, or to print
     size: int = 0  # of its log, when it was last looked at
     output_at: float = 0.0
-    read: int = -1  # the size at which it was last asked whether it is over
+    read: int = -1  # size of the log at the last check for its end
 
     @property
     def job_id(self) -> str:

@@ -44,7 +44,7 @@ class Watch:
     _peak: int = 0
     _probed_at: float = 0.0
     _size: int = -1
-    _checked_size: int = -1  # the size at which the log was last asked whether it is over
+    _checked_size: int = -1  # size of the log at the last check for its end
     _output_at: float = field(default_factory=time.monotonic)
 
     def wait(self) -> Watched:

@@ -11,13 +11,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-# The columns are asked of DuckDB by way of Arrow: who asks what a record is need not wait for it.
+# Importing Arrow is slow, and only the columns need it: callers that identify a record do not.
 if TYPE_CHECKING:
     import pyarrow as pa
 
 VERSION = 1
 MARK = "bench_record"
-SUFFIX = ".records"  # of the file that says: the JSON files beside me are records
+SUFFIX = ".records"  # of the file that marks the JSON files of its folder as records
 NAME = re.compile(r"[0-9a-f]{16}\.json")
 KEY = "record_of"  # the fact that names the run of a record, and the digest of its source
 FILE = "record_file"  # the fact that names the file of a record

@@ -24,7 +24,7 @@ from ..schema.warehouse import Warehouse
 from .escape import Markdown
 from .short import Names
 
-MOST = 5  # rows of each system in a ranking, unless all are asked for
+MOST = 5  # rows of each system in a ranking, unless all are requested
 
 
 @dataclass(frozen=True, slots=True)

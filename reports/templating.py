@@ -20,7 +20,7 @@ from .short import Names
 from .sweep import sweeps
 from .words import annotation_table, with_mark
 
-# What an expression in a template can raise beside Jinja's own.
+# Errors of template expressions, in addition to Jinja's own.
 _TEMPLATE_ERRORS = (
     jinja2.TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError,
     MemoryError, RecursionError,

@@ -22,7 +22,7 @@ SPLIT = axes()
 MODEL = ("model", "params_b", "params_stated")
 SHAPE = ("layers", "hidden", "heads")
 _MOST = 4  # sources that a cell lists
-# How charts and diffs name one value of a configuration, where its column is not beside it.
+# How charts and diffs name one value of a configuration, when its column is not next to it.
 _LABELS: dict[str, Callable[[Any], str]] = {
     "nodes": lambda v: f"{number(v)} {'node' if v == 1 else 'nodes'}",
     "devices": lambda v: f"{number(v)} devices",

@@ -18,7 +18,7 @@ from . import environment
 from .options import options, parser
 from .presets import shaped
 
-LABELS = ("preset", "changes")  # how a run was asked for, not what it does
+LABELS = ("preset", "changes")  # how a run was requested, not what it does
 GPU = ("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
 
 

@@ -192,12 +192,13 @@ def _local(part: Part) -> Iterator[Tensor]:
         yield parameter.grad.to_local()
 
 
-def adam(stage: Stage, held: list[tuple[Part, list[nn.Parameter]]]) -> torch.optim.AdamW:
+def adam(stage: Stage, owned: list[tuple[Part, list[nn.Parameter]]]) -> torch.optim.AdamW:
     """AdamW that lets matrices decay, and vectors not."""
     options = stage.options
     decay = options.weight_decay
     groups = [
-        {"params": tensors, "weight_decay": decay if part.decays else 0.0} for part, tensors in held
+        {"params": tensors, "weight_decay": decay if part.decays else 0.0}
+        for part, tensors in owned
     ]
     return torch.optim.AdamW(groups, lr=options.lr, betas=BETAS, eps=1e-8, fused=True)
 

@@ -32,13 +32,13 @@ def train(options: Options) -> list[log.Step]:
     deepspeed.init_distributed(dist_backend=backend, auto_mpi_discovery=False)
     groups = connect(options.grid)
     if groups.world.rank == 0:
-        told = {"framework": "DeepSpeed", "deepspeed_version": deepspeed.__version__}
-        print_start(options, where, told)
+        versions = {"framework": "DeepSpeed", "deepspeed_version": deepspeed.__version__}
+        print_start(options, where, versions)
     stage = Stage(options, groups).to(where)
     print_model(options, stage)
-    held = [(part, part.parameters) for part in parts(stage)]
+    owned = [(part, part.parameters) for part in parts(stage)]
     engine, *_ = deepspeed.initialize(
-        model=stage, optimizer=adam(stage, held), config=configuration(options)
+        model=stage, optimizer=adam(stage, owned), config=configuration(options)
     )
     timers, steps = Timers(where), []
     for iteration in range(1, options.iters + 1):

@@ -64,7 +64,7 @@ def line(versions: Mapping[str, str | None], threads: int, gpus: Iterable[str] =
         "threads": threads,
         "load_average": [round(value, 2) for value in os.getloadavg()],
         "flags": flags(os.environ),
-        "flags_like": FLAGS,  # of such names all that are set are told
+        "flags_like": FLAGS,  # every variable with such a name is recorded
         "command": [clean(word) for word in sys.orig_argv],
     }
     return LABEL + json.dumps(facts, ensure_ascii=False)

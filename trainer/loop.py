@@ -44,9 +44,9 @@ def steps(options: Options) -> Iterator[log.Step]:
     stage = Stage(options, groups).to(where)
     print_model(options, stage)
     timers = Timers(where)
-    held, work = replicas(stage, timers), passes(stage, where)
+    copies, work = replicas(stage, timers), passes(stage, where)
     for iteration in range(1, options.iters + 1):
-        step = _step(options, groups, held, work, timers, iteration, where)
+        step = _step(options, groups, copies, work, timers, iteration, where)
         print_step(options, groups, step, timers, where)
         yield step
     finish(groups, where)
@@ -73,7 +73,7 @@ def finish(groups: Groups, where: torch.device) -> None:
 def _step(
     options: Options,
     groups: Groups,
-    held: Replicas,
+    copies: Replicas,
     work: Passes,
     timers: Timers,
     iteration: int,
@@ -83,28 +83,28 @@ def _step(
     timers.synchronize()
     start = time.perf_counter()
     tokens, targets = batch(options, groups, iteration, where)
-    held.clear()
+    copies.clear()
     with timers("forward-backward"):
         mine = work.run(tokens, targets)
-    held.reduce()
+    copies.reduce()
     with timers("optimizer-clip-main-grad"):
-        loss, norm = _agree(mine, held, groups)
+        loss, norm = _agree(mine, copies, groups)
         healthy = math.isfinite(norm)
         if healthy and 0 < options.clip_grad < norm:
-            for grad, _ in held.gradients():
+            for grad, _ in copies.gradients():
                 grad *= options.clip_grad / (norm + 1e-6)
     if healthy:
-        held.step()
+        copies.step()
     timers.synchronize()
     seconds = time.perf_counter() - start
     nan = not math.isfinite(loss)
     return log.Step(iteration, seconds, loss, norm if healthy else None, not healthy, nan)
 
 
-def _agree(mine: Tensor, held: Replicas, groups: Groups) -> tuple[float, float]:
+def _agree(mine: Tensor, copies: Replicas, groups: Groups) -> tuple[float, float]:
     """Mean loss of the whole batch and norm of all its gradients, each counted once."""
     squares = torch.zeros((), device=mine.device)
-    for grad, holders in held.gradients():
+    for grad, holders in copies.gradients():
         squares += torch.linalg.vector_norm(grad) ** 2 / holders
     # All tensor-parallel ranks of the last stage have the same loss, the other stages zero.
     share = mine / (groups.data.size * groups.tensor.size)
@@ -132,13 +132,15 @@ def print_start(
 
 
 def print_model(options: Options, stage: Stage) -> None:
-    """Parameters by model-parallel rank, told by the first replica."""
+    """Parameters by model-parallel rank, as the first replica reports them."""
     place = stage.groups.place
     mine = (place.data, (place.tensor, place.pipeline), sum(p.numel() for p in stage.parameters()))
-    told: list[tuple[int, tuple[int, int], int]] = [mine] * options.grid.world
-    dist.all_gather_object(told, mine)
+    gathered: list[tuple[int, tuple[int, int], int]] = [mine] * options.grid.world
+    dist.all_gather_object(gathered, mine)
     if stage.groups.world.rank == 0:
-        print(log.model_lines(options, {rank: count for data, rank, count in told if data == 0}))
+        print(
+            log.model_lines(options, {rank: count for data, rank, count in gathered if data == 0})
+        )
         print("training ...")
         print(log.phase_line(log.STARTED, datetime.now()), flush=True)
 
@@ -154,10 +156,10 @@ def print_step(
     if step.iteration not in (1, options.iters):
         return
     kind, megabytes = _memory(where)
-    told: list[dict[str, float]] = [megabytes] * options.grid.world
-    dist.all_gather_object(told, megabytes)
+    gathered: list[dict[str, float]] = [megabytes] * options.grid.world
+    dist.all_gather_object(gathered, megabytes)
     if groups.world.rank == 0:
-        for rank, theirs in enumerate(told):
+        for rank, theirs in enumerate(gathered):
             print(log.memory_line(rank, step.iteration, kind, theirs), flush=True)
 
 

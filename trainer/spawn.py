@@ -44,16 +44,16 @@ def cores() -> int:
 
 
 def environment(rank: int, ranks: int, port: int, base: Mapping[str, str]) -> dict[str, str]:
-    """What a rank is told, in torchrun's words; threads are shared out unless somebody chose."""
-    told = dict(base)
-    told |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(ranks)}
-    told |= {"LOCAL_WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    """Environment of a rank, as torchrun sets it; threads are divided unless already set."""
+    env = dict(base)
+    env |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(ranks)}
+    env |= {"LOCAL_WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     # Two threads for each of two ranks on two cores was 8 times slower than one each.
-    told.setdefault("OMP_NUM_THREADS", str(max(1, cores() // ranks)))
+    env.setdefault("OMP_NUM_THREADS", str(max(1, cores() // ranks)))
     if sys.platform == "linux":
-        told.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    told["PYTHONUNBUFFERED"] = "1"
-    return told
+        env.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    env["PYTHONUNBUFFERED"] = "1"
+    return env
 
 
 def die_with_parent() -> None:

@@ -22,7 +22,7 @@ def main(
 ) -> int:
     """Check what is asked for, then train; nothing is started for a run that cannot fit.
 
-    `loop` is the module whose `train` a rank runs, and `fits` what it refuses beside the grid.
+    `loop` is the module whose `train` a rank runs, and `fits` what else it refuses.
     """
     words = sys.argv[1:] if words is None else words
     options = parse(words)

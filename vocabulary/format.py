@@ -183,7 +183,7 @@ def _joined(low: str, high: str) -> str:
     (start, unit), (end, other) = (re.findall(r"^(.*?)([^\d]*)$", text)[0] for text in (low, high))
     if unit != other:
         return f"{low} to {high}"
-    # A hyphen beside a minus sign or an exponent cannot be read.
+    # A hyphen next to a minus sign or an exponent is ambiguous.
     return f"{start}{' to ' if '-' in start + end or 'e' in start + end else '-'}{end}{unit}"
 
 

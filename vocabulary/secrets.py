@@ -17,7 +17,7 @@ SECRET = frozenset({
     "apitoken", "accesskey", "secretkey", "privatekey",
 })  # fmt: skip
 ENDS = ("password", "passwd", "secret", "apikey")  # PGPASSWORD
-# These alone are a secret too, unless the words beside them speak of model, data or text.
+# These alone are a secret too, unless the words next to them are about models, data or text.
 DOUBTFUL = frozenset(("key", "token", "pass", "pwd"))
 PLAIN = frozenset({
     "query", "value", "head", "heads", "dim", "dims", "proj", "projection", "layer", "layers",

@@ -14,10 +14,10 @@ from ..ingest.names import has_successor
 from ..ingest.termination import INTERVALS, LEAST_S
 from ..schema.warehouse import Warehouse
 
-LATELY = 5  # intervals whose median is held against the steady state
+LATELY = 5  # intervals whose median is compared with the steady state
 STEADY = 10  # intervals that make a steady state
-NAN_WITHIN = 50  # intervals in which a nan is told
-SLOWER = 1.2  # times the steady step time: slower is told
+NAN_WITHIN = 50  # intervals for which a nan is reported
+SLOWER = 1.2  # times the steady step time: anything slower is reported
 # What tells that a run is slow, the best first.
 _PACES = {
     "step_time_s": "s/it",

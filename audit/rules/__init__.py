@@ -1,1 +1,1 @@
-"""The rules: `ID_slug.toml` declares one, and a Python file beside it what no equation says."""
+"""The rules: `ID_slug.toml` declares one; a Python file checks what no equation can."""

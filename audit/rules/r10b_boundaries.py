@@ -58,14 +58,14 @@ def _constraint(
     by = int(found["by"])
     if name is None or not by:
         return
-    asked: list[Row] = [
+    applicable: list[Row] = [
         row
         for row in document.rows
         if row.line > line and row.origin == "row" and getattr(row, name)
     ]
-    kept = {row.run_id: _keeps(getattr(row, name), by, bool(found["log"])) for row in asked}
-    broken = [row for row in asked if not kept[row.run_id]]
-    if broken and 4 * len(broken) <= len(asked):
+    kept = {row.run_id: _keeps(getattr(row, name), by, bool(found["log"])) for row in applicable}
+    broken = [row for row in applicable if not kept[row.run_id]]
+    if broken and 4 * len(broken) <= len(applicable):
         yield RULE.finding(
             "rows",
             [row.at(name) for row in broken],
@@ -80,7 +80,7 @@ def _constraint(
             (Place(document.uri, line, text=subject),),
             subject=subject,
             number=len(broken),
-            total=len(asked),
+            total=len(applicable),
             values=values,
             row=broken[0],
         )

@@ -41,14 +41,14 @@ def check(data: AuditInput) -> Iterator[Finding]:
 
 
 def _other_shape(odd: list[tuple[Row, tuple[float, float]]]) -> Finding:
-    told = ", ".join(
+    odd_labels = ", ".join(
         f"line {row.line} {sizes[0]:.3g}B to {sizes[1]:.3g}B, labelled {row.model}"
         for row, sizes in odd[:4]
     )
     return RULE.finding(
         "other_shape",
         tuple(row.at("size") for row, _ in odd),
-        told=told,
+        odd_labels=odd_labels,
         more=" ..." if len(odd) > 4 else "",
     )
 

@@ -70,10 +70,10 @@ def check_logs(data: AuditInput) -> Iterator[Finding]:
 
 
 def _left_over(wanted: Sequence[tuple[Row, list[Logged]]]) -> Iterator[tuple[Row, Logged]]:
-    """A row and a log that have but each other, once those that agree are put together.
+    """The rows and logs that have only each other left, after matching those that agree.
 
-    Of several rows and logs of one set-up nothing tells which belong to each other, but for the
-    numbers themselves: the closest are taken first, each log by one row.
+    With several rows and logs of one configuration, only the numbers show which belong together:
+    the closest pairs are matched first, each log with one row.
     """
     close = sorted(
         (abs(row.time.value / log.median - 1), place, log.run_id)
@@ -104,7 +104,7 @@ def _agree(time: Printed, log: Logged) -> bool:
 
 
 def _against(row: Row, log: Logged) -> Iterator[Finding]:
-    assert row.time is not None, "rows with a time are asked"
+    assert row.time is not None, "callers pass rows with a time"
     shown, low, high = (
         row.time.raw or f"{row.time.value:g}",
         row.time.either.low,
@@ -120,7 +120,7 @@ def _against(row: Row, log: Logged) -> Iterator[Finding]:
 
 @RULE.check
 def check_sources(data: AuditInput) -> Iterator[Finding]:
-    """Rows that another document or a quoted line tells otherwise."""
+    """Rows that another document or a quoted line contradicts."""
     yield from _documents(data)
     for document in data.documents:
         yield from _quotes(document)
@@ -174,7 +174,7 @@ def _setup(row: Row) -> Hashable:
 
 
 def _differs(first: Row, second: Row) -> list[str]:
-    """The metrics that both print, and otherwise."""
+    """The metrics that both print with different values."""
     return [
         name
         for name in _METRICS
@@ -185,7 +185,7 @@ def _differs(first: Row, second: Row) -> list[str]:
 
 
 def _stale(first: Row, second: Row, names: Sequence[str]) -> Finding:
-    told = ", ".join(
+    differences = ", ".join(
         f"{name} {first.printed[name].raw or first.printed[name].value} and "
         f"{second.printed[name].raw or second.printed[name].value}"
         for name in names
@@ -195,7 +195,7 @@ def _stale(first: Row, second: Row, names: Sequence[str]) -> Finding:
         tuple(row.at(_CELL.get(name, name)) for row in (first, second) for name in names),
         first=first,
         second=second,
-        told=told,
+        differences=differences,
     )
 
 
@@ -244,7 +244,7 @@ def _common(first: Row, second: Row) -> bool:
 
 def _misquoted(row: Row, quote: Row) -> Finding:
     names = _differs(quote, row)
-    told = ", ".join(
+    differences = ", ".join(
         f"{name} {quote.printed[name].raw} in the line and "
         f"{row.printed[name].raw or row.printed[name].value} in the table"
         for name in names
@@ -253,7 +253,7 @@ def _misquoted(row: Row, quote: Row) -> Finding:
         "misquoted",
         tuple(row.at(_CELL.get(name, name)) for name in names),
         quote=quote,
-        told=told,
+        differences=differences,
         fix=", ".join(f"{_TITLES[name]} {quote.printed[name].raw}" for name in names),
     )
 

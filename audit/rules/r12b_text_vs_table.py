@@ -17,7 +17,7 @@ RULE = declared(__name__)
 _QUERY = """SELECT uri, line, raw, detail FROM statements WHERE kind = 'summary'
     ORDER BY uri, line"""
 _SETTINGS = ("nodes", "dp", "tp", "pp", "cp", "mbs", "gbs", "layers", "hidden", "heads")
-_SAID = {"step_time_s": "s", "tflops": "TFLOPs"}
+_UNITS = {"step_time_s": "s", "tflops": "TFLOPs"}
 
 
 @RULE.check
@@ -26,16 +26,16 @@ def check(data: AuditInput) -> Iterator[Finding]:
     documents = {document.uri: document for document in data.documents}
     cut: dict[str, list[tuple[int, str, Row]]] = {}
     for uri, line, raw, detail in data.warehouse.rows(_QUERY):
-        said: Mapping[str, str] = json.loads(detail) if isinstance(detail, str) else detail
-        if uri not in documents or not (rows := _meant(documents[uri], said)):
+        stated: Mapping[str, str] = json.loads(detail) if isinstance(detail, str) else detail
+        if uri not in documents or not (rows := _meant(documents[uri], stated)):
             continue
         rows.sort(key=lambda row: abs(row.line - line))
-        if any(_fits(row, said, cut_off=False) for row in rows):
+        if any(_fits(row, stated, cut_off=False) for row in rows):
             continue
-        if found := [row for row in rows if _fits(row, said, cut_off=True)]:
+        if found := [row for row in rows if _fits(row, stated, cut_off=True)]:
             cut.setdefault(uri, []).append((line, raw, found[0]))
         else:
-            yield _wrong(uri, line, raw, said, rows[0])
+            yield _wrong(uri, line, raw, stated, rows[0])
     for uri, all_of_it in cut.items():
         yield RULE.finding(
             "cut",
@@ -46,9 +46,9 @@ def check(data: AuditInput) -> Iterator[Finding]:
         )
 
 
-def _meant(document: Document, said: Mapping[str, str]) -> list[Row]:
+def _meant(document: Document, stated: Mapping[str, str]) -> list[Row]:
     """The rows that have all the settings that the text names, two or more."""
-    wanted = {name: int(said[name]) for name in _SETTINGS if said.get(name, "").isdigit()}
+    wanted = {name: int(stated[name]) for name in _SETTINGS if stated.get(name, "").isdigit()}
     if len(wanted) < 2:
         return []
     return [
@@ -61,9 +61,9 @@ def _meant(document: Document, said: Mapping[str, str]) -> list[Row]:
     ]
 
 
-def _fits(row: Row, said: Mapping[str, str], *, cut_off: bool) -> bool:
-    for name in _SAID:
-        text, printed = said[name], row.printed[name]
+def _fits(row: Row, stated: Mapping[str, str], *, cut_off: bool) -> bool:
+    for name in _UNITS:
+        text, printed = stated[name], row.printed[name]
         step = 2 * half_of(float(text)) if "." in text else 1.0
         low = float(text) - (0 if cut_off else step / 2)
         both = Interval(
@@ -74,17 +74,17 @@ def _fits(row: Row, said: Mapping[str, str], *, cut_off: bool) -> bool:
     return True
 
 
-def _wrong(uri: str, line: int, raw: str, said: Mapping[str, str], row: Row) -> Finding:
-    told = ", ".join(f"{said[name]} {unit}" for name, unit in _SAID.items())
+def _wrong(uri: str, line: int, raw: str, stated: Mapping[str, str], row: Row) -> Finding:
+    text_numbers = ", ".join(f"{stated[name]} {unit}" for name, unit in _UNITS.items())
     return RULE.finding(
         "wrong",
         (Place(uri, line, text=raw.strip()),),
         line=line,
-        told=told,
+        text_numbers=text_numbers,
         row=row,
         numbers=_numbers(row),
     )
 
 
 def _numbers(row: Row) -> str:
-    return ", ".join(f"{row.printed[name].value:g} {unit}" for name, unit in _SAID.items())
+    return ", ".join(f"{row.printed[name].value:g} {unit}" for name, unit in _UNITS.items())

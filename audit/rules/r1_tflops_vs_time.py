@@ -32,10 +32,12 @@ def check_formula(data: AuditInput) -> Iterator[Finding]:
         if not spans:
             continue
         first = spans[0][1][0]
-        told = "; ".join(f"{reading.long} ({_lines(tables)})" for reading, tables in spans)
-        yield RULE.finding("follows", (_head(first),), told=told)
+        readings = "; ".join(f"{reading.long} ({_lines(tables)})" for reading, tables in spans)
+        yield RULE.finding("follows", (_head(first),), readings=readings)
         if len({(one.formula, _factor(one, tables)) for one, tables in spans}) > 1:
-            yield RULE.finding("several", tuple(_head(tables[0]) for _, tables in spans), told=told)
+            yield RULE.finding(
+                "several", tuple(_head(tables[0]) for _, tables in spans), readings=readings
+            )
         labels = [
             table for reading, tables in spans if reading.formula in _FROM_LABEL for table in tables
         ]

@@ -15,7 +15,7 @@ from ..same_configuration import set_apart
 RULE = declared(__name__)
 
 
-_TOLD = 3  # quotients that a finding tells; there are more where a table has many columns
+_SHOWN = 3  # quotients in one finding; tables with many columns have more
 _CELLS = {"step_time_s": "step_time"}
 
 
@@ -59,10 +59,10 @@ def _meaning(table: Table, one: FittedRelation) -> Iterator[Finding]:
 def _finding(table: Table, found: Sequence[tuple[Row, FittedRelation, Interval]]) -> Finding:
     row = found[0][0]
     apart = all(not one.relation.identity and set_apart(row, one.others()) for _, one, _ in found)
-    told = [
+    quotients = [
         f"{one.relation} is {value.middle:.4g}, in the other rows {one.span.middle:.4g} "
         f"(such as line {one.example.line})"
-        for _, one, value in found[:_TOLD]
+        for _, one, value in found[:_SHOWN]
     ]
     fixes = [] if apart else suggest_fixes(table, row)
     names = [one.name for one in fixes] or [
@@ -71,6 +71,6 @@ def _finding(table: Table, found: Sequence[tuple[Row, FittedRelation, Interval]]
     return RULE.finding(
         "apart" if apart else "contradicts",
         tuple(row.at(name) for name in dict.fromkeys(names)),
-        told="; ".join(told),
+        quotients="; ".join(quotients),
         fix=suggestion(fixes),
     )

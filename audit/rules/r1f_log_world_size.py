@@ -78,9 +78,12 @@ def _world(data: AuditInput, log: Log) -> Iterator[Finding]:
             stated=stated,
         )
     elif stated:
-        told = ", ".join(f"{name} {value:.4g}" for name, value in implied.items())
+        implied_by = ", ".join(f"{name} {value:.4g}" for name, value in implied.items())
         yield RULE.finding(
-            "no_formula", (Place(log.uri, seen[0].line, "", log.run_id),), told=told, stated=stated
+            "no_formula",
+            (Place(log.uri, seen[0].line, "", log.run_id),),
+            implied_by=implied_by,
+            stated=stated,
         )
 
 
@@ -113,7 +116,7 @@ def _levels(log: Log) -> Iterator[Finding]:
     low, high = times[place - 1], times[place]
     slow = [(step.time or 0) >= high for step in timed]
     switches = sum(one != other for one, other in pairwise(slow))
-    # Levels, not a broad spread: the gap is wider than what lies on either side of it.
+    # Levels, not a broad spread: the gap is wider than the spread on either side of it.
     narrow = low / times[0] < high / low and times[-1] / high < high / low
     if high > _APART * low and switches >= _SWITCHES and narrow:
         yield RULE.finding(

@@ -20,7 +20,7 @@ _OFF = 0.02  # peaks are rounded: 989.4 is 989, 990 or 1000
 _SPARSE = 2.0
 _TIMES = (1.0, _SPARSE, 0.5)  # half: an fp8 run over the peak of bf16
 _ROUGH = (1.6, 2.5)  # of the sparse peak, where the FLOPs of a token are only 6 x parameters
-# TFLOPs beside an MFU may count recompute, those beside an HFU may not.
+# TFLOPs printed with an MFU may count recompute, those printed with an HFU may not.
 _COUNTED = {"mfu": (1.0, 4 / 3), "hfu": (1.0, 3 / 4), "peak_share": (1.0,)}
 
 
@@ -43,33 +43,33 @@ def check(data: AuditInput) -> Iterator[Finding]:
 def _judge(
     table: Table, name: str, counted: Sequence[float], rows: Sequence[Row]
 ) -> Iterator[Finding]:
-    told = [row for row in rows if row.tflops and row.tflops.scope != "job"]
+    with_tflops = [row for row in rows if row.tflops and row.tflops.scope != "job"]
     device = device_of(rows[0].device) if rows[0].device else None
-    if not told:
+    if not with_tflops:
         yield from _without_tflops(name, device, rows)
         return
-    middle = median(_implied(row, name).middle for row in told)
+    middle = median(_implied(row, name).middle for row in with_tflops)
     dense = _dense(device, rows[0].dtype)
     if not dense:
-        yield from _unknown_device(name, told, middle)
+        yield from _unknown_device(name, with_tflops, middle)
         return
-    at = {row.line: _multiple(_implied(row, name), dense, counted) for row in told}
-    by_peak = [[row for row in told if at[row.line] == times] for times in _TIMES]
+    at = {row.line: _multiple(_implied(row, name), dense, counted) for row in with_tflops}
+    by_peak = [[row for row in with_tflops if at[row.line] == times] for times in _TIMES]
     single, double, _ = by_peak
     _, few, many = sorted(by_peak, key=len)
     if few and len(many) > len(few):
         yield _mixed(name, few, many, rows[0], dense)
-    elif double and 3 * len(double) >= 2 * len(told):
+    elif double and 3 * len(double) >= 2 * len(with_tflops):
         yield _sparse(name, double, rows[0], middle, dense)
     elif single and name == "peak_share":
         yield _named(table, single, rows[0], middle)
-    elif not single and not double and _agree(told, name):
-        yield _other(name, told, middle, rows[0], dense)
+    elif not single and not double and _agree(with_tflops, name):
+        yield _other(name, with_tflops, middle, rows[0], dense)
 
 
 def _implied(row: Row, name: str) -> Interval:
     """TFLOP/s that the share is a share of."""
-    assert row.tflops is not None, "rows with TFLOPs are asked"
+    assert row.tflops is not None, "callers pass rows with TFLOPs"
     return (row.tflops.either / row.printed[name].either).widened(_OFF / 2)
 
 
@@ -190,9 +190,9 @@ def _known(peak: float) -> list[str]:
 
 
 def _without_tflops(name: str, device: Device | None, rows: Sequence[Row]) -> Iterator[Finding]:
-    """MFU beside tokens/s: 6 x parameters a token tell a peak that is twice the dense one."""
+    """MFU with tokens/s: 6 x parameters a token reveal a peak that is twice the dense one."""
     if name == "peak_share":
-        yield RULE.finding("untold", tuple(row.at(name) for row in rows))
+        yield RULE.finding("alone", tuple(row.at(name) for row in rows))
         return
     dense = _dense(device, rows[0].dtype)
     found = [one for row in rows if name == "mfu" and (one := _rough(row))]

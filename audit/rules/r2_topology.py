@@ -20,14 +20,14 @@ def check(data: AuditInput) -> Iterator[Finding]:
     """Rows whose sizes do not multiply out to the processes that nodes or GPUs give."""
     for document in data.documents:
         for table in document.tables:
-            asked = [row for row in table.rows if row.product and not row.sharded]
-            off = [row for row in asked if contradicts(row)]
+            tested = [row for row in table.rows if row.product and not row.sharded]
+            off = [row for row in tested if contradicts(row)]
             if counts_otherwise(table):
                 yield _other_counting(off)
                 continue
-            borne_out = len(asked) - len(off)
+            borne_out = len(tested) - len(off)
             for row in off:
-                if row.per_node_guessed and (borne_out < 2 or 3 * borne_out < 2 * len(asked)):
+                if row.per_node_guessed and (borne_out < 2 or 3 * borne_out < 2 * len(tested)):
                     continue  # too few rows to know how many processes a node has
                 yield _finding(document, table, row)
 

@@ -20,7 +20,7 @@ _QUERY = """SELECT table_id, row_number, value, decimals, raw FROM cells
     WHERE name = 'days' AND kind = 'number' AND value > 0"""
 _BUDGET = re.compile(r"\d\s*[TB]\s*tokens", re.I)  # `(10T tokens, 1K GPUs)`
 _RATES = ("tokens_per_s_per_device", "tokens_per_s")
-_Told = tuple[Row, Printed, Interval]
+_Budgeted = tuple[Row, Printed, Interval]
 
 
 @RULE.check
@@ -32,12 +32,12 @@ def check(data: AuditInput) -> Iterator[Finding]:
     }
     doubted = data.doubted() if days else set()
     for table in data.tables:
-        told = [
+        with_days = [
             (row, days[table.table_id, row.number])
             for row in table.rows
             if (table.table_id, row.number) in days and not row.invalid
         ]
-        tried = [(rate, _agreement(_products(rate, told))) for rate in _RATES]
+        tried = [(rate, _agreement(_products(rate, with_days))) for rate in _RATES]
         rate, (rows, main) = max(tried, key=lambda one: len(one[1][1]))
         if len(main) >= 3 and 4 * len(main) >= 3 * len(rows):
             for place, one in enumerate(rows):
@@ -45,21 +45,21 @@ def check(data: AuditInput) -> Iterator[Finding]:
                     yield _finding(table, rate, one, [rows[other] for other in main])
 
 
-def _products(rate: str, told: Sequence[tuple[Row, Printed]]) -> list[_Told]:
+def _products(rate: str, with_days: Sequence[tuple[Row, Printed]]) -> list[_Budgeted]:
     """Days x tokens/s: the tokens of a device, or of the job, that all rows train on alike."""
     found = []
-    for row, days in told:
+    for row, days in with_days:
         if (speed := row.printed.get(rate)) and speed.value > 0:
             value = (days.rounded * speed.either).widened(MEANS / 2)
             found.append((row, days, value))
     return found
 
 
-def _agreement(rows: list[_Told]) -> tuple[list[_Told], list[int]]:
+def _agreement(rows: list[_Budgeted]) -> tuple[list[_Budgeted], list[int]]:
     return rows, largest_agreement([value for _, _, value in rows]) if len(rows) >= 3 else []
 
 
-def _finding(table: Table, rate: str, one: _Told, others: Sequence[_Told]) -> Finding:
+def _finding(table: Table, rate: str, one: _Budgeted, others: Sequence[_Budgeted]) -> Finding:
     row, days, _ = one
     low = max(value.low for _, _, value in others)
     work = (low + min(value.high for _, _, value in others)) / 2

@@ -18,16 +18,16 @@ SURE = 6  # digits of one number, of which repeats do not agree in the last thre
 
 @RULE.check
 def check(data: AuditInput) -> Iterator[Finding]:
-    """Rows of one table that are alike in all they say; repeats in other tables are notes."""
+    """Rows of one table that are identical; repeats in other tables are notes."""
     for document in data.documents:
         for table in document.tables:
             for rows in groups(table.rows):
-                told = [row for row in rows if _says_much(row)]
-                yield from _copies(told, repeated=len(told) >= REPEATED)
+                detailed = [row for row in rows if _is_detailed(row)]
+                yield from _copies(detailed, repeated=len(detailed) >= REPEATED)
         yield from _repeats(document)
 
 
-def _says_much(row: Row) -> bool:
+def _is_detailed(row: Row) -> bool:
     return row.measured and not row.invalid and row.origin == "row"
 
 
@@ -36,8 +36,8 @@ def _copies(rows: Sequence[Row], repeated: bool) -> Iterator[Finding]:
     one number has to agree in so many that chance is out of the question."""
     found: dict[Hashable, list[Row]] = {}
     for row in rows:
-        said = tuple(sorted((name, one.value) for name, one in row.printed.items()))
-        found.setdefault((row.date, row.other_cells, said), []).append(row)
+        numbers = tuple(sorted((name, one.value) for name, one in row.printed.items()))
+        found.setdefault((row.date, row.other_cells, numbers), []).append(row)
     for alike in found.values():
         enough = _longest(alike[0]) >= SURE if repeated else _digits(alike[0]) >= 6
         if len(alike) > 1 and enough:
@@ -62,7 +62,7 @@ def _repeats(document: Document) -> Iterator[Finding]:
     first: dict[object, Row] = {}
     again: list[tuple[Row, Row]] = []
     for row in document.rows:
-        if not _says_much(row) or _digits(row) < 6:
+        if not _is_detailed(row) or _digits(row) < 6:
             continue
         key = (
             configuration(row),

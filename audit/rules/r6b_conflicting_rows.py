@@ -153,7 +153,7 @@ def _again(
         for row in document.rows
         if row.time and row.origin == "row" and row.product and (row.uri, row.line) not in doubted
     ]
-    told, cells = [], []
+    spreads, cells = [], []
     for group in groups(rows):
         first = group[0]
         for second in group[1:]:
@@ -163,7 +163,7 @@ def _again(
                 between = [n for n in boundaries if first.line < n < second.line]
                 across = f" (across the boundary at line {between[0]})" if between else ""
                 off = f"{100 * (apart - 1):.1f}%"
-                told.append(f"line {second.line} is {off} off line {first.line}{across}")
+                spreads.append(f"line {second.line} is {off} off line {first.line}{across}")
                 cells.append(second.at("step_time"))
-    if told:
-        yield RULE.finding("again", tuple(cells), told="; ".join(told))
+    if spreads:
+        yield RULE.finding("again", tuple(cells), spreads="; ".join(spreads))

@@ -60,7 +60,7 @@ def _twin(row: Row, others: Sequence[Row]) -> Row | None:
 
 
 def _first_stated(row: Row, twin: Row, table: Table) -> bool:
-    """Of the two, the one that stands among more of its like is right; else the earlier."""
+    """Whether the first of two is right: the one with more similar rows, else the earlier."""
     near = [other.time.value for other in table.rows if other.time and other is not row]
     if twin.table_id != row.table_id or len(near) < 3:
         return row.line < twin.line
@@ -124,5 +124,7 @@ def _out_of_place(columns: tuple[Column, Column], row: Row) -> str:
 def _finding(row: Row, why: str) -> Finding:
     time, rate = _pair(row)
     assert row.time is not None and row.tflops is not None
-    said = row.tflops.raw or f"{rate:g}", row.time.raw or f"{time:g}"
-    return RULE.finding("swapped", (row.at("step_time"), row.at("tflops")), why=why, said=said)
+    printed = row.tflops.raw or f"{rate:g}", row.time.raw or f"{time:g}"
+    return RULE.finding(
+        "swapped", (row.at("step_time"), row.at("tflops")), why=why, printed=printed
+    )

@@ -1,7 +1,7 @@
 """R9: cells under the wrong headings, and the one move that puts them back.
 
-Cells are read a second time here: the warehouse stores what a cell says under its own heading,
-and the question is what it would say under another one.
+Cells are parsed again here: the warehouse stores each cell parsed under its own heading, and
+this rule needs to know how it parses under another one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RESULTS = ("mem", "step_time", "tflops", "agg_pflops", "samples_per_s", "tokens_
 
 @RULE.check
 def check(data: AuditInput) -> Iterator[Finding]:
-    """Rows that are ragged or whose cells do not fit, and the one move that suggest_fixes them."""
+    """Rows that are ragged or whose cells do not fit, and the one move that repairs them."""
     raws = _raws(data)
     for table in data.tables:
         odd = [row for row in table.rows if row.invalid or "ragged" in row.flags]
@@ -55,7 +55,7 @@ def _raws(data: AuditInput) -> dict[str, list[str]]:
 
 
 def _alike(table: Table, odd: Sequence[Row], raws: dict[str, list[str]]) -> list[Row]:
-    """The rows of a column of which most cells do not fit: it holds what we cannot read."""
+    """The rows of a column whose cells mostly do not fit: a notation that we cannot parse."""
     by_column: dict[str, list[Row]] = {}
     for row in odd:
         for name in table.columns if row.invalid else ():
@@ -178,8 +178,8 @@ def _short(raw: str) -> str:
 def _wrong_unit(table: Table, raws: Sequence[str]) -> bool:
     """A unit of another quantity, or a count that is none: not merely words in a number's place."""
     pairs = zip(columns_of(table.headings), raws, strict=False)
-    said = [parse_cell(raw, column).invalid or "" for column, raw in pairs if column]
-    return any(text and not text.startswith("no number") for text in said)
+    problems = [parse_cell(raw, column).invalid or "" for column, raw in pairs if column]
+    return any(text and not text.startswith("no number") for text in problems)
 
 
 def _suggestion(table: Table, raws: Sequence[str], move: Move) -> str:

@@ -24,7 +24,7 @@ from ..launcher import (
 from ..trainer import Trainer
 from .torchrun import Torchrun
 
-# What is asked for once for the whole job; all other resources are those of a chunk
+# Resources requested once per job; all others are per chunk
 # (pbs_resources(7B), "Resources": walltime, place, ... against ncpus, ngpus, mem, vmem, host, ...).
 WHOLE = frozenset({
     "walltime", "min_walltime", "max_walltime", "soft_walltime", "cput", "pcput", "pmem", "pvmem",

@@ -56,7 +56,10 @@ class Pjm(Scheduler):
         """The lines that pjsub reads, then the task."""
         lines = ["#!/bin/sh", f"#PJM -N {job.name}"]
         options = dict(job.options)
-        if not options.keys() & {"vnode", "gpu"}:  # a share of a node is asked for instead of nodes
+        if not options.keys() & {
+            "vnode",
+            "gpu",
+        }:  # the job requests a share of a node instead of nodes
             options.setdefault("node", job.nodes)
         options.pop("nodes", None)
         if job.memory_gb is not None:

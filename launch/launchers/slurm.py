@@ -87,7 +87,7 @@ class Slurm(Scheduler):
     def submit(self, job: Job) -> list[str]:
         """sbatch that prints the id alone; a path in a pattern has its % doubled.
 
-        It is told here and not in the script, where blanks and quotes mean something else again.
+        It is an option, not in the script, where blanks and quotes mean something else again.
         """
         name = "0.log" if len(job.tasks) == 1 else "%a.log"
         output = str(job.script.parent).replace("%", "%%")

@@ -20,7 +20,7 @@ HEIGHT = 340
 BELOW = 52
 MOST_DIRECT = 8
 MOST_COLUMNS = 4
-REACH = 20  # pixels that a marker may stand beside its count, which a log axis would misread
+REACH = 20  # pixels between a marker and its count: more would be misread on a log axis
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 A pair of such files is a report: `bench report NAME`, a region `report=NAME`, and what the command
 of that name writes. NAME.py has `answer(warehouse, query)`, which gives a Decision; COLUMNS for
 programs; SHOWN for people, as column and heading; `cells(names, row, facts)`, the cells that people
-read; PLACES, where the report may be asked for by its name. If it has them, also: KEEP, headings
+read; PLACES, if the report can be requested by name. If it has them, also: KEEP, headings
 that a narrow terminal drops last; `shown(facts)` in place of SHOWN; RANKED, where people see the
 first rows alone unless they ask for all.
 """
