@@ -20,6 +20,7 @@ from .markdown import Heading, TextLine, blocks
 from .reach import unanimous
 from .statements import Statement, formula_statement, legend_in, statements_in
 from .training_tables import is_training
+from .unfolded import unfolded
 
 _GENERAL = re.compile(
     r"\b(?:overview|set-?up|hyper-?parameters?|configurations?|config|common|environment|model|notations?|settings?)\b",
@@ -208,7 +209,7 @@ class _Reader:
             self.document.statements.append(Statement(line.line, "comment", line.text.strip()))
 
     def _table(self, table: Table) -> None:
-        number = None
+        table, number = unfolded(table), None
         above = [section.heading.text for section in self.sections if section.heading]
         lead = " ".join(line.text.strip() for line in self.lead[-_LEAD:] if not line.code)
         if is_training(table.header.cells, above, lead):

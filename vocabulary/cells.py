@@ -49,6 +49,8 @@ _VALUE = re.compile(
 )
 _SPREAD = re.compile(rf"^\s*(?:±|\+/-|\+-)\s*({NUMBER})$")
 _PAIR = re.compile(rf"^\s*\(({NUMBER})\s*(%?)\)$")
+# `8 : 16`, `32/32`, `176 and 24`: of two runs or two phases, whichever the heading names
+_TWO = re.compile(rf"^\s*(?::|/|and|&)\s*({NUMBER})$")
 _RANGE = re.compile(rf"^\s*(?:-|–|—|\.\.|to)\s*({NUMBER})$")
 _SYMBOLIC = re.compile(
     r"^(?=[^-]*[*/+]|.*\d)[A-Za-z_][\w.]*(?:\s*\\?[*/+-]\s*[\w.]+)+$|^\d+\s*\\?[*/]\s*[A-Za-z_]\w*$"
@@ -260,6 +262,11 @@ def _with_rest(cell: Cell, rest: str, column: Column) -> Cell:
         start = rest[: rest.index(pair[1])]
         pieces = (*cell.pieces, ["gap", start], second, ["gap", rest[len(start) + len(pair[1]) :]])
         return replace(cell, kind="pair", text=rest.strip(), pieces=pieces)
+    two = _TWO.match(rest) if column.role in ("topology", "batch") else None
+    if two:
+        start = rest[: two.start(1)]
+        pieces = (*cell.pieces, ["gap", start], number_piece(two[1]))
+        return replace(cell, kind="pair", value=None, half=None, text=cell.raw, pieces=pieces)
     if span and not cell.marks:
         start = rest[: rest.index(span[1], 1)]
         pieces = (*cell.pieces, ["gap", start], number_piece(span[1]))
