@@ -33,7 +33,7 @@ class TableContext:
         self._found, self._everywhere = found, everywhere
         self._names = AROUND - columns
         if not _COUNTED & columns:
-            self._names |= {"nodes", "devices", "dp"} - columns
+            self._names |= {"nodes", "devices", "dp", "dp_shard"} - columns
         self._reach = [*everywhere, *found.facts]
         self._taken: dict[tuple[tuple[str, float], ...], tuple[Around, list[Refused]]] = {}
         self._near = frozenset(filter(self._is_near, self._reach))

@@ -17,16 +17,36 @@ from ..vocabulary.sizes import find_size
 from .cast import integer
 
 INTEGERS = frozenset({"steps", *(one.name for one in run_fields().values() if one.is_whole)})
-_DTYPES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
+_DTYPES = {"float8": "fp8", "float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
 _SWITCHES = {
     **dict.fromkeys(("0", "false", "no", "off", "none", "disabled"), "none"),
     **dict.fromkeys(("1", "true", "yes", "on", "full", "enabled"), "full"),
     "selective": "selective",
 }
 _PAIR = re.compile(r"(?<![\w-])(?P<key>[A-Za-z_]{2,30})=(?P<value>[\w.]{1,20})(?![\w=])")
+_NODE = r"(?:nodes?|hosts?|machines?|servers?)"
+_MAKER = r"(?:(?:nvidia|amd|intel)\s+)?"
 _PER_NODE = re.compile(
-    r"(?<!\d)(?P<n>\d{1,4})\s*(?:x\s*)?gpus?(?:\s*(?:per|/|a)\s*node|\s+(?:[a-z]+\d+\w*\s+)(?:\d+\s?g[ib]*b?\s+)?nodes?\b)"
-    r"|\bnodes?\s+(?:of|with|has|have|contains?)\s+(?P<of>\d{1,4})\s*(?:x\s*)?(?:[a-z]+\d+\w*\s+)?(?:\d+\s?g[ib]*b?\s+)?gpus?\b|--gres=gpu(?::[a-z]\w*)?:(?P<gres>\d{1,4})",
+    rf"(?<!\d)(?P<n>\d{{1,4}})\s*(?:x\s*)?{_MAKER}gpus?(?:\s*(?:per|/|a)\s*{_NODE}\b"
+    rf"|\s+(?:[a-z]+\d+\w*\s+)(?:\d+\s?g[ib]*b?\s+)?{_NODE}\b)"
+    rf"|\b{_NODE}\s+(?:of|with|has|have|contains?)\s+(?:-\s+)?(?P<of>\d{{1,4}})\s*(?:x\s*)?{_MAKER}"
+    r"(?:[a-z]+\d+\w*\s+)?(?:\d+\s?g[ib]*b?\s+)?gpus?\b"
+    r"|--gres=gpu(?::[a-z]\w*)?:(?P<gres>\d{1,4})"
+    r"|--(?:nproc[_-]per[_-]node|gpus-per-node)[ =](?P<each>\d{1,4})(?!\d)",
+    re.I,
+)
+# A heading of nothing but frameworks: `Megatron + Deepspeed 3D (new branch)`.
+_FRAMEWORK = re.compile(
+    r"(?:megatron(?:-lm|-core|-deepspeed)?|deepspeed|hf|hugging ?face|nemo|torchtitan|nanotron"
+    r"|gpt-neox|colossal-?ai|fsdp)(?![\w-])(?:\s+[\w.]{1,20}){0,3}(?:\s+\([^()]{1,40}\))?",
+    re.I,
+)
+
+
+_RESULTS_OF = re.compile(
+    r"\b(?:results?|benchmarks?|performance|numbers)\b[^.]{0,80}?\b(?:for|of|by|using)\s+(?:the\s+)?[`*]{0,2}"
+    r"(?P<name>torchtitan|torchtune|prime-rl|megatron-(?:lm|deepspeed)|nemo|maxtext|litgpt|levanter"
+    r"|internevo|xtuner|nanotron|gpt-neox|axolotl|llama-factory|colossal-?ai)(?![\w-])",
     re.I,
 )
 
@@ -57,7 +77,8 @@ def phrases_in(text: str, line: int, scope: str) -> list[Fact]:
             facts += _phrase_facts(name, found.pop(), text, line, scope)
     named = {fact.field for fact in facts}
     if scope == "heading":
-        facts += [fact for fact in _assigned(text, line, scope) if fact.field not in named]
+        passing = [*_assigned(text, line, scope), *_frameworks(text, line)]
+        facts += [fact for fact in passing if fact.field not in named]
     sizes = {found[1] for found in _sizes_in(text)}
     if len(sizes) == 1:
         label = next(_sizes_in(text))[0]
@@ -70,7 +91,7 @@ def dtype_of(text: str) -> str | None:
     found = {
         word.lower() for word in re.findall(r"(?i)(?:fp|bf|float|bfloat)(?:8|16|32)(?!\d)", text)
     }
-    names = {_DTYPES.get(word, "fp8" if word == "float8" else word) for word in found}
+    names = {_DTYPES.get(word, word) for word in found}
     return names.pop() if len(names) == 1 else None
 
 
@@ -86,7 +107,10 @@ def machine_facts(text: str, line: int, scope: str) -> list[Fact]:
     names = {_device_name(found) for found in device_pattern().finditer(text)}
     if len(names) == 1:
         facts.append(Fact("device", names.pop(), text.strip(), line, scope))
-    counts = {found["n"] or found["of"] or found["gres"] for found in _PER_NODE.finditer(text)}
+    counts = {
+        found["n"] or found["of"] or found["gres"] or found["each"]
+        for found in _PER_NODE.finditer(text)
+    }
     if len(counts) == 1:
         facts.append(Fact("devices_per_node", counts.pop(), text.strip(), line, scope))
     return facts
@@ -138,6 +162,23 @@ def _assigned(text: str, line: int, scope: str) -> list[Fact]:
         typed = typed_facts(field, found["value"], text, line) if field else None
         facts += [replace(fact, scope=scope) for fact in typed or []]
     return facts
+
+
+def _frameworks(text: str, line: int) -> list[Fact]:
+    """The frameworks that a heading is named after; what is added to them is none (`+ offload`)."""
+    parts = [part.strip() for part in text.split("+")]
+    known = [part for part in parts if _FRAMEWORK.fullmatch(part)]
+    if not known or parts[: len(known)] != known:
+        return []
+    return [Fact("framework", " + ".join(known), text.strip(), line, "heading")]
+
+
+def framework_of(text: str, line: int) -> list[Fact]:
+    """The framework that the opening of a document says its results are of."""
+    names = {found["name"].lower(): found["name"] for found in _RESULTS_OF.finditer(text)}
+    if len(names) != 1:
+        return []
+    return [Fact("framework", names.popitem()[1], text.strip(), line, "document")]
 
 
 def setting_field(name: str) -> str | None:

@@ -25,6 +25,7 @@ _STEPS = re.compile(
 )
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+")
 _LAUNCH = re.compile(r"^\s*(?:\$\s*)?(?:salloc|sbatch|srun|#SBATCH)\b")
+_OF_NODES = re.compile(r"node|\b(?:hosts?|servers?|machines?)\b", re.I)
 # Where a setting begins without a mark before it: `NLAYERS=94 Model size: 203B`.
 _NEXT = re.compile(
     r"([=:][ ]?[^\s=:,;]+)[ ](?=[A-Za-z_]\w{0,30}(?:[ ][A-Za-z]\w{0,30})?[ ]?[=:](?!=))"
@@ -81,7 +82,7 @@ def line_facts(text: str, line: int) -> LineFacts:
     if facts:
         return LineFacts(facts, [], facts, facts)
     formula, machine = one_liner(text, line), machine_facts(text, line, "line")
-    of_nodes = is_launch(text) or "node" in text.lower()
+    of_nodes = is_launch(text) or bool(_OF_NODES.search(text))
     section = formula or (machine if of_nodes else [])
     return LineFacts([], formula, section, [*machine, *devices_named(text, line)])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
-from .context import Fact, is_aside, phrases_in
+from .context import Fact, framework_of, is_aside, phrases_in
 from .context_lines import (
     LineFacts,
     configuration,
@@ -23,11 +23,12 @@ from .training_tables import is_training
 from .unfolded import unfolded
 
 _GENERAL = re.compile(
-    r"\b(?:overview|set-?up|hyper-?parameters?|configurations?|config|common|environment|model|notations?|settings?)\b",
+    r"\b(?:overview|set-?up|hyper-?parameters?|configurations?|config|common|environment|hardware|model|notations?|settings?)\b",
     re.I,
 )
 _LONGEST = 2000  # characters of a line or heading; what is longer was not written to be read
 _REMARKS = re.compile(r"^(?:comments?|notes?|remarks?|caveats?)\b", re.I)
+_OPENING = 2  # the document itself and its title
 _LEAD = 12  # lines of the paragraph above a table that speak of it
 
 
@@ -147,6 +148,8 @@ class _Reader:
             self.document.quotes.append(Quote(line, tuple(self._facts())))
             self.lead = []
             return
+        if not self.document.tables and len(self.sections) <= _OPENING:
+            self.sections[0].facts += framework_of(line.text, line.line)
         same = bool(self.lead) and self.lead[-1].line == line.line - 1
         read = line_facts(line.text, line.line)
         facts, formula = read.configuration, read.formula
@@ -230,7 +233,12 @@ class _Reader:
     def _near(self) -> list[Fact]:
         """What the text right above a table says of it."""
         told = [line for line in self.lead[-_LEAD:] if not line.code]
-        lead = " ".join(one.text.strip() for one in told if not configuration(one.text, one.line))
+        said = [
+            one.text.strip()
+            for one in told
+            if is_caption(one.text) or not configuration(one.text, one.line)
+        ]
+        lead = " ".join(said)
         return phrases_in(lead, self.lead[-1].line, "line") if lead else []
 
     def _continued(self, table: Table) -> FoundTable | None:

@@ -10,6 +10,7 @@ from bench.ingest.context import (
     Fact,
     devices_named,
     dtype_of,
+    framework_of,
     machine_facts,
     phrase_samples,
     phrases_in,
@@ -59,6 +60,12 @@ def test_each_phrase_sample(field: str, text: str, value: str) -> None:
         ("32 layers 16 heads", {"layers": "32", "heads": "16"}),
         ("skipping layers 3, 4 and 5, in layers 7", {}),
         ("frozen: layers 3, 4 and 5", {}),
+        (
+            "Megatron + Deepspeed 3D (new branch)",
+            {"framework": "Megatron + Deepspeed 3D (new branch)"},
+        ),
+        ("HF + Deepspeed + Full Offload", {"framework": "HF + Deepspeed"}),
+        ("Comparison with Megatron", {}),
         ("bf16", {"dtype": "bf16"}),
         ("Results in BF16 and FP8", {}),
         ("from 1.3B to 13B", {}),
@@ -156,6 +163,16 @@ def test_one_line_formulas() -> None:
     assert one_liner("ms*5*2*seqlen*gbs", 1) == [], "no count of passes that we know"
 
 
+def test_the_opening_names_the_framework() -> None:
+    def of(text: str) -> list[str | None]:
+        return [fact.value for fact in framework_of(text, 1)]
+
+    assert of("Automated benchmark results for prime-rl using `--bench` flag.") == ["prime-rl"]
+    assert of("These performance benchmarks were done by the `torchtitan` team") == ["torchtitan"]
+    assert of("Performance of the cluster") == []
+    assert of("We also use Megatron-LM.") == []
+
+
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
@@ -180,6 +197,13 @@ def test_machines() -> None:
         "device": "A100-80GB",
         "devices_per_node": "8",
     }
+    for text in (
+        "Each host has 8 NVIDIA H200 GPUs fully connected with NVLink.",
+        "Each host has - 8 NVIDIA H200 GPUs",
+    ):
+        assert values(machine_facts(text, 1, "line")) == {"device": "H200", "devices_per_node": "8"}
+    command = "torchrun --nnodes 2 --nproc_per_node 8 train.py"
+    assert values(machine_facts(command, 1, "line")) == {"devices_per_node": "8"}
     assert machine_facts("A100 or H100", 1, "line") == []
     assert [fact.value for fact in devices_named("DGX-GB200, DGX-B200, DGX-H100", 1)] == [
         "B200",
