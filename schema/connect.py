@@ -174,7 +174,7 @@ def explain(error: duckdb.Error, path: Path | None) -> BenchError:
         return BenchError(f"cannot open {name}", why=first, hint=hint)
     if _is_outside(error):
         hint = "only its own tables can be read; where a view of it asks, ingest again"
-        return BenchError(f"a query reaches outside {name}", why=first, hint=hint)
+        return BenchError(f"the query failed: it reaches outside {name}", why=first, hint=hint)
     if _is_damage(error):
         hint = "restore a copy, or ingest again into a new --db PATH"
         return Incompatible(f"{name} is damaged or cut short", why=first, hint=hint)
