@@ -89,6 +89,7 @@ def _by_level(pairs: Sequence[Pair], effects: Sequence[Effect]) -> list[dict[str
             "base": base, "level": level, "count": len(ups), "least": min(ups), "most": max(ups),
             # Ratios: twice as fast and half as fast have to come to 1.
             "mean": math.exp(sum(logs) / len(ups)), "faster": sum(up > 1 for up in ups),
+            "slower": sum(up < 1 for up in ups),
             "p": over_configurations(logs) if len(ups) > 1 else None,
             "testable": any(one.p is not None for one in here),
             "surely_faster": sum(one.verdict == "faster" for one in here),
@@ -268,6 +269,14 @@ def _numbers(
         faster = Derivation(expression="count of speed-ups above 1", inputs=ups)
         yield Number(f"mean of {what}", one["mean"], mean)
         yield Number("faster", one["faster"], faster)
+        yield Number(
+            "slower", one["slower"], replace(faster, expression="count of speed-ups below 1")
+        )
+        # Where all are slower, a sentence tells how many times so.
+        for up in (one["least"], one["most"]):
+            yield Number("slower by", 1 / up, Derivation(expression="1 / speed-up", inputs=ups))
+        sure = one["surely_faster"] + one["surely_slower"]
+        yield given("significant alone", sure, note=what)
         yield given("configurations", count, note=what)
         if one["p"] is not None:
             ranks = "p of Wilcoxon's signed ranks over ln(speed-up)"

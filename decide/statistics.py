@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import mean, median, stdev
 
-from ..vocabulary.format import number, significant
+from ..vocabulary.format import significant
 from .distributions import t_quantile, t_tail
 from .jobs import Spread
 from .power import rank_shift, t_shift
@@ -20,7 +20,7 @@ LEVEL = 0.05
 POWER = 0.8
 _ENOUGH_PAIRS = 6  # below, no signed-rank test can reach 5% (6 pairs: p = 0.031)
 _MOST_WAYS = 20_000  # in which jobs are dealt to two sides, for an exact test of tied times
-UNKNOWN = "cannot tell this from the spread between jobs"
+UNKNOWN = "not tested: no repeats"
 ENOUGH = 4  # jobs a side: below, no rank test can reach 5% (4 against 4: p = 0.029)
 RESAMPLES = 4000
 _SEED = 20200101  # of the bootstrap, so that the same jobs give the same interval
@@ -65,13 +65,14 @@ class Effect:
         # A reader who sees an interval without 1 in it wants to know why it does not count.
         if self.p < LEVEL:  # of many pairs, some look so by chance
             way = "faster" if self.speedup > 1 else "slower"
-            return f"{way} alone (p = {self.p:.2g}), not sure among {self.pairs} pairs"
+            return f"{way}, not significant among {self.pairs} pairs (p = {self.p:.2g} alone)"
         if self.seen is None:
             jobs = _jobs_for(self.pairs)
-            return f"no detectable change (one of {self.pairs} pairs needs {jobs} jobs a side)"
-        seen = 100 * self.seen
-        percentage = significant(seen, 2) if seen < 100 else number(seen, 0)
-        return f"no detectable change (could see >= {percentage}%)"
+            return f"not significant: one of {self.pairs} pairs needs {jobs} jobs a side"
+        # Twice the time is no threshold that a reader can use: the jobs are too few.
+        if self.seen >= 1:
+            return "not significant: too few repeats"
+        return f"not significant: only {significant(100 * self.seen, 2)}% or more would be"
 
 
 def effect(

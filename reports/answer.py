@@ -120,6 +120,7 @@ def _shared(rows: Sequence[Row], name: str) -> bool:
         "split",
         "base",
         "level",
+        "verdict",
         "goodput",
         "goodput_from",
         "range_from",

@@ -76,8 +76,8 @@ def test_a_narrow_terminal_keeps_the_answer() -> None:
     assert "1.30x" in text and "faster" in text and text.index("Model") < text.index("Speed-up")
     assert max(map(len, text.splitlines()[:2])) <= 40
     assert "also: 95% (--columns" in text
-    rows = [[*rows[0][:-1], "no detectable change (could see >= 1.2%)"]]
-    assert "no detectable change (could s" in as_table(heads, rows, 60, ("Speed-up", "Verdict"))
+    rows = [[*rows[0][:-1], "not significant: only 1.2% or more would be"]]
+    assert "not significant: only 1.2% or" in as_table(heads, rows, 60, ("Speed-up", "Verdict"))
     assert "Speed-up" not in as_table(heads, rows, 30).splitlines()[0]
 
 

@@ -118,9 +118,9 @@ def test_one_pair_among_many_is_said_to_be_slower_alone() -> None:
     same = [effect([10.0, 10.1, 10.2, 10.3, 10.4], [10.0, 10.1, 10.2, 10.3, 10.41], None)] * 19
     slower = effect([10.0, 10.1, 10.2, 10.3, 10.4], [11.0, 11.1, 11.2, 11.3, 11.4], None)
     first, *others = corrected([slower, *same])
-    assert first.verdict == "slower alone (p = 0.0079), not sure among 20 pairs"
+    assert first.verdict == "slower, not significant among 20 pairs (p = 0.0079 alone)"
     assert {one.verdict for one in others} == {
-        "no detectable change (one of 20 pairs needs 6 jobs a side)"
+        "not significant: one of 20 pairs needs 6 jobs a side"
     }
     assert isinstance(first, Effect) and first.q is not None and first.q > 0.05
 
@@ -129,7 +129,7 @@ def test_what_could_be_seen_is_seen_among_all_pairs() -> None:
     """A pair that changed by what could be seen, as its neighbours print, is not overlooked."""
     known = Spread(0.0039, 1, ("a:8", "a:9"), "a")
     many = corrected([effect([100.0], [100.0 + step], known) for step in (0, 9, 10, 11, 15, 16)])
-    unseen = [one for one in many if one.verdict.startswith("no detectable")]
+    unseen = [one for one in many if one.verdict.startswith("not significant: one of")]
     for one in unseen:
         assert one.seen is not None and abs(1 / one.speedup - 1) < one.seen
     alone = effect([100.0], [100.0], known)
