@@ -272,6 +272,8 @@ class Steps:
 
     def supply(self, known: Sequence[tuple[int, Record, int]]) -> None:
         """Steps, records and lines that come when all rows are stored; no value is replaced."""
+        if not known:
+            return
         stored = self.rows.by_table["iterations"]
         rows = {row["iteration"]: row for row in stored
                 if (row["run_id"], row["segment"]) == (self.run_id, self.segment)}  # fmt: skip

@@ -101,7 +101,7 @@ def test_a_page_in_every_format(swept: Path, form: str) -> None:
     elif form == "html":
         assert len(parsed(form, done.out)) > 50 and done.out.startswith("<!doctype html>")
     else:
-        assert "# 1.3B: what was measured" in done.out
+        assert "# 1.3B: measured speed" in done.out
 
 
 def test_a_terminal_gets_a_table_and_a_pipe_markdown(swept: Path) -> None:
