@@ -59,7 +59,7 @@ def test_models_of_other_sizes_have_fronts_and_boundaries_of_their_own(folder: P
     found = answer(folder, "best", "a.md")
     assert all(row["pareto"] for row in found) and len(lines(found)) == 4
     said = quick(folder, "best", "a.md").out
-    assert "Devices against days for 13B" in said and "Devices against days for 1.3B" in said
+    assert "Devices against speed for 13B" in said and "Devices against speed for 1.3B" in said
 
 
 def test_sizes_are_in_order(folder: Path) -> None:
