@@ -69,10 +69,12 @@ def lacks_stored_views(warehouse: Warehouse) -> bool:
 def store_views(warehouse: Warehouse) -> None:
     """Keep the views of a small warehouse in its file, until something is written to it.
 
-    Raises BenchError when the disk is full.
+    The warehouse is confined to its file from then on. Raises BenchError when the disk is full, and
+    for a view that reads another file.
     """
     if not is_small(warehouse):
         return
+    warehouse.confine()
     materialize(warehouse, *STORED)
     with transaction(warehouse, STORED):
         warehouse.con.execute(f"CREATE SCHEMA {STORED_VIEWS}")

@@ -87,6 +87,12 @@ class Warehouse:
         self.con.execute("SET lock_configuration = true")
         self.sealed = True
 
+    def confine(self) -> None:
+        """From here on a file reaches no other file: its views may be a stranger's."""
+        if self.path and not self.confined:
+            confine(self.con)
+            self.confined = True
+
     def release(self, but: Collection[str] = ()) -> None:
         """Drop what views hold, `but` for some: the others show again what is stored."""
         kept = [view for view in self.materialized if view in but]

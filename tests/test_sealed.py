@@ -6,6 +6,7 @@ import duckdb
 import pytest
 
 from bench.schema.errors import BenchError
+from bench.schema.materialized import store_views
 from bench.schema.warehouse import open_read, open_write
 from tests.program import quick
 
@@ -96,6 +97,20 @@ def test_a_view_of_a_stranger_reads_no_other_file(tmp_path: Path, view: str) -> 
         done = quick(tmp_path, *line)
         assert "TOKEN-OF" not in done.text
         assert not [f for f in tmp_path.glob("out/*") if b"TOKEN-OF" in f.read_bytes()]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_no_view_of_a_stranger_is_stored_with_another_file(tmp_path: Path, view: str) -> None:
+    secret, path = tmp_path / "secret.txt", tmp_path / "bench.duckdb"
+    secret.write_text("TOKEN-OF-THE-JOB\n")
+    with open_write(path) as warehouse:
+        text = view.replace("{secret}", str(secret))
+        warehouse.con.execute(f"CREATE OR REPLACE VIEW regimes AS {text}")
+    (tmp_path / "new.md").write_text("| GPUs | TP | Sec/it |\n|--|--|--|\n| 8 | 8 | 10.0 |\n")
+    with open_write(path) as warehouse, pytest.raises((duckdb.Error, BenchError), match="disabled"):
+        store_views(warehouse)
+    done = quick(tmp_path, "ingest", "new.md")
+    assert "TOKEN-OF" not in done.text and b"TOKEN-OF" not in path.read_bytes()
 
 
 @pytest.mark.parametrize(
