@@ -220,7 +220,7 @@ def command(
         call.__doc__ = function.__doc__
         parameters += _parameters(last)
         # typer reads the signature: it has to show the options, not **given.
-        call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # no attribute of a function's type
         call.__annotations__ = {one.name: one.annotation for one in parameters}
         return call
 

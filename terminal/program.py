@@ -35,7 +35,8 @@ class Commands(TyperGroup):
     def __init__(self, **given: Any) -> None:  # Any: typer's own options of a group
         super().__init__(**given)
         # Suggestions for a misspelt word need every name; None stands for what is not imported.
-        self.commands = {**dict.fromkeys(type(self).names()), **self.commands}  # type: ignore[dict-item]
+        unimported: dict[str, Any] = dict.fromkeys(type(self).names())
+        self.commands = {**unimported, **self.commands}
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """Move leading shared options behind the command word, where the command reads them."""
