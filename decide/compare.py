@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from statistics import median
 from typing import Any
 
+from .effect_numbers import OF_BASE, derivations_of, numbers_of
 from .factors import order
 from .jobs import Spread, clusters, clusters_text, jobs, per_job, rounding, runs_of
 from .pairing import Pair, also_words, stated_apart
-from .provenance import Column, Derivation, Derivations, Number, given
 from .rows import Decision, Row
 from .statistics import (
-    ENOUGH,
-    LEVEL,
     Effect,
     corrected,
     effect,
@@ -29,7 +27,6 @@ _MEASURED = (
     "step_time_s", "step_time_low", "step_time_high", "tokens_per_s", "tokens_per_s_low",
     "tokens_per_s_high", "tokens_per_s_per_device", "tflops", "model_tflops", "memory_gb", "pace",
 )  # fmt: skip
-_OF_BASE = ("step_time_s", "tokens_per_s", "tflops", "memory_gb")
 _ORDER = ("size", "system", "nodes", "world_size", "pp", "tp", "dp", "mbs", "gbs", "heads")
 
 
@@ -71,7 +68,7 @@ def compare(
         "also": _also(ordered),
         "stated": {name: ends for pair in ordered for name, ends in stated_apart(pair).items()},
         "crossing": _crossing(title, ordered),
-        "numbers": list(_numbers(rows, levels, used)),
+        "numbers": list(numbers_of(rows, levels, used)),
     }
     return Decision("compare", tuple(rows), left, facts)
 
@@ -194,7 +191,7 @@ def _row(pair: Pair, one: Effect, known: Spread | None) -> dict[str, Any]:
         "runs_base": runs_of(before),
         **_base_of(before, base),
         **_certainty(pair, one),
-        "derivations": _derivations(side, base, one, known),
+        "derivations": derivations_of(side, base, one, known),
         "also_differs": also_words(pair.also) or None,
         "failed_base": len(jobs(pair.failed_before)),
         "failed": len(jobs(pair.failed_after)),
@@ -225,79 +222,13 @@ def _side(rows: Sequence[Row]) -> dict[str, Any]:
     return {**rows[0], **medians, "jobs": len(jobs(rows)), "members": rows, "derivations": made}
 
 
-def _derivations(side: Row, base: Row, one: Effect, known: Spread | None) -> Derivations:
-    """How the numbers of a pair are made, of a side and its base."""
-    bounded = f"interval by {one.method}" if one.low is not None else one.method
-    tested = ("speedup", *((known.number,) if known and one.method.startswith("spread") else ()))
-    deviates = "100 x standard deviation / mean of the jobs' pace"
-    seen = "the least change that 4 of 5 such trials detect"
-    return {
-        **side["derivations"],
-        **{f"{name}_base": Column(name, base) for name in _OF_BASE},
-        "speedup": Derivation(
-            expression="pace_of_the_base / pace", note=bounded,
-            inputs=(Column("pace", base, "pace_of_the_base"), Column("pace", side)),
-        ),
-        "change_percent": Derivation(
-            expression="100 x (1 / speedup - 1)", inputs=("speedup",), unit="%"
-        ),
-        "p_value": Derivation(expression=f"p of {one.method}", inputs=tested),
-        "q_value": Derivation(
-            expression="p after Benjamini and Hochberg over all pairs", inputs=tested
-        ),
-        "could_see_percent": Derivation(expression=seen, inputs=tested, unit="%"),
-        **{
-            name: Derivation(expression=deviates, inputs=(Column("pace", jobs_of),), unit="%")
-            for name, jobs_of in (("cv_percent", side), ("cv_base_percent", base))
-        },
-    }  # fmt: skip
-
-
-def _numbers(
-    rows: Sequence[Row], levels: Sequence[dict[str, Any]], spreads: Sequence[Spread]
-) -> Iterator[Number]:
-    """Numbers of the sentences: means and tests over all pairs of a level, and counts."""
-    pairs = [row for row in rows if row["speedup"] and not row["also_differs"]]
-    for one in levels:
-        what, count = f"{one['level']} against {one['base']}", one["count"]
-        ups = tuple(
-            Column("speedup", row)
-            for row in pairs
-            if (row["level"], row["base"]) == (one["level"], one["base"])
-        )
-        mean = Derivation(expression=f"geometric mean of {count} speed-ups", inputs=ups)
-        faster = Derivation(expression="count of speed-ups above 1", inputs=ups)
-        yield Number(f"mean of {what}", one["mean"], mean)
-        yield Number("faster", one["faster"], faster)
-        yield Number(
-            "slower", one["slower"], replace(faster, expression="count of speed-ups below 1")
-        )
-        # Where all are slower, a sentence tells how many times so.
-        for up in (one["least"], one["most"]):
-            yield Number("slower by", 1 / up, Derivation(expression="1 / speed-up", inputs=ups))
-        sure = one["surely_faster"] + one["surely_slower"]
-        yield given("significant alone", sure, note=what)
-        yield given("configurations", count, note=what)
-        if one["p"] is not None:
-            ranks = "p of Wilcoxon's signed ranks over ln(speed-up)"
-            yield Number("p", one["p"], Derivation(expression=ranks, inputs=ups, note=what))
-    blind = sum(row["p_value"] is None for row in pairs)
-    yield given("pairs", len(rows), note="all pairs of the answer")
-    yield given("pairs tested", len(pairs), note="pairs that differ in nothing else")
-    yield given("pairs that nothing tells of", blind, note="no spread is known")
-    yield given("pairs that differ in more", sum(bool(row["also_differs"]) for row in rows))
-    yield given("jobs a side", ENOUGH, note="from which a rank test can tell")
-    yield given("level", LEVEL, note="of the tests; 95% intervals")
-    yield from (known.number for known in spreads)
-
-
 def _base_of(before: Sequence[Row], base: Row) -> dict[str, Any]:
     """What a pair's row says of its base."""
     return {
         "where_base": base["where"],
         "first_base": base,
         "jobs_base": base["jobs"],
-        **{f"{name}_base": base[name] for name in _OF_BASE},
+        **{f"{name}_base": base[name] for name in OF_BASE},
         "modes_base": clusters_text(before),
         "hosts_base": _hosts(before),
     }
