@@ -22,7 +22,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-fast test-all test-services test-duckdb15 tcmalloc losses fuzz lint format generate clean python truth
+.PHONY: help demo test test-fast test-all test-services test-duckdb15 tcmalloc losses fuzz lint docs format generate clean python truth
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,10 @@ lint: $(VENV)/.developing ## ruff, its format and mypy; changes nothing
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+
+docs: $(VENV)/.developing ## the documentation as a site in out/site; a broken link or anchor is an error
+	$(VENV)/bin/sphinx-build -q -W --keep-going -b html -c docs . out/site
+	@cp out/site/README.html out/site/index.html
 
 format: $(VENV)/.developing ## let ruff mend and format
 	$(VENV)/bin/ruff check --fix .

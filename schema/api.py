@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -131,6 +132,15 @@ class Bench:
 
     def __repr__(self) -> str:
         return f"Bench({str(self._path) if self._path else 'in memory'!r})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: runs by model and device; every text in it is escaped."""
+        counts = self.sql(
+            """SELECT coalesce(size, model) AS model, device, count(*) AS runs,
+                   count(DISTINCT uri) AS sources
+               FROM configurations GROUP BY ALL ORDER BY runs DESC, model, device"""
+        ).fillna({"model": "not stated", "device": "not stated"})
+        return f"<p>{escape(repr(self))}</p>\n{counts.to_html(index=False, border=0)}"
 
     def _open(self) -> Warehouse:
         from .warehouse import open_read

@@ -122,3 +122,15 @@ def test_what_sources_do_not_state_is_told(tmp_path: Path) -> None:
     assert set(found["device"]) == {"A64FX"} and "device" in found["told"].iloc[0]
     with pytest.raises(BenchError, match="devce"):
         bench.read(logs, set={"devce": "A64FX"})
+
+
+def test_a_notebook_shows_what_a_warehouse_holds(tmp_path: Path) -> None:
+    page = tmp_path / "table.md"
+    page.write_text(
+        "A100 80GB\n\n| Size | Nodes | DP | TP | PP | Device | Sec/it |\n|--|--|--|--|--|--|--|\n"
+        "| 1.3B | 1 | 1 | 1 | 1 | A<b>1</b> | 2.0 |\n"
+    )
+    with bench.read(page) as w:
+        shown = w._repr_html_()
+    assert "in memory" in shown and "1.3B" in shown
+    assert "<b>" not in shown, "text of a table is text"
