@@ -163,7 +163,7 @@ class RunContext:
         node = self._stated(name, title, value)
         others = [row for row in self.user_facts.get(name, ()) if row["outcome"] in _OTHERWISE]
         others_say = [
-            f"{_by(row)} says {row['value']}: {_OTHERWISE[row['outcome']]}" for row in others
+            f"{_by(row)} states {row['value']}, {_OTHERWISE[row['outcome']]}" for row in others
         ]
         return (
             replace(node, note="; ".join(filter(None, (node.note, *others_say))))
@@ -225,8 +225,8 @@ _AROUND = {
     "record": "stated by the record",
 }
 _OTHERWISE = {
-    "contradicts": "the source's own value counts",
-    "outvoted": "another one counts",
+    "contradicts": "not used: the source states another",
+    "outvoted": "not used: another annotation has precedence",
 }
 
 

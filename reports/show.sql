@@ -66,7 +66,7 @@ WITH run AS (
     UNION ALL SELECT 8, CASE u.origin WHEN 'bundle' THEN 'companion' ELSE 'told' END, u.field, u.value,
         concat_ws(', ', u.reason, nullif(u.author, ''), u.stated_on::VARCHAR,
                   CASE u.outcome WHEN 'contradicts' THEN 'not used: the source states ' || u.stated
-                                 WHEN 'outvoted' THEN 'not used: ' || u.stated || ' counts'
+                                 WHEN 'outvoted' THEN 'not used: ' || u.stated || ' has precedence'
                                  WHEN 'agrees' THEN 'the source states so too' END),
         CASE u.origin WHEN 'set' THEN u.file ELSE u.file || ':' || u.line END
         FROM annotations u JOIN run r ON r.run_id = u.run_id WHERE u.field <> 'boundary'

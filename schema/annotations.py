@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..vocabulary.fields import stated_by
-from .annotation import FINDING, SET, SIDECAR, Annotation, annotated_runs
+from .annotation import FINDING, SET, Annotation, annotated_runs
 from .migrate import now_utc
 from .sql import sql_file
 from .warehouse import Warehouse, transaction
@@ -91,9 +91,9 @@ def contradictions(warehouse: Warehouse, uris: Sequence[str] | None = None) -> l
     found = warehouse.rows(query, {"all": uris is None, "uris": list(uris or ())})
     return [
         f"{uri}:{line}: {file if origin == SET else f'{file}:{at}'} "
-        f"{'states' if origin == SIDECAR else 'tells'} {name} = {value}, but "
-        + (f"the source states {said}" if outcome == "contradicts" else "it is told elsewhere")
-        + f": {said} counts"
+        f"states {name} = {value}, but "
+        + ("the source" if outcome == "contradicts" else "an annotation of higher precedence")
+        + f" states {said}: {said} is used"
         + (f" ({runs} runs)" if runs > 1 else "")
         for uri, line, name, value, said, outcome, file, at, origin, runs in found
     ]

@@ -5,7 +5,7 @@
 WITH annotated AS (
     FROM given
     UNION ALL BY NAME
-    SELECT r.run_id, t.field, t.value, '--set' AS file, 1 AS line, 'told with --set' AS reason, t.told_at::DATE AS stated_on,
+    SELECT r.run_id, t.field, t.value, '--set' AS file, 1 AS line, 'given with --set' AS reason, t.told_at::DATE AS stated_on,
         'set' AS origin
     FROM (FROM raw.told QUALIFY row_number() OVER (PARTITION BY source_id, field ORDER BY told_at DESC, value) = 1) t
     JOIN runs r USING (source_id)

@@ -23,7 +23,7 @@ def document_overrides(warehouse: Warehouse) -> tuple[Annotation, ...]:
         "SELECT source_id FROM sources WHERE kind = 'log'"
     )} if newest else set()  # fmt: skip
     return tuple(
-        Annotation(Match(source=source), field, value, "told with --set", "", at.date(), "--set",
+        Annotation(Match(source=source), field, value, "given with --set", "", at.date(), "--set",
                    origin=SET)
         for source, field, value, at in newest
         if value is not None and source not in logs

@@ -164,10 +164,10 @@ def _pattern(output: str) -> str:
 
 def _why_not(folder: _Folder, of_kind: int) -> str:
     if not folder.logs:
-        return "no log with a run lies beside it"
+        return "no log with a run in its directory"
     if len(folder.logs) == 1:
-        return f"{of_kind} files of its kind lie beside the log, and nothing says which"
-    return f"{len(folder.logs)} logs lie beside it, and nothing says which"
+        return f"ambiguous: {of_kind} files of its kind next to the log"
+    return f"ambiguous: {len(folder.logs)} logs in its directory"
 
 
 def numbers_of(name: str) -> frozenset[str]:

@@ -56,7 +56,7 @@ def find_links(warehouse: Warehouse) -> list[Link]:
     ]
     against = _contradictions(warehouse, [link for link in found if link[2] == ALONE])
     kept = {
-        (source, None, f"it contradicts the log in {', '.join(names)}: of another run?")
+        (source, None, f"contradicts the log in {', '.join(names)}; probably of another run")
         if (names := against.get((source, run)))
         else (source, run, why)
         for source, run, why in found

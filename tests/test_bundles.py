@@ -49,7 +49,7 @@ def test_what_a_script_states_belongs_to_the_run_beside_it(folder: Path) -> None
           )  # fmt: skip
     done = quick(folder, "ingest", "a")
     assert done.code == 0
-    assert "a/ds.json:2 states gbs = 16, but the source states 8: 8 counts" in done.err
+    assert "a/ds.json:2 states gbs = 16, but the source states 8: 8 is used" in done.err
     [row] = asked(folder, "SELECT nodes, zero_stage, gbs, gbs_logged, told FROM configurations")
     assert row == {"nodes": 4, "zero_stage": 1, "gbs": 8, "gbs_logged": 8.0, "told": None}
     flags = asked(folder, "SELECT name, value, line, file FROM env_flags")
@@ -82,7 +82,7 @@ def test_a_companion_that_has_changed_is_read_again(folder: Path) -> None:
 def test_a_script_of_another_run_is_left_and_told(folder: Path) -> None:
     files(folder, a__job_DOT_sh=SCRIPT.format(""), a__train_DOT_log=log(layers=48))
     done = quick(folder, "ingest", "a")
-    why = "a/job.sh: not used: it contradicts the log in layers: of another run?"
+    why = "a/job.sh: not used: contradicts the log in layers; probably of another run"
     assert why in done.err
     assert asked(folder, "SELECT nodes FROM configurations") == [{"nodes": None}]
 
@@ -95,7 +95,7 @@ def test_one_script_and_many_logs_go_together_by_name_alone(folder: Path) -> Non
     (folder / "b" / "x.log").write_text(log(step_ms=102.0))
     (folder / "b" / "y.log").write_text(log(step_ms=103.0))
     done = quick(folder, "ingest", ".")
-    assert "b/job.sh: not used: 2 logs lie beside it, and nothing says which" in done.err
+    assert "b/job.sh: not used: ambiguous: 2 logs in its directory" in done.err
     found = asked(folder, "SELECT uri, nodes FROM configurations WHERE nodes IS NOT NULL")
     assert found == [{"uri": "a/gpt-81.out", "nodes": 4}]
 

@@ -70,7 +70,9 @@ def test_a_second_call_replaces_what_it_names_and_one_without_keeps(place: Path)
 
 def test_what_a_log_states_is_never_overwritten_and_the_contradiction_is_told(place: Path) -> None:
     done = quick(place, "ingest", "a.log", "--set", "gbs=512,train_iters=500")
-    assert "a.log:1: --set tells gbs = 512, but the source states 8" in done.err.replace("8.0", "8")
+    assert "a.log:1: --set states gbs = 512, but the source states 8" in done.err.replace(
+        "8.0", "8"
+    )
     assert "train_iters" not in done.err
     query = "SELECT gbs, gbs_logged, tokens_per_step, told FROM configurations"
     [row] = asked(place, query)
@@ -101,7 +103,7 @@ def test_mfu_becomes_computable_and_every_page_marks_what_is_told(place: Path) -
     for report in ("model", "days", "runs", "sweep"):
         page = quick(place, "report", report, "a.log", "--set", words).out
         assert "‡ = annotated by a user" in page, report
-        assert "| device = V100" in page and "told with --set (" in page, report
+        assert "| device = V100" in page and "given with --set (" in page, report
     page = quick(place, "report", "a.log", "--set", words, "--flops", "model").out
     assert "| MFU |" in re.sub(r" +", " ", page) and "V100‡" in page and "12 / 768 / 12‡" in page
     plain = quick(place, "report", "a.log").out
@@ -117,11 +119,11 @@ def test_explain_says_who_told_it(place: Path) -> None:
     )
     done = quick(place, "explain", "a.log:1.tokens_per_s", "a.log", "--set", "seq_len=64")
     assert "seq_len = 2,048 tokens  <- facts.toml:1 'seq_len = 2048'" in done.out
-    assert "stated by a user: the queue (A. Author, 2026-02-16); told with --set (" in done.out
-    assert "says 64: another one counts" in done.out
-    assert "tells seq_len = 64, but it is told elsewhere: 2048 counts" in done.err
+    assert "stated by a user: the queue (A. Author, 2026-02-16); given with --set (" in done.out
+    assert "states 64, not used: another annotation has precedence" in done.out
+    assert "states seq_len = 64, but an annotation of higher precedence states 2048" in done.err
     quick(place, "ingest", "-q", "b.log", "--set", "nodes=3")
-    assert "nodes = 3  [stated by a user: told with --set (" in (
+    assert "nodes = 3  [stated by a user: given with --set (" in (
         quick(place, "explain", "b.log:1.nodes").out
     )
 
