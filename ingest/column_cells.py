@@ -10,6 +10,7 @@ from ..schema.arrow import of_columns
 from ..schema.rows import Rows
 from ..vocabulary.cells import Cell, parse_cell
 from ..vocabulary.headings import Column
+from .grid import TableRow
 
 _STORED = (
     "name", "raw", "kind", "value", "decimals", "unit", "text", "marks", "misfit", "pieces",
@@ -53,16 +54,18 @@ def read_rows(
 
 
 def add_cells(
-    rows: Rows, table_id: str, lines: Sequence[int], read: Sequence[Sequence[ReadCell]]
+    rows: Rows, table_id: str, of: Sequence[TableRow], read: Sequence[Sequence[ReadCell]]
 ) -> None:
-    """Add the cells of a table, whose rows stand on `lines`: many of the same few columns."""
+    """Add the cells of a table, as read, of these rows: many of the same few columns."""
     flat = [one for cells in read for one in cells]
     if not flat:
         return
     width = [len(cells) for cells in read]
     columns: dict[str, Sequence[object]] = {
         "table_id": [table_id] * len(flat),
-        "line": [line for line, n in zip(lines, width, strict=True) for _ in range(n)],
+        "line": [
+            row.line_of(place) for row, n in zip(of, width, strict=True) for place in range(n)
+        ],
         "row_number": [number for number, n in enumerate(width, 1) for _ in range(n)],
         "column_number": [place for n in width for place in range(1, n + 1)],
         **{name: [one.stored[at] for one in flat] for at, name in enumerate(_STORED)},

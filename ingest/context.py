@@ -35,18 +35,19 @@ _PER_NODE = re.compile(
     r"|--(?:nproc[_-]per[_-]node|gpus-per-node)[ =](?P<each>\d{1,4})(?!\d)",
     re.I,
 )
+_NAMES = (
+    r"megatron(?:-lm|-core|-deepspeed|[ -]bridge)?|deepspeed|hf|hugging ?face|nemo|torchtitan"
+    r"|torchtune|nanotron|gpt-neox|colossal-?ai|fsdp|prime-rl|maxtext|litgpt|levanter|internevo|xtuner|axolotl"
+    r"|llama-factory|mindspeed|mindformers|paddlenlp|unsloth|composer|llm-foundry|verl"
+)
 # A heading of nothing but frameworks: `Megatron + Deepspeed 3D (new branch)`.
 _FRAMEWORK = re.compile(
-    r"(?:megatron(?:-lm|-core|-deepspeed)?|deepspeed|hf|hugging ?face|nemo|torchtitan|nanotron"
-    r"|gpt-neox|colossal-?ai|fsdp)(?![\w-])(?:\s+[\w.]{1,20}){0,3}(?:\s+\([^()]{1,40}\))?",
-    re.I,
+    rf"(?:{_NAMES})(?![\w-])(?:\s+[\w.]{{1,20}}){{0,3}}(?:\s+\([^()]{{1,40}}\))?", re.I
 )
-
-
+_NAMED = re.compile(rf"(?<![\w-])(?:{_NAMES})(?![\w-])", re.I)
 _RESULTS_OF = re.compile(
-    r"\b(?:results?|benchmarks?|performance|numbers)\b[^.]{0,80}?\b(?:for|of|by|using)\s+(?:the\s+)?[`*]{0,2}"
-    r"(?P<name>torchtitan|torchtune|prime-rl|megatron-(?:lm|deepspeed)|nemo|maxtext|litgpt|levanter"
-    r"|internevo|xtuner|nanotron|gpt-neox|axolotl|llama-factory|colossal-?ai)(?![\w-])",
+    r"\b(?:results?|benchmarks?|performance|numbers)\b[^.]{0,80}?\b(?:for|of|by|using|with)\s+(?:the\s+)?[`*]{0,2}"
+    rf"(?P<name>{_NAMES})(?![\w-])",
     re.I,
 )
 
@@ -171,6 +172,11 @@ def _frameworks(text: str, line: int) -> list[Fact]:
     if not known or parts[: len(known)] != known:
         return []
     return [Fact("framework", " + ".join(known), text.strip(), line, "heading")]
+
+
+def frameworks_in(text: str) -> list[str]:
+    """The frameworks that a text names."""
+    return [found[0] for found in _NAMED.finditer(text)]
 
 
 def framework_of(text: str, line: int) -> list[Fact]:

@@ -17,10 +17,12 @@ from .context_lines import (
 )
 from .grid import Table
 from .markdown import Heading, TextLine, blocks
+from .orientation import oriented
+from .quantities import quantity_in
 from .reach import unanimous
 from .statements import Statement, formula_statement, legend_in, statements_in
-from .training_tables import is_training
-from .unfolded import unfolded
+from .training_tables import is_training, subject_of
+from .unfolded import UNNAMED, unfolded
 
 _GENERAL = re.compile(
     r"\b(?:overview|set-?up|hyper-?parameters?|configurations?|config|common|environment|hardware|model|notations?|settings?)\b",
@@ -79,8 +81,10 @@ class Document:
 
 def read_document(text: str) -> Document:
     """Read a whole document."""
-    reader = _Reader()
-    for block in blocks(text):
+    found = list(blocks(text))
+    prose = (one.text for one in found if not isinstance(one, Table))
+    reader = _Reader(subject_of(line for line in prose if len(line) <= _LONGEST))
+    for block in found:
         reader.take(block)
     return reader.finish(text.count("\n") + (not text.endswith("\n")))
 
@@ -88,7 +92,8 @@ def read_document(text: str) -> Document:
 class _Reader:
     """Walks the blocks in order; `sections` is the path from the document to this heading."""
 
-    def __init__(self) -> None:
+    def __init__(self, subject: str | None) -> None:
+        self.subject = subject
         self.document = Document()
         self.sections = [Section(None)]
         self.lead: list[TextLine] = []
@@ -212,10 +217,12 @@ class _Reader:
             self.document.statements.append(Statement(line.line, "comment", line.text.strip()))
 
     def _table(self, table: Table) -> None:
-        table, number = unfolded(table), None
+        number = None
         above = [section.heading.text for section in self.sections if section.heading]
         lead = " ".join(line.text.strip() for line in self.lead[-_LEAD:] if not line.code)
-        if is_training(table.header.cells, above, lead):
+        quantity = quantity_in([table.header.cells[0], lead, *above[-1:]]) or UNNAMED
+        table = unfolded(oriented(table), quantity)
+        if is_training(table.header.cells, above, lead, self.subject):
             number = 1 + sum(found.number is not None for found in self.document.tables)
         near = [*self._near(), *self.caption]
         continues = None if near else self._continued(table)

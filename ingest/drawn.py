@@ -16,6 +16,8 @@ _LONGEST = 2000  # lines of one table: what is not closed by then is none
 _WIDEST = 100  # columns that one cell of HTML may span
 _GRID = re.compile(r"^\s*\+(?:[-=]++\+)++\s*$")
 _SIMPLE = re.compile(r"^\s*=++(?: ++=++)++\s*$")
+_ITEM = re.compile(r"^\s*\*\s+-\s*(.*)$")
+_FEWEST = 2  # cells of a row
 _TABULAR = re.compile(r"\\begin\{(tabularx?\*?|longtable)\}")
 _RULES = re.compile(
     r"\\(?:hline|toprule|midrule|bottomrule|addlinespace(?:\[[^\]]*\])?|"
@@ -39,6 +41,8 @@ def drawn_table(lines: Sequence[str], at: int) -> Table | None:
         return _grid(lines, at)
     if _SIMPLE.match(line):
         return _simple(lines, at)
+    if _ITEM.match(line):
+        return _list_table(lines, at)
     return _latex(lines, at) if _TABULAR.search(line) else None
 
 
@@ -63,6 +67,8 @@ class _Cells(HTMLParser):
         self._text: list[str] | None = None
         self._spans: dict[int, tuple[int, str]] = {}
         self._span = 1, 1
+        self.depth = 1  # rows of headings, where one of the first row spans columns
+        self._tallest = 1
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "tr":
@@ -76,6 +82,9 @@ class _Cells(HTMLParser):
             self.headings[-1] &= tag == "th"
             spans = dict(attrs)
             self._span = _count(spans.get("colspan")), _count(spans.get("rowspan"))
+            if len(self.rows) == 1:
+                self._tallest = max(self._tallest, self._span[1])
+                self.depth = self._tallest if self.depth > 1 or self._span[0] > 1 else 1
         elif tag == "br" and self._text is not None:
             self._text.append(" ")
 
@@ -131,7 +140,7 @@ def _html(lines: Sequence[str], at: int) -> Table | None:
     kinds = [
         kind for kind, (_, cells) in zip(reader.headings, reader.rows, strict=True) if any(cells)
     ]
-    return _table(rows, max(1, sum(1 for _ in takewhile(bool, kinds))))
+    return _table(rows, max(reader.depth, sum(1 for _ in takewhile(bool, kinds))))
 
 
 def _grid(lines: Sequence[str], at: int) -> Table | None:
@@ -179,6 +188,30 @@ def _simple(lines: Sequence[str], at: int) -> Table | None:
             else:
                 rows.append(TableRow(place + 1, cells))
     return _table(rows, headers) if borders == 2 else None
+
+
+def _list_table(lines: Sequence[str], at: int) -> Table | None:
+    """A list-table of reStructuredText or MyST: `* - ` begins a row, `- ` each further cell."""
+    indent = lines[at].index("*")
+    rows: list[tuple[int, list[str]]] = []
+    blank = 0
+    for place in range(at, min(len(lines), at + _LONGEST)):
+        line = lines[place]
+        found, deep = _ITEM.match(line), len(line) - len(line.lstrip())
+        if not line.strip():
+            blank += 1
+        elif found and deep == indent:
+            rows.append((place + 1, [found[1].strip()]))
+        elif rows and deep > indent and not blank and not line.lstrip().startswith(("- ", "-\n")):
+            rows[-1][1][-1] = f"{rows[-1][1][-1]} {line.strip()}".strip()
+        elif rows and deep > indent and re.match(r"\s*-(?:\s|$)", line):
+            rows[-1][1].append(line.strip()[1:].strip())
+        else:
+            break
+        blank = 0 if line.strip() else blank
+    if len({len(cells) for _, cells in rows}) != 1 or len(rows[0][1]) < _FEWEST:
+        return None
+    return _table([TableRow(line, tuple(cells)) for line, cells in rows])
 
 
 def _joined(parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:

@@ -7,13 +7,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
+    """A row; `lines` are those of its cells, where a run stands in a column of the text."""
+
     line: int
     cells: tuple[str, ...]
+    lines: tuple[int, ...] = ()
 
     @property
     def is_filler(self) -> bool:
         """Whether a row only parts others."""
         return all(cell in ("", "&nbsp;") for cell in self.cells)
+
+    @property
+    def last_line(self) -> int:
+        return max(self.lines, default=self.line)
+
+    def line_of(self, place: int) -> int:
+        """The line on which a cell stands."""
+        return self.lines[place] if place < len(self.lines) else self.line
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,4 +38,5 @@ class Table:
 
     @property
     def last_line(self) -> int:
-        return self.rows[-1].line if self.rows else (self.separator_line or self.header.line)
+        last = max((row.last_line for row in self.rows), default=0)
+        return max(last, self.separator_line or self.header.line)

@@ -19,6 +19,7 @@ from .grid import Table, TableRow
 from .results import Habits, Result, habits_of, results
 from .row import MODEL, TOPOLOGY, PublishedRow, numbers_of
 from .status import Footnotes, flags_of, rough, status_of
+from .unfolded import UNNAMED
 from .variables import flags_in
 
 _RESULT = tuple(one.name for one in fields(Result))
@@ -49,19 +50,18 @@ class RowReader:
         if found.number is None:
             return
         self._warn_of_shape(table)
+        open_ended = bool(unread) or UNNAMED in table.header.cells
         rows = [row for row in table.rows if not row.is_filler]
         read = read_rows([row.cells for row in rows], columns)
         all_cells = [[one.cell for one in cells] for cells in read]
-        add_cells(self.rows, table_id, [row.line for row in rows], read)
+        add_cells(self.rows, table_id, rows, read)
         habits = habits_of(all_cells, columns)
         own = [numbers_of(_by_name(cells, columns)) for cells in all_cells]
         named = frozenset(column.name for column in columns if column)
         context = TableContext(found, self.everywhere, named, own)
         for number, (row, cells) in enumerate(zip(rows, all_cells, strict=True), 1):
             self._warn_of_invalid(row, cells)
-            self._add_run(
-                table_id, number, row, cells, columns, found, context, habits, bool(unread)
-            )
+            self._add_run(table_id, number, row, cells, columns, found, context, habits, open_ended)
 
     def _id(self, kind: str, cells: Sequence[str]) -> str:
         """An identity that outlives changes elsewhere: the text, and which of its kind it is."""
@@ -134,7 +134,7 @@ class RowReader:
             table_id=table_id,
             row_number=number,
             line=row.line,
-            last_line=row.line,
+            last_line=row.last_line,
             model=read.model(),
             params_b=read.params_b(),
             params_stated=read.params_stated(),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ..vocabulary.cells import Cell
+from ..vocabulary.cells import DEVICE, Cell
 from ..vocabulary.endings import failure_of
 from ..vocabulary.headings import Column
 
@@ -16,10 +16,11 @@ _SPELLED = {"µs": "us", "μs": "us", "msec": "ms", "mil": "ms", "sec": "s", "ho
 _FLOPS = {"G": 1e-3, "T": 1.0, "P": 1e3}
 _FLOPS_OF = {"tflops": "TFLOP/s", "hardware_tflops": "TFLOP/s", "aggregate_pflops": "PFLOP/s"}
 _RATES = (
-    *((word, "samples_per_s", "1/s") for word in ("sample", "seq", "example")),
+    *((word, "samples_per_s", "1/s") for word in ("sample", "seq", "sentence", "example")),
     ("tok", "tokens_per_s", "tokens/s"),
 )
 _MEMORY = re.compile(r"^\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[KMGT]i?B)\b")
+_A_DEVICE = re.compile(rf"/(?:{DEVICE})\Z", re.I)
 _SCALED = re.compile(r"\d\s?[kKM]\b")  # `102.8k`: the cell says it itself
 _STEPS_A_SECOND = re.compile(r"(?:it|iter|iteration|step)s?/s(?:ec)?\Z", re.I)
 _NO_RATE_IN_TFLOPS = 1e9  # a device doing 1e9 TFLOP/s is one whose cell counts FLOP/s
@@ -117,7 +118,7 @@ def _meaning(cell: Cell, column: Column, habits: Habits) -> tuple[str, str, floa
     if _STEPS_A_SECOND.match(unit) and column.type in ("throughput", "rate"):
         return "step_time_s", "s", -1.0
     if column.type == "throughput":
-        return _throughput(unit, habits.seconds)
+        return _throughput(unit, habits.seconds, column.scope)
     if column.metric is None:
         return None
     if column.type == "time":
@@ -133,13 +134,13 @@ def _meaning(cell: Cell, column: Column, habits: Habits) -> tuple[str, str, floa
     return column.metric, column.unit or "", column.scale if bare else 1.0
 
 
-def _throughput(unit: str, bare_seconds: bool) -> tuple[str, str, float] | None:
+def _throughput(unit: str, bare_seconds: bool, scope: str | None) -> tuple[str, str, float] | None:
     scale = in_seconds(unit) or (1.0 if bare_seconds and not unit else None)
     if scale and scale >= 60:  # `Time | 12h` is no step
         return None
     if scale:
         return "step_time_s", "s", scale
-    device = "_per_device" if "gpu" in unit.lower() else ""
+    device = "_per_device" if scope == "device" or _A_DEVICE.search(unit) else ""
     if "flop" in unit.lower():
         return "tflops", "TFLOP/s", _FLOPS[unit[0].upper()]
     for stem, metric, per_s in _RATES:

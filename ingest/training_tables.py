@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from ..vocabulary.headings import Column, columns_of, is_benchmark
 
 _TRAINING = re.compile(
     r"\b(?:pre-?|post-?)?train(?:s|ed|ing|er)?\b|\bfine-?tun\w*|\bFSDP2?\b|\bHSDP\b|\bZeRO\b"
-    r"|\bactivation (?:checkpoint|recompute)\w*|\btokens? (?:per|/) ?gpu|\bmicro-?batch",
+    r"|\bactivation (?:checkpoint|recompute)\w*|\btokens? (?:per|/) ?gpu|\bmicro-?batch|训练|微调",
     re.I,
 )
 _INFERENCE = re.compile(
     r"\binferenc\w*|\bserving\b|\bdecod(?:e|ing)\b|\bprefill\b|\bgenerat(?:e|ion)\b|\bvLLM\b"
-    r"|\bTTFT\b|\bTPOT\b|\bevaluation\b|\bweb_?demo\b",
+    r"|\bTTFT\b|\bTPOT\b|\bevaluation\b|\bweb_?demo\b|推理|评测",
     re.I,
 )
 # Quantities that only a server has; the latency of a step is one of training.
@@ -41,23 +42,39 @@ _RATES = frozenset(
     re.findall(
         r"\w+",
         "tokens_per_s tokens_per_s_per_device samples_per_s samples_per_s_per_device step_time"
-        " steps_per_s tflops hw_tflops mfu hfu",
+        " steps_per_s tflops hw_tflops mfu hfu throughput throughput_per_device",
     )
 )
 _SIZED = ("topology", "batch")
 
 
-def is_training(headings: Sequence[str], path: Sequence[str], lead: str) -> bool:
+# A row of these is a moment of one run: `Step | Loss | Tokens/s`.
+_MOMENT = re.compile(r"\W*(?:(?:global )?steps?|epochs?|iter(?:ation)?s?|步数|轮次)\W*", re.I)
+
+
+def subject_of(texts: Iterable[str]) -> str | None:
+    """What most lines of a document that speak of either are about: training or inference."""
+    said = Counter(subject for text in texts if (subject := _nearest([text])))
+    return said.most_common(1)[0][0] if said else None
+
+
+def is_training(
+    headings: Sequence[str], path: Sequence[str], lead: str, subject: str | None = None
+) -> bool:
     """Whether a table is one of training runs; `path` are the headings above, outermost first.
 
-    The nearest words decide between training and inference. Loss curves, timings of kernels and
-    saves of checkpoints are none.
+    The nearest words decide between training and inference, and what the document is about where
+    none are near (`subject`). Loss curves, timings of kernels and saves of checkpoints are none.
     """
     columns = [column for column in columns_of(headings) if column]
     results = {column.name for column in columns if column.role == "result"}
     sized = any(column.role in _SIZED for column in columns)
     near = [lead, *reversed(path)]
-    if any(_SERVED.search(heading) for heading in headings) or _nearest(near) == "inference":
+    said = _nearest([" ".join(headings), *near])
+    about = said or subject
+    if any(_SERVED.search(heading) for heading in headings) or about == "inference":
+        return False
+    if headings and _MOMENT.fullmatch(headings[0]):
         return False
     if _SAVES.search(" ".join(near[:2])) and results <= {"step_time", "speed", "mem"}:
         return False
@@ -65,10 +82,10 @@ def is_training(headings: Sequence[str], path: Sequence[str], lead: str) -> bool
         return False
     if not results and any(_QUALITY.search(heading) for heading in headings):
         return False
-    return is_benchmark(headings) or _is_measured(columns, results, near)
+    return is_benchmark(headings) or _is_measured(columns, results, len(headings), said, about)
 
 
-def _nearest(texts: Sequence[str]) -> str | None:
+def _nearest(texts: Iterable[str]) -> str | None:
     """What the nearest text that speaks of either is about: training or inference."""
     for text in texts:
         said = bool(_TRAINING.search(text)), bool(_INFERENCE.search(text))
@@ -77,8 +94,16 @@ def _nearest(texts: Sequence[str]) -> str | None:
     return None
 
 
-def _is_measured(columns: Sequence[Column], results: set[str], near: Sequence[str]) -> bool:
-    """A rate beside another column that we know, where the words around speak of training."""
+def _is_measured(
+    columns: Sequence[Column], results: set[str], width: int, said: str | None, about: str | None
+) -> bool:
+    """A rate beside another column that we know, where the document speaks of training.
+
+    Beside names that nobody knows, where the words near it do. A share of the peak is one of
+    training, unless these say otherwise.
+    """
     rates = results & _RATES
     beside = [column for column in columns if column.role != "remark" and column.name not in rates]
-    return bool(rates) and bool(beside or len(rates) > 1) and _nearest(near) == "training"
+    shares = bool(rates & {"mfu", "hfu"}) and any(column.role == "model" for column in beside)
+    known = bool(beside or len(rates) > 1) and about == "training"
+    return bool(rates) and (shares or known or (width > 1 and said == "training"))

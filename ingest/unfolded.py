@@ -1,7 +1,8 @@
-"""Tables brought to one run a row: headings that hold a setting, and headings one row too low.
+"""Wide tables brought to one run a row: headings that hold settings beside what was measured.
 
-Under `16B MFU | 32B MFU` or `MFU (BF16) | MFU (FP8)` a row holds several runs. Each becomes a row
-of its own, on the same line, with the setting in a column that is headed with its name.
+Under `16B MFU | 32B MFU`, `MFU (BF16) | MFU (FP8)` or `DP=1 | DP=2` a row holds several runs. Each
+becomes a row of its own, on the same line, with each setting in a column headed with its name.
+Where the headings are settings alone, the text around says what was measured, or nothing does.
 """
 
 from __future__ import annotations
@@ -10,42 +11,65 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ..vocabulary.hardware import device_pattern
 from ..vocabulary.headings import column_of, columns_of
+from ..vocabulary.parallelism import settings_in
+from .context import frameworks_in
 from .grid import Table, TableRow
 
-_SIZE = r"\d{1,4}(?:\.\d{1,3})?[BM]"
-_DTYPE = r"(?:MX|NV)?FP(?:4|8|16|32|64)|BF16|TF32|mixed precision|float(?:8|16|32)|bfloat16"
-_SETTING = re.compile(rf"(?<![\w.])(?:(?P<Size>{_SIZE})|(?P<Dtype>{_DTYPE}))(?![\w.])", re.I)
-_EDGES = re.compile(r"^[\s\-–:,/|]+|[\s\-–:,/|]+$|[(\[]\s*[)\]]|[\s\-–:,|]+(?=[(\[])")
+_SIZE = re.compile(r"(?<![\w.])\d{1,4}(?:\.\d{1,3})?[BM](?![\w.])", re.I)
+_DTYPE = re.compile(
+    r"(?<![\w.])(?:(?:MX|NV)?FP(?:4|8|16|32|64)|BF16|TF32|mixed precision|float(?:8|16|32)"
+    r"|bfloat16)(?![\w.])",
+    re.I,
+)
+_EDGES = re.compile(
+    r"^[\s\-–:,/|@=]+|[\s\-–:,/|@=]+$|[(\[]\s*[)\]]|[\s\-–:,|@]+(?=[(\[])|[(\[]\s*$"
+)
+_MARKUP = re.compile(r"<br\s*/?>|[`*]", re.I)
+_JOINING = re.compile(r"^(?:on|with|at|of|for|in)\s+|\s+(?:on|with|at|of|for|in)$", re.I)
+_NETWORK = re.compile(r"(?<!\w)\d{1,5}\s?[GT]bps(?!\w)", re.I)
 _FEWEST = 2  # runs of one row
+
+UNNAMED = "Result"  # of a column of numbers that nothing says the meaning of
+Settings = tuple[tuple[str, str], ...]  # name and value of each
 
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """A heading that holds a setting: where it stands, what it is without, and the setting."""
+    """A heading that holds settings: where it stands, and what it is without them."""
 
     at: int
     heading: str
-    kind: str
-    setting: str
+    settings: Settings
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return tuple(kind for kind, _ in self.settings)
 
 
-def unfolded(table: Table) -> Table:
-    """The table with one run a row; the same one where it has that already."""
-    table = _with_headings(table)
-    found = list(_results(table.header.cells))
-    settings = list(dict.fromkeys(one.setting for one in found))
-    kinds = {one.kind for one in found}
-    if len(settings) < _FEWEST or len(kinds) > 1:
+def unfolded(table: Table, quantity: str = UNNAMED) -> Table:
+    """The table with one run a row; the same one where it has that already.
+
+    `quantity`: the heading of what its cells measure, where its own headings do not say.
+    """
+    found = _of_one_kind(_results(table.header.cells))
+    settings = list(dict.fromkeys(one.settings for one in found))
+    if not settings:
         return table
-    heads = list(dict.fromkeys(one.heading for one in found))
+    kinds = found[0].kinds
+    heads = list(dict.fromkeys(one.heading or quantity for one in found))
     places = {one.at for one in found}
-    kind = kinds.pop()
-    if kind.casefold() in (name.name for name in columns_of(table.header.cells) if name):
-        return table
     shared = [at for at in range(len(table.header.cells)) if at not in places]
-    header = (*(table.header.cells[at] for at in shared), kind, *heads)
-    by_place = {(one.setting, one.heading): one.at for one in found}
+    above = {
+        column.name for column in columns_of([table.header.cells[at] for at in shared]) if column
+    }
+    if above & {column.name for kind in (*kinds, *heads) if (column := column_of(kind))}:
+        return table
+    if len(settings) < _FEWEST and not found[0].heading:
+        return table
+    header = (*(table.header.cells[at] for at in shared), *kinds, *heads)
+    by_place = {(one.settings, one.heading or quantity): one.at for one in found}
     rows = tuple(
         TableRow(row.line, cells)
         for row in table.rows
@@ -59,42 +83,74 @@ def unfolded(table: Table) -> Table:
     )
 
 
+def _of_one_kind(found: Iterator[_Result]) -> list[_Result]:
+    """The headings that hold the settings that most of them hold; none where these are two kinds.
+
+    Headings of settings alone say what is measured together, so one that names it does not count.
+    """
+    every = list(found)
+    named = [one for one in every if one.heading]
+    every = named if len({one.settings for one in named}) >= _FEWEST else every
+    kinds = {one.kinds for one in every}
+    bare = {not one.heading for one in every}
+    return every if len(kinds) == 1 and len(bare) == 1 else []
+
+
 def _results(headings: Sequence[str]) -> Iterator[_Result]:
+    heads: dict[str, str] = {}  # of each column, as the first heading says it
     for at, heading in enumerate(headings):
-        found = list(_SETTING.finditer(heading))
-        if len(found) != 1:
+        settings, rest = _settings(heading)
+        if not settings:
             continue
-        rest = heading[: found[0].start()] + heading[found[0].end() :]
-        rest = _EDGES.sub(" ", _EDGES.sub(" ", rest)).strip()
         column, whole = column_of(rest) if rest else None, column_of(heading)
         # `MFU (FP8)` is one MFU of several; another column of its own is none.
-        if column and column.role == "result" and whole in (None, column):
-            yield _Result(at, rest, str(found[0].lastgroup), found[0][0])
+        if (column and column.role == "result" and whole in (None, column)) or not (rest or whole):
+            same = heads.setdefault(column.name, rest) if column else ""
+            yield _Result(at, same, settings)
+
+
+_PATTERNS = (
+    ("Size", _SIZE), ("Dtype", _DTYPE), ("GPU", device_pattern()), ("Network", _NETWORK),
+)  # fmt: skip
+
+
+def _settings(heading: str) -> tuple[Settings, str]:
+    """The settings that a heading holds, one of each kind, and what it says beside them."""
+    rest, found = _MARKUP.sub(" ", heading), []
+    for kind, pattern in _PATTERNS:
+        values = list(pattern.finditer(rest))
+        if len(values) > 1:
+            return (), heading
+        for one in values:
+            found.append((kind, one[0] if "(" in one[0] else one[0].rstrip(")")))
+            rest = f"{rest[: one.start()]} {rest[one.end() :]}"
+    for text, name, value in settings_in(rest):
+        found.append((name, value))
+        rest = rest.replace(text, " ", 1)
+    for name in frameworks_in(rest):
+        found.append(("Framework", name))
+        rest = rest.replace(name, " ", 1)
+    if len({kind for kind, _ in found}) < len(found):
+        return (), heading
+    for _ in range(_FEWEST):
+        rest = _JOINING.sub(" ", _EDGES.sub(" ", " ".join(rest.split()))).strip()
+    return tuple(sorted(found)), rest
 
 
 def _runs(
     row: TableRow,
     shared: Sequence[int],
-    settings: Sequence[str],
+    settings: Sequence[Settings],
     heads: Sequence[str],
-    by_place: dict[tuple[str, str], int],
+    by_place: dict[tuple[Settings, str], int],
 ) -> Iterator[tuple[str, ...]]:
     """The cells of each run of a row; a filler stays one row, what is not measured gives none."""
     cells = dict(enumerate(row.cells))
     if row.is_filler:
-        yield ("",) * (len(shared) + 1 + len(heads))
+        yield ("",) * (len(shared) + len(settings[0]) + len(heads))
         return
-    for setting in settings:
-        places = [by_place.get((setting, head), -1) for head in heads]
+    for one in settings:
+        places = [by_place.get((one, head), -1) for head in heads]
         own = [cells.get(at, "") for at in places]
         if any(own):
-            yield (*(cells.get(at, "") for at in shared), setting, *own)
-
-
-def _with_headings(table: Table) -> Table:
-    """A table with an empty header, whose first row has the headings."""
-    if any(cell for cell in table.header.cells) or not table.rows:
-        return table
-    first, *rows = table.rows
-    known = [column for column in columns_of(first.cells) if column]
-    return replace(table, header=first, rows=tuple(rows)) if len(known) >= _FEWEST else table
+            yield (*(cells.get(at, "") for at in shared), *(value for _, value in one), *own)

@@ -1,9 +1,10 @@
-"""Tables with several runs a row, or their headings in the first row."""
+"""Tables with several runs a row, or their headings in the first row or column."""
 
 import pytest
 
 from bench.ingest.grid import Table, TableRow
 from bench.ingest.markdown import split_row
+from bench.ingest.orientation import oriented
 from bench.ingest.unfolded import unfolded
 from tests.cells import read
 
@@ -51,12 +52,57 @@ def cells(found: Table) -> list[tuple[str, ...]]:
                 ("1", "mixed precision", "955"),
             ],
         ),
-        (["GPUs | 7B MFU", "8 | 41%"], [("GPUs", "7B MFU"), ("8", "41%")]),
-        (["|  |  |", "| GPUs | MFU |", "| 8 | 41% |"], [("GPUs", "MFU"), ("8", "41%")]),
+        (["GPUs | 7B MFU", "8 | 41%"], [("GPUs", "Size", "MFU"), ("8", "7B", "41%")]),
+        (
+            ["GPUs | MFU | 7B MFU", "8 | 40% | 41%"],
+            [("GPUs", "MFU", "7B MFU"), ("8", "40%", "41%")],
+        ),
+        (
+            ["TP | 1-Node (tok/s/GPU) | Measured 8-Node (tok/s/GPU)", "2 | 410 | 390"],
+            [("TP", "Nodes", "(tok/s/GPU)"), ("2", "1", "410"), ("2", "8", "390")],
+        ),
+        (
+            ["PP | DP=1 | DP=2 | Scaling (%)", "1 | 63.8 | 51.2 | 80.3"],
+            [
+                ("PP", "Scaling (%)", "DP", "Result"),
+                ("1", "80.3", "1", "63.8"),
+                ("1", "80.3", "2", "51.2"),
+            ],
+        ),
     ],
 )
 def test_one_run_a_row(lines: list[str], expected: list[tuple[str, ...]]) -> None:
     assert cells(unfolded(table(*lines))) == expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["|  |  |", "| GPUs | MFU |", "| 8 | 41% |"], [("GPUs", "MFU"), ("8", "41%")]),
+        (
+            ["Metric | 7B | 13B", "MFU | 41% | 44%", "Tokens/s/GPU | 410 | 220"],
+            [("Model", "MFU", "Tokens/s/GPU"), ("7B", "41%", "410"), ("13B", "44%", "220")],
+        ),
+        (
+            [
+                "| | Device | 6B-8K | 6B-32K",
+                "Tokens/s/GPU | NPU | 42 | 25",
+                "Tokens/s/GPU | A100 | 43 | 29",
+            ],
+            [
+                ("Model", "Device", "Tokens/s/GPU"),
+                ("6B-8K", "NPU", "42"),
+                ("6B-32K", "NPU", "25"),
+                ("6B-8K", "A100", "43"),
+                ("6B-32K", "A100", "29"),
+            ],
+        ),
+        (["Metric | Target", "MFU | 45%"], [("Metric", "Target"), ("MFU", "45%")]),
+        (["Metric | Run | Change", "MFU | 45% | 2%"], [("Metric", "MFU"), ("Run", "45%")]),
+    ],
+)
+def test_headings_that_stand_elsewhere(lines: list[str], expected: list[tuple[str, ...]]) -> None:
+    assert cells(oriented(table(*lines))) == expected
 
 
 @pytest.mark.parametrize("text", ["8 : 16", "32/32", "176 and 24"])

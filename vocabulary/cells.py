@@ -24,15 +24,18 @@ from .pieces import (
 from .settings import Setting, setting_pieces, settings_of
 from .sizes import count_of, giga_of, parse_size
 
+# `tokens/s/p`, as Chinese pages write it
+DEVICE = "GPU|device|chip|NPU|HPU|TPU|GCD|card|卡|p"
 _UNITS = {
     "time": r"(?:[uµμ]s|ms|msec|milliseconds?|secs?|seconds?|s|mins?|minutes?|hours?|h)"
     r"(?:/(?:it|iter|iteration|step)s?)?",
     "memory": r"[KMGT]i?B|bytes",
     "clock": r"[MG]?Hz",
     "percent": r"%",
-    "rate": r"[TPG]FLOP(?:s|/s|S)?(?:/GPU)?|tok(?:en)?s?/s(?:ec)?(?:/GPU)?"
-    r"|(?:samples?|seq(?:uence)?s?|examples?)/s(?:ec)?(?:/GPU)?"
-    r"|(?:it|iter|iteration|step)s?/s(?:ec)?",
+    "rate": rf"[TPG]FLOP(?:s|/s|S)?(?:/(?:{DEVICE}))?"
+    r"|(?:tok(?:en)?s?|samples?|seq(?:uence)?s?|sentences?|examples?)/s(?:ec(?:ond)?)?"
+    rf"(?:/(?:{DEVICE}))?"
+    r"|(?:it|iter|iteration|step)s?/s(?:ec(?:ond)?)?",
 }
 _UNITS["throughput"] = f"{_UNITS['time']}|{_UNITS['rate']}"
 _ANY_UNIT = "|".join(_UNITS.values())
@@ -63,6 +66,8 @@ _DATE = (
 _JOB = r"(?:(?<=job )|(?<=id )|(?<=#))\d{6,9}\b|(?:(?<=,)|(?<=, )|^)\d{6,9}(?=\s*(?:[,;)]|$))"
 _MOST_LAYERS = 3  # of emphasis or links around a cell: ***`1.5`***
 _PLAIN_WORDS = re.compile(r"^\s*[x×]?\s*[^\W\d_][^\d,;:]*\d{0,3}[A-Za-z]*$")  # 8 GPUs, 4x A100
+_WORDS_BEHIND = re.compile(r"\s*[^\W\d_]")  # 4160 tokens/s on Atlas 800T A2
+_UNIT_BEHIND = re.compile(rf"\d\s*(?:{_ANY_UNIT})(?![A-Za-z/])", re.I)
 _WRAP = re.compile(r"^(\*\*|__|~~|`|\*|_)(?=\S)(.+?)(?<=\S)\1$", re.S)
 # [842](https://example.org)
 _LINK = re.compile(
@@ -294,8 +299,9 @@ def _with_rest(cell: Cell, rest: str, column: Column) -> Cell:
     spread = _SPREAD.match(rest)
     if spread:
         return replace(worded, half=float(spread[1].replace(",", "")))
-    remark = _PLAIN_WORDS.match(rest) and (column.role != "result" or cell.unit)
-    if opened or failure_of(rest) or remark:
+    plain = _PLAIN_WORDS.match(rest) and (column.role != "result" or cell.unit)
+    remark = cell.unit and _WORDS_BEHIND.match(rest) and not _UNIT_BEHIND.search(rest)
+    if opened or failure_of(rest) or plain or remark:
         return worded
     return replace(worded, kind="misfit", invalid=f"more than a number under {column.title}")
 
@@ -346,7 +352,7 @@ def _unit_fits(unit: str, column: Column) -> bool:
 
 
 def _quantity(text: str) -> str | None:
-    found = re.search(r"flop|(?P<sequence>sample|seq|example)|tok", text, re.I)
+    found = re.search(r"flop|(?P<sequence>sample|seq|sentence|example)|tok", text, re.I)
     return "sample" if found and found["sequence"] else found[0].lower() if found else None
 
 

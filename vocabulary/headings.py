@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from .fields import fields as declared_fields
+from .heading_words import meaning_of, quantities_in, translated
 
 # `# of GPUs`, `Number of nodes`
 _COUNT_OF = re.compile(r"^(?:#+\s*(?:of\b)?|(?:no\.|num|number)[\s_-]*of)[\s_-]*")
@@ -132,7 +133,7 @@ def _standing_for(column: Column) -> Column:
 
 
 def _read(heading: str, whole_too: bool = True) -> Column | None:
-    plain = re.sub(r"<br\s*/?>|[*`†‡]|__|\[\^[\w-]{1,20}\]", " ", heading)
+    plain = translated(re.sub(r"<br\s*/?>|[*`†‡]|__|\[\^[\w-]{1,20}\]", " ", heading))
     plain = _AT_STEP.sub("", plain)
     # `Iteration (s)`, which is no `iterations/s`
     if step := _STEP_IN.fullmatch(plain) or _TIME_A_STEP.fullmatch(plain):
@@ -146,12 +147,24 @@ def _read(heading: str, whole_too: bool = True) -> Column | None:
     if name is None and _SNAKE.search(plain):
         return _read(_SNAKE.sub(r" (\1)", plain), whole_too)
     if name is None:
-        return _led(plain) if whole_too else None
+        return (_led(plain) or _by_words(plain)) if whole_too else None
     column = columns()[name]
     if column.role == "batch" and _in_tokens(plain):
         return None
     known = _with_unit(column, plain)
     return _qualified(column, plain) if known is column else known
+
+
+def _by_words(heading: str) -> Column | None:
+    """The column that the words of a heading mean, in the unit that they name."""
+    found = meaning_of(heading)
+    if found is None or found[0] not in columns():
+        return None
+    name, words = found
+    column = _with_unit(columns()[name], heading)
+    if column.type == "time" and words.time_unit:
+        return replace(column, unit=words.time_unit)
+    return column
 
 
 def _scaled(heading: str, found: re.Match[str]) -> Column | None:
@@ -178,7 +191,7 @@ def _qualified(column: Column, heading: str) -> Column | None:
         return column
     scope = _scopes().get(found[1].strip().casefold())
     if scope is None:  # `TGS (tokens/GPU/s)` says the same twice
-        return column if _named(found[1]) == column.name else None
+        return column if _named(found[1]) == column.name else _by_words(heading)
     return _per(column, scope)
 
 
@@ -197,6 +210,9 @@ def unread_results(headings: Sequence[str]) -> list[str]:
 
 
 def _is_result(heading: str) -> bool:
+    known = columns()
+    if any(known[name].role == "result" for name in quantities_in(heading) if name in known):
+        return True
     parts = (_UNIT.sub("", heading), re.split(r"[,(\[]", heading)[0], heading.rpartition("/")[0])
     for text in parts:
         name = _named(text) if text.strip() else None
@@ -248,7 +264,7 @@ def _keys(heading: str) -> tuple[str, str]:
     """What a heading says, however it is written: `tokens_per_sec` is `Tokens / second`."""
     plain = re.sub(r"[µμ]\s*-?", "micro", heading.casefold())
     plain = _COUNT_OF.sub("", plain.strip()) or plain
-    words = re.split(r"[^0-9a-z%#]+", plain)
+    words = re.split(r"[^\w%#]+|_", plain)
     keys = ("".join(parts).lstrip("#") for parts in ([_WORDS.get(w, w) for w in words], words))
     by_words, letters = (key or heading.strip().casefold() for key in keys)
     return by_words, letters

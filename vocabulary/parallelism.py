@@ -10,6 +10,10 @@ from .headings import column_of
 
 # `3D`, `v5p-128` and `1.3B` have other letters or digits around.
 _SIZE = re.compile(r"(?<![A-Za-z0-9.])([A-Za-z]{1,8})(?: ?[=:] ?|[ _-])?(\d{1,7})(?![A-Za-z0-9.%])")
+_COUNTED = re.compile(
+    r"(?<![\w.])(\d{1,6})(?:\s*x?\s*|-)((?:GPU|NPU|TPU|HPU|node|chip|device|card)s?)(?!\w|\s*(?:per|/))",
+    re.I,
+)
 _SHORT = {"z": "zero_stage"}  # as autotuners of DeepSpeed print it
 _ROLES = ("topology", "batch")
 _NOT_HERE = ("devices", "nodes", "ranks")  # `8 GPUs 2` is no way to write them
@@ -34,6 +38,18 @@ def _sizes_in(text: str) -> Iterator[tuple[str, int]]:
             and not (name == "zero_stage" and value > _STAGES)
         ):
             yield name, value
+
+
+def settings_in(text: str) -> Iterator[tuple[str, str, str]]:
+    """Each setting within a heading: its text, the heading of its column and its value.
+
+    `DP=1`, `TP 4` and `8 GPUs`; a count of devices or nodes is written with the number in front.
+    """
+    for counted in _COUNTED.finditer(text):
+        yield counted[0], f"{counted[2].removesuffix('s')}s", counted[1]
+    for found in _SIZE.finditer(text):
+        if _field_of(found[1]):
+            yield found[0], found[1], found[2]
 
 
 @lru_cache(1 << 10)

@@ -1,0 +1,174 @@
+"""Which way a table is to be read: with its headings on top, in its first row, or down its side.
+
+Each way gives some cells a meaning: a number under a quantity, a device under a device. The way
+that gives it to most cells is taken, and the way it was written where two give as much.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ..vocabulary.cells import Cell, parse_cell
+from ..vocabulary.hardware import device_pattern
+from ..vocabulary.headings import Column, column_of, columns_of
+from ..vocabulary.sizes import find_size
+from .context import dtype_of
+from .grid import Table, TableRow
+
+_NUMERIC = ("number", "pair", "settings", "range")
+_WORDED = ("text", "label", "flag", "notes")
+_DIGITS = re.compile(r"\d")
+# Columns beside runs that say how these differ, or what was wished for, and are no runs.
+_NO_RUN = re.compile(
+    r"(?<!\w)(?:change|delta|diff(?:erence)?|speed-?up|improvement|gains?|ratio|relative|reduction|"
+    r"savings?|vs\.?|overhead|expected|limit|ideal|theoretical|projected|"
+    r"notes?|comments?|remarks?|units?|descriptions?|sources?|status|reference|definition|meaning|"
+    r"std|stdev|min(?:imum)?|max(?:imum)?|p\d\d|scaling|efficiency)(?!\w)|Δ|提升|加速比?|变化|说明|单位",
+    re.I,
+)
+# Beside it stands what was to be reached, not what ran.
+_PLAN = re.compile(r"(?<!\w)(?:targets?|goals?|thresholds?|acceptance|budget)(?!\w)|目标", re.I)
+_METRIC = re.compile(r"\W*(?:metrics?|measure(?:ment)?s?|指标|项目)?\W*", re.I)
+_FEWEST = 2  # known headings of a header that stands elsewhere than on top
+
+
+def oriented(table: Table) -> Table:
+    """The table with its headings on top and one run a row."""
+    table = _with_headings(table)
+    turned = _turned(table)
+    if turned is None or _results(turned) == 0 or _results(table) > 0:
+        return table
+    return turned if typed_cells(turned) > typed_cells(table) else table
+
+
+def typed_cells(table: Table) -> int:
+    """How many cells have a meaning under their headings."""
+    columns = columns_of(table.header.cells)
+    return sum(
+        fits(parse_cell(raw, column), column)
+        for row in table.rows
+        for raw, column in zip(row.cells, columns, strict=False)
+        if column
+    )
+
+
+def fits(cell: Cell, column: Column) -> bool:
+    """Whether a cell says what its heading announces."""
+    if cell.invalid or cell.kind == "missing":
+        return False
+    if column.type not in _WORDED:
+        return cell.kind in _NUMERIC or cell.kind == "failure"
+    if column.name == "device":
+        return bool(device_pattern().search(cell.raw))
+    if column.name == "dtype":
+        return dtype_of(cell.raw) is not None
+    return cell.value is not None
+
+
+def _results(table: Table) -> int:
+    """The measured cells of a table."""
+    columns = columns_of(table.header.cells)
+    return sum(
+        fits(parse_cell(raw, column), column)
+        for row in table.rows
+        for raw, column in zip(row.cells, columns, strict=False)
+        if column and column.role == "result"
+    )
+
+
+def _with_headings(table: Table) -> Table:
+    """A table with an empty header, whose first row has the headings."""
+    if any(cell for cell in table.header.cells) or not table.rows:
+        return table
+    first, *rows = table.rows
+    known = [column for column in columns_of(first.cells) if column]
+    return replace(table, header=first, rows=tuple(rows)) if len(known) >= _FEWEST else table
+
+
+def _turned(table: Table) -> Table | None:
+    """The table with its columns as rows; None where its side has no two headings we know."""
+    rows = [row for row in table.rows if not row.is_filler]
+    width = len(table.header.cells)
+    side = [column_of(row.cells[0]) for row in rows if row.cells]
+    if any(_PLAN.search(heading) for heading in table.header.cells):
+        return None
+    if (
+        len({column.name for column in side if column})
+        < _fewest(rows, width, table.header.cells[0])
+        or width < _FEWEST
+    ):
+        return None
+    labels = _labels(table, rows)
+    groups = list(dict.fromkeys(row.cells[1:labels] for row in rows))
+    heads = list(dict.fromkeys(row.cells[0] for row in rows))
+    header = (_label_heading(table, labels), *table.header.cells[1:labels], *heads)
+    runs = tuple(
+        run
+        for group in groups
+        for place in range(labels, width)
+        if not _NO_RUN.search(table.header.cells[place])
+        and _measures(run := _run(table, rows, labels, group, heads, place), header)
+    )
+    if not runs:
+        return None
+    head = TableRow(table.header.line, header)
+    return Table(head, table.separator_line, ("none",) * len(header), runs)
+
+
+def _fewest(rows: Sequence[TableRow], width: int, corner: str) -> int:
+    """Known headings down a side: one is enough where every row has it, or the corner says so."""
+    repeated = len({row.cells[:1] for row in rows}) == 1 and width > _FEWEST
+    return 1 if repeated or _METRIC.fullmatch(corner) else _FEWEST
+
+
+def _labels(table: Table, rows: Sequence[TableRow]) -> int:
+    """How many columns name rows: the first, and those of words under a heading that we know."""
+    place = 1
+    while place < len(table.header.cells) - 1:
+        column = column_of(table.header.cells[place])
+        words = not any(_DIGITS.match(row.cells[place]) for row in rows if place < len(row.cells))
+        if column is None or column.role == "result" or not words:
+            break
+        place += 1
+    return place
+
+
+def _label_heading(table: Table, labels: int) -> str:
+    """What the headings on top are: what the corner says, or sizes, devices, number formats."""
+    corner, named = table.header.cells[0], table.header.cells[labels:]
+    if column_of(corner):
+        return corner
+    if all(find_size(name.replace("-", " ")) for name in named):
+        return "Model"
+    if all(device_pattern().search(name) for name in named):
+        return "GPU"
+    return "Dtype" if all(dtype_of(name) for name in named) else corner
+
+
+def _run(
+    table: Table,
+    rows: Sequence[TableRow],
+    labels: int,
+    group: tuple[str, ...],
+    heads: Sequence[str],
+    place: int,
+) -> TableRow:
+    """The run of one column, of the rows that one group of labels names."""
+    of_group = {row.cells[0]: row for row in rows if row.cells[1:labels] == group}
+    found = [of_group.get(head) for head in heads]
+    own = [row.cells[place] if row and place < len(row.cells) else "" for row in found]
+    line = table.header.line
+    first = next((row.line for row in found if row), line)
+    lines = (line, *[first] * len(group), *(row.line if row else line for row in found))
+    return TableRow(line, (table.header.cells[place], *group, *own), lines)
+
+
+def _measures(run: TableRow, header: Sequence[str]) -> bool:
+    return any(_measured(run, header))
+
+
+def _measured(run: TableRow, header: Sequence[str]) -> Iterator[bool]:
+    for raw, column in zip(run.cells, columns_of(header), strict=False):
+        yield bool(column and column.role == "result" and fits(parse_cell(raw, column), column))

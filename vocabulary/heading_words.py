@@ -1,0 +1,156 @@
+"""A heading read word by word: what it is of, what it is per, and words that change nothing.
+
+`throughput rate (tokens/s/p)` and `Tokens per second per GPU` are both tokens / s / device. A word
+that is not known may change the quantity, so it leaves the heading unread.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
+
+_TOKEN = re.compile(r"[a-z]+|[/%#]|\d+|[^\W\d_]+")
+_PER = frozenset({"/", "per"})
+_COUNT = "count"
+_TIMES = ("s", "ms", "us", "min", "h")
+_DEVICES = frozenset({"gpu", "chip"})
+# `tokens/s (8 GPUs)`: the rate of all of them
+_OF_ALL = re.compile(
+    r"[(\[]\s*(?:all\s+)?\d{1,6}\s*x?\s*(?:gpu|npu|tpu|chip|device|card)s?\s*[)\]]"
+)
+_BRACKETS = re.compile(r"[(\[（][^()\[\]（）]*[)\]）]")
+_ANY_RATE = re.compile(r"\b(?:performance|speed|throughput)\b", re.I)
+_GLUED = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])|_")  # numGpus, tokens_per_sec
+
+
+@dataclass(frozen=True, slots=True)
+class HeadingWords:
+    """The words of a heading: `of` before and `per` behind a stroke, in one spelling each."""
+
+    of: frozenset[str]
+    per: frozenset[str]
+
+    @property
+    def time_unit(self) -> str | None:
+        """The one unit of time that it is in."""
+        found = [unit for unit in _TIMES if unit in self.of]
+        return found[0] if len(found) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Meaning:
+    column: str
+    of: frozenset[str]
+    may: frozenset[str]
+    per: frozenset[str]
+    per_may: frozenset[str]
+
+    def fits(self, words: HeadingWords) -> bool:
+        """Whether the heading has all words that it must have, and none that it may not."""
+        return (
+            self.names(words) and words.of <= self.of | self.may and self._per(words, self.per_may)
+        )
+
+    def names(self, words: HeadingWords) -> bool:
+        """Whether the heading has all words that it must have."""
+        return self.of <= words.of and self._has(self.per, words.per)
+
+    def _per(self, words: HeadingWords, may: frozenset[str]) -> bool:
+        allowed = self.per | may
+        return words.per <= allowed | (_DEVICES if "device" in allowed else frozenset())
+
+    def _has(self, wanted: frozenset[str], per: frozenset[str]) -> bool:
+        devices = per & _DEVICES
+        return wanted - {"device"} <= per and ("device" not in wanted or bool(devices))
+
+
+_NOTHING = HeadingWords(frozenset(), frozenset())
+
+
+def translated(heading: str) -> str:
+    """The heading with words of other languages in English."""
+    if heading.isascii():
+        return heading
+    return _foreign().sub(lambda found: f" {_file()['translations'][found[0]]} ", heading).strip()
+
+
+@lru_cache(1 << 11)
+def meaning_of(heading: str) -> tuple[str, HeadingWords] | None:
+    """The column that the words of a heading mean, all of them; None when one is not known."""
+    words = _words_of(heading)
+    found = {one.column for one in _meanings() if one.fits(words)}
+    if _words_of(_BRACKETS.sub(" ", heading)) == _NOTHING and _ANY_RATE.search(translated(heading)):
+        return "throughput", words  # `Training performance`: its cells say of what
+    return (found.pop(), words) if len(found) == 1 else None
+
+
+def quantities_in(heading: str) -> set[str]:
+    """The columns whose words a heading has beside others: what it is about, if not which."""
+    words = _words_of(heading)
+    return {one.column for one in _meanings() if one.names(words)}
+
+
+def _words_of(heading: str) -> HeadingWords:
+    plain = _OF_ALL.sub(" total ", _GLUED.sub(" ", translated(heading)).lower())
+    of: set[str] = set()
+    per: set[str] = set()
+    behind = False
+    for word in _parts(plain):
+        if word in _PER:
+            behind = True
+            continue
+        if behind and word in _neutral() | {"job"}:
+            if word == "job":
+                of.add(word)
+            continue
+        if behind and (word in _TIMES or word in _DEVICES or word in ("step", "node", "p")):
+            per.add("gpu" if word == "p" else word)
+        elif word not in _neutral():
+            of.add(word)
+        behind = False
+    return HeadingWords(frozenset(of), frozenset(per))
+
+
+def _parts(text: str) -> Iterator[str]:
+    spelled = _spelled()
+    for word in _TOKEN.findall(text):
+        if word == "#":
+            yield _COUNT
+        elif word != "%":
+            yield spelled.get(word, word)
+
+
+@cache
+def _meanings() -> tuple[_Meaning, ...]:
+    keys = ("of", "may", "per", "per_may")
+    return tuple(
+        _Meaning(entry["column"], *(frozenset(entry.get(key, ())) for key in keys))
+        for entry in _file()["means"]
+    )
+
+
+@cache
+def _spelled() -> dict[str, str]:
+    return {other: word for word, others in _file()["spelled"].items() for other in (word, *others)}
+
+
+@cache
+def _neutral() -> frozenset[str]:
+    return frozenset(_file()["neutral"]["words"])
+
+
+@cache
+def _foreign() -> re.Pattern[str]:
+    longest_first = sorted(_file()["translations"], key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest_first)))
+
+
+@cache
+def _file() -> dict[str, Any]:
+    text = (files(__package__ or "bench.vocabulary") / "words.toml").read_text("utf-8")
+    return tomllib.loads(text)
