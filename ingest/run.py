@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from ..schema.rows import Rows, content_id
 from ..vocabulary.secrets import redact_text
+from .closing import left_out, quantities, sizes_of
 from .dialect import Dialect
 from .environment import Flags
 from .header import RUN_COLUMNS, TOPOLOGY_COLUMNS, Header
@@ -282,6 +283,7 @@ class Run:
             self._begin(first.record, first.line)
         self.header.place({name: (flag.value, flag.line) for name, flag in flags.items()})
         columns = self.header.columns()
+        self._close(columns)
         self._store_warnings()
         outcome = self.termination.outcome(self.last_line, next_line)
         columns.setdefault("train_iters", None if self.beyond else self.train_iters)
@@ -309,6 +311,23 @@ class Run:
         for name, flag in flags.items():
             row = {"name": name, "value": flag.value, "kind": flag.kind, "line": flag.line}
             self.rows.add("env_flags", run_id=self.run_id, **row)
+
+    def _close(self, columns: Fields) -> None:
+        """What the steps say of one another: the scope of each quantity, and what has none."""
+        found = quantities(self.steps.first, sizes_of(columns))
+        for one in found:
+            self.rows.add(
+                "quantities",
+                run_id=self.run_id,
+                metric=one.column,
+                scope=one.scope,
+                equation=one.equation,
+                residual=one.residual,
+                steps=one.steps,
+                used=one.is_used,
+            )
+        for message in left_out(found):
+            self.rows.warn("does_not_close", message, self.line)
 
     def _store_warnings(self) -> None:
         if self.steps.lost:
