@@ -43,8 +43,10 @@ _WORDS = {
     "tokens_per_s_per_device": "tokens/s of a device",
 }  # fmt: skip
 
-_OF = {"interval": "all steps of a line", "job": "the job", "step, in ms": "a step in ms",
-       "job, a thousandth": "the job, divided by 1000"}  # fmt: skip
+_OF = {
+    "interval": "all steps of a line taken for one", "job": "the job",
+    "step, in ms": "a step in ms", "job, a thousandth": "the job, divided by 1000",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +238,7 @@ def _scopes(column: str, sizes: Sizes, length: int | None) -> dict[str, float]:
             parts = {"replica": of_replica, "job": devices, "device, a thousandth": 1 / UNIT}
         case _:
             parts = {"replica": _part(replicas), "device": _part(devices),
-                     "job, a thousandth": 1 / UNIT}  # fmt: skip
+                     "interval": _part(length), "job, a thousandth": 1 / UNIT}  # fmt: skip
     known = {scope: scale for scope, scale in parts.items() if scale and abs(log(scale)) > SLACK}
     return {DECLARED[column]: 1.0, **known}
 

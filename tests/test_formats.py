@@ -14,6 +14,7 @@ from bench.ingest.logread import LogRead
 from bench.schema.rows import Row
 
 MEGATRON = rb"iteration[ =]+(\d+) */ *\d+ *\|"
+STATS = rb'"throughput":.*"step": (\d+)'
 STEP = rb"\] step=(\d+), skipped="
 NEMO = rb"Training epoch \d+, iteration \d+/\d+ \|[^\r\n]*?global_step: (\d+)"
 NEMO_RUNS = ["ok", "ok", "fail", "ok", "cancelled"]
@@ -73,10 +74,10 @@ LOGS: dict[str, tuple[bytes, int, list[str]]] = {
     "megatron_cpu/megatron_lm_dp2.log": (MEGATRON, 5, ["ok"]),
     "megatron_cpu/megatron_lm_dp2_recompute.log": (MEGATRON, 5, ["ok"]),
     "megatron_cpu/megatron_lm_tp2.log": (MEGATRON, 5, ["ok"]),
-    # MLPerf prints no steps; throughput and accuracy are measurements and evaluations.
-    "mlperf/Dell_results_XE9680x8H100-SXM-80GB_llama2_70b_lora_result_3.txt": (NONE, 0, ["ok"]),
+    # MLPerf counts samples: a step is a batch of them.
+    "mlperf/Dell_results_XE9680x8H100-SXM-80GB_llama2_70b_lora_result_3.txt": (STATS, 5, ["ok"]),
     "mlperf/Google_results_cloud-tpu-v5p-1024-maxtext_gpt3_result_0.txt": (NONE, 0, ["ok"]),
-    "mlperf/NVIDIA_results_eos_n8_ngc24.04_nemo_llama2_70b_lora_result_4.txt": (NONE, 0, ["ok"]),
+    "mlperf/NVIDIA_results_eos_n8_ngc24.04_nemo_llama2_70b_lora_result_4.txt": (STATS, 6, ["ok"]),
     "msft_megatron_deepspeed/MoE_gpt3-0.125B-tokendropping-graduallyIncrease-lr-3.0e-4.log": (
         MEGATRON, 12, ["ended"]),
     # Ctrl-C: every process ends with KeyboardInterrupt.
@@ -268,4 +269,6 @@ def test_a_benchmark_of_mlperf(shared: Path) -> None:
     assert (run["device"], run["framework"]) == ("NVIDIA H100-SXM5-80GB", "MLPerf")
     assert (topology["nodes"], topology["devices_per_node"], topology["gbs"]) == (8, 8, 8)
     assert rows_of(log, "evaluations")[-1]["metric"] == "eval_accuracy"
-    assert rows_of(log, "measurements")[0]["value"] == 11.996044018102383
+    assert rows_of(log, "iterations")[0]["samples_per_s"] == 11.996044018102383
+    [took] = rows_of(log, "measurements")
+    assert (took["metric"], took["value"], took["unit"]) == ("time_to_train", 343.842, "s")
