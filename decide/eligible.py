@@ -95,7 +95,7 @@ def _reason(row: Row, doubted: Mapping[str, str], need: str, here: set[str]) -> 
         return f"{row['kind']}, not measured"
     if row["origin"] == "quote":
         return "a log line quoted in a document"
-    if row["status"] not in ("ok", "running") and not row["usable"]:
+    if row["status"] not in ("ok", "ended", "running") and not row["usable"]:
         reason = row["status_reason"]
         plain = row["status"].replace("_", " ")
         return plain if not reason or reason.casefold() == plain else f"{plain}: {reason}"

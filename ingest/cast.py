@@ -98,6 +98,13 @@ def of_total(text: str) -> int | None:
     return bigint(text.partition("/")[0])
 
 
+def step_of(text: str) -> int | None:
+    """The step of `[epoch, step]` or alone; of an epoch alone, or a step of a validation, none."""
+    places = text.strip("[]() ").split(",")
+    alone = not text.lstrip().startswith(("[", "("))
+    return bigint(places[-1].strip()) if len(places) == (1 if alone else 2) else None
+
+
 def instant(text: str) -> float | None:
     """A number, or the first of `of this interval/average`: 1460.8/1450.4."""
     own, _, average = text.partition("/")
@@ -178,6 +185,7 @@ CASTS: dict[str, Callable[[str], object]] = {
         count,
         first,
         of_total,
+        step_of,
         instant,
         inverse,
         minutes,

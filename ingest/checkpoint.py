@@ -15,6 +15,7 @@ from typing import Any
 
 from ..schema.rows import Rows
 from ..schema.sql import digest
+from .closing import FirstSteps
 from .dialect import Dialect
 from .environment import Environment, Flags
 from .header import Header
@@ -35,8 +36,8 @@ _MOST_UNPACKED = 256 << 20
 _KINDS: Mapping[str, type] = {
     kind.__name__: kind
     for kind in (
-        Environment, Flags, HangDetection, Header, Heard, Late, Line, LogRead, Outcome, Preamble,
-        Ranks, Record, Run, Spread, Step, StepLines, Steps, TerminationTracker, Wrapped,
+        Environment, FirstSteps, Flags, HangDetection, Header, Heard, Late, Line, LogRead, Outcome,
+        Preamble, Ranks, Record, Run, Spread, Step, StepLines, Steps, TerminationTracker, Wrapped,
     )
 }  # fmt: skip
 # Of a reader what a line end leaves behind; the rest is made anew, or is of one line only.

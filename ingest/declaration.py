@@ -130,7 +130,7 @@ def reader(file: Traversable, toml: Toml) -> Reader:
     if "form" in toml:
         if toml["form"] not in ("json", "python"):
             raise broken(file, "`form` is neither json nor python")
-        return Mapped(pattern, keys, requires, str(toml["form"]))
+        return Mapped(pattern, groups, keys, requires, str(toml["form"]))
     return Segments(
         pattern,
         groups,

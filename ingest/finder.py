@@ -17,6 +17,7 @@ from .segments import Segments
 
 SIZE = 3
 NUMBER = re.compile(r"\d+")
+COUNTED = frozenset(("iteration", "samples"))  # a step has its number, or what it has consumed
 SHORT = 150  # longer lines are searched hint by hint, which costs less there
 LONG = 2000  # the formats of longer lines are not remembered
 MOST_KNOWN = 4096
@@ -198,4 +199,4 @@ def _only_of(formats: tuple[Dialect, ...]) -> dict[tuple[str | None, str], Diale
 
 
 def _usable(record: Record) -> bool:
-    return record.reads != "iteration" or "iteration" in record.fields
+    return record.reads != "iteration" or not COUNTED.isdisjoint(record.fields)

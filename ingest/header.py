@@ -18,6 +18,7 @@ _STATED = stated_by("log")
 RUN_COLUMNS = frozenset(field.name for field in _STATED if field.table == "runs")
 TOPOLOGY_COLUMNS = frozenset(field.name for field in _STATED if field.table == "topology")
 _CASTS = {"INTEGER": "integer", "BIGINT": "bigint", "BOOLEAN": "boolean"}  # of arguments
+MOST_SAMPLES = 10**8  # of a training; of tokens there are more
 ENDLESS = 2**31  # epochs, where a trainer prints the largest number that it knows
 NO_FACTS = frozenset(("more", "memory", "printed_at"))
 
@@ -107,6 +108,24 @@ class Header:
         """The iterations that are planned, where a header line states them."""
         goal = self.stated.get("train_iters") or self.whole("train_iters")
         return goal if isinstance(goal, int) and goal > 0 else None
+
+    def step_at(self, consumed: int) -> tuple[int | None, bool]:
+        """The step at which so many samples, or tokens, are consumed; whether these are tokens.
+
+        Where samples are counted they are seldom a whole number of batches of tokens as well.
+        """
+        batch, length = (self._stated_size(name) for name in ("gbs", "seq_len"))
+        if batch and length and consumed % (batch * length) == 0:
+            return consumed // (batch * length), True
+        if batch and consumed % batch == 0 and (length or consumed < MOST_SAMPLES):
+            return consumed // batch, False
+        return None, False
+
+    def _stated_size(self, column: str) -> int | None:
+        declared = [one for one in declared_arguments() if one.column == column]
+        values = [one.value(self.arguments.get(one.name, "")) for one in declared]
+        value = next((value for value in values if value), self.stated.get(column))
+        return value if isinstance(value, int) and value > 0 else None
 
     def steps_per_epoch(self) -> float | None:
         """From planned steps and epochs; a stream of unknown length is one epoch."""

@@ -79,6 +79,7 @@ class Mapped:
     """Behind an anchor, an object; keys of inner objects are joined with a dot."""
 
     anchor: re.Pattern[str]
+    groups: dict[str, Field]
     keys: dict[str, Field]
     requires: tuple[frozenset[str], ...]
     form: str  # json or python
@@ -98,7 +99,9 @@ class Mapped:
         flat = dict(_flat(members))
         if not all(group & flat.keys() for group in self.requires):
             return None
+        own, damaged = group_fields(found, self.groups)
         fields, invalid = self._fields(flat)
+        fields, invalid = own | fields, damaged + invalid
         end = start + length
         raw = text[found.start() : end]
         return Record(dialect, reads, fields, raw, text[: found.start()], text[end:], invalid)

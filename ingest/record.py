@@ -9,7 +9,9 @@ from .cast import CASTS, is_absent, shifted
 
 Fields = dict[str, object]
 # Of a step: its number, and what has no column of its own in the iterations.
-NO_COLUMNS = frozenset(("iteration", "train_iters", "memory", "losses", "more", "epoch"))
+NO_COLUMNS = frozenset((
+    "iteration", "samples", "train_iters", "memory", "losses", "more", "epoch",
+))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from ..schema.rows import Rows, content_id
 from ..vocabulary.secrets import redact_text
+from .closing import left_out, quantities, sizes_of
 from .dialect import Dialect
 from .environment import Flags
 from .header import RUN_COLUMNS, TOPOLOGY_COLUMNS, Header
@@ -47,6 +49,7 @@ class Run:
     evaluated: set[tuple[object, ...]] = field(default_factory=set)
     has_begun: bool = False  # its first step is told as a fact, which outlives growth and moves
     late: Late = field(default_factory=Late)
+    timed_from: datetime | None = None  # when what is timed by the clock has begun
     timer: str | None = None  # the name that lines of ranks belong to
 
     @property
@@ -63,8 +66,10 @@ class Run:
         self, dialect: Dialect, record: Record, line: int, prefixes: Sequence[str] = ()
     ) -> None:
         """A line that speaks of a step, and what launchers put in front of it."""
-        record = self._of_all_epochs(record)
-        fields = record.fields
+        numbered = self._numbered(self._of_all_epochs(record), line)
+        if numbered is None:
+            return
+        record, fields = numbered, numbered.fields
         if dialect.buffered and (self.steps.is_numbered or "iteration" not in fields):
             self._hear(Heard(dialect, record, line, rank_prefix_of(prefixes)))
             return
@@ -110,6 +115,24 @@ class Run:
         if self.steps.interval is None:
             self.steps.interval = self.header.whole("log_interval")
 
+    def _numbered(self, record: Record, line: int) -> Record | None:
+        """A step that tells what it has consumed, with its number; what has none is measured."""
+        fields = dict(record.fields)
+        consumed = fields.pop("samples", None)
+        if not isinstance(consumed, int):
+            return record
+        step, counts_tokens = self.header.step_at(consumed)
+        if step is None:
+            if (rate := fields.get("samples_per_s")) is not None:
+                unit = {"metric": "throughput", "value": rate, "unit": "samples/s", "scope": "job"}
+                self.measure(replace(record, fields=unit), line)
+            return None
+        fields["iteration"] = step
+        fields["consumed_tokens" if counts_tokens else "consumed_samples"] = consumed
+        if counts_tokens and "samples_per_s" in fields:
+            fields["tokens_per_s"] = fields.pop("samples_per_s")
+        return replace(record, fields=fields)
+
     def _of_all_epochs(self, record: Record) -> Record:
         """A step of an epoch, whose length the line tells, as a step of all that the run prints."""
         epoch, step, length = (record.fields.get(n) for n in ("epoch", "iteration", "train_iters"))
@@ -150,6 +173,7 @@ class Run:
         """A save, a phase, a failure: without secrets; copies of ranks count once."""
         fields = record.fields
         self.keep_date(fields)
+        self._clock(record, line)
         raw = redact_text(record.raw.strip())
         if (kind, raw) in self.said or len(self.said) >= EVENTS_KEPT:
             return
@@ -182,6 +206,18 @@ class Run:
         self.late.last_epoch = epoch if isinstance(epoch, float) else self.late.last_epoch
         self.add_event(record, line, "end")
 
+    def _clock(self, record: Record, line: int) -> None:
+        """What a format times by the clock of two lines, such as MLPerf's time to train."""
+        at, what = record.fields.get("printed_at"), record.fields.get("clock")
+        if not isinstance(at, datetime):
+            return
+        if what == "starts":
+            self.timed_from = at
+        elif what == "stops" and self.timed_from is not None:
+            seconds = (at - self.timed_from).total_seconds()
+            fields: Fields = {"metric": "time_to_train", "value": seconds, "unit": "s"}
+            self.measure(replace(record, fields=fields | {"scope": "job"}), line)
+
     def evaluate(self, record: Record, line: int) -> None:
         """Losses on a validation or test set; what ranks repeat of one place counts once."""
         fields = record.fields
@@ -192,7 +228,9 @@ class Run:
         if "value" in fields:  # one figure under its own name
             figures = {str(fields["metric"]): fields["value"]}
             more = {}
-        iteration = fields.get("iteration", self.steps.iteration)
+        consumed = fields.get("samples")
+        at = self.header.step_at(consumed)[0] if isinstance(consumed, int) else None
+        iteration = fields.get("iteration", at or self.steps.iteration)
         place = fields.get("samples", iteration)
         name = str(fields.get("set", fields.get("name", "evaluation")))
         for metric in [*figures, *(more if "name" in fields or "set" in fields else ())]:
@@ -282,6 +320,7 @@ class Run:
             self._begin(first.record, first.line)
         self.header.place({name: (flag.value, flag.line) for name, flag in flags.items()})
         columns = self.header.columns()
+        self._close(columns)
         self._store_warnings()
         outcome = self.termination.outcome(self.last_line, next_line)
         columns.setdefault("train_iters", None if self.beyond else self.train_iters)
@@ -309,6 +348,23 @@ class Run:
         for name, flag in flags.items():
             row = {"name": name, "value": flag.value, "kind": flag.kind, "line": flag.line}
             self.rows.add("env_flags", run_id=self.run_id, **row)
+
+    def _close(self, columns: Fields) -> None:
+        """What the steps say of one another: the scope of each quantity, and what has none."""
+        found = quantities(self.steps.first, sizes_of(columns))
+        for one in found:
+            self.rows.add(
+                "quantities",
+                run_id=self.run_id,
+                metric=one.column,
+                scope=one.scope,
+                equation=one.equation,
+                residual=one.residual,
+                steps=one.steps,
+                used=one.is_used,
+            )
+        for message in left_out(found):
+            self.rows.warn("does_not_close", message, self.line)
 
     def _store_warnings(self) -> None:
         if self.steps.lost:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ..schema.rows import Rows
 from ..vocabulary.secrets import redact, redact_name
+from .closing import FirstSteps
 from .dialect import Dialect
 from .record import Fields, Record
 from .step import Ranks, Step, readings
@@ -53,6 +54,7 @@ class Steps:
     copies: int = 0
     lost: int = 0  # losses of lines that tell no step
     interval: int | None = None  # iterations between two lines, where an argument states it
+    first: FirstSteps = field(default_factory=FirstSteps)
     _last: dict[bool, int | None] = field(default_factory=dict)
     _first: int | None = None  # of the segment, by the framework's own lines
     _absolute: bool = False
@@ -164,6 +166,8 @@ class Steps:
         length = self._length(int(many.iterations[0]), dialect.secondary)
         while self._open:
             self._store(self._open.popleft())
+        for place in range(min(len(many.lines) - OPEN_STEPS, self.first.room)):
+            self.first.add(self.segment, int(many.iterations[place]), many.fields(place))
         # The newest steps stay open, since lines behind them may still add to them.
         for place in range(len(many.lines) - OPEN_STEPS, len(many.lines)):
             before, iteration = many.iterations[place - 1 : place + 1].tolist()
@@ -304,6 +308,7 @@ class Steps:
         if more:
             row["more"] = {redact_name(key): redact(key, str(text)) for key, text in more.items()}
         self._name_losses(row)
+        self.first.add(step.segment, step.iteration, step.fields)
         self.rows.by_table["iterations"].append(row)
 
     def _name_losses(self, row: Fields) -> None:

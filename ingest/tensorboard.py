@@ -234,7 +234,7 @@ def _store(
     rows.add(
         "runs", source_id=source_id, run_id=run_id, origin="log", line=1,
         last_line=events.records, segment=max((int(str(r["segment"])) for r in taken), default=1),
-        framework=redact_text(writer.name), status="running",
+        framework=redact_text(writer.name), status="ended",
         status_reason="an event file does not say how its run ended", status_line=events.records,
         kind="measured", flags=[], date=first.at.isoformat(sep=" ", timespec="seconds"),
         job_ids=[], **{name: columns.get(name) for name in sorted(RUN_COLUMNS)},

@@ -134,7 +134,7 @@ class TerminationTracker:
             self.ended = Outcome(line, "ok")
 
     def outcome(self, last_line: int, next_line: int | None) -> Outcome:
-        """The launcher's verdict, else the first cause; else the run goes on, or was cut off."""
+        """The launcher's verdict, else the first cause; else how it ended is not told."""
         if self.launcher_verdict:
             return self.launcher_verdict
         exception, report = self.unhandled_exception, self.scheduler_report
@@ -155,7 +155,7 @@ class TerminationTracker:
         if self.stopped:
             return self.stopped
         if next_line is None:
-            return Outcome(last_line, "running", "end of file before the end of training")
+            return Outcome(last_line, "ended", "the log ends without a closing line")
         reason = f"stopped before the end of training: line {next_line} begins the next run"
         return Outcome(last_line, "fail", reason)
 

@@ -34,6 +34,7 @@ TABLES = (
     "beside",
     "companions",
     "run_stats",
+    "quantities",
     "configurations",
     "left_out",
     "epochs",

@@ -186,5 +186,5 @@ def _links(runs: list[tuple[str, str, str, bool]]) -> Iterator[tuple[str, str | 
     if len(training) != 1:
         return
     for source, _, status, has_steps in runs:
-        if not has_steps and status in ("ok", "running"):
+        if not has_steps and status in ("ok", "ended", "running"):
             yield source, training[0], RANKS

@@ -149,6 +149,8 @@ SELECT t.load_id, t.run_id, t.metric, s.n, s.lines, s.first_iteration, s.last_it
     greatest($rule_version, 3), d.iteration
 FROM told t LEFT JOIN superseded_steps d ON d.run_id = t.run_id
 LEFT JOIN of_long l ON l.load_id = t.load_id AND l.run_id = t.run_id AND l.metric = t.metric
+-- What the lines themselves say is no step time, or no rate of the job, is none.
+ANTI JOIN raw.quantities q ON q.load_id = t.load_id AND q.run_id = t.run_id AND q.metric = t.metric AND NOT q.used
 ANTI JOIN raw.run_stats known ON known.load_id = t.load_id AND known.run_id = t.run_id AND known.metric = t.metric
     AND known.redone_from IS NOT DISTINCT FROM d.iteration
 WHERE s.lines > 0;

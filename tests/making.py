@@ -16,7 +16,7 @@ def iteration(number: int, step_ms: float = 100.0, of: int = 500) -> str:
         " learning rate: 1.000E-03 | global batch size:     8 | lm loss: 5.760191E+00 |"
         " loss scale: 1.0 | grad norm: 7.439 | actual seqlen:    64 |"
         " number of skipped iterations:   0 | number of nan iterations:   0 |"
-        " samples per second: 55.899 | TFLOPs: 0.01 |\n"
+        f" samples per second: {8000 / step_ms:.3f} | TFLOPs: 0.01 |\n"
     )
 
 

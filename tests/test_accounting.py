@@ -160,11 +160,11 @@ def test_the_output_of_jobs_that_printed_nothing_else(shared: Path) -> None:
         ("slurm-12.out", [], SACCT_P, "timeout"),
         ("a.18.out", [], SACCT, "cancelled"),
         ("slurm-14_3.out", [], SACCT_P, "oom"),
-        ("slurm-15.out", [], SACCT_P, "running"),
+        ("slurm-15.out", [], SACCT_P, "ended"),
         ("train.o1234567", [], QSTAT, "timeout"),
         ("x.log", ["export PJM_JOBID=21107476"], PJM_STATS, "timeout"),
         ("output.21107476/0/1/stdproc.1.511", [], PJM_STATS, "timeout"),
-        ("x.log", [], SACCT_P, "running"),
+        ("x.log", [], SACCT_P, "ended"),
         ("x-12.log", ["[after training is done] datetime: 2026-11-20 08:46:00"], SACCT_P, "ok"),
         ("x-12.log", ["torch.OutOfMemoryError: CUDA out of memory."], SACCT_P, "oom"),
     ],
@@ -179,7 +179,7 @@ def test_a_job_tells_how_its_log_ended(
     with open_read(tmp_path / "b.duckdb") as warehouse:
         [(found, reason)] = warehouse.rows("SELECT status, status_reason FROM runs")
         assert found == status
-        assert ("(jobs.txt:" in str(reason)) == (status not in ("running", "ok") and not (
+        assert ("(jobs.txt:" in str(reason)) == (status not in ("ended", "ok") and not (
             log and "memory" in log[0]))  # fmt: skip
         assert list(warehouse.rows("SELECT status FROM configurations")) == [(status,)]
 

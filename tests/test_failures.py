@@ -71,7 +71,7 @@ CASES: list[tuple[str, int, list[str]]] = [
         "srun: Job step aborted: Waiting", "The job waits")]),
     ("fail", 2, ["RuntimeError: mat1 and mat2 shapes cannot be multiplied", *LSF, *EXIT]),
     ("oom", 2, ["torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory."]),
-    ("running", 62, ["ImportError: cannot import name 'x'; goes on without", *["..."] * 60, "."]),
+    ("ended", 62, ["ImportError: cannot import name 'x'; goes on without", *["..."] * 60, "."]),
     ("cancelled", 2, [STEPD + f"STEP 1809577.0 {CANCELLED} ***"]),
     ("cancelled", 2, [STEPD + f"JOB 1809577 {CANCELLED} DUE TO PREEMPTION ***"]),
     ("cancelled", 2, [ABORTED, "srun: Force Terminated job 1809577"]),
@@ -86,7 +86,7 @@ CASES: list[tuple[str, int, list[str]]] = [
     ("fail", 2, ["E1223 05:18:02.971000 1 torch/distributed/elastic/multiprocessing/api.py:826] "
                  "failed (exitcode: -11) local_rank: 0 (pid: 1) of binary: python"]),
     ("fail", 2, ["[default] Worker group FAILED. 3/3 attempts left; will restart worker group"]),
-    ("running", 3, ["[default] Worker group FAILED. 3/3 attempts left; will restart worker group",
+    ("ended", 3, ["[default] Worker group FAILED. 3/3 attempts left; will restart worker group",
                     iteration(1)]),
     ("fail", 2, ["['python'] exits with return code = -11"]),
     ("fail", 2, ["Segmentation fault (core dumped)"]),
@@ -105,7 +105,7 @@ CASES: list[tuple[str, int, list[str]]] = [
     ("ok", 2, ["[after training is done] datetime: 2021-06-10 23:06:22",
                LAUNCH + "Killing subprocess 12", "Main process received SIGTERM, exiting"]),
     ("ok", 2, [LAUNCH.replace("sigkill_handler", "main") + "Process 2134 exits successfully."]),
-    ("running", 1, ["  what looks like a failure in prose: it ran out of patience"]),
+    ("ended", 1, ["  what looks like a failure in prose: it ran out of patience"]),
 ]  # fmt: skip
 
 
@@ -114,7 +114,7 @@ def test_how_a_run_ends(status: str, line: int, lines: list[str]) -> None:
     run = only_run(read("\n".join([iteration(1, of=500), *lines])))
     assert (run["status"], run["status_line"]) == (
         status,
-        line if status != "running" else 1 + len(lines),
+        line if status != "ended" else 1 + len(lines),
     )
     assert (run["status_reason"] is None) == (status == "ok")
 

@@ -14,6 +14,7 @@ from bench.ingest.logread import LogRead
 from bench.schema.rows import Row
 
 MEGATRON = rb"iteration[ =]+(\d+) */ *\d+ *\|"
+STATS = rb'"throughput":.*"step": (\d+)'
 STEP = rb"\] step=(\d+), skipped="
 NEMO = rb"Training epoch \d+, iteration \d+/\d+ \|[^\r\n]*?global_step: (\d+)"
 NEMO_RUNS = ["ok", "ok", "fail", "ok", "cancelled"]
@@ -25,44 +26,44 @@ NONE = rb"(?!)"
 LOGS: dict[str, tuple[bytes, int, list[str]]] = {
     # One line, broken over two by the page.
     "amd_primus/docs__04-technical-guides__hybrid-models__gdn-guide.md.excerpts.txt": (
-        MEGATRON, 1, ["running"]),
-    "argonne/ALCF__README.md.excerpts.txt": (MEGATRON, 2, ["running"]),
+        MEGATRON, 1, ["ended"]),
+    "argonne/ALCF__README.md.excerpts.txt": (MEGATRON, 2, ["ended"]),
     # Seven lines of Megatron; of step 136011 the excerpt has the engine's line alone.
     "argonne/ALCF__notes__cooldown.md.excerpts.txt": (
-        rb"(?:step=|iteration= *)(\d{6})\b(?!-)", 8, ["running"]),
-    "bigscience_excerpts/experiments__gpt2-16gb-nodes.md.excerpts.txt": (MEGATRON, 7, ["running"]),
+        rb"(?:step=|iteration= *)(\d{6})\b(?!-)", 8, ["ended"]),
+    "bigscience_excerpts/experiments__gpt2-16gb-nodes.md.excerpts.txt": (MEGATRON, 7, ["ended"]),
     # The first cause behind the last step: an uncorrectable ECC error; running out of memory is
     # another story of the same page.
     "bigscience_excerpts/train__tr1-13B-base__chronicles.md.excerpts.txt": (MEGATRON, 10, ["fail"]),
     "bigscience_excerpts/train__tr11-176B-ml__reshaping-log.md.excerpts.txt": (
-        MEGATRON, 16, ["running"]),
+        MEGATRON, 16, ["ended"]),
     "bigscience_excerpts/train__tr8b-104B__chronicles.md.excerpts.txt": (
-        MEGATRON, 19, ["running"]),
-    "bigscience_megatron/meg_ds_3d_gpt2_perf_n16-ds-on.out": (MEGATRON, 49, ["running"]),
+        MEGATRON, 19, ["ended"]),
+    "bigscience_megatron/meg_ds_3d_gpt2_perf_n16-ds-on.out": (MEGATRON, 49, ["ended"]),
     "bigscience_megatron/meg_ds_zero_gpt2_perf_n16-1999616.out": (MEGATRON, 4, ["timeout"]),
     "bigscience_megatron/meg_gpt2_base_n16_dp1_tp4_pp16-1809577.out": (MEGATRON, 9, ["cancelled"]),
     "bigscience_megatron/meg_gpt2_base_n4_dp1_tp4_pp4-1809579.out": (MEGATRON, 20, ["cancelled"]),
-    "bigscience_megatron/meg_gpt2_perf_n16.out": (MEGATRON, 3, ["running"]),
+    "bigscience_megatron/meg_gpt2_perf_n16.out": (MEGATRON, 3, ["ended"]),
     "deepspeed_chat/step1_supervised_finetuning__opt-1.3b-globalBatchSize128.log": (
         STEP, 736, ["ok"]),
     "deepspeed_chat/step2_reward_model_finetuning__opt-350m_globalBatchSize-64.log": (
         STEP, 184, ["ok"]),
     # Step 0 is printed before the first step: an event.
-    "deepspeed_cpu/pipe2_2proc.log": (rb"\] step=([1-9]\d*), skipped=", 4, ["running"]),
+    "deepspeed_cpu/pipe2_2proc.log": (rb"\] step=([1-9]\d*), skipped=", 4, ["ended"]),
     "deepspeed_cpu/pipe2_2proc_breakdown_FAILS.log": (NONE, 0, ["fail"]),
-    "deepspeed_cpu/zero0_1proc_info.log": (rb"\] step=([1-9]\d*),", 4, ["running"]),
+    "deepspeed_cpu/zero0_1proc_info.log": (rb"\] step=([1-9]\d*),", 4, ["ended"]),
     # All four steps, then `terminate called without an active exception` and return code -6.
     "deepspeed_cpu/zero0_2proc_deepspeed_launcher.log": (rb"\] step=([1-9]\d*),", 4, ["fail"]),
     # The logger is at WARNING: timers and memory, but no line with the number of a step.
-    "deepspeed_cpu/zero1_2proc_breakdown.log": (STEP, 0, ["running"]),
-    "deepspeed_cpu/zero1_2proc_flops_profiler.log": (rb"\] step=([1-9]\d*),", 4, ["running"]),
-    "deepspeed_cpu/zero2_2proc.log": (rb"\] step=([1-9]\d*),", 4, ["running"]),
+    "deepspeed_cpu/zero1_2proc_breakdown.log": (STEP, 0, ["ended"]),
+    "deepspeed_cpu/zero1_2proc_flops_profiler.log": (rb"\] step=([1-9]\d*),", 4, ["ended"]),
+    "deepspeed_cpu/zero2_2proc.log": (rb"\] step=([1-9]\d*),", 4, ["ended"]),
     # Sixteen ranks draw the same bar.
     "hf_trainer_deepspeed/hf_ds_gpt2_base_n4-1832555.out": (BAR, 16, ["ok"]),
     # Two attempts that the launcher stopped without a word, and one that ended.
     "hf_trainer_deepspeed/hf_ds_gpt2_perf_n16_bs4-mbs8.out": (NONE, 0, ["fail", "fail", "ok"]),
-    "jubench/DESCRIPTION.md.excerpts.txt": (MEGATRON, 5, ["running"]),
-    "jubench/README.md.excerpts.txt": (MEGATRON, 5, ["running"]),
+    "jubench/DESCRIPTION.md.excerpts.txt": (MEGATRON, 5, ["ended"]),
+    "jubench/README.md.excerpts.txt": (MEGATRON, 5, ["ended"]),
     "megatron_cpu/fugaku_1proc.log": (MEGATRON, 5, ["ok"]),
     "megatron_cpu/fugaku_dp2.log": (MEGATRON, 5, ["ok"]),
     "megatron_cpu/fugaku_dp2_ac.log": (MEGATRON, 5, ["ok"]),
@@ -73,12 +74,12 @@ LOGS: dict[str, tuple[bytes, int, list[str]]] = {
     "megatron_cpu/megatron_lm_dp2.log": (MEGATRON, 5, ["ok"]),
     "megatron_cpu/megatron_lm_dp2_recompute.log": (MEGATRON, 5, ["ok"]),
     "megatron_cpu/megatron_lm_tp2.log": (MEGATRON, 5, ["ok"]),
-    # MLPerf prints no steps; throughput and accuracy are measurements and evaluations.
-    "mlperf/Dell_results_XE9680x8H100-SXM-80GB_llama2_70b_lora_result_3.txt": (NONE, 0, ["ok"]),
+    # MLPerf counts samples: a step is a batch of them.
+    "mlperf/Dell_results_XE9680x8H100-SXM-80GB_llama2_70b_lora_result_3.txt": (STATS, 5, ["ok"]),
     "mlperf/Google_results_cloud-tpu-v5p-1024-maxtext_gpt3_result_0.txt": (NONE, 0, ["ok"]),
-    "mlperf/NVIDIA_results_eos_n8_ngc24.04_nemo_llama2_70b_lora_result_4.txt": (NONE, 0, ["ok"]),
+    "mlperf/NVIDIA_results_eos_n8_ngc24.04_nemo_llama2_70b_lora_result_4.txt": (STATS, 6, ["ok"]),
     "msft_megatron_deepspeed/MoE_gpt3-0.125B-tokendropping-graduallyIncrease-lr-3.0e-4.log": (
-        MEGATRON, 12, ["running"]),
+        MEGATRON, 12, ["ended"]),
     # Ctrl-C: every process ends with KeyboardInterrupt.
     "msft_megatron_deepspeed/random_ltd_gpt3-0.125B-tokendropping-graduallyIncrease-lr-3.0e-4.log":
         (MEGATRON, 60, ["cancelled"]),
@@ -268,4 +269,6 @@ def test_a_benchmark_of_mlperf(shared: Path) -> None:
     assert (run["device"], run["framework"]) == ("NVIDIA H100-SXM5-80GB", "MLPerf")
     assert (topology["nodes"], topology["devices_per_node"], topology["gbs"]) == (8, 8, 8)
     assert rows_of(log, "evaluations")[-1]["metric"] == "eval_accuracy"
-    assert rows_of(log, "measurements")[0]["value"] == 11.996044018102383
+    assert rows_of(log, "iterations")[0]["samples_per_s"] == 11.996044018102383
+    [took] = rows_of(log, "measurements")
+    assert (took["metric"], took["value"], took["unit"]) == ("time_to_train", 343.842, "s")

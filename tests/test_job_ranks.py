@@ -45,7 +45,7 @@ def test_what_tells_of_a_failure_stays(tmp_path: Path) -> None:
     name, last = NAMES[0]
     write(tmp_path, name, 0, STATES + "RuntimeError: CUDA out of memory. Tried to allocate 2 MiB\n")
     write(tmp_path, name, last, STEPS)
-    assert [run["status"] for run in asked(tmp_path, RUNS, ".")] == ["oom", "running"]
+    assert [run["status"] for run in asked(tmp_path, RUNS, ".")] == ["oom", "ended"]
 
 
 def test_ranks_that_all_print_steps_and_other_jobs_stay(tmp_path: Path) -> None:

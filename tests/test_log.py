@@ -15,22 +15,22 @@ WORLD += "pipeline-model-parallel size: 1 "
 
 # Iteration lines as `shared/logs/INDEX.md` counts them; statuses as seen in the files.
 REAL = [
-    ("bigscience_megatron/meg_ds_3d_gpt2_perf_n16-ds-on.out", 49, "running"),
+    ("bigscience_megatron/meg_ds_3d_gpt2_perf_n16-ds-on.out", 49, "ended"),
     ("bigscience_megatron/meg_ds_zero_gpt2_perf_n16-1999616.out", 4, "timeout"),
     ("bigscience_megatron/meg_gpt2_base_n16_dp1_tp4_pp16-1809577.out", 9, "cancelled"),
     ("bigscience_megatron/meg_gpt2_base_n4_dp1_tp4_pp4-1809579.out", 20, "cancelled"),
-    ("bigscience_megatron/meg_gpt2_perf_n16.out", 3, "running"),
-    ("bigscience_excerpts/train__tr11-176B-ml__reshaping-log.md.excerpts.txt", 16, "running"),
-    ("bigscience_excerpts/train__tr8b-104B__chronicles.md.excerpts.txt", 19, "running"),
-    ("bigscience_excerpts/experiments__gpt2-16gb-nodes.md.excerpts.txt", 7, "running"),
+    ("bigscience_megatron/meg_gpt2_perf_n16.out", 3, "ended"),
+    ("bigscience_excerpts/train__tr11-176B-ml__reshaping-log.md.excerpts.txt", 16, "ended"),
+    ("bigscience_excerpts/train__tr8b-104B__chronicles.md.excerpts.txt", 19, "ended"),
+    ("bigscience_excerpts/experiments__gpt2-16gb-nodes.md.excerpts.txt", 7, "ended"),
     ("bigscience_excerpts/train__tr1-13B-base__chronicles.md.excerpts.txt", 10, "fail"),
-    ("jubench/README.md.excerpts.txt", 5, "running"),
-    ("jubench/DESCRIPTION.md.excerpts.txt", 5, "running"),
+    ("jubench/README.md.excerpts.txt", 5, "ended"),
+    ("jubench/DESCRIPTION.md.excerpts.txt", 5, "ended"),
     ("nvidia_dgxc/llama3.1__README.md.excerpts.txt", 1, "ok"),
     (
         "msft_megatron_deepspeed/MoE_gpt3-0.125B-tokendropping-graduallyIncrease-lr-3.0e-4.log",
         12,
-        "running",
+        "ended",
     ),
     (
         "msft_megatron_deepspeed/"

@@ -27,20 +27,20 @@ NAN = "grad norm: nan |"
 @pytest.mark.parametrize(
     ("lines", "status", "line"),
     [
-        ([iteration(1)], "running", 9),
+        ([iteration(1)], "ended", 9),
         ([iteration(1), "[after training is done] datetime: 2026-11-20 09:08:24 "], "ok", 10),
         ([iteration(4)], "ok", 9),
         ([iteration(4), TRACEBACK], "ok", 9),
-        ([], "running", 8),
+        ([], "ended", 8),
         ([TRACEBACK, "ValueError: no", LIMIT], "fail", 9),
         ([TRACEBACK, "  File x", OOM, LIMIT], "oom", 11),
         ([LIMIT, TRACEBACK], "timeout", 9),
-        ([TRACEBACK, iteration(1)], "running", 10),
+        ([TRACEBACK, iteration(1)], "ended", 10),
         (["Process 4711 exits with return code = -11"], "fail", 9),
-        (["Process 4711 exits with return code = 0"], "running", 9),
+        (["Process 4711 exits with return code = 0"], "ended", 9),
         ([iteration(1), iteration(2, tail=NAN), iteration(3, tail=NAN), LIMIT], "nan", 10),
-        ([iteration(1, tail=NAN), iteration(2)], "running", 10),
-        ([iteration(1, tail="loss scale: 8.0 |")], "running", 9),
+        ([iteration(1, tail=NAN), iteration(2)], "ended", 10),
+        ([iteration(1, tail="loss scale: 8.0 |")], "ended", 9),
     ],
 )
 def test_how_a_run_ended(lines: list[str], status: str, line: int) -> None:
@@ -159,7 +159,7 @@ EPOCHS = (
 def test_steps_of_an_epoch_are_no_goal_once_there_are_more() -> None:
     steps = "".join(EPOCHS.format(e=n // 20, i=n % 20, n=n) for n in range(25))
     (run,) = rows(read(steps), "runs")
-    assert (run["status"], run["train_iters"]) == ("running", None)
+    assert (run["status"], run["train_iters"]) == ("ended", None)
     (run,) = rows(read(steps + "torch.OutOfMemoryError: CUDA out of memory. Tried to\n"), "runs")
     assert run["status"] == "oom"
     whole = "".join(EPOCHS.format(e=0, i=n, n=n) for n in range(20))

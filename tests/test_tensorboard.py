@@ -63,7 +63,7 @@ def test_a_run_of_megatron_is_read_with_its_arguments(folder: Path) -> None:
         folder, "SELECT framework, layers, tp, dtype, gbs_logged, status FROM configurations"
     )
     assert run == {"framework": "Megatron-LM", "layers": 24, "tp": 2, "dtype": "bf16",
-                   "gbs_logged": 8.0, "status": "running"}  # fmt: skip
+                   "gbs_logged": 8.0, "status": "ended"}  # fmt: skip
     rows = asked(folder, "FROM iterations ORDER BY iteration LIMIT 2")
     assert [row["iteration"] for row in rows] == [1, 2] and rows[1]["interval_length"] == 1
     assert rows[1]["loss"] == 5 and rows[1]["gbs"] == 8

@@ -106,11 +106,13 @@ def _standing(
     step_s, tokens_a_step = step_time(row), _product(row["gbs"], row["seq_len"])
     usual_s = step_time(row | {name: of["median"] for name, of in (row["lately"] or {}).items()})
     left = (_planned(row, tokens_a_step, budget) or 0) - (row["iteration"] or 0)
+    # A log without a closing line is that of a run that goes on, as long as it grows.
+    grows = row["status"] == "ended" and running and not _silent(row, age_s, usual_s, hang_after)
     return RunStatus(
         uri=row["uri"],
         run_id=row["run_id"],
         model=row["size"],
-        status=row["status"],
+        status="running" if grows else row["status"],
         iteration=row["iteration"],
         planned=row["train_iters"],
         step_time_s=step_s,
@@ -168,9 +170,8 @@ def _warnings(
     running: bool,
 ) -> list[str]:
     found = []
-    usual = step_s * row["interval_length"] if step_s else row["every_s"]
-    silent = hang_after if hang_after is not None else usual and max(INTERVALS * usual, LEAST_S)
-    if running and silent is not None and age_s > silent:
+    usual = _usual(row, step_s)
+    if running and (hang_after is not None or usual) and _silent(row, age_s, step_s, hang_after):
         every = f" (usually every {usual:.3g} s)" if usual else ""
         found.append(f"hang? no output for {age_s:.0f} s{every}")
     if row["nan_at"] is not None:
@@ -179,9 +180,24 @@ def _warnings(
         found.append(f"nan since line {row['status_line']}")
     if running and (slow := _slow(row["steady"] or {}, row["lately"] or {})):
         found.append(slow)
-    if row["status"] not in ("running", "ok", "nan"):
+    if row["status"] not in ("ended", "ok", "nan"):
         found.append(f"{row['status']}: {row['status_reason'] or 'no reason in the log'}")
     return found
+
+
+def _usual(row: Mapping[str, Any], step_s: float | None) -> float | None:
+    """Seconds between two lines of steps."""
+    return step_s * row["interval_length"] if step_s else row["every_s"]
+
+
+def _silent(
+    row: Mapping[str, Any], age_s: float, step_s: float | None, hang_after: float | None
+) -> bool:
+    """Whether no line has come for longer than a step, or all that surrounds one, takes."""
+    usual = _usual(row, step_s)
+    return age_s > (
+        hang_after if hang_after is not None else max(INTERVALS * (usual or 0), LEAST_S)
+    )
 
 
 def _slow(steady: Mapping[str, Any], lately: Mapping[str, Any]) -> str | None:

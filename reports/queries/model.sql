@@ -11,14 +11,14 @@ SELECT count(*) AS rows,
     count(*) FILTER (step_time_s IS NULL AND tokens_per_s IS NULL AND tflops IS NOT NULL AND left_out IS NULL AND usable) AS tflops_only,
     count(*) FILTER (left_out = 'copy') AS copies,
     count(*) FILTER (left_out IS NOT NULL AND left_out <> 'copy' AND status IN ('ok', 'not_run')) AS damaged,
-    count(*) FILTER (status NOT IN ('ok', 'not_run', 'running')) AS failed,
+    count(*) FILTER (status NOT IN ('ok', 'not_run', 'ended', 'running')) AS failed,
     count(*) FILTER (status = 'not_run' AND kind = 'measured' AND left_out IS NULL) AS without_result,
     count(*) FILTER (kind = 'planned') AS plans,
     max(n) AS most_n
 FROM selected;
 
 -- name: failures
-SELECT status, count(*) AS runs FROM selected WHERE status NOT IN ('ok', 'not_run', 'running') GROUP BY status ORDER BY status;
+SELECT status, count(*) AS runs FROM selected WHERE status NOT IN ('ok', 'not_run', 'ended', 'running') GROUP BY status ORDER BY status;
 
 -- name: shapes
 SELECT uri, size, list_sort(list_distinct(list(system))) AS systems, layers, hidden, list_sort(list_distinct(list(heads))) AS heads, seq_len,

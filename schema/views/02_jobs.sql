@@ -18,7 +18,7 @@ WITH vague AS (
         -- slurm-12.out, gpt.18.out, run-27_1.log, train.o1234, job.sh.o1234
         regexp_extract(l.uri, '[-_.]o?(\d+(?:_\d+)?)(?:\.(?:out|err|log|txt|stdout|stderr))*(?:\.(?:gz|xz|bz2|zst))?$', 1)) AS named
     FROM raw.runs r JOIN current_loads l USING (load_id)
-    WHERE r.origin = 'log' AND r.status IN ('running', 'cancelled')
+    WHERE r.origin = 'log' AND r.status IN ('ended', 'running', 'cancelled')
 ), linked AS (
     SELECT v.load_id, v.run_id, v.status AS told, j.*
     FROM (SELECT * EXCLUDE (job_ids), unnest(job_ids) AS job_id FROM vague) v JOIN jobs j USING (job_id)
@@ -42,7 +42,7 @@ FROM (SELECT *, coalesce(status IN ('timeout', 'cancelled') AND ended > (
         SELECT last_at + to_seconds(greatest(10 * every_s, 300)) FROM steps WHERE steps.run_id = chosen.run_id
     ), false) AS silent FROM chosen) c
 LEFT JOIN steps s USING (run_id)
-WHERE c.told = 'running' OR c.status IN ('timeout', 'oom') OR silent;
+WHERE c.told IN ('ended', 'running') OR c.status IN ('timeout', 'oom') OR silent;
 
 -- judged_runs: runs of every load, with the status that their jobs give those whose logs do not tell.
 -- judged_runs.load_id: the load it belongs to

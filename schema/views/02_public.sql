@@ -187,6 +187,11 @@ ANTI JOIN hidden_runs h ON h.run_id = r.run_id
 LEFT JOIN superseded_steps d ON d.run_id = r.run_id
 WHERE r.redone_from IS NOT DISTINCT FROM d.iteration;
 
+-- quantities: what the steps of a log say of their own times and rates: which scope each has, and by which equation.
+CREATE OR REPLACE VIEW quantities AS
+SELECT q.* EXCLUDE (load_id) FROM raw.quantities q SEMI JOIN current_loads USING (load_id)
+ANTI JOIN hidden_runs h ON h.run_id = q.run_id;
+
 -- findings: what the audit says of documents, a row for each doubted cell; of each the newest audit.
 CREATE OR REPLACE VIEW findings AS
 SELECT f.* EXCLUDE (load_id) FROM raw.findings f SEMI JOIN current_loads USING (load_id)
