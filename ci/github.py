@@ -14,13 +14,11 @@ from ..project.settings import JobSettings, read_settings
 from ..schema.errors import FINE, FOUND, BenchError
 from ..terminal.messages import info
 from ..terminal.tables import emit
+from ..vocabulary.printable import Commands, json_text, workflow_command
 from . import comment as text_of
 from .api import ApiError
 from .review import Mark, marks, review, update_comment
 from .sticky import GitHub
-
-_COMMAND = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
-_PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +73,19 @@ def github(
         return _post(job, post)
     history = "use actions/checkout with fetch-depth: 0"
     found = review(named, base or job.base, settings, timeout, history)
-    emit("".join(f"{_annotation(mark)}\n" for mark in marks(found)))
+    emit(Commands("".join(map(_annotation, marks(found)))))
     _summarise(job, found.body)
     if save:
         data = {"pull_request": job.pull_request, "body": found.body, "is_news": found.is_news,
                 "comment": settings.comment, "comment_id": settings.comment_id}  # fmt: skip
-        emit(json.dumps(data, ensure_ascii=False) + "\n", save)
+        emit(json_text(data) + "\n", save)
     _comment(job, settings, found.body, job.pull_request, found.is_news)
     return found.code(settings)
 
 
 def _annotation(mark: Mark) -> str:
-    file, title = mark.file.translate(_PROPERTY), mark.title.translate(_PROPERTY)
-    data = mark.message.strip().translate(_COMMAND)
-    return f"::{mark.level} file={file},line={mark.line},title={title}::{data}"
+    place = {"file": mark.file, "line": mark.line, "title": mark.title}
+    return workflow_command(mark.level, mark.message, **place)
 
 
 def _summarise(job: Job, body: str) -> None:
@@ -121,8 +118,8 @@ def _comment(job: Job, settings: JobSettings, body: str, number: int | None, is_
         update_comment(job.host, settings, body, number, is_news=is_news, rest=rest)
     except ApiError as error:
         fork = " (read-only token; for forks see docs/pull_requests.md)"
-        emit(f"::warning title=bench::comment not written: {str(error).translate(_COMMAND)}"
-             f"{fork if error.status == 403 else ''}\n")  # fmt: skip
+        why = f"comment not written: {error}{fork if error.status == 403 else ''}"
+        emit(workflow_command("warning", why, title="bench"))
         return False
     return True
 

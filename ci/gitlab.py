@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import Any
 from ..project.settings import JobSettings, read_settings
 from ..terminal.messages import info, warn
 from ..terminal.tables import emit
+from ..vocabulary.printable import json_text
 from .api import ApiError
 from .review import Mark, marks, review, update_comment
 from .sticky import GitLab
@@ -58,7 +58,7 @@ def gitlab(named: Sequence[Path], base: str | None, quality: Path | None, timeou
         info(f"{mark.file}:{mark.line}: {mark.title}: {mark.message}")
     if quality:
         report = [_entry(mark) for mark in found_marks]
-        emit(json.dumps(report, ensure_ascii=False, indent=1) + "\n", quality)
+        emit(json_text(report, indent=1) + "\n", quality)
     _note(job, settings, found.body, found.is_news)
     return found.code(settings)
 
