@@ -31,6 +31,7 @@ class Job:
     request: int | None
     base: str
     page: str
+    is_of_fork: bool
     token: str = field(repr=False)
 
 
@@ -43,16 +44,25 @@ def read_job(environment: Mapping[str, str]) -> Job:
         int(number) if number.isdecimal() else None,
         environment.get("CI_MERGE_REQUEST_DIFF_BASE_SHA", ""),
         environment.get("CI_PROJECT_URL", ""),
+        environment.get("CI_MERGE_REQUEST_SOURCE_PROJECT_ID")
+        != environment.get("CI_MERGE_REQUEST_PROJECT_ID"),
         environment.get(TOKEN, "").strip(),
     )
 
 
-def gitlab(named: Sequence[Path], base: str | None, quality: Path | None, timeout: float) -> int:
+def gitlab(
+    named: Sequence[Path],
+    base: str | None,
+    quality: Path | None,
+    timeout: float,
+    fork_templates: bool,
+) -> int:
     """Do all of it; `quality` is where the report of code quality goes, which marks lines."""
     job = read_job(os.environ)
     settings = read_settings().gitlab
     history = 'set the variable GIT_DEPTH: "0"'
-    found = review(named, base or job.base, settings, timeout, history)
+    own_templates = fork_templates or not job.is_of_fork
+    found = review(named, base or job.base, settings, timeout, history, own_templates)
     found_marks = list(marks(found))
     for mark in found_marks:
         info(f"{mark.file}:{mark.line}: {mark.title}: {mark.message}")
