@@ -57,6 +57,7 @@ OLD_TESTS := $(foreach name,api audit bundles crash facts formulas golden growin
 test-duckdb15: $(OLD)/.developing
 	@echo '*** what asks the warehouse, on duckdb $(OLD_DUCKDB) ***'
 	$(OLD)/bin/python -m pytest -m "not services and not slow" -k "not changed_copies" $(OLD_TESTS) $(PYTEST_ARGS)
+	$(OLD)/bin/python -m pytest -n0 tests/test_views_at_size.py
 
 tcmalloc: $(VENV)/.developing ## with or without tcmalloc, beside the published table: five minutes on two cores
 	tests/services/packages.sh libtcmalloc-minimal4

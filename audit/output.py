@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import Any
 
+from ..vocabulary.printable import Commands, json_text, workflow_command
 from .closing import RULE, SLUG, is_from_facts
 from .finding import Finding, Place
 from .rule import described, slugs
@@ -84,18 +84,20 @@ def objects(findings: Sequence[Finding]) -> list[dict[str, Any]]:
 
 def as_json(findings: Sequence[Finding]) -> str:
     """A list of objects."""
-    return json.dumps(objects(findings), indent=2, ensure_ascii=False) + "\n"
+    return json_text(objects(findings), indent=2) + "\n"
 
 
 def as_github(findings: Sequence[Finding]) -> str:
     """Workflow commands, which GitHub shows next to the lines of a pull request."""
-    return "".join(
-        f"::{_GITHUB[one.severity]} file={_value(one.uri)},line={one.line}"
-        f"{f',col={one.cells[0].column}' if one.cells[0].column else ''},"
-        f"title={_value(f'{named(one.rule)}: {one.message}')}::{_data(_sentence(one))}\n"
-        for one in findings
-        if not one.closed
-    )
+    lines = (_command(one) for one in findings if not one.closed)
+    return Commands("".join(lines))
+
+
+def _command(one: Finding) -> str:
+    column = {"col": one.cells[0].column} if one.cells[0].column else {}
+    place = {"file": one.uri, "line": one.line, **column}
+    title = f"{named(one.rule)}: {one.message}"
+    return workflow_command(_GITHUB[one.severity], _sentence(one), **place, title=title)
 
 
 def as_sarif(findings: Sequence[Finding], version: str, scope: Sequence[str] = ()) -> str:
@@ -114,7 +116,7 @@ def as_sarif(findings: Sequence[Finding], version: str, scope: Sequence[str] = (
         "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notes}],
         "results": results,
     }
-    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
 
 def _rules(findings: Sequence[Finding]) -> dict[str, dict[str, Any]]:
@@ -171,11 +173,3 @@ def _cell(cell: Place) -> dict[str, Any]:
 def _sentence(one: Finding) -> str:
     text = f"{one.message}: {one.evidence}" if one.evidence else one.message
     return f"{text}. Suggestion: {one.suggestion}" if one.suggestion else text
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _value(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from ..reports import rowdiff, rowtable
 from ..reports.escape import markdown_cell, visible
 from .pages import Page
+from .region_page import NOT_RENDERED
 
 _MENTION = re.compile(r"@(?=\w)")
 _AT = re.compile(r"&(?=(?:#0*64|#[xX]0*40|commat);)")
@@ -39,8 +40,11 @@ def body(pages: Sequence[Page], diff: rowdiff.Diff | str, base: str, comment_id:
     if charts:
         lines += ["", f"**{_count(len(charts), 'chart')} {_are(charts)} stale:**", ""]
         lines += [f"- {_line(one)}" for one in charts]
-    if regions and not (errors or stale or charts):
-        lines += ["", f"{_count(regions, 'region')} up to date."]
+    unchecked = sum(len(page.unchecked) for page in pages)
+    if unchecked:
+        lines += ["", f"{_count(unchecked, 'region')} not checked: {NOT_RENDERED}."]
+    if regions > unchecked and not (errors or stale or charts):
+        lines += ["", f"{_count(regions - unchecked, 'region')} up to date."]
     text = harmless(visible("\n".join(lines))) + "\n"
     if stale or charts:  # a command to copy, as it is: nobody is called from within code
         names = sorted({page.name for page in pages if page.is_stale})

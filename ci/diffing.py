@@ -15,6 +15,7 @@ from ..schema.errors import FINE, FOUND, NOTHING_TO_COMPARE, BenchError, Nothing
 from ..schema.warehouse import open_read
 from ..terminal.messages import info, warn_of
 from ..terminal.tables import Format, choose_format, emit, render
+from ..vocabulary.printable import json_text
 from .sources import refuse_links_out
 
 DATABASES = (".duckdb", ".db")
@@ -34,9 +35,7 @@ def diff(
     if form is Format.MD:
         text = rowtable.markdown(found)
     elif form is Format.JSON:
-        import json
-
-        text = json.dumps(rowtable.plain(found), ensure_ascii=False, indent=1) + "\n"
+        text = json_text(rowtable.plain(found), indent=1) + "\n"
     else:
         text = render(rowtable.columns(found), rowtable.cells(found), form) if found.changes else ""
         if form is Format.TABLE and (common := rowtable.common_words(found)):

@@ -14,13 +14,11 @@ from ..project.settings import JobSettings, read_settings
 from ..schema.errors import FINE, FOUND, BenchError
 from ..terminal.messages import info
 from ..terminal.tables import emit
+from ..vocabulary.printable import Commands, json_text, workflow_command
 from . import comment as text_of
 from .api import ApiError
 from .review import Mark, marks, review, update_comment
 from .sticky import GitHub
-
-_COMMAND = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
-_PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +42,20 @@ class Job:
         number = request.get("number") if isinstance(request, dict) else None
         return number if isinstance(number, int) else None
 
+    @property
+    def is_of_fork(self) -> bool:
+        """Whether it runs for a pull request that is not known to come from the repository."""
+        request = self.event.get("pull_request")
+        if not isinstance(request, dict):
+            return False
+        head, base = (_repository(request.get(side)) for side in ("head", "base"))
+        return head is None or head != base
+
+
+def _repository(side: object) -> object:
+    found = side.get("repo") if isinstance(side, dict) else None
+    return found.get("full_name") if isinstance(found, dict) else None
+
 
 def read_job(environment: Mapping[str, str]) -> Job:
     """The job as its environment tells it; raises BenchError for an event file that is broken."""
@@ -66,29 +78,28 @@ def read_job(environment: Mapping[str, str]) -> Job:
 
 
 def github(
-    named: Sequence[Path], base: str | None, save: Path | None, post: Path | None, timeout: float
+    named: Sequence[Path], base: str | None, save: Path | None, timeout: float, fork_templates: bool
 ) -> int:
-    """Do all of it, or with `post` only write the comment that another job has saved."""
+    """Check, compare, and comment; `save` keeps the comment in a file for who may write it."""
     job = read_job(os.environ)
     settings = read_settings().github
-    if post:
-        return _post(job, post)
     history = "use actions/checkout with fetch-depth: 0"
-    found = review(named, base or job.base, settings, timeout, history)
-    emit("".join(f"{_annotation(mark)}\n" for mark in marks(found)))
+    own_templates = fork_templates or not job.is_of_fork
+    found = review(named, base or job.base, settings, timeout, history, own_templates)
+    emit(Commands("".join(map(_annotation, marks(found)))))
     _summarise(job, found.body)
     if save:
         data = {"pull_request": job.pull_request, "body": found.body, "is_news": found.is_news,
                 "comment": settings.comment, "comment_id": settings.comment_id}  # fmt: skip
-        emit(json.dumps(data, ensure_ascii=False) + "\n", save)
-    _comment(job, settings, found.body, job.pull_request, found.is_news)
+        emit(json_text(data) + "\n", save)
+    else:
+        _comment(job, settings, found.body, job.pull_request, found.is_news)
     return found.code(settings)
 
 
 def _annotation(mark: Mark) -> str:
-    file, title = mark.file.translate(_PROPERTY), mark.title.translate(_PROPERTY)
-    data = mark.message.strip().translate(_COMMAND)
-    return f"::{mark.level} file={file},line={mark.line},title={title}::{data}"
+    place = {"file": mark.file, "line": mark.line, "title": mark.title}
+    return workflow_command(mark.level, mark.message, **place)
 
 
 def _summarise(job: Job, body: str) -> None:
@@ -121,19 +132,28 @@ def _comment(job: Job, settings: JobSettings, body: str, number: int | None, is_
         update_comment(job.host, settings, body, number, is_news=is_news, rest=rest)
     except ApiError as error:
         fork = " (read-only token; for forks see docs/pull_requests.md)"
-        emit(f"::warning title=bench::comment not written: {str(error).translate(_COMMAND)}"
-             f"{fork if error.status == 403 else ''}\n")  # fmt: skip
+        why = f"comment not written: {error}{fork if error.status == 403 else ''}"
+        emit(workflow_command("warning", why, title="bench"))
         return False
     return True
 
 
-def _post(job: Job, saved: Path) -> int:
-    """Post what a job without rights has saved, to the pull request that it ran for.
+def post_saved(saved: Path) -> int:
+    """Post what a process without rights has saved, to the pull request that it ran for.
 
     The file comes from whoever opened the pull request, and may say anything as text: it is posted
     only to that pull request, under our marker, and mentions nobody.
     """
+    job = read_job(os.environ)
     number, body, settings, is_news = _saved(saved)
+    if number is not None and number != job.pull_request:
+        _require_same_commit(job, number, saved)
+    written = _comment(job, settings, text_of.harmless(body), number, is_news)
+    return FINE if written or job.pull_request is not None else FOUND
+
+
+def _require_same_commit(job: Job, number: int, saved: Path) -> None:
+    """Raises BenchError unless the workflow ran for the last commit of the pull request."""
     run = job.event.get("workflow_run")
     ran_for = run.get("head_sha") if isinstance(run, dict) else None
     try:
@@ -150,11 +170,9 @@ def _post(job: Job, saved: Path) -> int:
             why="the request has newer commits", where=str(saved),
             hint="wait for the job of the newest commit",
         )  # fmt: skip
-    written = _comment(job, settings, text_of.harmless(body), number, is_news)
-    return FINE if written else FOUND
 
 
-def _saved(file: Path) -> tuple[int, str, JobSettings, bool]:
+def _saved(file: Path) -> tuple[int | None, str, JobSettings, bool]:
     """Number, text, settings and whether it is news; raises BenchError for what is not ours."""
     hint = "create it with bench ci github --save FILE"
     try:
@@ -165,7 +183,7 @@ def _saved(file: Path) -> tuple[int, str, JobSettings, bool]:
         raise BenchError("cannot read the saved comment", why=str(error), where=str(file),
                          hint=hint) from error  # fmt: skip
     is_ours = (
-        type(number) is int
+        (number is None or type(number) is int)
         and type(body) is str
         and type(is_news) is bool
         and settings.comment in ("on-change", "always", "never")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import Any
 from ..project.settings import JobSettings, read_settings
 from ..terminal.messages import info, warn
 from ..terminal.tables import emit
+from ..vocabulary.printable import json_text
 from .api import ApiError
 from .review import Mark, marks, review, update_comment
 from .sticky import GitLab
@@ -31,6 +31,7 @@ class Job:
     request: int | None
     base: str
     page: str
+    is_of_fork: bool
     token: str = field(repr=False)
 
 
@@ -43,22 +44,31 @@ def read_job(environment: Mapping[str, str]) -> Job:
         int(number) if number.isdecimal() else None,
         environment.get("CI_MERGE_REQUEST_DIFF_BASE_SHA", ""),
         environment.get("CI_PROJECT_URL", ""),
+        environment.get("CI_MERGE_REQUEST_SOURCE_PROJECT_ID")
+        != environment.get("CI_MERGE_REQUEST_PROJECT_ID"),
         environment.get(TOKEN, "").strip(),
     )
 
 
-def gitlab(named: Sequence[Path], base: str | None, quality: Path | None, timeout: float) -> int:
+def gitlab(
+    named: Sequence[Path],
+    base: str | None,
+    quality: Path | None,
+    timeout: float,
+    fork_templates: bool,
+) -> int:
     """Do all of it; `quality` is where the report of code quality goes, which marks lines."""
     job = read_job(os.environ)
     settings = read_settings().gitlab
     history = 'set the variable GIT_DEPTH: "0"'
-    found = review(named, base or job.base, settings, timeout, history)
+    own_templates = fork_templates or not job.is_of_fork
+    found = review(named, base or job.base, settings, timeout, history, own_templates)
     found_marks = list(marks(found))
     for mark in found_marks:
         info(f"{mark.file}:{mark.line}: {mark.title}: {mark.message}")
     if quality:
         report = [_entry(mark) for mark in found_marks]
-        emit(json.dumps(report, ensure_ascii=False, indent=1) + "\n", quality)
+        emit(json_text(report, indent=1) + "\n", quality)
     _note(job, settings, found.body, found.is_news)
     return found.code(settings)
 

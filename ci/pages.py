@@ -15,7 +15,7 @@ from ..project.settings import inside, read_settings
 from ..reports.regions import Document, Region, read_document
 from ..schema.errors import NOTHING_RECOGNISED, BenchError
 from ..vocabulary.atomic import atomic_write
-from .region_page import Chart, make
+from .region_page import Chart, NotRendered, make
 from .sources import Sources
 
 ROUNDS = 4  # a file that states its own lines settles in two
@@ -32,6 +32,7 @@ class Page:
     bodies: dict[Region, str] = field(default_factory=dict)
     charts: tuple[Chart, ...] = ()
     errors: tuple[BenchError, ...] = ()
+    unchecked: tuple[Region, ...] = ()
 
     @property
     def name(self) -> str:
@@ -194,6 +195,9 @@ def _examine(path: Path, sources: Sources, charts: dict[Path, tuple[str, str]]) 
                         f"two regions write {chart.file}", why=f"also written at {owner}",
                         hint="set charts=OTHER-DIR in one of them",
                     )  # fmt: skip
+        except NotRendered:
+            page = replace(page, unchecked=(*page.unchecked, region))
+            continue
         except BenchError as error:
             error.where = f"{place} ({error.where})" if error.where else place
             page = replace(page, errors=(*page.errors, error))

@@ -32,6 +32,7 @@ from ..terminal.tables import Format
 from .sources import Sources
 
 T = TypeVar("T")
+NOT_RENDERED = "templates of a fork are not rendered"
 DRAWING = 2  # raised when the same numbers are drawn otherwise: then every chart is stale
 _SHAPED = ("columns", "group")  # with one of these `days` is the answer of `bench days`
 _MARKER = re.compile(r"^<!-- bench:(?:begin|end)\b.*-->$")
@@ -64,6 +65,10 @@ class Made:
     charts: tuple[Chart, ...] = ()
 
 
+class NotRendered(BenchError):
+    """A region that needs a template which this job does not render."""
+
+
 def make(region: Region, file: Path, sources: Sources) -> Made:
     """The region of a file as its marker asks; raises BenchError for what it cannot have."""
     options = region.options
@@ -78,7 +83,10 @@ def make(region: Region, file: Path, sources: Sources) -> Made:
     if region.report in reports(REGION) or any(name in options for name in _SHAPED):
         return _answer(region, file, sources)
     warehouse = _warehouse(region, file, sources)
-    made = page(warehouse, region.report, _query(options), templates=find_templates(None))
+    templates = find_templates(None)
+    if not sources.own_templates and ("template" in options or templates):
+        raise NotRendered(NOT_RENDERED, hint="see docs/pull_requests.md")
+    made = page(warehouse, region.report, _query(options), templates=templates)
     if "template" in options:
         made = _with_template(made, inside(file.parent, options["template"]))
     charts, links = _charts(warehouse, made, file, region)

@@ -18,6 +18,7 @@ from ..terminal.messages import info
 from . import comment as text_of
 from .diffing import against
 from .pages import Page, examine, find_pages
+from .region_page import NOT_RENDERED
 from .sources import Sources
 from .sticky import Host, upsert
 
@@ -63,13 +64,19 @@ class Reviewed:
 
 
 def review(
-    named: Sequence[Path], base: str, job: JobSettings, timeout: float, history: str
+    named: Sequence[Path],
+    base: str,
+    job: JobSettings,
+    timeout: float,
+    history: str,
+    own_templates: bool = True,
 ) -> Reviewed:
     """Check the pages named, or the usual ones, and compare with where HEAD left `base`.
 
-    Without a merge base the result holds the error; `history` is what to try then.
+    Without a merge base the result holds the error; `history` is what to try then. Without
+    `own_templates` regions that need one of the repository are not checked.
     """
-    with Sources(lock_timeout=timeout) as sources:
+    with Sources(lock_timeout=timeout, own_templates=own_templates) as sources:
         pages = examine(find_pages(named), sources)
     commit, missing = "", None
     diff: rowdiff.Diff | str
@@ -96,6 +103,8 @@ def marks(found: Reviewed) -> Iterator[Mark]:
             line = re.search(r":(\d+)", error.where)
             message = f"{error.what}. {error.why} {error.hint}"
             yield Mark("error", file, int(line[1]) if line else 1, "broken region", message)
+        for region in page.unchecked:
+            yield Mark("notice", file, region.begin, f"{region.title} not checked", NOT_RENDERED)
         for region in page.stale:
             how = "was edited by hand" if page.document.edited(region) else "is stale"
             yield Mark("error", file, region.begin, f"{region.title} {how}", update)

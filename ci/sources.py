@@ -25,6 +25,7 @@ class Sources:
     given: tuple[Path, ...] = ()
     db: Path | None = None
     lock_timeout: float = 5.0
+    own_templates: bool = True  # whether those of the repository are rendered
     home: Path = field(default_factory=lambda: find_home(Path.cwd()))
     _open: dict[tuple[Path, ...], Warehouse] = field(default_factory=dict)
 

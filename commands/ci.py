@@ -26,6 +26,7 @@ _TASKS = {
     "--base": (Task.GITHUB, Task.GITLAB),
     "--save": (Task.GITHUB,),
     "--post": (Task.GITHUB,),
+    "--fork-templates": (Task.GITHUB, Task.GITLAB),
     "--code-quality": (Task.GITLAB,),
 }
 
@@ -50,7 +51,8 @@ def ci(
         typer.Option("--base", metavar="REV", help="Compare with the merge base of HEAD and REV."),
     ] = None,
     save: Annotated[
-        Path | None, typer.Option("--save", metavar="FILE", help="Save the comment for --post.")
+        Path | None,
+        typer.Option("--save", metavar="FILE", help="Save the comment for --post; write none."),
     ] = None,
     post: Annotated[
         Path | None, typer.Option("--post", metavar="FILE", help="Only post a saved comment.")
@@ -59,13 +61,17 @@ def ci(
         Path | None,
         typer.Option("--code-quality", metavar="FILE", help="Write a GitLab Code Quality report."),
     ] = None,
+    fork_templates: Annotated[
+        bool, typer.Option("--fork-templates", help="Render templates of forks too.")
+    ] = False,
 ) -> None:
     """Check a pull request: regions, row changes, annotations.
 
     Keeps one comment on the request up to date.
     """
     _refuse_others(task, {"--base": base, "--save": save, "--post": post,
-                          "--code-quality": quality})  # fmt: skip
+                          "--code-quality": quality,
+                          "--fork-templates": fork_templates or None})  # fmt: skip
     if task is Task.CONFIG:
         from ..ci.config import validate
 
@@ -74,10 +80,16 @@ def ci(
     if task is Task.GITLAB:
         from ..ci.gitlab import gitlab
 
-        raise typer.Exit(gitlab(files or [], base, quality, source.lock_timeout))
-    from ..ci.github import github
+        code = gitlab(files or [], base, quality, source.lock_timeout, fork_templates)
+        raise typer.Exit(code)
+    from ..ci.github import github, post_saved
 
-    raise typer.Exit(github(files or [], base, save, post, source.lock_timeout))
+    code = (
+        post_saved(post)
+        if post
+        else github(files or [], base, save, source.lock_timeout, fork_templates)
+    )
+    raise typer.Exit(code)
 
 
 def _refuse_others(task: Task, given: Mapping[str, object]) -> None:

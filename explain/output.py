@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
 
 from ..audit.output import objects
-from ..reports.escape import plain
 from ..vocabulary.format import number, significant
+from ..vocabulary.printable import json_text, plain, terminal
 from .tree import Answer, How, Match, Node, Place
 
 _WIDE = 100  # characters of a raw line that a tree shows
@@ -20,14 +19,15 @@ def as_tree(answer: Answer, short: Callable[[str], str]) -> str:
     parts = ["".join(_matches(answer, short))]
     if answer.more:
         parts.append(f"... and {answer.more} more: --all\n")
-    parts += [f"Note: {note}\n" for note in answer.notes]
+    parts += [f"Note: {terminal(note)}\n" for note in answer.notes]
     if answer.findings:
         parts.append(
             "Findings on the way\n" + "".join(_finding(one, short) for one in answer.findings)
         )
     if answer.versions:
         lines = [
-            f"  {short(one.uri)}: {one.uri}, version {one.generation}, sha256 {one.sha256[:12]}, "
+            f"  {terminal(f'{short(one.uri)}: {one.uri}')}, version {one.generation},"
+            f" sha256 {one.sha256[:12]}, "
             f"read by version {one.parser_version}{f'; {one.state}' if one.state else ''}\n"
             for one in answer.versions
         ]
@@ -49,7 +49,7 @@ def as_json(answer: Answer, version: str) -> str:
         "sources": plain(answer.versions),
         "bench": version,
     }
-    return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
+    return json_text(made, indent=1) + "\n"
 
 
 def _matches(answer: Answer, short: Callable[[str], str]) -> Iterator[str]:
@@ -60,9 +60,10 @@ def _matches(answer: Answer, short: Callable[[str], str]) -> Iterator[str]:
         gap = "" if flat or not before else "\n"
         before = True
         if flat:
-            yield f"{match.where}  {match.title}: {_leaf(match.tree, short)}\n"
+            yield f"{terminal(f'{match.where}  {match.title}')}: {_leaf(match.tree, short)}\n"
         else:
-            yield f"{gap}{match.where}  {match.title}\n" + "".join(_branch(match, short))
+            head = terminal(f"{match.where}  {match.title}")
+            yield f"{gap}{head}\n" + "".join(_branch(match, short))
 
 
 def _branch(match: Match, short: Callable[[str], str]) -> Iterator[str]:
@@ -89,7 +90,7 @@ def _leaf(node: Node, short: Callable[[str], str]) -> str:
         parts.append(f"<- {_place(node.place, node.value, short)}")
     if node.note:
         parts.append(f"[{node.note}]")
-    return "  ".join(parts)
+    return terminal("  ".join(parts))
 
 
 def _how(how: How) -> Iterator[str]:
@@ -124,10 +125,8 @@ def _cropped(raw: str, value: object) -> str:
 def _finding(one: Any, short: Callable[[str], str]) -> str:
     closed = f" (closed: {one.closed})" if one.closed else ""
     said = f"; suggestion: {one.suggestion}" if one.suggestion else ""
-    return (
-        f"  {one.severity} {one.rule}, {short(one.uri)}:{one.line}: {one.message}: "
-        f"{one.evidence}{said}{closed}\n"
-    )
+    where = f"{one.severity} {one.rule}, {short(one.uri)}:{one.line}"
+    return f"  {terminal(f'{where}: {one.message}: {one.evidence}{said}{closed}')}\n"
 
 
 def text_of(value: object) -> str:

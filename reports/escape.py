@@ -1,17 +1,18 @@
 """Text and values made safe for where they go: markdown, HTML, CSV, JSON, a terminal."""
 
+from __future__ import annotations
+
 import html as _html
-import math
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
-from datetime import date, time
-from decimal import Decimal
+from collections.abc import Callable, Sequence
+
+from ..vocabulary.printable import plain as plain
+from ..vocabulary.printable import terminal as terminal
+from ..vocabulary.printable import visible as visible
 
 LINE_BREAK = re.compile("\r\n?|\n")
 OTHER_BREAK = re.compile("[\v\f\x1c-\x1e\x85\u2028\u2029]")
-CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 
 # What CommonMark and GitHub would read as HTML, an entity, a link or an image. Each pattern
@@ -35,14 +36,12 @@ BLOCK = re.compile(
 )
 
 QUOTED = re.compile('[",\r\n]')
-FORMULA = re.compile("[ ]*[=+@\uff1d\uff0b\uff20]|[\t\r\n]")
+FORMULA = re.compile("[ ]*(?:[=+@\uff1d\uff0b\uff20]|::)|[\t\r\n]")
 PLAIN_MINUS = re.compile(
     r"-+\s*[%^†]*$|-\s+[^\W\d]+[%^†]*$"
     r"|-\s*(?:\d[\d,]*\.?\d*|\.\d+|inf|nan)(?:e[+-]?\d+)?\s*(?:[^\W\d]+(?:/[^\W\d]+)*)?[%^†]*$",
     re.IGNORECASE,
 )
-# Without width and yet no format characters: grapheme joiner, Hangul and Khmer fillers.
-INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
 
 
 def markdown_cell(text: str | None) -> str:
@@ -89,19 +88,10 @@ def csv_line(fields: Sequence[str]) -> str:
     return (",".join(quoted) or '""') + "\n"
 
 
-def terminal(text: str | None) -> str:
-    """Text for one line of a terminal: what is not seen there is shown as an escape."""
-    return "".join(map(_seen, re.sub(r"\r\n|[\n\t]", " ", text or "")))
-
-
-def visible(text: str) -> str:
-    """A whole page with control characters and turns of direction shown as escapes."""
-    return CONTROL.sub(lambda found: _seen(found[0]), text)
-
-
 def _writable(text: str | None) -> str:
-    """The text with what UTF-8 pages cannot hold replaced."""
-    return OTHER_BREAK.sub(" ", UNWRITABLE.sub("\ufffd", text or ""))
+    """The text with what UTF-8 pages cannot hold replaced, and what is not seen made visible."""
+    lines = LINE_BREAK.sub("\n", UNWRITABLE.sub("\ufffd", text or ""))
+    return visible(OTHER_BREAK.sub(" ", lines))
 
 
 def _inline(text: str, pattern: re.Pattern[str] = INLINE) -> str:
@@ -136,17 +126,6 @@ def _line_start(line: str, definition: bool) -> str:
     if BLOCK.match(line) or (definition and line.startswith("[")):
         return f"\\{line}"
     return line
-
-
-def _seen(character: str) -> str:
-    """The character, or its escape if it moves the cursor, turns the text or has no width."""
-    category = unicodedata.category(character)
-    if category not in ("Cc", "Cf", "Cs", "Zl", "Zp") and character not in INVISIBLE:
-        return character
-    code = ord(character)
-    return (
-        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
-    )
 
 
 FILTERS: dict[str, Callable[[str | None], str]] = {
@@ -194,24 +173,3 @@ def _width(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
-
-
-def plain(value: object) -> object:
-    """A value for JSON: dates as ISO text, NaN and infinity as null."""
-    if isinstance(value, Decimal):
-        value = int(value) if value.is_finite() and value == int(value) else float(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, (bool, int)):
-        return value
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
-    if isinstance(value, (date, time)):
-        return value.isoformat()
-    if isinstance(value, Mapping):
-        return {str(plain(key)): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-    return value.hex() if isinstance(value, bytes) else plain(str(value))

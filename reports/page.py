@@ -42,10 +42,14 @@ class Page:
 
     def markdown(self, charts: list[dict[str, str]] | None = None) -> str:
         """The page as markdown; `charts` are title, file and caption of pictures beside it."""
-        from .templating import layout
+        from .templating import own_templates, rendered
 
         context = {**self.context, "charts": charts or []}
-        return layout(self.report, self.templates).render(self.names, context)
+        if own := own_templates(self.templates) if self.templates else {}:
+            from .confined import render
+
+            return render(self.report, self.names, context, own)
+        return rendered(self.report, self.names, context, {})
 
 
 def page(

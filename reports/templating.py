@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import functools
+import os
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -26,35 +29,63 @@ _TEMPLATE_ERRORS = (
     MemoryError, RecursionError,
 )  # fmt: skip
 SUFFIX, LARGEST = ".j2", 1 << 20  # of a file that is a template; bytes
+MOST_FILES = 2000  # below a folder of templates
 _NAMES = "names"  # in the context: the short names of the sources
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """The template of a report, compiled; `own` where a user's folder may have changed it."""
+class OwnTemplate:
+    """A template of a user's folder: its text, and its file for errors."""
 
-    template: jinja2.Template
-    report: str
-    own: bool
-
-    def render(self, names: Names, context: Mapping[str, Any]) -> str:
-        """The page as markdown; raises BenchError for a user's template that fails."""
-        try:
-            text = self.template.render({**context, _NAMES: names})
-        except _TEMPLATE_ERRORS as error:
-            if not self.own and not isinstance(error, jinja2.TemplateError):
-                raise  # a defect of ours, not of a user's template
-            raise _failed(self.report, error) from error
-        return visible(text.rstrip("\n")) + "\n"
+    text: str
+    file: str
 
 
-def layout(report: str, folder: Path | None) -> Layout:
-    """The template REPORT.md.j2 of a user's folder, else ours; raises BenchError."""
-    environment = _environment(folder)
+def rendered(
+    report: str, names: Names, context: Mapping[str, Any], own: Mapping[str, OwnTemplate]
+) -> str:
+    """The page as markdown by REPORT.md.j2, of a user's templates or ours; raises BenchError."""
     try:
-        return Layout(environment.get_template(f"{report}.md.j2"), report, folder is not None)
+        template = _environment(own).get_template(f"{report}.md.j2")
+        text = template.render({**context, _NAMES: names})
     except _TEMPLATE_ERRORS as error:
+        if not own and not isinstance(error, jinja2.TemplateError):
+            raise  # a defect of ours, not of a user's template
         raise _failed(report, error) from error
+    return visible(text.rstrip("\n")) + "\n"
+
+
+def own_templates(folder: Path) -> dict[str, OwnTemplate]:
+    """The templates of a user's folder, which may be a stranger's, by name.
+
+    Only `NAME.j2` is one, also where a link leads, and no link leads out of the folder: an
+    `include` of another file, or of .git/config, would print it. Raises BenchError.
+    """
+    if not folder.is_dir():
+        raise BenchError("no such folder of templates", where=str(folder), hint="check --templates")
+    real = folder.resolve()
+    found: dict[str, OwnTemplate] = {}
+    for seen, file in enumerate(_files(folder)):
+        if seen == MOST_FILES:
+            raise BenchError("too many files beside the templates", why=f"more than {MOST_FILES}",
+                             where=str(folder), hint="give them a folder of their own")  # fmt: skip
+        if file.suffix != SUFFIX:
+            continue
+        target = file.resolve()
+        is_one = target.is_relative_to(real) and target.suffix == SUFFIX and target.is_file()
+        if is_one and target.stat().st_size <= LARGEST:
+            name = file.relative_to(folder).as_posix()
+            try:
+                found[name] = OwnTemplate(target.read_text("utf-8"), str(file))
+            except UnicodeDecodeError as error:
+                raise _failed(name.removesuffix(".md.j2"), error) from error
+    return found
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for at, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (Path(at, name) for name in sorted(names))
 
 
 def _failed(report: str, error: Exception) -> BenchError:
@@ -80,39 +111,27 @@ def _place(error: BaseException) -> str:
     return found
 
 
-class _OwnTemplates(jinja2.FileSystemLoader):
-    """A user's folder of templates, which may be a stranger's: no link leads out of it.
-
-    Only `NAME.j2` is one, also where a link leads: an `include` of another file, or of .git/config,
-    would print it.
-    """
-
-    def get_source(
-        self, environment: jinja2.Environment, template: str
-    ) -> tuple[str, str, Callable[[], bool]]:
-        """Text, file and whether it is unchanged; raises TemplateNotFound for anything else."""
-        folder = Path(self.searchpath[0]).resolve()
-        file = folder.joinpath(*jinja2.loaders.split_template_path(template)).resolve()
-        is_one = file.is_relative_to(folder) and file.suffix == SUFFIX and file.is_file()
-        if not is_one or file.stat().st_size > LARGEST:
-            raise jinja2.TemplateNotFound(template)
-        return super().get_source(environment, template)
+@functools.cache
+def ours() -> dict[str, OwnTemplate]:
+    """The templates that come with the package."""
+    folder = files(__package__ or "bench.reports") / "templates"
+    return {file.name: OwnTemplate(file.read_text("utf-8"), file.name) for file in folder.iterdir()}
 
 
-def _environment(folder: Path | None) -> jinja2.Environment:
-    if folder and not folder.is_dir():
-        raise BenchError("no such folder of templates", where=str(folder), hint="check --templates")
-    loaders: list[jinja2.BaseLoader] = [_OwnTemplates(folder)] if folder else []
+def _environment(own: Mapping[str, OwnTemplate]) -> jinja2.Environment:
+    def load(name: str) -> tuple[str, str, Callable[[], bool]] | None:
+        found = own.get(name) or ours().get(name)
+        return (found.text, found.file, lambda: True) if found else None
+
     environment = SandboxedEnvironment(
-        loader=jinja2.ChoiceLoader(
-            [*loaders, jinja2.PackageLoader(__package__ or "bench.reports")]
-        ),
+        loader=jinja2.FunctionLoader(load),
         undefined=jinja2.StrictUndefined,
         finalize=_escaped,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    del environment.globals["lipsum"]  # text for nobody, of any length
     environment.filters |= {name: _text_filter(function) for name, function in FORMATS.items()}
     environment.filters |= {name: _markdown_filter(function) for name, function in ESCAPES.items()}
     named = (

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.atomic import atomic_write
-from .escape import plain
+from ..vocabulary.printable import json_text
 from .page import Page
 from .pictures import draw
 
@@ -19,9 +19,7 @@ def page_text(page: Page, form: str) -> str:
     if form == "html":
         return _html(page.markdown())
     if form == "json":
-        import json
-
-        return json.dumps(plain(page.context), ensure_ascii=False, indent=1) + "\n"
+        return json_text(page.context, indent=1) + "\n"
     return page.markdown()
 
 

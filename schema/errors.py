@@ -28,11 +28,16 @@ class BenchError(Exception):
         self.what, self.why, self.where, self.hint = what, why, where, hint
 
     def __str__(self) -> str:
-        parts = [self.what]
-        parts += [f"  why: {self.why}"] if self.why else []
-        parts += [f"  where: {self.where}"] if self.where else []
-        parts += [f"  try: {self.hint}"] if self.hint else []
+        parts = [" ".join(self.what.splitlines())]
+        parts += [f"  why: {_indented(self.why)}"] if self.why else []
+        parts += [f"  where: {_indented(self.where)}"] if self.where else []
+        parts += [f"  try: {_indented(self.hint)}"] if self.hint else []
         return "\n".join(parts)
+
+
+def _indented(text: str) -> str:
+    """Lines below the first stay part of what they belong to, whatever is quoted in them."""
+    return "\n    ".join(text.splitlines())
 
 
 class Locked(BenchError):

@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 
 from ..reports import escape
-from ..reports.escape import plain
 from ..vocabulary.format import number, significant
+from ..vocabulary.printable import json_text, plain
 
 Rows = Sequence[Sequence[object]]
 GAP, NARROWEST, READABLE, CUT = 2, 8, 30, "…"
@@ -62,7 +62,7 @@ def md(columns: Sequence[str], rows: Rows) -> str:
     ]
     padded = [_padded(each, sizes, right) for each in (heads, *cells)]
     text = "".join(f"| {' | '.join(each)} |\n" for each in [padded[0], rule, *padded[1:]])
-    return escape.visible(text)
+    return text
 
 
 def csv(columns: Sequence[str], rows: Rows) -> str:
@@ -83,8 +83,8 @@ def json(columns: Sequence[str], rows: Rows) -> str:
     """A list with one object a row; not a number or not known is null, a second `a` is `a_1`."""
     names = [f"{name}_{columns[:at].count(name)}" if name in columns[:at] else name
              for at, name in enumerate(columns)]  # fmt: skip
-    objects = [dict(zip(names, map(plain, row), strict=True)) for row in rows]
-    lines = (_json.dumps(each, ensure_ascii=False, allow_nan=False) for each in objects)
+    objects = [dict(zip(names, row, strict=True)) for row in rows]
+    lines = map(json_text, objects)
     return "[\n" + ",\n".join(f"  {line}" for line in lines) + "\n]\n" if objects else "[]\n"
 
 
@@ -93,7 +93,7 @@ def html(columns: Sequence[str], rows: Rows) -> str:
     right = _numeric(len(columns), rows)
     lines = ["<table>", "<thead>", _html_row("th", columns, right), "</thead>", "<tbody>"]
     lines += [_html_row("td", [human(value) for value in row], right) for row in rows]
-    return escape.visible("\n".join([*lines, "</tbody>", "</table>"]) + "\n")
+    return "\n".join([*lines, "</tbody>", "</table>"]) + "\n"
 
 
 def human(value: object) -> str:

@@ -70,8 +70,9 @@ def _guarded(app: typer.Typer, args: Sequence[str]) -> int:
         _flush()
         return code
     except _ClickException as error:
-        _clear_progress()
-        error.show()  # type: ignore[attr-defined]  # declared on the class, known by its place only
+        usage = io.StringIO()
+        error.show(usage)  # type: ignore[attr-defined]  # declared on the class, known by its place
+        _write(usage.getvalue().rstrip("\n"))
         return int(getattr(error, "exit_code", FOUND))
     except BenchError as error:
         fail(error)
@@ -113,13 +114,13 @@ def _as_error(error: OSError) -> BenchError:
 
 def fail(error: BenchError) -> None:
     """Tell an error: what, why, where, what to try."""
-    _write(f"{_tag('error', RED)} {_safe(str(error))}")
+    _write(str(error), _tag("error", RED))
 
 
 def warn(text: str) -> None:
     """Tell a warning, unless `-q`."""
     if not volume.quiet:
-        _write(f"{_tag('warning', YELLOW)} {_safe(text)}")
+        _write(_line(text), _tag("warning", YELLOW))
 
 
 def warn_of(found: Sequence[str]) -> None:
@@ -134,13 +135,13 @@ def warn_of(found: Sequence[str]) -> None:
 def info(text: str) -> None:
     """Tell what happened, unless `-q`."""
     if not volume.quiet:
-        _write(_safe(text))
+        _write(_line(text))
 
 
 def detail(text: str) -> None:
     """Tell what only `-v` wants to know."""
     if volume.verbose and not volume.quiet:
-        _write(_safe(text))
+        _write(_line(text))
 
 
 class Progress:
@@ -181,7 +182,7 @@ class Progress:
 
     def _line(self) -> str:
         share = f"/{self.total:,} ({100 * self.done // self.total}%)" if self.total else ""
-        return " ".join(_safe(self.label).split()) + f" {self.done:,}{share}"
+        return " ".join(_line(self.label).split()) + f" {self.done:,}{share}"
 
 
 _live: list[Progress] = []
@@ -192,17 +193,26 @@ def _clear_progress() -> None:
         progress.clear()
 
 
-def _write(text: str) -> None:
+def _write(text: str, tag: str = "") -> None:
+    """Everything for stderr passes here; `tag` alone may hold colours."""
+    from ..vocabulary.printable import (
+        logged,
+        terminal,
+    )  # errors and messages are rare, start-up is not
+
     _clear_progress()
+    safe = logged("\n".join(map(terminal, text.split("\n"))))
     encoding = sys.stderr.encoding or "utf-8"
+    text = f"{tag} {safe}" if tag else safe
     sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
     sys.stderr.flush()
 
 
-def _safe(text: str) -> str:
-    from ..reports.escape import terminal  # errors and messages are rare, start-up is not
+def _line(text: str) -> str:
+    """One line: a line end in the name of a file begins no message of its own."""
+    from ..vocabulary.printable import terminal
 
-    return "\n".join(terminal(line) for line in text.split("\n"))
+    return terminal(text)
 
 
 def _tag(word: str, colour: str) -> str:

@@ -72,23 +72,22 @@ def render(
 
 
 def emit(text: str, output: Path | None = None, *, name: str = "") -> None:
-    """Write to stdout, or whole or not at all to a file; `name` is the file's in a folder."""
-    data = text.encode("utf-8", "backslashreplace")
+    """Write to stdout, or whole or not at all to a file; `name` is the file's in a folder.
+
+    Everything that commands print on stdout passes here: nothing of it moves a cursor or turns a
+    text, whoever wrote the log, and no line of it is a command to the host of a job.
+    """
+    from ..vocabulary.printable import logged, visible
+
     if output is None or str(output) == "-":
-        _to_stdout(_for_terminal(text) if sys.stdout.isatty() else data)
+        _to_stdout(logged(text).encode("utf-8", "backslashreplace"))
         return
     file = _target(output, name)
     try:
-        atomic_write(file, data)
+        atomic_write(file, visible(text).encode("utf-8", "backslashreplace"))
     except OSError as error:
         why = error.strerror or str(error)
         raise BenchError("cannot write the output", why=why, where=str(file)) from error
-
-
-def _for_terminal(text: str) -> bytes:
-    from ..reports.escape import visible
-
-    return visible(text).encode("utf-8", "backslashreplace")
 
 
 def _to_stdout(data: bytes) -> None:

@@ -242,7 +242,7 @@ TEMPLATES = [
     ("{{ ''.__class__.__mro__[1].__subclasses__() }}", "unsafe", 1),
     ("{{ budget.__init__.__globals__ }}", "unsafe", 1),
     ("{{ '{0.__class__}'.format(1) }}", "unsafe", 1),
-    ("{{ lipsum.__globals__['os'].system('id') }}", "unsafe", 1),
+    ("{{ cycler.__init__.__globals__['os'].system('id') }}", "unsafe", 1),
     ("{{ counts | attr('__class__') }}", "unsafe", 1),
 ]
 

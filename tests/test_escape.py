@@ -3,6 +3,7 @@
 import csv
 import html as stdlib_html
 import io
+import json
 import re
 
 import pytest
@@ -19,7 +20,9 @@ from bench.reports.escape import (
     markdown_text,
     stood_cell,
     terminal,
+    visible,
 )
+from bench.vocabulary.printable import Commands, json_text, logged, workflow_command
 
 MARKDOWN = MarkdownIt("commonmark").enable("table").enable("strikethrough")
 PIECES = st.sampled_from(
@@ -68,8 +71,14 @@ def inline_tokens(tokens: list[Token]) -> list[Token]:
 
 def plain(text: str) -> str:
     """What must survive: all but white space, emphasis, code marks and backslashes."""
-    text = text.replace("\0", "\ufffd")
+    text = printable(text)
     return re.sub(r"[\s\x1c-\x1f\x85\u2028\u2029*_~`\\]+", "", text)
+
+
+def printable(text: str) -> str:
+    """The text with line ends alike, and what is not seen as escapes."""
+    lines = re.sub("\r\n?", "\n", text.replace("\0", "\ufffd"))
+    return visible(re.sub("[\v\f\x1c-\x1e\x85\u2028\u2029]", " ", lines))
 
 
 def shown(tokens: list[Token]) -> str:
@@ -170,7 +179,7 @@ def test_harmless_texts_stand_as_they_stood(text: str) -> None:
 def test_html_comes_back(text: str) -> None:
     assert not re.search("[<>\"']", html(text))
     back = stdlib_html.unescape(html(text))
-    assert back == re.sub("[\v\f\x1c-\x1e\x85\u2028\u2029]", " ", text)
+    assert back == printable(text)
 
 
 @pytest.mark.parametrize(
@@ -212,6 +221,7 @@ def test_csv_leaves_numbers_and_missing_marks_alone(text: str) -> None:
         "-A1",
         "--num-layers 24",
         "＝1",
+        "::error::x",
     ],
 )
 def test_csv_formulas_are_defused(text: str) -> None:
@@ -242,3 +252,41 @@ def test_a_terminal_sees_what_was_hidden() -> None:
 
 def test_missing_text_is_empty() -> None:
     assert {function(None) for function in FILTERS.values()} == {""}
+
+
+COMMANDS = (
+    "::error::x",
+    "  ::add-mask::x",
+    "  ::set-env name=a::b",
+    "x ##[add-matcher]a.json",
+    "##vso[task.x]",
+)
+
+
+def is_obeyed(line: str) -> bool:
+    """Whether GitHub's runner takes a line of a log for a command, or Azure's, by their parsers."""
+    first = line.strip()
+    return (first.startswith("::") and "::" in first[2:]) or re.search(r"##\w*\[", line) is not None
+
+
+@given(st.one_of(st.text(), st.lists(st.sampled_from([*COMMANDS, *"#[:\n \u2028"])).map("".join)))
+@example(COMMANDS[0])
+@example(f"a\n{COMMANDS[1]}")
+def test_nothing_that_is_logged_is_obeyed(text: str) -> None:
+    assert not [line for line in logged(text).split("\n") if is_obeyed(line)]
+    assert all(map(is_obeyed, COMMANDS))
+
+
+def test_commands_of_ours_are_one_line() -> None:
+    made = workflow_command("error", "a\n::stop::\x1b", file="x,y\n::z", line=3)
+    assert (
+        made == "::error file=x%2Cy%0A%3A%3Az,line=3::a%0A::stop::\\x1b\n" == logged(Commands(made))
+    )
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+@example("a##[error]b\u202e\x9b")
+def test_json_comes_back_and_moves_nothing(text: str) -> None:
+    made = json_text({text: [text]}, indent=1)
+    assert json.loads(made) == {text: [text]}
+    assert logged(made) == made

@@ -192,3 +192,46 @@ def test_the_command_to_copy_is_as_it_is(folder: Path, hub: Hub) -> None:
     git(folder, "add", "-A")
     run(folder)
     assert "`bench report --update 'a@b c.md'` writes them anew." in hub.comments[0]["body"]
+
+
+def test_who_renders_has_no_token_and_who_posts_reads_one_file(
+    folder: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The two steps of the action, which share a file."""
+    saved = tmp_path / "bench-comment.json"
+    monkeypatch.delenv("GITHUB_TOKEN")
+    assert run(folder, "--save", str(saved)).code == 1 and not hub.asked
+    monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
+    assert run(folder, "--save", str(saved)).code == 1 and not hub.asked, "a token changes nothing"
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    done = run(bare, "--post", str(saved))
+    assert done.code == 0 and len(hub.comments) == 1, done.text
+    hub.fail = [500] * 3
+    assert run(bare, "--post", str(saved)).code == 0, "a failing API fails no job"
+    text = json.loads(saved.read_text())
+    saved.write_text(json.dumps(text | {"pull_request": 8}))
+    assert run(bare, "--post", str(saved)).code == 2, "of another pull request"
+
+
+@pytest.mark.parametrize("how", ["bench.toml", "marker"])
+@pytest.mark.parametrize("source", ["fork", "gone", "own"])
+def test_templates_of_a_fork_are_not_rendered(folder: Path, how: str, source: str) -> None:
+    (folder / "mine").mkdir()
+    (folder / "mine/runs.md.j2").write_text("rendered\n")
+    option = "" if how == "bench.toml" else " template=mine/runs.md.j2"
+    if how == "bench.toml":
+        (folder / "bench.toml").write_text('sources = ["sweep.md"]\ntemplates = "mine"\n')
+    marker = f"<!-- bench:begin report=runs{option} -->\n<!-- bench:end -->\n"
+    (folder / "README.md").write_text(marker)
+    event = folder.parent / f"{folder.name}.event.json"
+    head = {"fork": {"full_name": "eve/r"}, "gone": None, "own": {"full_name": "o/r"}}[source]
+    request = {"number": 7, "head": {"repo": head}, "base": {"repo": {"full_name": "o/r"}}}
+    event.write_text(json.dumps({"pull_request": request}))
+    done = run(folder)
+    summary = Path(folder.parent / f"{folder.name}.summary.md").read_text()
+    assert ("1 region not checked: templates of a fork" in summary) == (source != "own"), summary
+    assert ("title=runs not checked" in done.out) == (source != "own")
+    assert ("runs is stale" in done.out) == (source == "own")
+    if source == "fork":
+        assert "runs is stale" in run(folder, "--fork-templates").out

@@ -123,6 +123,10 @@ def test_the_action_passes_its_inputs_by_the_environment() -> None:
     assert all(given["description"] for given in action["inputs"].values())
     scripts = "\n".join(step["run"] for step in action["runs"]["steps"])
     assert "bench ci github" in scripts and "bench report --update" in scripts
+    for step in action["runs"]["steps"]:
+        reads_their_files = re.search(r"report --update|ci github(?! --post)", step["run"])
+        assert not (reads_their_files and "token" in str(step["env"]).lower()), step["name"]
+        assert ("--post" in step["run"]) == ("GITHUB_TOKEN" in step["env"])
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "docs" / "ci").glob("*.yml")), ids=lambda p: p.stem)

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
+import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from bench.reports import confined
+from bench.reports.short import Names
+from bench.reports.templating import OwnTemplate
 from tests.program import quick
 
 SECRET = "TOKEN-OF-THE-JOB"
@@ -87,3 +95,55 @@ def test_links_within_a_repository_are_followed(cloned: Path) -> None:
     (cloned / "page.md").write_text(PAGE.format(options=""))
     done = quick(cloned, "report", "--update", "page.md")
     assert done.code == 0 and "own words" in (cloned / "page.md").read_text(), done.text
+
+
+ENDLESS = {
+    "time": "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+    "memory": "{% for a in range(9999) %}{{ 'b' * 9999999 }}{% endfor %}",
+    "power": "{{ 9 ** (9 ** 9) }}",
+    "text": "{% for a in range(9999) %}{{ 'a' * 9999 }}{% endfor %}",
+    "compiled": "{{ (" + "(" * 9999 + "1" + ")" * 9999 + ") }}",
+    "itself": "{% include 'days.md.j2' %}",
+}
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+def test_a_template_takes_little(cloned: Path, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(confined, "TIME_S", 2)
+    (cloned / "mine/days.md.j2").write_text(ENDLESS[what])
+    (cloned / "bench.toml").write_text('templates = "mine"\n')
+    done = quick(cloned, "report", "--update", "page.md")
+    assert done.code == 2 and "the template of 'days'" in done.err, done.text
+    assert (cloned / "page.md").read_text() == PAGE.format(options="from=sweep.md")
+    assert "processor time" in done.err or what not in ("time", "power"), done.text
+
+
+def test_who_renders_has_no_token_and_opens_nothing(
+    cloned: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What gets out of the sandbox finds nothing: the code below stands for such a template."""
+    monkeypatch.setenv("GITHUB_TOKEN", SECRET)
+    code = f"""
+import os, socket, sys
+from bench.reports import confined
+from bench.reports.templating import OwnTemplate
+
+def escaped(*_):
+    found = [repr(dict(os.environ))]
+    for tried in (lambda: open("/proc/self/environ").read(), lambda: os.listdir("/"),
+                  lambda: socket.socket(), lambda: open({str(cloned / "secret")!r}, "w"), os.pipe):
+        try:
+            found.append(repr(tried()))
+        except OSError as error:
+            found.append(type(error).__name__)
+    return " ".join(found)
+
+confined.rendered = escaped
+confined._main()
+"""
+    given = pickle.dumps((9, "days", Names([]), {}, {"days.md.j2": OwnTemplate("", "")}))
+    environment = {name: os.environ[name] for name in confined.KEPT if name in os.environ}
+    done = subprocess.run([sys.executable, "-P", "-c", code], input=given, env=environment,
+                          capture_output=True, check=True)  # fmt: skip
+    text = json.loads(done.stdout)["text"]
+    assert SECRET not in text and text.split()[-5:] == ["OSError"] * 5, text

@@ -1,0 +1,96 @@
+"""A user's own templates, which may be a stranger's, rendered in a process that reaches nothing.
+
+It has no environment, so no token. Once it has read what it is given, it may open no file and no
+connection, start no process, and use so much time, memory and output: `python -m` this module.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from ..schema.errors import BenchError
+from .short import Names
+from .templating import OwnTemplate, ours, rendered
+
+TIME_S, WALL_S = 10, 60  # of processor, and on the clock of a busy machine
+MEMORY, OUTPUT = 1 << 30, 16 << 20  # bytes
+# How Python and its libraries are found; nothing else of the environment is passed on.
+KEPT = ("PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+_FEW = 65_536
+# Uses what Python and Jinja import only when it is used, which is too late once no file opens.
+_FIRST = "{{ 'a' | pprint | wordwrap | urlize | tojson }}{{ [1] | random }}{{ 1 / 0 }}"
+
+
+def render(
+    report: str, names: Names, context: Mapping[str, Any], own: Mapping[str, OwnTemplate]
+) -> str:
+    """The page as markdown; raises BenchError for a template that fails, or takes too much."""
+    given = pickle.dumps((TIME_S, report, names, context, own))
+    environment = {name: os.environ[name] for name in KEPT if name in os.environ}
+    with tempfile.TemporaryFile() as output:
+        try:
+            done = subprocess.run(
+                [sys.executable, "-P", "-m", __name__], input=given, stdout=output,
+                stderr=subprocess.PIPE, env=environment, timeout=WALL_S, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as error:
+            raise _beyond(report, f"{WALL_S} s") from error
+        if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+            raise _beyond(report, f"{TIME_S} s of processor time")
+        if done.returncode == -signal.SIGXFSZ:
+            raise _beyond(report, f"{OUTPUT >> 20} MiB of text")
+        output.seek(0)
+        text = output.read(OUTPUT)
+    if done.returncode:
+        why = done.stderr[-_FEW:].decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise BenchError(f"the template of {report!r} failed", why=why)
+    answer = json.loads(text)
+    if "text" in answer:
+        return str(answer["text"])
+    raise BenchError(answer["what"], why=answer["why"], where=answer["where"], hint=answer["hint"])
+
+
+def _beyond(report: str, limit: str) -> BenchError:
+    return BenchError(
+        f"the template of {report!r} takes too much", why=f"it may take {limit}",
+        hint="mend the template, or leave --templates out",
+    )  # fmt: skip
+
+
+def _confine(seconds: int) -> None:
+    """From here on this process only computes."""
+    most = {
+        resource.RLIMIT_NOFILE: 0, resource.RLIMIT_CPU: seconds, resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_AS: MEMORY, resource.RLIMIT_NPROC: 0, resource.RLIMIT_FSIZE: OUTPUT,
+    }  # fmt: skip
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it
+    for limit, value in most.items():
+        resource.setrlimit(limit, (value, value))
+
+
+def _main() -> None:
+    seconds, report, names, context, own = pickle.load(sys.stdin.buffer)
+    ours()
+    with suppress(BenchError):
+        rendered("", names, {}, {".md.j2": OwnTemplate(_FIRST, "")})
+    _confine(seconds)
+    try:
+        answer = {"text": rendered(report, names, context, own)}
+    except BenchError as error:
+        answer = {"what": error.what, "why": error.why, "where": error.where, "hint": error.hint}
+    sys.stdout.buffer.write(json.dumps(answer).encode())
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    _main()
