@@ -113,13 +113,13 @@ def _as_error(error: OSError) -> BenchError:
 
 def fail(error: BenchError) -> None:
     """Tell an error: what, why, where, what to try."""
-    _write(f"{_tag('error', RED)} {_safe(str(error))}")
+    _write(f"{_tag('error', RED)} {_safe(_without_secrets(str(error)))}")
 
 
 def warn(text: str) -> None:
     """Tell a warning, unless `-q`."""
     if not volume.quiet:
-        _write(f"{_tag('warning', YELLOW)} {_safe(text)}")
+        _write(f"{_tag('warning', YELLOW)} {_safe(_without_secrets(text))}")
 
 
 def warn_of(found: Sequence[str]) -> None:
@@ -197,6 +197,13 @@ def _write(text: str) -> None:
     encoding = sys.stderr.encoding or "utf-8"
     sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
     sys.stderr.flush()
+
+
+def _without_secrets(text: str) -> str:
+    """What an error or a warning quotes may have one."""
+    from ..vocabulary.secrets import redact_lines
+
+    return redact_lines(text)
 
 
 def _safe(text: str) -> str:
