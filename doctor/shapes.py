@@ -89,9 +89,14 @@ def _read(
     path: Path, uri: str, formats: Sequence[Dialect], found: Diagnosis, shapes: dict[str, Shape]
 ) -> None:
     above = ""
+    in_key = False
 
     def unread(number: int, text: str) -> None:
-        nonlocal above
+        nonlocal above, in_key
+        if "PRIVATE KEY-----" in text:
+            in_key = "-----BEGIN" in text
+        elif in_key:
+            return
         _add(shapes, f"{uri}:{number}", text, above)
         above = text
 

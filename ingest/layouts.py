@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..vocabulary.secrets import is_secret_name, redact_name
+from ..vocabulary.secrets import is_secret_name, redact_text
 from .cast import LIMITS
 from .dialect import Dialect
 from .lines import peel, printed_at
@@ -174,7 +174,7 @@ def _slots(
         at = start + len(key) + len(assigned) + len(text) - len(text.lstrip())
         key, text = key.strip(), text.strip()
         start += len(piece) + 1
-        if not assigned or not key or redact_name(key) != key or not NUMBER.fullmatch(text):
+        if not assigned or not key or redact_text(key) != key or not NUMBER.fullmatch(text):
             return None
         span = at, at + len(text)
         if place in layout.losses:

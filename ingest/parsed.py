@@ -10,6 +10,8 @@ from ..schema.arrow import Tables, divided, to_arrow, to_arrow_together
 from ..schema.incremental import Part, Stored
 from ..schema.rows import Row, Rows
 from ..schema.spill import Spill
+from ..vocabulary.secrets import Redactions
+from .redacted import redact_rows
 from .source import ReadFile, Task, read_file
 from .tensorboard import NoReader
 
@@ -32,9 +34,11 @@ class Parsed:
     remarks: list[Row] = field(default_factory=list)
     models: Counter[str] = field(default_factory=Counter)
     tables_other: int = 0  # tables of a document that are no benchmarks
+    redacted_before: int = field(default_factory=lambda: Redactions.count)
 
     def add(self, rows: Rows) -> None:
         """Count and convert what was read since the last call. Raises OSError: a full disk."""
+        redact_rows(rows, self.redacted_before)
         self.tables.add(to_arrow(rows))
         self.count(rows)
 
@@ -94,11 +98,13 @@ def parse_together(tasks: Sequence[Task]) -> ParsedTogether:
     files: list[Parsed | None] = []
     every: list[Rows] = []
     for task in tasks:
+        before = Redactions.count
         try:
             read = read_file(task)
         except (OSError, NoReader):
             files.append(None)
             continue
+        redact_rows(read.rows, before)
         every.append(read.rows)
         files.append(parsed := Parsed())
         parsed.finish(read)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from ..schema.rows import Rows
-from ..vocabulary.secrets import redact, redact_name
+from ..vocabulary.secrets import redact, redact_text
 from .closing import FirstSteps
 from .dialect import Dialect
 from .record import Fields, Record
@@ -306,7 +306,7 @@ class Steps:
         if isinstance(printed := row.get("more"), dict):
             more = printed | more
         if more:
-            row["more"] = {redact_name(key): redact(key, str(text)) for key, text in more.items()}
+            row["more"] = {redact_text(key): redact(key, str(text)) for key, text in more.items()}
         self._name_losses(row)
         self.first.add(step.segment, step.iteration, step.fields)
         self.rows.by_table["iterations"].append(row)
@@ -316,7 +316,7 @@ class Steps:
         losses = row.pop("losses", None)
         if not isinstance(losses, dict):
             losses = {"loss": row["loss"]} if "loss" in row else {}
-        named = {redact_name(key): value for key, value in losses.items()}
+        named = {redact_text(key): value for key, value in losses.items()}
         if list(named.values()) == [row.get("loss")]:
             [row["loss_name"]] = named
         elif named:

@@ -114,13 +114,13 @@ def _as_error(error: OSError) -> BenchError:
 
 def fail(error: BenchError) -> None:
     """Tell an error: what, why, where, what to try."""
-    _write(str(error), _tag("error", RED))
+    _write(_without_secrets(str(error)), _tag("error", RED))
 
 
 def warn(text: str) -> None:
     """Tell a warning, unless `-q`."""
     if not volume.quiet:
-        _write(_line(text), _tag("warning", YELLOW))
+        _write(_line(_without_secrets(text)), _tag("warning", YELLOW))
 
 
 def warn_of(found: Sequence[str]) -> None:
@@ -206,6 +206,13 @@ def _write(text: str, tag: str = "") -> None:
     text = f"{tag} {safe}" if tag else safe
     sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
     sys.stderr.flush()
+
+
+def _without_secrets(text: str) -> str:
+    """What an error or a warning quotes may have one."""
+    from ..vocabulary.secrets import redact_lines
+
+    return redact_lines(text)
 
 
 def _line(text: str) -> str:

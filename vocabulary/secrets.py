@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
 
-REDACTED = "[redacted]"
+from .secret_forms import REDACTED as REDACTED
+from .secret_forms import Hinted, every_form, is_opaque, redact_across
+
 LONGEST_NAME = 200  # letters of a name that is remembered
+LONGEST_KNOWN = 300  # of a text: arguments and settings are the same in file after file
 
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 # One of these words in a name is enough.
 SECRET = frozenset({
     "secret", "secrets", "password", "passwords", "passwd", "passphrase", "passcode",
     "credential", "credentials", "auth", "oauth", "authorization", "authtoken", "apikey",
-    "apitoken", "accesskey", "secretkey", "privatekey",
+    "apitoken", "accesskey", "secretkey", "privatekey", "cookie", "cookies", "jwt",
 })  # fmt: skip
 ENDS = ("password", "passwd", "secret", "apikey")  # PGPASSWORD
 # These alone are a secret too, unless the words next to them are about models, data or text.
@@ -37,44 +39,40 @@ OWNERS = frozenset({
     "api", "access", "private", "secret", "ssh", "auth", "account", "signing", "encryption", "hf",
     "wandb",
 })  # fmt: skip
-HARMLESS = re.compile(r"(?:None|True|False|null|true|false|\*+|\[redacted\])?\Z")
+# Nothing, a placeholder, or a variable whose value stands elsewhere.
+HARMLESS = re.compile(
+    r"(?:None|True|False|null|true|false|\*+|\[redacted\]"
+    r"|\$\w+[/\w.]*|\$\{\w+\}|\$\{\{.*|<[\w -]+>)?\Z"
+)
+# What a `key`, a `token` or a `pass` of no other name is in most texts: words, a call, a sign.
+WEAK = frozenset(("key", "token", "pass", "dispatch", "autograd"))
+WORDS = re.compile(
+    r"[A-Za-z]{1,12}\Z|[a-z]{1,16}(?:[ _-][a-z\d]{1,16}){1,8}\Z|[\w.]{1,60}\(|[^\w$\"'{]"
+)
 # What MLPerf's logs call a key: "key": "run_start".
 EVENT = re.compile(r"[a-z]{2,12}(?:_[a-z]{2,12})?_(?:start|stop|accuracy|loss|stats|clear)\Z")
 NUMERIC = re.compile(r"[-+\d.,eE\s\[\]()]{1,12}\Z")
 
-# No form below fits in so short a word: the shortest, `xoxb-` and 8 letters, has 13. Most values of
-# arguments are such words (`1`, `True`, `0.999`).
+# The shortest secret of a form, `xoxb-` and 8 letters, has 13. Most values of arguments are shorter
+# words (`1`, `True`, `0.999`).
 PLAIN_VALUE = re.compile(r"[\w.+-]{0,12}\Z")
 CLOSING = "\"',;)}]"
-NAME = r"[A-Za-z_][\w.-]*"
-# To the end of the word, quotes and blanks within them included: rather too much than a half.
-QUOTED_OR_WORD = r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|\S)+"""
-ASSIGNMENT = re.compile(
-    rf"""(?<![\w.-])(?P<name>[\d.-]*{NAME})(?P<is>["'`]?\]?\s*(?:=|:(?!//))\s*|\s+\.{{2,}}\s+)(?P<value>{QUOTED_OR_WORD})"""
+# What is in every name of a secret, in small letters.
+STEMS = ("secret", "pass", "cred", "auth", "key", "token", "pwd", "cookie", "jwt")
+NAMED = re.compile(rf"(?<![\w.-])(?P<name>[\w.-]*?(?i:{'|'.join(STEMS)})[\w.-]*+)")
+# Between a name and its value. Behind a blank, a comma or in a cell of a table only what looks like
+# a secret is one: people write of tokens and keys.
+ASSIGNED = re.compile(
+    r"""["'`]?\]?\s*(?:=>|:=|=|:(?!//|:)|<<<)\s*(?:[*_]{1,2}\s+)?|\s+\.{2,}\s+|(?<=:)(?:[*_]{2}\s+)"""
 )
-OPTION = re.compile(rf"(?P<name>(?<![\w-])--?{NAME})(?P<is>\s+)(?P<value>(?!-){QUOTED_OR_WORD})")
-SCHEME = re.compile(
-    r"(?P<is>\b(?:Bearer|Basic|Authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?[a-z]{1,20})\s+)"
-    r"(?P<value>(?!\[redacted\])[\w.~+/=-]{6,})", re.I,
-)  # fmt: skip
-# Within a connection string or behind the question mark of a URL.
-QUERY = re.compile(rf"(?<=[;&?])(?P<name>{NAME})(?P<is>=)(?P<value>[^;&\s\"']+)")
-SIGNATURE = re.compile(r"(?:.*-)?sig(?:nature)?", re.I)
-PROGRAM = re.compile(
-    r"(?P<is>\b(?:curl\b[^|;\n]{0,200}?\s(?:-u|--user)[\s=]|sshpass\s+-p|(?:docker|podman)\s+login\b"
-    r"[^|;\n]{0,200}?\s(?:-p|--password)[\s=])\s{0,3})(?P<value>(?!\[redacted\])\S+)"
+BEHIND = re.compile(r"""["'`]?\s*(?:,\s*|\|\s*|</t[dh]>\s*<t[dh]>\s*)|\s+""")
+# To the end of the word, quotes and blanks within them included: rather too much than a half. But
+# not what follows: the next setting, the next cell.
+VALUE = re.compile(
+    r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|(?![,;&](?=[A-Za-z_][\w.-]*=)|\|(?=\d\d:|\d+\||\s|\Z)|</t[dh]>)\S)+"""
 )
-LOGIN = re.compile(
-    r"(?P<is>\b(?:wandb|huggingface-cli|hf)\s+(?:auth\s+)?login\s+)(?P<value>\w{16,})"
-)
-USERINFO = re.compile(r"(?P<is>(?<![\w+.-])[a-zA-Z][\w+.-]*://)(?!\[redacted\]@)[^\s/\"']+@")
-SHAPE = re.compile(
-    r"""(?x) (?<![A-Za-z0-9]) (?:
-      hf_[A-Za-z0-9]{16,} | gh[pousr]_[A-Za-z0-9]{16,} | github_pat_\w{20,} | glpat-[\w-]{16,}
-    | (?:AKIA|ASIA)[0-9A-Z]{16} | sk-[\w-]{16,} | xox[abeoprs]-[\w-]{8,} | nvapi-[\w-]{16,}
-    | AIza[\w-]{30,} | dckr_pat_[\w-]{8,} | (?<=hooks\.slack\.com/services/)[\w/]+
-    | eyJ[\w-]{8,2000}\.[\w-]{4,}\.[\w-]*
-    | -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY-----(?:(?!-----END).)* )"""
+SETTER = re.compile(
+    r"\b(?:setenv|set\s+-\w+|ENV|ARG|machine\b.*\bpassword|configure set)\s+\Z", re.S
 )
 
 
@@ -84,7 +82,8 @@ def is_secret_name(name: str) -> bool:
 
 
 def _has_secret_words(name: str) -> bool:
-    words = [word.lower() for word in WORD.findall(name)]
+    # W&B puts a setting's value under `NAME.value`.
+    words = [word.lower() for word in WORD.findall(name.removesuffix(".value"))]
     found = set(words)
     if found & SECRET or (found & PLURAL and found & OWNERS):
         return True
@@ -99,9 +98,16 @@ def _has_secret_words(name: str) -> bool:
 _is_secret_name = functools.lru_cache(maxsize=4096)(_has_secret_words)
 
 
+class Redactions:
+    """How often this process has redacted anything."""
+
+    count = 0
+
+
 def redact(name: str, value: str) -> str:
     """The value to store under a name: itself, unless the name or its shape says secret."""
     if is_secret_name(name) and not _harmless(value, name):
+        Redactions.count += value != REDACTED
         return REDACTED
     return redact_text(value)
 
@@ -109,67 +115,83 @@ def redact(name: str, value: str) -> str:
 def _harmless(value: str, name: str) -> bool:
     if HARMLESS.match(value) or (name == "key" and EVENT.match(value)):
         return True
-    strong = {word.lower() for word in WORD.findall(name)} & SECRET
-    return not strong and NUMERIC.match(value) is not None
+    words = {word.lower() for word in WORD.findall(name)}
+    if words <= WEAK and WORDS.match(value):
+        return True
+    return not words & SECRET and NUMERIC.match(value) is not None
 
 
 def redact_text(text: str) -> str:
     """Free text with secrets taken out; what stands around them stays."""
-    return text if PLAIN_VALUE.match(text) else _redact_forms(text)
+    if PLAIN_VALUE.match(text):
+        return text
+    clean = _redact_known(text) if len(text) <= LONGEST_KNOWN else _redact(text, every_form())
+    Redactions.count += clean != text
+    return clean
 
 
-def _redact_forms(text: str) -> str:
-    for pattern, put in _FORMS:
-        text = pattern.sub(put, text)
-    return text
-
-
-def redact_name(text: str) -> str:
-    """The same for the name of a value, of which a log has few and each often."""
-    return _redact_name(text) if len(text) <= LONGEST_NAME else redact_text(text)
-
-
-@functools.lru_cache(maxsize=1024)
-def _redact_name(text: str) -> str:
-    return redact_text(text)
+@functools.lru_cache(maxsize=8192)
+def _redact_known(text: str) -> str:
+    return _redact(text, every_form())
 
 
 def redact_lines(text: str) -> str:
-    """A document with secrets taken out, line by line, so that every line keeps its number."""
-    # What is found nowhere in the text is in none of its lines: most forms are done with that.
-    forms = [form for form in _FORMS if form[0].search(text)]
-    lines = text.split("\n") if forms else []
-    for pattern, put in forms:
-        lines = [pattern.sub(put, line) for line in lines]
-    return "\n".join(lines) if forms else text
+    """A document with secrets taken out, so that every line keeps its number."""
+    before, low = text, text.lower()
+    text = redact_across(text, low)
+    # What is found nowhere in the text is in none of its lines.
+    hinted = every_form().within(low)
+    clean = "\n".join([_redact(line, hinted) for line in text.split("\n")])
+    Redactions.count += clean != before
+    return clean
 
 
-def _named(found: re.Match[str]) -> str:
-    name, value = found["name"], found["value"]
-    bare = value.strip("\"'")
-    bare = bare if name != "key" else value.strip(CLOSING)
-    if not is_secret_name(name) or _harmless(bare, name) or bare.startswith(REDACTED[:-1]):
-        return found.group()
-    if bare.lower() in ("bearer", "basic"):
-        return found.group()
+def _redact(text: str, hinted: Hinted) -> str:
+    low = text.lower()
+    return _redact_named(hinted.redact(text, low), low)
+
+
+def _redact_named(text: str, low: str) -> str:
+    """A text with the values of secret names taken out."""
+    if not any(stem in low for stem in STEMS):
+        return text
+    parts: list[str] = []
+    done = at = 0
+    while named := NAMED.search(text, at):
+        at = named.end()
+        if not is_secret_name(named["name"]):
+            continue
+        start, value = _value_of(text, named)
+        if value:
+            parts += text[done:start], _instead(value)
+            done = at = start + len(value)
+    return "".join((*parts, text[done:])) if parts else text
+
+
+def _value_of(text: str, named: re.Match[str]) -> tuple[int, str]:
+    """Where the value of a name starts, and the value; "" for none, or a harmless one."""
+    name, start = named["name"], named.start()
+    before = text[max(0, start - 200) : start]
+    assigned = ASSIGNED.match(text, named.end())
+    between = assigned or BEHIND.match(text, named.end())
+    found = between and VALUE.match(text, between.end())
+    if not between or not found:
+        return 0, ""
+    value = found.group()
+    bare = value.strip("\"'`") if name != "key" else value.strip(CLOSING)
+    option = before.endswith("-") or name.startswith("-")
+    certain = assigned or (
+        between.group().isspace() and ((option and value[0] != "-") or SETTER.search(before))
+    )
+    if bare.startswith(REDACTED[:-1]) or bare.lower() in ("bearer", "basic"):
+        return 0, ""
+    if _harmless(bare, name) or _harmless(bare.rstrip(CLOSING + "`"), name):
+        return 0, ""
+    if not certain and not is_opaque(bare.rstrip(CLOSING + ".`|")):
+        return 0, ""
+    return found.start(), value
+
+
+def _instead(value: str) -> str:
     closing = CLOSING if value[0] not in "\"'" else CLOSING.strip("\"'")
-    tail = value[len(value.rstrip(closing)) :]
-    return f"{name}{found['is']}{REDACTED}{tail}"
-
-
-def _asked(found: re.Match[str]) -> str:
-    if SIGNATURE.fullmatch(found["name"]) and not found["value"].startswith(REDACTED[:-1]):
-        return f"{found['name']}={REDACTED}"
-    return _named(found)
-
-
-_FORMS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
-    (SHAPE, REDACTED),
-    (USERINFO, rf"\g<is>{REDACTED}@"),
-    (SCHEME, rf"\g<is>{REDACTED}"),
-    (LOGIN, rf"\g<is>{REDACTED}"),
-    (PROGRAM, rf"\g<is>{REDACTED}"),
-    (QUERY, _asked),
-    (OPTION, _named),
-    (ASSIGNMENT, _named),
-)
+    return REDACTED + value[len(value.rstrip(closing)) :]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ...vocabulary.secrets import redact_lines
 from ..environment import LISTS, OPTIONS, is_told, of_command
 from . import directives
 from .statement import Statements
@@ -77,7 +78,8 @@ class _Script:
 def read_script(text: str) -> Statements:
     """What a job script states; what hangs on a branch, a loop or its caller gives no column."""
     made = _Script(Statements())
-    lines = list(_lines(text))
+    # First, since what tells a secret stands beside it: `wandb login --relogin X`.
+    lines = list(_lines(redact_lines(text)))
     for _, line, certain in lines:
         _assign(made, line, certain)
     for number, line, certain in lines:

@@ -1,0 +1,144 @@
+"""Many secrets where people leave them: none is stored or shown, and nothing else goes."""
+
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from bench.ingest.pipeline import ingest
+from bench.schema.warehouse import open_read
+from bench.vocabulary.secret_forms import FORMS
+from bench.vocabulary.secret_rules import rules
+from bench.vocabulary.secrets import redact_lines, redact_text
+from tests.program import quick
+from tests.secret_corpus import Example, examples
+
+EVERY = list(examples())
+DATA = Path(__file__).parent.parent / "data"
+STEP = (
+    " iteration {:8d}/     500 | consumed samples: 512 | elapsed time per iteration (ms): 150.0 |"
+    " learning rate: 1.0E-04 | global batch size: 32 | lm loss: 5.76E+00 | loss scale: 1.0 |"
+    " grad norm: 1.2 | number of skipped iterations: 0 | number of nan iterations: 0 |"
+)
+
+
+def missed(example: Example) -> list[str]:
+    """Logs are read line by line, all else as a whole."""
+    by_line = example.area == "log" and "-----BEGIN" not in example.text
+    clean = (
+        "\n".join(map(redact_text, example.text.split("\n")))
+        if by_line
+        else redact_lines(example.text)
+    )
+    return [secret for secret in example.secrets if secret in clean]
+
+
+@pytest.mark.parametrize("held_out", [False, True])
+def test_no_secret_of_the_corpus_survives(held_out: bool) -> None:
+    half = [example for example in EVERY if example.held_out == held_out]
+    assert len({secret for example in half for secret in example.secrets}) > 170
+    assert [(one.context, left) for one in half if (left := missed(one))] == []
+
+
+def test_nothing_of_real_logs_and_tables_is_taken_for_a_secret() -> None:
+    for path in (*DATA.glob("logs/*.log"), *DATA.glob("tables/*.md")):
+        text = path.read_text("utf-8", "replace")
+        assert redact_lines(text) == text, path.name
+        for line in text.split("\n"):
+            assert redact_text(line) == line
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The corpus as files of a training: a log, a script, settings, a listing, a page."""
+    top = tmp_path_factory.mktemp("leaky")
+    by_area: dict[str, list[str]] = defaultdict(list)
+    for example in EVERY:
+        by_area[example.area].append(example.text)
+    steps = [STEP.format(step) for step in range(1, 6)]
+    log = [*by_area["deepspeed"], *steps, *by_area["log"], *by_area["environment"], *steps[-1:]]
+    (top / "train.log").write_text("\n".join(log) + "\n")
+    failed = [f"Traceback (most recent call last):\n{line}" for line in by_area["log"]]
+    for number, text in enumerate(failed):
+        (top / f"failed{number}.log").write_text("\n".join([*steps, text, ""]))
+    (top / "run.sh").write_text("#!/bin/bash\n" + "\n".join(by_area["script"]) + "\n")
+    (top / "environment.txt").write_text("\n".join(by_area["environment"]) + "\n")
+    (top / "requirements.txt").write_text("\n".join(by_area["pip"]) + "\n")
+    (top / "config.yaml").write_text("\n".join(by_area["wandb"] + by_area["hydra"]) + "\n")
+    table = "| Nodes | TP | Sec/it | TFLOPs |\n| - | - | - | - |\n| 8 | 4 | 1.5 | 50.1 |\n"
+    page = [*by_area["markdown"], *by_area["sacct"], *by_area["script"]]
+    (top / "README.md").write_text(f"# Runs\n\n{table}\n" + "\n\n".join(page) + "\n")
+    return top
+
+
+@pytest.fixture(scope="module")
+def leaky(folder: Path) -> Path:
+    db = folder / "bench.duckdb"
+    ingest([folder], db)
+    return db
+
+
+def survivors(text: str) -> set[str]:
+    return {secret for example in EVERY for secret in example.secrets if secret in text}
+
+
+def test_no_secret_reaches_the_file_or_the_records(leaky: Path, tmp_path: Path) -> None:
+    assert survivors(leaky.read_bytes().decode("latin-1")) == set()
+    with open_read(leaky) as warehouse:
+        found = "\n".join(
+            str(row)
+            for (table,) in warehouse.rows(
+                "SELECT table_name FROM duckdb_tables() WHERE database_name = 'wh'"
+                " AND schema_name = 'raw'"
+            )
+            for row in warehouse.rows(f"FROM raw.{table}")
+        )
+    assert survivors(found) == set(), "also where the file is compressed"
+    quick(leaky.parent, "export", "--records", str(tmp_path / "records"))
+    kept = "".join(path.read_text() for path in (tmp_path / "records").rglob("*.json"))
+    assert "[redacted]" in kept and survivors(kept) == set()
+
+
+def test_what_was_redacted_is_told_by_line_and_not_by_value(leaky: Path) -> None:
+    with open_read(leaky) as warehouse:
+        told = warehouse.rows("SELECT uri, line, message FROM warnings WHERE code = 'redacted'")
+    assert len(told) > 20 and all(line for _, line, _ in told)
+    assert {message for *_, message in told} == {"a secret was redacted"}
+
+
+def test_the_doctor_shows_none(folder: Path) -> None:
+    shown = quick(folder, "doctor", "train.log", "--all", "--format", "json")
+    assert survivors(shown.out + shown.err) == set()
+    drafts = [quick(folder, "doctor", "train.log", "--draft", str(n)).out for n in range(1, 8)]
+    assert survivors("".join(drafts)) == set()
+
+
+def test_an_error_quotes_none(folder: Path) -> None:
+    asked = quick(folder, "runs", "--where", "x = 'hf_abcdefghijklmnopqrstuvwxyzabcdefgh'")
+    assert asked.code and "abcdefghijkl" not in asked.err
+
+
+PARTS = ["password ", "a@", "--", "'--", "://", "&sig=", "-----BEGIN PRIVATE KEY-----", "curl "]
+PARTS += [
+    "mysql -p",
+    "echo a | ",
+    "pgpass a:",
+    "a:1:b:",
+    '"value":',
+    "a.key",
+    "key: desc:",
+    "eyJa.",
+]
+PARTS += ["Bearer ", "A", "a1", "'", "key=", "key,", "ab/", "....", " ..... ", "user 'a' "]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_pattern_is_linear(part: str) -> None:
+    patterns = [(form.hints[0], form.pattern) for form in FORMS]
+    patterns += [(rule.keywords[0], rule.pattern) for rule in rules()]
+    for hint, pattern in patterns:
+        text = (hint + part) * (8192 // len(hint + part))
+        began = time.process_time()
+        pattern.sub("", text)
+        assert time.process_time() - began < 0.5, (pattern.pattern, part)

@@ -1,0 +1,274 @@
+"""Where secrets stand in a text: behind names, in URLs and headers, in commands, in sentences.
+
+Every pattern looks at each letter a bounded number of times. Each form has hints, in small letters:
+a text with none of them has nothing of that form, which is how most lines are done with.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from .secret_rules import keywords, redact_tokens
+
+REDACTED = "[redacted]"
+_SEEN = REDACTED[:-1]  # the start of what has been redacted, cut or whole
+_WORD = (
+    r"(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\S)+"  # to its end, quotes and blanks within them included
+)
+Put = str | Callable[[re.Match[str]], str]
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way in which a secret stands; `across`: also over the end of a line."""
+
+    hints: tuple[str, ...]
+    regex: str
+    put: Put = rf"\g<is>{REDACTED}"
+    across: bool = False
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled when a text first has a hint: to compile them all takes longer than a start."""
+        return re.compile(self.regex)
+
+
+def is_opaque(value: str) -> bool:
+    """Whether a word looks made by a machine, or like a password: no word, number, path or time."""
+    if not 8 <= len(value) <= 4096 or value.startswith(_SEEN) or _NUMBER.match(value):
+        return False
+    if "/" in value[:2] or value.count("/") > len(value) / 12 + 1 or "://" in value:
+        return False
+    marked = sum(letter.isdigit() or letter in _SIGNS for letter in value)
+    turns, letters = len(_TURN.findall(value)), sum(map(str.isalpha, value))
+    return bool(letters) and 0 < marked < 0.8 * len(value) and turns >= max(3, len(value) / 8)
+
+
+# A number with what may stand on it, a time, a version, a size: 12.5GB/s, 2026-11-20T10:00, 4x1024.
+_NUMBER = re.compile(
+    r"[-+~<>(\[]?\d[\d.,:xTeE+-]*[A-Za-zµ%/*()\]]*\Z|[vV]?\d+(?:\.\w+){1,4}\Z|0x[\da-fA-F]+\Z"
+)
+_WORDS = re.compile(r"[a-z]{1,12}(?:[-_/.][a-z]{1,12}){0,9}[.:]?\Z")
+_SIGNS = "!#%*+~^"  # of passwords
+_TURN = re.compile(rf"(?<=[A-Za-z])[\d{_SIGNS}]|(?<=[\d{_SIGNS}])[A-Za-z]|(?<=[a-z])[A-Z]")
+
+
+def _encoded(found: re.Match[str]) -> str:
+    """Base64 of a text that has a secret in it."""
+    from .secrets import redact_text
+
+    text = found.group()
+    try:
+        inside = base64.b64decode(text + "=" * (-len(text) % 4), validate=True).decode("ascii")
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        return text
+    plain = inside.replace("\n", " ").replace("\t", " ")
+    return REDACTED if plain.isprintable() and redact_text(inside) != inside else text
+
+
+def _body(found: re.Match[str]) -> str:
+    """A key, each of its lines."""
+    return re.sub(r"[^\s\\]{8,}|(?<=\\n)[^\s\\]+", _line_of_key, found.group())
+
+
+def _line_of_key(found: re.Match[str]) -> str:
+    return found.group() if "-----" in found.group() else REDACTED
+
+
+def _said(found: re.Match[str]) -> str:
+    value = found["value"]
+    bare = value.rstrip(".,;:)]}>\"'`")
+    if not is_opaque(bare):
+        return found.group()
+    return f"{found['is']}{REDACTED}{value[len(bare) :]}"
+
+
+def _told(found: re.Match[str]) -> str:
+    """What a header says, no plain word: `the basic optimizer`."""
+    value, header = found["value"], "uthor" in found["is"]
+    plain = value.isalpha() and len(value) < 20 and not header
+    return found.group() if plain or _WORDS.match(value) else f"{found['is']}{REDACTED}"
+
+
+def _coded(found: re.Match[str]) -> str:
+    value = found["value"]
+    is_plain = (
+        value.isdigit() or value.startswith(_SEEN) or (value.isalpha() and "ode=" in found["is"])
+    )
+    return found.group() if is_plain else f"{found['is']}{REDACTED}"
+
+
+def _form(
+    hints: str, pattern: str, put: Put = rf"\g<is>{REDACTED}", *, across: bool = False
+) -> Form:
+    return Form(tuple(hints.split()), pattern, put, across)
+
+
+_UNREAD = rf"(?!{re.escape(_SEEN)})"
+_PLAIN = rf"(?P<value>{_UNREAD}[\w.~+/=:%!@#^*-]+)"
+_NAME = r"(?P<name>[\w.-]*?(?i:key|token|secret|password|passwd))"
+# Beside those of gitleaks: of services around models, and shorter or older ones than it asks for.
+_TOKENS = r"""(?x) (?<![A-Za-z0-9]) (?: (?:hf|gh[pousr])_[A-Za-z0-9]{16,} | hvs\.[\w-]{20,}
+    | github_pat_\w{20,} | glpat-[\w-]{16,} | (?:AKIA|ASIA)[0-9A-Z]{16} | sk-[\w-]{16,}
+    | xox[abeoprs]-[\w-]{8,} | nvapi-[\w-]{16,} | AIza[\w-]{30,} | dckr_pat_[\w-]{8,}
+    | eyJ[\w-]{8,4000}\.[\w-]{4,}\.[\w-]* | (?:r8|gsk)_[A-Za-z0-9]{30,} | xai-[A-Za-z0-9]{30,}
+    | tskey-[a-z]+-[\w-]{16,} | rpa_[A-Z0-9]{30,} | \d{8,11}:AA[\w-]{32,34}
+    | [ps]k-lf-[0-9a-f-]{30,} | key-[0-9a-f]{32} | SK[0-9a-f]{32} )
+    | (?<=/bot)\d{8,11}:[\w-]{30,40}"""
+# The words that say what comes is a secret; between them and it few others, none of a measurement.
+_NOUN = (
+    r"(?i:\b(?:pass(?:word|phrase|wd|code)"
+    r"|(?:api|access|secret|private|auth|account|license)[ _-]?(?:key|token)"
+    r"|(?:access|bearer|refresh|auth|oauth|session|security|invalid|user)[ _]token"
+    r"|the token|secret|key for|credentials?))"
+)
+_BETWEEN = (
+    r"(?:\s(?:provided|passed|given|supplied|used|set|is|was|for|of|the|user|with|from|value|to"
+    r"|yours|must|be|have|long,|characters|\d{1,3}|['\"`][\w.@-]{1,60}['\"`]"
+    r"|[\w-]{1,40}[.@][\w.@-]{1,60})){0,10}?"
+)
+_COMMANDS = (
+    r"(?P<is>\b(?:curl\b[^|;\n]{0,200}?\s(?:-u|--user)[\s=]|sshpass\s+-p"
+    r"|(?:docker|podman|az)\s+login\b[^|;\n]{0,200}?\s(?:-p|--password)[\s=]"
+    r"|redis-cli\b[^|;\n]{0,200}?\s-a\s|ssh-keygen\b[^|;\n]{0,200}?\s-N\s"
+    r"|smbclient\b[^|;\n]{0,200}?\s-U\s?[\w.\\-]{1,60}%"
+    r"|(?:mysql|mysqldump|mysqladmin|mariadb|7za?)\b[^|;\n]{0,200}?[\s'\"]-p(?=[^\s\"']))\s{0,3})"
+    rf"(?P<value>{_UNREAD}(?:\"[^\"]*\"|'[^']*'|[^\s\"'])+)"
+)
+FORMS = (
+    _form(
+        "private",
+        r"-----BEGIN[ \w]{0,60}PRIVATE KEY[ \w]{0,20}-----"
+        r"(?:(?!-----(?:BEGIN|END))[\s\S]){0,20000}",
+        _body,
+        across=True,
+    ),
+    # A list of arguments, and what W&B keeps of a setting: each also a line below the name.
+    _form(
+        "--",
+        rf"(?P<is>[\"']--?(?=[A-Za-z]){_NAME}[\"']\s*,\s*[\"'])(?P<value>{_UNREAD}[^\"'\n]+)",
+        across=True,
+    ),
+    _form(
+        "value",
+        rf"(?P<is>(?<![\w.-]){_NAME}[\"']?:\s*(?:desc:[^\n]*\s+)?"
+        r"\{?\s*[\"']?value[\"']?:\s*[\"']?)"
+        rf"(?P<value>{_UNREAD}[^\s\"',}}]+)",
+        across=True,
+    ),
+    _form(
+        "slack.com", r"(?P<is>\bhooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/)[\w/]+"
+    ),
+    _form(
+        "webhook",
+        r"(?P<is>\b(?:discord(?:app)?\.com/api/webhooks|webhook\.office\.com/webhookb2)/)"
+        r"[^\s\"'<>]+",
+    ),
+    _form(
+        "hf_ hvs. gh glpat- akia asia sk- sk xox nvapi- aiza dckr_ eyj r8_ gsk_ xai- tskey- rpa_"
+        " :aa /bot -lf- key-",
+        _TOKENS,
+        REDACTED,
+    ),
+    _form(
+        "://",
+        r"(?P<is>(?<![\w+.-])[a-zA-Z][\w+.-]*://)(?!\[redacted\]@)[^\s/\"'<>|]+@",
+        rf"\g<is>{REDACTED}@",
+    ),
+    _form(
+        "://",
+        r"(?P<is>[?&](?:code|sig|(?:[\w-]*-)?[Ss]ignature)=)(?P<value>[^;&\s\"'<>)]+)",
+        _coded,
+    ),
+    _form("sig=", rf"(?P<is>(?<![\w.-])sig=)(?P<value>{_UNREAD}[^;&\s\"'<>)]+)", _coded),
+    _form(
+        "bearer basic authorization",
+        r"(?i)(?P<is>\b(?:Bearer|Basic|Authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?[a-z]{1,20})\s+)"
+        rf"(?P<value>{_UNREAD}[\w.~+/=-]{{6,}})",
+        _told,
+    ),
+    _form(
+        "login",
+        r"(?P<is>\b(?:wandb|huggingface-cli|hf|comet)\s+(?:auth\s+)?login\s+(?:--relogin\s+)?)"
+        r"(?P<value>\w{16,})",
+    ),
+    _form(
+        "login --password-stdin",
+        rf"(?P<is>\becho\s+(?:-n\s+)?[\"']?)(?P<value>{_UNREAD}[^\s\"'|]{{6,}})"
+        r"(?=[\"']?\s{0,9}\|[^|]{0,90}?(?:login|--password-stdin))",
+    ),
+    _form("curl sshpass login redis-cli ssh-keygen smbclient mysql maria 7z", _COMMANDS),
+    _form("pass:", rf"(?P<is>(?<![\w-])pass:){_PLAIN}"),
+    _form(
+        "pgpass",
+        rf"(?P<is>(?<![\w.*-])[\w.*-]{{1,200}}:(?:\d{{1,5}}|\*):[\w*-]{{1,60}}:[\w*-]{{1,60}}:){_PLAIN}",
+    ),
+    _form(
+        "credential",
+        rf"(?P<is>\b[Cc]redentials?\s{{0,3}}[=:]?\s{{0,3}}\()(?P<value>{_UNREAD}[^()\n]{{3,300}})"
+        r"(?=\))",
+    ),
+    _form(
+        "pass key token secret credential",
+        rf"(?P<is>{_NOUN}{_BETWEEN}\s{{0,3}}[:=]?\s{{1,3}}[\"'`(*]{{0,3}})"
+        rf"(?P<value>(?=\S{{0,4096}}?[\d{_SIGNS}]){_UNREAD}[^\s\"'`<>|]{{8,4096}})",
+        _said,
+    ),
+)
+_LONG = re.compile(r"[\w+/.~=|%:-]{18,}")
+_BASE64 = re.compile(r"(?<![\w+/=])[A-Za-z0-9+/]{24,20000}={0,2}(?![\w+/=])")
+# A line of a key by itself: all kinds of the letters of base64, in the width that key files have.
+_KEY_LINE = re.compile(
+    r"(?m)^(?P<is>[ \t]*)(?=[^\n]{0,80}[a-z])(?=[^\n]{0,80}[A-Z])(?=[^\n]{0,80}\d)"
+    r"[A-Za-z0-9+/]{60,76}={0,2}(?P<end>[ \t\r]*)$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hinted:
+    """The forms and kinds of tokens to look for: all, or those whose hints a document has."""
+
+    forms: tuple[Form, ...]
+    keywords: tuple[str, ...]
+
+    def within(self, low: str) -> Hinted:
+        """Those that a text in small letters can have."""
+        forms = tuple([form for form in self.forms if _hinted(form, low)])
+        return Hinted(forms, tuple([keyword for keyword in self.keywords if keyword in low]))
+
+    def redact(self, text: str, low: str) -> str:
+        """A text without what stands in a form or is a token; `low` is it in small letters."""
+        if _LONG.search(text):
+            text = redact_tokens(text, " ".join(_LONG.findall(low)), self.keywords, REDACTED)
+            text = _KEY_LINE.sub(rf"\g<is>{REDACTED}\g<end>", text)
+            text = _BASE64.sub(_encoded, text)
+        for form in self.forms:
+            if _hinted(form, low):
+                text = form.pattern.sub(form.put, text)
+        return text
+
+
+def _hinted(form: Form, low: str) -> bool:
+    for hint in form.hints:  # noqa: SIM110 (three times as fast as any() of it)
+        if hint in low:
+            return True
+    return False
+
+
+@cache
+def every_form() -> Hinted:
+    """All that is looked for."""
+    return Hinted(FORMS, tuple(keywords()))
+
+
+def redact_across(text: str, low: str) -> str:
+    """A text without keys and values that go over the end of a line."""
+    for form in FORMS:
+        if form.across and _hinted(form, low):
+            text = form.pattern.sub(form.put, text)
+    return text
