@@ -12,7 +12,7 @@ from .effect_numbers import OF_BASE, derivations_of, numbers_of
 from .factors import order
 from .jobs import Spread, clusters, clusters_text, jobs, per_job, rounding, runs_of
 from .pairing import Pair, also_words, stated_apart
-from .rows import Decision, Row
+from .rows import THREADS, Decision, Row
 from .statistics import (
     Effect,
     corrected,
@@ -57,6 +57,7 @@ def compare(
     facts: dict[str, Any] = {
         "title": title,
         "hidden": frozenset(hidden),
+        "threads_follow": THREADS in hidden,
         "pairs": len(ordered),
         "failures": _failures(pairs),
         "effects": levels,

@@ -9,13 +9,14 @@ from typing import Any
 
 from ..schema.errors import BenchError
 from ..vocabulary.headings import column_of
-from .rows import CONFIGURATION, Row, configuration
+from .rows import CONFIGURATION, Row, configuration, follows_ranks
 
 NOT_STATED = "not stated"
 _DP = {"dp", "dp_replicate", "dp_shard"}
+_SIZES = {"nodes", "devices", "world_size", "procs_per_node"}
 # Columns that say the same thing as another: with a factor of one, both may differ.
 TOGETHER = (
-    {"nodes", "devices", "world_size", "procs_per_node"}, {"system", "device"}, {"size", "model"},
+    _SIZES, {"system", "device"}, {"size", "model"},
     {"gbs", "grad_accum", "device_batch"}, {"date", "epoch"}, _DP,
 )  # fmt: skip
 _SIZE = re.compile(r"(-?\d{1,18}(?:\.\d{1,18})?)([KMBT]?)")
@@ -48,7 +49,11 @@ def factor(name: str, rows: Sequence[Row]) -> Factor:
     if rows and word in rows[0] and word not in _INNER:
         together = next((one for one in TOGETHER if word in one), {word})
         # More tensor parallelism on as many devices leaves less data parallelism: one change.
-        follows = _DP if word in _MOVE_DP else set()
+        follows = _DP if word in _MOVE_DP else set[str]()
+        # More replicas of the same split are more devices.
+        follows |= _SIZES if word in _DP else set()
+        if word in _MOVE_DP or word in _DP:
+            follows |= follows_ranks(rows)
         return Factor(word, frozenset(together | follows))
     if word in known:
         return Factor(known[word], frozenset({f"env {known[word]}"}))

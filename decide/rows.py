@@ -48,9 +48,21 @@ _ASIDE = re.compile(
     r"(?:.*_)?(?:dir|paths?|file|folder|names?|seed|port|addr|hosts?|save|load|log|logging|date|time"
     r"|id|ranks?|iters|iterations|samples|tokens|interval|exit|entity|project|prefix"
     r"|monitor)(?:_.*)?"
-    r"|(?:lr|min_lr|train|consumed|eval|wandb|tensorboard)(?:_.*)?|\W.*|.* .*",
+    r"|(?:lr|min_lr|train|consumed|eval|wandb|tensorboard)(?:_.*)?|\W.*|.* .*"
+    # What bench launch and the environment of a job record: the job itself, and what it took.
+    r"|plan|case|label|command|repeats?|attempt|wall_s|exit_code|left_behind|peak_memory_mb"
+    r"|(?:job_)?state|load_average|allocator_seen|threads(?:_per_process)?",
     re.I,
 )
+
+# Sizes are compared as columns: as worked out, not once more as one trainer writes them.
+_IN_COLUMNS = frozenset(
+    name
+    for field in fields().values()
+    if field.configuration and field.role in ("topology", "batch")
+    for name in (field.name, *(one for one in field.arguments if isinstance(one, str)))
+)
+THREADS = "env OMP_NUM_THREADS"
 
 
 def load(warehouse: Warehouse) -> list[Row]:
@@ -75,7 +87,7 @@ def load(warehouse: Warehouse) -> list[Row]:
     for run, name, value in warehouse.rows(_FACTS):
         if _VERSION.fullmatch(name):
             versions.setdefault(run, {})[name] = str(value)
-        elif not _ASIDE.fullmatch(name):
+        elif name not in _IN_COLUMNS and not _ASIDE.fullmatch(name):
             # Lines of several processes run into each other: True.......
             arguments.setdefault(run, {})[name] = str(value).rstrip(".")
     others = other_columns(warehouse)
@@ -204,6 +216,19 @@ def configuration(row: Row) -> dict[str, Any]:
     shaped = row["layers"] is not None and row["hidden"] is not None
     label = {"size": None, "model": None} if shaped else {}
     return {name: row[name] for name in CONFIGURATION} | label | flags | others
+
+
+def follows_ranks(rows: Sequence[Row]) -> frozenset[str]:
+    """OMP_NUM_THREADS, where launchers set it: fewer threads the more processes share a node, and
+    one number for as many."""
+    found: dict[float, set[str]] = {}
+    for row in rows:
+        if (threads := row["env"].get("OMP_NUM_THREADS", "")).isdigit() and row["world_size"]:
+            found.setdefault(row["world_size"] / (row["nodes"] or 1), set()).add(threads)
+    if len(found) < 2 or any(len(one) > 1 for one in found.values()):
+        return frozenset()
+    threads = [int(found[ranks].pop()) for ranks in sorted(found)]
+    return frozenset((THREADS,)) if threads == sorted(threads, reverse=True) else frozenset()
 
 
 def assumed_devices(rows: Sequence[Row]) -> list[bool]:

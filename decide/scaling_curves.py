@@ -10,7 +10,7 @@ from typing import Any
 from .fits import Fit, fits, likeliest
 from .jobs import combined, grain
 from .provenance import Derivation, devices_of
-from .rows import Row, configuration
+from .rows import Row, configuration, follows_ranks
 
 _FREE = (
     "nodes",
@@ -31,7 +31,7 @@ RATES = {
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The runs of one size: `x` nodes (or devices), and one row with the medians of their jobs."""
+    """The runs of one size: `x` devices (or nodes), and one row with the medians of their jobs."""
 
     x: float
     row: Row
@@ -110,13 +110,14 @@ def groups(rows: Sequence[Row]) -> tuple[list[Group], list[Row]]:
     """Strong and weak scaling groups of two sizes or more, and the rows that are in none."""
     found: list[Group] = []
     used: set[int] = set()
+    free = _free(rows)
     for kind in ("strong", "weak", "unknown"):
         sets: dict[Hashable, list[Row]] = {}
         for row in rows:
-            if (row["nodes"] or row["device_count"]) and (key := _key(row, kind)) is not None:
+            if (row["nodes"] or row["device_count"]) and (key := _key(row, kind, free)) is not None:
                 sets.setdefault(key, []).append(row)
         for alike in sets.values():
-            unit = "nodes" if all(row["nodes"] for row in alike) else "device_count"
+            unit = "nodes" if _grows_by_nodes(alike) else "device_count"
             for members in _by_day([row for row in alike if row[unit]], unit):
                 if len({row[unit] for row in members}) > 1:
                     found.append(Group(kind, unit, _points(members, unit)))
@@ -124,7 +125,24 @@ def groups(rows: Sequence[Row]) -> tuple[list[Group], list[Row]]:
     return found, [row for row in rows if id(row) not in used]
 
 
-def _key(row: Row, kind: str) -> Hashable | None:
+def _grows_by_nodes(rows: Sequence[Row]) -> bool:
+    """Whether all rows state their nodes, and as many devices on each: then nodes are counted."""
+    shares = {(row["device_count"] or 0) / row["nodes"] for row in rows if row["nodes"]}
+    return all(row["nodes"] for row in rows) and len(shares) == 1
+
+
+def _free(rows: Sequence[Row]) -> tuple[str, ...]:
+    """What may differ between the sizes of a curve, besides the batch."""
+    nodes: dict[Hashable, set[Hashable]] = {}
+    for row in rows:
+        nodes.setdefault(row["device_count"], set()).add(row["nodes"])
+    # 1, 2, 4 and 8 devices of a node and 16 of two are one curve, unless as many were spread
+    # over more nodes, too: then the layout is a thing of its own.
+    one_layout = all(len(one) == 1 for one in nodes.values())
+    return (*_FREE, *follows_ranks(rows), *(("procs_per_node",) if one_layout else ()))
+
+
+def _key(row: Row, kind: str, always: tuple[str, ...]) -> Hashable | None:
     """Equal for runs that scale into each other; of tables within one document."""
     batch, known = row["batch"], bool(row["batch"] or row["device_batch"])
     if known == (kind == "unknown") or (kind == "strong" and not batch):
@@ -132,7 +150,7 @@ def _key(row: Row, kind: str) -> Hashable | None:
     if kind == "weak" and not row["device_count"]:
         return None
     # With one batch in all, that of a device shrinks as devices grow.
-    free = (*_FREE, "gbs", "device_batch") if kind == "strong" else (*_FREE, "gbs")
+    free = (*always, "gbs", *(("device_batch",) if kind == "strong" else ()))
     whole = {name: value for name, value in configuration(row).items() if name not in free}
     whole["batch"] = batch
     if kind == "weak":

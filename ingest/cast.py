@@ -136,6 +136,11 @@ def teraflops(text: str) -> float | None:
     return None if value is None else shifted(repr(value), -12)
 
 
+def percent(text: str) -> float | None:
+    """A share printed in percent, with its sign or without: 13.99%, 45.12."""
+    return shifted(text.removesuffix("%").rstrip(), -2)
+
+
 def epoch_ms(text: str) -> datetime | None:
     """Milliseconds since 1970 as time of day in UTC, without zone."""
     value = bigint(text)
@@ -191,6 +196,7 @@ CASTS: dict[str, Callable[[str], object]] = {
         minutes,
         hours,
         teraflops,
+        percent,
         clock,
         epoch_ms,
         boolean,

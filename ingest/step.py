@@ -19,7 +19,7 @@ NEAR = 64  # lines in which a copy comes where nothing tells the processes apart
 # What each process measures for itself; all of a step else is the same for every rank.
 OWN = frozenset((
     "step_time_s", "samples_per_s", "tokens_per_s", "tokens_per_s_per_device", "tflops",
-    "printed_at", "memory", "more", "rank",
+    "mfu", "hfu", "printed_at", "memory", "more", "rank",
 ))  # fmt: skip
 CLOCK = re.compile(r"\d\d:\d\d:\d\d")
 LOGGED_RANK = re.compile(r"rank-\d+/|(?<=\|)(?:[DTPC]P|EXP|EP)=\d+|(?<=\|)[\w.-]+(?=\]:)")

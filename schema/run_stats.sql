@@ -17,7 +17,7 @@ WITH asked AS (
     JOIN raw.parts p ON p.chain_id = n.chain_id AND p.number <= n.number
 ), logged AS NOT MATERIALIZED (
     SELECT h.load_id, run_id, segment, iteration, coalesce(interval_length, 1) AS length, line, printed_at,
-        step_time_s, samples_per_s, tokens_per_s, tokens_per_s_per_device, tflops, gbs,
+        step_time_s, samples_per_s, tokens_per_s, tokens_per_s_per_device, tflops, gbs, mfu, hfu,
         coalesce(seq_len, consumed_tokens / nullif(consumed_samples, 0)) AS seq_len
     FROM raw.iterations i JOIN held h ON h.part_id = i.load_id
     ANTI JOIN superseded_steps d ON d.run_id = i.run_id AND d.iteration <= i.iteration
@@ -87,7 +87,10 @@ WITH asked AS (
         CASE WHEN isfinite(samples_per_s) THEN samples_per_s END AS samples_per_s,
         CASE WHEN isfinite(tokens_per_s) THEN tokens_per_s END AS tokens_per_s,
         CASE WHEN isfinite(tokens_per_s_per_device) THEN tokens_per_s_per_device END AS tokens_per_s_per_device,
-        CASE WHEN isfinite(tflops) THEN tflops END AS tflops, run_id IN (FROM long) AS is_long
+        CASE WHEN isfinite(tflops) THEN tflops END AS tflops,
+        -- nanoGPT prints -100% until it has a mean.
+        CASE WHEN isfinite(mfu) AND mfu >= 0 THEN mfu END AS mfu, CASE WHEN isfinite(hfu) AND hfu >= 0 THEN hfu END AS hfu,
+        run_id IN (FROM long) AS is_long
     FROM graded g
     WHERE EXISTS (FROM grades j WHERE now <= least
         AND j.run_id = g.run_id AND j.before = g.grade AND j.gbs IS NOT DISTINCT FROM g.gbs)
@@ -99,16 +102,16 @@ WITH asked AS (
 ), wide AS (
     -- A column for each metric, NULL where an interval has no value.
     SELECT load_id, run_id, struct_pack(
-        n := sum(CASE WHEN COLUMNS('_s$|device$|tflops|gbs|seq_len') IS NOT NULL THEN length END),
-        lines := count(COLUMNS('_s$|device$|tflops|gbs|seq_len')),
-        first_iteration := min(CASE WHEN COLUMNS('_s$|device$|tflops|gbs|seq_len') IS NOT NULL THEN iteration END)
-            - arg_min(length, CASE WHEN COLUMNS('_s$|device$|tflops|gbs|seq_len') IS NOT NULL THEN iteration END) + 1,
-        last_iteration := max(CASE WHEN COLUMNS('_s$|device$|tflops|gbs|seq_len') IS NOT NULL THEN iteration END),
-        quantiles := quantile_cont(CASE WHEN NOT is_long THEN COLUMNS('_s$|device$|tflops|gbs|seq_len') END, [0.5, 0.95]),
-        total := sum(COLUMNS('_s$|device$|tflops|gbs|seq_len') * length),
-        low := min(COLUMNS('_s$|device$|tflops|gbs|seq_len')),
-        high := max(COLUMNS('_s$|device$|tflops|gbs|seq_len')),
-        deviation := stddev_samp(COLUMNS('_s$|device$|tflops|gbs|seq_len')))
+        n := sum(CASE WHEN COLUMNS('_s$|device$|tflops|gbs|seq_len|[mh]fu') IS NOT NULL THEN length END),
+        lines := count(COLUMNS('_s$|device$|tflops|gbs|seq_len|[mh]fu')),
+        first_iteration := min(CASE WHEN COLUMNS('_s$|device$|tflops|gbs|seq_len|[mh]fu') IS NOT NULL THEN iteration END)
+            - arg_min(length, CASE WHEN COLUMNS('_s$|device$|tflops|gbs|seq_len|[mh]fu') IS NOT NULL THEN iteration END) + 1,
+        last_iteration := max(CASE WHEN COLUMNS('_s$|device$|tflops|gbs|seq_len|[mh]fu') IS NOT NULL THEN iteration END),
+        quantiles := quantile_cont(CASE WHEN NOT is_long THEN COLUMNS('_s$|device$|tflops|gbs|seq_len|[mh]fu') END, [0.5, 0.95]),
+        total := sum(COLUMNS('_s$|device$|tflops|gbs|seq_len|[mh]fu') * length),
+        low := min(COLUMNS('_s$|device$|tflops|gbs|seq_len|[mh]fu')),
+        high := max(COLUMNS('_s$|device$|tflops|gbs|seq_len|[mh]fu')),
+        deviation := stddev_samp(COLUMNS('_s$|device$|tflops|gbs|seq_len|[mh]fu')))
     FROM in_order GROUP BY load_id, run_id
 ), told AS (
     UNPIVOT wide ON * EXCLUDE (load_id, run_id) INTO NAME metric VALUE s
@@ -116,7 +119,7 @@ WITH asked AS (
     -- About a value are those that have five digits in common with it.
     SELECT load_id, run_id, metric, value,
         CASE WHEN value = 0 THEN 0 ELSE round(value, CAST(4 - floor(log10(abs(value))) AS INTEGER)) END AS about
-    FROM (UNPIVOT (SELECT load_id, run_id, COLUMNS('_s$|device$|tflops|gbs|seq_len') FROM used WHERE is_long)
+    FROM (UNPIVOT (SELECT load_id, run_id, COLUMNS('_s$|device$|tflops|gbs|seq_len|[mh]fu') FROM used WHERE is_long)
         ON * EXCLUDE (load_id, run_id) INTO NAME metric VALUE value)
 ), abouts AS (
     -- Where a quantile lies among the values in order, from 0, and how many are up to those about one.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from bench.decide.jobs import Spread, modes
 from bench.decide.statistics import UNKNOWN, corrected, effect
 from bench.reports.chart import Bar, paired_effects
 from tests.deciding import JOB, TCMALLOC, Stored, answer, jobs, table
+from tests.logs import iteration
 from tests.program import quick, told
 
 # What the documents ask.
@@ -241,3 +244,35 @@ def test_a_table_without_rows_leaves_nothing_to_decide(folder: Path) -> None:
     table(folder / "a.md", [])
     for command in (["best"], ["days"], ["report", "scaling"], ["compare", "--by", "mbs"]):
         told(quick(folder, *command, "a.md"), 3, "no runs found")
+
+
+def launched(folder: Path, dp: int, times: Sequence[float]) -> None:
+    """Logs as `bench launch` leaves them, one for each time: what it measured differs in each."""
+    for repeat, time in enumerate(times, 1):
+        begins = {
+            "plan": "p", "case": f"c{dp}", "label": f"dp={dp}", "repeat": repeat, "attempt": 1,
+            "command": f"train --dp {dp}", "device": "AMD EPYC", "nodes": 1, "ranks": dp,
+            "dp": dp, "tp": 1, "pp": 1, "mbs": 1, "gbs": 8, "layers": 2, "hidden": 64,
+            "heads": 4, "seq_len": 32,
+        }  # fmt: skip
+        measured = {"wall_s": 10 + repeat, "exit_code": 0, "peak_memory_mb": 300 + repeat}
+        text = [
+            f"bench launch begins {json.dumps(begins)}",
+            f"bench launch command OMP_NUM_THREADS={2 // dp} train --dp {dp}",
+            *(iteration(at, 1000 * time) for at in range(1, 5)),
+            f"bench launch measured {json.dumps(measured)}",
+            "bench launch ends ok",
+        ]
+        (folder / f"dp{dp}-r{repeat}.log").write_text("\n".join(text) + "\n")
+
+
+def test_repeats_of_a_launched_sweep_are_jobs_of_one_configuration(folder: Path) -> None:
+    launched(folder, 1, [2.0, 2.1, 2.2])
+    launched(folder, 2, [1.0, 1.05, 1.1])
+    ranked = answer(folder, "best", ".")
+    assert [(row["dp"], row["jobs"]) for row in ranked] == [(2, 3), (1, 3)]
+    (pair,) = answer(folder, "compare", "--by", "dp", ".")
+    assert (pair["jobs_base"], pair["jobs"], pair["verdict"]) == (3, 3, "faster")
+    assert pair["speedup"] == pytest.approx(2.0)
+    said = quick(folder, "compare", "--by", "dp", ".").out
+    assert "OMP_NUM_THREADS follows dp" in said and "also differ" not in said

@@ -24,6 +24,7 @@ SQL = {
     "minutes": "double",
     "hours": "double",
     "teraflops": "double",
+    "percent": "double",
 }
 SQL |= {"clock": "double", "count": "bigint", "epoch_ms": "timestamp"}
 SAMPLES = [(dialect, sample) for dialect in dialects() for sample in dialect.samples]
@@ -75,7 +76,9 @@ def test_the_special_format_comes_before_the_general_one() -> None:
 
 
 def test_iterations_have_columns_of_the_table(root: Path) -> None:
-    ddl = (root / "schema" / "tables" / "004_series.sql").read_text().split("raw.timers")[0]
+    folder = root / "schema" / "tables"
+    added = (folder / "016_utilization.sql").read_text()
+    ddl = (folder / "004_series.sql").read_text().split("raw.timers")[0] + added
     for dialect in dialects():
         if dialect.reads in ("iteration", "part"):
             groups = getattr(dialect.reader, "groups", {})
@@ -237,6 +240,8 @@ def test_a_format_may_be_like_another(tmp_path: Path) -> None:
         ("minutes", "1.5", 90.0),
         ("hours", "0.5", 1800.0),
         ("hours", "x", None),
+        ("percent", "13.99%", 0.1399),
+        ("percent", "N/A", None),
         ("teraflops", "112.9TFLOPS", 112.9),
         ("teraflops", "987.0GFLOPS", 0.987),
         ("clock", "0:14:31.66", 871.66),

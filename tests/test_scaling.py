@@ -262,3 +262,16 @@ def test_a_size_that_no_fit_tells_has_no_rate_of_another(folder: Path) -> None:
     assert fitted["days"] == pytest.approx(1000 * fitted["step_time_s"] / 86400)
     assert left["left_out"] == "2 sizes: no fit" and left["nodes"] == 32
     assert left["tokens_per_s"] is left["step_time_s"] is left["tflops"] is left["days"] is None
+
+
+def test_one_node_in_parts_and_several_nodes_are_one_curve(folder: Path) -> None:
+    sizes = [(1, 1), (1, 2), (1, 4), (1, 8), (2, 16)]
+    body = "".join(
+        f"| {nodes} | {devices} | 1.3B | 512 | {64 / devices:.2f} |\n" for nodes, devices in sizes
+    )
+    head = "| Nodes | GPUs | Size | GBS | Sec/it |\n| --: | --: | --: | --: | --: |\n"
+    (folder / "a.md").write_text(f"# A100 80GB, SEQ_LEN=2048\n\n{head}{body}")
+    found = answer(folder, "report", "scaling", "a.md")
+    assert [(row["group"], row["devices"]) for row in found] == [(1, n) for _, n in sizes]
+    said = quick(folder, "report", "scaling", "a.md").out
+    assert "100.0% efficiency on 16 devices against 1" in said
