@@ -23,4 +23,5 @@ def show(
 
     with source.opened() as warehouse:
         names, rows = parts(warehouse, run)
-    emit(render(names, rows, choose_format(format, output)), output, name=f"{run}.md")
+    text = render(names, rows, choose_format(format, output), keep=("stated_at",))
+    emit(text, output, name=f"{run}.md")

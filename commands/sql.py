@@ -26,5 +26,5 @@ def sql(
 
     with source.opened() as warehouse:
         names, rows = ask(warehouse, query)
-    text = render(names, rows, choose_format(format, output), exact=True)
+    text = render(names, rows, choose_format(format, output), exact=True, chosen=True)
     emit(text, output, name="query.md")

@@ -149,7 +149,7 @@ def corrected(effects: Sequence[Effect]) -> list[Effect]:
     tested = [one.p for one in effects if one.p is not None]
     if not tested:
         return list(effects)
-    qs = iter(_false_discovery(tested))
+    qs = iter(false_discovery(tested))
     return [
         one
         if one.p is None
@@ -158,7 +158,7 @@ def corrected(effects: Sequence[Effect]) -> list[Effect]:
     ]
 
 
-def _false_discovery(ps: Sequence[float]) -> list[float]:
+def false_discovery(ps: Sequence[float]) -> list[float]:
     """Each p as the rate of false discoveries among all that are as small: of the i-th smallest of
     m the least of p m / i from there on (Benjamini and Hochberg 1995, procedure (1))."""
     ranks = sorted(range(len(ps)), key=ps.__getitem__)

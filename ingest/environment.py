@@ -65,6 +65,11 @@ def states(name: str) -> str | None:
     return next((w for w in ("job_ids", "hosts", "nodes") if name in declared[w]), None)
 
 
+def naming(word: str) -> tuple[str, ...]:
+    """The variables that say this of a run: job_ids, hosts or nodes."""
+    return _declared()[word]
+
+
 def flag(name: str, value: str, kind: str, line: int) -> Flags:
     """A flag without quotes and without secrets."""
     plain = value.strip()

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..schema.errors import BenchError
+from ..vocabulary import hosts
 
 KINDS = ("hosts", "users", "paths")
-MOST_NODES = 4096  # of one range in a list of hosts
 _COMMON = frozenset(("root", "localhost", "user", "host", "none", "true", "false"))
 SHORTEST = 4  # letters of a name that is looked for in every text of a record
 _HOST = re.compile(
@@ -35,7 +35,6 @@ _USER = re.compile(
 )
 _WINDOWS = re.compile(r"(?<![\w\\])[A-Za-z]:(?:\\+[\w.@+=%, -]+)+")
 _OUTSIDE = re.compile(r"(?<![\w./-])(?:\.\./)+(?:[\w.@+=%,-]+/)*[\w.@+=%,-]+")
-_LISTED = re.compile(r"(?P<stem>[\w.-]*)\[(?P<numbers>[\d,-]+)\](?P<end>[\w.-]*)")
 _BRACKETED = re.compile(r"(?<![\w./-])[a-z][\w-]{0,40}\[\d[\d,-]{0,400}\]", re.I)
 _ON = re.compile(r"(?<=\bON )[\w.-]+(?= (?:CANCELLED|FAILED))")  # slurmstepd's word on a job
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
@@ -96,14 +95,14 @@ class Scrubber:
                 text = pattern.sub(lambda found: _word("path", found[0].rstrip("/")), text)
         if "hosts" in self.kinds:
             text = _LOGIN_HOST.sub(self._host, text)
-            text = _BRACKETED.sub(lambda f: ",".join(map(self._endpoint, _nodes(f[0]))), text)
+            text = _BRACKETED.sub(lambda f: ",".join(map(self._endpoint, hosts.names(f[0]))), text)
             text = _ON.sub(self._host, _HOST.sub(self._host, text))
         return self._without_known(text)
 
     def named(self, name: str, text: str) -> str:
         """The value of a setting: all of it, where its name says that it is a host or a user."""
         if "hosts" in self.kinds and _HOST_FIELDS.search(name):
-            return ",".join(self._endpoint(part) for part in _nodes(text))
+            return ",".join(self._endpoint(part) for part in hosts.names(text))
         if "users" in self.kinds and _USER_FIELDS.search(name):
             return self._name("user", text)
         return self.text(text)
@@ -164,27 +163,6 @@ def _keyed_id(name: str) -> str:
         return name
     key = os.environ.get("BENCH_SCRUB_KEY", "")
     return f"k{hashlib.sha256(f'{key}id:{name}'.encode()).hexdigest()[:11]}"
-
-
-def _nodes(text: str) -> list[str]:
-    """The names of a list of hosts; Slurm's n[07-08,11] as its nodes, while they are few."""
-    parts: list[str] = []
-    for part in re.split(r",(?![^\[]*\])|\s+", text):
-        found = _LISTED.fullmatch(part)
-        parts += _expanded(**found.groupdict()) if found else [part]
-    return [part for part in parts if part]
-
-
-def _expanded(stem: str, numbers: str, end: str) -> list[str]:
-    names: list[str] = []
-    for piece in numbers.split(","):
-        first, _, last = piece.partition("-")
-        last = last or first
-        if not (first.isdecimal() and last.isdecimal()) or int(last) - int(first) > MOST_NODES:
-            return [f"{stem}[{numbers}]{end}"]
-        width = len(first)
-        names += [f"{stem}{n:0{width}d}{end}" for n in range(int(first), int(last) + 1)]
-    return names
 
 
 def parse_kinds(text: str | None) -> tuple[str, ...]:

@@ -25,14 +25,11 @@ from ..schema.warehouse import Warehouse
 from ..vocabulary.fields import shown as shown_at
 
 CONFIGURATION = (*shown_at("listings"), "settings", "epoch", "status", "kind")
-SHOWN = (
-    "run", "where", "size", "device", *shown_at("brief"), "settings", "status", "step_time_s", "n",
-    "tokens_per_s_per_device", "tflops", "left_out", "told",
-)  # fmt: skip
-GROUPED = (  # a narrow terminal shows the first of them
-    "runs", "size", "status", "step_time_s", *shown_at("brief"), "tflops",
-    "tokens_per_s_per_device", "device", "settings", "epoch", "left_out", "told", "where",
-)  # fmt: skip
+# What says which run it is and how fast comes first: a narrow terminal shows the first columns.
+_FIRST = ("where", "size", "device", *shown_at("brief"), "step_time_s", "tokens_per_s_per_device",
+          "tflops", "status", "left_out")  # fmt: skip
+SHOWN = (*_FIRST, "run", "n", "settings", "told")
+GROUPED = ("where", "runs", *_FIRST[1:], "settings", "epoch", "told")
 # Shown only where rows would look alike without them. Devices follow from the processes.
 _SIZES = tuple(
     name
@@ -64,11 +61,12 @@ def grouped(
             else _default_columns(warehouse, GROUPED))
     )  # fmt: skip
     parts = {name: f'"{name}"' for name in keys}
-    parts |= {
-        metric.column: f"median({metric.column}) FILTER (left_out IS NULL) AS {metric.column}"
+    medians = {
+        metric.column: f"median({metric.column}) FILTER (left_out IS NULL)"
         for metric in metrics()
         if metric.column not in keys
     }
+    parts |= {name: f"{median} AS {name}" for name, median in medians.items()}
     parts["device"] = "string_agg(DISTINCT device, ', ' ORDER BY device) AS device"
     parts["runs"] = "count(*) AS runs"
     parts["where"] = """min("where") AS "where" """
@@ -84,9 +82,12 @@ def grouped(
         )
     by_keys = ", ".join(f'"{name}"' for name in keys)
     chosen_parts = ", ".join(parts[name] for name in names)
-    order = ", ".join(f'"{name}" NULLS LAST' for name in keys)
-    query = f"SELECT {chosen_parts} FROM ({LISTED}) GROUP BY {by_keys}"
-    return names, warehouse.rows(f"{query} ORDER BY {order}")
+    # Of each model the fastest first, what measured nothing last.
+    rates = ("tokens_per_s_per_device DESC", "step_time_s", "tflops DESC")
+    ranks = [f"{medians[name]} {way}" for name, _, way in (one.partition(" ") for one in rates)]
+    order = [f'"{name}"' for name in keys] if by else ['"size"', *ranks, *(f'"{n}"' for n in keys)]
+    sql = f"SELECT {chosen_parts} FROM ({LISTED}) GROUP BY {by_keys} ORDER BY "
+    return names, warehouse.rows(sql + ", ".join(f"{one} NULLS LAST" for one in order))
 
 
 def _default_columns(warehouse: Warehouse, names: Sequence[str]) -> list[str]:

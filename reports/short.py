@@ -25,6 +25,11 @@ class Names:
         """The short name of a source; the uri itself where nothing shorter is unique."""
         return self._short.get(uri, uri)
 
+    def place(self, where: str) -> str:
+        """`uri:line` with the short name of the source."""
+        uri, colon, line = where.rpartition(":")
+        return f"{self.short(uri)}{colon}{line}"
+
     def system(self, name: str) -> str:
         """A device as stated; for a source that states none, its short name and that."""
         return f"{self.short(name)} (device not stated)" if name in self._uris else name

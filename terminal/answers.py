@@ -43,7 +43,7 @@ def as_text(answer: Answer, form: Format) -> str:
 
     heads, rows, common = answer.display_rows()
     figures = [list(map(_figure, row)) for row in rows]
-    table = render(heads, figures, form, keep=answer.keep) if rows else ""
+    table = render(heads, figures, form, keep=answer.keep, chosen=answer.chosen) if rows else ""
     writers: dict[Format, Callable[[str], str]] = {
         Format.MD: lambda line: f"{markdown_text(line)}\n",
         Format.HTML: lambda line: f"<p>{html(line)}</p>",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,7 @@ from .tables import Format, emit
 
 if TYPE_CHECKING:
     from ..decide.query import Query
+    from ..reports.answer import Answer
 
 
 def best(
@@ -26,7 +29,10 @@ def best(
     with source.opened(query.table) as warehouse:
         answer = answered(warehouse, "best", query)
     write(fitted(answer, query), form, output, "best.md")
-    info(f"{len(answer.rows)} ranked, {len(answer.left_out)} excluded; next: bench show FILE:LINE")
+    info(
+        f"{len(answer.rows)} ranked, {len(answer.left_out)} excluded; "
+        f"next: {show_first(answer, source)}"
+    )
 
 
 def report(
@@ -35,16 +41,27 @@ def report(
     query: Query,
     form: Format | None,
     output: Path | None,
-    next_command: str = "",
+    next_command: str | None = "",
 ) -> None:
-    """Write a report that is computed: `best`, `days` or `scaling`."""
+    """Write a report that is computed; without a `next_command`, the first row is the next look."""
     from ..reports.computed import answered
 
     with source.opened(query.table) as warehouse:
         answer = answered(warehouse, name, query)
     write(fitted(answer, query), form, output, f"{name}.md")
+    if next_command is None:
+        next_command = show_first(answer, source) if answer.rows else ""
     hint = f"; next: {next_command}" if next_command else ""
     info(f"{len(answer.rows)} rows, {len(answer.left_out)} excluded{hint}")
+
+
+def show_first(answer: Answer, source: Source) -> str:
+    """The command that shows the first run of an answer, as it can be typed."""
+    shown = zip(answer.cells, answer.rows, strict=False)
+    where = next((str(cell["where"]) for cell, row in shown if row["run"]), "FILE:LINE")
+    # A place may say how many more there are: 003:12 +2
+    words = ("bench", "show", re.sub(r" \+\d+$", "", where), *map(str, source.paths))
+    return shlex.join(words)
 
 
 def suggestions(source: Source, query: Query, form: Format | None, output: Path | None) -> None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json as _json
 import math
-import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 
 from ..reports import escape
 from ..vocabulary.format import number, significant
 from ..vocabulary.printable import json_text, plain
+from . import grid
 
 Rows = Sequence[Sequence[object]]
-GAP, NARROWEST, READABLE, CUT = 2, 8, 30, "…"
 DIGITS = 4
 
 
@@ -30,25 +29,27 @@ def exact(value: object) -> object:
     return value
 
 
-def table(columns: Sequence[str], rows: Rows, width: int, keep: Collection[str] = ()) -> str:
-    """Aligned columns within `width`: text is cut, numbers never; what has no room is named.
+def table(
+    columns: Sequence[str],
+    rows: Rows,
+    width: int,
+    keep: Collection[str] = (),
+    *,
+    chosen: bool = False,
+    common: bool = False,
+) -> str:
+    """A listing on a terminal, see `grid.table`; columns to `keep` are dropped after all others."""
+    return grid.table(as_columns(columns, rows, keep), width, chosen=chosen, common=common)
 
-    Those to `keep` are dropped after all others.
-    """
-    heads = [escape.terminal(name) for name in columns]
-    cells = [[escape.terminal(human(value)) for value in row] for row in rows]
+
+def as_columns(columns: Sequence[str], rows: Rows, keep: Collection[str] = ()) -> list[grid.Column]:
+    """The columns of a listing as a terminal shows them."""
     right = _numeric(len(columns), rows)
-    kept, widths = [name in keep for name in columns], _widths(heads, cells)
-    least = [
-        max(_size(head), min(size, READABLE) if one else NARROWEST)
-        for head, size, one in zip(heads, widths, kept, strict=True)
+    cells = [[escape.terminal(human(value)) for value in row] for row in rows]
+    return [
+        grid.Column(escape.terminal(name), tuple(row[at] for row in cells), right[at], name in keep)
+        for at, name in enumerate(columns)
     ]
-    sizes = _fit(widths, least, right, kept, width)
-    ends = [right[at] for at in sizes]
-    lines = [_row([each[at] for at in sizes], [*sizes.values()], ends) for each in (heads, *cells)]
-    gone = [head for at, head in enumerate(heads) if at not in sizes]
-    rest = f"also: {', '.join(gone)} (--columns, --format)" if gone else ""
-    return "\n".join([*lines, *filter(None, [rest])]) + "\n"
 
 
 def md(columns: Sequence[str], rows: Rows) -> str:
@@ -56,11 +57,11 @@ def md(columns: Sequence[str], rows: Rows) -> str:
     heads = [escape.markdown_cell(name) for name in columns]
     cells = [[escape.markdown_cell(human(value)) for value in row] for row in rows]
     right = _numeric(len(columns), rows)
-    sizes = [max(3, size) for size in _widths(heads, cells)]
+    sizes = [max(3, *map(grid.size, column)) for column in zip(heads, *cells, strict=True)]
     rule = [
         "-" * (size - 1) + (":" if end else "-") for size, end in zip(sizes, right, strict=True)
     ]
-    padded = [_padded(each, sizes, right) for each in (heads, *cells)]
+    padded = [[*map(grid.padded, each, sizes, right)] for each in (heads, *cells)]
     text = "".join(f"| {' | '.join(each)} |\n" for each in [padded[0], rule, *padded[1:]])
     return text
 
@@ -146,64 +147,6 @@ def _numeric(count: int, rows: Rows) -> list[bool]:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float, Decimal, Exact)) and not isinstance(value, bool)
-
-
-def _widths(heads: Sequence[str], cells: Sequence[Sequence[str]]) -> list[int]:
-    return [max(map(_size, column)) for column in zip(heads, *cells, strict=True)]
-
-
-def _fit(
-    widths: list[int], least: list[int], right: list[bool], kept: list[bool], width: int
-) -> dict[int, int]:
-    """The sizes of the columns that have room, by place; the widest texts narrowed first.
-
-    A head is never cut: it is what `--columns` wants to be told.
-    """
-    sizes = dict(enumerate(widths))
-    while sizes:
-        over = sum(sizes.values()) + GAP * (len(sizes) - 1) - width
-        if over <= 0 or (len(sizes) == 1 and right[min(sizes)]):
-            return sizes
-        soft = [at for at, size in sizes.items() if not right[at] and size > least[at]]
-        if sum(sizes[at] - least[at] for at in soft) < over and len(sizes) > 1:
-            del sizes[max(sizes, key=lambda at: (not kept[at], at))]
-        elif not soft:
-            return sizes
-        else:
-            sizes[max(soft, key=sizes.__getitem__)] -= 1
-    return sizes
-
-
-def _row(cells: Sequence[str], sizes: list[int], right: list[bool]) -> str:
-    cut = [_cut(cell, size) for cell, size in zip(cells, sizes, strict=False)]
-    return (" " * GAP).join(_padded(cut, sizes, right)).rstrip()
-
-
-def _padded(cells: Sequence[str], sizes: list[int], right: list[bool]) -> list[str]:
-    gaps = [" " * (size - _size(cell)) for cell, size in zip(cells, sizes, strict=True)]
-    return [
-        g + c if end else c + g for c, g, end in zip(cells, gaps, right[: len(sizes)], strict=True)
-    ]
-
-
-def _cut(text: str, size: int) -> str:
-    if _size(text) <= size:
-        return text
-    while _size(text) > size - 1:
-        text = text[:-1]
-    return text + CUT
-
-
-def _size(text: str) -> int:
-    if text.isascii():
-        return len(text)
-    return sum(_cell_width(letter) for letter in text)
-
-
-def _cell_width(letter: str) -> int:
-    if unicodedata.combining(letter) or unicodedata.category(letter) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
 def _html_row(tag: str, cells: Sequence[str], right: list[bool]) -> str:

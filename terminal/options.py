@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, get_type_hints
@@ -38,7 +38,9 @@ SHARED = {
     "model": Shared(("--model",), "LABEL", "Only runs of this model, e.g. 1.3B."),
     "table": Shared(("--table",), "FILE[:N]", "Only tables of FILE (N: number or line)."),
     "where": Shared(("--where",), "EXPR", "Row filter, e.g. 'tp = 4 and mbs > 1'."),
-    "since": Shared(("--since",), "DATE", "Only sources ingested on or after DATE."),
+    "since": Shared(
+        ("--since",), "DATE|AGO", "Only sources ingested on or after DATE, or '7 days' ago."
+    ),
     "columns": Shared(("--columns",), "A,B,C", "Columns to show, in this order."),
     "group": Shared(("--group",), "A,B,C", "Group by these columns."),
     "format": Shared(
@@ -86,6 +88,22 @@ def parse_table(text: str) -> TableRef:
     return TableRef(file, int(number[:9]))
 
 
+def parse_since(text: str) -> datetime:
+    """A date, or a time before now: 7 days, 36 hours, 2 weeks."""
+    found = _AGO.fullmatch(text)
+    if found:
+        ago = timedelta(**{f"{found[2].lower()}s": int(found[1])})
+        return datetime.now().replace(microsecond=0) - ago
+    for form in DATES:
+        try:
+            return datetime.strptime(text.strip(), form)
+        except ValueError:
+            continue
+    raise typer.BadParameter(
+        f"{text!r} is neither a date nor a time ago; use 2024-05-31 or '7 days'."
+    )
+
+
 def _set_quiet(value: bool) -> bool:
     volume.quiet = value
     return value
@@ -106,6 +124,7 @@ def _parsed(name: str, parser: Callable[[str], object]) -> Any:  # Any: as above
     return _option(name, parser=parser, show_default=False)
 
 
+_AGO = re.compile(r"\s*(\d{1,5})\s*(minute|hour|day|week)s?(?:\s+ago)?\s*", re.I)
 DATES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"]
 
 Paths = Annotated[
@@ -116,7 +135,17 @@ Db = Annotated[Path | None, _option("db", show_default=False)]
 Model = Annotated[str | None, _option("model")]
 Table = Annotated[TableRef | None, _parsed("table", parse_table)]
 Where = Annotated[str | None, _option("where")]
-Since = Annotated[datetime | None, _option("since", formats=DATES)]
+Since = Annotated[datetime | None, _parsed("since", parse_since)]
+RanSince = Annotated[
+    datetime | None,
+    typer.Option(
+        "--since",
+        metavar="DATE|'7 days'",
+        parser=parse_since,
+        show_default=False,
+        help="Only runs that ran on or after DATE, or so long ago.",
+    ),
+]
 Columns = Annotated[str | None, _option("columns")]
 Group = Annotated[str | None, _option("group")]
 Format = Annotated[tables.Format | None, _option("format", case_sensitive=False)]

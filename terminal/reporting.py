@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from ..schema.warehouse import Warehouse
 
 
+# What says how fast a configuration is, or why not: a narrow terminal drops it last.
+_KEPT = ("dp/tp/pp", "s/it", "tokens/s/device", "status", "left_out")
+_HEADS = {"step_time_s": "s/it", "tokens_per_s_per_device": "tokens/s/device"}
 _SUFFIXES = (".md", ".markdown", ".txt", ".csv", ".tsv", ".json", ".html", ".htm")  # of files
 
 
@@ -109,11 +113,57 @@ def runs(source: Source, query: Query, form: Format | None, output: Path | None)
             if every
             else listing.grouped(warehouse, by, columns)
         )
-        emit(render(names, rows, choose_format(form, output)), output, name="runs.md")
+        form = choose_format(form, output)
+        chosen, shown = columns is not None, [*map(list, rows)]
+        if form is Format.TABLE and not chosen and by is None:
+            names, shown = _for_people(warehouse, names, rows)
+        text = render(names, shown, form, keep=_KEPT, chosen=chosen, common=not chosen)
+        emit(text, output, name="runs.md")
         if source.paths:
             show_overview(warehouse, skipped)
         many = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
-        info(f"{many}; next: bench show FILE:LINE")
+        info(f"{many}; next: {_show_first(names, shown, source.paths)}")
+
+
+def _for_people(
+    warehouse: Warehouse, names: Sequence[str], rows: Sequence[tuple[Any, ...]]
+) -> tuple[list[str], list[list[Any]]]:
+    """A listing with short names of sources, and topologies in one column each: 8/1/1."""
+    from ..reports.computed import names_of
+
+    short = names_of(warehouse)
+    table = [dict(zip(names, row, strict=True)) for row in rows]
+    heads = [*names]
+    for head, parts, text in _JOINED:
+        if set(parts) <= {*heads}:
+            table = [{**row, head: text(*(row[part] for part in parts))} for row in table]
+            heads[heads.index(parts[0])] = head
+            heads = [name for name in heads if name not in parts]
+    if "where" in heads:
+        table = [{**row, "where": short.place(row["where"])} for row in table]
+    return [_HEADS.get(one, one) for one in heads], [[row[one] for one in heads] for row in table]
+
+
+def _split(*parts: int | None) -> str | None:
+    return "/".join("-" if one is None else str(one) for one in parts) if any(parts) else None
+
+
+def _counts(nodes: int | None, ranks: int | None) -> str | None:
+    return f"{nodes or '-'} ({ranks})" if ranks else None if nodes is None else str(nodes)
+
+
+_JOINED: Sequence[tuple[str, Sequence[str], Callable[..., str | None]]] = (
+    ("nodes (ranks)", ("nodes", "world_size"), _counts),
+    ("dp/tp/pp", ("dp", "tp", "pp"), _split),
+)
+
+
+def _show_first(names: Sequence[str], rows: Sequence[Sequence[Any]], paths: Sequence[Path]) -> str:
+    """The command that shows the first of the rows, as it can be typed."""
+    if "where" not in names or not rows:
+        return "bench show FILE:LINE"
+    words = (str(rows[0][names.index("where")]), *map(str, paths))
+    return shlex.join(("bench", "show", *words))
 
 
 def _write_page(warehouse: Warehouse, made: Page, form: Format | None, output: Path | None) -> None:

@@ -78,7 +78,7 @@ def drawn(rows: Sequence[RunStatus], columns: Sequence[Column], width: int, heig
     """The runs for a terminal of such a size: those written last, warnings below their runs."""
     from rich.text import Text
 
-    from . import layouts
+    from . import grid, layouts
 
     shown = _fitting(sorted(rows, key=lambda row: row.age_s), height - _FRAME)
     more = f", {len(rows) - len(shown)} more" if len(rows) > len(shown) else ""
@@ -88,12 +88,11 @@ def drawn(rows: Sequence[RunStatus], columns: Sequence[Column], width: int, heig
         columns = [column for column in columns if column.name != "warnings"]
         heads = [column.head for column in columns]
         cells = [[column.cell(row) for column in columns] for row in shown]
-        head, *below = layouts.table(heads, cells, width).splitlines()
+        head, *below = grid.one_line_rows(layouts.as_columns(heads, cells), width)
         lines.append(Text(head, style="bold"))
-        for row, line in zip(shown, below, strict=False):
+        for row, line in zip(shown, below, strict=True):
             lines.append(Text(line, style="red" if row.warnings else ""))
             lines += (Text(f"  {terminal(text)}", style="bold red") for text in row.warnings)
-        lines += map(Text, below[len(shown) :])  # what there is no room for
     for each in lines:
         each.truncate(width, overflow="ellipsis")
     return Text("\n", no_wrap=True, overflow="crop").join(lines)

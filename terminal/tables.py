@@ -49,18 +49,22 @@ def render(
     width: int | None = None,
     exact: bool = False,
     keep: Collection[str] = (),
+    chosen: bool = False,
+    common: bool = False,
 ) -> str:
     """The listing as text that ends with a newline; numbers stand to the right.
 
     `exact` keeps every digit also where people read: for what a user asked for in SQL.
-    Of a table for a terminal that is too narrow, columns to `keep` go last.
+    On a terminal that is too narrow, columns to `keep` go last, and columns that a user has
+    `chosen` stay: rows become records. With `common` it says once what all rows share.
     """
     from . import layouts
 
     if exact and format in (Format.TABLE, Format.MD, Format.HTML):
         rows = [[layouts.exact(value) for value in row] for row in rows]
     if format is Format.TABLE:
-        return layouts.table(columns, rows, width or shutil.get_terminal_size().columns, keep)
+        width = width or shutil.get_terminal_size().columns
+        return layouts.table(columns, rows, width, keep, chosen=chosen, common=common)
     write = {
         Format.MD: layouts.md,
         Format.CSV: layouts.csv,

@@ -105,13 +105,25 @@ def test_a_page_in_every_format(swept: Path, form: str) -> None:
 
 
 def test_a_terminal_gets_a_table_and_a_pipe_markdown(swept: Path) -> None:
-    assert quick(swept, "runs").out.startswith("| runs |")
+    assert quick(swept, "runs").out.startswith("| where")
     for columns in (40, 80, 200):
         shown = on_a_terminal(swept, columns, "runs", "--model", "1.3B")
         lines = [x for x in shown.splitlines() if x and not x.startswith("also:")][:-1]
-        assert lines[0].startswith("runs  size")
+        assert lines[0] == "All rows: size 1.3B." and shown.count("1.3B") == 1
         assert all(len(line) <= columns for line in lines), (columns, lines)
-    assert "also: " in on_a_terminal(swept, 40, "runs", "--model", "1.3B")
+    assert "also: " in on_a_terminal(swept, 80, "runs", "--model", "1.3B")
+
+
+def test_runs_are_listed_the_fastest_first(swept: Path) -> None:
+    rows = json.loads(quick(swept, "runs", "--model", "1.3B", "--format", "json").out)
+    rates = [row["tokens_per_s_per_device"] for row in rows if row["tokens_per_s_per_device"]]
+    assert len(rates) > 10 and rates == sorted(rates, reverse=True)
+
+
+def test_the_next_command_can_be_typed(swept: Path) -> None:
+    shown = on_a_terminal(swept, 120, "runs", "--model", "1.3B")
+    command = shown.split("next: bench ")[1].split()
+    assert quick(swept, *command).code == 0
 
 
 def on_a_terminal(folder: Path, columns: int, *args: str) -> str:

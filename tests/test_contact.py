@@ -23,7 +23,7 @@ def test_what_is_said_of_a_folder(folder: Path) -> None:
         "topology unknown (no DP, TP or PP in the log): 2 runs: oom.log:1, slurm-12.out:1",
         "not recognised: 1 file: notes.txt",
         "unread: 3 of 4 lines of 1 file, most in slurm-12.out; see bench doctor slurm-12.out",
-        "3 rows; next: bench show FILE:LINE",
+        "3 rows; next: bench show good.log:1 .",
     ]
     assert "| status " in done.out.splitlines()[0]
 

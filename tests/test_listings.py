@@ -34,16 +34,33 @@ def test_table() -> None:
     ]
 
 
-def test_a_narrow_table_cuts_text_and_never_numbers() -> None:
-    rows = [["a very long name of a run", 123456789, "another rather long text"]]
-    shown = render(["name", "tokens", "reason"], rows, Format.TABLE, width=34).splitlines()
-    assert shown == ["name         tokens  reason", "a very…  123,456,789  another…"] or (
-        all(len(line) <= 34 for line in shown) and "123,456,789" in shown[1]
-    )
-    narrow = render(["name", "tokens", "reason"], rows, Format.TABLE, width=22).splitlines()
-    assert narrow[1].endswith("123,456,789") and "…" in narrow[1]
-    assert narrow[-1] == "also: reason (--columns, --format)"
+def test_a_narrow_table_wraps_text_and_cuts_nothing() -> None:
+    row = ["logs/a/run_0001.log:123456", 123456789, "CUDA out of memory: tried to allocate 2 GiB"]
+    for width in (22, 34, 60, 80, 240):
+        shown = render(["where", "tokens", "why"], [row], Format.TABLE, width=width)
+        assert max(map(len, shown.splitlines())) <= max(width, 28), shown
+        assert "123,456,789" in shown and "0001.log:123456" in shown
+        assert shown.split()[-1] == "GiB"
     assert "123,456,789" in render(["tokens"], [[123456789]], Format.TABLE, width=3)
+
+
+def test_a_table_that_has_no_room_becomes_records() -> None:
+    names = [f"column_{n}" for n in range(12)]
+    rows = [[n * 10**6 for n in range(1, 13)]] * 2
+    shown = render(names, rows, Format.TABLE, width=60, chosen=True)
+    assert shown.startswith("[1]\ncolumn_0   1,000,000\n") and shown.count("12,000,000") == 2
+    dropped = render(names, rows, Format.TABLE, width=60)
+    assert dropped.splitlines()[-1].startswith("also: ") and "column_11" in dropped
+    assert "also" not in render(names, rows, Format.TABLE, width=200)
+
+
+def test_what_all_rows_share_is_said_once() -> None:
+    rows = [["a:1", "ok", 4, None], ["a:2", "ok", 5, None]]
+    shown = render(["where", "status", "s/it", "why"], rows, Format.TABLE, width=80, common=True)
+    assert shown.splitlines()[0] == "All rows: status ok."
+    assert shown.splitlines()[2:] == ["where  s/it", "a:1       4", "a:2       5"]
+    alone = render(["where", "status"], rows[:1], Format.TABLE, width=80, common=True)
+    assert "All rows" not in alone
 
 
 def test_md() -> None:

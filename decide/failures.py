@@ -1,0 +1,122 @@
+"""Which runs failed, when they ran, why, on which hosts, and which causes come back."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from importlib.resources import files
+from typing import Any
+
+from ..schema.warehouse import Warehouse
+from .query import Query
+from .ran import Ran, ran
+from .rows import Decision, Row
+from .selection import select
+
+FAILED = ("oom", "hang", "nan", "fail", "timeout", "cancelled")
+_FINE = ("ok", "not_run")
+# What differs between two prints of one cause: numbers, addresses, places, the job.
+_PLACE = re.compile(r"^job \S+: |\(\S+:\d+\)|0x[0-9a-fA-F]+|(?:/[\w.@+=-]+){2,}|[\w./-]+:\d+")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+def failures(warehouse: Warehouse, query: Query) -> Decision:
+    """The failed runs of a query, the latest first; `since` counts from when they ran.
+
+    Runs without a date are left out where `since` asks for one.
+    """
+    since, chosen = query.since, replace(query, since=None)
+    select(warehouse, chosen)
+    text = (files(__package__ or "bench.decide") / "failures.sql").read_text("utf-8")
+    narrowed = (query.model, query.where, query.document) != (None, None, None)
+    rows = warehouse.dicts(text, {"all_jobs": not narrowed})
+    times = ran(warehouse)
+    every = [_timed(row, times.get(row["run"], Ran())) for row in rows]
+    dated = [row for row in every if since is None or (row["at"] and row["at"] >= since)]
+    broken = sorted((row for row in dated if row["status"] in FAILED), key=_latest_first)
+    counted = _recurring(broken)
+    undated = [row for row in every if row["status"] in FAILED and row["at"] is None]
+    left = [{**row, "left_out": "no date is known"} for row in undated] if since else []
+    facts: dict[str, Any] = {
+        "since": since,
+        "runs": len(dated),
+        "statuses": Counter(row["status"] for row in counted).most_common(),
+        "causes": _causes(counted),
+        "suspects": _suspects(counted),
+        "unclear": sum(row["status"] not in (*FAILED, *_FINE) for row in dated),
+        "dates": Counter(row["known_from"] for row in counted if row["known_from"]).most_common(),
+        "undated": sum(row["at"] is None for row in counted),
+    }
+    return Decision("failures", tuple(counted), tuple(left), facts)
+
+
+def cause(status: str, reason: str | None) -> str | None:
+    """Equal for failures of one cause, whatever numbers and places their lines hold; None where
+    nothing but the status is said."""
+    text = " ".join(_NUMBER.sub("0", _PLACE.sub("", reason or "")).split()).casefold()
+    return f"{status}: {text[:200]}" if text not in ("", status) else None
+
+
+def _timed(row: Row, run: Ran) -> dict[str, Any]:
+    began, ended = row["job_began"] or run.began, row["job_ended"] or run.ended
+    known = "accounting" if row["job_ended"] or row["job_began"] else run.known_from
+    return {
+        **row,
+        "at": ended or began,
+        "began": began,
+        "ended": ended,
+        "known_from": known,
+        "hosts": list(run.hosts),
+        "job_ids": [row["job_id"]] if row["job_id"] else list(run.job_ids),
+        "where": f"{row['uri']}:{row['line']}",
+        # A scheduler's bare state says that a job failed, not why.
+        "cause": cause(row["status"], row["reason"]) if row["run"] or row["why"] else None,
+        "left_out": None,
+    }
+
+
+def _latest_first(row: Row) -> tuple[bool, float, str, int]:
+    at: datetime | None = row["at"]
+    # No time zone is printed: all are read alike, which is enough for an order.
+    since = (at - datetime(1970, 1, 1)).total_seconds() if at else 0.0
+    return at is None, -since, row["uri"], row["line"]
+
+
+def _recurring(rows: Sequence[Row]) -> list[Row]:
+    """The rows, each with how many runs its cause ended."""
+    counts = Counter(row["cause"] for row in rows)
+    return [{**row, "recurs": counts[row["cause"]] if row["cause"] else 1} for row in rows]
+
+
+def _causes(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """The causes that ended more than one run, the commonest first, with when and where."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        if row["cause"]:
+            groups.setdefault(row["cause"], []).append(row)
+    found = [
+        {
+            "rows": of,
+            "first": min((row["at"] for row in of if row["at"]), default=None),
+            "last": max((row["at"] for row in of if row["at"]), default=None),
+            "hosts": _shared_hosts(of),
+        }
+        for of in groups.values()
+        if len(of) > 1
+    ]
+    return sorted(found, key=lambda one: -len(one["rows"]))
+
+
+def _shared_hosts(rows: Sequence[Row]) -> list[str]:
+    """The hosts that were in every one of these runs, if each names its hosts."""
+    named = [set(row["hosts"]) for row in rows]
+    return sorted(set.intersection(*named)) if all(named) else []
+
+
+def _suspects(rows: Sequence[Row]) -> list[Mapping[str, Any]]:
+    """The hosts that were in three failed runs or more, the commonest first."""
+    counts = Counter(host for row in rows for host in row["hosts"])
+    return [{"host": host, "runs": n} for host, n in counts.most_common(5) if n > 2]

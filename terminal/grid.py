@@ -1,0 +1,245 @@
+"""A listing on a terminal: aligned columns where they fit, else one record below the other.
+
+Nothing of a value is lost: a long text is wrapped, what all rows share is said once above them, and
+what has no room at all is named below.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+GAP = 2
+FEWEST = 4  # columns side by side; with fewer a row says too little
+READABLE = 20  # a text is wrapped to no fewer characters, unless it is shorter
+LONGEST = 34  # a word up to here, such as a file with its line, stands on one line
+_NAMED = re.compile(r"[^_]+_*|_+")  # the parts of a column's name
+_BREAKS = re.compile(r"(?<=[/_,;=|&-])")  # where a longer word may be parted
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as text: its head, its cells, and whether they are numbers."""
+
+    head: str
+    cells: tuple[str, ...]
+    is_number: bool
+    kept: bool
+
+    @cached_property
+    def wide(self) -> int:
+        """Characters that it takes with everything on one line."""
+        return max(map(size, (self.head, *self.cells)))
+
+    @cached_property
+    def least(self) -> int:
+        """The fewest characters that it takes with head and texts wrapped."""
+        head = max(map(size, _parts(self.head)))
+        longest = max(map(size, self.cells), default=0)
+        if self.is_number:
+            return max(head, longest)
+        words = [word for cell in self.cells for word in cell.split()]
+        word = min(max(map(size, words), default=0), LONGEST)
+        return max(head, min(longest, max(word, READABLE)))
+
+
+def table(
+    columns: Sequence[Column], width: int, *, chosen: bool = False, common: bool = False
+) -> str:
+    """The rows within `width`; raises nothing, however narrow it is.
+
+    Columns that say nothing go, and with `common` those that say one thing stand above. Where the
+    others have no room, the last ones that are not `kept` are named only; where that is not enough,
+    leaves too few or a user has `chosen` the columns, the rows become records.
+    """
+    if not columns:
+        return "\n"
+    shared: list[Column] = []
+    if not chosen:
+        columns = [one for one in columns if any(one.cells)] or columns[:1]
+    if common and len(columns[0].cells) > 1:
+        shared = [one for one in columns[1:] if len(set(one.cells)) == 1 and not one.kept]
+        columns = [one for one in columns if one not in shared]
+    above = [*_wrapped(_common(shared), width), ""] if shared else []
+    shown = [*columns] if chosen else _with_room(columns, width)
+    if len(shown) < min(FEWEST, len(columns)) or _least(shown) > width:
+        return "\n".join([*above, *_records(columns, width)]) + "\n"
+    lines = _aligned(shown, _sizes(shown, width))
+    gone = ", ".join(one.head for one in columns if one not in shown)
+    below = [f"also: {gone} (--columns, --format)"] if gone else []
+    return "\n".join([*above, *lines, *below]) + "\n"
+
+
+def one_line_rows(columns: Sequence[Column], width: int) -> list[str]:
+    """The head and a line for each row, long texts without their middle: for a live screen."""
+    shown = _with_room(columns, width)
+    sizes = _sizes(shown, width)
+    heads = _line([one.head for one in shown], sizes, shown)
+    rows = zip(*(one.cells for one in shown), strict=True)
+    return [heads, *(_line([*map(shortened, row, sizes)], sizes, shown) for row in rows)]
+
+
+def shortened(text: str, width: int) -> str:
+    """A text of at most so many characters, without its middle: names differ at both ends."""
+    if size(text) <= width:
+        return text
+    front = back = ""
+    while size(front) + size(back) < width - 1:
+        if size(front) < size(back) and size(front) + size(back) + _wide(text[0]) < width:
+            front, text = front + text[0], text[1:]
+        elif size(front) + size(back) + _wide(text[-1]) < width:
+            back, text = text[-1] + back, text[:-1]
+        else:
+            break
+    return f"{front}…{back}"
+
+
+def size(text: str) -> int:
+    """The characters of a terminal that a text takes."""
+    return len(text) if text.isascii() else sum(map(_wide, text))
+
+
+def padded(text: str, width: int, right: bool) -> str:
+    """A text with blanks up to a width, before it where it stands to the right."""
+    gap = " " * (width - size(text))
+    return gap + text if right else text + gap
+
+
+def _wide(letter: str) -> int:
+    if unicodedata.combining(letter) or unicodedata.category(letter) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def _common(shared: Sequence[Column]) -> str:
+    return f"All rows: {'; '.join(f'{one.head} {one.cells[0]}' for one in shared)}."
+
+
+def _with_room(columns: Sequence[Column], width: int) -> list[Column]:
+    """The columns that have room with their texts wrapped: the last ones give way first."""
+    shown = [*columns]
+    while _least(shown) > width:
+        last = next((one for one in reversed(shown[1:]) if not one.kept), None)
+        if last is None:
+            break
+        shown.remove(last)
+    return shown
+
+
+def _least(columns: Sequence[Column]) -> int:
+    """The fewest characters that a line of these columns takes."""
+    return sum(one.least for one in columns) + GAP * (len(columns) - 1)
+
+
+def _sizes(columns: Sequence[Column], width: int) -> list[int]:
+    """The width of each column: heads are wrapped first, then the widest texts."""
+    sizes, least = [one.wide for one in columns], [one.least for one in columns]
+    over = sum(sizes) + GAP * (len(sizes) - 1) - width
+    if over <= 0:
+        return sizes
+    content = [max([low, *map(size, one.cells)]) for low, one in zip(least, columns, strict=True)]
+    for floor in (content, least):
+        while over > 0:
+            soft = [at for at, now in enumerate(sizes) if now > floor[at]]
+            if not soft:
+                break
+            sizes[max(soft, key=sizes.__getitem__)] -= 1
+            over -= 1
+    return sizes
+
+
+def _aligned(columns: Sequence[Column], sizes: Sequence[int]) -> list[str]:
+    heads = [_head(one.head, width) for one, width in zip(columns, sizes, strict=True)]
+    most = max(map(len, heads))
+    lines = _lines([[""] * (most - len(head)) + head for head in heads], sizes, columns)
+    for row in zip(*(one.cells for one in columns), strict=True):
+        lines += _lines(
+            [_wrapped(cell, w) for cell, w in zip(row, sizes, strict=True)], sizes, columns
+        )
+    return lines
+
+
+def _lines(
+    cells: Sequence[Sequence[str]], sizes: Sequence[int], columns: Sequence[Column]
+) -> list[str]:
+    """One row, as many lines high as its highest cell."""
+    high = max(map(len, cells))
+    return [
+        _line([cell[at] if at < len(cell) else "" for cell in cells], sizes, columns)
+        for at in range(high)
+    ]
+
+
+def _line(texts: Sequence[str], sizes: Sequence[int], columns: Sequence[Column]) -> str:
+    found = [
+        padded(text, width, one.is_number)
+        for text, width, one in zip(texts, sizes, columns, strict=True)
+    ]
+    return (" " * GAP).join(found).rstrip()
+
+
+def _records(columns: Sequence[Column], width: int) -> list[str]:
+    """Each row as lines of NAME VALUE below its number, without what is empty."""
+    heads = min(max(size(one.head) for one in columns), max(width // 2, READABLE))
+    lines: list[str] = []
+    for at in range(len(columns[0].cells)):
+        lines += ([""] if at else []) + [f"[{at + 1}]"]
+        for one in columns:
+            texts = _wrapped(one.cells[at], max(width - heads - GAP, READABLE))
+            names = [one.head] + [""] * (len(texts) - 1)
+            both = zip(names, texts, strict=True)
+            lines += [f"{padded(n, heads, False)}{' ' * GAP}{t}".rstrip() for n, t in both if t]
+    return lines
+
+
+def _parts(head: str) -> list[str]:
+    """The pieces that a head may be parted into, one a line."""
+    return [part for word in head.split() for part in re.findall(r"[^_/]+[_/]*|[_/]+", word)] or [
+        ""
+    ]
+
+
+def _head(text: str, width: int) -> list[str]:
+    """A head on as few lines as its column allows."""
+    lines = [""]
+    for word in text.split():
+        for n, part in enumerate(_parts(word)):
+            joined = f"{lines[-1]} {part}" if lines[-1] and not n else lines[-1] + part
+            if size(joined) > width and lines[-1]:
+                lines.append(part)
+            else:
+                lines[-1] = joined
+    return lines
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """A text in lines of a width, parted at blanks, a longer word where it may be."""
+    if size(text) <= width:
+        return [text]
+    lines = [""]
+    for word in text.split():
+        joined = f"{lines[-1]} {word}" if lines[-1] else word
+        if size(joined) <= width:
+            lines[-1] = joined
+        elif size(word) <= width:
+            lines.append(word)
+        else:
+            lines += _pieces(word, width)
+    return [line for line in lines if line]
+
+
+def _pieces(word: str, width: int) -> list[str]:
+    """A word that is longer than a line, parted behind a slash or sign, else anywhere."""
+    lines = [""]
+    for part in _BREAKS.split(word):
+        while size(part) > width:
+            cut = next(n for n in range(len(part), 0, -1) if size(part[:n]) <= max(width, 2))
+            lines, part = [*lines, part[:cut]], part[cut:]
+        if size(lines[-1] + part) <= width:
+            lines[-1] += part
+        else:
+            lines.append(part)
+    return lines

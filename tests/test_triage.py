@@ -1,0 +1,168 @@
+"""`bench failures`: when runs ran, why they failed, on which hosts, and which causes come back."""
+
+import json
+import os
+import subprocess
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.decide.failures import cause
+from bench.decide.ran import read_date
+from bench.vocabulary.hosts import hosts
+from tests.logs import header, iteration
+from tests.program import quick, told
+
+OOM = "RuntimeError: CUDA out of memory. Tried to allocate {} GiB (GPU {}; 79 GiB total capacity)"
+NODES = "SLURM_JOB_NODELIST=n[{}]"
+
+
+def clock(at: str, line: str) -> str:
+    return f"[{at}] {line}"
+
+
+def log(*lines: str) -> str:
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def failed(folder: Path) -> Path:
+    """Four jobs: two out of memory on n3, a week apart, one refused, one that went well."""
+    for name, at, gib in (("a", "2024-05-01 10:00:00", 2), ("b", "2024-05-08 10:00:00", 16)):
+        text = log(NODES.format("1-3" if name == "a" else "3-5"), header(9),
+                   clock(at, iteration(1, of=9)), OOM.format(gib, gib % 8))  # fmt: skip
+        (folder / f"{name}.log").write_text(text)
+    refused = "pretrain_gpt.py: error: unrecognized arguments: --fast"
+    (folder / "run-20240503-0915").mkdir()
+    (folder / "run-20240503-0915" / "c.log").write_text(log(header(), "usage: x [-h]", refused))
+    (folder / "d.log").write_text(log(header(4), clock("2024-05-02 11:00:00", iteration(4, of=4))))
+    return folder
+
+
+def asked(folder: Path, *args: str) -> list[dict[str, Any]]:
+    done = quick(folder, "failures", ".", *args, "--format", "json")
+    assert done.code == 0, done.text
+    found: list[dict[str, Any]] = json.loads(done.out)
+    return found
+
+
+def test_the_latest_failure_comes_first_with_its_cause(failed: Path) -> None:
+    rows = asked(failed)
+    assert [Path(row["where"].split(":")[0]).name for row in rows] == ["b.log", "c.log", "a.log"]
+    assert [row["status"] for row in rows] == ["oom", "fail", "oom"]
+    assert rows[1]["known_from"] == "path" and rows[1]["at"].startswith("2024-05-03T09:15")
+    assert "unrecognized arguments: --fast" in rows[1]["reason"]
+    assert [row["recurs"] for row in rows] == [2, 1, 2]
+    assert rows[0]["hosts"] == ["n3", "n4", "n5"]
+
+
+def test_what_is_said_first(failed: Path) -> None:
+    text = quick(failed, "failures", ".").out
+    assert text.splitlines()[0] == "3 of 4 runs failed: 2 oom, 1 fail."
+    assert "2 ended alike from 2024-05-01 to 2024-05-08" in text and "all on n3" in text
+
+
+def test_since_counts_from_when_runs_ran(failed: Path) -> None:
+    """All were read just now."""
+    assert len(asked(failed, "--since", "2024-05-03")) == 2
+    days = (datetime.now() - datetime(2024, 5, 5)).days
+    assert [row["status"] for row in asked(failed, "--since", f"{days} days")] == ["oom"]
+    assert asked(failed, "--since", "2 hours") == []
+    assert "None of 0 runs" in quick(failed, "failures", ".", "--since", "1 week").out
+
+
+def test_a_run_without_a_date_is_not_lost(folder: Path) -> None:
+    (folder / "x.log").write_text(log(header(), OOM.format(2, 0)))
+    assert asked(folder)[0]["at"] is None
+    [row] = asked(folder, "--since", "7 days")
+    assert row["left_out"] == "no date is known"
+
+
+def test_git_dates_a_log_that_nothing_else_dates(folder: Path) -> None:
+    (folder / "x.log").write_text(log(header(), OOM.format(2, 0)))
+    at = "2023-02-01T12:00:00+00:00"
+    who = {f"GIT_{role}_{what}": text for role in ("AUTHOR", "COMMITTER")
+           for what, text in (("NAME", "a"), ("EMAIL", "a@b"), ("DATE", at))}  # fmt: skip
+    for words in (("init", "-q"), ("add", "x.log"), ("commit", "-qm", "log")):
+        subprocess.run(["git", *words], cwd=folder, env=os.environ | who, check=True)
+    [row] = asked(folder)
+    assert (row["known_from"], row["at"]) == ("git", "2023-02-01T12:00:00")
+
+
+@pytest.mark.parametrize("form", ["table", "md", "csv", "tsv", "json", "html"])
+def test_every_format(failed: Path, form: str) -> None:
+    done = quick(failed, "failures", ".", "--format", form)
+    assert done.code == 0 and "unrecognized arguments" in done.out
+
+
+def test_a_wrong_since_is_refused(failed: Path) -> None:
+    told(quick(failed, "failures", ".", "--since", "soon"), 2, "'soon'", "7 days")
+
+
+def test_nothing_to_read(folder: Path) -> None:
+    told(quick(folder, "failures"), 2, "no warehouse", "bench ingest")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        (OOM.format(2, 0), OOM.format(16, 7), True),
+        ("job 12: TIMEOUT (a/sacct.txt:3)", "job 99: TIMEOUT (b/sacct.txt:7)", True),
+        ("at 0x7f11 in /a/b/c.py", "at 0x9 in /x/y/c.py", True),
+        ("NCCL error in a.cpp:825", "CUDA error in a.cpp:825", False),
+    ],
+)
+def test_causes_are_told_apart_by_their_words(one: str, other: str, alike: bool) -> None:
+    assert (cause("fail", one) == cause("fail", other)) is alike
+    assert cause("fail", one) != cause("oom", one)
+    assert cause("oom", "OOM") is None and cause("oom", None) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("n[07-08,11]", ("n07", "n08", "n11")),
+        ("a1,b[1-2]", ("a1", "b1", "b2")),
+        ("'n1': [0, 1], 'n2': [0, 1]", ("n1", "n2")),
+        ("n1:8,n2:8", ("n1", "n2")),
+        ("n1 n2 n1", ("n1", "n2")),
+        ("n[1-99999999]", ("n[1-99999999]",)),
+        ("", ()),
+    ],
+)
+def test_lists_of_hosts(text: str, found: tuple[str, ...]) -> None:
+    assert hosts(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("2021-06-10 20:47:50", datetime(2021, 6, 10, 20, 47, 50)),
+        ("Tue Nov 24 06:05:38 UTC 2026", datetime(2026, 11, 24, 6, 5, 38)),
+        ("2024/05/31", datetime(2024, 5, 31)),
+        ("02-15", None),
+        ("soon", None),
+        (None, None),
+    ],
+)
+def test_dates(text: str | None, date: datetime | None) -> None:
+    assert read_date(text) == date
+
+
+def test_failures_of_real_logs(shared: Path, folder: Path) -> None:
+    """Logs of other projects, where they are there."""
+    rows = json.loads(
+        quick(folder, "failures", str(shared / "logs"), "--format", "json", "--all").out
+    )
+    by_name = {Path(row["where"].rsplit(":", 1)[0]).name: row for row in rows}
+    ecc = by_name["train__tr1-13B-base__chronicles.md.excerpts.txt"]
+    assert "uncorrectable ECC error" in ecc["reason"] and ecc["at"].startswith("2021-08-08")
+    refused = by_name["fugaku_dp2_timers_FAILS.log"]
+    assert "unrecognized arguments" in refused["reason"]
+    timers = [row for row in rows if "bwd_microstep" in (row["reason"] or "")]
+    assert [row["recurs"] for row in timers] == [2, 2]
+    dated = [row["at"] for row in rows if row["at"]]
+    assert dated == sorted(dated, reverse=True)
+    assert timedelta(0) < datetime.now() - datetime.fromisoformat(dated[-1])
