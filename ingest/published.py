@@ -143,6 +143,8 @@ class RowReader:
             framework=read.word("framework"),
             device=read.device(),
             dtype=read.dtype(),
+            recipe=read.recipe(),
+            active_b=read.active_b(),
             recompute=read.recompute(),
             async_launch=read.flag("async_launch"),
             status=status.status,
