@@ -256,13 +256,16 @@ class _Reader:
     def _near(self) -> list[Fact]:
         """What the text right above a table says of it."""
         told = [line for line in self.lead[-_LEAD:] if not line.code]
-        said = [
-            one.text.strip()
-            for one in told
-            if is_caption(one.text) or not configuration(one.text, one.line)
-        ]
+        set_there: set[str] = set()
+        said = []
+        for one in told:
+            facts = [] if is_caption(one.text) else configuration(one.text, one.line)
+            set_there |= {fact.field for fact in facts}
+            if not any(fact.field == "size" or fact.only_size for fact in facts):
+                said.append(one.text.strip())
         lead = " ".join(said)
-        return lead_facts(lead, self.lead[-1].line) if lead else []
+        facts = lead_facts(lead, self.lead[-1].line) if lead else []
+        return [fact for fact in facts if fact.field not in set_there]
 
     def _continued(self, table: Table) -> FoundTable | None:
         """The table above, when this one has its headings and nothing was stated in between."""
