@@ -83,4 +83,5 @@ def tokens_of(row: Row) -> float | None:
     each, total = row.printed.get("tokens_per_s_per_device"), row.printed.get("tokens_per_s")
     if each and each.value:
         return each.value
-    return total.value / row.world if total and total.value and row.world else None
+    known = total and total.value and (total.scope or row.world == 1)
+    return total.value / row.world if total and known and row.world else None

@@ -18,6 +18,11 @@ from .cast import integer
 
 INTEGERS = frozenset({"steps", *(one.name for one in run_fields().values() if one.is_whole)})
 _DTYPES = {"float8": "fp8", "float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
+_RECIPE = re.compile(
+    r"(?<![A-Za-z0-9])(?:MXFP[48]|NVFP4|FP8[ -](?:CS|DS|MX|SC|blockwise|delayed|current|tensorwise"
+    r"|rowwise)(?:[ -]scaling)?)(?![A-Za-z0-9])",
+    re.I,
+)
 _SWITCHES = {
     **dict.fromkeys(("0", "false", "no", "off", "none", "disabled"), "none"),
     **dict.fromkeys(("1", "true", "yes", "on", "full", "enabled"), "full"),
@@ -47,7 +52,8 @@ _FRAMEWORK = re.compile(
 _NAMED = re.compile(rf"(?<![\w-])(?:{_NAMES})(?![\w-])", re.I)
 _RESULTS_OF = re.compile(
     r"\b(?:results?|benchmarks?|performance|numbers)\b[^.]{0,80}?\b(?:for|of|by|using|with)\s+(?:the\s+)?[`*]{0,2}"
-    rf"(?P<name>{_NAMES})(?![\w-])",
+    rf"(?P<name>{_NAMES})(?![\w-])|(?<![\w-])(?P<owner>{_NAMES})'s\s+(?:\w+\s+){{0,3}}?"
+    r"(?:results?|benchmarks?|performance|numbers|test data|throughput)\b",
     re.I,
 )
 
@@ -90,10 +96,16 @@ def phrases_in(text: str, line: int, scope: str) -> list[Fact]:
 def dtype_of(text: str) -> str | None:
     """The one number format that a text names."""
     found = {
-        word.lower() for word in re.findall(r"(?i)(?:fp|bf|float|bfloat)(?:8|16|32)(?!\d)", text)
+        word.lower() for word in re.findall(r"(?i)(?:fp|bf|float|bfloat)(?:4|8|16|32)(?!\d)", text)
     }
     names = {_DTYPES.get(word, word) for word in found}
     return names.pop() if len(names) == 1 else None
+
+
+def recipe_of(text: str) -> str | None:
+    """The recipe of a narrow number format that a text names: MXFP8, NVFP4, FP8-CS."""
+    found = dict.fromkeys(one[0] for one in _RECIPE.finditer(text))
+    return next(iter(found)) if len(found) == 1 else None
 
 
 def devices_named(text: str, line: int) -> list[Fact]:
@@ -181,7 +193,8 @@ def frameworks_in(text: str) -> list[str]:
 
 def framework_of(text: str, line: int) -> list[Fact]:
     """The framework that the opening of a document says its results are of."""
-    names = {found["name"].lower(): found["name"] for found in _RESULTS_OF.finditer(text)}
+    every = (found["name"] or found["owner"] for found in _RESULTS_OF.finditer(text))
+    names = {name.lower(): name for name in every}
     if len(names) != 1:
         return []
     return [Fact("framework", names.popitem()[1], text.strip(), line, "document")]
@@ -238,6 +251,8 @@ def typed_facts(field: str, value: str, text: str, line: int) -> list[Fact] | No
     plain = value.replace(",", "").replace("_", "")
     if field == "size" and find_size(value) is None:
         return None  # `MSIZE=39` has no unit
+    if field == "dtype":
+        value = dtype_of(value) or value
     if field == "recompute":
         switched = _SWITCHES.get(value.lower())
         return [Fact(field, switched, text.strip(), line, "line")] if switched else None

@@ -18,6 +18,8 @@ from .context_lines import (
 from .grid import Table
 from .markdown import Heading, TextLine, blocks
 from .orientation import oriented
+from .prose import counted, lead_facts, model_named, prose_facts, set_up
+from .prose import unanimous as said_once
 from .quantities import quantity_in
 from .reach import unanimous
 from .statements import Statement, formula_statement, legend_in, statements_in
@@ -42,7 +44,14 @@ class Section:
     general: bool = False
     aside: bool = False  # of plans, examples or models of others: nothing in it holds outside
     facts: list[Fact] = field(default_factory=list)
+    prose: list[Fact] = field(default_factory=list)  # what its sentences say in passing
     tables: list[FoundTable] = field(default_factory=list)
+
+    def lends(self) -> list[Fact]:
+        """What it states, weakest first."""
+        if self.aside or self.heading is None or self.heading.level == 1:
+            return self.facts
+        return [*said_once(self.prose), *self.facts]
 
 
 @dataclass(slots=True)
@@ -124,6 +133,9 @@ class _Reader:
         self.formula_first = False
         text = heading.text if len(heading.text) <= _LONGEST else ""
         facts = phrases_in(text, heading.line, "heading")
+        devices = said_once(counted(text, heading.line))
+        named = model_named(text, heading.line)
+        facts = [*(one for one in facts if one.field != "size" or not named), *named, *devices]
         self.aside_line = False
         self.caption = []
         if self.document.title is None and not self.document.tables:
@@ -164,6 +176,8 @@ class _Reader:
             facts = []
         else:
             self._lend(line, read, self.lead[0].line if same else line.line)
+            if not (facts or formula or line.code):
+                self.sections[-1].prose += prose_facts(line.text, line.line)
         self.stated_since_table |= bool(facts or formula)
         if formula:
             self._formula_behind(formula)
@@ -217,13 +231,15 @@ class _Reader:
             self.document.statements.append(Statement(line.line, "comment", line.text.strip()))
 
     def _table(self, table: Table) -> None:
-        number = None
+        number, given = None, table
         above = [section.heading.text for section in self.sections if section.heading]
         lead = " ".join(line.text.strip() for line in self.lead[-_LEAD:] if not line.code)
         quantity = quantity_in([table.header.cells[0], lead, *above[-1:]]) or UNNAMED
         table = unfolded(oriented(table), quantity)
         if is_training(table.header.cells, above, lead, self.subject):
             number = 1 + sum(found.number is not None for found in self.document.tables)
+        elif not self.aside_line:
+            self.sections[-1].facts += set_up(given)
         near = [*self._near(), *self.caption]
         continues = None if near else self._continued(table)
         near = continues.near if continues else near
@@ -240,13 +256,16 @@ class _Reader:
     def _near(self) -> list[Fact]:
         """What the text right above a table says of it."""
         told = [line for line in self.lead[-_LEAD:] if not line.code]
-        said = [
-            one.text.strip()
-            for one in told
-            if is_caption(one.text) or not configuration(one.text, one.line)
-        ]
+        set_there: set[str] = set()
+        said = []
+        for one in told:
+            facts = [] if is_caption(one.text) else configuration(one.text, one.line)
+            set_there |= {fact.field for fact in facts}
+            if not any(fact.field == "size" or fact.only_size for fact in facts):
+                said.append(one.text.strip())
         lead = " ".join(said)
-        return phrases_in(lead, self.lead[-1].line, "line") if lead else []
+        facts = lead_facts(lead, self.lead[-1].line) if lead else []
+        return [fact for fact in facts if fact.field not in set_there]
 
     def _continued(self, table: Table) -> FoundTable | None:
         """The table above, when this one has its headings and nothing was stated in between."""
@@ -255,7 +274,7 @@ class _Reader:
         return above[-1] if same and not self.stated_since_table else None
 
     def _facts(self) -> list[Fact]:
-        return [fact for section in self.sections for fact in section.facts]
+        return [fact for section in self.sections for fact in section.lends()]
 
 
 def _level(section: Section) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 
 from ..schema.rows import Rows, content_id
 from ..vocabulary.cells import Cell, in_tokens, parse_cell
-from ..vocabulary.headings import Column, columns_of, unread_results
+from ..vocabulary.headings import Column, column_of, columns_of, unread_results
 from ..vocabulary.secrets import REDACTED, is_secret_name, redact
 from .agreement import Refused
 from .around import TableContext
@@ -16,7 +16,8 @@ from .column_cells import add_cells, read_rows
 from .context import Fact
 from .document import FoundTable
 from .grid import Table, TableRow
-from .results import Habits, Result, habits_of, results
+from .rate_scope import settled
+from .results import Result, habits_of, results
 from .row import MODEL, TOPOLOGY, PublishedRow, numbers_of
 from .status import Footnotes, flags_of, rough, status_of
 from .unfolded import UNNAMED
@@ -59,9 +60,19 @@ class RowReader:
         own = [numbers_of(_by_name(cells, columns)) for cells in all_cells]
         named = frozenset(column.name for column in columns if column)
         context = TableContext(found, self.everywhere, named, own)
-        for number, (row, cells) in enumerate(zip(rows, all_cells, strict=True), 1):
+        runs = []
+        for row, cells in zip(rows, all_cells, strict=True):
             self._warn_of_invalid(row, cells)
-            self._add_run(table_id, number, row, cells, columns, found, context, habits, open_ended)
+            reading = self._reading(row, cells, columns, found, context)
+            runs.append((reading, list(results(cells, columns, habits))))
+        measured, open_scope = settled(table.header.cells, runs)
+        if open_scope:
+            message = "tokens per second: no row says or shows whether of the job or of a device"
+            self.rows.warn("scope_not_stated", message, table.header.line)
+        for number, (row, (reading, _), one) in enumerate(
+            zip(rows, runs, measured, strict=True), 1
+        ):
+            self._add_run(table_id, number, row, reading, columns, found, one, open_ended)
 
     def _id(self, kind: str, cells: Sequence[str]) -> str:
         """An identity that outlives changes elsewhere: the text, and which of its kind it is."""
@@ -105,26 +116,33 @@ class RowReader:
             if cell.invalid:
                 self.rows.warn("type_misfit", f"{cell.raw!r}: {cell.invalid}", row.line)
 
-    def _add_run(
+    def _reading(
         self,
-        table_id: str,
-        number: int,
         row: TableRow,
         cells: Sequence[Cell],
         columns: Sequence[Column | None],
         found: FoundTable,
         context: TableContext,
-        habits: Habits,
-        unread: bool,
-    ) -> None:
+    ) -> PublishedRow:
         by_name = _by_name(cells, columns)
         around, refused = context.of(numbers_of(by_name))
         for one in refused:
             self._tell(one, row.line)
         flags = tuple(flags_in(found.table.header.cells, columns, cells))
-        read = PublishedRow(row.line, cells, by_name, around, flags, _words(cells, columns))
-        measured = list(results(cells, columns, habits))
-        status = status_of(by_name, columns, measured, self.footnotes, unread)
+        return PublishedRow(row.line, cells, by_name, around, flags, _words(cells, columns))
+
+    def _add_run(
+        self,
+        table_id: str,
+        number: int,
+        row: TableRow,
+        read: PublishedRow,
+        columns: Sequence[Column | None],
+        found: FoundTable,
+        measured: Sequence[Result],
+        unread: bool,
+    ) -> None:
+        status = status_of(read.by_name, columns, measured, self.footnotes, unread)
         run_id = self._id("row", row.cells)
         self.rows.add(
             "runs",
@@ -143,13 +161,15 @@ class RowReader:
             framework=read.word("framework"),
             device=read.device(),
             dtype=read.dtype(),
+            recipe=read.recipe(),
+            active_b=read.active_b(),
             recompute=read.recompute(),
             async_launch=read.flag("async_launch"),
             status=status.status,
             status_reason=status.reason,
             status_line=status.line,
             kind=status.kind,
-            flags=flags_of(cells, columns, self.footnotes),
+            flags=flags_of(read.cells, columns, self.footnotes),
             date=next(iter(read.pieces("date")), None),
             job_ids=read.pieces("job"),
             notes=read.notes(),
@@ -236,8 +256,12 @@ def _words(cells: Sequence[Cell], columns: Sequence[Column | None]) -> str:
 
 
 def _without_secrets(table: Table) -> Table:
-    """The table with the cells blotted out whose heading is the name of a secret."""
-    secret = [is_secret_name(heading) for heading in table.header.cells]
+    """The table with the cells blotted out whose heading is the name of a secret.
+
+    `token/s` is none: it is a quantity.
+    """
+    headings = table.header.cells
+    secret = [is_secret_name(one) and column_of(one) is None for one in headings]
     if not any(secret):
         return table
     rows = tuple(

@@ -14,7 +14,8 @@ _QUANTITY = re.compile(
     rf"(?<![\w/])(?:(?:tok(?:en)?s?|samples?|sequences?){_PER}"
     rf"(?:{_SECOND}\b(?:{_PER}{_DEVICE})?|{_DEVICE}{_PER}{_SECOND}\b)"
     rf"|T(?:era)?FLOPs?(?:/s\b)?(?:{_PER}{_DEVICE})?|MFU|HFU|TGS"
-    rf"|(?:step|iteration) time(?:\s*\(\w{{1,8}}\))?|(?:m?s|secs?|seconds?){_PER}(?:step|iter\w*|it)\b)",
+    r"|(?:step|iteration) time(?:\s*\(\w{1,8}\))?"
+    rf"|(?:m?s|secs?|seconds?){_PER}(?:step|iter\w*|it)\b)",
     re.I,
 )
 

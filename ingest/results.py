@@ -23,6 +23,11 @@ _MEMORY = re.compile(r"^\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[KMGT]i?B)\b")
 _A_DEVICE = re.compile(rf"/(?:{DEVICE})\Z", re.I)
 _SCALED = re.compile(r"\d\s?[kKM]\b")  # `102.8k`: the cell says it itself
 _STEPS_A_SECOND = re.compile(r"(?:it|iter|iteration|step)s?/s(?:ec)?\Z", re.I)
+_POWER = {"W": 1.0, "kW": 1e3}
+_ENERGY = {
+    "Wh": 1e-3, "kWh": 1.0, "MWh": 1e3, "GWh": 1e6,
+    "J": 1 / 3.6e6, "kJ": 1 / 3.6e3, "MJ": 1 / 3.6, "GJ": 1e3 / 3.6,
+}  # fmt: skip
 _NO_RATE_IN_TFLOPS = 1e9  # a device doing 1e9 TFLOP/s is one whose cell counts FLOP/s
 
 
@@ -127,6 +132,9 @@ def _meaning(cell: Cell, column: Column, habits: Habits) -> tuple[str, str, floa
         return column.metric, "1", 0.01 if unit == "%" or column.name in habits.percent else 1.0
     if column.type == "memory":
         return column.metric, unit, 1.0
+    if column.type in ("power", "energy"):
+        known = _POWER if column.type == "power" else _ENERGY
+        return column.metric, column.metric.rpartition("_")[2], known.get(unit, 1.0)
     if column.metric in _FLOPS_OF:
         unit = _FLOPS_OF[column.metric]
         return column.metric, unit, _flops_scale(cell, column, unit)

@@ -9,9 +9,10 @@ from ..vocabulary.cells import Cell
 from ..vocabulary.fields import stated_by
 from ..vocabulary.parallelism import sizes_in
 from ..vocabulary.settings import Setting, clock_ghz, env_kind
+from ..vocabulary.sizes import active_size
 from ..vocabulary.slices import counted_of, is_machine, slice_of
 from .cast import LIMITS, integer
-from .context import INTEGERS, Fact, dtype_of
+from .context import INTEGERS, Fact, dtype_of, recipe_of
 
 _WHOLE = {one.name: one.table for one in (*stated_by("row"), *stated_by("text")) if one.is_whole}
 MODEL = tuple(name for name, table in _WHOLE.items() if table == "runs")
@@ -89,7 +90,7 @@ class PublishedRow:
 
     def device(self) -> str | None:
         """The device as written, without the count before it."""
-        word = self.word("device")
+        word = (self.word("device") or "").strip("*_` ") or None
         counted = counted_of(word or "")
         return counted[1] if counted else word
 
@@ -113,6 +114,18 @@ class PublishedRow:
         said = None if "dtype" in self.by_name else dtype_of(self.words)
         word = said or self.word("dtype")
         return (dtype_of(word) or word) if word else None
+
+    def recipe(self) -> str | None:
+        """The recipe of a narrow number format, of its own cell or within others."""
+        cells = (self.by_name.get(name) for name in ("recipe", "dtype"))
+        said = [recipe_of(cell.raw) for cell in cells if cell]
+        own = self.word("recipe") if "recipe" in self.by_name else None
+        return own or next(filter(None, said), None) or recipe_of(self.words)
+
+    def active_b(self) -> float | None:
+        """Parameters in 1e9 that a token uses: of their own column, or of a label (`30B-A3B`)."""
+        cell = self.by_name.get("active_b")
+        return cell.value if cell else active_size(self.model() or "")
 
     def model(self) -> str | None:
         """The size or model label as written."""

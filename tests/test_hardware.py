@@ -37,7 +37,7 @@ def test_dense_peaks(text: str, dtype: str, peak: float) -> None:
 @pytest.mark.parametrize(
     ("text", "dtype"),
     [("GTX 1080", "fp32"), ("", "fp16"), ("V100", "bf16"), ("TPU v4", "fp32"), ("B300", "bf16"),
-     ("XB200", "bf16"), ("A100", "fp12")],
+     ("Ascend 910B", "bf16"), ("XB200", "bf16"), ("A100", "fp12")],
 )  # fmt: skip
 def test_without_a_known_peak_there_is_no_mfu(text: str, dtype: str) -> None:
     assert peak_tflops(text, dtype) is None

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.ingest.results import Habits, results
 from bench.vocabulary.cells import parse_cell
 from bench.vocabulary.headings import column_of, columns, columns_of, is_benchmark, samples
 
@@ -24,6 +25,9 @@ _KINDS = (
     "memory",
     "number",
     "notes",
+    "power",
+    "energy",
+    "price",
 )
 _ROLES = ("topology", "batch", "model", "setting", "result", "remark")
 
@@ -108,6 +112,75 @@ def test_a_unit_in_the_heading(heading: str, name: str, unit: str | None) -> Non
 
 
 @pytest.mark.parametrize(
+    ("heading", "name"),
+    [
+        ("throughput rate (tokens/s/p)", "tokens_per_s_per_device"),
+        ("tokens吞吐 (tokens/s/p)", "tokens_per_s_per_device"),
+        ("单步迭代时间 (s/step)", "step_time"),
+        ("Time per Global Step (s)", "step_time"),
+        ("全局吞吐量", "throughput"),
+        ("单卡吞吐量", "throughput_per_device"),
+        ("floating point operation (TFLOPs/s)", "tflops"),
+        ("卡数", "devices"),
+        ("参数规模", "size"),
+        ("Per-GPU BS", "mbs"),
+        ("显存/卡", "mem"),
+        ("tokens/s (8 GPUs)", "tokens_per_s"),
+        ("#HPU", "devices"),
+        ("Training performance", "throughput"),
+        ("expert tensor parallel size", "etp"),
+        ("Peak allocated (GB)", "mem"),
+    ],
+)
+def test_a_heading_is_read_word_by_word(heading: str, name: str) -> None:
+    column = column_of(heading)
+    assert column and column.name == name
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Decode tokens/s",
+        "Peak TFLOPs",
+        "Theoretical TFLOPS",
+        "MFU target",
+        "TFLOPs per sample",
+        "samples/s/step",
+        "Time/epoch",
+        "CPU Mem",
+        "tokens/GPU-hour",
+        "GPU 利用率",
+        "Tokens/s (std)",
+        "memory bandwidth (GB/s)",
+        "推理性能",
+        "Projected 8-Node (tok/s/GPU)",
+    ],
+)
+def test_a_word_that_may_change_the_quantity_leaves_it_unread(heading: str) -> None:
+    assert column_of(heading) is None
+
+
+@pytest.mark.parametrize(
+    ("heading", "cell", "metric", "value"),
+    [
+        ("Power (W)", "540", "power_w", 540.0),
+        ("Avg power", "0.54 kW", "power_w", 540.0),
+        ("Energy", "3.6 MJ", "energy_kwh", 1.0),
+        ("Cost ($)", "$1,250", "price_usd", 1250.0),
+        ("Goodput", "97%", "goodput", 0.97),
+        ("Time to train (min)", "60", "train_time_s", 3600.0),
+    ],
+)
+def test_power_energy_price_and_time_are_measured(
+    heading: str, cell: str, metric: str, value: float
+) -> None:
+    column = column_of(heading)
+    found = list(results([parse_cell(cell, column)], [column], Habits()))
+    assert [one.metric for one in found] == [metric]
+    assert found[0].value == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
     ("heading", "cell", "value"),
     [
         ("Params (B)", "6.7", 6.7),
@@ -141,7 +214,7 @@ def test_a_batch_in_tokens_is_none_in_sequences(heading: str) -> None:
 
 @pytest.mark.parametrize(
     "heading",
-    ["", " ", "-", "Opt Offl", "MP Mode", "Sharding Strategy", "Technique", "ETP", "torch"],
+    ["", " ", "-", "Opt Offl", "MP Mode", "Sharding Strategy", "Technique", "torch"],
 )
 def test_an_unknown_heading_is_no_column(heading: str) -> None:
     assert column_of(heading) is None

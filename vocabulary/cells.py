@@ -32,6 +32,9 @@ _UNITS = {
     "memory": r"[KMGT]i?B|bytes",
     "clock": r"[MG]?Hz",
     "percent": r"%",
+    "power": r"k?W(?:atts?)?",
+    "energy": r"[kMG]?Wh|[kMG]?J",
+    "price": r"USD|\$",
     "rate": rf"[TPG]FLOP(?:s|/s|S)?(?:/(?:{DEVICE}))?"
     r"|(?:tok(?:en)?s?|samples?|seq(?:uence)?s?|sentences?|examples?)/s(?:ec(?:ond)?)?"
     rf"(?:/(?:{DEVICE}))?"
@@ -45,7 +48,7 @@ _MISSING = re.compile(
     re.I,
 )
 _VALUE = re.compile(
-    rf"^(?P<about>[~≈]\s*)?(?P<number>{NUMBER})(?P<suffix>\s?[kKM](?=\s?(?:[Tt]ok|[Ss]amp|[Ss]eq|[Ee]xam))|[kKMBT](?![A-Za-z]))?(?P<gap>\s*)"
+    rf"^(?P<about>(?:[~≈]\s*)?(?:\$\s?)?)?(?P<number>{NUMBER})(?P<suffix>\s?[kKM](?=\s?(?:[Tt]ok|[Ss]amp|[Ss]eq|[Ee]xam))|[kKMBT](?![A-Za-z]))?(?P<gap>\s*)"
     rf"(?P<unit>(?:{_ANY_UNIT})(?![A-Za-z/]))?(?P<gap2>\s*)"
     rf"(?P<marks>(?:{MARK})(?:\s*/\s*(?:{MARK}))*)?(?P<rest>.*)$",
     re.S,

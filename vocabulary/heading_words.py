@@ -69,6 +69,7 @@ class _Meaning:
         return wanted - {"device"} <= per and ("device" not in wanted or bool(devices))
 
 
+_ALL_RATES = frozenset({"tps", "throughput", "tgs"})
 _NOTHING = HeadingWords(frozenset(), frozenset())
 
 
@@ -93,6 +94,12 @@ def quantities_in(heading: str) -> set[str]:
     """The columns whose words a heading has beside others: what it is about, if not which."""
     words = _words_of(heading)
     return {one.column for one in _meanings() if one.names(words)}
+
+
+def says_of_all(heading: str) -> bool:
+    """Whether a heading says that it is of the whole job: `Total tokens/s`, `tokens/s (8 GPUs)`."""
+    words = _words_of(heading)
+    return "job" in words.of and ("s" in words.per or bool(_ALL_RATES & words.of))
 
 
 def _words_of(heading: str) -> HeadingWords:

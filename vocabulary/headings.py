@@ -254,6 +254,8 @@ def _with_unit(column: Column, heading: str) -> Column:
         "throughput": _TIME_UNITS,
         "memory": _MEMORY_UNITS,
         "percent": {"%": "%"},
+        "power": {"w": "W", "kw": "kW", "watts": "W"},
+        "energy": {"wh": "Wh", "kwh": "kWh", "mwh": "MWh", "j": "J", "kj": "kJ", "mj": "MJ"},
         "label": _SIZE_UNITS,
     }
     printed = table.get(column.type, {}).get(unit)

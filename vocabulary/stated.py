@@ -9,6 +9,7 @@ class Stated:
 
     model: str | None
     params_b: float | None
+    active_b: float | None
     params_stated: int | None
     device: str | None
     framework: str | None
@@ -23,6 +24,7 @@ class Stated:
     pp: int | None
     cp: int | None
     ep: int | None
+    etp: int | None
     vpp: int | None
     mbs: int | None
     gbs: int | None
@@ -34,6 +36,7 @@ class Stated:
     recompute: str | None
     procs_per_node: int | None
     dtype: str | None
+    recipe: str | None
     async_launch: bool | None
     layers: int | None
     hidden: int | None

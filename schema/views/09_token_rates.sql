@@ -7,7 +7,9 @@
 CREATE OR REPLACE VIEW token_rates AS
 WITH rates AS (
     SELECT c.run_id, m.metric, coalesce(c.devices, c.world_size) AS devices,
-        CASE m.metric WHEN 'tokens_per_s' THEN 1 WHEN 'tokens_per_s_per_device' THEN coalesce(c.devices, c.world_size)
+        -- Of what a rate without a scope is, nobody knows, unless there is one device.
+        CASE m.metric WHEN 'tokens_per_s' THEN CASE WHEN m.scope IS NOT NULL OR coalesce(c.devices, c.world_size, 1) = 1 THEN 1 END
+                      WHEN 'tokens_per_s_per_device' THEN coalesce(c.devices, c.world_size)
                       WHEN 'samples_per_s' THEN c.seq_len
                       WHEN 'samples_per_s_per_device' THEN c.seq_len * coalesce(c.devices, c.world_size) END AS factor,
         CASE m.metric WHEN 'step_time_s' THEN per(c.tokens_per_step, m.value) ELSE m.value * factor END AS value,

@@ -1,0 +1,150 @@
+"""What sentences state in passing: settings, counts of devices, the model that a heading names.
+
+A sentence states more than its runs had (`from 8 GPUs to 1024 GPUs`), so a section lends what all
+of its prose says in one way, and only to its own tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from ..vocabulary.cells import parse_cell
+from ..vocabulary.hardware import device_pattern
+from ..vocabulary.headings import Column, column_of
+from ..vocabulary.sizes import find_size
+from .context import Fact, dtype_of, frameworks_in, phrases_in, setting_field, typed_facts
+from .grid import Table
+
+_PAIR = re.compile(
+    r"(?<![\w.-])(?P<key>[A-Za-z_-]{2,30})\s?=\s?(?P<value>[\w.]{1,20})(?![\w=*/+(])"
+)
+_PAIR_OF_CELLS = 2
+_SET = ("topology", "batch", "model", "setting")
+_UNITS = r"(?:GPUs?|NPUs?|TPUs?|HPUs?|accelerators|devices|chips)"
+_LIMIT = re.compile(
+    r"(?:up to|at least|more than|less than|over|than|to|from|per|each|of|through|until"
+    r"|[-–<>≥≤/])\s*$",
+    re.I,
+)
+_COUNT = re.compile(
+    r"(?<![\w.,/])(?P<n>\d{1,6})(?:\s*[x×]\s*|\s+)(?:(?:NVIDIA|AMD|Intel)\s+)?", re.I
+)
+_CARDS = re.compile(r"(?<![\w.,/])(?P<n>\d{1,6})\s*(?:张)?卡")
+_PER_NODE = re.compile(
+    r"\s*(?:per|/|a|an|each|on (?:each|every|a|one))\s*(?:node|host|machine|server|instance)", re.I
+)
+_NAMED = re.compile(r"^\s*(?:model|模型)\s*[:：]\s*(?P<name>\S.{0,60})$", re.I)
+# `Qwen3-0.6B`, `INTELLECT-3`: one word of letters and digits
+_NAME = re.compile(r"^(?=[^\d]*[A-Za-z]{2})(?=.*\d)[A-Za-z][\w.]*(?:-[\w.]+){1,6}$")
+_NO_NAME = re.compile(
+    r"^(?:zero|v|phase|part|step|table|exp\w*|run|stage|case|fp|bf|tf|int|mx|nv)-?\w{0,4}\b", re.I
+)
+_LENT = frozenset(
+    re.findall(
+        r"\w+",
+        "size seq_len dtype zero_stage recompute mbs gbs tp pp cp ep devices layers hidden heads"
+        " vocab framework nodes",
+    )
+)
+# Sentences name it for sums and copies, too.
+_OF_SUMS = frozenset({"fp32"})
+
+
+def prose_facts(text: str, line: int) -> list[Fact]:
+    """What a line of prose states in passing; several values of a field are all given."""
+    lent = [fact for fact in lead_facts(text, line) if fact.field in _LENT]
+    return [replace(fact, group=line) for fact in lent if fact.value not in _OF_SUMS]
+
+
+def lead_facts(text: str, line: int) -> list[Fact]:
+    """What the paragraph right above a table states of it."""
+    facts = phrases_in(text, line, "line")
+    said = {fact.field for fact in facts}
+    more = [*_assigned(text, line), *unanimous(counted(text, line))]
+    return [*facts, *(fact for fact in unanimous(more) if fact.field not in said)]
+
+
+def set_up(table: Table) -> list[Fact]:
+    """The settings that a table of names and values states (`micro_bsz | 1`), else nothing."""
+    if len(table.header.cells) != _PAIR_OF_CELLS:
+        return []
+    facts: list[Fact] = []
+    for row in (table.header, *table.rows):
+        name, value = (*row.cells, "", "")[:_PAIR_OF_CELLS]
+        column = column_of(name)
+        if column is None or column.role not in _SET or not value:
+            continue
+        cell = parse_cell(value, column)
+        said = f"{cell.value:.0f}" if cell.kind == "number" and cell.value else _word(column, value)
+        if said and not cell.invalid:
+            facts.append(Fact(column.name, said, f"{name}: {value}", row.line, "line"))
+    return [replace(fact, group=table.header.line) for fact in unanimous(facts)]
+
+
+def _word(column: Column, value: str) -> str | None:
+    """A setting in words: a device, a number format, whether activations are recomputed."""
+    if column.name == "dtype":
+        return dtype_of(value)
+    if column.name == "recompute":
+        cell = parse_cell(value, column)
+        return None if cell.value is None else "full" if cell.value else "none"
+    known = column.name == "size" or (column.name == "device" and device_pattern().search(value))
+    return value if known else None
+
+
+def counted(text: str, line: int) -> Iterator[Fact]:
+    """Counts of devices that a text names (`8x H100`, `256 GPUs`), none of them a limit."""
+    for found in _COUNT.finditer(text):
+        end = _end_of_devices(text, found.end())
+        behind = text[end:]
+        if end == found.end() or _LIMIT.search(text[: found.start()]):
+            continue
+        if not _PER_NODE.match(behind) and not re.match(r"\s*nodes?\b", behind, re.I):
+            yield Fact("devices", found["n"], text.strip(), line, "line")
+    for found in _CARDS.finditer(text):
+        yield Fact("devices", found["n"], text.strip(), line, "line")
+
+
+def _end_of_devices(text: str, start: int) -> int:
+    """Where the name of devices that begins there ends; there, where none does."""
+    device = device_pattern().match(text, start)
+    end = device.end() if device else start
+    unit = re.compile(rf"\s*{_UNITS}(?!\w)", re.I).match(text, end)
+    return unit.end() if unit else end
+
+
+def model_named(heading: str, line: int) -> list[Fact]:
+    """The model that a heading is the name of: `Model: DeepSeekV3`, `Qwen3-0.6B`."""
+    said = _NAMED.match(heading)
+    name = said["name"].strip() if said else heading.strip(" `*")
+    known = said or (
+        _NAME.match(name)
+        and not _NO_NAME.match(name)
+        and not device_pattern().search(name)
+        and dtype_of(name) is None
+        and not frameworks_in(name)
+    )
+    return [Fact("size", name, heading.strip(), line, "heading")] if known else []
+
+
+def unanimous(facts: Iterable[Fact]) -> list[Fact]:
+    """The facts of those fields that are said in one way alone."""
+    every = list(facts)
+    values: dict[str, set[str | None]] = {}
+    for fact in every:
+        values.setdefault(fact.field, set()).add(_plain(fact))
+    return [fact for fact in every if len(values[fact.field]) == 1 and fact.value is not None]
+
+
+def _plain(fact: Fact) -> str | None:
+    """The value, of a size its number: `7B` and `Llama-7B` are one."""
+    size = find_size(fact.value or "") if fact.field == "size" else None
+    return str(size[1]) if size else fact.value
+
+
+def _assigned(text: str, line: int) -> Iterator[Fact]:
+    for found in _PAIR.finditer(text):
+        field = setting_field(found["key"])
+        yield from (typed_facts(field, found["value"], text, line) or []) if field else []

@@ -1,0 +1,121 @@
+"""Whether tokens per second without a word on what are of the job or of a device, by arithmetic.
+
+A row that prints more than it needs decides: batch x length / step time, or FLOPs per token, which
+are 6 to 12 a parameter. The rows of a table are of one kind; where none decides it stays open.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..vocabulary.hardware import peak_tflops
+from ..vocabulary.heading_words import says_of_all
+from .results import Result
+from .row import PublishedRow
+
+RATE = "tokens_per_s"
+_CLOSE = 0.05  # of batch x length / step time
+# FLOPs of a token over parameters: 6, 8 with full recomputation, and attention; a label rounds.
+_LEAST, _MOST = 5.0, 14.0
+_EXPERTS = re.compile(r"moe|mixtral|\d\s?[x×]\s?\d|-?A\d+(?:\.\d+)?B", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What a row knows: None where it does not; rates in TFLOP/s of a device."""
+
+    devices: int
+    tokens_per_s: float | None
+    tflops: float | None
+    params_b: float | None
+    seq_len: int | None = None
+
+    @property
+    def attention(self) -> float:
+        """What the attention of long sequences adds, by the width that so many parameters have.
+
+        Layers of 12 h^2 parameters, h / 128 of them: FLOPs grow by s / 6 h.
+        """
+        if not (self.seq_len and self.params_b):
+            return 1.0
+        width = math.cbrt(self.params_b * 1e9 * 128 / 12)
+        return 1 + self.seq_len / (6 * width)
+
+
+def settled(
+    headings: Sequence[str], rows: Sequence[tuple[PublishedRow, Sequence[Result]]]
+) -> tuple[list[list[Result]], bool]:
+    """The results of the rows of a table, and whether the scope of a rate is open.
+
+    A rate that is a device's becomes that; one of nobody knows what has no scope.
+    """
+    measured = [list(results) for _, results in rows]
+    bare = [any(_is_bare(one, headings) for one in results) for results in measured]
+    if not any(bare):
+        return measured, False
+    votes = {
+        scope for (read, results), asked in zip(rows, bare, strict=True)
+        if asked and (scope := _scope_of(read, results))
+    }  # fmt: skip
+    scope = votes.pop() if len(votes) == 1 else None
+    for (read, _), results in zip(rows, measured, strict=True):
+        own = scope or ("job" if _devices(read) == 1 else None)
+        results[:] = [_of(one, own) if _is_bare(one, headings) else one for one in results]
+    devices = [_devices(read) for (read, _), asked in zip(rows, bare, strict=True) if asked]
+    return measured, scope is None and any(count != 1 for count in devices)
+
+
+def _is_bare(result: Result, headings: Sequence[str]) -> bool:
+    return result.metric == RATE and not any(says_of_all(one) for one in headings)
+
+
+def _of(result: Result, scope: str | None) -> Result:
+    metric = f"{RATE}_per_device" if scope == "device" else RATE
+    return replace(result, metric=metric, scope=scope)
+
+
+def _scope_of(read: PublishedRow, results: Sequence[Result]) -> str | None:
+    """job or device, where exactly one of them makes the row add up."""
+    values = {one.metric: one.value for one in results}
+    rate, known = values.get(RATE), _known(read, values)
+    if not rate or known is None or known.devices == 1:
+        return None
+    fits = {
+        scope
+        for scope, of_job in (("job", rate), ("device", rate * known.devices))
+        if _adds_up(of_job, known)
+    }
+    return fits.pop() if len(fits) == 1 else None
+
+
+def _adds_up(of_job: float, known: _Known) -> bool:
+    """Whether a rate of the job agrees with all that is known; False where nothing is."""
+    checks = []
+    if known.tokens_per_s:
+        checks.append(math.isclose(of_job, known.tokens_per_s, rel_tol=_CLOSE))
+    if known.tflops and known.params_b:
+        per_param = known.tflops * 1e3 * known.devices / of_job / known.params_b
+        checks.append(_LEAST <= per_param <= _MOST * known.attention)
+    return bool(checks) and all(checks)
+
+
+def _known(read: PublishedRow, values: Mapping[str, float]) -> _Known | None:
+    devices = _devices(read)
+    if devices is None:
+        return None
+    gbs, length, time = read.integer("gbs"), read.integer("seq_len"), values.get("step_time_s")
+    tokens = gbs * length / time if gbs and length and time else None
+    tflops = values.get("tflops")
+    if tflops is None and (share := values.get("mfu") or values.get("hfu")):
+        peak = peak_tflops(read.device() or "", read.dtype() or "bf16")
+        tflops = share * peak if peak else None
+    dense = not _EXPERTS.search(read.model() or "")
+    return _Known(devices, tokens, tflops, read.params_b() if dense else None, length)
+
+
+def _devices(read: PublishedRow) -> int | None:
+    nodes, each = read.nodes(), read.integer("devices_per_node")
+    return read.devices() or (nodes * each if nodes and each else None)
