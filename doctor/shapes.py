@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..ingest.containers import is_of_docker, recoded, unwrapped
+from ..ingest.content import UTF_16
 from ..ingest.dialect import Dialect
 from ..ingest.inputs import inputs
 from ..ingest.lines import read_lines
@@ -102,8 +104,11 @@ def _read(
 
     reader = LogReader("doctor", formats, unread=unread)
     with path.open("rb") as stream:
-        how = packing(stream.peek(1 << 16))
-        text = unpacked(stream, how, path.stat().st_size) if how else stream
+        head = stream.peek(1 << 16)
+        how = packing(head)
+        text = unpacked(stream, how, path.stat().st_size, whole=False) if how else stream
+        if head.startswith(UTF_16) or is_of_docker(head):
+            text = unwrapped(stream) if is_of_docker(head) else recoded(stream)
         for line in read_lines(text):
             reader.feed(line)
             reader.take_rows()

@@ -100,16 +100,20 @@ class Content:
         text = text.replace("\r\n", "\n").replace("\r", " ").replace("\x00", "")
         return text, text.count("\ufffd")
 
-    def end_of_lines(self, start: int = 0) -> int:
+    def end_of_pieces(self) -> int:
+        """The place behind the last line end or carriage return: what bars end with."""
+        return max(self.end_of_lines(), self.end_of_lines(mark=b"\r"))
+
+    def end_of_lines(self, start: int = 0, mark: bytes = b"\n") -> int:
         """The place behind the last line end; `start` where none is behind it. Raises OSError."""
         if self.data is not None:
-            return max(start, self.data.rfind(b"\n", start) + 1)
+            return max(start, self.data.rfind(mark, start) + 1)
         with self.path.open("rb") as stream:
             end = self.size
             while end > start:
                 begin = max(start, end - _BACK)
                 stream.seek(begin)
-                found = stream.read(end - begin).rfind(b"\n")
+                found = stream.read(end - begin).rfind(mark)
                 if found >= 0:
                     return begin + found + 1
                 end = begin
@@ -255,5 +259,5 @@ def _plain(file: BinaryIO) -> tuple[io.BufferedIOBase, int]:
     size = os.fstat(file.fileno()).st_size
     how = packing(file.read(LONGEST_MAGIC))
     file.seek(0)
-    plain = unpacked(file, how, size) if how else file
+    plain = unpacked(file, how, size, whole=False) if how else file
     return cast(io.BufferedIOBase, plain), sys.maxsize if how else size

@@ -21,8 +21,8 @@ def packing(head: bytes) -> str | None:
     return next((name for magic, name in MAGIC.items() if head.startswith(magic)), None)
 
 
-def unpacked(stream: BinaryIO, how: str, size: int) -> BinaryIO:
-    """The bytes of a packed stream of `size` bytes.
+def unpacked(stream: BinaryIO, how: str, size: int, *, whole: bool = True) -> BinaryIO:
+    """The bytes of a packed stream of `size` bytes; unless it has to be `whole`, as far as it goes.
 
     Raises OSError, also while it is read, when it is damaged or grows without bound.
     """
@@ -38,7 +38,7 @@ def unpacked(stream: BinaryIO, how: str, size: int) -> BinaryIO:
 
             inner = pyarrow.CompressedInputStream(stream, "zstd")
     limit = max(size * MOST_TIMES, LEAST_BYTES)
-    limited = _Limited(cast(BinaryIO, inner), limit, stream)
+    limited = _Limited(cast(io.BufferedReader, inner), limit, stream, whole=whole)
     return cast(BinaryIO, io.BufferedReader(limited, 1 << 20))
 
 
@@ -48,8 +48,14 @@ class _Limited(io.RawIOBase):
     It closes the `packed` one with itself.
     """
 
-    def __init__(self, inner: BinaryIO, limit: int, packed: BinaryIO) -> None:
+    def __init__(
+        self, inner: io.BufferedReader, limit: int, packed: BinaryIO, *, whole: bool
+    ) -> None:
         self._inner, self._left, self._packed = inner, limit, packed
+        # What was unpacked before it breaks off is lost to who asks for more at once.
+        self._read = inner.read if whole else getattr(inner, "read1", inner.read)
+        self._whole, self._has_any = whole, False
+        self.ended_early = False
 
     def close(self) -> None:
         self._inner.close()
@@ -62,13 +68,28 @@ class _Limited(io.RawIOBase):
     def readinto(self, buffer: object) -> int:
         view = memoryview(cast(bytearray, buffer))
         try:
-            chunk = self._inner.read(len(view))
+            chunk = self._read(len(view))
         except (OSError, EOFError, lzma.LZMAError, zlib.error, ValueError) as error:
+            # Its program was stopped, or the disk was full: what is there is as it was.
+            if isinstance(error, EOFError) and self._has_any and not self._whole:
+                self.ended_early = True
+                return 0
             if isinstance(error, OSError) and error.errno is not None:
                 raise  # of the file system
             raise OSError(f"the packed file is damaged: {error}") from error
         self._left -= len(chunk)
+        self._has_any = self._has_any or bool(chunk)
         if self._left < 0:
             raise OSError("the packed file unpacks to more than a log can be")
         view[: len(chunk)] = chunk
         return len(chunk)
+
+
+def ended_early(stream: object) -> bool:
+    """Whether a packed stream, which others may wrap and have read, breaks off before its end."""
+    while stream is not None:
+        if isinstance(stream, _Limited):
+            stream.read(1)
+            return stream.ended_early
+        stream = getattr(stream, "raw", None) or getattr(stream, "beneath", None)
+    return False

@@ -201,14 +201,14 @@ class Planner:
             before_size = 0
         if content := turn.task.content if turn.task else read_small(path, stamp):
             if self.live:  # what was stored of a last line without its end stays
-                content = content.cut(max(content.end_of_lines(), before_size))
+                content = content.cut(max(content.end_of_pieces(), before_size))
             return content.with_head(before_size)
         if not (self.live or present or self.ledger.holds_size(stamp.bytes)):
             # No load can be of the same bytes, so reading them need not wait for their hash.
             content = None if is_event_file(item.uri) else unhashed(path, stamp)
             if content:
                 return content
-        end = Content(path, stamp.bytes).end_of_lines() if self.live else 0
+        end = Content(path, stamp.bytes).end_of_pieces() if self.live else 0
         until = max(end, before_size) if self.live else None
         since = before.checkpoint.offset if before else None
         content = fingerprint_of(path, until, before_size or None, since)

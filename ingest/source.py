@@ -6,16 +6,19 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
 from ..records import reading as records
 from ..schema.incremental import Checkpoint
 from ..schema.rows import Rows
 from .accounting import LONGEST, may_be_jobs
 from .checkpoint import freeze, thaw
+from .containers import is_of_docker, recoded, unwrapped
 from .content import UTF_16, Content
 from .coverage import Coverage
 from .dialect import Dialect, dialects
 from .log import LogReader
+from .packed import ended_early
 from .sidecars.files import may_be_sidecar
 from .tensorboard import is_event_file
 
@@ -80,7 +83,7 @@ def read_file(task: Task, sink: Sink | None = None) -> ReadFile:
     if content.packing():
         return _log(task, sink)
     if head.startswith(UTF_16):
-        return _of_spreadsheet(task)
+        return _in_utf_16(task)
     if is_event_file(task.uri):
         from .tensorboard import read_events
 
@@ -115,12 +118,18 @@ def _read_text(task: Task, head: bytes, sink: Sink | None) -> ReadFile:
     return _log(task, sink)
 
 
-def _of_spreadsheet(task: Task) -> ReadFile:
-    """A file in UTF-16, as spreadsheets save them: a table or a document, never a log."""
+def _in_utf_16(task: Task) -> ReadFile:
+    """A file in UTF-16, as spreadsheets save tables and PowerShell writes logs."""
     suffix = task.content.path.suffix.lower()
     if task.content.size > _DOCUMENT_LIMIT:
         return ReadFile(None, Rows())
-    return _separated(task, _SEPARATED[suffix]) if suffix in _SEPARATED else _document(task)
+    if suffix in _SEPARATED:
+        return _separated(task, _SEPARATED[suffix])
+    log = _log(task, None, recoded) if suffix in _LOGS else None
+    if log is not None and log.kind:
+        return log
+    document = _document(task)
+    return document if document.kind or log is not None else _log(task, None, recoded)
 
 
 def _looks_like_text(head: bytes) -> bool:
@@ -167,17 +176,26 @@ def _separated(task: Task, form: str) -> ReadFile:
     return _read(form if coverage.tables else None, rows, coverage, task, errors)
 
 
-def _log(task: Task, sink: Sink | None) -> ReadFile:
+def _log(
+    task: Task, sink: Sink | None, recode: Callable[[BinaryIO], BinaryIO] | None = None
+) -> ReadFile:
     from .bulk import feed
 
     content = task.content
-    if task.may_grow and sink and not content.packing():
+    if recode is None and is_of_docker(content.first_bytes()):
+        recode = unwrapped
+    if task.may_grow and sink and recode is None and not content.packing():
         return _growing(task, sink)
     reader, digest = LogReader(task.source_id, dialects(task.formats)), content.digest()
     with content.stream(0, content.size, digest) as stream:
-        feed(reader, stream, sink)
+        feed(reader, recode(stream) if recode else stream, sink)
+        cut = ended_early(stream)
     content.check_read(digest)
-    return _finished(task, reader)
+    read = _finished(task, reader)
+    if cut:
+        message = "the packed file breaks off: it is read up to there"
+        read.rows.warn("cut_file", message, read.coverage.lines if read.coverage else None)
+    return read
 
 
 def _growing(task: Task, sink: Sink) -> ReadFile:

@@ -50,7 +50,7 @@ def section(path: Path, start: int, end: int, digest: Hashing | None) -> BinaryI
     stream: BinaryIO = path.open("rb")
     if how := packing(stream.read(LONGEST_MAGIC)):
         stream.seek(0)
-        stream = unpacked(stream, how, path.stat().st_size)
+        stream = unpacked(stream, how, path.stat().st_size, whole=False)
     else:
         stream.seek(start)
     part = Bounded(stream, end - start)
@@ -61,19 +61,19 @@ class Bounded(io.RawIOBase):
     """The next `size` bytes of a stream, which it closes: a log may grow while it is read."""
 
     def __init__(self, stream: BinaryIO, size: int) -> None:
-        self._stream, self._left = cast(io.BufferedIOBase, stream), size
+        self.beneath, self._left = cast(io.BufferedIOBase, stream), size
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: object) -> int:
         view = memoryview(cast(bytearray, buffer))[: self._left]
-        count = self._stream.readinto(view)
+        count = self.beneath.readinto(view)
         self._left -= count
         return count
 
     def close(self) -> None:  # the raw one would leave the file beneath it open
-        self._stream.close()
+        self.beneath.close()
         super().close()
 
 

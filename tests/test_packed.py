@@ -149,7 +149,7 @@ def test_a_log_that_is_gone_after_both_were_seen(file: Path, db: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"x", b"\n" * 9])
 def test_small_packed_files(file: Path, db: Path, content: bytes) -> None:
     file.with_name("a.log.gz").write_bytes(gzip.compress(content))
-    file.with_name("b.log.gz").write_bytes(gzip.compress(log(30).encode())[:-40])
+    file.with_name("b.log.gz").write_bytes(gzip.compress(log(30).encode())[:12])
     summary = ingest([file.parent], db)
     assert [uri for uri, _ in summary.failed] == ["logs/b.log.gz"]
     assert "damaged" in summary.failed[0][1]
@@ -158,11 +158,16 @@ def test_small_packed_files(file: Path, db: Path, content: bytes) -> None:
 def overwritten(packed: bytes) -> bytes:
     """The bytes of a packed file, of which the second half are others."""
     middle = len(packed) // 2
-    return packed[:middle] + b"\xa5\x5a" * (middle // 2)
+    return packed[:middle] + b"\xff\xff" * (middle // 2)
+
+
+def begun(packed: bytes) -> bytes:
+    """So little of a packed file that nothing can be unpacked."""
+    return packed[:20]
 
 
 @pytest.mark.parametrize("suffix", PACKERS)
-@pytest.mark.parametrize("damaged", [overwritten, lambda packed: packed[:-20]])
+@pytest.mark.parametrize("damaged", [overwritten, begun])
 def test_a_damaged_file_ends_nothing(
     file: Path, db: Path, suffix: str, damaged: Callable[[bytes], bytes]
 ) -> None:

@@ -187,7 +187,8 @@ def _warnings(
 
 def _usual(row: Mapping[str, Any], step_s: float | None) -> float | None:
     """Seconds between two lines of steps."""
-    return step_s * row["interval_length"] if step_s else row["every_s"]
+    usual: float | None = step_s * row["interval_length"] if step_s else row["every_s"]
+    return usual
 
 
 def _silent(

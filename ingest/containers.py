@@ -1,0 +1,61 @@
+"""Logs in the wrapping of another program: Docker's JSON lines, and UTF-16."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from typing import BinaryIO, cast
+
+_DOCKER = re.compile(
+    rb'\{"log":"(?:[^"\\]|\\.){0,65536}+"(?:,"\w+":(?:"[^"]*"|\{[^}]*\}))*\}\r?$', re.M
+)
+_CHUNK = 1 << 20
+
+
+def is_of_docker(head: bytes) -> bool:
+    """Whether a file is one of Docker's json-file driver: an object a line, `log` first."""
+    return head.startswith(b'{"log":"') and _DOCKER.match(head) is not None
+
+
+def unwrapped(stream: BinaryIO) -> BinaryIO:
+    """The lines of such a file as their program printed them, the time of Docker in front."""
+    return cast(BinaryIO, io.BufferedReader(_Unwrapped(stream), _CHUNK))
+
+
+def recoded(stream: BinaryIO) -> BinaryIO:
+    """UTF-16 with its mark as UTF-8. What is none of it becomes U+FFFD."""
+    return io.BytesIO(stream.read().decode("utf-16", "replace").encode("utf-8", "replace"))
+
+
+class _Unwrapped(io.RawIOBase):
+    """Docker's file, a line for a line: a long one, which it cuts, stands where it ends."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self._rest = stream, b""
+        self._begun = ""  # of a line that Docker has cut
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(cast(bytearray, buffer))
+        while not self._rest and (line := self._stream.readline(_CHUNK)):
+            self._rest = self._printed(line)
+        chunk, self._rest = self._rest[: len(view)], self._rest[len(view) :]
+        view[: len(chunk)] = chunk
+        return len(chunk)
+
+    def _printed(self, line: bytes) -> bytes:
+        try:
+            told = json.loads(line)
+            text, at = str(told["log"]), str(told.get("time", ""))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return line if line.endswith(b"\n") else line + b"\n"
+        text = self._begun + text
+        if not text.endswith("\n") and len(text) < _CHUNK:
+            self._begun = text
+            return b"\n"
+        self._begun = ""
+        body = text.removesuffix("\n").replace("\n", " ")
+        return f"{at} {body}\n".encode("utf-8", "replace")
