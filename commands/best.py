@@ -17,6 +17,7 @@ class By(StrEnum):
     """What configurations are ranked by."""
 
     TOKENS_PER_S = "tokens_per_s"
+    MFU = "mfu"
     TFLOPS = "tflops"
     MEM = "mem"
     DEVICE_HOURS = "device_hours"

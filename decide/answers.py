@@ -40,7 +40,7 @@ def ranked(warehouse: Warehouse, chosen: Candidates, query: Query) -> Decision:
     """The runs chosen, the best first."""
     plan = planned(warehouse, query)
     column = query.ranked_by or "tokens_per_s"
-    need = {"mem": "memory", "tflops": "tflops"}.get(column, "tokens_per_s")
+    need = {"mem": "memory", "mfu": "mfu", "tflops": "tflops"}.get(column, "tokens_per_s")
     rows = chosen.eligible(need)
     return best(rows, column, plan, chosen.spreads)
 

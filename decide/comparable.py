@@ -20,7 +20,7 @@ from .statistics import ENOUGH, LEVEL, critical_difference, effect
 # A token costs in proportion to parameters: beyond that, the smaller model would always win.
 _FAR = 1.5  # models that differ more in size are not compared
 _FEW = 4  # degrees of freedom: below, Student's t is wide for want of repeats
-_RATES = {"tflops", "model_tflops"}
+_RATES = {"mfu", "tflops", "model_tflops"}
 _BY_TIME = {"tokens_per_s", "device_hours", "days"}
 
 

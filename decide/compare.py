@@ -25,7 +25,8 @@ from .statistics import (
 # The columns of a pair's other side that are medians over its jobs.
 _MEASURED = (
     "step_time_s", "step_time_low", "step_time_high", "tokens_per_s", "tokens_per_s_low",
-    "tokens_per_s_high", "tokens_per_s_per_device", "tflops", "model_tflops", "memory_gb", "pace",
+    "tokens_per_s_high", "tokens_per_s_per_device", "mfu", "hfu", "tflops", "model_tflops",
+    "memory_gb", "pace",
 )  # fmt: skip
 _ORDER = ("size", "system", "nodes", "world_size", "pp", "tp", "dp", "mbs", "gbs", "heads")
 

@@ -119,6 +119,8 @@ def _lacks(row: Row, need: str) -> str:
             missing = " and ".join(f"no {words}" for _, words in lacking)
             sets = ",".join(f"{name}=..." for name, _ in lacking)
             return f"no tokens/s: {missing} is stated (--set {sets} tells it)"
+    if need == "mfu":
+        return "no MFU: the device, its peak or the model's size is not known"
     named = {
         "pace": "step time",
         "steps_per_s": "step time",

@@ -13,8 +13,8 @@ from .scaling_curves import Group, groups
 
 # What was measured on other nodes than these.
 _RATES = ("step_time_s", "step_time_low", "step_time_high", "steps_per_s", "tokens_per_s",
-          "tokens_per_s_low", "tokens_per_s_high", "tokens_per_s_per_device", "tflops",
-          "model_tflops", "memory_gb")  # fmt: skip
+          "tokens_per_s_low", "tokens_per_s_high", "tokens_per_s_per_device", "mfu", "hfu",
+          "tflops", "model_tflops", "memory_gb")  # fmt: skip
 
 
 def at_nodes(rows: Sequence[Row], nodes: int, failed: Sequence[Row] = ()) -> Rows:
@@ -63,7 +63,8 @@ def _made(group: Group, nodes: int, failed: Sequence[Row]) -> dict[str, Any]:
     made["tokens_per_s_high"] = per_node * nodes * high
     made["step_time_s"] = made["tokens_per_step"] / rate if made["tokens_per_step"] else None
     made["steps_per_s"] = 1 / made["step_time_s"] if made["step_time_s"] else None
-    made["step_time_low"] = made["step_time_high"] = made["tflops"] = made["model_tflops"] = None
+    made["step_time_low"] = made["step_time_high"] = made["mfu"] = made["hfu"] = None
+    made["tflops"] = made["model_tflops"] = None
     made["tokens_per_s_per_device"] = rate / made["device_count"] if made["device_count"] else None
     first, last = number(base.x), number(group.points[-1].x)
     scaled = f"{group.kind} scaling, {law.points} sizes, {first} to {last} nodes"

@@ -19,7 +19,8 @@ from .provenance import Derivation, Number, devices_of, given
 from .rows import Row, configuration
 
 MEASURED = (
-    "step_time_s", "tokens_per_s", "tokens_per_s_per_device", "tflops", "model_tflops", "memory_gb",
+    "step_time_s", "tokens_per_s", "tokens_per_s_per_device", "mfu", "hfu", "tflops",
+    "model_tflops", "memory_gb",
 )  # fmt: skip
 _RANGES = {
     "step_time_s": ("step_time_low", "step_time_high"),

@@ -12,15 +12,15 @@ from ..decide.rows import Row
 from ..reports.short import Names
 from ..reports.words import DEVICE, SIZE, SPLIT, step_time, text_of, topology_short, with_mark
 from ..vocabulary.fields import axes, shown
-from ..vocabulary.format import number, significant, times
+from ..vocabulary.format import number, percent, significant, times
 from ..vocabulary.secrets import REDACTED
 
 # Columns of every answer; each report adds its own before and after them.
 RUN = ("where", "run", *shown("answers"), "settings", "date", "told")
 MEASURED = (
     "jobs", "step_time_s", "step_time_low", "step_time_high", "tokens_per_step", "tokens_per_s",
-    "tokens_per_s_low", "tokens_per_s_high", "tokens_per_s_per_device", "tflops", "model_tflops",
-    "memory_gb",
+    "tokens_per_s_low", "tokens_per_s_high", "tokens_per_s_per_device", "mfu", "hfu", "peak_name",
+    "tflops", "model_tflops", "memory_gb",
 )  # fmt: skip
 # Shown before the settings, but only where rows differ in it.
 _DISTINGUISHING = (("seq_len", "Seq len"), ("dtype", "Dtype"))
@@ -157,6 +157,8 @@ def with_words(names: Names, row: Row) -> dict[str, Any]:
         "nodes": with_mark(many, row, *SIZE),
         "split": with_mark(split, row, *SPLIT),
         "device_batch": number(row["device_batch"]),
+        "mfu": percent(row["mfu"], 1),
+        "hfu": percent(row["hfu"], 1),
         "step_time_s": time_words(row) + ("^" if row["time_is_marked"] else ""),
     }
 

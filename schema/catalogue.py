@@ -31,6 +31,10 @@ _OF_METRICS = {
     "from_metric": "the printed value that it comes from",
     "is_marked": "whether the authors mark it as an estimate",
     "unit": "the unit that is printed",
+    "from_where": "printed or computed",
+    "peak_tflops": "dense peak of one device, in TFLOP/s",
+    "peak_name": "device and number format of that peak",
+    "peak_assumed": "whether the number format is not stated",
 }
 # Where the columns of a view come from that its own notes do not explain.
 _TAKEN_FROM = {
@@ -49,6 +53,7 @@ _TAKEN_FROM = {
     "model_flops": ("runs",),
     "sources": ("loads",),
     "token_rates": ("runs",),
+    "utilization": ("runs",),
 }
 
 

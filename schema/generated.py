@@ -9,6 +9,8 @@ A slot within a line stands for names of fields, with commas between them and so
     {{words, but NAME}}                texts that listings show
     {{counts as TYPE, but NAME}}       whole numbers that listings show; `as TYPE` casts each
 
+A line `{{device peaks}}` stands for a row of each device and number format of hardware.toml.
+
 What DuckDB gets: `bench sql "SELECT sql FROM duckdb_views() WHERE view_name = 'configurations'"`.
 """
 
@@ -18,21 +20,42 @@ import re
 from importlib.resources import files
 
 from ..vocabulary.fields import Field, compared, configuration, fields, stored
+from ..vocabulary.hardware import devices
 
 _ANNOTATED = re.compile(r"^( *)\{\{annotated (\w+) as (\w+), but ([\w, ]+)\}\}$", re.M)
 _NAMES = re.compile(
     r"\{\{(configuration|compared|words|counts)(?: as (\w+))?(?:, but ([\w, ]+))?\}\}"
 )
 
+_PEAKS = "{{device peaks}}"
+
 
 def declarations() -> str:
     """What the slots are filled from, as text: views change with it."""
-    return files("bench.vocabulary").joinpath("fields.toml").read_text("utf-8")
+    folder = files("bench.vocabulary")
+    return "".join(
+        folder.joinpath(name).read_text("utf-8") for name in ("fields.toml", "hardware.toml")
+    )
 
 
 def expand(text: str) -> str:
     """SQL with its slots filled."""
-    return _NAMES.sub(_names, _ANNOTATED.sub(_annotated, text))
+    text = _NAMES.sub(_names, _ANNOTATED.sub(_annotated, text))
+    return text.replace(_PEAKS, _device_peaks()) if _PEAKS in text else text
+
+
+def _device_peaks() -> str:
+    rows = []
+    for place, device in enumerate(devices(), 1):
+        # DuckDB's patterns look neither back nor ahead.
+        names = "|".join(device.names).replace("(?![A-Za-z0-9])", "(?:$|[^A-Za-z0-9])")
+        head = f"{place}, '{device.name}', '{device.family}', '(?i)(?:^|[^A-Za-z0-9])(?:{names})'"
+        peaks = {f"'{dtype}'": peak for dtype, peak in device.peak.items()}
+        rows += [
+            f"    ({head}, {dtype}, {peak})"
+            for dtype, peak in (peaks or {"NULL::VARCHAR": "NULL::DOUBLE"}).items()
+        ]
+    return ",\n".join(rows)
 
 
 def _annotated(slot: re.Match[str]) -> str:

@@ -18,7 +18,8 @@ OF_RUNS = ("current_uris", "current_loads", "hidden_runs", "annotations", "user_
            "judged_runs", "runs", "configurations")  # fmt: skip
 OF_SOURCES = ("sources", "companions", "tables", "cells", "facts", "env_flags", "statements",
               "measurements", "topology", "iterations")  # fmt: skip
-_MORE_OF_RUNS = ("measured", "findings", "left_out", "model_flops", "token_rates", "regimes")
+_MORE_OF_RUNS = ("measured", "findings", "model_flops", "token_rates", "utilization", "left_out",
+                 "regimes")  # fmt: skip
 OF_PAGES = (*OF_RUNS, *_MORE_OF_RUNS)
 OF_CONTINUATIONS = ("current_uris", "current_loads", "hidden_runs", "judged_runs", "runs",
                     "topology", "iterations", "events", "continuations")  # fmt: skip

@@ -241,3 +241,17 @@ def test_the_data_parallel_size_is_what_the_split_leaves(folder: Path) -> None:
     (folder / "a.md").write_text("\n".join(["# H100 80GB", "", head, "|---" * 9 + "|", *rows, ""]))
     assert [row["dp"] for row in answer(folder, "best", "a.md")] == [2, None]
     assert "| 2/4/4/CP2 |" in quick(folder, "best", "a.md").out
+
+
+def test_what_no_device_can_do_is_not_ranked(folder: Path) -> None:
+    head = "| GPUs | Model | GBS | Sec/it |\n| --: | :-- | --: | --: |\n"
+    rows = "| 8 | 7B | 512 | 20.1 |\n| 8 | 7B | 512 | 2.01 |\n| 8 | 7B-MoE | 512 | 2.01 |\n"
+    (folder / "a.md").write_text(f"# A100 80GB, seq len 2048\n\n{head}{rows}")
+    found = answer(folder, "best", "a.md", "--by", "mfu")
+    assert found[0]["mfu"] == pytest.approx(0.8779, abs=1e-4)
+    assert found[0]["peak_name"] == "A100 fp16/bf16"
+    left = {row["where"]: row["left_out"] for row in found if row["left_out"]}
+    assert left["a.md:6"] == "peak: needs 2732 TFLOP/s of each device, and A100 does at most 624"
+    assert left["a.md:7"].startswith("no MFU"), "experts: how many a token takes is not known"
+    said = quick(folder, "best", "a.md", "--by", "mfu").out
+    assert "87.8% if it ran in 16 bits, of 312 TFLOP/s" in said

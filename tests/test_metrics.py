@@ -17,6 +17,7 @@ from bench.schema.reference import page, public_columns
 from bench.schema.rows import Rows
 from bench.schema.store import insert
 from bench.schema.warehouse import Warehouse, in_memory
+from bench.vocabulary.hardware import device_of
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,8 @@ def line_of(warehouse: Warehouse, uri: str, *cells: str) -> int:
 
 def test_every_metric_says_what_it_is(warehouse: Warehouse) -> None:
     assert [metric.name for metric in metrics()] == [
-        "aggregate_pflops", "documented_aggregate", "memory", "model_flops", "model_tflops",
+        "aggregate_pflops", "documented_aggregate", "hfu", "memory", "mfu", "model_flops",
+        "model_tflops",
         "step_time", "tflops", "tokens_per_s", "tokens_per_s_per_device",
     ]  # fmt: skip
     columns = public_columns(warehouse)
@@ -291,3 +293,26 @@ def test_a_metric_is_one_file(root: Path, tmp_path: Path) -> None:
     assert "004:44.trial  computed" in bench(
         "explain", tree.split("trial = ")[1].split()[0], document
     )
+
+
+def test_the_share_of_the_peak(warehouse: Warehouse) -> None:
+    """45,590 tokens/s of 1.3B on 8 V100 are 44.5 of 125 TFLOP/s each, if in 16 bits."""
+    row = "004", 44
+    assert value(warehouse, "mfu", *row)[0] == pytest.approx(6 * 1.3e9 * 45590.26 / 8 / 125e12)
+    assert value(warehouse, "hfu", *row)[0] == value(warehouse, "mfu", *row)[0], "no recompute"
+    full = "004", 24
+    assert value(warehouse, "hfu", *full)[0] == pytest.approx(
+        4 / 3 * value(warehouse, "mfu", *full)[0]
+    )
+    query = """SELECT peak_name, peak_assumed FROM metric_mfu JOIN runs USING (run_id)
+               WHERE line = 44 AND starts_with(uri, '004')"""
+    assert warehouse.rows(query) == [("V100-SXM2 fp16/bf16", True)]
+
+
+def test_patterns_of_devices_are_the_same_in_sql(warehouse: Warehouse) -> None:
+    texts = ["V100-32GB", "NVIDIA H100 80GB HBM3", "H100 PCIe", "A64FX 2.2GHz", "TPU v5p", "GB200",
+             "v5litepod-16", "AMD Instinct MI300X", "xA100"]  # fmt: skip
+    query = """SELECT arg_min(name, place) FROM device_peaks WHERE regexp_matches(?, pattern)"""
+    for text in texts:
+        found = device_of(text)
+        assert warehouse.rows(query, [text]) == [(found.name if found else None,)], text

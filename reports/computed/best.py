@@ -24,7 +24,8 @@ SHOWN = (
     ("settings", "Settings"), ("memory_gb", "GB"),
     ("step_time_s", "Sec/it"), ("jobs", "Jobs"), ("tokens_per_s", "Tokens/s"),
     ("tokens_per_s_normalised", "Normalised"), ("rank_normalised", "Its rank"),
-    ("tokens_per_s_per_device", "Tokens/s/device"), ("tflops", "TFLOPs"), ("days", "Days"),
+    ("tokens_per_s_per_device", "Tokens/s/device"), ("mfu", "MFU"), ("hfu", "HFU"),
+    ("tflops", "TFLOPs"), ("days", "Days"),
     ("device_hours", "Device-hours"), ("pareto", "Pareto"), ("date", "Date"), ("where", "Where"),
 )  # fmt: skip
 COLUMNS = (

@@ -16,8 +16,10 @@ QUALIFY row_number() OVER (PARTITION BY run_id, metric ORDER BY value IS NULL,
 UNION ALL BY NAME
 SELECT run_id, metric, median AS value,
        CASE metric WHEN 'step_time_s' THEN 's' WHEN 'samples_per_s' THEN '1/s' WHEN 'tflops' THEN 'TFLOP/s'
-            WHEN 'tokens_per_s' THEN 'tokens/s' WHEN 'tokens_per_s_per_device' THEN 'tokens/s' ELSE '' END AS unit,
+            WHEN 'tokens_per_s' THEN 'tokens/s' WHEN 'tokens_per_s_per_device' THEN 'tokens/s'
+            WHEN 'mfu' THEN '1' WHEN 'hfu' THEN '1' ELSE '' END AS unit,
        min AS low, max AS high, n, 'log' AS basis, []::VARCHAR[] AS flags, []::VARCHAR[] AS marks,
-       CASE metric WHEN 'tflops' THEN 'process' WHEN 'tokens_per_s_per_device' THEN 'device' ELSE 'job' END AS scope,
+       CASE metric WHEN 'tflops' THEN 'process' WHEN 'tokens_per_s_per_device' THEN 'device' WHEN 'mfu' THEN 'device'
+            WHEN 'hfu' THEN 'device' ELSE 'job' END AS scope,
        NULL::BIGINT AS line
 FROM run_stats WHERE metric NOT IN ('gbs', 'seq_len');

@@ -1,5 +1,5 @@
 -- left_out: runs that are kept out of charts, rankings and computed cells, each with every reason.
--- left_out.reason: misfit, ragged, topology, copy, finding
+-- left_out.reason: misfit, ragged, topology, copy, peak, finding
 -- left_out.detail: what does not fit
 CREATE OR REPLACE VIEW left_out AS
 WITH rows_of_tables AS (
@@ -51,6 +51,11 @@ UNION ALL
 SELECT copy.run_id, 'copy', 'same configuration and digits as ' || original.uri || ':' || original.line
 FROM copies
 WHERE coalesce(copy.layers = original.layers, true) AND coalesce(copy.hidden = original.hidden, true)
+UNION ALL
+-- A label rounds the parameters by a tenth at most.
+SELECT run_id, 'peak', printf('needs %.4g TFLOP/s of each device, and %s does at most %.4g', needed, coalesce(device_name, 'no device'), most_tflops)
+FROM (SELECT *, flops_per_token * coalesce(low, tokens_per_s) / peak_devices / 1e12 AS needed FROM utilization)
+WHERE needed > most_tflops * CASE WHEN by_label THEN 1.1 ELSE 1 END
 UNION ALL
 -- Of rows printed twice (R6 alone) the first stays: the others are copies.
 SELECT run_id, 'finding', string_agg(DISTINCT rule || ': ' || title, '; ' ORDER BY rule || ': ' || title)
