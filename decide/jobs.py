@@ -81,7 +81,7 @@ def identity(row: Row) -> tuple[Hashable, ...]:
 
 def _unstated(row: Row) -> bool:
     """Whether a log leaves open what was trained: two such logs may be of any two models."""
-    model = row["size"] or row["model"] or row["layers"]
+    model = row["size"] or row["layers"]
     batch = row["tokens_per_step"] or row["gbs"] or row["device_batch"]
     return row["origin"] == "log" and not (model and batch)
 

@@ -151,8 +151,8 @@ def known_models(warehouse: Warehouse) -> list[tuple[str, int]]:
     return [
         (str(name), count)
         for name, count in warehouse.rows(
-            """SELECT coalesce(size, model) AS name, count(*) AS runs FROM configurations
-               WHERE coalesce(size, model) IS NOT NULL GROUP BY ALL ORDER BY runs DESC, name"""
+            """SELECT size AS name, count(*) AS runs FROM configurations
+               WHERE size IS NOT NULL GROUP BY ALL ORDER BY runs DESC, name"""
         )
     ]
 

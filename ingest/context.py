@@ -28,6 +28,11 @@ _SWITCHES = {
     **dict.fromkeys(("1", "true", "yes", "on", "full", "enabled"), "full"),
     "selective": "selective",
 }
+_MODEL = re.compile(
+    r"^\W{0,8}model(?: name)?\s{0,4}:\W{0,4}"
+    r"(?P<name>[a-z][\w.+-]{0,40}(?: [\w.+-]{1,40}){0,4})\W{0,8}$",
+    re.I,
+)
 _PAIR = re.compile(r"(?<![\w-])(?P<key>[A-Za-z_]{2,30})=(?P<value>[\w.]{1,20})(?![\w=])")
 _NODE = r"(?:nodes?|hosts?|machines?|servers?)"
 _MAKER = r"(?:(?:nvidia|amd|intel)\s+)?"
@@ -87,7 +92,9 @@ def phrases_in(text: str, line: int, scope: str) -> list[Fact]:
         passing = [*_assigned(text, line, scope), *_frameworks(text, line)]
         facts += [fact for fact in passing if fact.field not in named]
     sizes = {found[1] for found in _sizes_in(text)}
-    if len(sizes) == 1:
+    if model := _model_named(text):
+        facts.append(Fact("size", model, text.strip(), line, scope))
+    elif len(sizes) == 1:
         label = next(_sizes_in(text))[0]
         facts.append(Fact("size", label, text.strip(), line, scope))
     return _without_conflicts(facts) + machine_facts(text, line, scope)
@@ -237,6 +244,15 @@ def _phrase_value(phrase: dict[str, Any], found: re.Match[str]) -> str:
 def _without_conflicts(facts: list[Fact]) -> list[Fact]:
     fields = [fact.field for fact in facts]
     return [fact for fact in facts if fields.count(fact.field) == 1]
+
+
+def _model_named(text: str) -> str | None:
+    """The name in a line or heading that is `Model: NAME`, with or without a size in it."""
+    found = _MODEL.match(text)
+    words = re.split(r"[ _]", found["name"]) if found else []
+    # A name has capitals or digits; `Model: see below` is a sentence.
+    named = all(re.search(r"[A-Z\d]", word) for word in words)
+    return found["name"] if found and named else None
 
 
 def _sizes_in(text: str) -> Iterator[tuple[str, float]]:

@@ -150,7 +150,7 @@ def with_words(names: Names, row: Row) -> dict[str, Any]:
     more = max(len(row.get("places", ())) - 1, 0)
     return {
         **row,
-        "size": row["size"] or row["model"],
+        "size": row["size"],
         "where": f"{names.short(row['uri'])}:{row['line']}" + (f" +{more}" if more else ""),
         "system": with_mark(names.system(row["system"]), row, *DEVICE),
         "settings": settings_words(row),

@@ -155,8 +155,8 @@ def pareto(names: Names, answer: Answer) -> Picture:
 
 def _front_words(names: Names, rows: Sequence[Row], members: Sequence[Row]) -> str:
     """What tells a front from the others: its system, where there are several, and its model."""
-    sizes = {row["size"] or row["model"] for row in members if row["pareto"]} - {None}
-    several = len({row["size"] or row["model"] for row in rows}) > 1
+    sizes = {row["size"] for row in members if row["pareto"]} - {None}
+    several = len({row["size"] for row in rows}) > 1
     size = [" and ".join(sorted(map(str, sizes)))] if len(sizes) in (1, 2) and several else []
     system = [names.system(members[0]["system"])] if len({r["system"] for r in rows}) > 1 else []
     return ", ".join([*size, *(system or ["none better in both"])])

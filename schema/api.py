@@ -136,7 +136,7 @@ class Bench:
     def _repr_html_(self) -> str:
         """What a notebook shows: runs by model and device; every text in it is escaped."""
         counts = self.sql(
-            """SELECT coalesce(size, model) AS model, device, count(*) AS runs,
+            """SELECT size AS model, device, count(*) AS runs,
                    count(DISTINCT uri) AS sources
                FROM configurations GROUP BY ALL ORDER BY runs DESC, model, device"""
         ).fillna({"model": "not stated", "device": "not stated"})

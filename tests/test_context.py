@@ -318,3 +318,19 @@ def test_no_document_raises(lines: list[str]) -> None:
     document = read_document("\n".join(lines))
     for found in document.tables:
         assert stated(found.facts, document.everywhere, EVERY, None).keys() <= set(EVERY)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Model: DeepSeekV3", "DeepSeekV3"),
+        ("**Model:** GPT OSS 120B", "GPT OSS 120B"),
+        ("Model: Qwen3_30B_a3B", "Qwen3_30B_a3B"),
+        ("Model name: gpt-neox-20b", "gpt-neox-20b"),
+        ("Model: see the table below", None),
+        ("Model: the one of 1.3B parameters", "1.3B"),
+        ("Models: Llama, Mistral", None),
+    ],
+)
+def test_a_heading_names_its_model(text: str, name: str | None) -> None:
+    assert values(phrases_in(text, 1, "heading")).get("size") == name

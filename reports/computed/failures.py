@@ -48,6 +48,6 @@ def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
         "recurs_text": f"{number(row['recurs'])} runs" if row["recurs"] > 1 else None,
         "hosts_text": ", ".join(named[:_MOST]) + more,
         "job": ", ".join(row["job_ids"]),
-        "size": row["size"] or row["model"],
+        "size": row["size"],
         "configuration": words,
     }

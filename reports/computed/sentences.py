@@ -86,7 +86,7 @@ def _with_names(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _labels(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """The sizes or labels of models, the smallest first."""
-    found = {row["size"] or row["model"] or "models without a size" for row in rows}
+    found = {row["size"] or "models without a size" for row in rows}
     return sorted(found, key=order)
 
 

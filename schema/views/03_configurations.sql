@@ -162,5 +162,7 @@ WITH around AS (
         CASE WHEN plain_mlp THEN p1n(f.layers, f.hidden) END AS params_without_embedding
     FROM filled f
 )
-SELECT s.* EXCLUDE (shared), coalesce(size_label(s.params_b), short_size(coalesce(s.params_stated, s.params_computed))) AS size
+-- A model without a size goes by its name: what is compared by size is compared by model.
+SELECT s.* EXCLUDE (shared),
+    coalesce(size_label(s.params_b), short_size(coalesce(s.params_stated, s.params_computed)), s.model) AS size
 FROM sized s;
