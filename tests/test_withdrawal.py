@@ -150,3 +150,30 @@ def test_prose_lends_what_it_says_in_one_way() -> None:
         "seq_len": "512",
         "tp": None,
     }
+
+
+@pytest.mark.parametrize(
+    ("heading", "cell"),
+    [("TFLOPs", "**+2.80**"), ("MFU", "+0.18%"), ("Tokens/s/GPU", "+300")],
+)
+def test_a_gain_is_no_rate(heading: str, cell: str) -> None:
+    table = f"| GPUs | TP | {heading} |\n|---|---|---|\n| 8 | 2 | {cell} |\n"
+    assert read_markdown(f"# Training\n\n{table}", "page")[0].by_table["measurements"] == []
+
+
+def test_words_of_a_row_say_more_than_the_text_around() -> None:
+    table = (
+        "| Model | Cluster | Tokens/s/GPU | MFU |\n|---|---|---|---|\n"
+        "| Llama 7B BF16 | 64× A100 | 3000 | 35% |\n| Llama 70B FP8 | 5 nodes | 900 | 45% |\n"
+    )
+    found = read_markdown(f"# Training on H100\n\n{table}", "page")[0].by_table
+    assert [(run["device"], run["dtype"]) for run in found["runs"]] == [
+        ("A100", "bf16"),
+        ("H100", "fp8"),
+    ]
+    assert [(one["devices"], one["nodes"]) for one in found["topology"]] == [(64, None), (None, 5)]
+
+
+def test_statistics_of_one_run_are_no_runs() -> None:
+    table = "| Statistic | TFLOPs/GPU |\n|---|---|\n| Min | 188 |\n| Max | 192 |\n"
+    assert read_markdown(f"# Training\n\n{table}", "page")[0].by_table["runs"] == []
