@@ -211,7 +211,10 @@ class _Reader:
         above = [section.heading.text for section in self.sections if section.heading]
         lead = " ".join(line.text.strip() for line in self.lead[-_LEAD:] if not line.code)
         quantity = quantity_in([table.header.cells[0], lead, *above[-1:]]) or UNNAMED
-        table = unfolded(oriented(table), quantity)
+        turned = oriented(table)
+        if turned.header.cells != table.header.cells:  # what stood on top is no heading any more
+            lead = " ".join([lead, *table.header.cells])
+        table = unfolded(turned, quantity)
         if is_training(table.header.cells, above, lead, self.subject):
             number = 1 + sum(found.number is not None for found in self.document.tables)
         elif not self.aside_line:
