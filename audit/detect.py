@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -16,6 +17,7 @@ _VOCABULARY = Interval(8_000, 600_000)  # wider than those of tokenizers in use
 _HAIR = 1 + 1e-9  # floating-point noise at the ends is no contradiction
 # The mean of a rate is not the rate of the mean time: steps that vary by 10% put them 1% apart.
 _AVERAGED = 0.01
+_PADDING = 0.01  # of a vocabulary
 
 
 def testable(row: Row) -> bool:
@@ -115,7 +117,7 @@ def _fitting(rows: Sequence[Row], tried: Sequence[Reading]) -> Counter[Reading]:
             tuple[object, ...], float | None
         ] = {}  # FLOP of the job, shared by all divisors
         for reading in tried:
-            if not needs(reading.formula) <= known:
+            if not needs(reading.formula) <= known or _contradicts(row, reading):
                 continue
             key = (reading.formula, reading.factor, reading.vocab, reading.exact)
             if key not in totals:
@@ -133,6 +135,12 @@ def _fitting(rows: Sequence[Row], tried: Sequence[Reading]) -> Counter[Reading]:
     return count
 
 
+def _contradicts(row: Row, reading: Reading) -> bool:
+    """Whether a reading takes another vocabulary than the row states; padding is no other."""
+    stated, taken = row.vocab, reading.vocab
+    return bool(stated and taken) and not math.isclose(stated or 0, taken or 0, rel_tol=_PADDING)
+
+
 def _fitted(tried: Sequence[Reading], rows: Sequence[Row]) -> Iterator[Reading]:
     """Readings with the vocabulary that most rows imply, if none is stated."""
     open_rows = [row for row in rows if row.vocab is None]
@@ -141,7 +149,7 @@ def _fitted(tried: Sequence[Reading], rows: Sequence[Row]) -> Iterator[Reading]:
         needed = [_vocabulary(row, Reading(formula, factor, by)) for row in open_rows]
         known = [interval for interval in needed if interval and interval.meets(_VOCABULARY)]
         best = [known[place] for place in largest_agreement(known)]
-        if len(best) >= 4 and 2 * len(best) >= len(open_rows):
+        if len(best) >= 4 and 2 * len(best) > len(open_rows):
             low, high = max(one.low for one in best), min(one.high for one in best)
             middle = round((max(low, _VOCABULARY.low) + min(high, _VOCABULARY.high)) / 2)
             yield Reading(formula, factor, by, middle, exact=True, fitted=True)

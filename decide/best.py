@@ -20,7 +20,7 @@ from .comparable import (
 from .eligible import Rows
 from .jobs import Spread, alike_but_stated, by_configuration, spread_of, unstated
 from .provenance import Column, Derivation, Number, device_hours_of, given
-from .rows import NOT_STATED, Decision, Row, assumed_devices
+from .rows import NOT_STATED, Decision, Row, assumed_devices, counts_nobody_stated
 from .statistics import ENOUGH, critical_number
 from .work import Work, labelled_flops, model_of, normalised, shapes_differ, work
 
@@ -95,6 +95,7 @@ def best(rows: Rows, by: str, plan: Budget, spreads: Mapping[str, Spread]) -> De
         "logs_of_nowhere": len({row["uri"] for row in found if row["system"] == NOT_STATED}),
         "unstated": unstated(found),
         "assumed": assumed_devices(found),
+        "leads_if": bool(found) and counts_nobody_stated(found[0]),
         "plan": plan,
         "unequal": len({plan.work(row) for row in found}) > 1,
         "numbers": spread_numbers(found, rows.left_out, spreads),

@@ -231,16 +231,18 @@ def follows_ranks(rows: Sequence[Row]) -> frozenset[str]:
     return frozenset((THREADS,)) if threads == sorted(threads, reverse=True) else frozenset()
 
 
+def counts_nobody_stated(row: Row) -> bool:
+    """Whether nothing states how many devices or processes the nodes of a row have."""
+    return bool(
+        row["nodes"] and row["device_count"] in (row["nodes"], None) and row["devices"] is None
+        and row["procs_per_node_stated"] is None and None in (row["dp"], row["tp"], row["pp"])
+    )  # fmt: skip
+
+
 def assumed_devices(rows: Sequence[Row]) -> list[bool]:
     """Where nothing states the devices of a node: whether one process a node is taken (True), or
     none can be counted (False); both, one or neither."""
-    blind = [
-        row
-        for row in rows
-        if row["nodes"] and row["device_count"] in (row["nodes"], None) and row["devices"] is None
-        and row["procs_per_node_stated"] is None and None in (row["dp"], row["tp"], row["pp"])
-    ]  # fmt: skip
-    return sorted({row["device_count"] is not None for row in blind})
+    return sorted({row["device_count"] is not None for row in rows if counts_nobody_stated(row)})
 
 
 def gigabytes(row: Row) -> float | None:

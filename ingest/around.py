@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from ..vocabulary.sizes import parse_size
 from .agreement import Refused, agreeing
 from .context import Fact
-from .document import FoundTable
 from .reach import stated
 from .row import AROUND, Around
+from .sections import FoundTable
 
 _COUNTED = frozenset(("nodes", "devices", "ranks"))
 

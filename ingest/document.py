@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from .context import Fact, framework_of, is_aside, phrases_in
 from .context_lines import (
@@ -22,9 +22,11 @@ from .prose import counted, lead_facts, model_named, prose_facts, set_up
 from .prose import unanimous as said_once
 from .quantities import quantity_in
 from .reach import unanimous
+from .sections import Document, FoundTable, Quote, Section
 from .statements import Statement, formula_statement, legend_in, statements_in
 from .training_tables import is_training, subject_of
 from .unfolded import UNNAMED, unfolded
+from .withdrawal import is_struck, withdraws
 
 _GENERAL = re.compile(
     r"\b(?:overview|set-?up|hyper-?parameters?|configurations?|config|common|environment|hardware|model|notations?|settings?)\b",
@@ -34,58 +36,6 @@ _LONGEST = 2000  # characters of a line or heading; what is longer was not writt
 _REMARKS = re.compile(r"^(?:comments?|notes?|remarks?|caveats?)\b", re.I)
 _OPENING = 2  # the document itself and its title
 _LEAD = 12  # lines of the paragraph above a table that speak of it
-
-
-@dataclass(slots=True)
-class Section:
-    """A heading and what has been stated under it so far."""
-
-    heading: Heading | None
-    general: bool = False
-    aside: bool = False  # of plans, examples or models of others: nothing in it holds outside
-    facts: list[Fact] = field(default_factory=list)
-    prose: list[Fact] = field(default_factory=list)  # what its sentences say in passing
-    tables: list[FoundTable] = field(default_factory=list)
-
-    def lends(self) -> list[Fact]:
-        """What it states, weakest first."""
-        if self.aside or self.heading is None or self.heading.level == 1:
-            return self.facts
-        return [*said_once(self.prose), *self.facts]
-
-
-@dataclass(slots=True)
-class FoundTable:
-    """A table with its headings and the facts that reach it, weakest first."""
-
-    table: Table
-    number: int | None
-    path: tuple[Heading, ...]
-    facts: list[Fact]
-    near: list[Fact] = field(default_factory=list)  # those of the text right above it
-    continues: FoundTable | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """A line that may be a quoted log line, with the facts above it, weakest first."""
-
-    line: TextLine
-    facts: tuple[Fact, ...]
-
-
-@dataclass(slots=True)
-class Document:
-    """All that a document holds; `everywhere` reaches every table that states nothing itself."""
-
-    title: str | None = None
-    tables: list[FoundTable] = field(default_factory=list)
-    quotes: list[Quote] = field(default_factory=list)
-    statements: list[Statement] = field(default_factory=list)
-    legends: list[Statement] = field(default_factory=list)
-    everywhere: list[Fact] = field(default_factory=list)
-    lines: int = 0
-    text_lines: int = 0
 
 
 def read_document(text: str) -> Document:
@@ -112,14 +62,19 @@ class _Reader:
         self.stated_since_table = False
         self.aside_line = False  # the last line of prose opens an example or a plan
         self.caption: list[Fact] = []
+        self.after_table = False  # only one paragraph stands between
 
     def take(self, block: Heading | TextLine | Table) -> None:
         if isinstance(block, Heading):
             self._heading(block)
         elif isinstance(block, TextLine):
+            self.after_table &= not self.lead or self.lead[-1].line == block.line - 1
             self._line(block)
         else:
             self._table(block)
+        self.after_table = isinstance(block, Table) or (
+            self.after_table and isinstance(block, TextLine)
+        )
 
     def finish(self, lines: int) -> Document:
         while len(self.sections) > 1:
@@ -149,7 +104,10 @@ class _Reader:
         )
         if not aside:
             self.mentions += facts
-        self.sections.append(Section(heading, general and not aside, aside, facts))
+        section = Section(heading, general and not aside, aside, facts)
+        if is_struck(text):
+            section.withdrawn = TextLine(heading.line, text, False)
+        self.sections.append(section)
 
     def _close(self) -> None:
         section = self.sections.pop()
@@ -167,6 +125,8 @@ class _Reader:
             return
         if not self.document.tables and len(self.sections) <= _OPENING:
             self.sections[0].facts += framework_of(line.text, line.line)
+        if not line.code and withdraws(line.text):
+            self._withdraw(line)
         same = bool(self.lead) and self.lead[-1].line == line.line - 1
         read = line_facts(line.text, line.line)
         facts, formula = read.configuration, read.formula
@@ -184,6 +144,22 @@ class _Reader:
         self.document.quotes.append(Quote(line, tuple(self._facts())))
         self._state(line, facts, formula)
         self.lead = [*self.lead, line] if same else [line]
+
+    def _withdraw(self, line: TextLine) -> None:
+        """A line takes back the table right above it, else those that follow in its section."""
+        tables = self.sections[-1].tables
+        if tables and (self.after_table or re.search(r"\babove\b", line.text, re.I)):
+            tables[-1].withdrawn = line
+        else:
+            self.sections[-1].withdrawn = line
+
+    def _struck(self) -> TextLine | None:
+        """The nearest heading that takes back all that is below it."""
+        for section in reversed(self.sections):
+            line = section.withdrawn
+            if line and section.heading and line.line == section.heading.line:
+                return line
+        return None
 
     def _lend(self, line: TextLine, read: LineFacts, group: int) -> None:
         """Give what a line states to what it speaks of: a table, its section, the document."""
@@ -235,7 +211,10 @@ class _Reader:
         above = [section.heading.text for section in self.sections if section.heading]
         lead = " ".join(line.text.strip() for line in self.lead[-_LEAD:] if not line.code)
         quantity = quantity_in([table.header.cells[0], lead, *above[-1:]]) or UNNAMED
-        table = unfolded(oriented(table), quantity)
+        turned = oriented(table)
+        if turned.header.cells != table.header.cells:  # what stood on top is no heading any more
+            lead = " ".join([lead, *table.header.cells])
+        table = unfolded(turned, quantity)
         if is_training(table.header.cells, above, lead, self.subject):
             number = 1 + sum(found.number is not None for found in self.document.tables)
         elif not self.aside_line:
@@ -244,7 +223,9 @@ class _Reader:
         continues = None if near else self._continued(table)
         near = continues.near if continues else near
         path = tuple(section.heading for section in self.sections if section.heading)
-        found = FoundTable(table, number, path, [*self._facts(), *near], near, continues)
+        found = FoundTable(table, number, path, [*self._facts(), *near], near)
+        found.continues = continues
+        found.withdrawn = self.sections[-1].withdrawn or self._struck()
         self.sections[-1].facts += [
             fact for fact in near if fact.field == "recompute" and not continues
         ]

@@ -31,6 +31,7 @@ _LIMIT = re.compile(
 _COUNT = re.compile(
     r"(?<![\w.,/])(?P<n>\d{1,6})(?:\s*[x×]\s*|\s+)(?:(?:NVIDIA|AMD|Intel)\s+)?", re.I
 )
+_NODES = re.compile(r"(?<![\w.,/])(?P<n>\d{1,5})[ -]nodes?\b", re.I)
 _CARDS = re.compile(r"(?<![\w.,/])(?P<n>\d{1,6})\s*(?:张)?卡")
 _PER_NODE = re.compile(
     r"\s*(?:per|/|a|an|each|on (?:each|every|a|one))\s*(?:node|host|machine|server|instance)", re.I
@@ -95,7 +96,7 @@ def _word(column: Column, value: str) -> str | None:
 
 
 def counted(text: str, line: int) -> Iterator[Fact]:
-    """Counts of devices that a text names (`8x H100`, `256 GPUs`), none of them a limit."""
+    """Counts of devices and nodes that a text names (`8x H100`), none of them a limit."""
     for found in _COUNT.finditer(text):
         end = _end_of_devices(text, found.end())
         behind = text[end:]
@@ -103,6 +104,9 @@ def counted(text: str, line: int) -> Iterator[Fact]:
             continue
         if not _PER_NODE.match(behind) and not re.match(r"\s*nodes?\b", behind, re.I):
             yield Fact("devices", found["n"], text.strip(), line, "line")
+    for found in _NODES.finditer(text):
+        if not _LIMIT.search(text[: found.start()]):
+            yield Fact("nodes", found["n"], text.strip(), line, "line")
     for found in _CARDS.finditer(text):
         yield Fact("devices", found["n"], text.strip(), line, "line")
 

@@ -14,11 +14,11 @@ from .agreement import Refused
 from .around import TableContext
 from .column_cells import add_cells, read_rows
 from .context import Fact
-from .document import FoundTable
 from .grid import Table, TableRow
 from .rate_scope import settled
 from .results import Result, habits_of, results
 from .row import MODEL, TOPOLOGY, PublishedRow, numbers_of
+from .sections import FoundTable
 from .status import Footnotes, flags_of, rough, status_of
 from .unfolded import UNNAMED
 from .variables import flags_in
@@ -143,6 +143,10 @@ class RowReader:
         unread: bool,
     ) -> None:
         status = status_of(read.by_name, columns, measured, self.footnotes, unread)
+        flags = flags_of(read.cells, columns, self.footnotes)
+        if said := found.withdrawn:
+            flags = sorted([*flags, "withdrawn"])
+            status = replace(status, reason=status.reason or said.text.strip(), line=said.line)
         run_id = self._id("row", row.cells)
         self.rows.add(
             "runs",
@@ -169,7 +173,7 @@ class RowReader:
             status_reason=status.reason,
             status_line=status.line,
             kind=status.kind,
-            flags=flags_of(read.cells, columns, self.footnotes),
+            flags=flags,
             date=next(iter(read.pieces("date")), None),
             job_ids=read.pieces("job"),
             notes=read.notes(),

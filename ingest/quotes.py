@@ -13,12 +13,12 @@ from ..vocabulary.sizes import parse_size
 from .cast import integer
 from .context import INTEGERS, Fact
 from .dialect import dialects
-from .document import Quote
 from .lines import peel
 from .published import add_facts
 from .reach import resolve, stated
 from .record import Record
 from .row import MODEL
+from .sections import Quote
 
 _WORDS = tuple(
     one.name for one in stated_by("text") if one.table == "runs" and one.type == "VARCHAR"

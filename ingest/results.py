@@ -20,6 +20,7 @@ _RATES = (
     ("tok", "tokens_per_s", "tokens/s"),
 )
 _MEMORY = re.compile(r"^\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[KMGT]i?B)\b")
+_OF_ALL = re.compile(r"\W*(?:agg\w*|total|sum|all|combined)\b", re.I)  # `1,180 (agg)`
 _A_DEVICE = re.compile(rf"/(?:{DEVICE})\Z", re.I)
 _SCALED = re.compile(r"\d\s?[kKM]\b")  # `102.8k`: the cell says it itself
 _STEPS_A_SECOND = re.compile(r"(?:it|iter|iteration|step)s?/s(?:ec)?\Z", re.I)
@@ -99,6 +100,8 @@ def in_seconds(unit: str) -> float | None:
 
 def _result(cell: Cell, column: Column, habits: Habits) -> Iterator[Result]:
     meaning = _meaning(cell, column, habits)
+    if column.scope != "job" and _OF_ALL.match(cell.text or ""):
+        return
     if meaning is None or cell.value is None or cell.half is None:
         return
     metric, unit, scale = meaning

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from ..vocabulary.cells import Cell
 from ..vocabulary.fields import stated_by
+from ..vocabulary.hardware import device_pattern
 from ..vocabulary.parallelism import sizes_in
 from ..vocabulary.settings import Setting, clock_ghz, env_kind
 from ..vocabulary.sizes import active_size
 from ..vocabulary.slices import counted_of, is_machine, slice_of
 from .cast import LIMITS, integer
 from .context import INTEGERS, Fact, dtype_of, recipe_of
+from .prose import counted
 
 _WHOLE = {one.name: one.table for one in (*stated_by("row"), *stated_by("text")) if one.is_whole}
 MODEL = tuple(name for name, table in _WHOLE.items() if table == "runs")
@@ -78,21 +80,30 @@ class PublishedRow:
         if not {"devices", "nodes", "ranks"}.isdisjoint(self.by_name):
             return self.integer("devices")
         word = self.word("device") or ""
-        counted, part = counted_of(word), slice_of(word)
-        if counted:
-            return None if is_machine(counted[1]) else counted[0]
-        return part[1] or None if part else self.integer("devices")
+        said, part = counted_of(word), slice_of(word)
+        if said:
+            return None if is_machine(said[1]) else said[0]
+        return part[1] or None if part else self._counted("devices") or self.integer("devices")
 
     def nodes(self) -> int | None:
         """Nodes as stated, else the machines that the device's cell counts."""
-        counted = counted_of(self.word("device") or "") if "nodes" not in self.by_name else None
-        return counted[0] if counted and is_machine(counted[1]) else self.integer("nodes")
+        said = counted_of(self.word("device") or "") if "nodes" not in self.by_name else None
+        if said and is_machine(said[1]):
+            return said[0]
+        own = (
+            None if {"devices", "nodes", "ranks"} & self.by_name.keys() else self._counted("nodes")
+        )
+        return own or self.integer("nodes")
 
     def device(self) -> str | None:
-        """The device as written, without the count before it."""
+        """The device as written, without the count before it; words of the row say more than
+        the text around."""
+        named = {found[0].strip("() ") for found in device_pattern().finditer(self.words)}
+        if "device" not in self.by_name and len(named) == 1:
+            return named.pop()
         word = (self.word("device") or "").strip("*_` ") or None
-        counted = counted_of(word or "")
-        return counted[1] if counted else word
+        said = counted_of(word or "")
+        return said[1] if said else word
 
     def device_batch(self) -> float | None:
         """Sequences of a step for one device; below 1 where several devices share one."""
@@ -111,7 +122,11 @@ class PublishedRow:
 
     def dtype(self) -> str | None:
         """The number format that a cell names (`amp_bf16`, `FP8-CS (FP8-MX)`), else its words."""
-        said = None if "dtype" in self.by_name else dtype_of(self.words)
+        label = self.by_name.get("size")
+        own = "" if "dtype" in self.by_name else self.words
+        said = dtype_of(own)
+        if said is None and label and "dtype" not in self.by_name:
+            said = dtype_of(label.raw)
         word = said or self.word("dtype")
         return (dtype_of(word) or word) if word else None
 
@@ -194,6 +209,11 @@ class PublishedRow:
         }
         own = (setting for setting in self.settings() if setting.kind != "topology")
         return flags | {s.name: (s.value, s.kind, self.line) for s in own}
+
+    def _counted(self, name: str) -> int | None:
+        """The one count of devices or nodes in the row's words: `64× A100`, `5 nodes`."""
+        found = {fact.value for fact in counted(self.words, self.line) if fact.field == name}
+        return int(found.pop() or 0) if len(found) == 1 else None
 
     def _around(self, name: str) -> str | None:
         fact = self.around.facts.get(name)

@@ -10,9 +10,9 @@ from ..schema.rows import Rows
 from ..vocabulary.headings import is_benchmark
 from ..vocabulary.secrets import redact_lines
 from .coverage import Coverage
-from .document import FoundTable
 from .grid import Table, TableRow
 from .published import RowReader
+from .sections import FoundTable
 
 _FIELD_LIMIT = 2**31 - 1  # that of the module, 128 KiB, would fail the file
 _TITLES = 5  # rows among which the headings stand

@@ -11,9 +11,10 @@ from ..vocabulary.cells import parse_cell
 from ..vocabulary.headings import columns_of
 from ..vocabulary.secrets import redact_lines
 from .coverage import Coverage
-from .document import Document, FoundTable, read_document
+from .document import read_document
 from .published import RowReader
 from .quotes import add_quote
+from .sections import Document, FoundTable
 from .status import Footnotes
 
 

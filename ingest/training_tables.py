@@ -46,10 +46,16 @@ _RATES = frozenset(
     )
 )
 _SIZED = ("topology", "batch")
+# No kernel has these: a table of them is one of runs that use kernels.
+_OF_MODELS = frozenset({"mfu", "hfu", "tokens_per_s", "tokens_per_s_per_device"})
 
 
-# A row of these is a moment of one run: `Step | Loss | Tokens/s`.
-_MOMENT = re.compile(r"\W*(?:(?:global )?steps?|epochs?|iter(?:ation)?s?|步数|轮次)\W*", re.I)
+# A row of these is a moment or a statistic of one run: `Step | Loss | Tokens/s`.
+_MOMENT = re.compile(
+    r"\W*(?:(?:global )?steps?|epochs?|iter(?:ation)?s?|statistics?|percentiles?|quantiles?|ranks?"
+    r"|步数|轮次|统计量?)\W*",
+    re.I,
+)
 
 
 def subject_of(texts: Iterable[str]) -> str | None:
@@ -78,7 +84,9 @@ def is_training(
         return False
     if _SAVES.search(" ".join(near[:2])) and results <= {"step_time", "speed", "mem"}:
         return False
-    if not sized and any(_KERNELS.search(text) for text in (*headings, near[0], *near[1:2])):
+    if not (sized or results & _OF_MODELS) and any(
+        _KERNELS.search(text) for text in (*headings, near[0], *near[1:2])
+    ):
         return False
     if not results and any(_QUALITY.search(heading) for heading in headings):
         return False

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from bench.ingest.document import FoundTable, read_document
+from bench.ingest.document import read_document
 from bench.ingest.reach import stated
+from bench.ingest.sections import FoundTable
 
 TABLE = "| Nodes | Size | MBS | TFLOPs |\n|---|---|---|---|\n| 4 | 1.3B | 1 | 10 |\n"
 EVERY = (

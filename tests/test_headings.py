@@ -130,6 +130,7 @@ def test_a_unit_in_the_heading(heading: str, name: str, unit: str | None) -> Non
         ("Training performance", "throughput"),
         ("expert tensor parallel size", "etp"),
         ("Peak allocated (GB)", "mem"),
+        ('<div style="width:100px;">Model ID</div>', "size"),
     ],
 )
 def test_a_heading_is_read_word_by_word(heading: str, name: str) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from bench.ingest.document import read_document
 from bench.ingest.grid import Table, TableRow
 from bench.ingest.markdown import split_row
 from bench.ingest.orientation import oriented
@@ -103,6 +104,12 @@ def test_one_run_a_row(lines: list[str], expected: list[tuple[str, ...]]) -> Non
 )
 def test_headings_that_stand_elsewhere(lines: list[str], expected: list[tuple[str, ...]]) -> None:
     assert cells(oriented(table(*lines))) == expected
+
+
+def test_what_stands_on_top_of_a_turned_table_may_say_inference() -> None:
+    text = "# Model\n\n| Metric | Context Encoding | Token Generation |\n|---|---|---|\n"
+    rows = "| MFU (%) | 0.27 | 0.10 |\n| HFU (%) | 0.31 | 0.13 |\n"
+    assert [found.number for found in read_document(text + rows).tables] == [None]
 
 
 @pytest.mark.parametrize("text", ["8 : 16", "32/32", "176 and 24"])

@@ -69,6 +69,8 @@ _DATE = (
 _JOB = r"(?:(?<=job )|(?<=id )|(?<=#))\d{6,9}\b|(?:(?<=,)|(?<=, )|^)\d{6,9}(?=\s*(?:[,;)]|$))"
 _MOST_LAYERS = 3  # of emphasis or links around a cell: ***`1.5`***
 _PLAIN_WORDS = re.compile(r"^\s*[x×]?\s*[^\W\d_][^\d,;:]*\d{0,3}[A-Za-z]*$")  # 8 GPUs, 4x A100
+_SIGNED = re.compile(r"\s*\+\s*\d")  # +2.80: a gain, no rate
+_RATES = frozenset({"rate", "percent", "time", "throughput"})
 _WORDS_BEHIND = re.compile(r"\s*[^\W\d_]")  # 4160 tokens/s on Atlas 800T A2
 _UNIT_BEHIND = re.compile(rf"\d\s*(?:{_ANY_UNIT})(?![A-Za-z/])", re.I)
 _WRAP = re.compile(r"^(\*\*|__|~~|`|\*|_)(?=\S)(.+?)(?<=\S)\1$", re.S)
@@ -336,6 +338,8 @@ def _fit(cell: Cell, column: Column) -> Cell:
             invalid = f"not a whole number under {column.title}"
         elif cell.value == 0 and column.name in _NEVER_ZERO:
             invalid = f"zero under {column.title}"
+    elif cell.value is not None and column.type in _RATES and _SIGNED.match(cell.raw):
+        invalid = f"a difference under {column.title}"
     elif cell.value is not None and cell.value < 0 and column.role == "result":
         invalid = f"negative under {column.title}"
     elif cell.value == 0 and column.metric == "step_time_s":

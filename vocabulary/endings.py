@@ -12,7 +12,8 @@ _FAILURE = re.compile(
     re.I,
 )
 _RISK = re.compile(
-    r"\b(?:may|might|could)\s+(?:hang|oom|fail)|borderline|close to oom|almost oom", re.I
+    r"\b(?:may|might|could)\s+(?:hang|oom|fail)|borderline|close to oom|almost oom|oom[- ]prone",
+    re.I,
 )
 _DENIED = re.compile(
     r"\b(?:no|never|without|did(?: not|n't)|does(?: not|n't))\s+(?:an?\s+)?"

@@ -133,7 +133,7 @@ def _standing_for(column: Column) -> Column:
 
 
 def _read(heading: str, whole_too: bool = True) -> Column | None:
-    plain = translated(re.sub(r"<br\s*/?>|[*`†‡]|__|\[\^[\w-]{1,20}\]", " ", heading))
+    plain = translated(re.sub(r"<[^<>]{1,80}>|[*`†‡]|__|\[\^[\w-]{1,20}\]", " ", heading))
     plain = _AT_STEP.sub("", plain)
     # `Iteration (s)`, which is no `iterations/s`
     if step := _STEP_IN.fullmatch(plain) or _TIME_A_STEP.fullmatch(plain):

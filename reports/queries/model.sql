@@ -47,6 +47,8 @@ WHERE kind = 'days' AND uri IN (SELECT uri FROM selected) ORDER BY uri, line;
 -- name: ranked
 -- Best first: a step of other batch sizes counts by the tokens it trains.
 SELECT run_id, size, model, system, nodes, devices, world_size, dp, tp, pp, cp, mbs, gbs, seq_len, zero_stage, recompute, framework, settings,
+    -- Nothing states what a node has: the count of devices is an assumption, and the page says so.
+    nodes IS NOT NULL AND coalesce(devices, ranks, procs_per_node_stated) IS NULL AND (dp IS NULL OR tp IS NULL OR pp IS NULL) AS counted_if,
     step_time_s, step_time_low, step_time_high, n, basis, tokens_per_s, tokens_per_s_per_device,
     coalesce($tokens, $steps * tokens_per_step) AS budget, d1(budget, tokens_per_s) AS days, d1(budget, tokens_per_s_high) AS days_low,
     d1(budget, tokens_per_s_low) AS days_high, d1(budget, tokens_per_s) * coalesce(devices, world_size) AS device_days,

@@ -1,5 +1,5 @@
 -- left_out: runs that are kept out of charts, rankings and computed cells, each with every reason.
--- left_out.reason: misfit, ragged, topology, copy, peak, finding
+-- left_out.reason: withdrawn, misfit, ragged, topology, copy, peak, finding
 -- left_out.detail: what does not fit
 CREATE OR REPLACE VIEW left_out AS
 WITH rows_of_tables AS (
@@ -32,7 +32,10 @@ WITH rows_of_tables AS (
             {{configuration, but model, nodes, devices, procs_per_node, layers, hidden, heads, kv_heads, ffn_hidden, swiglu, experts}}
         HAVING count(*) > 1)
 )
-SELECT r.run_id, 'misfit' AS reason, string_agg(c.raw || ': ' || c.misfit, '; ' ORDER BY c.column_number) AS detail
+SELECT run_id, 'withdrawn' AS reason, 'its author takes it back, line ' || status_line || ': ' || status_reason AS detail
+FROM configurations WHERE origin = 'row' AND list_contains(flags, 'withdrawn')
+UNION ALL
+SELECT r.run_id, 'misfit', string_agg(c.raw || ': ' || c.misfit, '; ' ORDER BY c.column_number)
 FROM rows_of_tables r JOIN cells c ON c.table_id = r.table_id AND c.row_number = r.row_number
 WHERE c.misfit IS NOT NULL
 GROUP BY r.run_id
