@@ -8,7 +8,7 @@ replicas, devices, the steps between two lines) has another one; what closes in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise, product
@@ -28,6 +28,7 @@ LEAST_STEPS = 3  # behind the first one, whose time is that of starting
 TICKS = 10  # of a clock, between two lines that it can time
 HALF = 0.64  # nearly a factor of two
 UNIT = 1000.0  # what a time is off by where ms are taken for s
+ALIKE, VARIED = 0.02, 0.05  # products of steps whose times are not alike
 UNKNOWN = 1.5  # against one known scope: what closes in no way explains less
 
 COLUMNS = (
@@ -146,6 +147,31 @@ def quantities(first: FirstSteps, sizes: Sizes) -> list[Quantity]:
     scopes = {c: _scopes(c, sizes, _length(first)) for c in printed}
     found = _solve(printed, equations, scopes)
     return [_told(column, found[column], scopes[column], equations) for column in printed]
+
+
+def proof(first: FirstSteps) -> str | None:
+    """An equation that holds among the numbers of steps alone, closely; None where none does.
+
+    Without a batch to compare with, a rate times the step time is the same in steps of other times.
+    """
+    steps = sorted(first.rows.items())
+    for equation in _equations(steps, Sizes()):
+        wide = equation.slack == SLACK_OF_CLOCK
+        if equation.steps >= LEAST_STEPS and -EXACT <= equation.ratio <= (SLACK if wide else EXACT):
+            return equation.text
+    times = [_positive(row.get(COLUMNS[0])) for _, row in steps]
+    for column in COLUMNS[1:]:
+        pairs = [(time, rate) for time, (_, row) in zip(times, steps, strict=True)
+                 if time and (rate := _positive(row.get(column)))]  # fmt: skip
+        if len(pairs) <= LEAST_STEPS or _are_alike([time for time, _ in pairs], VARIED):
+            continue
+        if _are_alike([time * rate for time, rate in pairs], ALIKE):
+            return f"{_WORDS[column]} x step time is the same in every step"
+    return None
+
+
+def _are_alike(values: Sequence[float], error: float) -> bool:
+    return max(values) - min(values) <= error * median(values)
 
 
 def left_out(found: Iterable[Quantity]) -> Iterator[str]:
@@ -318,7 +344,7 @@ def _clocks(steps: list[tuple[tuple[int, int], Fields]]) -> list[float | None]:
     stamps = [row.get("printed_at") for _, row in steps]
     dates = [stamp for stamp in stamps if isinstance(stamp, datetime)]
     tick = 0.0 if any(stamp.microsecond for stamp in dates) else 1.0
-    found: list[float | None] = [None]
+    found: list[float | None] = [None] if steps else []
     for ((one, first), _), ((other, last), row) in pairwise(steps):
         before, at = stamps[len(found) - 1], row.get("printed_at")
         apart = None
