@@ -15,8 +15,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from ..vocabulary.measuring import LONGEST, METRIC, NUMBER
-from .closing import COLUMNS, FirstSteps, Sizes, proof, quantities
+from .closing import proof, quantities
 from .dialect import Dialect
+from .equations import COLUMNS, FirstSteps, Sizes
 from .hostile import LONGEST as LONGEST_READ
 from .lines import Line, printed_at
 from .number_names import Number, kept, name_before, numbers_of
