@@ -15,7 +15,7 @@ from statistics import median
 
 from .record import Fields
 
-MOST_STEPS = 64  # of a run are looked at, the first ones: an equation holds for all or for none
+MOST_STEPS = 32  # of a run are looked at, the first ones: an equation holds for all or for none
 # A mean and an instant differ by some tenths; two scopes by a whole number, from 2 on.
 SLACK = 0.25
 # Clocks also run while a program evaluates and saves, and loads its data.
@@ -31,7 +31,9 @@ WORDS = {
     "step_time_s": "step time", "samples_per_s": "samples/s", "tokens_per_s": "tokens/s",
     "tokens_per_s_per_device": "tokens/s of a device",
 }  # fmt: skip
-_COUNTS = ("gbs", "seq_len", "consumed_samples", "consumed_tokens", "printed_at")
+_ASKED = frozenset((
+    *COLUMNS, "gbs", "seq_len", "consumed_samples", "consumed_tokens", "printed_at",
+))  # fmt: skip
 Column = list[float | None]
 
 
@@ -79,14 +81,15 @@ class FirstSteps:
 
     def add(self, segment: int, iteration: int, fields: Mapping[str, object]) -> None:
         """One more step, or more of a step that was added."""
-        row = self.rows.get((segment, iteration))
-        if row is None:
-            if self.room <= 0:
-                return
-            row = self.rows[segment, iteration] = {}
-        for column in (*COLUMNS, *_COUNTS):
-            if (value := fields.get(column)) is not None:
-                row[column] = value
+        key = segment, iteration
+        if key in self.rows:
+            self.rows[key] = self.rows[key] | _asked(fields)
+        elif len(self.rows) < MOST_STEPS:
+            self.rows[key] = _asked(fields)
+
+
+def _asked(fields: Mapping[str, object]) -> Fields:
+    return {name: fields[name] for name in _ASKED & fields.keys()}
 
 
 @dataclass(frozen=True, slots=True)
