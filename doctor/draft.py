@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,14 +10,14 @@ import tomlkit
 from tomlkit.items import InlineTable, String
 
 from ..ingest.dialect import Dialect, claimant, declared
+from ..ingest.drafted import checked, field_of, hint_of
+from ..ingest.drafted import pattern_of as pattern_of_words
+from ..ingest.number_names import Number, numbers_of
 from ..schema.errors import BenchError
-from ..vocabulary.measuring import NUMBER
-from .names import Number, name_before, numbers_of
 from .separated import numbers_below, pattern_of, separator_of
-from .shapes import RANKED_DIGITS, Shape
+from .shapes import Shape
 
 SAMPLES = 2
-_NUMBER = r"(?i:[-+]?(?:\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?[KMGBT]?|nan(?:\.0)?|inf))(?![.,]?\d)"
 
 
 def draft(shape: Shape, source: str, known: Sequence[Dialect]) -> str:
@@ -37,10 +36,14 @@ def draft(shape: Shape, source: str, known: Sequence[Dialect]) -> str:
                 r"looks like CSV: use one group per column, `^(?P<iteration>\d+),(?P<loss>[^,]+)`"
             )
         raise BenchError("cannot draft a format: this shape has no named number", hint=hint)
-    document = _head(shape, source, numbers)
-    pattern = pattern_of(lines[0], numbers) if cells else _pattern(lines[0], numbers)
+    proof = None
+    if not cells:
+        found = checked(lines, shape.dates, numbers)
+        numbers, proof = list(found.numbers), found.proof
+    document = _head(shape, source, numbers, proof)
+    pattern = pattern_of(lines[0], numbers) if cells else pattern_of_words(lines[0], numbers)
     document.append("pattern", _text(pattern))
-    document["hint"] = separator_of(lines[0]) if cells else _hint(lines[0], numbers)
+    document["hint"] = separator_of(lines[0]) if cells else hint_of(lines[0], numbers)
     groups = tomlkit.table()
     for number in numbers:
         groups.append(number.group, _field(number))
@@ -48,11 +51,16 @@ def draft(shape: Shape, source: str, known: Sequence[Dialect]) -> str:
     return _proved(document, lines, source, known)
 
 
-def _head(shape: Shape, source: str, numbers: Sequence[Number]) -> tomlkit.TOMLDocument:
+def _head(
+    shape: Shape, source: str, numbers: Sequence[Number], proof: str | None
+) -> tomlkit.TOMLDocument:
     columns = {number.column for number in numbers}
     document = tomlkit.document()
     document.add(tomlkit.comment(f"Drafted from {shape.count} lines, the first at {source}."))
     document.add(tomlkit.comment("Review title, url, columns and units; they are guesses."))
+    proved = f"Proved by the lines themselves: {proof}."
+    unproved = "No equation of the lines proves the columns: compare them with what you know."
+    document.add(tomlkit.comment(proved if proof else unproved))
     title = f"Lines such as: {shape.text[:60]}"
     document.append("title", _text(title))
     document.append("url", "source of the program that prints it")
@@ -68,13 +76,8 @@ def _head(shape: Shape, source: str, numbers: Sequence[Number]) -> tomlkit.TOMLD
 
 def _field(number: Number) -> InlineTable:
     field = tomlkit.inline_table()
-    if number.group != number.column:
-        field.append("column", number.column)
-    if number.type != "varchar":
-        field.append("type", number.type)
-    if number.shift:
-        field.append("shift", number.shift)
-        field.append("unit", {-3: "ms", -6: "us"}[number.shift])
+    for word, value in field_of(number).items():
+        field.append(word, value)
     return field
 
 
@@ -111,40 +114,6 @@ def _proved(
             hint = "see bench show LOG"
             raise BenchError(f"these lines already match {other}", why=proof.line, hint=hint)
     return document.as_string()
-
-
-def _pattern(line: str, numbers: Sequence[Number]) -> str:
-    """From the word in front of the first number to the last one: groups, and the text between."""
-    first = line[: numbers[0].start]
-    name = name_before(first, False)
-    start = first.rindex(name) if name else len(first)
-    parts = ["(?x)"]
-    for number in numbers:
-        edge = r"\b" if len(parts) == 1 and line[start : start + 1].isalpha() else ""
-        parts.append(f"{edge}{_literal(line[start : number.start])}(?P<{number.group}>{_NUMBER})")
-        start = number.end
-    return "\n  ".join(parts) + "\n"
-
-
-def _literal(text: str) -> str:
-    """Text as a pattern: other numbers in it, and any run of blanks."""
-    pieces = NUMBER.split(text)
-    escaped = (r"\s+".join(map(_word, re.split(r"\s+", one))) for one in pieces)
-    joined = f"(?:{_NUMBER})".join(escaped)
-    return re.sub(r"(?<!\\)\\s\+$", r"\\s*", joined)
-
-
-def _word(word: str) -> str:
-    """A word as a pattern: ranks print the same line."""
-    return r"\d+".join(re.escape(part) for part in re.split(RANKED_DIGITS, word))
-
-
-def _hint(line: str, numbers: Sequence[Number]) -> str:
-    """The longest word that stands on every line of the shape, within the pattern."""
-    text = line[: numbers[-1].start]
-    words = [part for piece in NUMBER.split(text) for word in piece.split()
-             for part in re.split(RANKED_DIGITS, word)]  # fmt: skip
-    return max(words, key=len, default="") or line[numbers[0].start - 1]
 
 
 def _text(text: str) -> String:

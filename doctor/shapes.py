@@ -5,22 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from ..ingest.containers import is_of_docker, recoded, unwrapped
 from ..ingest.content import UTF_16
 from ..ingest.dialect import Dialect
+from ..ingest.drafted import RANKED_DIGITS
 from ..ingest.inputs import inputs
-from ..ingest.lines import read_lines
+from ..ingest.lines import printed_at, read_lines
 from ..ingest.log import LogReader
 from ..ingest.packed import packing, unpacked
 from ..vocabulary.measuring import LONGEST, METRIC, NUMBER
 from ..vocabulary.secrets import redact_text
 from .separated import names_above, shape_of_cells
 
-RANKED_DIGITS = re.compile(
-    r"(?<=\brank)\d+\b|(?<=\bgpu)\d+\b|(?<=\bnode)\d+\b|(?<=\bworker)\d+\b", re.I
-)
 EXAMPLES = 200  # lines of a shape that are kept
 MOST_SHAPES = 20_000
 _TABLES = frozenset((".md", ".markdown", ".csv", ".tsv", ".json", ".toml", ".yaml", ".yml"))
@@ -35,6 +34,7 @@ class Shape:
     first: str  # FILE:LINE
     count: int = 0
     lines: list[str] = field(default_factory=list)
+    dates: list[datetime | None] = field(default_factory=list)  # in front of each, if any
     names: tuple[str, ...] = ()  # of the cells, where the line above the first is their head
 
     @property
@@ -92,6 +92,7 @@ def _read(
 ) -> None:
     above = ""
     in_key = False
+    dates: dict[int, object] = {}  # of the newest lines
 
     def unread(number: int, text: str) -> None:
         nonlocal above, in_key
@@ -99,7 +100,8 @@ def _read(
             in_key = "-----BEGIN" in text
         elif in_key:
             return
-        _add(shapes, f"{uri}:{number}", text, above)
+        at = dates.get(number)
+        _add(shapes, f"{uri}:{number}", text, above, at if isinstance(at, datetime) else None)
         above = text
 
     reader = LogReader("doctor", formats, unread=unread)
@@ -110,6 +112,8 @@ def _read(
         if head.startswith(UTF_16) or is_of_docker(head):
             text = unwrapped(stream) if is_of_docker(head) else recoded(stream)
         for line in read_lines(text):
+            dates = {line.number - 1: dates.get(line.number - 1)}
+            dates[line.number] = printed_at(line.prefixes).get("printed_at")
             reader.feed(line)
             reader.take_rows()
     read = reader.finish()
@@ -118,7 +122,9 @@ def _read(
     found.lines_known += read.lines_known
 
 
-def _add(shapes: dict[str, Shape], place: str, text: str, above: str) -> None:
+def _add(
+    shapes: dict[str, Shape], place: str, text: str, above: str, at: datetime | None = None
+) -> None:
     name = shape_of(redact_text(text))
     if not name:
         return
@@ -130,3 +136,4 @@ def _add(shapes: dict[str, Shape], place: str, text: str, above: str) -> None:
     shape.count += 1
     if len(shape.lines) < EXAMPLES and len(text) <= LONGEST:
         shape.lines.append(redact_text(text))
+        shape.dates.append(at)

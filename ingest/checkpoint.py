@@ -15,9 +15,9 @@ from typing import Any
 
 from ..schema.rows import Rows
 from ..schema.sql import digest
-from .closing import FirstSteps
 from .dialect import Dialect
 from .environment import Environment, Flags
+from .equations import FirstSteps
 from .header import Header
 from .late import Heard, Late
 from .lines import Line

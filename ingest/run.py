@@ -9,9 +9,10 @@ from datetime import datetime
 
 from ..schema.rows import Rows, content_id
 from ..vocabulary.secrets import redact_text
-from .closing import left_out, quantities, sizes_of
+from .closing import left_out, quantities
 from .dialect import Dialect
 from .environment import Flags
+from .equations import sizes_of
 from .header import RUN_COLUMNS, TOPOLOGY_COLUMNS, Header
 from .late import Heard, Late, Plan
 from .record import Fields, Record

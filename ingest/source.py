@@ -5,18 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
 from ..records import reading as records
 from ..schema.incremental import Checkpoint
 from ..schema.rows import Rows
+from ..vocabulary.secrets import redact_text
 from .accounting import LONGEST, may_be_jobs
 from .checkpoint import freeze, thaw
 from .containers import is_of_docker, recoded, unwrapped
 from .content import UTF_16, Content
 from .coverage import Coverage
 from .dialect import Dialect, dialects
+from .lines import read_lines
 from .log import LogReader
 from .packed import ended_early
 from .sidecars.files import may_be_sidecar
@@ -25,6 +28,9 @@ from .tensorboard import is_event_file
 # What only some files need is imported where it is: most of a folder is known, or is logs.
 _LOGS = frozenset((".log", ".out", ".err", ".stdout", ".stderr"))
 _MARKDOWN = frozenset((".md", ".markdown", ".mdx", ".rst", ".tex", ".html", ".htm"))
+_UNNAMED = frozenset(("", ".txt"))
+_SAMPLE = 1 << 20  # bytes of a log in which steps of no known format are looked for
+_SHOWN = 120  # characters of a shape
 _SEPARATED = {".csv": "csv", ".tsv": "tsv"}
 _COMPANION_LIMIT = 1 << 20  # a job script, a configuration: nothing larger is one
 _DOCUMENT_LIMIT = 64 << 20  # a larger file is read as a log, line by line
@@ -192,9 +198,33 @@ def _log(
         cut = ended_early(stream)
     content.check_read(digest)
     read = _finished(task, reader)
+    if read.kind is None and recode is None and content.path.suffix.lower() in _UNNAMED | _LOGS:
+        read = _of_unknown_trainer(task, sink) or read
     if cut:
         message = "the packed file breaks off: it is read up to there"
         read.rows.warn("cut_file", message, read.coverage.lines if read.coverage else None)
+    return read
+
+
+def _of_unknown_trainer(task: Task, sink: Sink | None) -> ReadFile | None:
+    """A log of no known format whose lines prove what they are; None of any other."""
+    from .bulk import feed
+    from .drafted import drafted
+
+    content = task.content
+    if content.size > _DOCUMENT_LIMIT:
+        return None
+    with content.stream(0, content.size) as stream:
+        draft = drafted(read_lines(BytesIO(stream.read(_SAMPLE))))
+    if draft is None:
+        return None
+    reader = LogReader(task.source_id, (*dialects(task.formats), draft.dialect))
+    with content.stream(0, content.size) as stream:
+        feed(reader, stream, sink)
+    read = _finished(task, reader)
+    shape = redact_text(draft.shape)[:_SHOWN]
+    message = f"no format reads `{shape}`: read by what its numbers say ({draft.proof})"
+    read.rows.warn("drafted_format", message, 1)
     return read
 
 
@@ -226,7 +256,7 @@ def _growing(task: Task, sink: Sink) -> ReadFile:
 def _finished(task: Task, reader: LogReader) -> ReadFile:
     """The end of a log: what it gave in all."""
     read = reader.finish()
-    name = _most(read.formats, dialects(task.formats))
+    name = _most(read.formats, reader.formats)
     coverage = Coverage(
         "log", name, None, read.lines, read.lines_read, read.lines_known, read.lines_unread,
         lines_measuring=read.lines_measuring,

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal
 
 from ..schema.rows import Rows
 from ..vocabulary.secrets import redact, redact_text
-from .closing import FirstSteps
 from .dialect import Dialect
+from .equations import FirstSteps
 from .record import Fields, Record
 from .step import Ranks, Step, readings
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.closing import FirstSteps, Sizes, left_out, quantities
+from bench.ingest.closing import left_out, quantities
+from bench.ingest.equations import FirstSteps, Sizes
 from bench.ingest.pipeline import ingest_into
 from bench.schema.warehouse import in_memory
 

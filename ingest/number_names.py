@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from ..vocabulary.measuring import NUMBER
 
-_NAME = re.compile(r"([A-Za-z][\w/ .()-]*?)[\"']?\s*(?:[:=(\[]|\bwas\b|\bis\b)?\s*$")
+_NAME = re.compile(r"([A-Za-z][\w/ .()-]*?)[\"']?\s*(?:[:=(\[]|\bwas\b|\bis\b)?\s*[\"']?$")
 _RANK = re.compile(r"^(?:rank|gpu|node|worker)\d+\s+", re.I)
 _FILLERS = re.compile(r"^(?:(?:at|after|in|the|is|of|and)\s+)+")
 _UNIT = re.compile(r"\s?([A-Za-zµ%]+(?:/[A-Za-z]+){0,2})(?![\w/])")
@@ -55,20 +55,25 @@ def numbers_of(lines: Sequence[str]) -> list[Number]:
         if number:
             found.append(number)
     values = _columns(lines)
-    found = [_kept(n) if n.column == "step_time_s" and _rises(values, n, 2) else n for n in found]
+    found = [kept(n) if n.column == "step_time_s" and _rises(values, n, 2) else n for n in found]
+    found = [n if n.column != "iteration" or _is_whole(values, n) else kept(n) for n in found]
     steps = [n for n in found if n.column == "iteration"]
     rising = [n for n in steps if _rises(values, n)] or steps
     step = min(rising, key=lambda n: _is_other_than_step(line, n), default=None)
-    found = [_kept(n) if n.column == "iteration" and n is not step else n for n in found]
+    found = [kept(n) if n.column == "iteration" and n is not step else n for n in found]
     losses = [n for n in found if n.column == "loss"]
     loss = min(losses, key=lambda n: _is_plain_loss(line, n), default=None)
-    found = [_kept(n) if n.column == "loss" and n is not loss else n for n in found]
+    found = [kept(n) if n.column == "loss" and n is not loss else n for n in found]
     return list({n.group: n for n in reversed(found)}.values())[::-1]
 
 
-def _is_other_than_step(line: str, number: Number) -> bool:
-    """Whether a count is named otherwise than a step: beside one, it may be of micro-batches."""
-    return not plain(name_before(line[: number.start], False)).endswith("step")
+def _is_other_than_step(line: str, number: Number) -> tuple[bool, int]:
+    """Whether a count is named otherwise than a step: beside one, it may be of micro-batches.
+
+    Of other names the longer says more: `num_updates` is a count, `update` may be a part of one.
+    """
+    name = plain(name_before(line[: number.start], False))
+    return not name.endswith("step"), -len(name)
 
 
 def _is_plain_loss(line: str, number: Number) -> bool:
@@ -140,7 +145,7 @@ def _long_in(name: str) -> str | None:
     return _LONG[inside[1]] if inside else None
 
 
-def _kept(number: Number) -> Number:
+def kept(number: Number) -> Number:
     """The number as it is printed, beside the columns."""
     name = {"step_time_s": "time", "iteration": "step"}.get(number.column, number.column)
     group = f"{name}_{number.place}"
@@ -161,6 +166,12 @@ def _float(text: str) -> float:
         return float("nan")
 
 
+def _is_whole(values: Sequence[Sequence[float]], number: Number) -> bool:
+    """Whether a number is a whole one on every line: a part of an epoch is no step."""
+    own = values[number.place] if number.place < len(values) else []
+    return all(value.is_integer() for value in own if value == value)
+
+
 def _rises(values: Sequence[Sequence[float]], number: Number, times: float = 1) -> bool:
     """Whether a number only grows, and to so many times its first value."""
     own = values[number.place] if number.place < len(values) else []
@@ -170,7 +181,7 @@ def _rises(values: Sequence[Sequence[float]], number: Number, times: float = 1) 
 
 @cache
 def _file() -> Sequence[Mapping[str, object]]:
-    text = (files(__package__ or "bench.doctor") / "words.toml").read_text("utf-8")
+    text = (files(__package__ or "bench.ingest") / "number_words.toml").read_text("utf-8")
     words: list[dict[str, object]] = tomllib.loads(text)["word"]
     return words
 
