@@ -10,6 +10,7 @@ from typing import Any
 
 from ..audit.restate import HARDWARE, MODEL, Restated, restate_all
 from ..decide.budget import REFERENCE_TIMES_S, SECONDS_A_DAY
+from ..decide.ranking import ranking
 from ..reports.page import MOST, statements
 from ..vocabulary.format import number as as_number
 from ..vocabulary.format import percent, significant
@@ -93,9 +94,7 @@ def _groups(here: ExplainContext, number: Number) -> Iterator[Match]:
 
 def _ranked(here: ExplainContext) -> tuple[int, int]:
     """Runs in the ranking as it is shown, and all of them."""
-    query = f"""SELECT count(*) FROM ({statements("model")["ranked"]})"""
-    budget = here.budget.parameters
-    shown, every = (here.warehouse.rows(query, budget | {"most": most})[0][0] for most in (MOST, 0))
+    shown, every = (len(ranking(here.warehouse, here.budget, most)) for most in (MOST, 0))
     return shown, every
 
 
