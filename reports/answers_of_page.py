@@ -9,13 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..decide.answers import compared, scaled
+from ..decide.answers import effects, scaled
 from ..decide.budget import Budget
-from ..decide.eligible import Candidates, candidates
+from ..decide.eligible import candidates
 from ..decide.query import Query
 from ..decide.ranking import ranking
-from ..decide.rows import Decision
-from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from .short import Names
 
@@ -38,9 +36,7 @@ class Asked:
 
     def effects(self) -> list[str]:
         """What each flag and the recompute do, a sentence each."""
-        chosen = candidates(self.warehouse, self.query)
-        flags = sorted({flag for row in chosen.rows for flag in row["env"]})
-        found = [one for by in (*flags, "recompute") if (one := _compared(chosen, by))]
+        found = effects(candidates(self.warehouse, self.query))
         return self._said("_effects.j2", {"decisions": found})
 
     def scaling(self) -> list[str]:
@@ -71,11 +67,3 @@ COMPUTED: Mapping[str, Callable[[Asked], Any]] = {
     "scaling": Asked.scaling,
     "seconds": Asked.seconds,
 }
-
-
-def _compared(chosen: Candidates, by: str) -> Decision | None:
-    """The runs by one column; None where nothing differs in it."""
-    try:
-        return compared(chosen, by, None)
-    except BenchError:
-        return None
