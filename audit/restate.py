@@ -87,11 +87,22 @@ class Printing:
     fits: bool
     flops: float | None
     divisor: int | None
+    time: float | None = None  # s, of a row that states none
 
     def vocabulary(self, tp: int | None) -> int | None:
         """The vocabulary it assumes, padded in its way; None if it uses the stated one."""
         v = self.reading.vocab
         return v if v is None or self.reading.exact else padded(v, tp or 1)
+
+
+def implied_times(warehouse: Warehouse) -> dict[str, float]:
+    """The step time in s that the printed TFLOPs of a row tell, by run, where it states none and
+    the formula of its table is known."""
+    times = {}
+    for run, found in _printings(warehouse):
+        if found.time:
+            times[run] = found.time
+    return times
 
 
 def _printings(warehouse: Warehouse) -> Iterator[tuple[str, Printing]]:
@@ -104,8 +115,11 @@ def _printings(warehouse: Warehouse) -> Iterator[tuple[str, Printing]]:
                 continue
             for row in table.rows:
                 by = found.reading
-                total = flops(row, by, values_of(row))
-                yield row.run_id, Printing(by, fits(row, by) is not False, total, divisor(row, by))
+                total, each = flops(row, by, values_of(row)), divisor(row, by)
+                time = None
+                if total and each and row.tflops and row.tflops.value and not row.time:
+                    time = total / 1e12 / each / row.tflops.value
+                yield row.run_id, Printing(by, fits(row, by) is not False, total, each, time)
 
 
 def _restated(row: Row, wanted: str, found: Printing | None) -> Restated:

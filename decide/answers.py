@@ -73,6 +73,18 @@ def compared(chosen: Candidates, by: str, base: str | None) -> Decision:
     return compare(found.name, pairs, left, lambda row: spread_of(row, spreads), found.parts)
 
 
+def effects(chosen: Candidates) -> list[Decision]:
+    """What each flag and the recompute do, as far as runs chosen differ in them."""
+    flags = sorted({flag for row in chosen.rows for flag in row["env"]})
+    found = []
+    for by in (*flags, "recompute"):
+        try:
+            found.append(compared(chosen, by, None))
+        except BenchError:  # nothing differs in it
+            continue
+    return found
+
+
 def _alone_words(row: Row, by: Factor) -> str:
     """Why a run has no partner."""
     if by.parts & TAKES_ALONG.get(row["measure"], frozenset()):

@@ -73,7 +73,9 @@ def identity(row: Row) -> tuple[Hashable, ...]:
     if row["basis"] == "fit":
         return (row["uri"], row["line"], row["range_from"])
     # A machine may change between the days of one table; logs say what changed themselves.
-    dated = (row["uri"], row["date"], row["epoch"] or "") if row["origin"] == "row" else ()
+    # Recipes of one number format, such as mxfp8 and tensorwise fp8, are no repeats.
+    own = (row["uri"], row["date"], row["epoch"] or "", row["dtype_printed"] or "")
+    dated = own if row["origin"] == "row" else ()
     more = (*sorted(row["versions"].items()), *sorted(row["arguments"].items()))
     stated = sorted((name, str(value)) for name, value in configuration(row).items())
     return (*stated, *more, *dated, *(_of_log(row) if _unstated(row) else ()))

@@ -11,6 +11,8 @@ from typing import Any
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 
+_ID = 6  # letters from which the beginning of a run's id is one
+
 
 def source_named(warehouse: Warehouse, name: str, *, whole: bool = False) -> str:
     """The uri of the source that a user means: its path, file name, stem or what begins it.
@@ -32,8 +34,11 @@ def source_named(warehouse: Warehouse, name: str, *, whole: bool = False) -> str
 
 
 def find_run(warehouse: Warehouse, wanted: str) -> str:
-    """The run that `wanted` means: an id, the start of one, or FILE:LINE."""
+    """The run that `wanted` means: an id, the start of one, FILE:LINE, or a source with one run."""
     place = re.fullmatch(r"(.+):(\d+)", wanted)
+    # 001 is a document before it is the beginning of an id.
+    if not place and len(wanted) < _ID and _is_source(warehouse, wanted):
+        return _only_run_of(warehouse, wanted)
     if place:
         uri = source_named(warehouse, place[1])
         query = """SELECT run_id FROM runs WHERE uri = ? AND line <= ? AND last_line >= ?
@@ -46,6 +51,8 @@ def find_run(warehouse: Warehouse, wanted: str) -> str:
         )
     if len(found) == 1:
         return str(found[0][0])
+    if not found and not place:
+        return _only_run_of(warehouse, wanted)
     if not found:
         raise BenchError(
             f"no run {wanted!r}",
@@ -53,6 +60,36 @@ def find_run(warehouse: Warehouse, wanted: str) -> str:
         )
     listed = ", ".join(run for (run,) in found)
     raise BenchError(f"several runs begin with {wanted!r}", why=listed, hint="write more of the id")
+
+
+def _is_source(warehouse: Warehouse, name: str) -> bool:
+    uris = [str(uri) for (uri,) in warehouse.rows("SELECT uri FROM sources ORDER BY uri")]
+    return len(_matching(uris, name, whole=True)) == 1
+
+
+def _only_run_of(warehouse: Warehouse, name: str) -> str:
+    """The run of a source that has one; raises BenchError, naming the places of several."""
+    try:
+        uri = source_named(warehouse, name, whole=True)
+    except BenchError as error:
+        raise BenchError(
+            f"no run {name!r}",
+            why=f"nor a source: {error.why}" if error.why else "",
+            hint="bench runs --all lists ids and places; or name one as FILE:LINE",
+        ) from error
+    query = "SELECT run_id, line FROM runs WHERE uri = ? ORDER BY line"
+    found = warehouse.rows(query, [uri])
+    if len(found) == 1:
+        return str(found[0][0])
+    if not found:
+        raise BenchError(f"{uri} holds no run", hint="bench doctor tells what no format reads")
+    listed = ", ".join(f"{name}:{line}" for _, line in found[:12])
+    more = f" and {len(found) - 12} more" if len(found) > 12 else ""
+    raise BenchError(
+        f"{name!r} is {uri} with {len(found)} runs",
+        why=f"they are {listed}{more}",
+        hint=f"bench show {name}:{found[0][1]}, or bench report --document {name}",
+    )
 
 
 def benchmark_tables(

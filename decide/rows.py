@@ -30,11 +30,17 @@ _QUERY = """
     ), sampled AS (
         SELECT DISTINCT run_id FROM measured
         WHERE metric IN ('samples_per_s', 'samples_per_s_per_device')
+    ), formats AS (
+        SELECT table_id, row_number,
+            string_agg(lower(trim(raw)), ' ' ORDER BY column_number) AS text
+        FROM cells WHERE name = 'dtype' GROUP BY ALL
     )
-    SELECT s.* EXCLUDE (source_id, segment), s.run_id AS run, s.uri || ':' || s.line AS "where",
+    SELECT s.* EXCLUDE (source_id, segment), f.text AS dtype_printed,
+        s.run_id AS run, s.uri || ':' || s.line AS "where",
         coalesce(s.devices, s.world_size) AS device_count, coalesce(m.source, s.uri) AS source,
         p.run_id IS NOT NULL AS sampled
     FROM selected s LEFT JOIN marks m USING (run_id) LEFT JOIN sampled p USING (run_id)
+    LEFT JOIN formats f ON f.table_id = s.table_id AND f.row_number = s.row_number
     ORDER BY s.uri, s.line, s.run_id"""
 _FLAGS = "SELECT run_id, name, value, kind FROM env_flags ORDER BY run_id, name"
 _FACTS = """SELECT DISTINCT run_id, field, value FROM facts

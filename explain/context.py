@@ -27,6 +27,7 @@ class ExplainContext:
     lines: Lines
     budget: Budget
     names: Names
+    model: str | None = None
     kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def once(self, name: str, make: Callable[[], T]) -> T:
@@ -71,4 +72,4 @@ def explain_context(
     select(warehouse, Query(model=query.model))
     materialize_if_small(warehouse, *OF_SOURCES)
     names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
-    return ExplainContext(warehouse, Lines(warehouse, root), budget, names)
+    return ExplainContext(warehouse, Lines(warehouse, root), budget, names, query.model)

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..decide.answers import compared, lasting, ranked, scaled, two_sides
+from ..decide.answers import compared, effects, lasting, ranked, scaled, two_sides
 from ..decide.eligible import Candidates, Rows, candidates
 from ..decide.jobs import MEASURED, by_job
 from ..decide.lookup import find_run, source_named
@@ -167,6 +167,9 @@ def _decided(here: ExplainContext, query: Query) -> Iterator[DecisionContext]:
                 raise  # requested by name
             if command == "bench days" and query.of_days():
                 raise
+    if query.compared_by is None:  # then pages tell what each flag does
+        for made in effects(chosen):
+            yield DecisionContext(here, "bench compare", made)
     _select_again(here, query)
 
 

@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..audit.restate import HARDWARE, MODEL, Restated, restate_all
+from ..audit.restate import HARDWARE, MODEL, Restated, implied_times, restate_all
 from ..decide.budget import REFERENCE_TIMES_S, SECONDS_A_DAY
+from ..decide.ranking import ranking
 from ..reports.page import MOST, statements
+from ..vocabulary.format import days_words, percent, significant
 from ..vocabulary.format import number as as_number
-from ..vocabulary.format import percent, significant
 from ..vocabulary.format import tokens as as_tokens
 from .columns import by_formula, measured, of_column, of_number
 from .context import ExplainContext
@@ -32,6 +33,7 @@ _CONSTANTS = {
     "11": ("% more days at goodput 0.90", "1 / 0.90 - 1"),
     "1": ("goodput", "no ramp-up, evaluation, saving or restarts: 1"),
     str(MOST): ("rows of each model and system in a ranking", "unless --all is given"),
+    "16": ("bits of a number format", "assumed where none is stated: fp16 or bf16"),
     "1024": ("TFLOPs in an Est. Aggr. PetaFLOPs", "as the documents define it (A1)"),
 }
 _WANTED = (MODEL, HARDWARE, "F8", "F1", "F2", "F3", "F4", "F5", "F6", "F7", "F9", "F10", "F12")
@@ -45,6 +47,9 @@ def on_pages(here: ExplainContext, number: Number) -> Iterator[Match]:
     yield from counts(here, number)
     yield from _budget(here, number)
     yield from _reference(here, number)
+    yield from _repaired(here, number)
+    yield from _pooled(here, number)
+    yield from _peaks(here, number)
     yield from _sources(here, number)
     yield from _tables(here, number)
     yield from _rows(here, number)
@@ -93,9 +98,7 @@ def _groups(here: ExplainContext, number: Number) -> Iterator[Match]:
 
 def _ranked(here: ExplainContext) -> tuple[int, int]:
     """Runs in the ranking as it is shown, and all of them."""
-    query = f"""SELECT count(*) FROM ({statements("model")["ranked"]})"""
-    budget = here.budget.parameters
-    shown, every = (here.warehouse.rows(query, budget | {"most": most})[0][0] for most in (MOST, 0))
+    shown, every = (len(ranking(here.warehouse, here.budget, most)) for most in (MOST, 0))
     return shown, every
 
 
@@ -135,6 +138,44 @@ def _reference(here: ExplainContext, number: Number) -> Iterator[Match]:
             inputs = (_budget_node(here), given)
             node = Node("days", days, "days", how=how, inputs=inputs)
             yield Match("page", "the reference list of days", node)
+
+
+def _repaired(here: ExplainContext, number: Number) -> Iterator[Match]:
+    """Days of rows that are not ranked, and the step times that TFLOPs tell of others."""
+    faster = statements("model")["faster"]
+    for row in here.once("faster", lambda: here.warehouse.dicts(faster, here.budget.parameters)):
+        if number.stands_in(days_words(row["days"])):
+            said = f"as the audit suggests: {row['suggestion']}" if row["seconds"] else "as printed"
+            place = Place(row["uri"], row["line"])
+            yield Match(
+                "page", "an excluded row", Node("days", row["days"], place=place, note=said)
+            )
+    for run, seconds in here.once("implied", lambda: implied_times(here.warehouse)).items():
+        if number.stands_in(significant(seconds, 3)):
+            for one in here.runs("run_id = ?", run):
+                place = Place(one.row["uri"], one.row["line"])
+                note = "what its printed TFLOPs tell by the formula of its table"
+                node = Node("step_time_s", seconds, "s", place=place, note=note)
+                yield Match("page", "a step time that is not printed", node)
+
+
+def _pooled(here: ExplainContext, number: Number) -> Iterator[Match]:
+    """Device-days of repeats, which are of no single run."""
+    for row in here.once("pooled", lambda: ranking(here.warehouse, here.budget, 0)):
+        if row["jobs"] > 1 and number.stands_in(significant(row["device_days"], 3)):
+            how = How(f"days x devices, days at the median speed of {row['jobs']} jobs")
+            days = Node("days", row["days"], "days")
+            place = Place(row["uri"], row["line"])
+            node = Node("device_days", row["device_days"], how=how, inputs=(days,), place=place)
+            yield Match("page", "repeats as one row", node)
+
+
+def _peaks(here: ExplainContext, number: Number) -> Iterator[Match]:
+    """Dense peaks of the devices, which MFU is a share of."""
+    query = "SELECT DISTINCT peak_name, peak_tflops FROM selected WHERE peak_tflops IS NOT NULL"
+    for name, peak in here.once("peaks", lambda: here.warehouse.rows(query)):
+        if number.stands_in(as_number(peak)):
+            yield Match("page", "a peak", Node(name, peak, "TFLOP/s", note="hardware.toml"))
 
 
 def _sources(here: ExplainContext, number: Number) -> Iterator[Match]:

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any
 
 from ..decide.budget import Budget
+from ..decide.query import Query
 from ..reports.words import step_time
 from ..schema.catalogue import metrics, values
 from ..vocabulary.format import days, days_words, params, range_text, seconds, significant, tokens
@@ -37,7 +38,13 @@ _VALUES = """CREATE OR REPLACE TEMP TABLE explained AS
 def matches(here: ExplainContext, number: Number) -> Iterator[Match]:
     """What sources print, what is computed of runs and what belongs to pages; then other readings
     of printed rates, which take a search of every formula."""
-    return chain(known(here, number), restated(here, number))
+    from .decisions import on_answers  # slow import
+
+    # Generators: each is asked only if none before it knows the number.
+    answers = (
+        match for query in (Query(model=here.model),) for match in on_answers(here, query, number)
+    )
+    return chain(known(here, number), answers, restated(here, number))
 
 
 def known(here: ExplainContext, number: Number) -> Iterator[Match]:

@@ -1,7 +1,8 @@
 """A report: a selection, the rows of its queries, a template of the same name.
 
 The queries are the named statements of `queries/NAME.sql`, run in order; a line
-`-- from OTHER: NAMES` takes statements of another report, so that both answer alike.
+`-- from OTHER: NAMES` takes statements of another report, so that both answer alike, and
+`-- computed: NAMES` asks for what no query tells.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ..decide.selection import select
 from ..schema.errors import BenchError
 from ..schema.generated import expand
 from ..schema.warehouse import Warehouse
+from .answers_of_page import COMPUTED, Asked
 from .escape import Markdown
 from .short import Names
 
@@ -77,8 +79,10 @@ def page(
     most = 0 if query.all_rows else MOST
     rows = _run_all(warehouse, report, plan.parameters | {"most": most})
     names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
+    asked = Asked(warehouse, query, plan, names, most)
     context = {
         **rows,
+        **{name: COMPUTED[name](asked) for name in _computed(report)},
         "name": selected.name,
         "budget": plan,
         "most": most,
@@ -114,6 +118,7 @@ def _begin_marker(report: str, model: str) -> Markdown:
 
 _NAME = re.compile(r"^-- name: (\w+)\n", re.M)
 _FROM = re.compile(r"^-- from (\w+): (.+)$", re.M)
+_COMPUTED = re.compile(r"^-- computed: (.+)$", re.M)
 _PARAMETER = re.compile(r"\$(\w+)")
 
 
@@ -140,6 +145,12 @@ def statements(report: str) -> dict[str, str]:
         taken |= {name: theirs[name] for name in names.split()}
     own = (part.strip().rstrip(";") for part in parts[1::2])
     return taken | dict(zip(parts[::2], own, strict=True))
+
+
+def _computed(report: str) -> list[str]:
+    """The parts that the head of a report's queries asks to compute."""
+    head = (_folder() / f"{report}.sql").read_text("utf-8")
+    return [name for names in _COMPUTED.findall(head) for name in names.split()]
 
 
 def _run_all(

@@ -1,4 +1,5 @@
-"""Short names of sources for pages: `001` of `001_1.3b.md`, else the file name, else the path."""
+"""Short names of sources for pages: `001` of `001_1.3b.md`, else the file name (the last part of
+one that was a path: `OWNER__REPO__NAME.md`), else the path."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ class Names:
         self._short: dict[str, str] = {}
         self._uris = frozenset(uris)
         left = sorted(self._uris)
-        for shorten in (_number, _stem, _file):
+        for shorten in (_number, _last, _stem, _file):
             count = Counter(map(shorten, left))
             self._short |= {
                 uri: name for uri in left if (name := shorten(uri)) and count[name] == 1
@@ -48,6 +49,12 @@ def _number(uri: str) -> str:
 
 def _stem(uri: str) -> str:
     return _file(uri).rsplit(".", 1)[0]
+
+
+def _last(uri: str) -> str:
+    """The last part of a path that was made a name: OWNER__REPO__docs__performance-summary.md."""
+    path, _, last = _stem(uri).rpartition("__")
+    return last if path and last.casefold() not in ("readme", "index", "log") else ""
 
 
 def _file(uri: str) -> str:

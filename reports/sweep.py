@@ -45,16 +45,25 @@ class Sweep:
     common: str
     table: Markdown
     without_result: tuple[Row, ...]
+    rows: int
+    counted: int  # of its rows, those that are not excluded
 
 
-def sweeps(tables: Sequence[Row], rows: Sequence[Row], context: Sequence[Row] = ()) -> list[Sweep]:
-    """The tables of a page in document order; `context` is what the text around them states."""
+def sweeps(
+    tables: Sequence[Row],
+    rows: Sequence[Row],
+    context: Sequence[Row] = (),
+    seconds: Mapping[str, float] | None = None,
+) -> list[Sweep]:
+    """The tables of a page in document order; `context` is what the text around them states,
+    `seconds` the step times by run that TFLOPs tell where no time is stated."""
     around: dict[str, list[Row]] = {}
     for fact in context:
         around.setdefault(fact["table_id"], []).append(fact)
     by_table: dict[str, list[Row]] = {}
     for row in rows:
-        by_table.setdefault(row["table_id"], []).append(row)
+        known = (seconds or {}).get(row["run_id"])
+        by_table.setdefault(row["table_id"], []).append({**row, "seconds": known})
     return [
         _sweep(table, by_table.get(table["table_id"], []), around.get(table["table_id"], []))
         for table in tables
@@ -95,6 +104,8 @@ def _sweep(table: Row, rows: Sequence[Row], context: Sequence[Row]) -> Sweep:
         ),
         table=pipe_table([*header, "Line"], body, [*alignment, "right"]) if body else Markdown(""),
         without_result=empty,
+        rows=len(shown),
+        counted=sum(not row["left_out"] for row in shown),
     )
 
 
@@ -144,6 +155,9 @@ def _cell(row: Row, place: int, name: str, heading: str) -> str:
     in_pflops = name == "agg_pflops" and "p" in heading.lower().partition("flop")[0]
     if in_pflops and cell["kind"] == "missing" and not row["left_out"]:
         return italic(significant(row["documented_aggregate"], 3)) or stood_cell(cell["raw"])
+    if name == "step_time" and row["seconds"] and cell["kind"] == "missing":
+        marked = any("^" in c["raw"] for c in row["cells"] if c["name"] == "tflops")
+        return italic(significant(row["seconds"], 3) + ("^" if marked else ""))
     doubted = {name or "-", f"#{place + 1}"} & set(row["doubted"] or ())
     return stood_cell(cell["raw"]) + (_WARN if cell["misfit"] or doubted else "")
 

@@ -36,13 +36,15 @@ def days_table(names: Names, rows: Sequence[Row], plan: Budget | None = None) ->
         ("Regime", "left", lambda r: markdown_cell(r["epoch"])),
         ("Sec/it", "right", lambda r: _marked(step_time(r), r)),
         ("n", "right", lambda r: number(r["n"])),
+        ("Jobs", "right", lambda r: number(r["jobs"]) if r["jobs"] > 1 else ""),
         (
             "Tokens/s/device",
             "right",
             lambda r: italic(significant(r["tokens_per_s_per_device"], 4)),
         ),
+        ("MFU", "right", lambda r: italic(percent(r["mfu"], 1))),
         ("Device-days", "right", lambda r: italic(significant(r["device_days"], 3))),
-        ("Source", "left", lambda r: f"{markdown_cell(names.short(r['uri']))}:{r['line']}"),
+        ("Source", "left", lambda r: _source(names, r)),
     ]
     if several:
         columns.insert(2, ("Model", "left", _model))
@@ -52,7 +54,10 @@ def days_table(names: Names, rows: Sequence[Row], plan: Budget | None = None) ->
     dropped |= {"Settings"} if not any(row["settings"] for row in rows) else set()
     dropped |= {"Regime"} if not any(row["epoch"] for row in rows) else set()
     dropped |= {"n"} if all(row["n"] == 1 for row in rows) else set()
-    return _table([column for column in columns if column[0] not in dropped], rows)
+    dropped |= {"Jobs"} if all(row["jobs"] == 1 for row in rows) else set()
+    dropped |= {"MFU"} if all(row["mfu"] is None for row in rows) else set()
+    kept = [column for column in columns if column[0] not in dropped]
+    return _table(kept, rows, merged=("DP/TP/PP", "Source"))
 
 
 def shape_table(names: Names, rows: Sequence[Row], lines: Sequence[Row]) -> Markdown:
@@ -210,11 +215,11 @@ def left_out_table(names: Names, rows: Sequence[Row], suggestions: bool = False)
     return _table(
         [
             ("Where", "left", lambda r: f"{markdown_cell(names.short(r['uri']))}:{r['line']}"),
-            ("Why", "left", lambda r: r["reason"]),
-            ("Detail", "left", lambda r: markdown_cell(names.within(r["detail"]))),
+            ("Why", "left", lambda r: markdown_cell(names.within(r["detail"]))),
             *(meant if suggestions else []),
         ],
         rows,
+        merged=("Where",),
     )
 
 
@@ -239,10 +244,38 @@ def _several(rows: Sequence[Row]) -> bool:
 
 
 def _table(
-    columns: Sequence[tuple[str, str, Callable[[Row], str]]], rows: Sequence[Row]
+    columns: Sequence[tuple[str, str, Callable[[Row], str]]],
+    rows: Sequence[Row],
+    merged: Sequence[str] = (),
 ) -> Markdown:
-    body = [[write(row) for _, _, write in columns] for row in rows]
-    return pipe_table([head for head, _, _ in columns], body, [side for _, side, _ in columns])
+    """Rows as a table; neighbours that differ in `merged` columns alone are one row."""
+    heads = [head for head, _, _ in columns]
+    apart = [at for at, head in enumerate(heads) if head in merged]
+    body: list[list[str]] = []
+    for cells in ([write(row) for _, _, write in columns] for row in rows):
+        last = body[-1] if body else []
+        if apart and last and all(a == b for at, (a, b) in enumerate(zip(last, cells, strict=True))
+                                  if at not in apart):  # fmt: skip
+            for at in apart:
+                last[at] = _joined(last[at], cells[at])
+        else:
+            body.append(cells)
+    return pipe_table(heads, body, [side for _, side, _ in columns])
+
+
+def _joined(listed: str, more: str) -> str:
+    """Two cells as one: 004:44 and 004:45 as 004:44, :45."""
+    known = listed.split(", ")
+    if more in known:
+        return listed
+    source, colon, line = more.rpartition(":")
+    same = colon and known[-1].rpartition(":")[0] in (source, "") and known[0].startswith(source)
+    return f"{listed}, :{line}" if same else f"{listed}, {more}"
+
+
+def _source(names: Names, row: Row) -> str:
+    more = len(row["places"]) - 1 if row.get("places") else 0
+    return f"{markdown_cell(names.short(row['uri']))}:{row['line']}{f' +{more}' if more else ''}"
 
 
 def _nodes(row: Row) -> str:

@@ -157,6 +157,7 @@ def _environment(own: Mapping[str, OwnTemplate]) -> jinja2.Environment:
         "recompute_words": words.recompute_words,
         "arranged": sweeps,
         "short": _with_names(Names.short),
+        "within": _with_names(Names.within),
         "system": _with_names(Names.system),
         "italic": italic,
         "with_mark": with_mark,

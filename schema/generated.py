@@ -50,11 +50,8 @@ def _device_peaks() -> str:
         # DuckDB's patterns look neither back nor ahead.
         names = "|".join(device.names).replace("(?![A-Za-z0-9])", "(?:$|[^A-Za-z0-9])")
         head = f"{place}, '{device.name}', '{device.family}', '(?i)(?:^|[^A-Za-z0-9])(?:{names})'"
-        peaks: dict[str, object] = {f"'{dtype}'": peak for dtype, peak in device.peak.items()}
-        rows += [
-            f"    ({head}, {dtype}, {peak})"
-            for dtype, peak in (peaks or {"NULL::VARCHAR": "NULL::DOUBLE"}).items()
-        ]
+        peaks = [f"'{dtype}', {peak}" for dtype, peak in device.peak.items()]
+        rows += [f"    ({head}, {peak})" for peak in peaks or ["NULL::VARCHAR, NULL::DOUBLE"]]
     return ",\n".join(rows)
 
 

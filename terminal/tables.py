@@ -11,7 +11,7 @@ from typing import TextIO
 
 from ..schema.errors import BenchError
 from ..vocabulary.atomic import atomic_write
-from .messages import did_you_mean
+from .messages import did_you_mean, info
 
 
 class Format(StrEnum):
@@ -92,6 +92,7 @@ def emit(text: str, output: Path | None = None, *, name: str = "") -> None:
     except OSError as error:
         why = error.strerror or str(error)
         raise BenchError("cannot write the output", why=why, where=str(file)) from error
+    info(f"wrote {file}")
 
 
 def _to_stdout(data: bytes) -> None:

@@ -255,3 +255,14 @@ def test_what_no_device_can_do_is_not_ranked(folder: Path) -> None:
     assert left["a.md:7"].startswith("no MFU"), "experts: how many a token takes is not known"
     said = quick(folder, "best", "a.md", "--by", "mfu").out
     assert "87.8% if it ran in 16 bits, of 312 TFLOP/s" in said
+
+
+def test_recipes_of_one_number_format_are_no_repeats(folder: Path) -> None:
+    head = "| GPUs | Model | Precision | tokens/s |\n| --: | :-- | :-- | --: |\n"
+    kinds = {"bf16": 8300, "mxfp8_cublas": 9969, "mxfp8_cublas_rceil": 9642, "float8 rowwise": 9900}
+    rows = "".join(f"| 8 | 8B | {kind} | {rate} |\n" for kind, rate in kinds.items())
+    (folder / "OWNER__REPO__docs__mxfp8.md").write_text(f"# B200, seq len 8192\n\n{head}{rows}")
+    found = answer(folder, "best", "OWNER__REPO__docs__mxfp8.md")
+    assert [row["tokens_per_s"] for row in found] == sorted(kinds.values(), reverse=True)
+    assert all(row["jobs"] == 1 for row in found)
+    assert "(mxfp8:6)" in quick(folder, "best", "OWNER__REPO__docs__mxfp8.md").out

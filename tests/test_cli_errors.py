@@ -260,3 +260,18 @@ def test_a_template_that_is_no_text(swept: Path, folder: Path) -> None:
     (folder / "model.md.j2").write_bytes(b"\xff\xfe")
     done = quick(swept, "report", "--model", "124M", "--templates", str(folder))
     told(done, 2, "the template of 'model' failed", "utf-8")
+
+
+def test_a_source_shows_its_run_or_names_its_runs(swept: Path) -> None:
+    told(quick(swept, "show", "001"), 2, "'001' is", "with 17 runs", "001:27", "bench show 001:27")
+    done = quick(swept, "show", "fugaku_dp2")
+    assert done.code == 0 and "fugaku_dp2.log:" in done.out
+
+
+def test_a_file_that_is_written_is_named_and_needs_no_other(swept: Path, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    done = quick(swept, "report", "--model", "1.3B", "-o", str(file))
+    assert done.code == 0 and f"wrote {file}" in done.err
+    text = file.read_text("utf-8")
+    assert "<title>1.3B: measured speed" in text and "@media print" in text
+    assert "<link" not in text and "src=" not in text

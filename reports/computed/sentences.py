@@ -37,6 +37,12 @@ def sentences(
     return tuple(filter(None, lines[:at])), tuple(filter(None, lines[at + 1 :]))
 
 
+def said(names: Names, template: str, context: Mapping[str, Any]) -> list[str]:
+    """The sentences of a part `_NAME.j2`, which pages tell beside their own."""
+    text = _environment().get_template(template).render({**context, _NAMES: names})
+    return [" ".join(line.split()) for line in text.split("\n") if line.strip()]
+
+
 @cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(

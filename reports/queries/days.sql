@@ -1,7 +1,8 @@
 -- Days to train a budget of tokens, fastest first. Reads the temporary table `selected`.
 -- Parameters: $tokens, the budget, else NULL and $steps of each row; $most, the rows shown of each system (0: all).
 
--- from model: ranked boundaries told
+-- computed: ranked
+-- from model: boundaries told
 
 -- name: left_out
 -- Runs with a time that no ranking may hold, each with its reasons; copies are told apart.

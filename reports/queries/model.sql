@@ -1,5 +1,6 @@
 -- What was measured of one model, and what it means in days. Reads the temporary table `selected`.
 -- Parameters: $tokens, the budget, else NULL and $steps of each row; $most, the rows shown of each system (0: all).
+-- computed: ranked effects scaling seconds
 
 -- name: counts
 SELECT count(*) AS rows,
@@ -44,29 +45,27 @@ SELECT uri, line, value AS days, try_cast(detail['step_time_s'] AS DOUBLE) AS st
 FROM statements
 WHERE kind = 'days' AND uri IN (SELECT uri FROM selected) ORDER BY uri, line;
 
--- name: ranked
--- Best first: a step of other batch sizes counts by the tokens it trains.
-SELECT run_id, size, model, system, nodes, devices, world_size, dp, tp, pp, cp, mbs, gbs, seq_len, zero_stage, recompute, framework, settings,
-    -- Nothing states what a node has: the count of devices is an assumption, and the page says so.
-    nodes IS NOT NULL AND coalesce(devices, ranks, procs_per_node_stated) IS NULL AND (dp IS NULL OR tp IS NULL OR pp IS NULL) AS counted_if,
-    step_time_s, step_time_low, step_time_high, n, basis, tokens_per_s, tokens_per_s_per_device,
-    coalesce($tokens, $steps * tokens_per_step) AS budget, d1(budget, tokens_per_s) AS days, d1(budget, tokens_per_s_high) AS days_low,
-    d1(budget, tokens_per_s_low) AS days_high, d1(budget, tokens_per_s) * coalesce(devices, world_size) AS device_days,
-    time_is_marked, epoch, uri, line, told,
-    row_number() OVER (PARTITION BY size, system ORDER BY tokens_per_s DESC, uri, line) AS place,
-    count(*) OVER () AS timed
-FROM selected
-WHERE tokens_per_s IS NOT NULL AND left_out IS NULL AND usable AND kind = 'measured' AND origin <> 'quote'
-QUALIFY place <= $most OR $most = 0
-ORDER BY tokens_per_s DESC, uri, line;
-
 -- name: faster
--- Runs that would rank first if they were not left out.
-SELECT uri, line, d1(coalesce($tokens, $steps * tokens_per_step), tokens_per_s) AS days, left_out_detail FROM selected
-WHERE left_out IS NOT NULL AND left_out <> 'copy' AND tokens_per_s > (
-    SELECT max(tokens_per_s) FROM selected
-    WHERE left_out IS NULL AND usable AND kind = 'measured' AND origin <> 'quote')
-ORDER BY tokens_per_s DESC, uri, line;
+-- Runs that would lead their system if they were not left out, by the time that is printed, or by the one that the
+-- audit suggests where it knows one alone.
+WITH repaired AS (
+    SELECT run_id, any_value(suggestion) AS suggestion,
+        try_cast(regexp_extract(any_value(suggestion), '(?:^|, )Sec/it[ =]([0-9.]+)(?:[,;]|$)', 1) AS DOUBLE) AS seconds
+    FROM findings WHERE severity = 'error' AND closed = '' AND suggestion <> '' AND NOT contains(suggestion, ' or ')
+    GROUP BY run_id
+), rates AS (
+    SELECT s.uri, s.line, s.size, s.system, s.left_out_detail, s.tokens_per_step, r.suggestion,
+        CASE WHEN s.tokens_per_s IS NULL THEN r.seconds END AS seconds,
+        coalesce(s.tokens_per_s, per(s.tokens_per_step, r.seconds)) AS rate
+    FROM selected s LEFT JOIN repaired r ON r.run_id = s.run_id
+    WHERE s.left_out IS NOT NULL AND s.left_out <> 'copy' AND s.kind = 'measured'
+)
+SELECT uri, line, d1(coalesce($tokens, $steps * tokens_per_step), rate) AS days, rate AS tokens_per_s, seconds, suggestion, left_out_detail
+FROM rates r WHERE rate > (
+    SELECT max(tokens_per_s) FROM selected b
+    WHERE b.left_out IS NULL AND b.usable AND b.kind = 'measured' AND b.origin <> 'quote'
+        AND b.size IS NOT DISTINCT FROM r.size AND b.system = r.system)
+ORDER BY rate DESC, uri, line;
 
 -- name: recompute
 SELECT DISTINCT recompute FROM selected
@@ -86,7 +85,7 @@ FROM regimes e JOIN selected s ON s.run_id = e.run_id
 WHERE s.kind = 'measured' ORDER BY s.uri, e.regime;
 
 -- name: sweep_rows
-SELECT s.table_id, s.line, s.kind, s.status, s.status_reason, s.left_out, s.left_out_detail, s.flags, s.settings,
+SELECT s.run_id, s.table_id, s.line, s.kind, s.status, s.status_reason, s.left_out, s.left_out_detail, s.flags, s.settings,
     s.step_time_s, s.tflops, s.model_tflops, s.documented_aggregate, s.nodes, s.world_size, s.dp, s.tp, s.pp, s.cp, s.mbs,
     d.doubted,
     list(struct_pack(name := coalesce(c.name, ''), raw := c.raw, kind := c.kind, misfit := c.misfit) ORDER BY c.column_number)
@@ -120,13 +119,16 @@ LEFT JOIN run_stats g ON g.run_id = s.run_id AND g.metric = 'gbs'
 WHERE s.origin IN ('log', 'quote') ORDER BY s.uri, s.line;
 
 -- name: left_out
-SELECT s.uri, s.line, l.reason, l.detail, f.suggestion
+-- What is excluded, each run once with all reasons; copies last.
+SELECT s.uri, s.line, bool_and(l.reason = 'copy') AS is_copy,
+    string_agg(l.detail, '; ' ORDER BY l.reason, l.detail) FILTER (l.reason <> 'copy' OR s.left_out = 'copy') AS detail,
+    any_value(f.suggestion) AS suggestion
 FROM selected s JOIN left_out l ON l.run_id = s.run_id
 LEFT JOIN (
-    SELECT run_id, 'finding' AS reason, string_agg(DISTINCT suggestion, '; ' ORDER BY suggestion) AS suggestion FROM findings
+    SELECT run_id, string_agg(DISTINCT suggestion, '; ' ORDER BY suggestion) AS suggestion FROM findings
     WHERE severity = 'error' AND closed = '' AND suggestion <> '' GROUP BY run_id
-) f ON f.run_id = l.run_id AND f.reason = l.reason
-ORDER BY l.reason = 'copy', s.uri, s.line, l.reason;
+) f ON f.run_id = l.run_id
+GROUP BY s.uri, s.line, s.run_id ORDER BY is_copy, s.uri, s.line;
 
 -- name: told
 -- What users tell: where sources are silent, and where they say otherwise.

@@ -1,0 +1,52 @@
+"""The ranking of a page: one row a configuration, the fastest first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from ..schema.warehouse import Warehouse
+from .budget import Budget
+from .jobs import by_configuration
+from .rows import Row, load
+
+_COLUMNS = (
+    "run_id", "size", "model", "system", "nodes", "devices", "world_size", "dp", "tp", "pp", "cp",
+    "mbs", "gbs", "seq_len", "zero_stage", "recompute", "framework", "settings", "step_time_s",
+    "step_time_low", "step_time_high", "n", "basis", "tokens_per_s", "tokens_per_s_low",
+    "tokens_per_s_high", "tokens_per_s_per_device", "mfu", "mfu_from", "peak_name", "peak_tflops",
+    "peak_assumed", "time_is_marked", "epoch", "uri", "line", "told", "jobs", "places",
+)  # fmt: skip
+
+
+def ranking(warehouse: Warehouse, plan: Budget, most: int) -> list[dict[str, Any]]:
+    """The configurations of the temporary table `selected`, repeats as one row, with days.
+
+    `place` counts within a model and system, of which the first `most` come (0: all); `timed`
+    counts all of them. Days are of the budget, the range that of the digits or of the jobs.
+    """
+    kept = [_with_days(row, plan) for row in by_configuration(filter(_counts, load(warehouse)))]
+    kept.sort(key=lambda row: (-row["tokens_per_s"], row["uri"], row["line"]))
+    place: Counter[tuple[str | None, str]] = Counter()
+    for row in kept:
+        row["place"] = place[row["size"], row["system"]] = place[row["size"], row["system"]] + 1
+        row["timed"] = len(kept)
+    return [row for row in kept if not most or row["place"] <= most]
+
+
+def _counts(row: Row) -> bool:
+    """Whether a row may be ranked: measured, sound, and with a rate."""
+    sound = row["left_out"] is None and row["usable"]
+    measured = row["kind"] == "measured" and row["origin"] != "quote"
+    return bool(sound and measured and row["tokens_per_s"] is not None)
+
+
+def _with_days(row: Row, plan: Budget) -> dict[str, Any]:
+    days, devices = plan.days(row), row["devices"] or row["world_size"]
+    return {
+        **{name: row[name] for name in _COLUMNS},
+        "days": days,
+        "days_low": plan.days(row, "_high"),
+        "days_high": plan.days(row, "_low"),
+        "device_days": days * devices if days and devices else None,
+    }

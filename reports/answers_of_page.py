@@ -1,0 +1,69 @@
+"""What a page computes besides its queries: the ranking, effects, scaling, missing step times.
+
+`-- computed: NAME NAME` in the head of `queries/REPORT.sql` asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..decide.answers import effects, scaled
+from ..decide.budget import Budget
+from ..decide.eligible import candidates
+from ..decide.query import Query
+from ..decide.ranking import ranking
+from ..schema.warehouse import Warehouse
+from .short import Names
+
+_MOST = 4  # sentences on effects, and on scaling
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A page: its runs (the temporary table `selected`), for what they are, how much is shown."""
+
+    warehouse: Warehouse
+    query: Query
+    plan: Budget
+    names: Names
+    most: int
+
+    def ranked(self) -> list[dict[str, Any]]:
+        """The configurations, the fastest first, with days."""
+        return ranking(self.warehouse, self.plan, self.most)
+
+    def effects(self) -> list[str]:
+        """What each flag and the recompute do, a sentence each."""
+        found = effects(candidates(self.warehouse, self.query))
+        return self._said("_effects.j2", {"decisions": found})
+
+    def scaling(self) -> list[str]:
+        """How far each group of runs scales, a sentence each."""
+        found = scaled(candidates(self.warehouse, self.query))
+        return self._said("_scaling.j2", {"groups": found.facts["groups"]})
+
+    def seconds(self) -> dict[str, float]:
+        """By run id the step time that its printed TFLOPs tell, where it states none."""
+        lacking = """SELECT 1 FROM selected WHERE step_time_s IS NULL AND tokens_per_s IS NULL
+                     AND tflops IS NOT NULL AND left_out IS NULL AND origin = 'row' LIMIT 1"""
+        if not self.warehouse.rows(lacking):
+            return {}
+        from ..audit.restate import implied_times  # the formulas are found only where needed
+
+        return implied_times(self.warehouse)
+
+    def _said(self, template: str, context: Mapping[str, Any]) -> list[str]:
+        from .computed.sentences import said
+
+        found = said(self.names, template, context)
+        return found[:_MOST] if self.most else found
+
+
+COMPUTED: Mapping[str, Callable[[Asked], Any]] = {
+    "ranked": Asked.ranked,
+    "effects": Asked.effects,
+    "scaling": Asked.scaling,
+    "seconds": Asked.seconds,
+}
