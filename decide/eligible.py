@@ -124,8 +124,8 @@ def _lacks(row: Row, need: str) -> str:
     named = {
         "pace": "step time",
         "steps_per_s": "step time",
-        "tokens_per_s": "tokens/s",
-        "rate": "tokens/s",
+        "tokens_per_s": "tokens/s of the job",
+        "rate": "tokens/s of the job",
         "tflops": "TFLOPs",
     }
     return f"no {named.get(need, need)} is known"

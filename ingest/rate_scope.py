@@ -32,6 +32,8 @@ class _Known:
     tflops: float | None
     params_b: float | None
     seq_len: int | None = None
+    each: float | None = None  # tokens per second of a device, as another column prints them
+    peak: float | None = None
 
     @property
     def attention(self) -> float:
@@ -96,6 +98,10 @@ def _adds_up(of_job: float, known: _Known) -> bool:
     checks = []
     if known.tokens_per_s:
         checks.append(math.isclose(of_job, known.tokens_per_s, rel_tol=_CLOSE))
+    if known.each:
+        checks.append(math.isclose(of_job, known.each * known.devices, rel_tol=_CLOSE))
+    if known.peak and known.params_b:  # no device does more than it can
+        checks.append(6 * of_job / known.devices * known.params_b / 1e3 <= known.peak)
     if known.tflops and known.params_b:
         per_param = known.tflops * 1e3 * known.devices / of_job / known.params_b
         checks.append(_LEAST <= per_param <= _MOST * known.attention)
@@ -108,12 +114,14 @@ def _known(read: PublishedRow, values: Mapping[str, float]) -> _Known | None:
         return None
     gbs, length, time = read.integer("gbs"), read.integer("seq_len"), values.get("step_time_s")
     tokens = gbs * length / time if gbs and length and time else None
-    tflops = values.get("tflops")
-    if tflops is None and (share := values.get("mfu") or values.get("hfu")):
-        peak = peak_tflops(read.device() or "", read.dtype() or "bf16")
-        tflops = share * peak if peak else None
+    tflops, kind = values.get("tflops"), read.dtype() or "bf16"
+    peak = peak_tflops(read.device() or "", kind)
+    if tflops is None and peak and (share := values.get("mfu") or values.get("hfu")):
+        tflops = share * peak
+    most = peak if kind in ("bf16", "fp16") else None
     dense = not _EXPERTS.search(read.model() or "")
-    return _Known(devices, tokens, tflops, read.params_b() if dense else None, length)
+    size, each = read.params_b() if dense else None, values.get(f"{RATE}_per_device")
+    return _Known(devices, tokens, tflops, size, length, each, most)
 
 
 def _devices(read: PublishedRow) -> int | None:

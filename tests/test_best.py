@@ -204,7 +204,7 @@ def test_a_front_of_rows_that_state_memory_says_so(stored: Stored, folder: Path)
 
 def test_rows_that_differ_in_format_or_length_show_it(folder: Path) -> None:
     head = "Model | SeqLen (T) | # GPUs | Precision | MicroBatchSize | GlobalBatchSize | T/s"
-    head = head.replace("T/s", "Throughput (T/s)")
+    head = head.replace("T/s", "Total tokens/s")
     rows = [
         "1b | 2048 | 8 | amp_bf16 | 4 | 64 | 50000", "1b | 2048 | 8 | amp_fp8 | 4 | 64 | 70000",
         "1b | 8192 | 8 | amp_fp8 | 1 | 16 | 40000",

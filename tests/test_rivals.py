@@ -83,7 +83,7 @@ LLAMA = """# Llama
 
 H100. Sequence length 4096.
 
-| Nodes | Model | TP | GBS | Tokens/s |
+| Nodes | Model | TP | GBS | Total tokens/s |
 | --: | --- | --: | --: | --: |
 | 1 | 7B | 1 | 128 | 25600 |
 | 8 | 7B | 1 | 128 | 181000 |

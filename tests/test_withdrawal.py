@@ -98,6 +98,14 @@ def test_arithmetic_decides_whose_a_rate_is(
     assert rates(rows, heading) == [found]
 
 
+def test_no_device_does_more_than_it_can() -> None:
+    table = "| Model | GPUs | Tokens/s |\n|---|---|---|\n| 70B | 64 | 109248 |\n"
+    found = read_markdown(f"# Training on H100 80GB\n\n{table}", "page")[0].by_table
+    assert [(one["metric"], one["scope"]) for one in found["measurements"]] == [
+        ("tokens_per_s", "job")
+    ]
+
+
 def test_rows_that_disagree_leave_it_open() -> None:
     rows = "| 8B | 8 | | 8192 | | 205.1 | 2771 |\n| 8B | 8 | | 8192 | | 205.1 | 22168 |"
     assert rates(rows) == [("tokens_per_s", None)] * 2
