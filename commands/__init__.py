@@ -7,7 +7,7 @@ from pathlib import Path
 # Help lists these first: what one does first comes first. Other files follow by name.
 _ORDER = (
     "ingest", "forget", "report", "runs", "show", "explain", "days", "best", "compare", "chart",
-    "audit", "sql", "export", "diff", "ci", "doctor", "launch", "watch",
+    "audit", "sql", "export", "diff", "ci", "doctor", "launch", "watch", "db",
 )  # fmt: skip
 ALIASES = {"time-to-train": "days", "unmatched": "doctor"}
 
