@@ -8,7 +8,7 @@ from pathlib import Path
 _ORDER = (
     "ingest", "forget", "report", "runs", "show", "explain", "days", "best", "compare", "chart",
     "failures", "trend", "stragglers", "audit", "sql", "export", "diff", "ci", "doctor", "launch",
-    "watch",
+    "watch", "db",
 )  # fmt: skip
 ALIASES = {"time-to-train": "days", "unmatched": "doctor"}
 

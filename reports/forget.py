@@ -7,11 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..decide.lookup import find_run, source_named
+from ..schema.copies import compact
 from ..schema.errors import BenchError
 from ..schema.materialized import store_views
+from ..schema.purge import purge
 from ..schema.store import hide
 from ..schema.superseded import find_superseded, store_superseded
-from ..schema.warehouse import Warehouse, open_write
+from ..schema.warehouse import Warehouse, open_write, require_warehouse
 
 _SHORTEST_ID = 6  # of a run that is hidden by the start of its id
 _HIDDEN = """SELECT scope, id FROM raw.hidden
@@ -26,8 +28,7 @@ def forget(
     db: Path, names: Sequence[str], *, undo: bool, lock_timeout: float
 ) -> list[tuple[str, str]]:
     """Hide (or show again) each name; all of them or, when one is unknown, none."""
-    if not db.exists():
-        raise BenchError(f"no warehouse at {db}", hint="bench ingest PATH... makes one")
+    require_warehouse(db)
     with open_write(db, lock_timeout) as warehouse:
         found = _hidden(warehouse, names) if undo else [_named(warehouse, name) for name in names]
         for scope in ("uri", "run"):
@@ -36,6 +37,23 @@ def forget(
         store_superseded(warehouse, find_superseded(warehouse))
         store_views(warehouse)
     return found
+
+
+def purge_sources(db: Path, names: Sequence[str], *, lock_timeout: float) -> list[str]:
+    """Delete sources with every byte of them; gives their uris. None, when one is unknown."""
+    require_warehouse(db)
+    warehouse = open_write(db, lock_timeout)
+    try:
+        with _all_shown(warehouse):  # what is hidden has its bytes in the file too
+            uris = sorted({source_named(warehouse, name, whole=True) for name in names})
+        purge(warehouse, uris)
+        store_superseded(warehouse, find_superseded(warehouse))
+        compact(warehouse)
+    finally:
+        warehouse.close()
+    with open_write(db, lock_timeout) as warehouse:
+        store_views(warehouse)
+    return uris
 
 
 def hidden_uris(warehouse: Warehouse) -> set[str]:

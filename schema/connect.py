@@ -103,9 +103,14 @@ def connect_file(
     while True:
         con = connect()
         try:
+            before = _identity(path)
             attach(con, path, "wh", read_only=read_only)
             con.execute("USE wh")
-            return con
+            # Between open and lock another process may have put another file in its place.
+            if before in (None, _identity(path)):
+                return con
+            disconnect(con)
+            continue
         except duckdb.Error as error:
             disconnect(con)
             problem = explain(error, path)
@@ -195,6 +200,15 @@ def _is_outside(error: duckdb.Error) -> bool:
 def _is_damage(error: duckdb.Error) -> bool:
     # DuckDB 2 has no class of its own for a block whose checksum does not fit.
     return isinstance(error, _DAMAGE) or str(error).startswith("Corrupt database file")
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file has a name now; None: none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _refuse(path: Path) -> None:

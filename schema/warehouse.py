@@ -154,11 +154,7 @@ def open_read(
     Raises Locked while another process writes to it, Incompatible for a foreign, newer or damaged
     file, BenchError when there is none.
     """
-    if not path.exists():
-        raise BenchError(
-            f"no warehouse at {path}",
-            hint="bench ingest PATH... makes one; or name logs and tables: bench report FILE",
-        )
+    require_warehouse(path)
     deadline = time.monotonic() + lock_timeout
     while True:
         left = max(deadline - time.monotonic(), 0)
@@ -189,6 +185,15 @@ def open_write(path: Path, lock_timeout: float = LOCK_TIMEOUT_S) -> Warehouse:
             disconnect(con, reusable=False)
             raise
     return Warehouse(con, path)
+
+
+def require_warehouse(path: Path) -> None:
+    """Raises BenchError when there is no file."""
+    if not path.exists():
+        raise BenchError(
+            f"no warehouse at {path}",
+            hint="bench ingest PATH... makes one; or name logs and tables: bench report FILE",
+        )
 
 
 def require_folder(path: Path) -> None:

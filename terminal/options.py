@@ -246,7 +246,7 @@ def command(
                 del given[name]
             function(**given)
 
-        call.__doc__ = function.__doc__
+        call.__doc__, call.__name__ = function.__doc__, function.__name__
         parameters += _parameters(last)
         # typer reads the signature: it has to show the options, not **given.
         call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # no attribute of a function's type

@@ -53,11 +53,11 @@ class Commands(TyperGroup):
         name = self.aliases.get(cmd_name, cmd_name)
         if name in self.commands and self.commands[name] is None:
             function = getattr(import_module(f"{self.package}.{name}"), name)
-            alone = typer.Typer(
-                add_completion=False, rich_markup_mode=None, context_settings=_SETTINGS
-            )
-            alone.command(name)(function)
-            self.commands[name] = get_command(alone)
+            if not isinstance(function, typer.Typer):
+                alone = _plain()
+                alone.command(name)(function)
+                function = alone
+            self.commands[name] = get_command(function)
         command = super().get_command(ctx, name)
         if command is not None:
             skip_validation(command, ctx)
@@ -115,6 +115,33 @@ def application(help: str, group: type[Commands] = Commands) -> typer.Typer:
         no_args_is_help=True,
         context_settings=_SETTINGS,
     )
+
+
+class _Group(Commands):
+    """Commands below a word of the program: `bench db check`."""
+
+    def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """List the commands; what they share stands in their own help."""
+        TyperGroup.format_options(self, ctx, formatter)
+
+
+def group(help: str, *functions: Callable[..., None]) -> typer.Typer:
+    """Commands below one word, each by the name of its function."""
+    made = typer.Typer(
+        cls=_Group,
+        help=help,
+        rich_markup_mode=None,
+        add_completion=False,
+        no_args_is_help=True,
+        context_settings=_SETTINGS,
+    )
+    for function in functions:
+        made.command(function.__name__)(function)
+    return made
+
+
+def _plain() -> typer.Typer:
+    return typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=_SETTINGS)
 
 
 def _term(shared: Shared) -> str:

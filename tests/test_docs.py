@@ -38,12 +38,14 @@ def test_every_command_is_in_the_manual(manual: dict[str, str], name: str) -> No
     [section] = [text for heading, text in manual.items() if heading.split()[:2] == ["bench", name]]
     assert f"$ bench {name}" in section, "an example"
     options = section[section.index("Options:") :]
-    for parameter in COMMANDS[name].params:
+    below = getattr(COMMANDS[name], "commands", {}).values()  # of a group: bench db check
+    parameters = [one for command in (COMMANDS[name], *below) for one in command.params]
+    for parameter in parameters:
         names = [word for word in parameter.opts if word.startswith("-")]
         if names and not set(names) & set(HIDDEN):
             assert any(f"`{word}" in options for word in names), f"{name} {names}"
     for word in re.findall(r"`(--?[\w-]+)", options):
-        known = {opt for parameter in COMMANDS[name].params for opt in parameter.opts}
+        known = {opt for parameter in parameters for opt in parameter.opts}
         assert word in known, f"{name} has no {word}"
 
 

@@ -1,0 +1,186 @@
+"""Whether a warehouse file holds together: its blocks, ledger, rows, counts and views."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import duckdb
+
+from .connect import explain
+from .ddl import tables
+from .errors import BenchError
+from .materialized import STORED, materialize, views_are_stored
+from .migrate import STORED_VIEWS, VIEWS, views_digest
+from .warehouse import Warehouse, in_memory
+
+_SHOWN = 5  # problems of one kind that are told by name
+_OF_RUNS = ("topology", "env_flags", "measurements", "iterations", "timers", "memory", "run_stats")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at: how much of it, and what is wrong with it."""
+
+    name: str
+    rows: int
+    problems: tuple[str, ...] = ()
+
+
+def check(warehouse: Warehouse, *, deep: bool = False) -> list[Check]:
+    """All that can be wrong with a file that opens; `deep` reads every block and computes views.
+
+    Views are then compared with the tables that stand for them. A query that fails on a damaged
+    block is a problem of its check, not an error.
+    """
+    checks: list[tuple[str, Callable[[Warehouse], tuple[int, list[str]]]]] = [
+        ("ledger", _ledger), ("rows", _rows), ("runs", _runs), ("iterations", _iterations),
+        ("line counts", _lines), ("views", _views),
+    ]  # fmt: skip
+    if deep:
+        checks += [("blocks", _blocks), ("stored views", _stored_views)]
+    return [_checked(warehouse, name, one) for name, one in checks]
+
+
+def _checked(
+    warehouse: Warehouse, name: str, one: Callable[[Warehouse], tuple[int, list[str]]]
+) -> Check:
+    try:
+        rows, problems = one(warehouse)
+    except duckdb.Error as error:
+        rows, problems = 0, [explain(error, warehouse.path).why]
+    except BenchError as error:
+        rows, problems = 0, [error.why or error.what]
+    return Check(name, rows, tuple(problems))
+
+
+def _ledger(warehouse: Warehouse) -> tuple[int, list[str]]:
+    """Each load of the ledger has its source, and each its place in the order of a uri."""
+    [(rows,)] = warehouse.rows("SELECT count(*) FROM raw.loads")
+    missing = """SELECT uri || ' generation ' || generation || ': its rows are missing'
+        FROM raw.loads WHERE load_id NOT IN (SELECT load_id FROM raw.sources) ORDER BY ALL"""
+    twice = """SELECT uri || ' generation ' || generation || ' is there ' || count(*) || ' times'
+        FROM raw.loads GROUP BY uri, generation HAVING count(*) > 1 ORDER BY ALL"""
+    gaps = """SELECT uri || ': a generation before ' || max(generation) || ' is missing'
+        FROM raw.loads GROUP BY uri
+        HAVING count(DISTINCT generation) <> max(generation) ORDER BY ALL"""
+    return rows, [*_texts(warehouse, missing), *_texts(warehouse, twice), *_texts(warehouse, gaps)]
+
+
+def _rows(warehouse: Warehouse) -> tuple[int, list[str]]:
+    """Every row belongs to a load that the ledger knows, or to a part of one."""
+    known = "(SELECT load_id FROM raw.loads UNION ALL SELECT part_id FROM raw.parts)"
+    total, problems = 0, []
+    for table, columns in tables().items():
+        if "load_id" not in columns or table == "loads":
+            continue
+        query = f"SELECT count(*), count(*) FILTER (load_id NOT IN {known}) FROM raw.{table}"
+        [(rows, stray)] = warehouse.rows(query)
+        total += rows
+        problems += [f"raw.{table}: {stray} rows of no load"] if stray else []
+    return total, problems
+
+
+def _runs(warehouse: Warehouse) -> tuple[int, list[str]]:
+    """A run is there once in its load, and what is said of runs is said of known ones."""
+    [(rows,)] = warehouse.rows("SELECT count(*) FROM raw.runs")
+    twice = """SELECT 'run ' || run_id || ' is there ' || count(*) || ' times in load ' || load_id
+        FROM raw.runs GROUP BY load_id, run_id HAVING count(*) > 1 ORDER BY ALL"""
+    problems = list(_texts(warehouse, twice))
+    for table in _OF_RUNS:
+        query = f"""SELECT count(*) FROM raw.{table}
+                    WHERE run_id NOT IN (SELECT run_id FROM raw.runs)"""
+        [(stray,)] = warehouse.rows(query)
+        problems += [f"raw.{table}: {stray} rows of no run"] if stray else []
+    return rows, problems
+
+
+def _iterations(warehouse: Warehouse) -> tuple[int, list[str]]:
+    """No line of a log is there twice."""
+    [(rows,)] = warehouse.rows("SELECT count(*) FROM raw.iterations")
+    twice = """SELECT 'run ' || run_id || ' line ' || line || ' is there ' || count(*) || ' times'
+        FROM raw.iterations GROUP BY load_id, run_id, segment, iteration, line
+        HAVING count(*) > 1 ORDER BY ALL"""
+    return rows, list(_texts(warehouse, twice))
+
+
+def _lines(warehouse: Warehouse) -> tuple[int, list[str]]:
+    """What was read, passed by and not read of a log is all of its lines."""
+    [(rows,)] = warehouse.rows("SELECT count(*) FROM raw.sources")
+    wrong = """SELECT 'load ' || load_id || ': ' || lines || ' lines, but '
+            || (lines_read + lines_known + lines_unread) || ' counted'
+        FROM raw.sources WHERE kind = 'log' AND lines <> lines_read + lines_known + lines_unread
+        ORDER BY ALL"""
+    return rows, list(_texts(warehouse, wrong))
+
+
+def _words_of_views(warehouse: Warehouse) -> dict[str, Counter[str]]:
+    """Of each view its words: DuckDB writes the list of a REPLACE in any order."""
+    views = warehouse.rows(_VIEWS)
+    return {name: Counter(re.findall(r"\w+|[^\w\s]", text)) for name, text in views}
+
+
+_VIEWS = """SELECT view_name, sql FROM duckdb_views()
+            WHERE database_name = 'wh' AND schema_name = 'main' AND NOT internal ORDER BY ALL"""
+
+
+def _views(warehouse: Warehouse) -> tuple[int, list[str]]:
+    """The views are those of this version: others may show what no source states."""
+    found = _words_of_views(warehouse)
+    [(made,)] = warehouse.rows(f"SELECT max(sha256) FROM raw.applied WHERE number = {VIEWS}")
+    if views_digest() not in (made or ""):  # of a newer release, which this one leaves alone
+        return len(found), []
+    with in_memory() as fresh:
+        ours = _words_of_views(fresh)
+    problems = [f"view {name} is missing" for name in sorted(ours.keys() - found.keys())]
+    problems += [
+        f"view {name} is not the one that bench makes"
+        for name, words in found.items()
+        if name not in ours or words != ours[name]
+    ]
+    return len(found), problems
+
+
+def _blocks(warehouse: Warehouse) -> tuple[int, list[str]]:
+    """Every value can be read; DuckDB compares each block with its checksum."""
+    total, problems = 0, []
+    for table in tables():
+        try:
+            query = f"SELECT count(*), bit_xor(hash(one)) FROM raw.{table} one"
+            [(rows, _)] = warehouse.rows(query)
+            total += rows
+        except (duckdb.Error, BenchError) as error:
+            reason = error.why if isinstance(error, BenchError) else str(error).splitlines()[0]
+            problems.append(f"raw.{table}: {reason}")
+    return total, problems
+
+
+def _stored_views(warehouse: Warehouse) -> tuple[int, list[str]]:
+    """What is stored of views is what the views show."""
+    if not views_are_stored(warehouse):
+        return 0, []
+    total, problems = 0, []
+    warehouse.stores_views = False  # or they would be read instead of computed
+    materialize(warehouse, *STORED)
+    for view in STORED:
+        stored, computed = f"FROM {STORED_VIEWS}.{view}", f"FROM temp.main.{view}"
+        [(rows, other)] = warehouse.rows(
+            f"""SELECT (SELECT count(*) {stored}),
+                       (SELECT count(*) FROM (({stored} EXCEPT ALL {computed})
+                        UNION ALL ({computed} EXCEPT ALL {stored})))"""
+        )
+        total += rows
+        problems += [f"{view}: {other} rows differ (bench db rebuild)"] if other else []
+    warehouse.release()
+    warehouse.stores_views = None
+    return total, problems
+
+
+def _texts(warehouse: Warehouse, query: str) -> Iterator[str]:
+    """The first texts that a query gives, and how many more there are."""
+    found = [text for (text,) in warehouse.rows(query)]
+    yield from found[:_SHOWN]
+    if len(found) > _SHOWN:
+        yield f"{len(found) - _SHOWN} more of the same kind"

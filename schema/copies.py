@@ -1,0 +1,152 @@
+"""Copies of a warehouse file: a backup, its return, and the file without what was deleted."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import duckdb
+
+from .check import check
+from .connect import STORAGE_VERSION, connect_file, disconnect, explained
+from .errors import BenchError, Incompatible
+from .migrate import STORED_VIEWS
+from .warehouse import Warehouse, open_read, open_write, require_folder
+
+
+def backup(db: Path, to: Path, lock_timeout: float) -> int:
+    """Copy a warehouse to a file that is not there yet; gives its size in bytes.
+
+    Nobody writes meanwhile, others may read. The copy is read before it gets its name. Raises
+    BenchError when the file is there, when the disk is full or when what was copied is damaged.
+    """
+    if to.is_dir():
+        to = to / db.name
+    if to.exists():
+        raise BenchError(
+            f"{to} already exists", hint="choose another name; backups are not replaced"
+        )
+    require_folder(to)
+    with _draft_of(to) as draft:
+        with open_read(db, lock_timeout):  # holds the lock that keeps writers out
+            _copy(db, draft)
+        _sound(draft, f"the copy of {db}")
+        _put(draft, to)
+    return to.stat().st_size
+
+
+def restore(copy: Path, db: Path, lock_timeout: float) -> Path | None:
+    """Put a copy in the place of a warehouse; gives where the present file is kept, if any.
+
+    The copy is read whole first. Raises BenchError when it is no sound warehouse, Locked while
+    others have the present one open.
+    """
+    if not copy.is_file():
+        raise BenchError(f"no backup at {copy}", hint="bench db backup FILE makes one")
+    if db.exists() and copy.samefile(db):
+        raise BenchError(f"{copy} is the warehouse itself", hint="name a backup")
+    require_folder(db)
+    with _draft_of(db) as draft:
+        _copy(copy, draft)
+        _sound(draft, str(copy))
+        kept = _set_aside(db, lock_timeout) if db.exists() else None
+        os.replace(draft, db)
+    return kept
+
+
+def compact(warehouse: Warehouse) -> None:
+    """Write the file of an open warehouse anew, without what was deleted from it, and close it.
+
+    Bytes of deleted rows stay in free blocks of a DuckDB file until they are used again. Raises
+    BenchError when the disk is full; then the file is as it was.
+    """
+    path = warehouse.path
+    assert path is not None, "a warehouse in memory has no file"
+    with _draft_of(path) as draft, explained(path):
+        con = warehouse.con
+        con.execute(f"DROP SCHEMA IF EXISTS {STORED_VIEWS} CASCADE")
+        quoted = str(draft).replace("'", "''")
+        con.execute(f"ATTACH '{quoted}' AS fresh (STORAGE_VERSION '{STORAGE_VERSION}')")
+        try:
+            con.execute("COPY FROM DATABASE wh TO fresh")
+            con.execute("CHECKPOINT fresh")
+        finally:
+            con.execute("DETACH fresh")
+        con.execute("CHECKPOINT wh")
+        _flush(draft)
+        os.replace(draft, path)
+        warehouse.close()
+
+
+@contextmanager
+def _draft_of(path: Path) -> Iterator[Path]:
+    """A file beside another, for what gets its name when it is whole; gone at the end."""
+    draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}.new")
+    try:
+        yield draft
+    except OSError as error:
+        raise BenchError(f"cannot write {path}", why=error.strerror or str(error)) from error
+    finally:
+        for left in (draft, Path(f"{draft}.wal")):
+            left.unlink(missing_ok=True)
+
+
+def _copy(path: Path, draft: Path) -> None:
+    """A warehouse file with what its log of writes holds."""
+    shutil.copyfile(path, draft)
+    log = Path(f"{path}.wal")
+    if log.exists():
+        shutil.copyfile(log, f"{draft}.wal")
+
+
+def _sound(draft: Path, name: str) -> None:
+    """Read all of a copy, and put its log of writes into it."""
+    con = connect_file(draft, read_only=False)
+    try:
+        with explained(draft):
+            con.execute("CHECKPOINT wh")
+        found = check(Warehouse(con, draft), deep=True)
+    except duckdb.Error as error:
+        raise BenchError(f"{name} is no warehouse", why=str(error).splitlines()[0]) from error
+    finally:
+        disconnect(con)
+    wrong = [problem for one in found for problem in one.problems if one.name != "views"]
+    if wrong:
+        raise Incompatible(f"{name} is damaged", why=wrong[0], hint="take another copy")
+    _flush(draft)
+
+
+def _put(draft: Path, to: Path) -> None:
+    """Give a draft its name, if nobody else has taken it."""
+    try:
+        os.link(draft, to)
+    except FileExistsError:
+        raise BenchError(f"{to} already exists", hint="choose another name") from None
+    except OSError:  # a file system without hard links
+        os.replace(draft, to)
+
+
+def _set_aside(db: Path, lock_timeout: float) -> Path:
+    """Keep the present file under another name; at no moment is there none of its own."""
+    # What is damaged, or of another version, is kept as it is.
+    with suppress(Incompatible), open_write(db, lock_timeout) as warehouse, explained(db):
+        warehouse.con.execute("CHECKPOINT wh")
+    number = 1
+    while (kept := db.with_name(f"{db.name}.before-restore-{number}")).exists():
+        number += 1
+    log = Path(f"{db}.wal")
+    if log.exists():  # else it would be read into the restored file
+        os.replace(log, f"{kept}.wal")
+    try:
+        os.link(db, kept)
+    except OSError:
+        shutil.copyfile(db, kept)
+    return kept
+
+
+def _flush(path: Path) -> None:
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
