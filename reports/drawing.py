@@ -55,7 +55,7 @@ def effects(names: Names, answer: Answer) -> Picture:
     shown = bool(same) and not several
     if several:
         columns = [name for name in columns if name not in same]
-    labels = _labels(names, found, columns if shown else [_CHANGE[several], *columns])
+    labels = labels_of(names, found, columns if shown else [_CHANGE[several], *columns])
     bars = [
         Bar(label, row["speedup"], row["speedup_low"], row["speedup_high"], _short(row["verdict"]))
         for label, row in zip(labels, rows, strict=False)
@@ -88,7 +88,7 @@ def efficiency(names: Names, answer: Answer) -> Picture:
     found = sorted(groups.values(), key=len, reverse=True)
     count = "nodes" if all(row["nodes"] for row in answer.rows) else "device_count"
     columns = ("scaling", "mbs", "gbs", "device_batch", "seq_len", "dtype", *_SETTING)
-    labels = _labels(names, [_with_batch(rows[0]) for rows in found], columns)
+    labels = labels_of(names, [_with_batch(rows[0]) for rows in found], columns)
 
     def point(row: Row) -> Point:
         ends = [row["efficiency_low"], row["efficiency_high"]]
@@ -140,7 +140,7 @@ def pareto(names: Names, answer: Answer) -> Picture:
     series = [Series("others", others, joined=False, lowest=True)] if others else []
     for one, name in zip(sets, called, strict=False):
         front = [row for row in rows if row["pareto"] and comparable(row, apart) == one]
-        labels = _labels(names, front, ("tp", "pp", "mbs", *_SETTING), named=False)
+        labels = labels_of(names, front, ("tp", "pp", "mbs", *_SETTING), named=False)
         points = tuple(
             Point(row["device_count"], row["days"], label=label or None)
             for row, label in zip(front, labels, strict=True)
@@ -174,7 +174,7 @@ def days(names: Names, answer: Answer) -> Picture:
     for row in rows:
         groups.setdefault(tuple(row[name] for name in _SETTING), []).append(row)
     found = sorted(groups.values(), key=lambda rows: min(row["days"] for row in rows))
-    labels = _labels(names, [rows[0] for rows in found], _SETTING)
+    labels = labels_of(names, [rows[0] for rows in found], _SETTING)
     left += _cut("settings, of most days", labels, _MOST_SERIES)
     drawn = found[:_MOST_SERIES]
     series = [
@@ -200,7 +200,7 @@ def _days_of_one_size(names: Names, rows: Sequence[Row], left: Sequence[str]) ->
 
     found = sorted(rows, key=lambda row: row["days"])
     columns = (*_SETTING[:2], "dp", *_SETTING[2:], "mbs", "gbs", "device_batch", "date")
-    labels = _labels(names, found, columns)
+    labels = labels_of(names, found, columns)
     drawn = found[:_MOST_EFFECTS]
     bars = [
         Bar(label, row["days"], row["days_low"], row["days_high"])
@@ -259,7 +259,7 @@ def _require(rows: Sequence[Row], why: str) -> None:
         raise BenchError("nothing to draw", why=why, hint="bench runs lists what there is")
 
 
-def _labels(
+def labels_of(
     names: Names, rows: Sequence[Row], columns: Sequence[str], named: bool = True
 ) -> list[str]:
     """What tells each row from the others; what all share is not said.
