@@ -18,13 +18,20 @@ from ..terminal.source import Source
 
 SUFFIXES = (".svg", ".png")
 # The answer that each chart draws.
-_ANSWERS = {"effects": "compare", "efficiency": "scaling", "pareto": "best", "days": "days"}
+_ANSWERS = {
+    "effects": "compare", "efficiency": "scaling", "pareto": "best", "days": "days",
+    "tflops": "best", "memory": "best",
+}  # fmt: skip
+_RANKED_BY = {"tflops": "tflops", "memory": "mem"}
 
 
 @o.command(query=(*o.SELECTION, "steps", "tokens"))
 def chart(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="effects, efficiency, pareto or days.")
+        str,
+        typer.Argument(
+            metavar="NAME", help="effects, efficiency, pareto, days, tflops, memory, steps or loss."
+        ),
     ],
     source: Source,
     query: Query,
@@ -39,32 +46,36 @@ def chart(
     ] = False,
     output: o.Output = None,
 ) -> None:
-    """Draw a chart as SVG or PNG: effects, efficiency, pareto or days."""
+    """Draw a chart as SVG or PNG; its title says what it shows."""
     from ..decide.budget import planned
     from ..reports import chart as charts
     from ..reports import drawing
     from ..reports.charts.style import Sheet, on_sheet
     from ..reports.computed import answered
+    from ..reports.run_curves import curves
     from ..reports.short import Names
 
     if name not in drawing.NAMES:
         raise BenchError(f"unknown chart {name!r}", why=f"charts: {', '.join(drawing.NAMES)}",
                          hint="bench chart pareto -o pareto.svg")  # fmt: skip
-    query = replace(query, by=by if name == "effects" else None, all_rows=True)
+    by = by if name == "effects" else _RANKED_BY.get(name)
+    query = replace(query, by=by, all_rows=True)
     file = _file(name, output)
     ratio = parse_size(size) if size else None
     with source.opened(query.table) as warehouse:
-        answer = answered(warehouse, _ANSWERS[name], query)
-        listed = warehouse.rows("SELECT uri, sha256 FROM sources")
+        sources: dict[str, str] = dict(warehouse.rows("SELECT uri, sha256 FROM sources"))
+        names, left_out = Names(sources), 0
+        if name in _ANSWERS:
+            answer = answered(warehouse, _ANSWERS[name], query)
+            picture, left_out = drawing.PICTURES[name](names, answer), len(answer.left_out)
+        else:
+            picture = curves(warehouse, names, name, query)
         plan = planned(warehouse, query)
-    sources: dict[str, str] = dict(listed)
-    names = Names(sources)
-    picture = drawing.PICTURES[name](names, answer)
     note = picture.note
     if footer:
-        note = drawing.footer(sources, picture, answer, version("bench-warehouse"))
+        note = drawing.footer(sources, picture, left_out, version("bench-warehouse"))
     with on_sheet(Sheet(ratio, note)):
-        figure = picture.draw(title(name, query, plan.purpose))
+        figure = picture.draw(picture.message or title(name, query, plan.purpose))
     charts.write(figure, file)
     if picture.note:
         warn(f"{picture.note} Narrow it with --where or --model.")

@@ -8,7 +8,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from ..vocabulary.atomic import atomic_write
-from ..vocabulary.format import days_words
+from ..vocabulary.format import days_words, significant
 from .charts.data import Bar, Point, Series, checked_bars, checked_series
 from .charts.lines import Plan, draw
 from .charts.rows import draw_bars, draw_effects
@@ -22,13 +22,14 @@ __all__ = [
     "days_over_devices",
     "days_to_train",
     "paired_effects",
+    "ranked_bars",
     "relative_to_smallest",
     "save",
     "scaling_efficiency",
     "write",
 ]
 
-SLIDE = 2  # a PNG for slides has so many pixels for one of a page
+SHARP = 2  # pixels of a PNG for one of a page: slides and today's screens show them
 
 FORMATS = {
     "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
@@ -73,6 +74,19 @@ def days_to_train(
     return draw_bars(checked_bars(bars), title, x_label, value_text)
 
 
+def ranked_bars(
+    bars: Iterable[Bar],
+    *,
+    title: str = "",
+    x_label: str = "",
+    value_text: Callable[[float], str] = significant,
+) -> Figure:
+    """Values as horizontal bars, in the order given: the best first."""
+    every = list(bars)
+    checked_bars(every)
+    return draw_bars(every, title, x_label, value_text)
+
+
 def days_over_devices(
     series: Iterable[Series],
     *,
@@ -113,12 +127,12 @@ def relative_to_smallest(series: Series) -> Series:
     return Series(series.name, tuple(map(relative, checked.points)))
 
 
-def write(figure: Figure, file: Path, scale: float = SLIDE) -> None:
+def write(figure: Figure, file: Path) -> None:
     """Write one file by its suffix, .svg or .png: the same figure gives the same bytes each day."""
     kind = file.suffix.lower().lstrip(".")
     image = BytesIO()
     with styled():
-        figure.savefig(image, format=kind, dpi=DPI * scale, metadata=FORMATS[kind])
+        figure.savefig(image, format=kind, dpi=DPI * SHARP, metadata=FORMATS[kind])
     atomic_write(file, image.getvalue())
 
 
@@ -128,5 +142,5 @@ def save(figure: Figure, folder: Path | str, stem: str) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{stem}.{kind}" for kind in FORMATS]
     for path in paths:
-        write(figure, path, scale=1)
+        write(figure, path)
     return paths

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..schema.warehouse import Warehouse
+from ..vocabulary.format import days_words, percent, significant
 from .short import Names
 from .words import label_of
 
@@ -84,12 +85,27 @@ def draw(
         drawn.append({"title": title, "file": f"{stem}-{file}.svg", "caption": caption})
 
     if many:
+        best = max(shown, key=lambda row: row["aggregate_pflops"])
+        place = f"{best[count]:,} {axis.lower() if best[count] != 1 else axis[:-1].lower()}"
+        message = (
+            f"{name}: {significant(best['aggregate_pflops'])} model PFLOP/s at best, on {place}"
+        )
+        # Of one size dots would stand over one another.
+        if len({row[count] for row in shown}) == 1:
+            figure = _one_size(shown, names, message)
+        else:
+            figure = chart.aggregate_pflops(many, title=message, x_label=axis)
         title = f"{name}: aggregate model PFLOP/s"
-        figure = chart.aggregate_pflops(many, title=title, x_label=axis)
         add(figure, title, "aggregate-pflops", _formula_words(shown) + remarks)
     if efficiency:
         title = f"{name}: scaling efficiency"
-        figure = chart.scaling_efficiency(efficiency, title=title, x_label=axis)
+        last = [max(one.points, key=lambda point: point.x) for one in efficiency]
+        most = max(point.x for point in last)
+        shares = [point.y / 100 for point in last if point.x == most]
+        least, top = percent(min(shares)), percent(max(shares))
+        share = top if least == top else f"{least} to {top}"
+        message = f"{name}: {share} efficiency on {most:,.0f} {axis.lower()}"
+        figure = chart.scaling_efficiency(efficiency, title=message, x_label=axis)
         caption = f"Model PFLOP/s per {axis[:-1].lower()} against the fewest of the same setting."
         add(figure, title, "scaling", caption + remarks)
     if bars := _bars(ranked, names):
@@ -98,8 +114,26 @@ def draw(
             "Fastest of each setting, goodput 1. Thin bars: the printed digits of a cell, or "
             "a log's fastest and slowest interval."
         )
-        add(chart.days_to_train(bars, title=title), title, "days", caption)
+        message = f"{name}: {days_words(min(bar.value for bar in bars))} at best"
+        add(chart.days_to_train(bars, title=message), title, "days", caption)
     return drawn
+
+
+def _one_size(rows: Sequence[Row], names: Names, title: str) -> Figure:
+    """Aggregates of one number of nodes or devices, a bar a configuration, the best first."""
+    from . import chart
+
+    ranked = sorted(rows, key=lambda row: -row["aggregate_pflops"])
+    several = len({row["size"] for row in ranked}) > 1
+    bars: dict[tuple[Any, ...], Bar] = {}
+    for row in ranked:
+        bar = chart.Bar(
+            _bar_label(row, names, several), row["aggregate_pflops"],
+            row["aggregate_low"], row["aggregate_high"], estimated=bool(row["time_is_marked"]),
+        )  # fmt: skip
+        bars.setdefault(tuple(row[name] for name in _BAR), bar)
+    shown = list(bars.values())[:MOST_BARS]
+    return chart.ranked_bars(shown, title=title, x_label="Aggregate model PFLOP/s")
 
 
 def _thinned(rows: Sequence[Row], count: str) -> list[Row]:
@@ -134,7 +168,8 @@ def _formula_words(rows: Sequence[Row]) -> str:
     words = {"F7": "F7, from the shape", "F5": "F5, from the size label"}
     counted = " and ".join(words.get(formula, formula) for formula in formulas)
     return (
-        f"Model FLOPs ({counted}), 1 PFLOP/s = 1000 TFLOP/s. One marker a run; a line joins the "
+        f"Model FLOPs ({counted}), 1 PFLOP/s = 1000 TFLOP/s. One marker a run (of one size: a "
+        "bar a configuration); a line joins the "
         "best of each node count, dashed: ideal scaling from its fewest nodes. Markers that would "
         "hide each other stand beside their node count."
     )
@@ -202,7 +237,13 @@ def _bars(ranked: Sequence[Row], names: Names) -> list[Bar]:
         if key not in seen and len(bars) < MOST_BARS:
             seen.add(key)
             bars.append(
-                Bar(_bar_label(row, names, several), row["days"], row["days_low"], row["days_high"])
+                Bar(
+                    _bar_label(row, names, several),
+                    row["days"],
+                    row["days_low"],
+                    row["days_high"],
+                    estimated=bool(row["time_is_marked"]),
+                )
             )
     return bars
 

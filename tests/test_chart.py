@@ -146,7 +146,7 @@ def test_files_are_what_they_say(tmp_path: Path) -> None:
     assert root.get("width") == "600pt"  # 800 CSS pixels
     assert b"dc:date" not in svg.read_bytes()
     width, height = struct.unpack(">II", png.read_bytes()[16:24])
-    assert width == 800 and 400 <= height <= 900
+    assert width == 1600 and 800 <= height <= 1800, "two pixels for one of a page"
     assert b"Software" not in png.read_bytes() and b"tIME" not in png.read_bytes()
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 import struct
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from matplotlib.text import Text
 
 from bench.reports.chart import Bar, paired_effects
 from bench.reports.charts.style import Sheet, on_sheet
@@ -16,12 +18,14 @@ from tests.deciding import Stored, table
 from tests.program import quick, told
 
 TCMALLOC = "003_check_tcmalloc.md"
+SHOWING = {"tflops": "004_tr3m-1B3.md", "memory": "004_tr3m-1B3.md"}
+LOGS = ("steps", "loss")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [one for one in NAMES if one not in LOGS])
 def test_every_chart_is_a_slide_with_a_footer(stored: Stored, folder: Path, name: str) -> None:
     by = ["--by", "LD_PRELOAD"] if name == "effects" else []
-    asked = ["chart", name, *stored(TCMALLOC), *by, "--size", "16:9", "--footer"]
+    asked = ["chart", name, *stored(SHOWING.get(name, TCMALLOC)), *by, "--size", "16:9", "--footer"]
     assert quick(folder, *asked, "-o", "a.svg").code == 0
     assert quick(folder, *asked, "-o", "b.svg").code == 0
     text = (folder / "a.svg").read_text()
@@ -108,7 +112,7 @@ def test_the_footer_says_what_is_not_drawn_and_names_drawn_rows_alone(folder: Pa
         answer = answered(warehouse, "days", Query(all_rows=True))
     picture = PICTURES["days"](Names(["many.md"]), answer)
     assert len(picture.rows) == 14 and len(answer.rows) == 18
-    said = footer({"many.md": "0123456789abcdef"}, picture, answer, "1")
+    said = footer({"many.md": "0123456789abcdef"}, picture, len(answer.left_out), "1")
     assert said.startswith("Not drawn: 2 of 9 settings, of most days ('TP4, PP2', 'TP4, PP4').")
     assert "many.md:" in said and "(sha256 0123456789ab)" in said
 
@@ -148,3 +152,57 @@ def test_weak_scaling_is_labelled_by_its_batch_a_device(folder: Path) -> None:
     assert quick(folder, "chart", "efficiency", "a.md", "-o", "a.svg").code == 0
     drawn = (folder / "a.svg").read_text()
     assert "batch 4 a device" in drawn and "batch 6 a device" in drawn and "GBS" not in drawn
+
+
+MESSAGES = {
+    "pareto --model 1.3B data/tables/004_tr3m-1B3.md": "1.3B on V100-32GB",
+    "efficiency data/tables/003_check_tcmalloc.md": "efficiency on 64 nodes",
+    "effects --by LD_PRELOAD data/tables/003_check_tcmalloc.md": "1.30x to 1.77x the speed of none",
+    "tflops data/tables/004_tr3m-1B3.md": "TFLOP/s at best",
+    "memory data/tables/004_tr3m-1B3.md": "GB at best",
+    "steps data/logs": "s/it",
+    "loss data/logs": "at iteration",
+}
+
+
+@pytest.mark.parametrize("args", MESSAGES)
+def test_the_title_says_what_a_chart_shows(root: Path, folder: Path, args: str) -> None:
+    words = [str(root / one) if one.startswith("data/") else one for one in shlex.split(args)]
+    done = quick(folder, "chart", *words, "-o", "a.svg")
+    assert done.code == 0, done.text
+    written = re.findall("<!-- (.*?) -->", (folder / "a.svg").read_text(), re.DOTALL)
+    assert any(MESSAGES[args] in " ".join(one.split()) for one in written), written
+
+
+def test_one_size_is_ranked_by_bars_that_differ_in_name(data: Path) -> None:
+    from bench.decide.query import Query
+    from bench.ingest.pipeline import ingest_into
+    from bench.reports.computed import answered
+    from bench.reports.drawing import PICTURES
+    from bench.reports.short import Names
+    from bench.schema.warehouse import in_memory
+
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [data / "tables" / "004_tr3m-1B3.md"], data)
+        answer = answered(warehouse, "best", Query(all_rows=True))
+        names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
+    assert len({row["device_count"] for row in answer.rows}) == 1
+    figure = PICTURES["pareto"](names, answer).draw("x")
+    labels = [
+        one.get_text()
+        for one in figure.findobj(Text)
+        if (one.get_gid() or "").startswith("row-label")
+    ]
+    assert len(labels) == len(set(labels)) == 11 and figure.axes[0].patches
+
+
+def test_estimates_look_estimated() -> None:
+    from bench.reports.chart import Bar, Point, Series, days_over_devices, days_to_train
+
+    bars = days_to_train([Bar("a", 1), Bar("b", 2, estimated=True)])
+    assert [bool(one.get_hatch()) for one in bars.axes[0].patches] == [False, True]
+    lines = days_over_devices([Series("a", (Point(1, 2), Point(2, 1, estimated=True)))])
+    faces = [
+        str(one.get_markerfacecolor()) for one in lines.axes[0].lines if one.get_marker() == "o"
+    ]
+    assert "white" in faces and len(faces) == 2

@@ -25,7 +25,10 @@ def test_no_warehouse(folder: Path, line: str) -> None:
 WRONG = [
     (
         "report nonsense",
-        ["'nonsense' is neither a report nor an existing file", "reports: best, days, model"],
+        [
+            "'nonsense' is neither a report nor an existing file",
+            "reports: best, days, failures, model",
+        ],
     ),
     ("report --model 9B", ["no runs of model '9B'", "1.3B (59)", "124M (31)"]),
     ("report --model ''", ["no runs of model ''", "1.3B (59)"]),

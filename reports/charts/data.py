@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Point:
-    """A measurement: where it stands, the range of its printed digits, and its own label."""
+    """A measurement, or an estimate: where it stands, the range of its digits, its own label."""
 
     x: float
     y: float
     low: float | None = None
     high: float | None = None
     label: str | None = None
+    estimated: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,13 +46,14 @@ class Series:
 
 @dataclass(frozen=True)
 class Bar:
-    """A horizontal bar: its label, value, range, and a note beside the value."""
+    """A horizontal bar: its label, value, range, a note, and whether it is an estimate."""
 
     label: str
     value: float
     low: float | None = None
     high: float | None = None
     note: str | None = None
+    estimated: bool = False
 
 
 def checked_series(series: Iterable[Series]) -> list[Series]:

@@ -83,7 +83,8 @@ def _drawing(series: Sequence[Series], plan: Plan, right: float, columns: int) -
     _x_axis(panel, sorted({point.x for each in series for point in each.points}))
     crossing = plan.ideal and any(len(each.best()) > 1 for each in series)
     panel.write_heading(plan.title, plan.y_label, plan.key if crossing or plan.reference else "")
-    panel.write_x_label(plan.x_label, BELOW - 14)
+    hollow = any(point.estimated for each in series for point in each.points)
+    panel.write_x_label(plan.x_label + (" (hollow: estimated)" if hollow else ""), BELOW - 14)
     drawing = Drawing(panel, series)
     _place_points(drawing)
     _draw_lines(drawing, plan)
@@ -141,7 +142,10 @@ def _y_limits(series: Sequence[Series], plan: Plan) -> tuple[float, float]:
     values = [point.y for point in points_]
     if not plan.log_y:
         values += [point.high for point in points_ if point.high is not None]
-        return 0.0, max(*values, plan.reference or 0) * 1.08
+        high = max(*values, plan.reference or 0) * 1.02
+        low = min([*values, *(point.low for point in points_ if point.low is not None)])
+        # Near the reference the lines would all lie upon each other from zero.
+        return (0.0 if low < 0.75 * high else high - 2.5 * (high - low)), high * 1.01
     # The low end of a range may be zero, which a log axis cannot show.
     values += [end for point in points_ for end in (point.low, point.high) if end and end > 0]
     if plan.ideal:
@@ -235,8 +239,11 @@ def _draw_points(drawing: Drawing, i: int) -> None:
             panel.axes.plot([x, x], [low, high], color=style.color, linewidth=points(1.2), zorder=3)
             bar = ((spot[0], panel.place(x, low)[1]), (spot[0], panel.place(x, high)[1]))
             drawing.obstacles.segments.append(bar)
-    xs, ys = zip(*(panel.value(spot) for spot in drawing.spots[i].values()), strict=True)
-    panel.axes.plot(xs, ys, linestyle="", clip_on=False, zorder=4, **_marker(i))
+    for estimated in {point.estimated for point in drawing.spots[i]}:
+        spots = [s for point, s in drawing.spots[i].items() if point.estimated == estimated]
+        xs, ys = zip(*map(panel.value, spots), strict=True)
+        look_ = _marker(i) | ({"markerfacecolor": "white"} if estimated else {})
+        panel.axes.plot(xs, ys, linestyle="", clip_on=False, zorder=4, **look_)
 
 
 def swarm(fixed: Iterable[Spot], loose: Sequence[Spot], gap: float, reach: float) -> list[Spot]:

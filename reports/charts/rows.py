@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -16,6 +17,7 @@ LABEL_WIDEST, NOTE_WIDEST = 300, 195
 ROW, LINES, BELOW, GAP = 29, 4, 52, 8
 LOG_FROM = 30  # times the shortest bar: from there on a linear axis would hide it
 ROOMY = 7  # rows of a slide that may have two lines
+_ESTIMATED: dict[str, Any] = {"facecolor": "white", "edgecolor": COLORS[0], "hatch": "////"}
 _FASTER, _SLOWER = COLORS[2], COLORS[1]
 
 
@@ -72,8 +74,8 @@ class Rows:
 
 def _rows(bars: Sequence[Bar], value_text: Callable[[float], str]) -> Rows:
     size, lines, widest = TEXT, LINES, LABEL_WIDEST
-    if sheet().ratio and len(bars) > ROOMY:  # a slide has no room for two lines each
-        size, lines, widest = SMALL, 1, LABEL_WIDEST + 30
+    if sheet().ratio and len(bars) > ROOMY:  # a slide has room for small letters alone
+        size, lines, widest = SMALL - 1, 2, LABEL_WIDEST + 60
     return Rows(
         size,
         [wrapped(bar.label, size, widest, lines) for bar in bars],
@@ -85,10 +87,13 @@ def _rows(bars: Sequence[Bar], value_text: Callable[[float], str]) -> Rows:
 def draw_bars(
     bars: Sequence[Bar], title: str, x_label: str, value_text: Callable[[float], str]
 ) -> Figure:
-    """Bars from the shortest down, on a log axis if the longest is far longer."""
+    """Bars in the order given, on a log axis if the longest is far longer; estimates hatched."""
     with styled():
         rows = _rows(bars, value_text)
-        log = bars[-1].value > LOG_FROM * bars[0].value
+        values = [bar.value for bar in bars]
+        log = max(values) > LOG_FROM * min(values)
+        if any(bar.estimated for bar in bars):
+            x_label += " (hatched: estimated)"
         panel = rows.panel(EDGE, title, f"{x_label}, log scale" if log else x_label)
         start, high = _bar_limits(panel, rows, bars, log)
         ticks = log_ticks(start, high, 8) if log else linear_ticks(start, high, 6)
@@ -99,7 +104,8 @@ def draw_bars(
         for i, bar in enumerate(bars):
             width = bar.value - start
             middle = rows.middle(i)
-            panel.axes.barh([middle], [width], left=start, height=16, color=COLORS[0], zorder=2)
+            look = _ESTIMATED if bar.estimated else {"color": COLORS[0]}
+            panel.axes.barh([middle], [width], left=start, height=16, zorder=2, **look)
             ends = [end for end in (bar.low, bar.high) if end is not None]
             if ends:
                 ends = [max(min(*ends, bar.value), start), max(*ends, bar.value)]

@@ -1,0 +1,285 @@
+"""A metric of each configuration over time: its levels, where they change, and the newest runs."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+from ..project.history import committed
+from ..schema.catalogue import metrics
+from ..schema.errors import BenchError, did_you_mean
+from ..schema.warehouse import Warehouse
+from .change_points import Change, changes, levels, newest_p
+from .eligible import candidates
+from .gate import nothing
+from .jobs import identity, per_job, unstated
+from .query import Query
+from .ran import Ran, ran
+from .rows import Decision, Row, configuration
+from .statistics import LEVEL, false_discovery
+
+LOWER_IS_BETTER = frozenset(("step_time_s", "memory_gb"))
+_NAMES = {"step_time": "step_time_s", "memory": "memory_gb"}
+_NO_RESULTS = frozenset(("memory", "model_flops", "documented_aggregate"))
+BY = ("date", "commit", "version")
+_LEAST_DOF = 3  # fewer say next to nothing of a spread
+_DIGITS = re.compile(r"(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a run stands on the axis: its text, and what places are ordered by."""
+
+    text: str
+    order: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The jobs of one configuration, place by place: ln of the metric, and the runs."""
+
+    places: tuple[str, ...]
+    values: tuple[tuple[float, ...], ...]
+    rows: tuple[tuple[Row, ...], ...]
+
+    @property
+    def medians(self) -> list[float]:
+        """One value a place: jobs of one day or commit share what the day or commit brought."""
+        return [median(one) for one in self.values]
+
+
+def columns() -> list[str]:
+    """The metrics that a trend may follow, by the names that users give."""
+    known = [one.column for one in metrics() if one.column not in _NO_RESULTS]
+    return sorted({*_NAMES, *known} - {"step_time_s"})
+
+
+def trend(warehouse: Warehouse, query: Query, metric: str, threshold: float = 0.0) -> Decision:
+    """The levels of each configuration, the newest first; `query.by` is date, commit, version or
+    the name of a version, `query.since` counts from when runs ran.
+
+    Raises BenchError for an unknown metric and where no configuration has two places.
+    """
+    column = _column(metric)
+    chosen = candidates(warehouse, replace(query, since=None))
+    rows = chosen.eligible(column).kept
+    times = ran(warehouse)
+    kept = [row for row in rows if _is_since(times.get(row["run"], Ran()), query.since)]
+    by, placed = _placed(warehouse, kept, times, query.by or "date")
+    found = [one for one in map(_series, _grouped(placed, column)) if len(one.places) > 1]
+    if not found:
+        alone = f"{len(placed)} of {len(kept)} runs have a {by}"
+        raise nothing(
+            f"no configuration has two places in time ({alone}); --by date|commit|version"
+        )
+    known = _spread(found)
+    made = [_judged(one, known) for one in found]
+    _corrected(made)
+    levels_ = [
+        {**row, "number": n} for n, one in enumerate(made) for row in _rows(one, column, threshold)
+    ]
+    newest = [row for row in levels_ if row["is_newest"]]
+    facts: dict[str, Any] = {
+        "metric": metric,
+        "column": column,
+        "by": by,
+        "lower": column in LOWER_IS_BETTER,
+        "series": made,
+        "worse": [row for row in newest if row["worse"]],
+        "better": [row for row in newest if row["verdict"] == "better"],
+        "newest": newest,
+        "spread": known,
+        "unplaced": len(kept) - len(placed),
+        "unstated": unstated(kept),
+        "threshold": threshold,
+    }
+    return Decision("trend", tuple(levels_), (), facts)
+
+
+def _column(metric: str) -> str:
+    name = metric.strip().casefold()
+    if name not in (*columns(), *_NAMES.values()):
+        raise BenchError(f"unknown metric {metric!r}", hint=did_you_mean(name, columns()),
+                         why=f"metrics: {', '.join(columns())}")  # fmt: skip
+    return _NAMES.get(name, name)
+
+
+def _is_since(run: Ran, since: datetime | None) -> bool:
+    return since is None or (run.at is not None and run.at >= since)
+
+
+def _placed(
+    warehouse: Warehouse, rows: Sequence[Row], times: Mapping[str, Ran], by: str
+) -> tuple[str, list[tuple[Place, Row]]]:
+    """What runs are placed by, and those that have a place."""
+    if by == "date":
+        dated = [(times[row["run"]].at, row) for row in rows if row["run"] in times]
+        return by, [(Place(f"{at:%Y-%m-%d}", (at.date(),)), row) for at, row in dated if at]
+    name = _version_name(rows, by)
+    texts = {row["versions"].get(name) for row in rows} - {None, "unknown"}
+    first: dict[str, datetime] = {}
+    for row in rows:
+        text, at = row["versions"].get(name), times.get(row["run"], Ran()).at
+        if text in texts and at:
+            first[text] = min(at, first.get(text, at))
+    order: dict[str, tuple[Any, ...]] = {text: _version_key(text) for text in texts}
+    if "commit" in name:
+        # The order of history where the repository is here, else of the first run of each.
+        root = warehouse.path.parent if warehouse.path else Path.cwd()
+        known = committed(root, texts)
+        clock = known if texts <= {*known} else first
+        order = {text: (text not in clock, clock.get(text, datetime.min), text) for text in texts}
+    placed = [(row["versions"].get(name), row) for row in rows]
+    return name, [(Place(text, order[text]), row) for text, row in placed if text in order]
+
+
+def _version_name(rows: Sequence[Row], by: str) -> str:
+    """Which of the versions that logs state is meant: the one of this name, or the commonest."""
+    counts = Counter(name for row in rows for name in row["versions"])
+    wanted = by if by in counts else f"{by}_version"
+    if wanted in counts:
+        return wanted
+    ends = [name for name, _ in counts.most_common() if by in BY and name.endswith(f"_{by}")]
+    if ends:
+        return str(ends[0])
+    raise BenchError(
+        f"no run states a {by}", why=f"stated: {', '.join(sorted(counts)) or 'no version at all'}",
+        hint="--by date, or one of these",
+    )  # fmt: skip
+
+
+def _version_key(text: str) -> tuple[Any, ...]:
+    """Numbers within a version count as numbers: 2.10 comes behind 2.9."""
+    parts = _DIGITS.split(text)
+    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in parts)
+
+
+def _grouped(placed: Sequence[tuple[Place, Row]], column: str) -> list[dict[Place, list[Row]]]:
+    """Runs by configuration, then by place; versions and arguments are what changes over time."""
+    groups: dict[Hashable, dict[Place, list[Row]]] = {}
+    for place, row in placed:
+        if row[column] > 0:
+            stated = sorted((name, str(value)) for name, value in configuration(row).items()
+                            if name not in ("date", "epoch"))  # fmt: skip
+            alone = identity(row) if unstated([row]) else ()
+            groups.setdefault((*stated, *alone), {}).setdefault(place, []).append(row)
+    return [
+        {place: [{**row, "_value": row[column]} for row in of] for place, of in group.items()}
+        for group in groups.values()
+    ]
+
+
+def _series(group: Mapping[Place, Sequence[Row]]) -> Series:
+    places = sorted(group, key=lambda place: place.order)
+    return Series(
+        tuple(place.text for place in places),
+        tuple(tuple(map(math.log, per_job(group[place], "_value"))) for place in places),
+        tuple(tuple(group[place]) for place in places),
+    )
+
+
+def _spread(found: Sequence[Series]) -> tuple[float, int] | None:
+    """The deviation of ln(metric) between jobs of one place, over all configurations."""
+    squares, dof = 0.0, 0
+    for one in found:
+        for values in one.values:
+            middle = fmean(values)
+            squares += sum((value - middle) ** 2 for value in values)
+            dof += len(values) - 1
+    return (math.sqrt(squares / dof), dof) if dof and squares else None
+
+
+def _judged(one: Series, known: tuple[float, int] | None) -> dict[str, Any]:
+    """A series with its changes, and the p of its newest place against the level before it."""
+    medians = one.medians
+    found = changes(medians)
+    last = len(medians) - 1
+    start = next((change.at for change in reversed(found) if change.at < last), 0)
+    before = medians[start:last]
+    made: dict[str, Any] = {"series": one, "changes": found, "newest_p": None, "q": None}
+    spread = _own_spread(medians[:last], found) or known
+    if before and spread:
+        made["newest_p"] = newest_p(before, [medians[-1]], *spread)
+    return made
+
+
+def _own_spread(values: Sequence[float], found: Sequence[Change]) -> tuple[float, int] | None:
+    """The spread of the places of a series around their levels, and its degrees of freedom: from
+    three on."""
+    inside = [change for change in found if change.at < len(values)]
+    parts = [values[begin:end] for begin, end, _ in levels(values, inside)]
+    dof = len(values) - len(parts)
+    squares = sum((one - fmean(part)) ** 2 for part in parts for one in part)
+    return (math.sqrt(squares / dof), dof) if dof >= _LEAST_DOF and squares else None
+
+
+def _corrected(made: Sequence[dict[str, Any]]) -> None:
+    """q of the newest places and of the first changes, over all configurations."""
+    tested = [one for one in made if one["newest_p"] is not None]
+    for one, q in zip(tested, false_discovery([one["newest_p"] for one in tested]), strict=True):
+        one["q"] = q
+    changed = [one for one in made if one["changes"]]
+    least = [min(change.p for change in one["changes"]) for one in changed]
+    # Those without any change were tested too.
+    qs = false_discovery([*least, *[1.0] * (len(made) - len(changed))])
+    for one, q in zip(changed, qs, strict=False):
+        one["changes"] = one["changes"] if q < LEVEL else []
+
+
+def _rows(made: Mapping[str, Any], column: str, threshold: float) -> list[dict[str, Any]]:
+    """The levels of a series, the newest first; the newest place is one where it stands apart."""
+    one: Series = made["series"]
+    medians = one.medians
+    found = levels(medians, made["changes"])
+    ps: dict[int, float] = {change.at: change.p for change in made["changes"]}
+    begin, end, _ = found[-1]
+    apart = made["q"] is not None and made["q"] < LEVEL and end - 1 > begin
+    if apart:
+        found[-1:] = [
+            (begin, end - 1, median(medians[begin : end - 1])),
+            (end - 1, end, medians[-1]),
+        ]
+        ps[end - 1] = made["newest_p"]
+    rows: list[dict[str, Any]] = []
+    for n, (begin, end, middle) in enumerate(found):
+        shift = math.expm1(middle - found[n - 1][2]) if n else None
+        rows.append(_row(one, (begin, end), {
+            "value": math.exp(middle), "change": shift, "p_value": ps.get(begin),
+            "is_newest": n == len(found) - 1, "before": math.exp(found[n - 1][2]) if n else None,
+            **_verdict(shift, column, threshold),
+        }))  # fmt: skip
+    if len(rows) == 1:
+        tested = made["newest_p"] is not None
+        rows[0]["verdict"] = "steady" if tested else f"not tested: {len(medians)} places"
+    return rows[::-1]
+
+
+def _verdict(shift: float | None, column: str, threshold: float) -> dict[str, Any]:
+    if shift is None:
+        return {"verdict": None, "worse": False}
+    worse = (shift > 0) == (column in LOWER_IS_BETTER)
+    return {"verdict": "worse" if worse else "better", "worse": worse and abs(shift) > threshold}
+
+
+def _row(one: Series, span: tuple[int, int], more: Mapping[str, Any]) -> dict[str, Any]:
+    begin, end = span
+    runs = [row for of in one.rows[begin:end] for row in of]
+    first = one.rows[begin][0]
+    return {
+        **first,
+        **more,
+        "from": one.places[begin],
+        "to": one.places[end - 1],
+        "places": [row["where"] for row in runs],
+        "jobs": sum(map(len, one.values[begin:end])),
+        "points": list(one.places[begin:end]),
+        "values": [math.exp(value) for value in one.medians[begin:end]],
+        "left_out": None,
+    }

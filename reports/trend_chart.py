@@ -1,0 +1,99 @@
+"""The chart of a trend: a line a configuration, marked where its level changes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from ..decide.rows import Decision
+from ..vocabulary.format import significant
+from .charts.curves import Curve, draw_curves
+from .computed.trend import HEADS, labels
+from .short import Names
+
+MOST = 7  # lines
+
+
+def trend_picture(names: Names, made: Decision) -> Figure:
+    """The chart of a decision of `decide.trend`; of several configurations in percent of each
+    one's first value, as their own values lie far apart."""
+    facts = made.facts
+    chosen = _most_told(facts["series"])
+    # The order of places of all lines: their own order, merged.
+    order = _merged([facts["series"][n]["series"].places for n in chosen])
+    head, several = HEADS.get(facts["column"], facts["metric"]), len(chosen) > 1
+    called = labels(names, facts)
+    curves = [
+        _curve(called[n], facts["series"][n]["series"], made, n, order, several) for n in chosen
+    ]
+    y_label = f"{head}, percent of the first {facts['by']}" if several else head
+    ticks = [(float(at), text) for text, at in order.items()]
+    left = len(facts["series"]) - len(chosen)
+    x_label = facts["by"].capitalize() + (
+        f" ({left} more configurations not drawn)" if left else ""
+    )
+    return draw_curves(curves, title(made), x_label, y_label, ticks, "%" if several else "")
+
+
+def title(made: Decision) -> str:
+    """What the chart says, in one sentence."""
+    facts = made.facts
+    head, count = HEADS.get(facts["column"], facts["metric"]), len(facts["newest"])
+    sizes = sorted({str(row["size"] or row["model"] or "") for row in facts["newest"]} - {""})
+    of = f"{sizes[0]}: " if len(sizes) == 1 else ""
+    if facts["worse"]:
+        worst = max(facts["worse"], key=lambda row: abs(row["change"]))
+        change = f"{100 * worst['change']:+.1f}%"
+        if count == 1:
+            return f"{of}{head} {change} since {worst['from']}"
+        return (
+            f"{of}{head} worse in {len(facts['worse'])} of {count} configurations, {change} at most"
+        )
+    if facts["better"]:
+        best = max(facts["better"], key=lambda row: abs(row["change"]))
+        return f"{of}{head} {100 * best['change']:+.1f}% since {best['from']}"
+    return f"{of}{head} is steady in {count} configuration{'' if count == 1 else 's'}"
+
+
+def _most_told(made: Sequence[Mapping[str, Any]]) -> list[int]:
+    """The configurations with the most places, those that change first."""
+    order = sorted(
+        range(len(made)), key=lambda n: (not made[n]["changes"], -len(made[n]["series"].places), n)
+    )
+    return order[:MOST]
+
+
+def _merged(lists: Sequence[Sequence[str]]) -> dict[str, int]:
+    """Every place with its number, each list's order kept where the lists agree on one."""
+    left = [list(one) for one in lists]
+    found: list[str] = []
+    while any(left):
+        heads = [one[0] for one in left if one]
+        later = {place for one in left for place in one[1:]}
+        free = [head for head in heads if head not in later] or heads
+        found.append(min(free))
+        left = [[place for place in one if place != found[-1]] for one in left]
+    return {place: n for n, place in enumerate(found)}
+
+
+def _curve(
+    name: str, one: Any, made: Decision, number: int, order: Mapping[str, int], relative: bool
+) -> Curve:  # Any: a Series of decide.trend
+    scale = 100 / math.exp(one.medians[0]) if relative else 1.0
+    rows = [row for row in made.rows if row["number"] == number]
+    marks = tuple(
+        (
+            float(order[row["from"]]),
+            f"{100 * row['change']:+.1f}% to {significant(row['value'], 4)}",
+        )
+        for row in rows
+        if row["change"] is not None
+    )
+    levels = tuple(
+        (order[row["from"]] - 0.3, order[row["to"]] + 0.3, scale * row["value"]) for row in rows
+    )
+    xs = tuple(float(order[place]) for place in one.places)
+    return Curve(name, xs, tuple(scale * math.exp(y) for y in one.medians), marks, levels)
