@@ -14,13 +14,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..schema.errors import Locked
 from .facts import facts_of, path_facts
 
 if TYPE_CHECKING:
+    from ..audit.store import Audited
+    from ..schema.annotation import Annotation
     from ..schema.overrides import Overrides
+    from ..schema.sidecar_links import Link
+    from ..schema.superseded import Superseded
     from ..schema.warehouse import Warehouse
 
 Opener = Callable[[], AbstractContextManager["Warehouse"]]
+# Cells of a warehouse whose documents are audited within a second: the file stays locked for it,
+# since to open it twice more takes as long.
+BRIEF = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +38,35 @@ class Checked:
     errors: int = 0  # open errors in the documents that were audited now
     contradictions: tuple[str, ...] = ()  # annotations that do not count, a sentence each
     unused: tuple[str, ...] = ()  # sidecar files of no run, a sentence each
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """What was read: where paths begin, the sources, and what `--set` says of them."""
+
+    root: Path
+    uris: Sequence[str]
+    overrides: Overrides
+
+
+@dataclass(frozen=True, slots=True)
+class _Derived:
+    """What is derived from sources before the audit, and whether it is not what is stored."""
+
+    facts: Sequence[Annotation]
+    given: Sequence[Annotation]
+    links: Sequence[Link]
+    superseded: list[Superseded]
+    stale: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Audit:
+    """What an audit of the documents found, if one was due, and what a user hears of the ingest."""
+
+    found: Audited | None
+    checked: Checked
+    lacks_views: bool
 
 
 def after_ingest(
@@ -50,88 +87,130 @@ def after_ingest(
     def opened() -> AbstractContextManager[Warehouse]:
         return nullcontext(warehouse)
 
-    return _after_ingest(opened, opened, root, uris, overrides or {}, audited=audited)
+    return _after_ingest(opened, opened, _Sources(root, uris, overrides or {}), audited=audited)
 
 
 def after_ingest_into(
     db: Path, lock_timeout: float, uris: Sequence[str] = (), overrides: Overrides | None = None
 ) -> Checked:
-    """The same for a warehouse file, if it exists.
+    """The same for a warehouse file, if it exists; what pages read is stored in it, too.
 
-    The file is locked for writing only while rows are stored: looking for links and auditing take
-    seconds, in which others may read. Raises Locked after `lock_timeout` seconds, too.
+    The file is locked for writing only while rows are stored: looking for links and auditing many
+    documents take seconds, in which others may read. Raises Locked after `lock_timeout` seconds.
     """
     from ..schema.warehouse import open_read, open_write
 
     if not db.exists():
         return Checked()
     reading, writing = partial(open_read, db, lock_timeout), partial(open_write, db, lock_timeout)
-    checked = _after_ingest(reading, writing, db.absolute().parent, uris, overrides or {})
-    _store_views(reading, writing)
-    return checked
-
-
-def _store_views(reading: Opener, writing: Opener) -> None:
-    """Keep what pages read in the file, unless it is there already or the file is locked."""
-    from ..schema.errors import Locked
-    from ..schema.materialized import lacks_stored_views, store_views
-
-    with suppress(Locked):  # without them pages take longer, no more
-        with reading() as warehouse:
-            lacking = lacks_stored_views(warehouse)
-        if lacking:
-            with writing() as warehouse:
-                store_views(warehouse)
+    return _after_ingest(reading, writing, _Sources(db.absolute().parent, uris, overrides or {}))
 
 
 def _after_ingest(
-    reading: Opener,
-    writing: Opener,
-    root: Path,
-    uris: Sequence[str],
-    overrides: Overrides,
-    *,
-    audited: bool = True,
+    reading: Opener, writing: Opener, sources: _Sources, *, audited: bool = True
 ) -> Checked:
-    from ..audit.store import audit_documents, open_audits, store_audit
-    from ..schema.annotations import is_stored, rank_annotations, store_annotations
-    from ..schema.overrides import document_overrides, missing_overrides, store_overrides
-    from ..schema.sidecars import are_stored, find_links, store_links
-    from ..schema.superseded import find_superseded, store_superseded, superseded_is_stored
-
+    audit: _Audit | None = None
     with reading() as warehouse:
-        facts = facts_of(warehouse, root)
-        given = (*facts, *path_facts(warehouse, root))
-        links, superseded = find_links(warehouse), find_superseded(warehouse)
-        stale = (
-            not (are_stored(warehouse, links) and superseded_is_stored(warehouse, superseded))
-            or bool(missing_overrides(warehouse, uris, overrides))
-            or not is_stored(warehouse, rank_annotations(warehouse, given))
-        )
-        of_documents = (*facts, *document_overrides(warehouse))
-        if not (stale or (audited and open_audits(warehouse, of_documents))):
-            return _checked(warehouse, uris)
-    if stale:
+        derived = _derived(warehouse, sources)
+        audited = audited and (derived.stale or _has_open_audits(warehouse, derived.facts))
+        brief = (derived.stale or audited) and _is_brief(warehouse)
+        if not (derived.stale or brief):
+            audit = _audit(warehouse, sources, derived.facts, audited=audited)
+    if audit is None:
         with writing() as warehouse:
-            store_links(warehouse, links)
-            store_superseded(warehouse, superseded)
-            store_overrides(warehouse, uris, overrides)
-            # Ranked anew: what sidecar files state depends on the links that were just stored.
-            store_annotations(warehouse, rank_annotations(warehouse, given))
-            of_documents = (*facts, *document_overrides(warehouse))
-    with reading() as warehouse:
-        found = audit_documents(warehouse, root, of_documents) if audited else None
-        checked = _checked(warehouse, uris)
-    if found is None:
-        return checked
-    with writing() as warehouse:
-        store_audit(warehouse, found)
-    errors = sum(one.severity == "error" and not one.closed for one in found.findings)
-    return Checked(errors, checked.contradictions, checked.unused)
+            if derived.stale:
+                _store_derived(warehouse, sources, derived)
+            if brief:
+                warehouse.confine()  # as who only reads is: its views may be a stranger's
+                audit = _audit(warehouse, sources, derived.facts, audited=audited)
+                return _store_audit(warehouse, audit)
+        with reading() as warehouse:
+            audit = _audit(warehouse, sources, derived.facts, audited=audited)
+    if audit.found:
+        with writing() as warehouse:
+            return _store_audit(warehouse, audit)
+    if audit.lacks_views:
+        with suppress(Locked), writing() as warehouse:  # without them pages take longer, no more
+            return _store_audit(warehouse, audit)
+    return audit.checked
 
 
-def _checked(warehouse: Warehouse, uris: Sequence[str]) -> Checked:
+def _derived(warehouse: Warehouse, sources: _Sources) -> _Derived:
+    from ..schema.annotations import is_stored, rank_annotations
+    from ..schema.overrides import missing_overrides
+    from ..schema.sidecars import are_stored, find_links
+    from ..schema.superseded import find_superseded, superseded_is_stored
+
+    facts = facts_of(warehouse, sources.root)
+    given = (*facts, *path_facts(warehouse, sources.root))
+    links, superseded = find_links(warehouse), find_superseded(warehouse)
+    stale = (
+        not (are_stored(warehouse, links) and superseded_is_stored(warehouse, superseded))
+        or bool(missing_overrides(warehouse, sources.uris, sources.overrides))
+        or not is_stored(warehouse, rank_annotations(warehouse, given))
+    )
+    return _Derived(facts, given, links, superseded, stale)
+
+
+def _store_derived(warehouse: Warehouse, sources: _Sources, derived: _Derived) -> None:
+    from ..schema.annotations import rank_annotations, store_annotations
+    from ..schema.overrides import store_overrides
+    from ..schema.sidecars import store_links
+    from ..schema.superseded import store_superseded
+
+    store_links(warehouse, derived.links)
+    store_superseded(warehouse, derived.superseded)
+    store_overrides(warehouse, sources.uris, sources.overrides)
+    # Ranked anew: what sidecar files state depends on the links that were just stored.
+    store_annotations(warehouse, rank_annotations(warehouse, derived.given))
+
+
+def _has_open_audits(warehouse: Warehouse, facts: Sequence[Annotation]) -> bool:
+    from ..audit.store import open_audits
+    from ..schema.overrides import document_overrides
+
+    return bool(open_audits(warehouse, (*facts, *document_overrides(warehouse))))
+
+
+def _is_brief(warehouse: Warehouse) -> bool:
+    """Whether to audit takes less time than most commands wait for a lock, far less."""
+    from ..schema.materialized import is_small
+
+    [(cells,)] = warehouse.rows("SELECT count(*) FROM raw.cells")
+    return int(cells) < BRIEF and is_small(warehouse)
+
+
+def _audit(
+    warehouse: Warehouse, sources: _Sources, facts: Sequence[Annotation], *, audited: bool
+) -> _Audit:
+    from ..audit.store import audit_documents
+    from ..schema.materialized import lacks_stored_views
+    from ..schema.overrides import document_overrides
+
+    found = None
+    if audited:
+        facts = (*facts, *document_overrides(warehouse))
+        found = audit_documents(warehouse, sources.root, facts)
+    errors = (
+        sum(one.severity == "error" and not one.closed for one in found.findings) if found else 0
+    )
+    return _Audit(found, _checked(warehouse, sources.uris, errors), lacks_stored_views(warehouse))
+
+
+def _store_audit(warehouse: Warehouse, audit: _Audit) -> Checked:
+    """Store what an audit found, if any, and in a file the views that pages read."""
+    from ..audit.store import store_audit
+    from ..schema.materialized import store_views
+
+    if audit.found:
+        store_audit(warehouse, audit.found)
+    if warehouse.path:
+        store_views(warehouse)
+    return audit.checked
+
+
+def _checked(warehouse: Warehouse, uris: Sequence[str], errors: int) -> Checked:
     from ..schema.annotations import contradictions
     from ..schema.sidecars import unlinked
 
-    return Checked(0, tuple(contradictions(warehouse, uris)), tuple(unlinked(warehouse, uris)))
+    return Checked(errors, tuple(contradictions(warehouse, uris)), tuple(unlinked(warehouse, uris)))

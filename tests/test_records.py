@@ -133,6 +133,17 @@ def test_a_run_and_its_record_are_one(records: Path, data: Path, folder: Path) -
 # Records that somebody else wrote.
 
 
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The records of two logs; tests take copies of them."""
+    folder = tmp_path_factory.mktemp("two")
+    (folder / ".git").mkdir()
+    for name, ms in (("x", 100), ("y", 101)):
+        (folder / f"{name}.log").write_text(log(3, ms))
+    assert quick(folder, "export", "--records", "r", "x.log", "y.log").code == 0
+    return folder / "r"
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -151,11 +162,9 @@ def test_a_run_and_its_record_are_one(records: Path, data: Path, folder: Path) -
     ],
 )
 def test_a_record_that_cannot_be_used_is_told(
-    folder: Path, change: dict[str, object], words: str
+    two: Path, folder: Path, change: dict[str, object], words: str
 ) -> None:
-    for name, ms in (("x", 100), ("y", 101)):
-        (folder / f"{name}.log").write_text(log(3, ms))
-    assert quick(folder, "export", "--records", "r", "x.log", "y.log").code == 0
+    shutil.copytree(two, folder / "r")
     first, _ = sorted((folder / "r").rglob("*.json"))
     first.write_bytes(content(json.loads(first.read_bytes()) | change))
     done = quick(folder, "ingest", "r")
@@ -194,17 +203,20 @@ def test_a_neighbour_that_is_no_record_is_left_alone(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_five_thousand_records(folder: Path) -> None:
-    """Each has rows in seven tables; benchmarks/records.py measures the time."""
+def test_a_thousand_records(folder: Path) -> None:
+    """More than are read together; each has rows in seven tables.
+
+    benchmarks/records.py measures the time of many more.
+    """
     import importlib.util
 
     spec = importlib.util.spec_from_file_location("records", ROOT / "benchmarks" / "records.py")
     assert spec and spec.loader
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
-    at = made.make(folder / "scratch", ROOT / "data/tables/001_1.3b_benchmarking.md", 5000)
+    at = made.make(folder / "scratch", ROOT / "data/tables/001_1.3b_benchmarking.md", 1000)
     assert quick(folder, "ingest", "-q", str(at)).code == 0
-    assert count(folder / "bench.duckdb", "configurations") == 5000
+    assert count(folder / "bench.duckdb", "configurations") == 1000
 
 
 def test_a_changed_document_replaces_its_records(folder: Path) -> None:
