@@ -21,8 +21,8 @@ RULE, SLUG = "R0", "unused-exception"
 TITLE = "Facts and comments that close nothing"
 TESTS = "what `facts.toml` or a comment closes is found, and its rule exists; when all else is done"
 _COMMENT = re.compile(
-    r"<!--\s*bench[ -]audit:\s*(?:ok|closed?)\s+(R\d+[a-z]?)"
-    r"(?:\s+(?:l\.|line\s+)(\d+))?\s*:?\s*(.*?)\s*-->",
+    r"<!--\s*+bench[ -]audit:\s*+(?:ok|closed?)\s++(R\d{1,9}+(?!\d)[a-z]?)"
+    r"(?:\s++(?:l\.|line\s++)(\d{1,9}+)(?!\d))?\s*+:?\s*+((?:(?!<!--|-->).)*+)-->",
     re.I,
 )
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
@@ -53,7 +53,7 @@ def comments(lines: Sequence[str]) -> Iterator[Comment]:
         if mark and (not fence or (mark[1].startswith(fence) and not line[mark.end() :].strip())):
             fence = "" if fence else mark[1]
         for rule, number, reason in () if fence else _COMMENT.findall(line):
-            yield Comment(at, rule, int(number) if number else None, reason)
+            yield Comment(at, rule, int(number) if number else None, reason.rstrip())
 
 
 def by_comment(finding: Finding, found: Sequence[Comment]) -> str:

@@ -44,7 +44,7 @@ def capacity(row: Row) -> float | None:
 
 def capacity_gib(row: Row) -> float | None:
     """GiB of the row's device, if its name states it."""
-    named = re.search(r"(\d+)\s?GB", row.device or "")
+    named = re.search(r"(?<!\d)(\d++)\s?GB", row.device or "")
     device = device_of(row.device) if row.device else None
     return float(named[1]) if named else device.memory_gib if device else None
 

@@ -174,7 +174,7 @@ def _tiles(row: Row) -> bool | None:
 
 def _room(row: Row) -> float | None:
     """The memory of a device in GB, as its name says: A100-80GB."""
-    found = re.search(r"(\d+)\s?(GB|GiB|G)\b", row["device"] or "")
+    found = re.search(r"(?<!\d)(\d++)\s?(GB|GiB|G)\b", row["device"] or "")
     return float(found[1]) if found else None
 
 

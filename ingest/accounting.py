@@ -267,7 +267,7 @@ def _whole(text: str) -> int | None:
 
 
 def _time(text: str | None) -> datetime | None:
-    plain = re.sub(r"\(.*\)", "", text or "").strip()
+    plain = re.sub(r"\([^()]*+\)", "", text or "").strip()
     for form in TIMES:
         try:
             return datetime.strptime(plain, form)

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 
-NUMBER = re.compile(r"[-+]?(?:\d+(?:,\d{3})+(?:\.\d*)?|\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\Z")
+# Possessive: what does not fit is looked at once, however long it is.
+NUMBER = re.compile(r"[-+]?(?:\d++(?:(?:,\d{3})++(?:\.\d*+)?|\.?\d*+)|\.\d++)(?:[eE][-+]?\d++)?\Z")
 # Printed words that are numbers to the program and no number to us.
 ABSENT = frozenset({"", "-", "nan", "nan.0", "-nan", "inf", "-inf", "+inf", "none", "n/a", "null"})
 FIRST = re.compile(r"[-+]?\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?")

@@ -12,7 +12,8 @@ from .formula_lines import one_liner
 
 # `TP=8`, `TP: 8`, `TP is 8` and `TP 8`: a value is one word.
 _KEY_VALUE = re.compile(
-    r"^(?:--)?(?P<key>[A-Za-z_][A-Za-z_ .-]*?)(?P<sign>\s*[=:]\s*|\s+is\s+|\s+)(?P<value>[^\s=:]+)$"
+    r"^(?:--)?(?P<key>[A-Za-z_][A-Za-z_ .-]{0,80}?)(?P<sign>\s*[=:]\s*|\s+is\s+|\s+)"
+    r"(?P<value>[^\s=:]+)$"
 )
 _ARGUMENT = re.compile(r"^--(?P<key>[a-z][a-z-]*)(?P<sign>\s+|=)(?P<value>\S+)$")
 _GLUED = re.compile(r"^(?P<key>[A-Z]{2,4})(?P<sign>)(?P<value>\d{1,5})$")  # PP8
@@ -20,7 +21,7 @@ _GLUED = re.compile(r"^(?P<key>[A-Z]{2,4})(?P<sign>)(?P<value>\d{1,5})$")  # PP8
 _COUNT_OF = re.compile(r"^(?P<number>\d{1,6})\s+(?P<what>node|replica|gpu)s?$", re.I)
 _COUNTED = {"node": "nodes", "replica": "dp", "gpu": "devices"}
 _STEPS = re.compile(
-    r"^(?P<number>\d[\d,]{0,15}(?:\.\d{1,9})?)\s*(?P<scale>[kKmM])?\s*(?:steps|iterations|iters)$",
+    r"^(?P<number>\d[\d,]{0,15}(?:\.\d{1,9})?)\s*+(?P<scale>[kKmM])?\s*+(?:steps|iterations|iters)$",
     re.I,
 )
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+")
@@ -37,7 +38,8 @@ _LINK = re.compile(r"\[([^\[\]]{1,80})\]\([^()]{0,200}\)")
 _ABOVE = re.compile(r"\(\s*(?:for\s+)?(?:the\s+)?above(?:,?\s*too)?\s*\)|\babove,? too\b", re.I)
 _LEADING = re.compile(r"^(?:all|with|using|export|set|and)\s+", re.I)
 _FOR_ALL = re.compile(
-    r"\s+(?:in|for)\s+all(?:\s+of)?(?:\s+the)?\s+(?:entries|rows|runs|tables|experiments)$", re.I
+    r"(?<!\s)\s++(?:in|for)\s++all(?:\s++of)?(?:\s++the)?\s++(?:entries|rows|runs|tables|experiments)$",
+    re.I,
 )
 _TOLD = re.compile(r"^[^=:]{1,60}\sis\s+\S+\s*$")
 _CAPTION = re.compile(r"^\W{0,6}(?:table|tab\.|figure|fig\.)\s?\d", re.I)
@@ -142,7 +144,7 @@ def is_launch(text: str) -> bool:
 
 def _parts(text: str) -> Iterator[str]:
     body = _LINK.sub(r"\1", _ABOVE.sub("", _BULLET.sub("", text)))
-    body = re.sub(r"\s+#.*$|[`*]", "", body).strip().rstrip(":,\\").strip()
+    body = re.sub(r"(?<!\s)\s++#.*$|[`*]", "", body).strip().rstrip(":,\\").strip()
     body = re.sub(r"\s+", " ", body)  # runs of blanks make patterns slow
     head, colon, rest = body.partition(": ")
     if colon and not re.search(r"[=(]", head) and (find_size(head) or "=" in rest):

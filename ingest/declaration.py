@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.resources.abc import Traversable
 
 from ..schema.errors import BenchError
+from ..vocabulary.toml import TOMLDecodeError
+from ..vocabulary.toml import loads as decoded
 from .cast import CASTS
 from .readers import Mapped, Pairs, Pattern
 from .record import Field
@@ -69,8 +70,8 @@ def parse(file: Traversable, *folders: Traversable) -> Toml:
 def loads(file: Traversable) -> Toml:
     """A file as it is written. Raises BenchError where it is no TOML."""
     try:
-        toml = tomllib.loads(file.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+        toml = decoded(file.read_text(encoding="utf-8"))
+    except (TOMLDecodeError, UnicodeDecodeError) as error:
         raise broken(file, "it is no TOML", str(error)) from error
     return {FORMER_WORDS.get(word, word): value for word, value in toml.items()}
 

@@ -148,13 +148,15 @@ def _members(archive: Path, scratch: Path) -> Iterator[tuple[Path, str]]:
     """
     import tarfile  # few files are archives
 
+    from .members import DAMAGE, Member
+
     left = max(archive.stat().st_size * MOST_TIMES, LEAST_BYTES)
     with archive.open("rb") as raw:
         how = packing(raw.read(8))
         raw.seek(0)
         stream = unpacked(raw, how, archive.stat().st_size) if how else raw
         try:
-            with tarfile.open(fileobj=stream, mode="r|") as opened:
+            with tarfile.open(fileobj=stream, mode="r|", tarinfo=Member) as opened:
                 for number, member in enumerate(opened, 1):
                     if number > MOST_MEMBERS:
                         raise OSError(f"the archive holds more than {MOST_MEMBERS} files")
@@ -163,16 +165,25 @@ def _members(archive: Path, scratch: Path) -> Iterator[tuple[Path, str]]:
                         continue
                     content = opened.extractfile(member)
                     assert content is not None, "a regular file has content"
-                    path = scratch / f"member{PurePosixPath(name).suffix}"
+                    if member.size > shutil.disk_usage(scratch).free // 2:
+                        raise OSError(f"{name} does not fit into {tempfile.gettempdir()}")
+                    path = scratch / f"member{_suffix(name)}"
                     left -= _copy(content, path, left)
                     yield path, name
                     path.unlink()
-        except (tarfile.TarError, EOFError) as error:
+        except DAMAGE as error:
             raise OSError(f"the archive is damaged: {error}") from error
+
+
+def _suffix(name: str) -> str:
+    """The end of a name that tells what a file is, where it is one."""
+    suffix = PurePosixPath(name).suffix
+    return suffix if re.fullmatch(r"[.][A-Za-z0-9]{1,12}", suffix) else ""
 
 
 def _plain(name: str) -> str:
     """A member's name as text: where it would lie is nobody's business."""
+    name = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     parts = [part for part in PurePosixPath(name).parts if part not in ("/", "..", ".")]
     return "/".join(parts)
 
@@ -210,8 +221,7 @@ def fetched(url: str, scratch: Path) -> Iterator[tuple[Path, str]]:
     shown = _MAGIC.split(shown)[0].rpartition("/")[0] if _MAGIC.search(shown) else shown
     for name in _files(system, asked):
         rest = name.removeprefix(base).lstrip("/")
-        suffix = PurePosixPath(name).suffix
-        path = scratch / f"fetched{suffix if re.fullmatch(r'[.][A-Za-z0-9]+', suffix) else ''}"
+        path = scratch / f"fetched{_suffix(name)}"
         system.get_file(name, str(path))
         yield path, f"{shown.rstrip('/')}/{rest}" if rest else shown
         path.unlink()

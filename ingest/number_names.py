@@ -13,6 +13,7 @@ from itertools import pairwise
 from ..vocabulary.measuring import NUMBER
 
 _NAME = re.compile(r"([A-Za-z][\w/ .()-]*?)[\"']?\s*(?:[:=(\[]|\bwas\b|\bis\b)?\s*[\"']?$")
+_NEAR = 200  # characters before a number: a longer name is none
 _RANK = re.compile(r"^(?:rank|gpu|node|worker)\d+\s+", re.I)
 _FILLERS = re.compile(r"^(?:(?:at|after|in|the|is|of|and)\s+)+")
 _UNIT = re.compile(r"\s?([A-Za-zµ%]+(?:/[A-Za-z]+){0,2})(?![\w/])")
@@ -122,7 +123,7 @@ def name_before(before: str, after_number: bool) -> str:
     text = before[unit.end() :] if unit and known else before
     if text.rstrip().endswith("/"):
         return ""  # `11it/18it`: of how many
-    named = _NAME.search(re.split(r"[|;,]", text)[-1])
+    named = _NAME.search(re.split(r"[|;,]", text[-_NEAR:])[-1])
     return _RANK.sub("", _FILLERS.sub("", named[1].strip())) if named else ""
 
 

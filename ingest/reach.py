@@ -43,7 +43,7 @@ def _with_memory(found: dict[str, Fact], memory: Fact | None) -> None:
     """`16GB nodes:` below a device of 32 GB means the same device with 16."""
     device = found.get("device")
     if device and memory and re.search(r"-\d+GB$", device.value or ""):
-        named = re.sub(r"\d+GB$", f"{memory.value}GB", device.value or "")
+        named = re.sub(r"(?<!\d)\d++GB$", f"{memory.value}GB", device.value or "")
         if named != device.value:
             found["device"] = replace(memory, field="device", value=named)
 

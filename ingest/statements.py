@@ -30,7 +30,9 @@ _PLANNED = re.compile(
 _OF_DATA = re.compile(r"\b(?:was|were|been|data ?sets?|corpus|corpora)\b", re.I)
 _LEGEND = re.compile(rf"^\s*(?:[-*]\s+)?(?P<mark>{MARK})\s*(?:[:=]\s*)?(?P<text>[^\s*^†‡§¶|/].*)$")
 _BULLET = re.compile(r"^\s*\*\s+(?![:=])")  # of a list, unless what follows explains the mark
-_NOTATION = re.compile(r"^\s*[-*]?\s*(?P<name>[A-Za-z#][\w ./()%-]*?)\s+={1,2}\s+(?P<text>[^=].*)$")
+_NOTATION = re.compile(
+    r"^\s*+[-*]?\s*+(?P<name>[A-Za-z#][\w ./()%-]{0,80}?)\s+={1,2}\s+(?P<text>[^=].*)$"
+)
 # A change after which numbers do not compare: from here on they are others, or the text says so.
 _FROM_HERE = re.compile(r"\bfrom (?:here|now|this point) on\b", re.I)
 _APART = re.compile(r"\b(?:today|yesterday|earlier|previous|older|above|below|before)\b", re.I)

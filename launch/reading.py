@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ValidationError
 
 from ..schema.errors import BenchError, did_you_mean
+from ..vocabulary.toml import TOMLDecodeError, loads
 from .cases import slug
 from .launcher import launcher_class, scheduler_class, scheduler_hint
 from .plan import NAME, Limits, Matrix, Plan, Settings
@@ -43,8 +43,8 @@ def read_plan(file: Path) -> Plan:
         why = error.strerror or str(error)
         raise BenchError("cannot read the plan", why=why, where=str(file)) from error
     try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        values = loads(text)
+    except TOMLDecodeError as error:
         hint = 'write settings as dp = [1, 2]; quote text: "10m"'
         where = f"{file}:{found[1]}" if (found := _AT_LINE.search(str(error))) else str(file)
         raise BenchError(

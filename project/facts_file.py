@@ -100,14 +100,14 @@ class Facts(_Section):
 
 def read_facts(file: Path) -> list[Annotation]:
     """The facts of one file; raises BenchError, with its line, for the first that is wrong."""
-    import tomllib
+    from ..vocabulary.toml import TOMLDecodeError, loads
 
     try:
         text = file.read_text("utf-8-sig")
-        values: Mapping[str, Any] = tomllib.loads(text)
+        values: Mapping[str, Any] = loads(text)
     except (OSError, UnicodeDecodeError) as error:
         raise BenchError(f"cannot read {file.name}", why=str(error), where=str(file)) from error
-    except tomllib.TOMLDecodeError as error:
+    except TOMLDecodeError as error:
         raise BenchError(
             f"{file.name} is not valid TOML", why=str(error), where=str(file), hint=_EXAMPLE
         ) from error

@@ -9,9 +9,10 @@ from functools import cache
 
 from ..schema.errors import BenchError
 from ..schema.tellable import parse_told, tellable, unknown_field
+from ..vocabulary.wildcards import is_quick
 
 _HOLE = re.compile(r"\{(\w*)(?::(\w+))?\}|\*")
-_MOST_STARS = 4  # of one name: more could take long to fit
+_MOST_STARS = 4  # of one name
 _KINDS = {"int": r"(?<!\d)\d+(?!\d)", "word": r"[^/]+?"}
 _EXAMPLE = (
     'pattern = "dp-{dp}_tp-{tp}_pp-{pp}/", example = "runs/dp-2_tp-4_pp-8/train.log", '
@@ -36,7 +37,8 @@ class PathPattern:
         found: list[dict[str, str]] = []
         for start in range(last - len(parts) + 1):
             matches = [
-                part.fullmatch(name) for part, name in zip(parts, names[start:], strict=False)
+                part.fullmatch(name) if is_quick(open_holes, name) else None
+                for (part, open_holes), name in zip(parts, names[start:], strict=False)
             ]
             if all(matches):
                 groups = [one.groupdict() for one in matches if one]
@@ -76,12 +78,14 @@ def checked(
 
 
 @cache
-def _compiled(pattern: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(_regex(part)) for part in pattern.strip("/").split("/"))
+def _compiled(pattern: str) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
+    """Of each name its pattern, and what stands behind those holes that any text fits."""
+    return tuple(_part(part) for part in pattern.strip("/").split("/"))
 
 
-def _regex(part: str) -> str:
+def _part(part: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
     made, end = "", 0
+    open_holes: list[str] = []
     for hole in _HOLE.finditer(part):
         made += re.escape(part[end : hole.start()])
         name, kind = hole.groups()
@@ -89,7 +93,9 @@ def _regex(part: str) -> str:
         fits = _KINDS[kind or ("word" if of_text else "int")]
         made += "[^/]*?" if hole[0] == "*" else f"(?P<{name}>{fits})" if name else "[^/]+?"
         end = hole.end()
-    return made + re.escape(part[end:])
+        if hole[0] == "*" or not name or fits != _KINDS["int"]:
+            open_holes.append(_HOLE.split(part[end:], maxsplit=1)[0])
+    return re.compile(made + re.escape(part[end:])), tuple(open_holes)
 
 
 def _toml(name: str, value: str) -> str:

@@ -93,12 +93,13 @@ def find_home(cwd: Path) -> Path:
 
 def read_file(file: Path) -> Settings:
     """The settings of one file; raises BenchError, with its line, for the first that is wrong."""
-    import tomllib  # few have the file: a command without one need not wait for its reader
+    # Few have the file: a command without one need not wait for its reader.
+    from ..vocabulary.toml import TOMLDecodeError, loads
 
     text = _read(file)
     try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        values = loads(text)
+    except TOMLDecodeError as error:
         raise BenchError(
             f"{FILE} is not valid TOML",
             why=str(error),

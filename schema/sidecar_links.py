@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from ..vocabulary.wildcards import is_quick
+
 _NUMBER = re.compile(r"(?<!\d)\d{4,12}(?!\d)")
 _DATE = re.compile(r"(?:19|20)\d{2}(?:\d{2}){0,5}")
 _ENDS = re.compile(r"(?:\.(?:log|out|err|txt|stdout|stderr|gz|xz|bz2|zst|o\d+|e\d+))+$", re.I)
@@ -146,20 +148,24 @@ def _named(one: Companion, names: Mapping[str, Sequence[Log]]) -> list[Log]:
         if "%" not in last:
             found += names.get(last, ())
         elif pattern := _pattern(last):
-            fits = re.compile(pattern).fullmatch
-            found += (log for name, logs in names.items() if fits(name) for log in logs)
+            fits, literals = re.compile(pattern[0]).fullmatch, pattern[1]
+            quick = (name for name in names if is_quick(literals, name))
+            found += (log for name in quick if fits(name) for log in names[name])
     return found
 
 
-def _pattern(output: str) -> str:
-    """The names that an output's pattern stands for; '' of one that is nothing but its number."""
+def _pattern(output: str) -> tuple[str, list[str]] | None:
+    """The names that an output's pattern stands for, and what stands behind its holes.
+
+    None of one that is nothing but its number.
+    """
     if not re.sub(r"%\d*[A-Za-z]|\.\w+$|[-_.]", "", output):
-        return ""
+        return None
     parts = re.split(r"%\d*([A-Za-z])", output)
     made = re.escape(parts[0])
     for letter, rest in zip(parts[1::2], parts[2::2], strict=True):
         made += (r"\d+" if letter in "jJAatnsIRm" else r"[^/]+") + re.escape(rest)
-    return made
+    return made, parts[2::2]
 
 
 def _why_not(folder: _Folder, of_kind: int) -> str:

@@ -152,11 +152,11 @@ def _pairs(flag: str, texts: Sequence[str], settings: Mapping[str, object] = {})
 
 
 def _value(text: str) -> object:
-    import tomllib
+    from ..vocabulary.toml import TOMLDecodeError, loads
 
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return loads(f"value = {text}")["value"]
+    except TOMLDecodeError:
         return text
 
 

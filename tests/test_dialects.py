@@ -77,7 +77,7 @@ def test_the_special_format_comes_before_the_general_one() -> None:
 
 def test_iterations_have_columns_of_the_table(root: Path) -> None:
     folder = root / "schema" / "tables"
-    added = (folder / "016_utilization.sql").read_text()
+    added = (folder / "018_utilization.sql").read_text()
     ddl = (folder / "004_series.sql").read_text().split("raw.timers")[0] + added
     for dialect in dialects():
         if dialect.reads in ("iteration", "part"):

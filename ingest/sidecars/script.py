@@ -12,8 +12,8 @@ from . import directives
 from .statement import Statements
 
 _ASSIGNED = re.compile(
-    r"""\s*(?:export\s+|readonly\s+|local\s+|declare\s+(?:-\w+\s+)?)?(?P<name>[A-Za-z_]\w*)="""
-    r"""(?P<value>"[^"\n]*"|'[^'\n]*'|[^\s;&|()`"']*)\s*;?\s*(?:\#.*)?$"""
+    r"""\s*+(?:export\s++|readonly\s++|local\s++|declare\s++(?:-\w++\s++)?)?(?P<name>[A-Za-z_]\w*)="""
+    r"""(?P<value>"[^"\n]*"|'[^'\n]*'|[^\s;&|()`"']*+)\s*+;?\s*+(?:\#.*)?$"""
 )
 _EXPORT = re.compile(r"\s*export\s")
 _OPTION = re.compile(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 LARGEST = 1 << 20
 MOST_LEAVES = 20_000
+MOST_NODES = 10 * MOST_LEAVES  # an alias is gone through wherever it stands
 DEEPEST = 40
 
 
@@ -38,21 +39,25 @@ def leaves(text: str, is_json: bool) -> list[Leaf] | None:
         root = yaml.compose(text, loader)
         if not isinstance(root, yaml.MappingNode):
             return None
-        found = []
-        for leaf in _walk(root, ""):
-            found.append(leaf)
-            if len(found) > MOST_LEAVES:
+        found: list[Leaf] = []
+        for seen, leaf in enumerate(_walk(root, "")):
+            if seen > MOST_NODES or len(found) > MOST_LEAVES:
                 return None
+            if leaf:
+                found.append(leaf)
         return found
     except (yaml.YAMLError, RecursionError, ValueError):
         return None
 
 
-def _walk(node: object, name: str, depth: int = 0) -> Iterator[Leaf]:
+def _walk(node: object, name: str, depth: int = 0) -> Iterator[Leaf | None]:
+    """Every leaf, and None for what is none, so that all of it is counted."""
     import yaml
 
     if depth > DEEPEST:
         return
+    if not isinstance(node, yaml.ScalarNode):
+        yield None
     if isinstance(node, yaml.ScalarNode):
         yield Leaf(name, node.value, node.start_mark.line + 1)
     elif isinstance(node, yaml.MappingNode):
