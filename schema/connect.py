@@ -199,7 +199,8 @@ def _is_outside(error: duckdb.Error) -> bool:
 
 def _is_damage(error: duckdb.Error) -> bool:
     # DuckDB 2 has no class of its own for a block whose checksum does not fit.
-    return isinstance(error, _DAMAGE) or str(error).startswith("Corrupt database file")
+    words = ("Corrupt database file", "Failure while replaying WAL")
+    return isinstance(error, _DAMAGE) or str(error).startswith(words) or words[1] in str(error)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -41,6 +42,8 @@ def print_summary(summary: Summary) -> int:
     for uri in summary.skipped:
         detail(f"{uri}: skipped, not a log or benchmark table")
     info(_counts(summary))
+    if command := _next_command(summary):
+        info(f"next: {command}")
     code = _exit_code(summary)
     if code == NOTHING_RECOGNISED:
         fail(nothing_recognised(len(summary.skipped)))
@@ -56,15 +59,13 @@ def _counts(summary: Summary) -> str:
     parts += [f"{len(summary.skipped)} skipped (list with -v)"] if summary.skipped else []
     parts += [f"{len(summary.failed)} failed"] if summary.failed else []
     tables = f"; {summary.tables_other} other tables skipped" if summary.tables_other else ""
-    model = _most_common_model(summary)
-    command = (
-        f"bench report --model '{model}'"
-        if model
-        else "bench runs"
-        if summary.new or summary.known
-        else ""
-    )
-    return f"files: {', '.join(parts)}{tables}" + (f"\nnext: {command}" if command else "")
+    return f"files: {', '.join(parts)}{tables}"
+
+
+def _next_command(summary: Summary) -> str:
+    if model := _most_common_model(summary):
+        return f"bench report --model {shlex.quote(model)}"
+    return "bench runs" if summary.new or summary.known else ""
 
 
 def _exit_code(summary: Summary) -> int:
