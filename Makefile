@@ -10,8 +10,9 @@ TORCH := torch==2.13.0
 # Its own extensions are not compiled: gloo and torch do what the tests need.
 DEEPSPEED := deepspeed==0.19.8
 PYTEST := $(VENV)/bin/python -m pytest
-# In the order of tests/conftest.py.
-PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
+# A process for each core, and a file to one of them: its tests share what they read. In the order
+# of tests/conftest.py.
+PYTEST_ARGS ?= -n logical --dist loadfile --no-loadscope-reorder
 
 # An environment does not survive a move of its folder: forget the stamps of one made elsewhere.
 $(foreach env,$(VENV) $(OLD),$(shell [ "$$(cat $(env)/.made 2>/dev/null)" = "$(CURDIR)" ] || \
