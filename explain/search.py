@@ -14,7 +14,7 @@ from ..vocabulary.format import number as as_number
 from .columns import derive
 from .context import ExplainContext
 from .number import Number
-from .page import on_pages, restated, suggested
+from .page import on_pages, suggested
 from .statistic import statistic
 from .tree import Match, Node, Place
 
@@ -32,12 +32,6 @@ _VALUES = """CREATE OR REPLACE TEMP TABLE explained AS
     SELECT * FROM (
         SELECT run_id, unnest([{names}]) AS name, unnest([{values}]) AS value FROM selected
     ) WHERE value IS NOT NULL"""
-
-
-def matches(here: ExplainContext, number: Number) -> Iterator[Match]:
-    """What sources print, what is computed of runs and what belongs to pages; then other readings
-    of printed rates, which take a search of every formula."""
-    return chain(known(here, number), restated(here, number))
 
 
 def known(here: ExplainContext, number: Number) -> Iterator[Match]:

@@ -74,12 +74,13 @@ def after_ingest_into(
 def _store_views(reading: Opener, writing: Opener) -> None:
     """Keep what pages read in the file, unless it is there already or the file is locked."""
     from ..schema.errors import Locked
-    from ..schema.materialized import lacks_stored_views, store_views
+    from ..schema.materialized import views_are_stored
+    from ..schema.stored import store_views
 
     with suppress(Locked):  # without them pages take longer, no more
         with reading() as warehouse:
-            lacking = lacks_stored_views(warehouse)
-        if lacking:
+            stored = views_are_stored(warehouse)
+        if not stored:
             with writing() as warehouse:
                 store_views(warehouse)
 

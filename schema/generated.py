@@ -8,6 +8,7 @@ A slot within a line stands for names of fields, with commas between them and so
     {{compared, but NAME, NAME}}       the same where runs are compared, worked out
     {{words, but NAME}}                texts that listings show
     {{counts as TYPE, but NAME}}       whole numbers that listings show; `as TYPE` casts each
+    {{metrics}}                        the joins of every metric, by run_id
 
 What DuckDB gets: `bench sql "SELECT sql FROM duckdb_views() WHERE view_name = 'configurations'"`.
 """
@@ -18,7 +19,9 @@ import re
 from importlib.resources import files
 
 from ..vocabulary.fields import Field, compared, configuration, fields, stored
+from .catalogue import metrics
 
+METRICS = "{{metrics}}"
 _ANNOTATED = re.compile(r"^( *)\{\{annotated (\w+) as (\w+), but ([\w, ]+)\}\}$", re.M)
 _NAMES = re.compile(
     r"\{\{(configuration|compared|words|counts)(?: as (\w+))?(?:, but ([\w, ]+))?\}\}"
@@ -32,7 +35,17 @@ def declarations() -> str:
 
 def expand(text: str) -> str:
     """SQL with its slots filled."""
+    if METRICS in text:
+        text = text.replace(METRICS, _joins())
     return _NAMES.sub(_names, _ANNOTATED.sub(_annotated, text))
+
+
+def _joins() -> str:
+    """A new metric is a column of results without a word said there."""
+    return " ".join(
+        f"LEFT JOIN (SELECT run_id, {metric.selected} FROM {metric.view}) USING (run_id)"
+        for metric in metrics()
+    )
 
 
 def _annotated(slot: re.Match[str]) -> str:
