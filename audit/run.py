@@ -11,7 +11,7 @@ from ..schema.materialized import (
     OF_RUNS,
     OF_SOURCES,
     materialize,
-    materialize_if_small,
+    materialize_if_cheap,
 )
 from ..schema.warehouse import Warehouse
 from .detect import detect
@@ -34,7 +34,7 @@ def examined(
 ) -> tuple[list[Finding], Scope]:
     """Every finding, and what could be tested."""
     materialize(warehouse, *OF_RUNS)
-    materialize_if_small(warehouse, *OF_SOURCES)
+    materialize_if_cheap(warehouse, *OF_SOURCES)
     data = load(warehouse, uris, model)
     for document in data.documents:
         detect(document)

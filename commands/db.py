@@ -89,13 +89,13 @@ def restore(
 def rebuild(source: Source) -> None:
     """Compute the stored views again."""
     from ..project.settings import find_db
-    from ..schema.materialized import store_views
+    from ..schema.stored import rebuild as store_again
     from ..schema.warehouse import open_write, require_warehouse
 
     db = find_db(source.db)
     require_warehouse(db)
     with open_write(db, source.lock_timeout) as warehouse:
-        store_views(warehouse)
+        store_again(warehouse)
     info("stored views computed again")
 
 

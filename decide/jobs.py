@@ -76,9 +76,9 @@ def identity(row: Row) -> tuple[Hashable, ...]:
     # Recipes of one number format, such as mxfp8 and tensorwise fp8, are no repeats.
     own = (row["uri"], row["date"], row["epoch"] or "", row["dtype_printed"] or "")
     dated = own if row["origin"] == "row" else ()
-    more = (*sorted(row["versions"].items()), *sorted(row["arguments"].items()))
-    stated = sorted((name, str(value)) for name, value in configuration(row).items())
-    return (*stated, *more, *dated, *(_of_log(row) if _unstated(row) else ()))
+    more = (frozenset(row["versions"].items()), frozenset(row["arguments"].items()))
+    stated = frozenset(configuration(row).items())
+    return (stated, *more, *dated, *(_of_log(row) if _unstated(row) else ()))
 
 
 def _unstated(row: Row) -> bool:
@@ -242,7 +242,8 @@ def pooled(sets: Sequence[Sequence[Row]], scope: str) -> Spread | None:
     squares, dof, least, split = 0.0, 0, 0.0, 0
     places: list[str] = []
     for group in groups.values():
-        paces = per_job(group, "pace")
+        # Most runs have no repeat.
+        paces = per_job(group, "pace") if len(group) > 1 else ()
         if len(paces) > 1:
             rounded = grain(group)
             split += len(paces) > 3 and modes(paces, rounded) is not None

@@ -8,10 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 
-from ..schema.catalogue import metrics
 from ..schema.errors import BenchError
 from ..schema.materialized import materialize_pages
 from ..schema.warehouse import Warehouse
@@ -74,7 +71,7 @@ def select(warehouse: Warehouse, query: Query) -> Selected:
     name, conditions = _conditions(warehouse, query)
     where = " AND ".join(sql for sql, _ in conditions) or "true"
     values = [value for _, values in conditions for value in values]
-    warehouse.rows(_selection_sql().replace("{where}", where), values)
+    warehouse.rows(f"CREATE OR REPLACE TEMP TABLE selected AS FROM results WHERE {where}", values)
     _add_other_settings(warehouse)
     if query.where is not None:
         _delete_others(warehouse, condition(warehouse, query.where))
@@ -178,18 +175,6 @@ def _model(warehouse: Warehouse, name: str) -> tuple[str, str, list[object]]:
             else "--model with one of these, or none for all",
         )
     return str(label), condition, values
-
-
-@cache
-def _selection_sql() -> str:
-    """The query, but for its condition: a new metric is a column without a word said here."""
-    text = (files(__package__ or "bench.decide") / "selection.sql").read_text("utf-8")
-    joins = (
-        f"LEFT JOIN (SELECT run_id, {metric.selected} FROM {metric.view}) USING (run_id)"
-        for metric in metrics()
-    )
-    comment, _, query = text.partition("\nCREATE")  # which names the place, too
-    return f"{comment}\nCREATE{query.replace('{metrics}', ' '.join(joins))}"
 
 
 def listed_columns(warehouse: Warehouse) -> dict[str, str]:

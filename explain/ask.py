@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -29,7 +30,8 @@ from .tree import Answer, Match
 MOST = 20  # answers to a bare number, unless all are requested
 _FEW = 5  # answers to a bare number up to which findings are listed
 _ALL = 50  # up to so many sources are audited together, for findings across sources
-_NOT_SEARCHED = "restated rates and answers of best, days, compare, scaling not searched: --all"
+_COUNTED = 80  # further answers that are counted; of more there are too many to be of use
+_LEFT = "not searched"  # what a context keeps of its last question
 _METRIC = re.compile(r"(.+)\.([a-z_]+)")
 _PLACE = re.compile(r"(.+?):(\d+)(?::(.+))?")
 _SIDES = re.compile(r"(.+?)\s+/\s+(.+)")
@@ -56,11 +58,13 @@ def explain(
     # Only numbers are ambiguous: for any other query, every match is an answer.
     most = None if every or kind != "number" else MOST
     matches = tuple(islice(found, most))
-    more = sum(1 for _ in found)
+    # Each is worked out to be counted.
+    more = sum(1 for _ in islice(found, None if most is None else _COUNTED))
     if not matches:
         raise _nothing(text)
-    # Decisions are kept once they were searched: then nothing was left out.
-    whole = kind != "number" or "decisions" in here.kept
+    notes = [here.kept[_LEFT]] if here.kept.get(_LEFT) else []
+    if most is not None and more == _COUNTED:
+        notes.append(f"more than {most + more} places print this: those not shown were not counted")
     audited = matches if kind != "number" or len(matches) + more <= _FEW else ()
     uris = {uri for match in matches for uri, _ in match.tree.places()}
     return Answer(
@@ -70,7 +74,7 @@ def explain(
         more,
         tuple(_findings(here, root, audited, facts)),
         tuple(here.versions(uris)),
-        () if whole else (_NOT_SEARCHED,),
+        tuple(notes),
     )
 
 
@@ -122,22 +126,32 @@ def _dispatch(
 
 
 def _of_number(here: ExplainContext, query: Query, number: Number, every: bool) -> Iterator[Match]:
-    """What prints so: first what sources and pages show, which is cheap to find.
+    """What prints so, place after place, from what is cheap to search to what is dear: sources and
+    pages, each of the answers, then every formula tried on printed rates.
 
-    Only a number that is not among it, --all, or an option of an answer has every formula tried on
-    printed rates, and all four answers worked out: they take most of the time, and what they add to
-    a number that a source prints is chance.
+    The first that prints it is the last that is searched, unless --all is given: what the others
+    add to a number that is found is chance, and they take most of the time.
     """
-    found = False
-    for match in search.known(here, number):
-        found = True
-        yield match
-    if found and not every and not _names_an_answer(query):
-        return
-    yield from restated(here, number)
-    from .decisions import on_answers
+    from .decisions import COMMANDS, on_answer
 
-    yield from on_answers(here, query, number)
+    searches: dict[str, Callable[[], Iterable[Match]]] = {
+        "sources and pages": partial(search.known, here, number)
+    }
+    for command in COMMANDS:
+        searches[command] = partial(on_answer, here, query, number, command)
+    searches["restated rates"] = partial(restated, here, number)
+    if _names_an_answer(query):
+        every = True
+    left = list(searches)
+    for name, found in searches.items():
+        left.remove(name)
+        here.kept[_LEFT] = f"not searched: {', '.join(left)}: --all" if left else ""
+        some = False
+        for match in found():
+            some = True
+            yield match
+        if some and not every:
+            break
 
 
 def _names_an_answer(query: Query) -> bool:

@@ -11,7 +11,7 @@ from ..decide.budget import Budget, planned
 from ..decide.query import EVERYTHING, Query
 from ..decide.selection import select
 from ..reports.short import Names
-from ..schema.materialized import OF_SOURCES, materialize_if_small
+from ..schema.materialized import OF_SOURCES, materialize_if_cheap
 from ..schema.warehouse import Warehouse
 from .run import Lines, RunContext
 from .tree import Version
@@ -70,6 +70,6 @@ def explain_context(
     budget = planned(warehouse, query)
     # All runs of the model, whatever the query: a derivation may depend on any of them.
     select(warehouse, Query(model=query.model))
-    materialize_if_small(warehouse, *OF_SOURCES)
+    materialize_if_cheap(warehouse, *OF_SOURCES)
     names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
     return ExplainContext(warehouse, Lines(warehouse, root), budget, names, query.model)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -41,20 +40,22 @@ _OWN: Mapping[str, tuple[str, ...]] = {
         "days", "days_low", "days_high", "budget_tokens", "goodput", "device_hours",
         "ramp_up_steps", "ramp_up_days",
     ),
-    "bench report scaling": (
-        "efficiency", "efficiency_fit", "bubble", "efficiency_without_bubble", *FITTED,
-    ),
     "bench compare": (
         "speedup", "change_percent", "p_value", "q_value", "could_see_percent", "cv_percent",
         "cv_base_percent", "step_time_s_base", "tokens_per_s_base", "memory_gb_base",
     ),
+    "bench report scaling": (
+        "efficiency", "efficiency_fit", "bubble", "efficiency_without_bubble", *FITTED,
+    ),
 }  # fmt: skip
+COMMANDS = tuple(_OWN)  # from the one that is computed fastest
 NAMES = frozenset(name for names in (MEASURED, *_OWN.values()) for name in names)
 _UNITS = {
     "step_time_s": "s", "tokens_per_s": "tokens/s", "tflops": "TFLOP/s", "memory_gb": "GB",
     "model_tflops": "TFLOP/s of a process", "tokens_per_s_per_device": "tokens/s of a device",
     "pace": "s a token",
 }  # fmt: skip
+Limits = Sequence[tuple[float, float]]
 _SMALL = 0.05  # below, few digits are far from their value
 
 
@@ -65,11 +66,6 @@ class DecisionContext:
     here: ExplainContext
     command: str
     decision: Decision
-
-    @cached_property
-    def numbers(self) -> list[Node]:
-        """The numbers of the sentences."""
-        return [self.of_number(one) for one in self.decision.facts["numbers"]]
 
     def rows_of(self, name: str) -> Mapping[str, Row]:
         """The first row that each run went into, by its id; `name`: runs, or those of the base."""
@@ -142,35 +138,57 @@ def commands_with(name: str) -> list[str]:
     return [command for command in _OWN if name in columns(command)]
 
 
-def decisions(here: ExplainContext, query: Query) -> list[DecisionContext]:
+def decisions(here: ExplainContext, query: Query) -> Iterator[DecisionContext]:
     """Every answer that the query allows; a comparison by what it names, else by settings."""
-    return here.once("decisions", lambda: list(_decided(here, query)))
+    for command in COMMANDS:
+        if (found := decision(here, query, command)) is not None:
+            yield found
+    yield from _of_effects(here, query)
 
 
-def _decided(here: ExplainContext, query: Query) -> Iterator[DecisionContext]:
-    try:
-        chosen = candidates(here.warehouse, query)
-    except BenchError:  # no run at all: then no answer either
-        _select_again(here, query)
+def decision(here: ExplainContext, query: Query, command: str) -> DecisionContext | None:
+    """The answer of one command, made once; None where there is none."""
+    return here.once(command, lambda: _decided(here, query, command))
+
+
+def _of_effects(here: ExplainContext, query: Query) -> Iterator[DecisionContext]:
+    """What the page of a model tells of each flag, where no comparison is asked for by name."""
+    chosen = here.once("candidates", lambda: _chosen(here, query))
+    if query.compared_by is not None or chosen is None:
         return
+    for made in here.once("effects", lambda: list(effects(chosen))):
+        yield DecisionContext(here, "bench compare", made)
+    _select_again(here, query)
+
+
+def _decided(here: ExplainContext, query: Query, command: str) -> DecisionContext | None:
+    chosen = here.once("candidates", lambda: _chosen(here, query))
+    if chosen is None:
+        return None
     ways: dict[str, Callable[[], Decision]] = {
         "bench best": lambda: ranked(here.warehouse, chosen, query),
         "bench days": lambda: lasting(here.warehouse, query, chosen),
         "bench report scaling": lambda: scaled(chosen),
         "bench compare": lambda: compared(chosen, query.compared_by or "settings", query.base),
     }
-    for command, decide in ways.items():
-        try:
-            yield DecisionContext(here, command, decide())
-        except BenchError:
-            if command == "bench compare" and query.compared_by is not None:
-                raise  # requested by name
-            if command == "bench days" and query.of_days():
-                raise
-    if query.compared_by is None:  # then pages tell what each flag does
-        for made in effects(chosen):
-            yield DecisionContext(here, "bench compare", made)
-    _select_again(here, query)
+    try:
+        return DecisionContext(here, command, ways[command]())
+    except BenchError:
+        if command == "bench compare" and query.compared_by is not None:
+            raise  # requested by name
+        if command == "bench days" and query.of_days():
+            raise
+        return None
+    finally:
+        _select_again(here, query)
+
+
+def _chosen(here: ExplainContext, query: Query) -> Candidates | None:
+    try:
+        return candidates(here.warehouse, query)
+    except BenchError:  # no run at all: then no answer either
+        _select_again(here, query)
+        return None
 
 
 def _select_again(here: ExplainContext, query: Query) -> None:
@@ -238,36 +256,54 @@ def _sources(here: ExplainContext, query: Query, word: str) -> Rows:
     return candidates(here.warehouse, replace(query, document=word)).eligible("pace")
 
 
-def on_answers(here: ExplainContext, query: Query, target: Asked) -> Iterator[Match]:
-    """Every number of the answers that prints so: of rows, of sentences, counts of rows."""
-    for context in decisions(here, query):
-        for row in context.decision.rows:
-            for name in columns(context.command):
-                if _shows(row, name, target):
-                    yield from _matched(context, row, name)
-        for node in context.numbers:
-            if any(_prints(target, value) for value in (node.value, node.low, node.high)):
-                yield Match(context.command, "said", node)
-        yield from _counts(context, target)
+def on_answer(here: ExplainContext, query: Query, target: Asked, command: str) -> Iterator[Match]:
+    """Every number of an answer that prints so: of rows, of sentences, counts of rows."""
+    made = decision(here, query, command)
+    contexts = [made] if made else []
+    contexts += _of_effects(here, query) if command == "bench compare" else ()
+    for context in contexts:
+        yield from _on_decision(context, target)
 
 
-def _shows(row: Row, name: str, target: Asked) -> bool:
+def _on_decision(context: DecisionContext, target: Asked) -> Iterator[Match]:
+    near = _limits(target)
+    command = context.command
+    for row in context.decision.rows:
+        for name in columns(command):
+            if _shows(row, name, target, near):
+                yield from _matched(context, row, name)
+    # What prints otherwise is not looked up: its tree may have a node for each row.
+    for said in context.decision.facts["numbers"]:
+        ends = (said.value, said.low, said.high)
+        if any(_is_near(value, near) and _prints(target, value) for value in ends):
+            yield Match(command, "said", context.of_number(said))
+    yield from _counts(context, target)
+
+
+def _shows(row: Row, name: str, target: Asked, near: Limits) -> bool:
     """Whether a value, or an end of its range, prints so; only then its tree is worth making."""
     low, high = (row.get(f"{name.removesuffix('_s')}_{end}") for end in ("low", "high"))
-    if any(_prints(target, value) for value in (row.get(name), low, high)):
+    close = [value for value in (row.get(name), low, high) if _is_near(value, near)]
+    if any(_prints(target, value) for value in close):
         return True
-    ways = ("days", significant) if name == "days" else ()
+    ways = ("days", significant) if name == "days" and close else ()
     return any(target.stands_in(range_text(low, high, way)) for way in ways)
+
+
+def _limits(target: Asked) -> Limits:
+    """Between which ends values print so; percent are shares."""
+    return [*target.limits(), (0.0094 * target.value, 0.0106 * target.value)]
+
+
+def _is_near(value: Any, near: Limits) -> bool:
+    """Whether a number may print so: formatting is slow, and most values are far off."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return abs(value) <= _SMALL or any(low <= value <= high for low, high in near)
 
 
 def _prints(target: Asked, value: Any) -> bool:
     """Whether one of the ways in which answers write a number gives these digits."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return False
-    # Formatting is slow and most values are far off: compare numbers first; percent are shares.
-    limits = [*target.limits(), (0.0094 * target.value, 0.0106 * target.value)]
-    if abs(value) > _SMALL and not any(low <= value <= high for low, high in limits):
-        return False
     texts = [number(value), number(value, 0), number(value, 1), times(value)]
     texts += [significant(value, digits) for digits in (2, 3, 4)]
     texts += [percent(value, places) for places in (0, 1, 2)]

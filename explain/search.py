@@ -7,7 +7,6 @@ from itertools import chain
 from typing import Any
 
 from ..decide.budget import Budget
-from ..decide.query import Query
 from ..reports.words import step_time
 from ..schema.catalogue import metrics, values
 from ..vocabulary.format import days, days_words, params, range_text, seconds, significant, tokens
@@ -15,7 +14,7 @@ from ..vocabulary.format import number as as_number
 from .columns import derive
 from .context import ExplainContext
 from .number import Number
-from .page import on_pages, restated, suggested
+from .page import on_pages, suggested
 from .statistic import statistic
 from .tree import Match, Node, Place
 
@@ -33,18 +32,6 @@ _VALUES = """CREATE OR REPLACE TEMP TABLE explained AS
     SELECT * FROM (
         SELECT run_id, unnest([{names}]) AS name, unnest([{values}]) AS value FROM selected
     ) WHERE value IS NOT NULL"""
-
-
-def matches(here: ExplainContext, number: Number) -> Iterator[Match]:
-    """What sources print, what is computed of runs and what belongs to pages; then other readings
-    of printed rates, which take a search of every formula."""
-    from .decisions import on_answers  # slow import
-
-    # Generators: each is asked only if none before it knows the number.
-    answers = (
-        match for query in (Query(model=here.model),) for match in on_answers(here, query, number)
-    )
-    return chain(known(here, number), answers, restated(here, number))
 
 
 def known(here: ExplainContext, number: Number) -> Iterator[Match]:

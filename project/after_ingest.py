@@ -184,7 +184,7 @@ def _audit(
     warehouse: Warehouse, sources: _Sources, facts: Sequence[Annotation], *, audited: bool
 ) -> _Audit:
     from ..audit.store import audit_documents
-    from ..schema.materialized import lacks_stored_views
+    from ..schema.materialized import views_are_stored
     from ..schema.overrides import document_overrides
 
     found = None
@@ -194,13 +194,13 @@ def _audit(
     errors = (
         sum(one.severity == "error" and not one.closed for one in found.findings) if found else 0
     )
-    return _Audit(found, _checked(warehouse, sources.uris, errors), lacks_stored_views(warehouse))
+    return _Audit(found, _checked(warehouse, sources.uris, errors), not views_are_stored(warehouse))
 
 
 def _store_audit(warehouse: Warehouse, audit: _Audit) -> Checked:
     """Store what an audit found, if any, and in a file the views that pages read."""
     from ..audit.store import store_audit
-    from ..schema.materialized import store_views
+    from ..schema.stored import store_views
 
     if audit.found:
         store_audit(warehouse, audit.found)

@@ -9,9 +9,9 @@ from pathlib import Path
 from ..decide.lookup import find_run, source_named
 from ..schema.copies import compact
 from ..schema.errors import BenchError
-from ..schema.materialized import store_views
 from ..schema.purge import purge
 from ..schema.store import hide
+from ..schema.stored import store_views
 from ..schema.superseded import find_superseded, store_superseded
 from ..schema.warehouse import Warehouse, open_write, require_warehouse
 

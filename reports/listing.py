@@ -19,7 +19,7 @@ from ..schema.materialized import (
     OF_PAGES,
     OF_RUNS,
     OF_SOURCES,
-    materialize_if_small,
+    materialize_if_cheap,
 )
 from ..schema.warehouse import Warehouse
 from ..vocabulary.fields import shown as shown_at
@@ -115,7 +115,7 @@ def _distinguishing(warehouse: Warehouse, shown: Sequence[str]) -> list[str]:
 def show(warehouse: Warehouse, name: str) -> Listing:
     """The parts of one run with the lines that state them; raises BenchError unless one fits."""
     # All parts are one query over nearly every view.
-    materialize_if_small(warehouse, *OF_RUNS, *OF_SOURCES, *OF_CONTINUATIONS, *OF_PAGES)
+    materialize_if_cheap(warehouse, *OF_RUNS, *OF_SOURCES, *OF_CONTINUATIONS, *OF_PAGES)
     run_id = find_run(warehouse, name)
     rows = warehouse.rows(_parts(), {"run": run_id})
     return ["part", "name", "value", "unit", "stated_at"], rows

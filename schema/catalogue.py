@@ -51,6 +51,7 @@ _TAKEN_FROM = {
     "left_out": ("runs",),
     "measured": ("measurements",),
     "model_flops": ("runs",),
+    "results": ("configurations", "runs", "topology"),
     "sources": ("loads",),
     "token_rates": ("runs",),
     "utilization": ("runs",),

@@ -8,6 +8,7 @@ A slot within a line stands for names of fields, with commas between them and so
     {{compared, but NAME, NAME}}       the same where runs are compared, worked out
     {{words, but NAME}}                texts that listings show
     {{counts as TYPE, but NAME}}       whole numbers that listings show; `as TYPE` casts each
+    {{metrics}}                        the joins of every metric, by run_id
 
 A line `{{device peaks}}` stands for a row of each device and number format of hardware.toml.
 
@@ -21,7 +22,9 @@ from importlib.resources import files
 
 from ..vocabulary.fields import Field, compared, configuration, fields, stored
 from ..vocabulary.hardware import devices
+from .catalogue import metrics
 
+METRICS = "{{metrics}}"
 _ANNOTATED = re.compile(r"^( *)\{\{annotated (\w+) as (\w+), but ([\w, ]+)\}\}$", re.M)
 _NAMES = re.compile(
     r"\{\{(configuration|compared|words|counts)(?: as (\w+))?(?:, but ([\w, ]+))?\}\}"
@@ -40,6 +43,8 @@ def declarations() -> str:
 
 def expand(text: str) -> str:
     """SQL with its slots filled."""
+    if METRICS in text:
+        text = text.replace(METRICS, _joins())
     text = _NAMES.sub(_names, _ANNOTATED.sub(_annotated, text))
     return text.replace(_PEAKS, _device_peaks()) if _PEAKS in text else text
 
@@ -53,6 +58,14 @@ def _device_peaks() -> str:
         peaks = [f"'{dtype}', {peak}" for dtype, peak in device.peak.items()]
         rows += [f"    ({head}, {peak})" for peak in peaks or ["NULL::VARCHAR, NULL::DOUBLE"]]
     return ",\n".join(rows)
+
+
+def _joins() -> str:
+    """A new metric is a column of results without a word said there."""
+    return " ".join(
+        f"LEFT JOIN (SELECT run_id, {metric.selected} FROM {metric.view}) USING (run_id)"
+        for metric in metrics()
+    )
 
 
 def _annotated(slot: re.Match[str]) -> str:

@@ -1,16 +1,16 @@
-"""Views kept as tables, computed once and read often: in the file of a small warehouse, else for
-as long as it is open.
+"""Views kept as tables, computed once and read often: in the file of a warehouse, else for as long
+as it is open.
 
-Binding nested views again and again took three quarters of a page's time. Every transaction drops
-them before anything is written, so none is ever older than what it shows.
+Binding nested views again and again took three quarters of a page's time, and all runs are read
+where one is asked for. `stored.py` writes those of the file.
 """
 
 from __future__ import annotations
 
 import duckdb
 
-from .migrate import STORED_VIEWS
-from .warehouse import Warehouse, transaction
+from .migrate import LAST_STORED, STORED_VIEWS
+from .warehouse import Warehouse
 
 SMALL = 200_000  # rows, of all tables together
 # Each after those that it reads.
@@ -25,75 +25,71 @@ OF_CONTINUATIONS = ("current_uris", "current_loads", "hidden_runs", "judged_runs
                     "topology", "iterations", "events", "continuations")  # fmt: skip
 # What the views of pages read of sources, several times each.
 _READ_OF_SOURCES = OF_SOURCES[: OF_SOURCES.index("topology")]
+# What is read to compute others alone.
+_ON_THE_WAY = ("judged_runs",)
 # What is kept in the file: all but rows that are stored once already, line by line.
-STORED = (*OF_PAGES, *_READ_OF_SOURCES, "continuations")
+STORED = (*(view for view in OF_RUNS if view not in _ON_THE_WAY), *_READ_OF_SOURCES, *_MORE_OF_RUNS,
+          "results", LAST_STORED)  # fmt: skip
 # The tables with a row for each line, cell or argument of a source: no other is larger.
 _COUNTED = ("cells", "facts", "iterations", "timers", "memory")
 
 
 def materialize(warehouse: Warehouse, *views: str) -> None:
-    """Hide views behind tables; in a small warehouse, queries then run as written.
+    """Hide views behind tables; those that the file has are read from there, others computed."""
+    # Who may write would be left with views of tables that the next transaction changes.
+    stored = STORED if warehouse.read_only and views_are_stored(warehouse) else ()
+    _run_as_written(warehouse)
+    for view in stored:
+        if view in views and view not in warehouse.materialized:
+            warehouse.rows(f"CREATE TEMP VIEW {view} AS FROM wh.{STORED_VIEWS}.{view}")
+            warehouse.materialized.append(view)
+    compute(warehouse, *(view for view in views if not stored or view not in _ON_THE_WAY))
 
-    Those that the file has are read from there, the others are computed.
-    """
+
+def compute(warehouse: Warehouse, *views: str) -> None:
+    """Hide views behind tables that are computed now."""
+    _run_as_written(warehouse)
+    for view in views:
+        if view not in warehouse.materialized:
+            warehouse.rows(f"CREATE TEMP TABLE {view} AS SELECT * FROM wh.main.{view}")
+            warehouse.materialized.append(view)
+
+
+def _run_as_written(warehouse: Warehouse) -> None:
+    """In a small warehouse it takes longer to think about a query than to run it."""
     if is_small(warehouse) and not warehouse.materialized:
         warehouse.rows("SET threads = 1")
         warehouse.rows("PRAGMA disable_optimizer")
-    # Who may write would be left with views of tables that the next transaction drops.
-    stored = STORED if warehouse.read_only and views_are_stored(warehouse) else ()
-    for view in views:
-        if view in warehouse.materialized:
-            continue
-        if view in stored:
-            warehouse.rows(f"CREATE TEMP VIEW {view} AS FROM wh.{STORED_VIEWS}.{view}")
-        else:
-            warehouse.rows(f"CREATE TEMP TABLE {view} AS SELECT * FROM wh.main.{view}")
-        warehouse.materialized.append(view)
 
 
 def views_are_stored(warehouse: Warehouse) -> bool:
-    """Whether the file has them; the last of them is there with all others or not at all."""
+    """Whether the file has them as they are now: each transaction drops the last of them, which is
+    made again once all others are up to date."""
     if warehouse.stores_views is None:
         try:
-            warehouse.rows(f"FROM {STORED_VIEWS}.{STORED[-1]} LIMIT 0")
+            warehouse.rows(f"FROM {STORED_VIEWS}.{LAST_STORED} LIMIT 0")
             warehouse.stores_views = True
         except duckdb.CatalogException:
             warehouse.stores_views = False
     return warehouse.stores_views
 
 
-def lacks_stored_views(warehouse: Warehouse) -> bool:
-    """Whether `store_views` would store any: a small warehouse without them."""
-    return not views_are_stored(warehouse) and is_small(warehouse)
-
-
-def store_views(warehouse: Warehouse) -> None:
-    """Keep the views of a small warehouse in its file, until something is written to it.
-
-    The warehouse is confined to its file from then on. Raises BenchError when the disk is full, and
-    for a view that reads another file.
-    """
-    if not is_small(warehouse):
-        return
-    warehouse.confine()
-    materialize(warehouse, *STORED)
-    with transaction(warehouse, STORED):
-        warehouse.con.execute(f"CREATE SCHEMA {STORED_VIEWS}")
-        for view in STORED:
-            warehouse.con.execute(f"CREATE TABLE {STORED_VIEWS}.{view} AS FROM temp.main.{view}")
-
-
-def materialize_if_small(warehouse: Warehouse, *views: str) -> None:
-    """The same of a small warehouse: for views that hold all that sources say."""
+def materialize_if_cheap(warehouse: Warehouse, *views: str) -> None:
+    """The same of a small warehouse, or of one that stores them: for views that hold all that
+    sources say."""
     if is_small(warehouse):
         materialize(warehouse, *views)
+    elif warehouse.read_only and views_are_stored(warehouse):
+        materialize(warehouse, *(view for view in views if view in STORED))
 
 
 def materialize_pages(warehouse: Warehouse) -> None:
-    """What pages read: the views of runs, and of a small warehouse those that they are made of."""
+    """What pages read: the views of runs, and those that they are made of where they are cheap."""
     materialize(warehouse, *OF_RUNS)
-    materialize_if_small(warehouse, *_READ_OF_SOURCES)
+    materialize_if_cheap(warehouse, *_READ_OF_SOURCES)
     materialize(warehouse, *OF_PAGES)
+    if warehouse.read_only and views_are_stored(warehouse):
+        materialize(warehouse, "results")
 
 
 def is_small(warehouse: Warehouse) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 
 from .errors import Incompatible
-from .generated import declarations, expand
+from .generated import METRICS, declarations, expand
 from .sql import digest, sql_files
 
 _RECORD = """CREATE TABLE raw.applied (
@@ -21,7 +21,8 @@ _RECORD = """CREATE TABLE raw.applied (
 _NOTE = "INSERT INTO raw.applied VALUES (?, ?, ?, ?)"
 _MADE = re.compile(r"^CREATE OR REPLACE (VIEW|MACRO) (\w+)", re.M)
 VIEWS = 0  # the row that records all views: their names, and the release with their digest
-STORED_VIEWS = "materialized"  # a schema of tables that hold what views show; see materialized.py
+STORED_VIEWS = "materialized"  # a schema of tables that hold what views show; see stored.py
+LAST_STORED = "continuations"  # the last of them: without it the others may be out of date
 _DISTRIBUTION = "bench-warehouse"
 
 
@@ -122,9 +123,10 @@ def _tables() -> tuple[tuple[int, str, str], ...]:
 
 @cache
 def _views() -> tuple[str, ...]:
-    """All that is rebuilt: metrics read views, and both use formulas."""
+    """All that is rebuilt: formulas, the views that use them, metrics, and what joins these."""
     folders = ("formulas", "views", "metrics")
-    return tuple(text for folder in folders for _, text in sql_files(folder))
+    texts = [text for folder in folders for _, text in sql_files(folder)]
+    return tuple(sorted(texts, key=lambda text: METRICS in text))
 
 
 @cache

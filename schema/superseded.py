@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from .materialized import OF_CONTINUATIONS, materialize_if_small
+from .materialized import OF_CONTINUATIONS, materialize_if_cheap
 from .migrate import now_utc
 from .sql import sql_file
 from .warehouse import Warehouse, transaction
@@ -26,7 +26,7 @@ def find_superseded(warehouse: Warehouse) -> list[Superseded]:
     if not warehouse.rows(_LOADED):
         return []
     # Its views read each other many times over: without, to plan the query takes half a second.
-    materialize_if_small(warehouse, *OF_CONTINUATIONS)
+    materialize_if_cheap(warehouse, *OF_CONTINUATIONS)
     return [
         (run, int(first), again) for run, first, again in warehouse.rows(sql_file("superseded"))
     ]

@@ -14,7 +14,7 @@ import duckdb
 
 from .connect import confine, connect_file, connect_memory, disconnect, explained
 from .errors import BenchError, Incompatible, Locked
-from .migrate import STORED_VIEWS, bring_up_to_date, is_up_to_date
+from .migrate import LAST_STORED, STORED_VIEWS, bring_up_to_date, is_up_to_date
 from .template import fill
 
 LOCK_TIMEOUT_S = 5.0
@@ -211,8 +211,8 @@ def require_folder(path: Path) -> None:
 def transaction(warehouse: Warehouse, spared: Collection[str] = ()) -> Iterator[None]:
     """All of it or nothing; materialized views that do not depend on what is written are `spared`.
 
-    Views stored in the file are dropped first, since none may be older than what it shows. Raises
-    BenchError when the disk is full or the file damaged.
+    What tells that the views stored in the file are up to date is dropped first, since none may be
+    older than what it shows. Raises BenchError when the disk is full or the file damaged.
     """
     con = warehouse.con
     with explained(warehouse.path):
@@ -220,7 +220,7 @@ def transaction(warehouse: Warehouse, spared: Collection[str] = ()) -> Iterator[
         warehouse.small = warehouse.stores_views = None
         con.execute("BEGIN")
         try:
-            con.execute(f"DROP SCHEMA IF EXISTS {STORED_VIEWS} CASCADE")
+            con.execute(f"DROP TABLE IF EXISTS {STORED_VIEWS}.{LAST_STORED}")
             yield
             con.execute("COMMIT")
         except BaseException:

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,8 +19,9 @@ from bench.decide.query import Query
 from bench.explain.columns import derive
 from bench.explain.context import ExplainContext, explain_context
 from bench.explain.number import Number, parse_number
-from bench.explain.search import matches
-from bench.explain.tree import Node
+from bench.explain.page import restated
+from bench.explain.search import known
+from bench.explain.tree import Match, Node
 from bench.schema.warehouse import Warehouse, open_read
 from bench.vocabulary.format import days, number, range_text, significant
 from tests.pages import page, split, tables
@@ -31,6 +33,11 @@ TEXT = re.compile(
     r"|\b\w[\w.-]*:\d+|\blines? \d+(?:, \d+)*|bench \d[\w.]*|SHA-256"
 )
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e-?\d+)?(?:[KMBT]\b|%)?")
+
+
+def matches(here: ExplainContext, number: Number) -> Iterator[Match]:
+    """What sources, pages and restated rates print so."""
+    return chain(known(here, number), restated(here, number))
 
 
 @pytest.fixture(scope="module")

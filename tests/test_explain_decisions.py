@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,8 @@ import pytest
 
 from bench.decide.query import Query, TableRef
 from bench.explain.context import ExplainContext, explain_context
-from bench.explain.decisions import DecisionContext, decisions, on_answers
+from bench.explain.decisions import COMMANDS, DecisionContext, decisions, on_answer
 from bench.explain.number import parse_number
-from bench.explain.search import matches
 from bench.explain.tree import Node, leaves
 from bench.ingest.pipeline import ingest_into
 from bench.reports.computed import presented
@@ -23,6 +23,7 @@ from bench.terminal.answers import as_text
 from bench.terminal.tables import Format
 from tests.deciding import table
 from tests.program import quick, told
+from tests.test_explain import matches
 
 # Names of places, days, versions, settings and models: no number is meant by them.
 _PLACE = r"\b00\d\b(?::\d+| \()(?: \+\d+)?(?:(?:, | and )\d+ more)?"
@@ -82,7 +83,8 @@ def test_every_number_is_explained(here: ExplainContext, name: str) -> None:
             number = parse_number(text)
             assert number is not None, text
             seen += 1
-            found = next(on_answers(there, query, number), None)
+            answers = (on_answer(there, query, number, command) for command in COMMANDS)
+            found = next(chain.from_iterable(answers), None)
             if (found or next(matches(there, number), None)) is None:
                 missing.setdefault(answer.command, set()).add(text)
     assert not missing and seen > 20

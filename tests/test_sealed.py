@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from bench.schema.errors import BenchError
-from bench.schema.materialized import store_views
+from bench.schema.stored import store_views
 from bench.schema.warehouse import open_read, open_write
 from tests.program import quick
 

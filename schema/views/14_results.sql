@@ -1,9 +1,12 @@
--- The runs a page speaks of, each with its metrics: one row a run. {metrics} joins a view for each
--- file of schema/metrics, with the columns that its head selects.
-CREATE OR REPLACE TEMP TABLE selected AS
-WITH chosen AS (
-    SELECT * FROM configurations WHERE {where}
-), reasons AS (
+-- results: runs with their configuration, every metric, and why they are left out: one row a run, what pages and listings show.
+-- results.usable: whether its measurements count: it ended well, or measured for some time before it did not
+-- results.settings: environment, launcher and clock settings, as one text
+-- results.epoch: the regime it was measured in
+-- results.left_out: why it is kept out of rankings, as words
+-- results.left_out_detail: the same at length
+-- results.system: the device, else the document
+CREATE OR REPLACE VIEW results AS
+WITH reasons AS (
     SELECT run_id, string_agg(reason, ', ' ORDER BY reason) AS left_out,
         string_agg(detail, '; ' ORDER BY reason) AS left_out_detail
     FROM left_out GROUP BY run_id
@@ -23,7 +26,7 @@ SELECT c.* REPLACE (coalesce(time_is_marked, false) AS time_is_marked),
     e.settings, h.regime AS epoch, r.left_out, r.left_out_detail,
     coalesce(c.device, c.uri) AS system
 -- Metrics are joined to the ids alone: each join of a run's seventy columns would cost as much as all of them.
-FROM (FROM chosen LEFT JOIN (FROM (SELECT run_id FROM chosen) {metrics}) USING (run_id)) c
+FROM (FROM configurations LEFT JOIN (FROM (SELECT run_id FROM configurations) {{metrics}}) USING (run_id)) c
 LEFT JOIN env e ON e.run_id = c.run_id
 LEFT JOIN reasons r ON r.run_id = c.run_id
 LEFT JOIN regimes h ON h.run_id = c.run_id;

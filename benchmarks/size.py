@@ -1,0 +1,189 @@
+"""What commands take as the warehouse grows: processor seconds of whole processes.
+
+    python benchmarks/size.py [ROWS ...] [--rounds N] [--keep FOLDER]
+
+The warehouses are `data/` (rows 0), then made sweeps of 1,000, 10,000 and 100,000 rows, of which
+the model asked for has three in ten. Each is ingested once (`--keep` leaves it for the next call),
+then every command is started in turn, so that other work on the machine meets all alike. Told are
+the least processor seconds of the rounds and their ratio to importing what `bench` stands on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from itertools import product
+from pathlib import Path
+
+from startup import BASE, ROOT, load, machine
+
+SIZES = (0, 1_000, 10_000, 100_000)
+LIMIT_S = 600  # by the clock: what takes longer counts as infinite
+A_TABLE, TABLES = 200, 5  # rows of a table, tables of a document
+# Label, hidden size, layers, parameters, share of the rows.
+MODELS = (("1.3B", 2048, 24, 1.3e9, 3), ("6.7B", 4096, 32, 6.7e9, 3), ("13B", 5120, 40, 13e9, 2),
+          ("30B", 7168, 48, 30e9, 2))  # fmt: skip
+HEADER = (
+    "| Nodes | Size | DP | TP | PP | MBS | GBS | Mem | Sec/it | TFLOPs | Notes |\n"
+    "| ----: | ---: | -: | -: | -: | --: | --: | --: | -----: | -----: | ----: |\n"
+)
+# What a sweep may try: TP, PP, DP, MBS, GBS; no set-up twice in a table.
+SETUPS = list(product((1, 2, 4, 8), (1, 2, 4), (8, 16, 32), (1, 2, 4), (1024, 2048, 4096)))
+LOG = "".join(
+    f" iteration {at:8d}/    1000 | consumed samples: {at * 256:12d} | elapsed time per iteration "
+    f"(ms): {9000 + at % 7 * 11:.1f} | learning rate: 1.000E-04 | global batch size:   256 | "
+    f"lm loss: {8 - at / 400:.6E} | loss scale: 1.0 | grad norm: 1.000 | "
+    "number of skipped iterations:   0 | number of nan iterations:   0 |\n"
+    for at in range(1, 201)
+)
+# On data/, a run, a document and a number that a page computes.
+OF_DATA = {"run": "004:44", "document": "data/tables/004_tr3m-1B3.md", "number": "25.4"}
+
+
+def commands(at: Mapping[str, str]) -> dict[str, list[str]]:
+    """What is started, by name; a name that begins with `ingest` writes, and starts on a copy."""
+    model = ["--model", "1.3B"]
+    return {
+        "report": ["report", *model, "--format", "md"],
+        "runs --where": ["runs", "--where", "tp = 4 and nodes >= 4"],
+        "show RUN": ["show", at["run"]],
+        "best": ["best", *model],
+        "days": ["days", *model],
+        "compare --by": ["compare", *model, "--by", "tp"],
+        "audit": ["audit", "--fail-on", "never"],
+        "audit FILE": ["audit", at["document"], "--fail-on", "never"],
+        "explain NUMBER": ["explain", at["number"]],
+        "ingest LOG": ["-q", "ingest", "new.log"],
+        "ingest DOCUMENT": ["-q", "ingest", "new.md"],
+    }
+
+
+def main() -> None:
+    """Print a table in markdown: a row a command, two columns a size."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rows", nargs="*", type=int, default=SIZES)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--keep", type=Path, help="where warehouses are kept")
+    parser.add_argument("--only", default="", help="commands whose name contains this")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        kept = (options.keep or Path(name)).absolute()
+        found = {
+            rows: measure(made(kept / str(rows), rows), rows, options.rounds, options.only)
+            for rows in options.rows
+        }
+    print(f"least of {options.rounds} rounds, {load()}\n")
+    heads = [f"{rows:,} rows, s | ratio" if rows else "data/, s | ratio" for rows in found]
+    print(f"| command | {' | '.join(heads)} |\n| :-- |{' --: | --: |' * len(heads)}")
+    for command in next(iter(found.values())):
+        cells = (
+            f"{took[command]:.2f} | {took[command] / took[BASE]:.2f}" for took in found.values()
+        )
+        print(f"| `{command}` | {' | '.join(cells)} |")
+    print(f"\n{machine()}")
+
+
+def made(folder: Path, rows: int) -> Path:
+    """A folder with a warehouse of so many rows, made unless it is there."""
+    if (folder / "bench.duckdb").exists():
+        return folder
+    folder.mkdir(parents=True)
+    if rows:
+        rng = random.Random(1)
+        for number in range(rows // (A_TABLE * TABLES)):
+            (folder / f"sweep-{number:03d}.md").write_text(document(rng, number))
+    else:
+        shutil.copytree(ROOT / "data", folder / "data")
+    began = time.perf_counter()
+    took = spent(folder, ["-m", "bench", "-q", "ingest", "data" if not rows else "."])
+    print(f"{rows:,} rows: ingested in {took:.1f} s of processor time, "
+          f"{time.perf_counter() - began:.1f} s by the clock", file=sys.stderr)  # fmt: skip
+    (folder / "new.md").write_text(document(random.Random(2), -1))
+    (folder / "new.log").write_text(LOG)
+    return folder
+
+
+def measure(folder: Path, rows: int, rounds: int, only: str) -> dict[str, float]:
+    """The least processor seconds of every command, by name."""
+    of_made = {"run": "sweep-000.md:11", "document": "sweep-000.md", "number": "1234.5"}
+    asked = {
+        name: ["-m", "bench", *words]
+        for name, words in commands(of_made if rows else OF_DATA).items()
+        if only in name
+    }
+    took: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        took.setdefault(BASE, []).append(spent(folder, ["-c", BASE]))
+        for name, words in asked.items():
+            with tempfile.TemporaryDirectory(dir=folder.parent) as copied:
+                here = folder
+                if "ingest" in words:
+                    here = Path(copied)
+                    for file in ("bench.duckdb", "new.md", "new.log"):
+                        shutil.copyfile(folder / file, here / file)
+                took.setdefault(name, []).append(spent(here, words))
+    return {name: min(seconds) for name, seconds in took.items()}
+
+
+def spent(folder: Path, words: list[str]) -> float:
+    """Processor seconds of one process and its own; its output goes nowhere."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    try:
+        done = subprocess.run(
+            [sys.executable, *words], cwd=folder, capture_output=True, text=True, check=False,
+            timeout=LIMIT_S,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return math.inf
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode > 1:
+        print(f"{words[2:]}: exit {done.returncode}: {done.stderr[:300]}", file=sys.stderr)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def document(rng: random.Random, number: int) -> str:
+    """A document of tables, each the sweep of one model; 8 devices a node, full recompute."""
+    text = [f"# Sweep {number}\n\nSequence length 2048, A100 80GB\n"]
+    for table in range(TABLES):
+        label, hidden, layers, params, _ = rng.choices(MODELS, [one[-1] for one in MODELS])[0]
+        text += [f"\n## {label}, table {table}\n\nNHIDDEN={hidden} / NLAYERS={layers}\n\n", HEADER]
+        text += [
+            row(rng, (label, hidden, layers, params), *one) for one in rng.sample(SETUPS, A_TABLE)
+        ]
+    return "".join(text)
+
+
+def row(
+    rng: random.Random,
+    model: tuple[str, int, int, float],
+    tp: int,
+    pp: int,
+    dp: int,
+    mbs: int,
+    gbs: int,
+) -> str:
+    """One row with TFLOPs by F2, of one in 50 wrong."""
+    (label, h, layers, params), world, s = model, tp * pp * dp, 2048
+    vocab = -(-50257 // (128 * tp)) * 128 * tp
+    flops = 96 * gbs * s * layers * h * h * (1 + s / (6 * h) + vocab / (16 * layers * h))
+    slots = gbs / (mbs * dp)  # a pipeline fills and drains; the rest differs from job to job
+    rate = (110 + 7 * mbs - 4 * tp) * slots / (slots + pp - 1) * rng.uniform(0.9, 1.1)
+    seconds = round(flops / (rate * 1e12 * world), 3)
+    shown = flops / (seconds * 1e12 * world) * (1.1 if rng.random() < 0.02 else 1)
+    memory = min(10 + params * 18 / (tp * pp) / 1e9 + 3 * mbs, 70)
+    return (
+        f"| {world // 8 or 1} | {label} | {dp} | {tp} | {pp} | {mbs} | {gbs} | {memory:.0f}GB | "
+        f"{seconds} | {shown:.2f} | |\n"
+    )
+
+
+if __name__ == "__main__":
+    main()

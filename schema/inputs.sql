@@ -1,0 +1,26 @@
+-- What the stored rows of each source were made from, as one number: where it is another, they are made again.
+WITH runs_of AS (
+    SELECT DISTINCT run_id, source_id FROM raw.runs
+), made_from AS (
+    SELECT source_id, hash('load', uri, generation, load_id, sha256, parser_version) AS part FROM current_uris
+    UNION ALL
+    SELECT DISTINCT u.source_id, hash('audit', a.audit_id)
+    FROM current_uris u JOIN (
+        SELECT load_id, audit_id FROM raw.audits
+        QUALIFY row_number() OVER (PARTITION BY load_id ORDER BY made_at DESC, audit_id) = 1
+    ) a ON a.load_id = u.load_id
+    UNION ALL
+    SELECT r.source_id, hash('annotation', a) FROM annotations a JOIN runs_of r ON r.run_id = a.run_id
+    UNION ALL
+    SELECT r.source_id, hash('hidden', h.run_id) FROM hidden_runs h JOIN runs_of r ON r.run_id = h.run_id
+    UNION ALL
+    SELECT r.source_id, hash('superseded', d) FROM superseded_steps d JOIN runs_of r ON r.run_id = d.run_id
+    UNION ALL
+    SELECT r.source_id, hash('ending', j) FROM job_endings j JOIN runs_of r ON r.run_id = j.run_id
+    UNION ALL
+    -- Of the run that a sidecar file belongs to, and of the file.
+    SELECT unnest([r.source_id, c.source_id]), hash('sidecar', c, s.load_id)
+    FROM companions c JOIN sources s ON s.source_id = c.source_id LEFT JOIN runs_of r ON r.run_id = c.run_id
+)
+SELECT m.source_id, sum(m.part::HUGEINT) AS made_from FROM made_from m
+WHERE m.source_id IN (SELECT source_id FROM current_uris) GROUP BY m.source_id

@@ -1,0 +1,188 @@
+"""The views that pages read, stored as tables in the file, and brought up to date source by source.
+
+A view of `materialized.STORED` is a table of its name in the schema `materialized`. Every
+transaction drops the last of them, and nobody reads the others then: none is older than what it
+shows. The table `inputs` tells of each source what its rows were made from, so that after a load
+the rows of changed sources alone are made again, and a process that was killed leaves nothing
+behind that the next one would take for new.
+"""
+
+from __future__ import annotations
+
+from .materialized import OF_RUNS, STORED, compute, is_small, views_are_stored
+from .migrate import LAST_STORED, STORED_VIEWS
+from .sql import sql_file
+from .warehouse import Warehouse, transaction
+
+# What others hang on, or few rows: computed as a whole.
+_WHOLE = ("current_uris", "current_loads", "hidden_runs", "annotations", "user_facts", "companions")
+# The rows of a source, by the column that tells which they are; each after those that it reads.
+_BY_SOURCE = {
+    "sources": "source_id", "run_stats": "run_id", "runs": "run_id", "configurations": "run_id",
+    "tables": "table_id", "cells": "table_id", "facts": "coalesce(run_id, table_id)",
+    "env_flags": "run_id", "statements": "uri", "measurements": "run_id", "measured": "run_id",
+    "findings": "audit_id", "model_flops": "run_id", "token_rates": "run_id", "regimes": "run_id",
+}  # fmt: skip
+_CHANGED = f"""
+    SELECT coalesce(o.source_id, n.source_id) AS source_id
+    FROM {STORED_VIEWS}.inputs o FULL JOIN inputs n ON n.source_id = o.source_id
+    WHERE o.made_from IS DISTINCT FROM n.made_from"""
+# What rows of the changed sources are told by, as they were stored and as they are.
+_IDS = f"""
+    SELECT 'source_id' AS kind, source_id AS id FROM changed
+    UNION SELECT 'run_id', run_id FROM raw.runs SEMI JOIN changed USING (source_id)
+    UNION SELECT 'run_id', run_id FROM {STORED_VIEWS}.runs SEMI JOIN changed USING (source_id)
+    UNION SELECT 'table_id', table_id FROM raw.tables SEMI JOIN changed USING (source_id)
+    UNION SELECT 'table_id', table_id FROM {STORED_VIEWS}.tables
+        SEMI JOIN changed USING (source_id)
+    UNION SELECT 'uri', uri FROM raw.loads SEMI JOIN changed USING (source_id)
+    UNION SELECT 'audit_id', audit_id FROM raw.audits WHERE load_id IN (
+        SELECT load_id FROM raw.loads SEMI JOIN changed USING (source_id))"""
+# The changed sources, and the sidecar files that state something of their runs.
+_READ = """
+    FROM changed
+    UNION SELECT source_id FROM companions WHERE run_id IN (SELECT id FROM ids)"""
+# Runs that the audit or a digit may tie to changed ones, as they were stored and as they are: what
+# they printed, by which copies are found.
+_TOUCHED = f"""
+    SELECT s.run_id, m.metric, m.value FROM (
+        SELECT id AS run_id FROM ids WHERE kind = 'run_id'
+        UNION SELECT run_id FROM {STORED_VIEWS}.findings
+            WHERE audit_id IN (SELECT id FROM ids WHERE kind = 'audit_id')
+    ) s LEFT JOIN {STORED_VIEWS}.measurements m USING (run_id)"""
+# Copies agree in every digit: whoever shares one may be a copy by now, or the first of some.
+_DOUBTFUL = f"""
+    SELECT run_id FROM touched WHERE run_id IS NOT NULL
+    UNION SELECT run_id FROM {STORED_VIEWS}.measurements SEMI JOIN touched USING (metric, value)
+        WHERE metric IN ('step_time_s', 'tflops')"""
+# Whether a table repeats a configuration is asked of all its rows.
+_BESIDE = f"""
+    SELECT run_id, table_id FROM {STORED_VIEWS}.configurations
+    WHERE run_id IN (FROM doubtful) OR table_id IN (
+        SELECT table_id FROM {STORED_VIEWS}.configurations WHERE run_id IN (FROM doubtful))"""
+_OF_BESIDE = {
+    view: f"WHERE {key} IN (SELECT {key} FROM beside)"
+    for view, key in (("configurations", "run_id"), ("measurements", "run_id"),
+                      ("findings", "run_id"), ("cells", "table_id"))
+}  # fmt: skip
+
+
+def store_views(warehouse: Warehouse) -> None:
+    """Bring the stored views up to date; without any, or in a small warehouse, all are made.
+
+    The warehouse is confined to its file from then on. Raises BenchError when the disk is full, and
+    for a view that reads another file.
+    """
+    warehouse.confine()
+    if is_small(warehouse) or not _can_be_refreshed(warehouse):
+        rebuild(warehouse)
+        return
+    try:
+        with transaction(warehouse):
+            _refresh(warehouse)
+    except BaseException:
+        warehouse.materialized.clear()  # rolled back, too
+        raise
+
+
+def rebuild(warehouse: Warehouse) -> None:
+    """Make all stored views anew. Errors as those of `store_views`."""
+    warehouse.confine()
+    compute(warehouse, *OF_RUNS, *STORED)
+    with transaction(warehouse, STORED):
+        con = warehouse.con
+        con.execute(f"DROP SCHEMA IF EXISTS {STORED_VIEWS} CASCADE")
+        con.execute(f"CREATE SCHEMA {STORED_VIEWS}")
+        con.execute(f"CREATE TABLE {STORED_VIEWS}.inputs AS {sql_file('inputs')}")
+        for view in STORED:
+            con.execute(f"CREATE TABLE {STORED_VIEWS}.{view} AS FROM temp.main.{view}")
+
+
+def verify(warehouse: Warehouse) -> list[str]:
+    """The stored views that do not hold what the views show that they stand for: as they are
+    computed now. Nothing is asked where nothing is stored."""
+    if not views_are_stored(warehouse):
+        return []
+    compute(warehouse, *OF_RUNS, *STORED)
+    return [view for view in STORED if _differs(warehouse, view)]
+
+
+def _differs(warehouse: Warehouse, view: str) -> bool:
+    stored, shown = f"FROM {STORED_VIEWS}.{view}", f"FROM temp.main.{view}"
+    both = ((stored, shown), (shown, stored))
+    return any(warehouse.rows(f"({one} EXCEPT ALL {other}) LIMIT 1") for one, other in both)
+
+
+def _can_be_refreshed(warehouse: Warehouse) -> bool:
+    """Whether there are stored views, perhaps of an earlier state."""
+    query = """SELECT table_name FROM information_schema.tables
+               WHERE table_catalog = 'wh' AND table_schema = ?"""
+    there = {name for (name,) in warehouse.rows(query, [STORED_VIEWS])}
+    return there >= {"inputs", *STORED[:-1]}
+
+
+def _refresh(warehouse: Warehouse) -> None:
+    for view in (*_WHOLE, "job_endings"):
+        _compute(warehouse, view)
+    for name, query in (("inputs", sql_file("inputs")), ("changed", _CHANGED), ("ids", _IDS),
+                        ("read", _READ), ("touched", _TOUCHED)):  # fmt: skip
+        _compute(warehouse, name, query)
+    for view in (*_WHOLE, "inputs"):
+        _exchange(warehouse, view)
+    _refresh_sources(warehouse)
+    _refresh_results(warehouse)
+    warehouse.release()
+
+
+def _refresh_sources(warehouse: Warehouse) -> None:
+    # From here on the views show what was read of these sources, and nothing else.
+    con = warehouse.con
+    con.execute("DELETE FROM temp.main.current_uris WHERE source_id NOT IN (FROM read)")
+    con.execute("""DELETE FROM temp.main.current_loads
+                   WHERE shown_by NOT IN (SELECT load_id FROM temp.main.current_uris)""")
+    _compute(
+        warehouse, "judged_runs", "FROM wh.main.judged_runs SEMI JOIN current_loads USING (load_id)"
+    )
+    for view, key in _BY_SOURCE.items():
+        _compute(warehouse, view)
+        _exchange(warehouse, view, f"{key} IN (SELECT id FROM ids WHERE contains('{key}', kind))")
+
+
+def _refresh_results(warehouse: Warehouse) -> None:
+    con = warehouse.con
+    con.execute(f"INSERT INTO touched {_TOUCHED}")
+    _compute(warehouse, "doubtful", _DOUBTFUL)
+    _compute(warehouse, "beside", _BESIDE)
+    warehouse.release(("doubtful", "beside"))
+    shown = [view for view in STORED if view not in ("left_out", "results", LAST_STORED)]
+    for view in shown:
+        _show_stored(warehouse, view, _OF_BESIDE.get(view, ""))
+    its = "run_id IN (FROM doubtful)"
+    _compute(warehouse, "left_out")
+    _exchange(warehouse, "left_out", its)
+    _show_stored(warehouse, "configurations", f"WHERE {its}")
+    _compute(warehouse, "results")
+    _exchange(warehouse, "results", its)
+    last = f"{STORED_VIEWS}.{LAST_STORED}"
+    con.execute(f"CREATE TABLE {last} AS FROM wh.main.{LAST_STORED}")
+    for view in shown:
+        con.execute(f"DROP VIEW temp.main.{view}")
+
+
+def _show_stored(warehouse: Warehouse, view: str, which: str) -> None:
+    query = f"FROM {STORED_VIEWS}.{view} {which}"
+    warehouse.con.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {query}")
+
+
+def _compute(warehouse: Warehouse, name: str, query: str = "") -> None:
+    """A temporary table that hides the view of its name, until it is released."""
+    query = query or f"FROM wh.main.{name}"
+    warehouse.con.execute(f"CREATE TEMP TABLE {name} AS {query}")
+    warehouse.materialized.append(name)
+
+
+def _exchange(warehouse: Warehouse, view: str, condition: str = "true") -> None:
+    """The rows that were computed for those that were stored."""
+    con = warehouse.con
+    con.execute(f"DELETE FROM {STORED_VIEWS}.{view} WHERE {condition}")
+    con.execute(f"INSERT INTO {STORED_VIEWS}.{view} FROM temp.main.{view} WHERE {condition}")
