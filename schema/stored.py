@@ -21,7 +21,8 @@ _BY_SOURCE = {
     "sources": "source_id", "run_stats": "run_id", "runs": "run_id", "configurations": "run_id",
     "tables": "table_id", "cells": "table_id", "facts": "coalesce(run_id, table_id)",
     "env_flags": "run_id", "statements": "uri", "measurements": "run_id", "measured": "run_id",
-    "findings": "audit_id", "model_flops": "run_id", "token_rates": "run_id", "regimes": "run_id",
+    "findings": "audit_id", "model_flops": "run_id", "token_rates": "run_id",
+    "utilization": "run_id", "regimes": "run_id",
 }  # fmt: skip
 _CHANGED = f"""
     SELECT coalesce(o.source_id, n.source_id) AS source_id
