@@ -18,6 +18,7 @@ from .context_lines import (
 from .grid import Table
 from .markdown import Heading, TextLine, blocks
 from .orientation import oriented
+from .paired import with_pairs_apart
 from .prose import (
     counted,
     lead_facts,
@@ -230,7 +231,7 @@ class _Reader:
         turned = oriented(table)
         if turned.header.cells != table.header.cells:  # what stood on top is no heading any more
             lead = " ".join([lead, *table.header.cells])
-        table = unfolded(turned, quantity)
+        table = unfolded(with_pairs_apart(turned), quantity)
         if is_training(table.header.cells, above, lead, self.subject):
             number = 1 + sum(found.number is not None for found in self.document.tables)
         elif not self.aside_line:

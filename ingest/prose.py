@@ -39,6 +39,8 @@ _LIMIT = re.compile(
 _COUNT = re.compile(
     r"(?<![\w.,/])(?P<n>\d{1,6})(?:\s*[x×]\s*|\s+)(?:(?:NVIDIA|AMD|Intel)\s+)?", re.I
 )
+# `A100 80G * 8`
+_TIMES = re.compile(r"\s*[x×*]\s*(?P<n>\d{1,6})(?![\w.%]|\s*(?:nodes?|hosts?)\b)", re.I)
 _NODES = re.compile(r"(?<![\w.,/])(?P<n>\d{1,5})[ -]nodes?\b", re.I)
 _CARDS = re.compile(r"(?<![\w.,/])(?P<n>\d{1,6})\s*(?:张)?卡")
 _PER_NODE = re.compile(
@@ -118,6 +120,10 @@ def counted(text: str, line: int) -> Iterator[Fact]:
             continue
         if not _PER_NODE.match(behind) and not re.match(r"\s*nodes?\b", behind, re.I):
             yield Fact("devices", found["n"], text.strip(), line, "line")
+    for device in device_pattern().finditer(text):
+        times = _TIMES.match(text, device.end())
+        if times and not _PER_NODE.match(text[times.end() :]):
+            yield Fact("devices", times["n"], text.strip(), line, "line")
     for found in _NODES.finditer(text):
         if not _LIMIT.search(text[: found.start()]):
             yield Fact("nodes", found["n"], text.strip(), line, "line")

@@ -105,3 +105,50 @@ def test_what_titles_and_headings_name(tmp_path: Path) -> None:
     (whole, unclear), _ = read(AUTOMODEL, tmp_path)
     check(whole, framework="NeMo AutoModel", ep=8, gbs=128, dp_shard=1)
     check(unclear, dp_shard=None)
+
+
+# NVIDIA-NeMo/Automodel docs/deepep_vs_hybridep_benchmark.md
+DISPATCHERS = """\
+## Real training results, EP8 (GBS 128)
+
+| dispatcher | step time | tokens/s (total / per GPU) | est. MFU |
+|---|---:|---:|---:|
+| deepep | 5.366 s | 97,689 / 12,211 | ~31% |
+| hybridep | **5.085 s** | **103,081 / 12,885** | - |
+| other | 6.1 s | – | - |
+"""
+
+
+def test_two_quantities_of_one_column(tmp_path: Path) -> None:
+    (first, bold, missing), _ = read(DISPATCHERS, tmp_path)
+    check(first, tokens_per_s=97689.0, tokens_per_s_per_device=12211.0, step_time_s=5.366)
+    check(bold, tokens_per_s=103081.0, tokens_per_s_per_device=12885.0)
+    check(missing, tokens_per_s=None, tokens_per_s_per_device=None, step_time_s=6.1)
+
+
+def test_a_heading_of_two_over_single_values_stays_unread(tmp_path: Path) -> None:
+    text = DISPATCHERS.replace(" / 12,211", "")
+    (first, _, _), _ = read(text, tmp_path)
+    check(first, tokens_per_s=None, tokens_per_s_per_device=None)
+
+
+# PaddlePaddle/PaddleNLP llm/docs/pretrain.rst
+PADDLE = """\
+预训练性能
+----------
+
+- GPU: A100 80G * 8, CUDA 11.8, NCCL 2.15
+
+.. csv-table:: 模型性能测试汇总
+    :header: 模型,序列长度,分布式策略,速度 [#]_,显存占用 [#]_,测试时间
+
+    ``facebook/llama-13b``,4096,``tp2sd4_stage2``,1969.64,64278MB,2023-11-27 21:58:03
+    ``baichuan-inc/Baichuan2-13B-Base``,4096,``sd8_stage2``,1354.99,74767MB,2023-11-27 21:51:26
+"""
+
+
+def test_a_strategy_in_one_word(tmp_path: Path) -> None:
+    (both, sharded), _ = read(PADDLE, tmp_path)
+    check(both, model="facebook/llama-13b", params_b=13.0, seq_len=4096, memory=64278.0)
+    check(both, tp=2, dp_shard=4, zero_stage=2, date="2023-11-27", devices=8)
+    check(sharded, tp=None, dp_shard=8, zero_stage=2)
