@@ -54,6 +54,14 @@ _NAMES = (
 _FRAMEWORK = re.compile(
     rf"(?:{_NAMES})(?![\w-])(?:\s+[\w.]{{1,20}}){{0,3}}(?:\s+\([^()]{{1,40}}\))?", re.I
 )
+# `NeMo Performance Summary` is of NeMo.
+_OF_DOCUMENTS = frozenset(
+    re.findall(
+        r"\w+",
+        "performance summary benchmark benchmarks benchmarking result results report overview guide"
+        " training numbers tutorial documentation docs table tables experiments readme",
+    )
+)
 _NAMED = re.compile(rf"(?<![\w-])(?:{_NAMES})(?![\w-])", re.I)
 _RESULTS_OF = re.compile(
     r"\b(?:results?|benchmarks?|performance|numbers)\b[^.]{0,80}?\b(?:for|of|by|using|with)\s+(?:the\s+)?[`*]{0,2}"
@@ -186,7 +194,10 @@ def _assigned(text: str, line: int, scope: str) -> list[Fact]:
 
 def _frameworks(text: str, line: int) -> list[Fact]:
     """The frameworks that a heading is named after; what is added to them is none (`+ offload`)."""
-    parts = [part.strip() for part in text.split("+")]
+    words = text.split()
+    while words and words[-1].strip(".:").lower() in _OF_DOCUMENTS:
+        words.pop()
+    parts = [part.strip() for part in " ".join(words).split("+")]
     known = [part for part in parts if _FRAMEWORK.fullmatch(part)]
     if not known or parts[: len(known)] != known:
         return []

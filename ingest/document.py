@@ -18,7 +18,16 @@ from .context_lines import (
 from .grid import Table
 from .markdown import Heading, TextLine, blocks
 from .orientation import oriented
-from .prose import counted, lead_facts, model_named, prose_facts, set_up
+from .paired import with_pairs_apart
+from .prose import (
+    counted,
+    lead_facts,
+    model_named,
+    of_all_runs,
+    prose_facts,
+    set_up,
+    sizes_named,
+)
 from .prose import unanimous as said_once
 from .quantities import quantity_in
 from .reach import unanimous
@@ -104,7 +113,9 @@ class _Reader:
         )
         if not aside:
             self.mentions += facts
-        section = Section(heading, general and not aside, aside, facts)
+        said = {fact.field for fact in facts}
+        sizes = [one for one in sizes_named(text, heading.line) if one.field not in said]
+        section = Section(heading, general and not aside, aside, [*facts, *sizes])
         if is_struck(text):
             section.withdrawn = TextLine(heading.line, text, False)
         self.sections.append(section)
@@ -138,6 +149,7 @@ class _Reader:
             self._lend(line, read, self.lead[0].line if same else line.line)
             if not (facts or formula or line.code):
                 self.sections[-1].prose += prose_facts(line.text, line.line)
+                self._lend_to_all(line)
         self.stated_since_table |= bool(facts or formula)
         if formula:
             self._formula_behind(formula)
@@ -181,6 +193,11 @@ class _Reader:
             for found in section.tables:
                 found.facts[:0] = facts
 
+    def _lend_to_all(self, line: TextLine) -> None:
+        """What a sentence says of all experiments holds for the section, whatever others say."""
+        facts = prose_facts(of_all_runs(line.text), line.line)
+        self.sections[-1].facts += [replace(one, of_all_rows=True) for one in said_once(facts)]
+
     def _formula_behind(self, formula: list[Fact]) -> None:
         """A formula right after a table computes that table's TFLOPs."""
         tables = self.sections[-1].tables
@@ -214,7 +231,7 @@ class _Reader:
         turned = oriented(table)
         if turned.header.cells != table.header.cells:  # what stood on top is no heading any more
             lead = " ".join([lead, *table.header.cells])
-        table = unfolded(turned, quantity)
+        table = unfolded(with_pairs_apart(turned), quantity)
         if is_training(table.header.cells, above, lead, self.subject):
             number = 1 + sum(found.number is not None for found in self.document.tables)
         elif not self.aside_line:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 from itertools import pairwise, takewhile
 
+from .csv_directive import OPENS, csv_table
 from .grid import Table, TableRow
 
 _LONGEST = 2000  # lines of one table: what is not closed by then is none
@@ -43,6 +44,8 @@ def drawn_table(lines: Sequence[str], at: int) -> Table | None:
         return _simple(lines, at)
     if _ITEM.match(line):
         return _list_table(lines, at)
+    if OPENS.match(line):
+        return csv_table(lines, at)
     return _latex(lines, at) if _TABULAR.search(line) else None
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+_NOTHING = frozenset(("", "&nbsp;", "-", "–", "—"))
+
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
@@ -15,8 +17,8 @@ class TableRow:
 
     @property
     def is_filler(self) -> bool:
-        """Whether a row only parts others."""
-        return all(cell in ("", "&nbsp;") for cell in self.cells)
+        """Whether a row only parts others: it says nothing but that there is nothing."""
+        return all(cell in _NOTHING for cell in self.cells)
 
     @property
     def last_line(self) -> int:

@@ -21,8 +21,16 @@ _PAIR = re.compile(
     r"(?<![\w.-])(?P<key>[A-Za-z_-]{2,30})\s?=\s?(?P<value>[\w.]{1,20})(?![\w=*/+(])"
 )
 _PAIR_OF_CELLS = 2
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+_OF_ALL = re.compile(
+    r"\W{0,4}all\s+(?:(?:of\s+)?(?:the|these|our|below)\s+)?(?:\w+\s+)?"
+    r"(?:experiments|runs|results|benchmarks|measurements|models|numbers|trainings)\s+(?:\w+\s+)?"
+    r"(?:are|were|was|is|use[ds]?|have|had|ran)\b",
+    re.I,
+)
 _SET = ("topology", "batch", "model", "setting")
 _UNITS = r"(?:GPUs?|NPUs?|TPUs?|HPUs?|accelerators|devices|chips)"
+_LETTERS = re.compile(r"(?<![\w.-])(?P<key>[A-Z]{2,4}) ?(?P<value>\d{1,6})(?![\w.%-])")
 _LIMIT = re.compile(
     r"(?:up to|at least|more than|less than|over|than|to|from|per|each|of|through|until"
     r"|[-–<>≥≤/])\s*$",
@@ -31,6 +39,8 @@ _LIMIT = re.compile(
 _COUNT = re.compile(
     r"(?<![\w.,/])(?P<n>\d{1,6})(?:\s*[x×]\s*|\s+)(?:(?:NVIDIA|AMD|Intel)\s+)?", re.I
 )
+# `A100 80G * 8`
+_TIMES = re.compile(r"\s*[x×*]\s*(?P<n>\d{1,6})(?![\w.%]|\s*(?:nodes?|hosts?)\b)", re.I)
 _NODES = re.compile(r"(?<![\w.,/])(?P<n>\d{1,5})[ -]nodes?\b", re.I)
 _CARDS = re.compile(r"(?<![\w.,/])(?P<n>\d{1,6})\s*(?:张)?卡")
 _PER_NODE = re.compile(
@@ -59,8 +69,14 @@ def prose_facts(text: str, line: int) -> list[Fact]:
     return [replace(fact, group=line) for fact in lent if fact.value not in _OF_SUMS]
 
 
+def of_all_runs(text: str) -> str:
+    """The sentences of a text that speak of all runs: `All experiments were run in bf16.`"""
+    return " ".join(one for one in _SENTENCE_END.split(text) if _OF_ALL.match(one))
+
+
 def lead_facts(text: str, line: int) -> list[Fact]:
     """What the paragraph right above a table states of it."""
+    text = text.replace("**", "")  # `Precision=**bf16**`
     facts = phrases_in(text, line, "line")
     said = {fact.field for fact in facts}
     more = [*_assigned(text, line), *unanimous(counted(text, line))]
@@ -104,6 +120,10 @@ def counted(text: str, line: int) -> Iterator[Fact]:
             continue
         if not _PER_NODE.match(behind) and not re.match(r"\s*nodes?\b", behind, re.I):
             yield Fact("devices", found["n"], text.strip(), line, "line")
+    for device in device_pattern().finditer(text):
+        times = _TIMES.match(text, device.end())
+        if times and not _PER_NODE.match(text[times.end() :]):
+            yield Fact("devices", times["n"], text.strip(), line, "line")
     for found in _NODES.finditer(text):
         if not _LIMIT.search(text[: found.start()]):
             yield Fact("nodes", found["n"], text.strip(), line, "line")
@@ -131,6 +151,15 @@ def model_named(heading: str, line: int) -> list[Fact]:
         and not frameworks_in(name)
     )
     return [Fact("size", name, heading.strip(), line, "heading")] if known else []
+
+
+def sizes_named(text: str, line: int) -> list[Fact]:
+    """Settings that a heading names by their letters: `Single node, EP8 (GBS 128)`."""
+    facts: list[Fact] = []
+    for found in _LETTERS.finditer(text):
+        field = setting_field(found["key"])
+        facts += typed_facts(field, found["value"], text, line) or [] if field else []
+    return [replace(fact, scope="heading") for fact in unanimous(facts)]
 
 
 def unanimous(facts: Iterable[Fact]) -> list[Fact]:

@@ -174,8 +174,8 @@ class RowReader:
             status_line=status.line,
             kind=status.kind,
             flags=flags,
-            date=next(iter(read.pieces("date")), None),
-            job_ids=read.pieces("job"),
+            date=read.date(),
+            job_ids=read.job_ids(),
             notes=read.notes(),
         )
         topology = {name: read.integer(name) for name in TOPOLOGY}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from ..vocabulary.cells import Cell
 from ..vocabulary.fields import stated_by
@@ -71,7 +72,7 @@ class PublishedRow:
             return self.around.numbers.get(name) if said is None else said
         if cell.kind not in ("number", "settings") or cell.value is None or cell.invalid:
             return None
-        if name == "dp_shard" and cell.value in _YES_OR_NO:
+        if name == "dp_shard" and cell.value in _YES_OR_NO and not self._is_split_whole():
             return None  # `FSDP` is also headed over yes (1) and no (0), and one shard is none
         return int(cell.value)
 
@@ -176,10 +177,13 @@ class PublishedRow:
         cell = self.by_name.get(name)
         return None if cell is None or cell.value is None else bool(cell.value)
 
-    def pieces(self, kind: str) -> list[str]:
-        """The dates or job ids in the notes."""
-        notes = self.by_name.get("notes")
-        return [piece[1] for piece in (notes.pieces if notes else ()) if piece[0] == kind]
+    def date(self) -> str | None:
+        """The date of its own column, else the first in the notes."""
+        return next((day for name in ("date", "notes") for day in self._pieces(name, "date")), None)
+
+    def job_ids(self) -> list[str]:
+        """The job ids in the notes."""
+        return self._pieces("notes", "job")
 
     def notes(self) -> str | None:
         """The remark of the row."""
@@ -209,6 +213,15 @@ class PublishedRow:
         }
         own = (setting for setting in self.settings() if setting.kind != "topology")
         return flags | {s.name: (s.value, s.kind, self.line) for s in own}
+
+    def _is_split_whole(self) -> bool:
+        """Whether tensors and pipelines take all devices, so that data has one shard."""
+        sizes = [self.integer(name) for name in ("tp", "pp", "cp") if name in self.by_name]
+        return bool(sizes) and None not in sizes and self.devices() == prod(filter(None, sizes))
+
+    def _pieces(self, name: str, kind: str) -> list[str]:
+        cell = self.by_name.get(name)
+        return [piece[1] for piece in (cell.pieces if cell else ()) if piece[0] == kind]
 
     def _counted(self, name: str) -> int | None:
         """The one count of devices or nodes in the row's words: `64× A100`, `5 nodes`."""

@@ -33,6 +33,15 @@ GPUs  TP  Tokens/s/GPU
 16    2   3,939
 ====  ==  ============
 """
+CSV = """.. csv-table:: Training
+    :header: GPUs, TP, Tokens/s/GPU [#]_
+    :widths: 10 2 4
+
+    ``8``,1,"4,078"
+    16,2 ,"3,939"
+
+..  [#] the mean of 100 steps
+"""
 LATEX = r"""\begin{tabular}{rrr}
 \toprule
 GPUs & TP & \textbf{Tokens/s/GPU} \\
@@ -48,7 +57,8 @@ def table_in(text: str) -> Table:
 
 
 @pytest.mark.parametrize(
-    ("text", "lines"), [(HTML, [5, 9]), (GRID, [4, 6]), (SIMPLE, [4, 5]), (LATEX, [5, 6])]
+    ("text", "lines"),
+    [(HTML, [5, 9]), (GRID, [4, 6]), (SIMPLE, [4, 5]), (CSV, [5, 6]), (LATEX, [5, 6])],
 )
 def test_a_table_of_another_markup(text: str, lines: list[int]) -> None:
     table = table_in(text)
@@ -84,3 +94,21 @@ def test_cells_that_span_stand_in_each_row_and_column() -> None:
 )
 def test_what_is_not_closed_is_no_table(text: str) -> None:
     assert not [block for block in blocks(text) if isinstance(block, Table)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ".. csv-table:: no rows\n   :header: a, b\n",
+        ".. csv-table:: no headings\n   :header:\n\n   1, 2\n",
+        '.. csv-table:: a cell of two lines\n\n   a, b\n   "1\n   2", 3\n',
+        ".. csv-table:: another delimiter\n   :delim: word\n\n   a, b\n   1, 2\n",
+        ".. csv-table:: from a file\n   :file: other.csv\n",
+    ],
+)
+def test_a_directive_that_is_no_table_here(text: str) -> None:
+    assert not [block for block in blocks(text) if isinstance(block, Table)]
+
+
+def test_a_carriage_return_within_a_row_parts_no_cells() -> None:
+    assert table_in(".. csv-table:: x\n\n   a,b\n   1\r2,3\n").rows[0].cells == ("1 2", "3")

@@ -57,6 +57,8 @@ _SPREAD = re.compile(rf"^\s*(?:±|\+/-|\+-)\s*({NUMBER})$")
 _PAIR = re.compile(rf"^\s*\(({NUMBER})\s*(%?)\)$")
 # `8 : 16`, `32/32`, `176 and 24`: of two runs or two phases, whichever the heading names
 _TWO = re.compile(rf"^\s*(?::|/|and|&)\s*({NUMBER})$")
+# `2x8`: nodes of so many devices
+_TIMES = re.compile(r"^\s*[x×*]\s*(\d{1,6})$")
 _RANGE = re.compile(rf"^\s*(?:-|–|—|\.\.|to)\s*({NUMBER})$")
 _SYMBOLIC = re.compile(
     r"^(?=[^-]*[*/+]|.*\d)[A-Za-z_][\w.]*(?:\s*\\?[*/+-]\s*[\w.]+)+$|^\d+\s*\\?[*/]\s*[A-Za-z_]\w*$"
@@ -98,9 +100,11 @@ _YES = {
     "full": 1.0,
     "✓": 1.0,
     "✅": 1.0,
+    "✔": 1.0,
+    "✔️": 1.0,
     "1": 1.0,
 }
-_NO = {"no": 0.0, "n": 0.0, "false": 0.0, "off": 0.0, "none": 0.0, "✗": 0.0, "❌": 0.0, "0": 0.0}
+_NO = dict.fromkeys(("no", "n", "false", "off", "none", "✗", "✘", "❌", "0"), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +276,11 @@ def _with_rest(cell: Cell, rest: str, column: Column) -> Cell:
         start = rest[: rest.index(pair[1])]
         pieces = (*cell.pieces, ["gap", start], second, ["gap", rest[len(start) + len(pair[1]) :]])
         return replace(cell, kind="pair", text=rest.strip(), pieces=pieces)
+    times = _TIMES.match(rest) if column.name == "devices" and cell.value else None
+    if times:
+        start = rest[: times.start(1)]
+        pieces = (*cell.pieces, ["gap", start], number_piece(times[1]))
+        return replace(cell, value=(cell.value or 0) * int(times[1]), pieces=pieces)
     two = _TWO.match(rest) if column.role in ("topology", "batch") else None
     if two:
         start = rest[: two.start(1)]

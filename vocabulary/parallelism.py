@@ -15,6 +15,10 @@ _COUNTED = re.compile(
     re.I,
 )
 _SHORT = {"z": "zero_stage"}  # as autotuners of DeepSpeed print it
+# `tp2sd4_stage2`, as PaddleNLP names its strategies
+_GLUED = re.compile(r"(?<![\w.-])(?:[a-z]{1,8}\d{1,4}_?){2,8}(?![\w-])")
+_PART = re.compile(r"([a-z]{1,8})(\d{1,4})")
+_IN_GLUED = {"sd": "dp_shard", "stage": "zero_stage"}
 _ROLES = ("topology", "batch")
 _NOT_HERE = ("devices", "nodes", "ranks")  # `8 GPUs 2` is no way to write them
 _STAGES = 3
@@ -30,8 +34,12 @@ def sizes_in(text: str) -> dict[str, int]:
 
 
 def _sizes_in(text: str) -> Iterator[tuple[str, int]]:
-    for word, digits in _SIZE.findall(text):
-        name, value = _SHORT.get(word) or _field_of(word), int(digits)
+    found = [(_SHORT.get(word) or _field_of(word), digits) for word, digits in _SIZE.findall(text)]
+    for glued in _GLUED.findall(text):
+        parts = [(_IN_GLUED.get(w) or _field_of(w), digits) for w, digits in _PART.findall(glued)]
+        found += parts if all(name for name, _ in parts) else []
+    for name, digits in found:
+        value = int(digits)
         if (
             name
             and (value or name == "zero_stage")

@@ -8,6 +8,7 @@ from decimal import Decimal
 
 _SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s?([bBmMtT])(\d+)?(?![A-Za-z0-9])")
 _ACTIVE = re.compile(r"\d[bB][-_ ]?[aA](\d{1,3}(?:\.\d{1,2})?)[bB](?![A-Za-z0-9])")
+_UNDERSCORED = re.compile(r"((?:^|(?<=-))[01])_(?=\d{1,2}[bB](?![A-Za-z0-9]))")  # Qwen-1_8B
 _GIGA = re.compile(r"\s*(\d+(?:\.\d+)?)G\s*")  # 8.86G, as nanotron writes
 _COUNT = re.compile(r"(\d{1,30}(?:\.\d{1,30})?(?:e\+?\d{1,2})?)\s*([KMGBT]?)", re.I)
 _TENS = {"": 0, "K": 3, "M": 6, "G": 9, "B": 9, "T": 12}
@@ -27,7 +28,8 @@ def find_size(text: str) -> tuple[str, float] | None:
 
 def parse_size(text: str) -> float | None:
     """Parameters in 1e9 of a size label, alone or within a model's name."""
-    found = find_size(text.replace("-", " ").replace("_", " "))
+    plain = _UNDERSCORED.sub(r"\1.", text)
+    found = find_size(plain.replace("-", " ").replace("_", " "))
     return found[1] if found else None
 
 

@@ -9,7 +9,8 @@ _SLICE = re.compile(r"(?:TPU[- ]?)?(v2|v3|v4|v5p|v5e|v5litepod|v6e)-(\d{1,6})", 
 # (https://cloud.google.com/tpu/docs/v5p, https://cloud.google.com/tpu/docs/v5e).
 _TWO_CORES = frozenset({"v2", "v3", "v4", "v5p"})
 
-_COUNTED = re.compile(r"(\d{1,6})\s*[x×*]\s*(?=[A-Za-z])(.+)", re.I)
+# `8xH200`, `1x 4090`; `2x8` counts twice
+_COUNTED = re.compile(r"(\d{1,6})\s*[x×*]\s*(?=[A-Za-z]|\d{4}(?!\d))(.+)", re.I)
 _MACHINE = re.compile(r"(?:DGX|HGX|nodes?|hosts?|servers?)\b|\w+\.\w*(?:large|metal)\b", re.I)
 
 

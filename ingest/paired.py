@@ -1,0 +1,81 @@
+"""Two quantities of one column: under `tokens/s (total / per GPU)` each cell holds both."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ..vocabulary.headings import column_of
+from .grid import Table, TableRow
+
+_BOTH = re.compile(
+    r"(?P<what>[^()\[\]]{1,60}?)\s*[(\[]\s*(?P<first>[^()\[\]/]{1,30}?)\s*/\s+"
+    r"(?P<second>[^()\[\]/]{1,30}?)\s*[)\]]\s*"
+)
+_PARTS = re.compile(r"\s+/\s+")
+_EMPHASIS = re.compile(r"\*\*|__|`")
+
+
+def with_pairs_apart(table: Table) -> Table:
+    """The table with a column for each quantity; the same one where no heading names two.
+
+    A heading counts where both of its readings are results, each another, and every cell that
+    holds a number holds two.
+    """
+    both = {
+        at: names
+        for at, heading in enumerate(table.header.cells)
+        if (names := _names(heading)) and _all_hold_two(table, at)
+    }
+    if not both:
+        return table
+    header = _apart(table.header.cells, both, True)
+    rows = tuple(
+        replace(
+            row,
+            cells=_apart(row.cells, both),
+            lines=tuple(line for at, line in enumerate(row.lines) for _ in both.get(at, (at,))),
+        )
+        for row in table.rows
+    )
+    return Table(
+        TableRow(table.header.line, header),
+        table.separator_line,
+        ("none",) * len(header),
+        rows,
+    )
+
+
+def _names(heading: str) -> tuple[str, str] | None:
+    found = _BOTH.fullmatch(heading)
+    if found is None:
+        return None
+    names = f"{found['what']} ({found['first']})", f"{found['what']} ({found['second']})"
+    first, second = (column_of(name) for name in names)
+    results = first and second and first.role == second.role == "result"
+    return names if results and first != second else None
+
+
+def _all_hold_two(table: Table, at: int) -> bool:
+    cells = [row.cells[at] for row in table.rows if at < len(row.cells)]
+    counts = [len(_parts(cell)) for cell in cells if re.search(r"\d", cell)]
+    return bool(counts) and set(counts) == {2}
+
+
+def _parts(cell: str) -> list[str]:
+    return _PARTS.split(_EMPHASIS.sub("", cell).strip())
+
+
+def _apart(
+    cells: Sequence[str], both: dict[int, tuple[str, str]], headings: bool = False
+) -> tuple[str, ...]:
+    def each() -> Iterator[str]:
+        for at, cell in enumerate(cells):
+            if at not in both:
+                yield cell
+                continue
+            parts = both[at] if headings else _parts(cell)
+            yield from parts if len(parts) == len(both[at]) else (cell, "")
+
+    return tuple(each())

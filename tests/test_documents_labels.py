@@ -1,0 +1,154 @@
+"""Labels, checks, counts and dates as tables of other projects write them, a few rows each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.vocabulary.sizes import parse_size
+from tests.documents import check, read
+
+# modelscope/ms-swift docs/source/LLM/Benchmark.md
+SWIFT = """\
+# Training of 14b models
+<table>
+<tr><td>Model Type [LoRA]</td><td>Gradient Checkpointing</td><td>Training Speed</td>
+<td>GPU Memory</td></tr>
+<tr><td rowspan="2">qwen-7b-chat</td><td>&#x2714;</td><td>7.01min</td><td>19362MiB</td></tr>
+<tr><td>&#x2718;</td><td>5.19min</td><td>30316MiB</td></tr>
+<tr><td>qwen-1_8b-chat</td><td>&#x2714;</td><td>2.48min</td><td>7624MiB</td></tr>
+</table>
+"""
+
+
+def test_a_model_of_its_own_cell_is_not_that_of_the_section(tmp_path: Path) -> None:
+    (checkpointed, kept, small), _ = read(SWIFT, tmp_path)
+    check(checkpointed, model="qwen-7b-chat", params_b=7.0, recompute="full", memory=19362.0)
+    check(kept, model="qwen-7b-chat", params_b=7.0, recompute="none", memory=30316.0)
+    check(small, model="qwen-1_8b-chat", params_b=1.8)
+
+
+@pytest.mark.parametrize(
+    ("label", "size"),
+    [("qwen-1_8b-chat", 1.8), ("1_5B", 1.5), ("llama_2_7b", 7.0), ("llama-2_13b", 13.0)],
+)
+def test_an_underscore_is_a_point_only_within_a_small_size(label: str, size: float) -> None:
+    assert parse_size(label) == size
+
+
+# Lightning-AI/litgpt tutorials/resource-tables.md
+LITGPT = """\
+# Resource Tables
+
+All experiments were run using 16-bit brain floating point precision (`--precision bf16-true`). \
+If your GPU does not support it, use `fp16`.
+
+## Finetuning with LoRA on Multiple GPUs
+
+| Size | Model | Microbatch size | GPU | Max GPU RAM | Time 1k iterations |
+|---|---|---|---|---|---|
+| 3 B | StableLM Alpha | 1 | 2 x A100 | 12.75 GB | 2.92 min |
+|     |                |   |          |          | -        |
+| 13 B | Llama 2 | 1 | 2 x A100 | OOM | - |
+"""
+
+
+def test_memory_what_parts_rows_and_what_holds_for_all(tmp_path: Path) -> None:
+    (alpha, llama), _ = read(LITGPT, tmp_path)
+    check(alpha, memory=12.75, status="ok", dtype="bf16", devices=2, device="A100")
+    check(llama, memory=None, status="oom", dtype="bf16")
+
+
+# Ascend/MindSpeed-LLM README.md
+MINDSPEED = """\
+## 预训练
+| 模型系列 | 实验模型 | 硬件信息 | 集群规模 | MFU |
+|---|---|---|---|---|
+| LLAMA2 | LLAMA2-70B | Atlas 900 A2 PODc | 4x8 | 55.8% |
+"""
+
+
+def test_a_cluster_of_nodes_times_devices(tmp_path: Path) -> None:
+    (run,), _ = read(MINDSPEED, tmp_path)
+    check(run, model="LLAMA2-70B", devices=32, device="Atlas 900 A2 PODc", mfu=0.558)
+
+
+# caikit/caikit-nlp benchmarks/README.md and meta-pytorch/torchtune README.md
+DATED = """\
+# Tuning
+| Date Executed | Runnable On | Precision | Batch Size | Samples Per Second |
+|---|---|---|---|---|
+| [2023-09-05](./logs/20230905_183655.output) | 1x 4090 | bfloat16 | 6 | 21.325 |
+"""
+
+
+def test_dates_and_devices_named_by_a_number(tmp_path: Path) -> None:
+    (run,), _ = read(DATED, tmp_path)
+    check(run, date="2023-09-05", devices=1, device="4090", dtype="bf16", job_ids=[])
+
+
+# NVIDIA-NeMo/Automodel docs/performance-summary.md and docs/deepep_vs_hybridep_benchmark.md
+AUTOMODEL = """\
+# NeMo AutoModel Performance Summary
+
+## Training on a single node, EP8 (GBS 128)
+
+| #GPUs | MBS | TP | PP | FSDP | Tokens/sec/GPU |
+|---|---|---|---|---|---|
+| 8 | 1 | 2 | 4 | 1 | 608.42 |
+| 8 | 1 | 1 | 4 | 1 | 608.42 |
+"""
+
+
+def test_what_titles_and_headings_name(tmp_path: Path) -> None:
+    (whole, unclear), _ = read(AUTOMODEL, tmp_path)
+    check(whole, framework="NeMo AutoModel", ep=8, gbs=128, dp_shard=1)
+    check(unclear, dp_shard=None)
+
+
+# NVIDIA-NeMo/Automodel docs/deepep_vs_hybridep_benchmark.md
+DISPATCHERS = """\
+## Real training results, EP8 (GBS 128)
+
+| dispatcher | step time | tokens/s (total / per GPU) | est. MFU |
+|---|---:|---:|---:|
+| deepep | 5.366 s | 97,689 / 12,211 | ~31% |
+| hybridep | **5.085 s** | **103,081 / 12,885** | - |
+| other | 6.1 s | – | - |
+"""
+
+
+def test_two_quantities_of_one_column(tmp_path: Path) -> None:
+    (first, bold, missing), _ = read(DISPATCHERS, tmp_path)
+    check(first, tokens_per_s=97689.0, tokens_per_s_per_device=12211.0, step_time_s=5.366)
+    check(bold, tokens_per_s=103081.0, tokens_per_s_per_device=12885.0)
+    check(missing, tokens_per_s=None, tokens_per_s_per_device=None, step_time_s=6.1)
+
+
+def test_a_heading_of_two_over_single_values_stays_unread(tmp_path: Path) -> None:
+    text = DISPATCHERS.replace(" / 12,211", "")
+    (first, _, _), _ = read(text, tmp_path)
+    check(first, tokens_per_s=None, tokens_per_s_per_device=None)
+
+
+# PaddlePaddle/PaddleNLP llm/docs/pretrain.rst
+PADDLE = """\
+预训练性能
+----------
+
+- GPU: A100 80G * 8, CUDA 11.8, NCCL 2.15
+
+.. csv-table:: 模型性能测试汇总
+    :header: 模型,序列长度,分布式策略,速度 [#]_,显存占用 [#]_,测试时间
+
+    ``facebook/llama-13b``,4096,``tp2sd4_stage2``,1969.64,64278MB,2023-11-27 21:58:03
+    ``baichuan-inc/Baichuan2-13B-Base``,4096,``sd8_stage2``,1354.99,74767MB,2023-11-27 21:51:26
+"""
+
+
+def test_a_strategy_in_one_word(tmp_path: Path) -> None:
+    (both, sharded), _ = read(PADDLE, tmp_path)
+    check(both, model="facebook/llama-13b", params_b=13.0, seq_len=4096, memory=64278.0)
+    check(both, tp=2, dp_shard=4, zero_stage=2, date="2023-11-27", devices=8)
+    check(sharded, tp=None, dp_shard=8, zero_stage=2)
