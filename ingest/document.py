@@ -32,6 +32,7 @@ from .prose import unanimous as said_once
 from .quantities import quantity_in
 from .reach import unanimous
 from .sections import Document, FoundTable, Quote, Section
+from .stated_units import with_stated_unit
 from .statements import Statement, formula_statement, legend_in, statements_in
 from .training_tables import is_training, subject_of
 from .unfolded import UNNAMED, unfolded
@@ -138,6 +139,8 @@ class _Reader:
             self.sections[0].facts += framework_of(line.text, line.line)
         if not line.code and withdraws(line.text):
             self._withdraw(line)
+        if not line.code and (above := self.sections[-1].tables):
+            above[-1].table = with_stated_unit(above[-1].table, line.text)
         same = bool(self.lead) and self.lead[-1].line == line.line - 1
         read = line_facts(line.text, line.line)
         facts, formula = read.configuration, read.formula
