@@ -17,7 +17,7 @@ from .context_lines import (
 )
 from .grid import Table
 from .markdown import Heading, TextLine, blocks
-from .orientation import oriented
+from .orientation import lists_features, oriented
 from .paired import with_pairs_apart
 from .prose import (
     counted,
@@ -235,7 +235,7 @@ class _Reader:
         if turned.header.cells != table.header.cells:  # what stood on top is no heading any more
             lead = " ".join([lead, *table.header.cells])
         table = unfolded(with_pairs_apart(turned), quantity)
-        if is_training(table.header.cells, above, lead, self.subject):
+        if is_training(table.header.cells, above, lead, self.subject) and not lists_features(table):
             number = 1 + sum(found.number is not None for found in self.document.tables)
         elif not self.aside_line:
             self.sections[-1].facts += set_up(given)

@@ -177,3 +177,21 @@ def test_a_speed_whose_heading_names_its_unit(tmp_path: Path) -> None:
     text = f"## Training\n\n{header}\n|--|--|--|\n| 8 | 4 | 96.5 |\n"
     ((run,), _) = read(text, tmp_path)
     check(run, tokens_per_s_per_device=96.5)
+
+
+# PaddlePaddle/PaddleNLP llm/docs/pretrain.rst
+SUPPORTED = """\
+## Training
+| Model | Data Parallel | Tensor Parallel | Pipeline Parallel |
+|---|---|---|---|
+| LLaMA-65B | ✅ | ✅ | 🚧 |
+| GPT3 | ✅ | ❌ | - |
+"""
+
+
+def test_what_a_program_supports_is_no_run(tmp_path: Path) -> None:
+    runs, _ = read(SUPPORTED, tmp_path)
+    assert runs == []
+    (tmp_path / "sized").mkdir()
+    runs, _ = read(SUPPORTED.replace("❌", "2"), tmp_path / "sized")
+    assert len(runs) == 2
