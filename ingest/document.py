@@ -17,7 +17,7 @@ from .context_lines import (
 )
 from .grid import Table
 from .markdown import Heading, TextLine, blocks
-from .orientation import oriented
+from .orientation import lists_features, oriented
 from .paired import with_pairs_apart
 from .prose import (
     counted,
@@ -32,6 +32,7 @@ from .prose import unanimous as said_once
 from .quantities import quantity_in
 from .reach import unanimous
 from .sections import Document, FoundTable, Quote, Section
+from .stated_units import with_stated_unit
 from .statements import Statement, formula_statement, legend_in, statements_in
 from .training_tables import is_training, subject_of
 from .unfolded import UNNAMED, unfolded
@@ -138,6 +139,8 @@ class _Reader:
             self.sections[0].facts += framework_of(line.text, line.line)
         if not line.code and withdraws(line.text):
             self._withdraw(line)
+        if not line.code and (above := self.sections[-1].tables):
+            above[-1].table = with_stated_unit(above[-1].table, line.text)
         same = bool(self.lead) and self.lead[-1].line == line.line - 1
         read = line_facts(line.text, line.line)
         facts, formula = read.configuration, read.formula
@@ -232,7 +235,7 @@ class _Reader:
         if turned.header.cells != table.header.cells:  # what stood on top is no heading any more
             lead = " ".join([lead, *table.header.cells])
         table = unfolded(with_pairs_apart(turned), quantity)
-        if is_training(table.header.cells, above, lead, self.subject):
+        if is_training(table.header.cells, above, lead, self.subject) and not lists_features(table):
             number = 1 + sum(found.number is not None for found in self.document.tables)
         elif not self.aside_line:
             self.sections[-1].facts += set_up(given)

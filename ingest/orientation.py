@@ -67,6 +67,21 @@ def fits(cell: Cell, column: Column) -> bool:
     return cell.value is not None
 
 
+def lists_features(table: Table) -> bool:
+    """Whether marks and words stand under all sizes, as where a program tells what it supports."""
+    columns = columns_of(table.header.cells)
+    if any(column and column.role == "result" for column in columns):
+        return False
+    sized = [
+        cell
+        for row in table.rows
+        for raw, column in zip(row.cells, columns, strict=False)
+        if column and column.role in ("topology", "batch")
+        and (cell := parse_cell(raw, column)).kind != "missing"
+    ]  # fmt: skip
+    return bool(sized) and all(cell.invalid and not _DIGITS.search(cell.raw) for cell in sized)
+
+
 def _results(table: Table) -> int:
     """The measured cells of a table."""
     columns = columns_of(table.header.cells)

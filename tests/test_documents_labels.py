@@ -144,6 +144,8 @@ PADDLE = """\
 
     ``facebook/llama-13b``,4096,``tp2sd4_stage2``,1969.64,64278MB,2023-11-27 21:58:03
     ``baichuan-inc/Baichuan2-13B-Base``,4096,``sd8_stage2``,1354.99,74767MB,2023-11-27 21:51:26
+
+..  [#] 速度的单位是``tokens/card/sec``，每张卡每秒需训练的token数。
 """
 
 
@@ -152,3 +154,44 @@ def test_a_strategy_in_one_word(tmp_path: Path) -> None:
     check(both, model="facebook/llama-13b", params_b=13.0, seq_len=4096, memory=64278.0)
     check(both, tp=2, dp_shard=4, zero_stage=2, date="2023-11-27", devices=8)
     check(sharded, tp=None, dp_shard=8, zero_stage=2)
+    check(sharded, tokens_per_s_per_device=1354.99, tokens_per_s=None)
+
+
+def test_a_unit_of_another_column_changes_nothing(tmp_path: Path) -> None:
+    text = PADDLE.replace("速度的单位是", "Loss is in ").replace("，每张卡每秒需训练的token数", "")
+    (both, _), _ = read(text, tmp_path)
+    check(both, tokens_per_s_per_device=None, memory=64278.0)
+
+
+@pytest.mark.parametrize("unit", ["tokens/s/GPU", "samples/s", "tokens/fortnight"])
+def test_a_unit_in_a_sentence_below(unit: str, tmp_path: Path) -> None:
+    table = "| GPUs | MBS | Speed |\n|--|--|--|\n| 8 | 4 | 96.5 |\n"
+    text = f"## Training\n\n{table}\nSpeed is in {unit}.\n"
+    ((run,), _) = read(text, tmp_path)
+    device, samples = (96.5 if unit == one else None for one in ("tokens/s/GPU", "samples/s"))
+    check(run, tokens_per_s_per_device=device, samples_per_s=samples, tokens_per_s=None)
+
+
+def test_a_speed_whose_heading_names_its_unit(tmp_path: Path) -> None:
+    header = "| GPUs | MBS | Training speed (tokens/s/GPU) |"
+    text = f"## Training\n\n{header}\n|--|--|--|\n| 8 | 4 | 96.5 |\n"
+    ((run,), _) = read(text, tmp_path)
+    check(run, tokens_per_s_per_device=96.5)
+
+
+# PaddlePaddle/PaddleNLP llm/docs/pretrain.rst
+SUPPORTED = """\
+## Training
+| Model | Data Parallel | Tensor Parallel | Pipeline Parallel |
+|---|---|---|---|
+| LLaMA-65B | ✅ | ✅ | 🚧 |
+| GPT3 | ✅ | ❌ | - |
+"""
+
+
+def test_what_a_program_supports_is_no_run(tmp_path: Path) -> None:
+    runs, _ = read(SUPPORTED, tmp_path)
+    assert runs == []
+    (tmp_path / "sized").mkdir()
+    runs, _ = read(SUPPORTED.replace("❌", "2"), tmp_path / "sized")
+    assert len(runs) == 2

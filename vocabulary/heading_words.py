@@ -85,9 +85,11 @@ def meaning_of(heading: str) -> tuple[str, HeadingWords] | None:
     """The column that the words of a heading mean, all of them; None when one is not known."""
     words = _words_of(heading)
     found = {one.column for one in _meanings() if one.fits(words)}
+    if len(found) == 1:
+        return found.pop(), words
     if _words_of(_BRACKETS.sub(" ", heading)) == _NOTHING and _ANY_RATE.search(translated(heading)):
         return "throughput", words  # `Training performance`: its cells say of what
-    return (found.pop(), words) if len(found) == 1 else None
+    return None
 
 
 def quantities_in(heading: str) -> set[str]:
