@@ -31,8 +31,8 @@ _FEW = 5  # answers to a bare number up to which findings are listed
 _ALL = 50  # up to so many sources are audited together, for findings across sources
 _NOT_SEARCHED = "restated rates and answers of best, days, compare, scaling not searched: --all"
 _METRIC = re.compile(r"(.+)\.([a-z_]+)")
-_PLACE = re.compile(r"(.+?):(\d+)(?::(.+))?")
-_SIDES = re.compile(r"(.+?)\s+/\s+(.+)")
+_PLACE = re.compile(r"(.+?):(\d+)(?::(.+))?", re.S)
+_SIDES = re.compile(r"(.+?)(?<!\s)\s+/\s++(.+)", re.S)
 _RUN = re.compile(r"[0-9a-f]{4,12}", re.I)
 
 
