@@ -7,7 +7,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..project.checkout import check_out, commit_of, from_top, git, names_at
+from ..project.checkout import check_out, commit_of, from_top, names_at
+from ..project.git import top_of_checkout
 from ..project.read import read
 from ..project.settings import FILE, find_home, read_file, read_settings
 from ..reports import rowdiff, rowtable
@@ -61,7 +62,7 @@ def against(base: str, paths: Sequence[Path], where: str | None = None) -> rowdi
     """What lies here with what git has of it at `base`; no paths: the sources of bench.toml."""
     home = find_home(Path.cwd()).resolve()
     named = [path.resolve() for path in paths or read_settings().sources]
-    top = Path(git("rev-parse", "--show-toplevel").strip()).resolve()
+    top = top_of_checkout()
     if not paths:
         refuse_links_out(named)
     now = [from_top(path, top) for path in named]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..ingest.folders import uri_of
-from ..project.checkout import git
+from ..project.git import git, top_of_checkout
 from ..project.settings import inside, read_settings
 from ..reports.regions import Document, Region, read_document
 from ..schema.errors import NOTHING_RECOGNISED, BenchError
@@ -80,8 +80,8 @@ def find_pages(named: Sequence[Path]) -> list[Path]:
         return [_near(path) for path in sorted(found) if path.is_file()]
     if not _in_checkout():
         return sorted(path for path in Path().glob("*.md") if path.is_file())
-    top = git("rev-parse", "--show-toplevel").rstrip("\n")
-    tracked = git("-C", top, "ls-files", "-z", "--", "*.md", "*.markdown")
+    top = top_of_checkout()
+    tracked = git("-C", str(top), "ls-files", "-z", "--", "*.md", "*.markdown")
     found = {Path(top, name) for name in tracked.split("\0") if name}
     return [_near(path) for path in sorted(found) if path.is_file()]
 

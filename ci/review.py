@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ..project.checkout import git
+from ..project.git import git
 from ..project.settings import JobSettings, find_home, read_settings
 from ..reports import rowdiff, rowtable
 from ..schema.errors import FINE, FOUND, NOTHING_TO_COMPARE, BenchError

@@ -33,8 +33,8 @@ _ALL = 50  # up to so many sources are audited together, for findings across sou
 _COUNTED = 80  # further answers that are counted; of more there are too many to be of use
 _LEFT = "not searched"  # what a context keeps of its last question
 _METRIC = re.compile(r"(.+)\.([a-z_]+)")
-_PLACE = re.compile(r"(.+?):(\d+)(?::(.+))?")
-_SIDES = re.compile(r"(.+?)\s+/\s+(.+)")
+_PLACE = re.compile(r"(.+?):(\d+)(?::(.+))?", re.S)
+_SIDES = re.compile(r"(.+?)(?<!\s)\s+/\s++(.+)", re.S)
 _RUN = re.compile(r"[0-9a-f]{4,12}", re.I)
 
 

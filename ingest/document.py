@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from ..vocabulary.headings import LONGEST
 from .context import Fact, framework_of, is_aside, phrases_in
 from .context_lines import (
     LineFacts,
@@ -42,7 +43,6 @@ _GENERAL = re.compile(
     r"\b(?:overview|set-?up|hyper-?parameters?|configurations?|config|common|environment|hardware|model|notations?|settings?)\b",
     re.I,
 )
-_LONGEST = 2000  # characters of a line or heading; what is longer was not written to be read
 _REMARKS = re.compile(r"^(?:comments?|notes?|remarks?|caveats?)\b", re.I)
 _OPENING = 2  # the document itself and its title
 _LEAD = 12  # lines of the paragraph above a table that speak of it
@@ -52,7 +52,7 @@ def read_document(text: str) -> Document:
     """Read a whole document."""
     found = list(blocks(text))
     prose = (one.text for one in found if not isinstance(one, Table))
-    reader = _Reader(subject_of(line for line in prose if len(line) <= _LONGEST))
+    reader = _Reader(subject_of(line for line in prose if len(line) <= LONGEST))
     for block in found:
         reader.take(block)
     return reader.finish(text.count("\n") + (not text.endswith("\n")))
@@ -96,7 +96,7 @@ class _Reader:
     def _heading(self, heading: Heading) -> None:
         self.lead = []
         self.formula_first = False
-        text = heading.text if len(heading.text) <= _LONGEST else ""
+        text = heading.text if len(heading.text) <= LONGEST else ""
         facts = phrases_in(text, heading.line, "heading")
         devices = said_once(counted(text, heading.line))
         named = model_named(text, heading.line)
@@ -131,7 +131,7 @@ class _Reader:
 
     def _line(self, line: TextLine) -> None:
         self.document.text_lines += 1
-        if len(line.text) > _LONGEST:
+        if len(line.text) > LONGEST:
             self.document.quotes.append(Quote(line, tuple(self._facts())))
             self.lead = []
             return

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from ..vocabulary.measuring import NUMBER
 
-_NAME = re.compile(r"([A-Za-z][\w/ .()-]*?)[\"']?\s*(?:[:=(\[]|\bwas\b|\bis\b)?\s*[\"']?$")
+_NAME = re.compile(r"([A-Za-z][\w/ .()-]*?)[\"']?\s*+(?:[:=(\[]|\bwas\b|\bis\b)?+\s*+[\"']?$")
 _NEAR = 200  # characters before a number: a longer name is none
 _RANK = re.compile(r"^(?:rank|gpu|node|worker)\d+\s+", re.I)
 _FILLERS = re.compile(r"^(?:(?:at|after|in|the|is|of|and)\s+)+")

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import os
-import subprocess
+import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from ..schema.errors import BenchError
+from .git import DIFF, git, git_bytes, top_of_checkout
+
+_LINK = "120000"  # git's mode of a symbolic link
+_AT_ONCE = 64  # files held in memory
+_POINTER = re.compile(
+    rb"version https://git-lfs\.github\.com/spec/v1\n(?:ext-.*\n)*oid sha256:([0-9a-f]{64})\n"
+)
 
 
 @contextmanager
 def checked_out(revision: str, named: Sequence[Path]) -> Iterator[tuple[Path, Path, list[Path]]]:
     """What git has of paths at a revision: a folder, the checkout that it mirrors, and the paths
     in it that were there. Raises BenchError where git does not know the revision."""
-    top = Path(git("rev-parse", "--show-toplevel").strip()).resolve()
+    top = top_of_checkout()
     commit = commit_of(top, revision)
     then = names_at(top, commit, [from_top(path.resolve(), top) for path in named])
     with tempfile.TemporaryDirectory() as scratch:
@@ -32,8 +42,12 @@ def commit_of(top: Path, revision: str) -> str:
 
 
 def names_at(top: Path, commit: str, names: Sequence[str]) -> list[str]:
-    """What these paths were called at a commit: a file that was renamed is the same file."""
-    listing = git("-C", str(top), "diff", "--name-status", "--find-renames", "-z", commit)
+    """What these paths were called at a commit: a file that was renamed is the same file.
+
+    The commit is compared with the index: to read a file of the checkout takes its filter.
+    """
+    arguments = ("diff-index", "--cached", "--name-status", "--find-renames", "-z", *DIFF)
+    listing = git("-C", str(top), *arguments, commit)
     words = iter(listing.split("\0"))
     renamed = {}
     for status in words:
@@ -50,19 +64,72 @@ def names_at(top: Path, commit: str, names: Sequence[str]) -> list[str]:
 
 
 def check_out(top: Path, commit: str, names: Sequence[str], root: Path) -> None:
-    """Write these files of a commit below `root`, as a checkout has them; the index stays as it is.
+    """Write these files of a commit below `root`, byte for byte as git has them.
 
-    `git archive` would leave out what `export-ignore` names.
+    No filter is run: what the commit stores of a file in Git LFS is taken from `.git/lfs`, where
+    it has been fetched. `git archive` would leave out what `export-ignore` names.
     """
     if not names:
         return
-    index = {"GIT_INDEX_FILE": str(root.with_name("index"))}
-    at = ("-C", str(top), "--literal-pathspecs")
-    git_bytes(*at, "read-tree", commit, env=index)
-    listed = git_bytes(*at, "ls-files", "-z", "--cached", "--", *names, env=index)
-    git_bytes(
-        *at, "checkout-index", "-f", "-z", "--stdin", f"--prefix={root}/", env=index, given=listed
-    )
+    listing = git("-C", str(top), "ls-tree", "-r", "-z", "--full-tree", commit)
+    files = [entry for entry in map(_entry, filter(None, listing.split("\0")))
+             if entry.kind == "blob" and _is_below(entry.name, names)]  # fmt: skip
+    # Links last: nothing is written through one.
+    for entry, content in sorted(_contents(top, files), key=lambda each: each[0].mode == _LINK):
+        at = root / entry.name
+        at.parent.mkdir(parents=True, exist_ok=True)
+        if at.parent.resolve() != root.resolve() / Path(entry.name).parent:
+            raise BenchError(f"{entry.name} at {commit[:12]} lies behind a link",
+                             why="the tree is broken", hint="try git fsck")  # fmt: skip
+        if entry.mode == _LINK:
+            at.symlink_to(os.fsdecode(content))
+        else:
+            at.write_bytes(content)
+
+
+class _Entry(NamedTuple):
+    mode: str
+    kind: str
+    blob: str
+    name: str
+
+
+def _entry(line: str) -> _Entry:
+    """A line of `git ls-tree`; raises BenchError for a name that no checkout may have."""
+    facts, _, name = line.partition("\t")
+    if name.startswith("/") or {"", ".", "..", ".git"} & set(name.lower().split("/")):
+        raise BenchError(f"git has a file of the name {name!r}", hint="try git fsck")
+    mode, kind, blob = facts.split()
+    return _Entry(mode, kind, blob, name)
+
+
+def _is_below(name: str, named: Sequence[str]) -> bool:
+    return any(each == "." or name == each or name.startswith(f"{each}/") for each in named)
+
+
+def _contents(top: Path, files: Sequence[_Entry]) -> Iterator[tuple[_Entry, bytes]]:
+    """The bytes of each file."""
+    stored = Path(git("-C", str(top), "rev-parse", "--git-common-dir").rstrip("\n"), "lfs/objects")
+    for first in range(0, len(files), _AT_ONCE):
+        some = files[first : first + _AT_ONCE]
+        asked = "".join(f"{entry.blob}\n" for entry in some).encode()
+        said = io.BytesIO(git_bytes("-C", str(top), "cat-file", "--batch", given=asked))
+        for entry in some:
+            head = said.readline().split()
+            if len(head) != 3:  # ID missing
+                raise BenchError(f"git does not have {entry.name}", hint="git fetch --refetch")
+            yield entry, _from_lfs(top / stored, said.read(int(head[2])))
+            said.readline()
+
+
+def _from_lfs(stored: Path, content: bytes) -> bytes:
+    """What a pointer of Git LFS stands for; itself where that was not fetched, or is another."""
+    if not (found := _POINTER.match(content)):
+        return content
+    name = found[1].decode()
+    file = stored / name[:2] / name[2:4] / name
+    there = file.read_bytes() if file.is_file() else b""
+    return there if hashlib.sha256(there).hexdigest() == name else content
 
 
 def from_top(path: Path, top: Path) -> str:
@@ -71,27 +138,3 @@ def from_top(path: Path, top: Path) -> str:
         raise BenchError(f"{path} is outside the checkout", why=f"the checkout is {top}",
                          hint="use paths in the checkout, or OLD and NEW")  # fmt: skip
     return path.relative_to(top).as_posix()
-
-
-def git(*words: str, failed: str = "git failed") -> str:
-    """What git says; raises BenchError when it fails."""
-    return git_bytes(*words, failed=failed).decode("utf-8", "surrogateescape")
-
-
-def git_bytes(
-    *words: str,
-    failed: str = "git failed",
-    env: Mapping[str, str] | None = None,
-    given: bytes = b"",
-) -> bytes:
-    """The same as bytes; `env` is added to the environment, `given` is its standard input."""
-    try:
-        return subprocess.run(
-            ["git", *words], input=given, env=os.environ | (env or {}), capture_output=True,
-            check=True,
-        ).stdout  # fmt: skip
-    except FileNotFoundError as error:
-        raise BenchError("git not found", hint="bench diff OLD NEW works without git") from error
-    except subprocess.CalledProcessError as error:
-        why = error.stderr.decode("utf-8", "replace").strip()
-        raise BenchError(failed, why=why, hint="try git fetch") from error

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ..schema.errors import BenchError
-from .checkout import git
+from .git import git
 
 _ID = re.compile(r"[0-9a-f]{7,40}")
 _MOST = 2000  # names of one question

@@ -23,7 +23,7 @@ _ANY = re.compile(r"<!--\s*bench", re.I)
 # What somebody may have meant as a marker: another case, another sign, behind a quote or text.
 _NEARLY = re.compile(r"(?<!\\)<!--\s*bench[\s:_.-]*(?:begin|end)\b", re.I)
 _SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
-_CLOSED = re.compile(r"^(?P<options>(?:\s.*?)?)\s*-->\s*$", re.S)
+_CLOSED = re.compile(r"^(?P<options>(?:\s.*?)?)(?<!\s)\s*-->\s*$", re.S)
 _OPTION = re.compile(r"""\s*(?P<name>[A-Za-z][\w-]*)(?:=(?P<value>"[^"]*"|'[^']*'|[^\s"']+))?""")
 _DIGEST = re.compile(r"[0-9a-f]{12}")
 DIGITS = 12

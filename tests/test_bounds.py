@@ -19,7 +19,7 @@ from bench.schema.sidecar_links import _pattern
 from bench.vocabulary.toml import TOMLDecodeError, loads
 from bench.vocabulary.wildcards import is_quick
 from tests.making import log
-from tests.program import quick, told
+from tests.program import bench, quick, told
 
 SOON_S = 2  # of processor time, for what takes milliseconds
 
@@ -143,3 +143,12 @@ def test_links_to_what_never_ends(folder: Path) -> None:
                  "ingest d.log b.log a.log", "diff a.log b.log"):  # fmt: skip
         done = quick(folder, *line.split())
         assert "Traceback" not in done.err and done.code in (0, 1, 2, 3, 5), done.text
+
+
+@pytest.mark.parametrize("text", ["a: " + "[" * 100_000, "- " * 100_000, "a: " + "{a: " * 50_000])
+def test_deep_yaml_does_not_end_the_process(folder: Path, text: str) -> None:
+    (folder / "config.yaml").write_text(text)
+    (folder / "wandb/run-1/files").mkdir(parents=True)
+    (folder / "wandb/run-1/files/config.yaml").write_text(text)
+    done = bench(folder, "ingest", ".")
+    assert done.code == 3 and "2 skipped" in done.err, done.text

@@ -9,7 +9,7 @@ from functools import lru_cache
 from math import isfinite
 
 from .endings import failure_of, risk_of
-from .headings import Column, column_of
+from .headings import LONGEST, Column, column_of
 from .pieces import (
     MARK,
     MARKS,
@@ -69,6 +69,7 @@ _DATE = (
 )
 # Six to nine digits behind a word for a job, or alone between commas.
 _JOB = r"(?:(?<=job )|(?<=id )|(?<=#))\d{6,9}\b|(?:(?<=,)|(?<=, )|^)\d{6,9}(?=\s*(?:[,;)]|$))"
+_IN_WORDS = ("text", "notes")  # types of column
 _MOST_LAYERS = 3  # of emphasis or links around a cell: ***`1.5`***
 _PLAIN_WORDS = re.compile(r"^\s*[x×]?\s*[^\W\d_][^\d,;:]*\d{0,3}[A-Za-z]*$")  # 8 GPUs, 4x A100
 _SIGNED = re.compile(r"\s*\+\s*\d")  # +2.80: a gain, no rate
@@ -134,6 +135,10 @@ def parse_cell(raw: str, column: Column | None) -> Cell:
     """Read one cell by its column's grammar; a cell that does not fit is kept and says why."""
     if column is None:
         return _text(raw)
+    if len(raw) > LONGEST:
+        cell = _text(raw)
+        invalid = None if column.type in _IN_WORDS else f"too long under {column.title}"
+        return replace(cell, kind="misfit", invalid=invalid) if invalid else cell
     inner = raw
     opened: list[Piece] = []
     closed: list[Piece] = []

@@ -15,7 +15,8 @@ from .heading_words import meaning_of, quantities_in, translated
 
 # `# of GPUs`, `Number of nodes`
 _COUNT_OF = re.compile(r"^(?:#+\s*(?:of\b)?|(?:no\.|num|number)[\s_-]*of)[\s_-]*")
-_UNIT = re.compile(r"[\(\[]\s*(?:in\s+)?([^)\]]+?)\s*[\)\]]\s*$")
+LONGEST = 2000  # characters of a heading, cell or line; what is longer was not written to be read
+_UNIT = re.compile(r"[\(\[]\s*+(?:in\s++)?+((?>[^)\]]*[^)\]\s]))\s*+[\)\]]\s*$")
 _TIME_UNITS = {
     "us": "us",
     "µs": "us",
@@ -40,8 +41,8 @@ _TIME_A_STEP = re.compile(
     r"(?:it|iter|iteration|step)s?\s*",
     re.I,
 )
-_AT_STEP = re.compile(r"\s*(?:@|\bat)\s*(?:step|iter(?:ation)?)\s*\d+\s*$", re.I)
-_PER_STEP = re.compile(r"\s*(?:/|per)\s*(?:it|iter|iteration|step)s?$")  # of `s/it`
+_AT_STEP = re.compile(r"(?<!\s)\s*(?:@|\bat)\s*(?:step|iter(?:ation)?)\s*\d+\s*$", re.I)
+_PER_STEP = re.compile(r"(?<!\s)\s*(?:/|per)\s*(?:it|iter|iteration|step)s?$")  # of `s/it`
 _WORDS = {
     "per": "", "sec": "s", "secs": "s", "second": "s", "seconds": "s", "iter": "it", "iters": "it",
     "iteration": "it", "iterations": "it", "token": "tokens", "sample": "samples", "tok": "tokens",
@@ -116,7 +117,7 @@ def columns_of(headings: Sequence[str]) -> list[Column | None]:
 
 @lru_cache(maxsize=1000)
 def _columns_of(headings: tuple[str, ...]) -> tuple[Column | None, ...]:
-    found = [_read(heading) for heading in headings]
+    found = [_read(heading) if len(heading) <= LONGEST else None for heading in headings]
     named = {column.name for column in found if column}
     kept: list[Column | None] = []
     for column in found:

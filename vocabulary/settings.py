@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from .pieces import Piece
 
 _ITEM = re.compile(r"[^,]+")
-_PAIR = re.compile(r'^(["\']?)([A-Za-z_][\w.-]*)\s*=\s*(.*?)\1$', re.S)
+_PAIR = re.compile(r'^(["\']?)([A-Za-z_][\w.-]*)\s*=\s*+(.*?)\1$', re.S)
 _CLOCK = re.compile(r"^(\d+(?:\.\d+)?)\s*([MG]?)Hz$", re.I)
-_WITH = re.compile(r"^(?:\\w|w/|with)\s+(.+)$|^(?:\\wo|w\\o|w/o|without|no)\s+(?P<off>.+)$", re.I)
+_WITH = re.compile(r"^(?:\\w|w/|with)\s++(.+)$|^(?:\\wo|w\\o|w/o|without|no)\s++(?P<off>.+)$", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def env_kind(name: str) -> str:
 def setting_pieces(text: str) -> list[Piece]:
     """The same list as typed pieces."""
     pieces: list[Piece] = []
-    for part in re.split(r"(\s*,\s*|[\"'])", text):
+    for part in re.split(r"((?<!\s)\s*,\s*|,\s*|[\"'])", text):
         pair = _PAIR.match(part)
         if pair and f"{pair[2]}={pair[3]}" == part:
             pieces.append(["set", pair[2], pair[3]])

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 LARGEST = 1 << 20
 MOST_LEAVES = 20_000
 MOST_NODES = 10 * MOST_LEAVES  # an alias is gone through wherever it stands
 DEEPEST = 40
+_COMPOSED = 5 * DEEPEST  # what is deeper is no configuration
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,8 @@ def leaves(text: str, is_json: bool) -> list[Leaf] | None:
         text = text.replace("\t", " ")  # JSON may be indented so, YAML not; strings hold none
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
+        if _is_deep(text, loader):
+            return None
         root = yaml.compose(text, loader)
         if not isinstance(root, yaml.MappingNode):
             return None
@@ -48,6 +52,19 @@ def leaves(text: str, is_json: bool) -> list[Leaf] | None:
         return found
     except (yaml.YAMLError, RecursionError, ValueError):
         return None
+
+
+def _is_deep(text: str, loader: Any) -> bool:
+    """Whether composing it, which goes down in C as deep as the text, could end the process."""
+    import yaml
+
+    depth = 0
+    for event in yaml.parse(text, loader):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > _COMPOSED:
+            return True
+    return False
 
 
 def _walk(node: object, name: str, depth: int = 0) -> Iterator[Leaf | None]:

@@ -1,0 +1,115 @@
+"""What reads text of strangers takes time like its length: four times the text, not 16 times."""
+
+from __future__ import annotations
+
+import gc
+import re
+import time
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from bench.explain import ask
+from bench.ingest import context, number_names
+from bench.launch import reading
+from bench.reports import escape, regions
+from bench.vocabulary import headings, settings
+from bench.vocabulary.cells import parse_cell
+from bench.vocabulary.headings import columns, columns_of
+
+SHORT = 2000  # characters, and four times as many
+SQUARE = 11.0  # times as long for four times the text: linear is 4, the square 16
+SOON = 0.004  # s of processor time: too short to be told from noise
+CELLS = sorted({column.type: name for name, column in columns().items()}.values())
+
+
+def _cell(name: str, text: str) -> object:
+    return parse_cell(text, columns()[name])
+
+
+ENTRIES: dict[str, Callable[[str], object]] = {
+    "ask sides": ask._SIDES.fullmatch,
+    "ask place": ask._PLACE.fullmatch,
+    "plan table": reading._TABLE.match,
+    "block": escape.BLOCK.match,
+    "numbered": escape.NUMBERED.match,
+    "marker end": regions._CLOSED.match,
+    "marker span": lambda text: regions._SPAN.sub("", text),
+    "marker option": regions._OPTION.match,
+    "at step": lambda text: headings._AT_STEP.sub("", text),
+    "per step": lambda text: headings._PER_STEP.sub("", text),
+    "count of": headings._COUNT_OF.match,
+    "settings": settings.settings_of,
+    "setting pieces": settings.setting_pieces,
+    "model": context._MODEL.match,
+    "heading": lambda text: columns_of([text]),
+    **{f"cell of {name}": partial(_cell, name) for name in CELLS},
+}
+REPEATS = (
+    *(" ", "\n", "a", "0", "(", "[", "-", "--> ", "a ", "0 ", "( ", "[ ", "- ", " / ", "a=", '"'),
+    *("a,", ", ", "`", "` ``", "1-1 ", "@step1 ", "step ", "/it ", ":1", "=", "*", ".0"),
+)
+FRONTS = ("", "a", "[", "(", "a=", 'a="', '"a=', "with ", "no ", " ", "model: ", "1 ", "- ", "#")
+ENDS = ("", "!", "\nx", ";", "\x00")
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_time_is_as_the_length(name: str) -> None:
+    read = ENTRIES[name]
+    slow = []
+    gc.disable()
+    try:
+        for front in FRONTS:
+            for repeat in REPEATS:
+                for end in ENDS:
+                    if is_superlinear(read, front, repeat, end):
+                        slow.append(front + repeat * 3 + end)
+                        if len(slow) > 3:
+                            raise AssertionError(slow)
+    finally:
+        gc.enable()
+    assert not slow
+
+
+def is_superlinear(read: Callable[[str], object], front: str, repeat: str, end: str) -> bool:
+    """Tried on short texts first: what takes the cube of its length would never end."""
+    for size in (SHORT // 16, SHORT // 4, SHORT):
+        short, long = (front + repeat * (many // len(repeat)) + end for many in (size, 4 * size))
+        if used(read, long) < SOON:
+            continue
+        ratio = min(used(read, long) for _ in range(3)) / min(used(read, short) for _ in range(3))
+        if ratio > SQUARE:
+            return True
+    return False
+
+
+def used(read: Callable[[str], object], text: str) -> float:
+    begun = time.process_time()
+    read(text)
+    return time.process_time() - begun
+
+
+def test_it_would_be_told() -> None:
+    assert is_superlinear(re.compile(r"\s+$").search, "", " ", "!")
+    assert not is_superlinear(re.compile(r"\s+x").match, "", " ", "!")
+
+
+def test_the_name_before_a_number_is_found_soon() -> None:
+    """At most 200 characters of it are read: the square of that is little, the cube is not."""
+    text = "a" + " " * (number_names._NEAR - 2) + "!"
+    assert min(used(number_names._NAME.search, text) for _ in range(3)) < 0.005
+
+
+def test_brackets_of_a_heading() -> None:
+    """The longest heading that is read, of what had taken the cube of its length."""
+    for text in ("(" + " " * (headings.LONGEST - 2) + "!", "(" * headings.LONGEST):
+        assert min(used(headings._UNIT.search, text) for _ in range(3)) < 0.2
+
+
+def test_what_is_too_long_is_kept() -> None:
+    text = "1 " * headings.LONGEST
+    cell = parse_cell(text, columns()["tp"])
+    assert (cell.kind, cell.raw, cell.rebuilt()) == ("misfit", text, text)
+    assert cell.invalid and cell.invalid.startswith("too long")
+    assert columns_of(["TP" + " " * headings.LONGEST]) == [None]
