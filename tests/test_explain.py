@@ -118,8 +118,12 @@ def plain(cell: str) -> str:
 
 def test_the_days_of_a_page_are_those_of_their_trees(swept: Path, warehouse: Warehouse) -> None:
     here = explain_context(warehouse, swept)
+    seen = 0
     for row in rows_with(asked(swept, "1.3B", "--all"), "Device-days"):
-        place = row["Source"]
+        place = row["Source"].partition(",")[0]  # the first of rows that print alike
+        if "+" in place:
+            continue  # the median of several jobs: tests/test_explain_decisions.py
+        seen += 1
         found = tree(here, place, "days")
         assert isinstance(found.value, float) and rests_on_sources(found)
         assert days(found.value) == plain(row["Days"])
@@ -131,6 +135,7 @@ def test_the_days_of_a_page_are_those_of_their_trees(swept: Path, warehouse: War
         whole = tree(here, place, "device_days")
         assert isinstance(whole.value, float)
         assert significant(whole.value, 3) == plain(row["Device-days"])
+    assert seen > 20
 
 
 def test_computed_cells_of_sweeps_are_those_of_their_trees(
@@ -138,7 +143,7 @@ def test_computed_cells_of_sweeps_are_those_of_their_trees(
 ) -> None:
     here = explain_context(warehouse, swept)
     seen = 0
-    for part in re.split(r"^## Sweep, ", asked(swept, None), flags=re.M)[1:]:
+    for part in re.split(r"^## Sweep, ", asked(swept, None, "--all"), flags=re.M)[1:]:
         name = part.split()[0]
         for row in rows_with(part.split("\n## ")[0], "Model TFLOP/s/process"):
             if shown := plain(row["Model TFLOP/s/process"]):

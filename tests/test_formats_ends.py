@@ -23,6 +23,9 @@ STEPS: list[tuple[str, tuple[int, float, float | None], tuple[int, float, float 
     ("jubench/DESC*", (10, 7.231, 10.10967), (50, 5.3247, 8.11027)),
     # The last line is cut off within its loss: `lm loss: 8.`
     ("jubench/README*", (10, 35.8651, 13.32803), (50, 35.3357, None)),
+    # Steps are counted in samples, eight a step; no time is printed.
+    ("mlperf/Dell*", (192, None, None), (384, None, None)),
+    ("mlperf/NVIDIA*", (192, None, None), (432, None, None)),
     ("megatron_cpu/fugaku_1proc.log", (1, 0.1828, 5.758956), (5, 0.1233, 4.799036)),
     ("megatron_cpu/fugaku_dp2.log", (1, 0.1431, 5.760191), (5, 0.0756, 4.800156)),
     ("megatron_cpu/fugaku_dp2_ac.log", (1, 0.1784, 5.760191), (5, 0.1788, 4.800156)),
