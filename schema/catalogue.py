@@ -155,7 +155,20 @@ def column_note(view: str, column: str) -> str:
     if view.startswith("metric_"):
         return _OF_METRICS.get(column, "")
     origins = (view, *_TAKEN_FROM.get(view, ()))
-    return next((notes[origin, column] for origin in origins if (origin, column) in notes), "")
+    note = next((notes[origin, column] for origin in origins if (origin, column) in notes), "")
+    return note or (_selected_notes().get(column, "") if view == "results" else "")
+
+
+@cache
+def _selected_notes() -> dict[str, str]:
+    """What the columns hold that metrics add to the view of results, by their names there."""
+    notes = {}
+    for metric in metrics():
+        for part in metric.selected.split(","):
+            source, _, name = part.strip().partition(" AS ")
+            what = metric.unit if source == "value" else _OF_METRICS.get(source, source)
+            notes[name or source] = f"{metric.title}: {what}"
+    return notes
 
 
 @cache

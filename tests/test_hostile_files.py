@@ -34,6 +34,9 @@ COMMANDS = {
     "best": ["best", "best --suggest --format table"],
     "compare": ["compare --by tp", "compare --by notes --format html"],
     "chart": ["chart efficiency -o c.svg"],
+    "failures": ["failures", "failures --format html"],
+    "stragglers": ["stragglers"],
+    "trend": ["trend step_time", "trend step_time --format html"],
     "scaling": ["scaling"],
     "audit": ["audit", "audit --format github", "audit . --format table"],
     "sql": ["sql 'FROM cells' --format table", "sql 'FROM warnings' --format csv"],
@@ -43,6 +46,7 @@ COMMANDS = {
     "ci": ["ci config"],
     "doctor": ["doctor .", "doctor . --draft 1 --format table"],
     "launch": ["launch deep.toml --dry-run"],
+    "db": ["db check"],
     "watch": ["watch . --once"],
 }
 
@@ -58,7 +62,7 @@ def walked(folder: Path, line: str, seconds: int) -> None:
         preexec_fn=limited,
     )  # fmt: skip
     out, err = done.stdout.decode(), done.stderr.decode()
-    assert "Traceback" not in err and done.returncode in CODES, (
+    assert not re.search("^Traceback", err, re.M) and done.returncode in CODES, (
         f"{line}: {done.returncode}\n{err[-3000:]}"
     )
     for text in (out, err):
