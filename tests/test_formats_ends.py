@@ -9,7 +9,9 @@ from tests.test_formats import ENDS, LOGS, read_log, rows_of, steps_by_hand
 BIGSCIENCE, EXCERPTS = "bigscience_megatron/", "bigscience_excerpts/"
 MSFT = "msft_megatron_deepspeed/random_ltd_gpt3-0.125B-tokendropping-graduallyIncrease-lr-3.0e-4"
 # Of the first and of the last step: its number, its time in s, its loss.
-STEPS: list[tuple[str, tuple[int, float, float | None], tuple[int, float, float | None]]] = [
+STEPS: list[
+    tuple[str, tuple[int, float | None, float | None], tuple[int, float | None, float | None]]
+] = [
     (EXCERPTS + "train__tr11*", (94768, 215.82, 1.943883), (94770, 141.69, 2.000182)),
     (EXCERPTS + "train__tr8b*", (6502, 31.0741, 3.876781), (17068, 422.7524, 4.137348)),
     (EXCERPTS + "train__tr1-*", (29020, 22.3066, 2.775923), (43680, 25.5934, 2.635663)),
