@@ -258,7 +258,7 @@ def test_what_no_device_can_do_is_not_ranked(folder: Path) -> None:
 
 
 def test_recipes_of_one_number_format_are_no_repeats(folder: Path) -> None:
-    head = "| GPUs | Model | Precision | tokens/s |\n| --: | :-- | :-- | --: |\n"
+    head = "| GPUs | Model | Precision | Total tokens/s |\n| --: | :-- | :-- | --: |\n"
     kinds = {"bf16": 8300, "mxfp8_cublas": 9969, "mxfp8_cublas_rceil": 9642, "float8 rowwise": 9900}
     rows = "".join(f"| 8 | 8B | {kind} | {rate} |\n" for kind, rate in kinds.items())
     (folder / "OWNER__REPO__docs__mxfp8.md").write_text(f"# B200, seq len 8192\n\n{head}{rows}")

@@ -110,7 +110,7 @@ def test_shares_of_the_peak_where_device_and_format_are_stated(
                 f"{signed}" for field, value in (("device", "A64FX"), ("dtype", "fp32")))
     )  # fmt: skip
     text = quick(folder, "report", "README.md", "--flops", "model").out
-    row = next(r for r in table(text, "MFU") if r["Where"].endswith(":28"))
+    row = next(r for r in table(text, "Printed by") if r["Where"].endswith(":28"))
     assert row["MFU"] == f"*{0.854366 / 6.144 * 100:.1f}%*" and "HFU" not in row
     bare = quick(swept, "report", "--document", "001", "--flops", "model").out
     assert "MFU" not in table(bare, "Printed by")[0]
