@@ -148,7 +148,7 @@ def test_a_run_without_nodes_takes_the_fits_of_no_other(folder: Path) -> None:
     rows = "".join(f"| {n} | 4 | 1 | 2 | 512 | {48 / n + 0.5:.2f} |\n" for n in (1, 2, 4, 8))
     (folder / "a.md").write_text(above + head + rows)
     chips = "".join(f"| {n} | 4 | 1 | 2 | 512 | {40 / n + 0.5:.2f} |\n" for n in (8, 16))
-    tpu = "# 7B on TPU v5p, seq len 4096\n\n"
+    tpu = "# 1B on TPU v5p, seq len 4096\n\n"
     (folder / "b.md").write_text(tpu + head.replace("Nodes", "Chips") + chips)
     said = quick(folder, "report", "scaling", "a.md", "b.md").out
     assert "on 8 nodes against 1 (" in said and "on 16 devices against 8 (" in said
