@@ -36,7 +36,7 @@ def test_what_is_not_missing_is_not_spoken_of(folder: Path) -> None:
 def test_documents_count_too(folder: Path) -> None:
     logs_and_tables(folder / "all", logs=1, tables=1)
     done = quick(folder, "runs", "all")
-    assert done.err.splitlines()[0] == "2 runs in 2 files: 1 ok, 1 running"
+    assert done.err.splitlines()[0] == "2 runs in 2 files: 1 ok, 1 ended"
 
 
 def test_the_real_logs(shared: Path) -> None:
@@ -45,6 +45,6 @@ def test_the_real_logs(shared: Path) -> None:
     done = quick(shared / "logs", "runs", *parts, "--group", "status")
     assert done.code == 0, done.text
     assert done.err.splitlines()[0] == (
-        "50 runs in 44 files: 19 ok, 16 running, 9 fail, 5 cancelled, 1 timeout"
+        "50 runs in 44 files: 19 ok, 16 ended, 9 fail, 5 cancelled, 1 timeout"
     )
     assert "not recognised: 1 file: INDEX.md" in done.err
