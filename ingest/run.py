@@ -21,6 +21,7 @@ from .steps import Steps, Stretch
 from .termination import HangDetection, TerminationTracker
 
 LOAD = "load"  # the kind of the event
+LAUNCHED = "launch_begins"  # the format of the first line that `bench launch` writes
 EVENTS_KEPT = 100_000  # of one run: a log may print the same event at every step
 
 
@@ -323,7 +324,8 @@ class Run:
         columns = self.header.columns()
         self._close(columns)
         self._store_warnings()
-        outcome = self.termination.outcome(self.last_line, next_line)
+        launched = LAUNCHED in self.started_by
+        outcome = self.termination.outcome(self.last_line, next_line, launched=launched)
         columns.setdefault("train_iters", None if self.beyond else self.train_iters)
         self.rows.add(
             "runs",

@@ -133,8 +133,11 @@ class TerminationTracker:
         if self.ended is None:
             self.ended = Outcome(line, "ok")
 
-    def outcome(self, last_line: int, next_line: int | None) -> Outcome:
-        """The launcher's verdict, else the first cause; else how it ended is not told."""
+    def outcome(self, last_line: int, next_line: int | None, *, launched: bool = False) -> Outcome:
+        """The launcher's verdict, else the first cause; else how it ended is not told.
+
+        `launched`: by `bench launch`, which closes every log that it begins.
+        """
         if self.launcher_verdict:
             return self.launcher_verdict
         exception, report = self.unhandled_exception, self.scheduler_report
@@ -154,6 +157,8 @@ class TerminationTracker:
             return min(seen, key=lambda outcome: outcome.line)
         if self.stopped:
             return self.stopped
+        if next_line is None and launched:
+            return Outcome(last_line, "running", "bench launch has not stated its end")
         if next_line is None:
             return Outcome(last_line, "ended", "the log ends without a closing line")
         reason = f"stopped before the end of training: line {next_line} begins the next run"

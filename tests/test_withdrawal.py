@@ -64,14 +64,14 @@ def test_a_withdrawn_row_leads_no_page(tmp_path: Path) -> None:
     assert "its author takes it back, line 3: These numbers are invalid." in printed
 
 
-def test_an_assumption_is_named_where_it_leads(tmp_path: Path) -> None:
+def test_what_is_assumed_of_nodes_does_not_lead(tmp_path: Path) -> None:
     page = tmp_path / "a.md"
     rows = "| Nodes | MBS | GBS | Sec/it |\n|---|---|---|---|\n| 4 | 1 | 512 | 12 |\n"
     page.write_text(f"# 1.3B, sequence length 2048\n\n{rows}")
     line = next(
         one for one in quick(tmp_path, "report", str(page)).out.splitlines() if "Fastest" in one
     )
-    assert "4 devices (if one process runs on each node)" in line
+    assert "on 4 nodes" in line and "devices" not in line.replace("device not stated", "")
 
 
 def rates(rows: str, heading: str = "Tokens/s") -> list[tuple[str, object]]:
