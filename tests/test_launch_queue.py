@@ -73,7 +73,7 @@ def test_a_job_that_the_scheduler_does_not_cancel_is_not_called_cancelled(tmp_pa
     assert "scancel failed: scancel: error: Access/permission denied" in said
     assert "1 possibly still running (job 7)" in said and "not started" not in said
     with open_read(tmp_path / "x.duckdb") as warehouse:
-        assert warehouse.rows("SELECT status FROM runs") == [("ended",)]
+        assert warehouse.rows("SELECT status FROM runs") == [("running",)]
     (tmp_path / "gone").touch()
     again = started(tmp_path, path, ONE)
     again.communicate(timeout=60)

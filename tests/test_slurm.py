@@ -232,7 +232,9 @@ def test_a_launcher_killed_while_it_submits_finds_its_jobs_again(
     killer.chmod(0o755)
     path = f"{killer.parent}:{os.environ['PATH']}"
     assert launch(folder, {**slurm, "PATH": path}, file.name).code == -signal.SIGKILL
-    assert {(state.status, state.job_id) for state in states(folder).values()} == {("ended", None)}
+    assert {(state.status, state.job_id) for state in states(folder).values()} == {
+        ("running", None)
+    }
     assert launch(folder, slurm, file.name).code == 0
     found = states(folder).values()
     assert {(state.status, state.attempt) for state in found} == {("ok", 1)}
