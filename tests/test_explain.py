@@ -18,6 +18,7 @@ from bench.decide.lookup import source_named
 from bench.decide.query import Query
 from bench.explain.columns import derive
 from bench.explain.context import ExplainContext, explain_context
+from bench.explain.decisions import COMMANDS, on_answer
 from bench.explain.number import Number, parse_number
 from bench.explain.page import restated
 from bench.explain.search import known
@@ -36,8 +37,10 @@ NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e-?\d+)?(?:[KMBT]\b|%)?")
 
 
 def matches(here: ExplainContext, number: Number) -> Iterator[Match]:
-    """What sources, pages and restated rates print so."""
-    return chain(known(here, number), restated(here, number))
+    """What `bench explain NUMBER` searches, in its order: a page holds answers, too."""
+    query = Query(model=here.model)
+    answers = (on_answer(here, query, number, command) for command in COMMANDS)
+    return chain(known(here, number), chain.from_iterable(answers), restated(here, number))
 
 
 @pytest.fixture(scope="module")
