@@ -62,30 +62,38 @@ _STORED = """SELECT s.uri, f.number, f.rules, f.severity, f.confidence, f.title,
              ORDER BY f.line)
     FROM findings f JOIN raw.audits a USING (audit_id) JOIN sources s ON s.load_id = a.load_id
     LEFT JOIN runs r ON r.run_id = f.run_id
-    WHERE a.rules_version = ? AND a.facts = coalesce(?, a.facts)
+    WHERE a.rules_version = $version AND a.facts = coalesce($facts, a.facts)
+      AND s.uri IN (SELECT unnest($uris::VARCHAR[]))
+      AND f.severity = coalesce($severity, f.severity)
     GROUP BY ALL ORDER BY s.uri, f.number"""
 _CURRENT = """SELECT DISTINCT s.uri FROM raw.audits a JOIN sources s USING (load_id)
-    WHERE a.rules_version = ? AND a.facts = coalesce(?, a.facts)"""
+    WHERE a.rules_version = $version AND a.facts = coalesce($facts, a.facts)"""
 
 
 def stored_findings(
-    warehouse: Warehouse, uris: Sequence[str], facts: Sequence[Annotation] | None = None
+    warehouse: Warehouse,
+    uris: Sequence[str],
+    facts: Sequence[Annotation] | None = None,
+    severity: str | None = None,
 ) -> tuple[list[Finding], list[str]]:
-    """The stored findings of sources, if made by the current rules (and facts, if given), and
-    the sources without any, which need an audit. That includes logs."""
-    version = [rules_version(), None if facts is None else digest(tuple(facts))]
+    """The stored findings of sources, of one severity if given, if made by the current rules (and
+    facts, if given), and the sources without any, which need an audit. That includes logs."""
+    version = {
+        "version": rules_version(),
+        "facts": None if facts is None else digest(tuple(facts)),
+    }
     current = {uri for (uri,) in warehouse.rows(_CURRENT, version)}
     wanted, found = set(uris), []
-    for uri, _, rules, *words, closed, cells in warehouse.rows(_STORED, version) if current else ():
-        if uri in wanted:
-            places = tuple(Place(**one) for one in cells)
-            severity, confidence, title, evidence, suggestion = words
-            found.append(
-                Finding(
-                    tuple(rules), severity, confidence, title, evidence, places, suggestion,
-                    closed=closed,
-                )
-            )  # fmt: skip
+    chosen = {**version, "uris": sorted(wanted), "severity": severity}
+    for _, _, rules, *words, closed, cells in warehouse.rows(_STORED, chosen) if current else ():
+        severe, confidence, title, evidence, suggestion = words
+        places = tuple(Place(**one) for one in cells)
+        found.append(
+            Finding(
+                tuple(rules), severe, confidence, title, evidence, places, suggestion,
+                closed=closed,
+            )
+        )  # fmt: skip
     return found, sorted(wanted - current)
 
 
@@ -94,7 +102,7 @@ def open_errors(warehouse: Warehouse, uris: Sequence[str]) -> list[Finding]:
 
     Other sources, including logs, are audited now.
     """
-    found, others = stored_findings(warehouse, uris)
+    found, others = stored_findings(warehouse, uris, severity="error")
     found = [one for one in found if not one.closed]
     if others:
         from .run import audit  # slow import; usually everything is stored

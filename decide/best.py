@@ -121,10 +121,15 @@ def spread_numbers(
 def _explain_ties(
     found: Sequence[dict[str, Any]], column: str, spreads: Mapping[str, Spread]
 ) -> None:
+    made: dict[tuple[int, str | None], Derivation] = {}  # most rows tie with one leader
     for row in found:
-        if row["ties_with"] is not None:
-            leader, known = found[row["ties_with"] - 1], spread_of(row, spreads)
-            row["derivations"]["ties_with"] = Derivation(
+        if row["ties_with"] is None:
+            continue
+        known = spread_of(row, spreads)
+        key = (row["ties_with"], known.scope if known else None)
+        if key not in made:
+            leader = found[row["ties_with"] - 1]
+            made[key] = Derivation(
                 inputs=(
                     Column(column, leader),
                     column,
@@ -132,6 +137,7 @@ def _explain_ties(
                 ),
                 note="closer than printed digits, or repeats of one configuration, tell",
             )
+        row["derivations"]["ties_with"] = made[key]
 
 
 def _shapes(

@@ -15,7 +15,7 @@ from typing import Any
 from .eligible import Rows
 from .jobs import Spread, per_job, rounding, spread_of
 from .rows import Row
-from .statistics import ENOUGH, LEVEL, critical_difference, effect
+from .statistics import ENOUGH, critical_difference, tells_apart
 
 # A token costs in proportion to parameters: beyond that, the smaller model would always win.
 _FAR = 1.5  # models that differ more in size are not compared
@@ -123,8 +123,7 @@ def alike(leader: Row, row: Row, column: str, spreads: Mapping[str, Spread]) -> 
         return False
     known = common(leader, row, spreads)
     digits = rounding(leader["members"], row["members"]) if column in _BY_TIME else 0.0
-    p = effect(_costs(leader, column), _costs(row, column), known, digits).p
-    return p is not None and p >= LEVEL
+    return tells_apart(_costs(leader, column), _costs(row, column), known, digits) is False
 
 
 def common(leader: Row, row: Row, spreads: Mapping[str, Spread]) -> Spread | None:

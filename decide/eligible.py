@@ -11,9 +11,21 @@ from ..schema.errors import NOTHING_RECOGNISED, BenchError
 from ..schema.warehouse import Warehouse
 from .jobs import Spread, spreads
 from .query import Query
-from .rows import Row, load
+from .rows import CONFIGURATION, Row, load, system_of
 from .selection import narrow, select
 
+# Who differ in a column of these are no repeats of each other: all but those worked out later.
+_WORKED_OUT = {"system", "dp", "size", "model"}
+_ALIKE = ", ".join(name for name in CONFIGURATION if name not in _WORKED_OUT)
+_REPEATS = f"""
+    INSERT INTO selected
+    SELECT e.* FROM every e
+    WHERE (origin = 'row' AND uri IN (SELECT uri FROM asked))
+       OR (coalesce(size, '') IN (SELECT coalesce(size, '') FROM asked)
+           AND (list_contains(?::VARCHAR[], device) OR (device IS NULL AND origin <> 'row')))
+    QUALIFY count(*) OVER (
+        PARTITION BY CASE WHEN origin = 'row' THEN uri END, {_ALIKE}) > 1
+        AND run_id NOT IN (SELECT run_id FROM asked)"""
 _COPY_OF = re.compile(r"same configuration and digits as (\S.*?:\d+)(?:;|$)")
 
 
@@ -41,7 +53,7 @@ class Candidates:
 def candidates(warehouse: Warehouse, query: Query) -> Candidates:
     """The runs asked for; raises BenchError when there are none."""
     select(warehouse, Query())
-    every = load(warehouse)
+    [(every,)] = warehouse.rows("SELECT count(*) FROM selected")
     if not every:
         error = BenchError(
             "no runs found", why="what was read holds no row and no log of one",
@@ -49,20 +61,38 @@ def candidates(warehouse: Warehouse, query: Query) -> Candidates:
         )  # fmt: skip
         error.exit_code = NOTHING_RECOGNISED
         raise error
+    warehouse.rows("CREATE OR REPLACE TEMP TABLE every AS FROM selected")
     narrow(warehouse, query)
+    near = with_repeats(warehouse)
     wanted = {run for (run,) in warehouse.rows("SELECT run_id FROM selected")}
-    rows = [row for row in every if row["run"] in wanted]
+    rows = [row for row in near if row["run"] in wanted]
     if not rows:
         raise BenchError(
-            "no run fits the filters", why=f"{len(every)} runs are there",
+            "no run fits the filters", why=f"{every} runs are there",
             hint="bench runs lists them; --where, --model and --table say which count",
         )  # fmt: skip
-    # Repeats tell of a machine in whatever document they stand; others need no audit.
-    machines = {row["system"] for row in rows}
-    near = [row for row in every if row["system"] in machines]
     doubted = doubts(warehouse, sorted({row["uri"] for row in near}))
     known = spreads(eligible(near, doubted, "pace").kept)
     return Candidates(rows, doubted, known)
+
+
+def with_repeats(warehouse: Warehouse) -> list[Row]:
+    """The runs of `selected`, and those of `every` that tell how much jobs of theirs may vary: of
+    the same documents, or of the same sizes on the same machines, where something is repeated."""
+    warehouse.rows("CREATE OR REPLACE TEMP TABLE asked AS FROM selected")
+    devices = [name for (name,) in warehouse.rows("SELECT DISTINCT device FROM every")]
+    asked = {
+        system_of(name)
+        for (name,) in warehouse.rows("SELECT DISTINCT device FROM asked")
+        if name is not None
+    }
+    machines = [name for name in devices if name is not None and system_of(name) in asked]
+    warehouse.rows(_REPEATS, [machines])
+    rows = load(warehouse)
+    warehouse.rows("CREATE OR REPLACE TEMP TABLE selected AS FROM asked")
+    warehouse.rows("DROP TABLE asked")
+    warehouse.rows("DROP TABLE every")
+    return rows
 
 
 def doubts(warehouse: Warehouse, uris: Sequence[str]) -> dict[str, str]:

@@ -11,12 +11,12 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import fsum
-from statistics import mean, median
+from statistics import fmean, median
 from typing import Any
 
 from ..vocabulary.format import significant
 from .provenance import Derivation, Number, devices_of, given
-from .rows import Row, configuration
+from .rows import Row, configuration, configured
 
 MEASURED = (
     "step_time_s", "tokens_per_s", "tokens_per_s_per_device", "mfu", "hfu", "tflops",
@@ -77,8 +77,8 @@ def identity(row: Row) -> tuple[Hashable, ...]:
     own = (row["uri"], row["date"], row["epoch"] or "", row["dtype_printed"] or "")
     dated = own if row["origin"] == "row" else ()
     more = (frozenset(row["versions"].items()), frozenset(row["arguments"].items()))
-    stated = frozenset(configuration(row).items())
-    return (stated, *more, *dated, *(_of_log(row) if _unstated(row) else ()))
+    stated = (configured(row), frozenset(row["env"].items()), frozenset(row["others"].items()))
+    return (*stated, *more, *dated, *(_of_log(row) if _unstated(row) else ()))
 
 
 def _unstated(row: Row) -> bool:
@@ -139,6 +139,9 @@ def by_job(rows: Iterable[Row], name: str) -> list[tuple[float, list[Row]]]:
 
 def per_job(rows: Iterable[Row], name: str) -> list[float]:
     """The median of a column for each job that has it."""
+    rows = tuple(rows)
+    if len(rows) == 1:  # as of most configurations
+        return [] if rows[0][name] is None else [rows[0][name]]
     return [value for value, _ in by_job(rows, name)]
 
 
@@ -203,15 +206,17 @@ def clusters_text(rows: Sequence[Row]) -> str | None:
 
 def spreads(rows: Sequence[Row]) -> dict[str, Spread]:
     """The spread between jobs by document, and by system and model where documents have none."""
-    timed = [row for row in rows if row["pace"]]
+    # Printed TFLOPs do not count: how they were rounded is not known.
+    timed = [(identity(row), row) for row in rows if row["pace"] and row["measure"] != "tflops"]
     found: dict[str, Spread] = {}
     for scope in ("uri", "system"):
-        sets: dict[str, list[Row]] = {}
-        for row in timed:
+        sets: dict[str, dict[Hashable, list[Row]]] = {}
+        for key, row in timed:
             if scope == "system" or row["origin"] == "row":
-                sets.setdefault(scope_name(row, scope), []).append(row)
-        for name, members in sets.items():
-            if (one := pooled([members], name)) is not None:
+                groups = sets.setdefault(scope_name(row, scope), {})
+                groups.setdefault((row["measure"], key), []).append(row)
+        for name, groups in sets.items():
+            if (one := _pooled(groups.values(), name)) is not None:
                 found[name] = one
     return found
 
@@ -230,18 +235,26 @@ def scope_name(row: Row, scope: str) -> str:
 def pooled(sets: Sequence[Sequence[Row]], scope: str) -> Spread | None:
     """The spread over the configurations that several jobs ran; None where none was repeated.
 
-    Runs of different sets are not jobs of one configuration, whatever they state. Jobs in two
-    clusters vary as all of them do, since nobody knows of which a single job is; rounded times vary
-    at least as rounding does. Printed TFLOPs do not count: how they were rounded is not known.
+    Runs of different sets are not jobs of one configuration, whatever they state. Printed TFLOPs do
+    not count: how they were rounded is not known.
     """
     groups: dict[Hashable, list[Row]] = {}
     for at, rows in enumerate(sets):
         for row in rows:
             if row["measure"] != "tflops":
                 groups.setdefault((at, row["measure"], identity(row)), []).append(row)
+    return _pooled(groups.values(), scope)
+
+
+def _pooled(groups: Iterable[Sequence[Row]], scope: str) -> Spread | None:
+    """The same over groups of jobs of one configuration each.
+
+    Jobs in two clusters vary as all of them do, since nobody knows of which a single job is;
+    rounded times vary at least as rounding does.
+    """
     squares, dof, least, split = 0.0, 0, 0.0, 0
     places: list[str] = []
-    for group in groups.values():
+    for group in groups:
         # Most runs have no repeat.
         paces = per_job(group, "pace") if len(group) > 1 else ()
         if len(paces) > 1:
@@ -249,7 +262,7 @@ def pooled(sets: Sequence[Sequence[Row]], scope: str) -> Spread | None:
             split += len(paces) > 3 and modes(paces, rounded) is not None
             # Of logarithms, so that configurations of other speeds have one spread to pool.
             logs = [math.log(pace) for pace in paces]
-            middle = mean(logs)
+            middle = fmean(logs)
             squares += sum((one - middle) ** 2 for one in logs)
             dof += len(logs) - 1
             # Repeats that print the same digits would else claim no spread at all.

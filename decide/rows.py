@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from operator import itemgetter
 from typing import Any
 
 from ..audit.memory import GB
@@ -21,6 +23,7 @@ Row = Mapping[str, Any]
 CONFIGURATION = compared()
 # Those that answers name among the settings, where they are not as most runs have them.
 _UNSEEN = {one.name: one.neutral for one in fields().values() if one.among_settings}
+_columns = itemgetter(*CONFIGURATION)
 NOT_STATED = "device not stated"
 # `source`: the file that a record tells of, else the one that is read.
 _QUERY = """
@@ -141,7 +144,12 @@ def _pace(row: Row, batch: float | None) -> dict[str, Any]:
 
 def _derivations(row: Row, measure: str | None) -> Derivations:
     """How the columns that `load` adds to a run are made."""
-    scale, many = GB.get(row["memory_unit"] or ""), devices_of(row)
+    return _made(measure, row["memory_unit"], devices_of(row))
+
+
+@cache
+def _made(measure: str | None, memory_unit: str | None, many: str) -> Derivations:
+    scale = GB.get(memory_unit or "")
     pace: dict[str, Derivation | Column] = {
         "tokens_per_s": Derivation(
             expression="1 / tokens_per_s", inputs=("tokens_per_s",), unit="s a token"
@@ -202,11 +210,19 @@ def _system(row: Row) -> str:
 
     The size of a slice of TPUs is no part of it.
     """
-    if row["device"] and (part := slice_of(row["device"])):
-        # v4-512 and v4-1024 are one machine in two sizes, and sizes are what scaling compares.
+    if row["device"]:
+        return system_of(row["device"])
+    return str(row["uri"] if row["origin"] == "row" else NOT_STATED)
+
+
+@cache
+def system_of(device: str) -> str:
+    """The machine that a device is of: what it is called, of a slice of TPUs its generation."""
+    # v4-512 and v4-1024 are one machine in two sizes, and sizes are what scaling compares.
+    if part := slice_of(device):
         known = device_of(part[0])
         return known.family if known else part[0]
-    return str(row["device"] or (row["uri"] if row["origin"] == "row" else NOT_STATED))
+    return device
 
 
 def configuration(row: Row) -> dict[str, Any]:
@@ -218,10 +234,14 @@ def configuration(row: Row) -> dict[str, Any]:
     """
     flags = {f"env {name}": value for name, value in row["env"].items()}
     others = {f"column {name}": value for name, value in row["others"].items()}
+    return dict(zip(CONFIGURATION, configured(row), strict=True)) | flags | others
+
+
+def configured(row: Row) -> tuple[Any, ...]:
+    """The columns of a configuration, in their order."""
     # Labels round: one shape may be called 1.3B and 1.4B.
     shaped = row["layers"] is not None and row["hidden"] is not None
-    label = {"size": None, "model": None} if shaped else {}
-    return {name: row[name] for name in CONFIGURATION} | label | flags | others
+    return _columns({**row, "size": None, "model": None} if shaped else row)
 
 
 def follows_ranks(rows: Sequence[Row]) -> frozenset[str]:

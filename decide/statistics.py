@@ -6,6 +6,8 @@ All in ln(seconds a token), so that a difference is a ratio. scipy is imported w
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import mean, median, stdev
@@ -19,6 +21,7 @@ from .provenance import Derivation, Number, given
 LEVEL = 0.05
 POWER = 0.8
 _ENOUGH_PAIRS = 6  # below, no signed-rank test can reach 5% (6 pairs: p = 0.031)
+_FEW = 8  # jobs of the smaller side up to which untied times are tested exactly, as scipy does
 _MOST_WAYS = 20_000  # in which jobs are dealt to two sides, for an exact test of tied times
 UNKNOWN = "not tested: no repeats"
 ENOUGH = 4  # jobs a side: below, no rank test can reach 5% (4 against 4: p = 0.029)
@@ -84,14 +87,37 @@ def effect(
     fewer than ENOUGH jobs. `rounding` is the part of a difference, in ln, that printed digits alone
     could make: more jobs do not average it away, so it is taken off what is tested.
     """
-    shift = math.log(median(before)) - math.log(median(after))
-    # With enough jobs their own spread decides, without an assumption of how it is distributed;
-    # with fewer only repeats elsewhere tell how far jobs of one configuration lie apart.
-    if min(len(before), len(after)) >= ENOUGH:
+    shift = _shift(before, after)
+    if _enough(before, after):
         return _ranks(before, after, shift, rounding)
     if known is None:
         return Effect(math.exp(shift), None, None, None, None, "one job, spread not known")
     return _by_spread(len(before), len(after), shift, known, rounding)
+
+
+def tells_apart(
+    before: Sequence[float], after: Sequence[float], known: Spread | None, rounding: float = 0.0
+) -> bool | None:
+    """Whether the test of `effect` finds a difference, without all else that it tells; None where
+    there is nothing to test by."""
+    if _enough(before, after):
+        p = _nudged_p(before, after, _shift(before, after), rounding)
+        return p < LEVEL
+    error = _error(known, len(before), len(after)) if known else 0.0
+    if known is None or not error:
+        return None
+    beyond = max(abs(_shift(before, after)) - rounding, 0) / error
+    return beyond > t_quantile(1 - LEVEL / 2, known.dof)
+
+
+def _shift(before: Sequence[float], after: Sequence[float]) -> float:
+    return math.log(median(before)) - math.log(median(after))
+
+
+def _enough(before: Sequence[float], after: Sequence[float]) -> bool:
+    """With enough jobs their own spread decides, without an assumption of how it is distributed;
+    with fewer only repeats elsewhere tell how far jobs of one configuration lie apart."""
+    return min(len(before), len(after)) >= ENOUGH
 
 
 def critical_difference(known: Spread, n: int = 1, m: int = 1) -> float:
@@ -218,30 +244,56 @@ def _ranks(
             n_resamples=RESAMPLES, method="percentile", rng=numpy.random.default_rng(_SEED),
         )  # fmt: skip
         low, high = (float(end) for end in found.confidence_interval)
-    # What rounding could have made is granted to chance: the sides are moved together by so much.
-    nearer = math.copysign(min(rounding, abs(shift)), shift)
     squares = sum((x - mean(one)) ** 2 for one in (a, b) for x in one)
     deviation = math.sqrt(squares / (len(a) + len(b) - 2))
     least = 2 / math.comb(len(a) + len(b), len(a))
     made = Effect(
         math.exp(shift), math.exp(low - rounding), math.exp(high + rounding),
-        _rank_p(a, [x + nearer for x in b]), None, "rank test, bootstrap", least,
+        _nudged_p(before, after, shift, rounding), None, "rank test, bootstrap", least,
         jobs=(len(a), len(b)), deviation=deviation, rounding=rounding,
     )  # fmt: skip
     return replace(made, seen=seen(made, LEVEL))
 
 
+def _nudged_p(
+    before: Sequence[float], after: Sequence[float], shift: float, rounding: float
+) -> float:
+    """p of the rank test of ln(time), the sides moved together by what rounding could have made,
+    which is granted to chance."""
+    a, b = ([math.log(x) for x in side] for side in (before, after))
+    nearer = math.copysign(min(rounding, abs(shift)), shift)
+    return _rank_p(a, [x + nearer for x in b])
+
+
 def _rank_p(a: Sequence[float], b: Sequence[float]) -> float:
     """p of the rank test of Mann and Whitney: exact, with ties over all ways to deal the jobs to
-    the sides (Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 4.1)."""
-    from scipy.stats import PermutationMethod, mannwhitneyu
-
-    ways = math.comb(len(a) + len(b), len(a))
+    the sides (Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 4.1); of many jobs
+    the normal approximation."""
+    tied = len({*a, *b}) < len(a) + len(b)
     # The exact p of scipy allows no ties, its asymptotic one wants many jobs; printed times tie.
-    if len({*a, *b}) < len(a) + len(b) and ways <= _MOST_WAYS:
-        exact = PermutationMethod(n_resamples=_MOST_WAYS)
-        return min(float(mannwhitneyu(a, b, method=exact).pvalue), 1.0)
+    few = math.comb(len(a) + len(b), len(a)) <= _MOST_WAYS
+    if few or (not tied and min(len(a), len(b)) <= _FEW):
+        return exact_rank_p(a, b)
+    from scipy.stats import mannwhitneyu
+
     return float(mannwhitneyu(a, b).pvalue)
+
+
+def exact_rank_p(a: Sequence[float], b: Sequence[float]) -> float:
+    """The exact p of the rank test, two-sided; counted here since an import of scipy.stats takes
+    longer than an answer. tests/test_ties.py compares the two."""
+    pooled = sorted([*a, *b])
+    # Twice the middle rank of equal values is a whole number.
+    ranks = [bisect_left(pooled, x) + bisect_right(pooled, x) + 1 for x in pooled]
+    ways: list[Counter[int]] = [Counter({0: 1}), *(Counter() for _ in a)]
+    for rank in ranks:
+        for size in range(len(a), 0, -1):
+            for total, count in ways[size - 1].items():
+                ways[size][total + rank] += count
+    seen_sum = sum(bisect_left(pooled, x) + bisect_right(pooled, x) + 1 for x in a)
+    below = sum(count for total, count in ways[-1].items() if total <= seen_sum)
+    above = sum(count for total, count in ways[-1].items() if total >= seen_sum)
+    return min(2 * min(below, above) / math.comb(len(pooled), len(a)), 1.0)
 
 
 def _by_spread(n: int, m: int, shift: float, known: Spread, rounding: float) -> Effect:
