@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
@@ -24,7 +25,8 @@ from .pairing import TAKES_ALONG
 from .query import Query
 from .rampup import parse_ramp_up
 from .rows import CONFIGURATION, Decision, Row, load
-from .scaling import scaling
+from .scaling import curve, scaling
+from .scaling_curves import curves_among
 from .selection import condition, select
 
 SAME = "the same on both sides"
@@ -34,6 +36,14 @@ def scaled(chosen: Candidates) -> Decision:
     """How the runs chosen scale."""
     rows = chosen.eligible("rate")
     return scaling(rows.kept, rows.left_out)
+
+
+def curves(chosen: Candidates, most: int = 0) -> list[dict[str, Any]]:
+    """How the runs chosen scale, a summary each curve; of more than `most` those of most sizes
+    (0: all)."""
+    found = list(curves_among(chosen.eligible("rate").kept))
+    longest = sorted(found, key=lambda one: -one.sizes)[: most or None]
+    return [curve(one.group()) for one in found if any(one is chosen for chosen in longest)]
 
 
 def ranked(warehouse: Warehouse, chosen: Candidates, query: Query) -> Decision:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
-from ..schema.warehouse import Warehouse
 from .budget import Budget
 from .jobs import by_configuration
-from .rows import Row, load
+from .rows import Row
 
 _COLUMNS = (
     "run_id", "size", "model", "system", "nodes", "devices", "world_size", "dp", "tp", "pp", "cp",
@@ -19,13 +19,13 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def ranking(warehouse: Warehouse, plan: Budget, most: int) -> list[dict[str, Any]]:
-    """The configurations of the temporary table `selected`, repeats as one row, with days.
+def ranking(rows: Iterable[Row], plan: Budget, most: int) -> list[dict[str, Any]]:
+    """The configurations of runs, repeats as one row, with days.
 
     `place` counts within a model and system, of which the first `most` come (0: all); `timed`
     counts all of them. Days are of the budget, the range that of the digits or of the jobs.
     """
-    kept = [_with_days(row, plan) for row in by_configuration(filter(_counts, load(warehouse)))]
+    kept = [_with_days(row, plan) for row in by_configuration(filter(_counts, rows))]
     kept.sort(key=lambda row: (-row["tokens_per_s"], row["uri"], row["line"]))
     place: Counter[tuple[str | None, str]] = Counter()
     for row in kept:

@@ -45,17 +45,15 @@ def scaling(kept: Sequence[Row], left_out: Sequence[Row]) -> Decision:
     reason = "no run of another size with its settings"
     left = (*left_out, *({**row, "left_out": reason} for row in alone))
     facts = {
-        "groups": [_summary(one) for one in found],
+        "groups": [{**curve(one), **_fit_of(one)} for one in found],
         "numbers": [one for at, group in enumerate(found) for one in _numbers(group, sets[at])],
     }
     return Decision("scaling", tuple(rows), left, facts)
 
 
-def _summary(group: Group) -> dict[str, Any]:
-    """What tells a group, where it ends, and how its laws fit."""
+def curve(group: Group) -> dict[str, Any]:
+    """What tells a group, and where it ends: without its laws, which take thousands of refits."""
     rows = [one for point in group.points for one in point.rows]
-    laws = group.laws
-    chosen, first = group.law
     faster = [point.x for point in group.points[1:] if group.efficiency(point) > 1]
     return {
         "kind": group.kind,
@@ -67,6 +65,14 @@ def _summary(group: Group) -> dict[str, Any]:
         "sizes": len(group.points),
         "days": sorted({one["date"][:10] for one in rows if one["date"]}),
         "above_all": faster[0] if faster else None,
+    }
+
+
+def _fit_of(group: Group) -> dict[str, Any]:
+    """How the laws of a group fit."""
+    laws = group.laws
+    chosen, first = group.law
+    return {
         "laws": laws,
         "best": likeliest(laws),
         "p": chance(*laws) if len(laws) > 1 else None,

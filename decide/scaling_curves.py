@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from .fits import Fit, fits, likeliest
 from .jobs import combined, grain
 from .provenance import Derivation, devices_of
-from .rows import Row, configuration, follows_ranks
+from .rows import CONFIGURATION, Row, configured, follows_ranks
 
 _FREE = (
     "nodes",
@@ -106,10 +106,32 @@ class Group:
         return fits([one.x / points[0].x for one in points], shares, rounded)
 
 
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The runs of a curve before their points are made."""
+
+    kind: str
+    unit: str
+    rows: tuple[Row, ...]
+
+    @property
+    def sizes(self) -> int:
+        return len({row[self.unit] for row in self.rows})
+
+    def group(self) -> Group:
+        """The curve with its points."""
+        return Group(self.kind, self.unit, _points(self.rows, self.unit))
+
+
 def groups(rows: Sequence[Row]) -> tuple[list[Group], list[Row]]:
     """Strong and weak scaling groups of two sizes or more, and the rows that are in none."""
-    found: list[Group] = []
-    used: set[int] = set()
+    found = list(curves_among(rows))
+    used = {id(row) for one in found for row in one.rows}
+    return [one.group() for one in found], [row for row in rows if id(row) not in used]
+
+
+def curves_among(rows: Sequence[Row]) -> Iterator[Candidate]:
+    """The sets of runs, of two sizes or more, that strong or weak scaling ties."""
     free = _free(rows)
     for kind in ("strong", "weak", "unknown"):
         sets: dict[Hashable, list[Row]] = {}
@@ -119,10 +141,9 @@ def groups(rows: Sequence[Row]) -> tuple[list[Group], list[Row]]:
         for alike in sets.values():
             unit = "nodes" if _grows_by_nodes(alike) else "device_count"
             for members in _by_day([row for row in alike if row[unit]], unit):
-                if len({row[unit] for row in members}) > 1:
-                    found.append(Group(kind, unit, _points(members, unit)))
-                    used |= {id(row) for row in members}
-    return found, [row for row in rows if id(row) not in used]
+                found = Candidate(kind, unit, tuple(members))
+                if found.sizes > 1:
+                    yield found
 
 
 def _grows_by_nodes(rows: Sequence[Row]) -> bool:
@@ -151,20 +172,19 @@ def _key(row: Row, kind: str, always: tuple[str, ...]) -> Hashable | None:
         return None
     # With one batch in all, that of a device shrinks as devices grow.
     free = (*always, "gbs", *(("device_batch",) if kind == "strong" else ()))
-    whole = {name: value for name, value in configuration(row).items() if name not in free}
-    whole["batch"] = batch
-    if kind == "weak":
-        whole["batch"] = batch / row["device_count"] if batch else None
-    document = row["uri"] if row["origin"] == "row" else None
-    # Of another version the runs may be slower for a reason that is no device.
-    stated = (*sorted(row["versions"].items()), *sorted(row["arguments"].items()))
-    return (
-        document,
-        row["epoch"],
-        row["measure"],
-        stated,
-        *sorted((n, str(v)) for n, v in whole.items()),
+    columns = tuple(
+        value
+        for name, value in zip(CONFIGURATION, configured(row), strict=True)
+        if name not in free
     )
+    if kind == "weak":
+        batch = batch / row["device_count"] if batch else None
+    document = row["uri"] if row["origin"] == "row" else None
+    env = frozenset(one for one in row["env"].items() if f"env {one[0]}" not in free)
+    # Of another version the runs may be slower for a reason that is no device.
+    stated = (row["versions"], row["arguments"], row["others"])
+    more = (frozenset(one.items()) for one in stated)
+    return (document, row["epoch"], row["measure"], batch, columns, env, *more)
 
 
 def _by_day(rows: Sequence[Row], unit: str) -> list[list[Row]]:

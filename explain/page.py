@@ -11,6 +11,7 @@ from typing import Any
 from ..audit.restate import HARDWARE, MODEL, Restated, implied_times, restate_all
 from ..decide.budget import REFERENCE_TIMES_S, SECONDS_A_DAY
 from ..decide.ranking import ranking
+from ..decide.rows import load
 from ..reports.page import MOST, statements
 from ..vocabulary.format import days_words, percent, significant
 from ..vocabulary.format import number as as_number
@@ -98,7 +99,8 @@ def _groups(here: ExplainContext, number: Number) -> Iterator[Match]:
 
 def _ranked(here: ExplainContext) -> tuple[int, int]:
     """Runs in the ranking as it is shown, and all of them."""
-    shown, every = (len(ranking(here.warehouse, here.budget, most)) for most in (MOST, 0))
+    rows = load(here.warehouse)
+    shown, every = (len(ranking(rows, here.budget, most)) for most in (MOST, 0))
     return shown, every
 
 
@@ -161,7 +163,7 @@ def _repaired(here: ExplainContext, number: Number) -> Iterator[Match]:
 
 def _pooled(here: ExplainContext, number: Number) -> Iterator[Match]:
     """Device-days of repeats, which are of no single run."""
-    for row in here.once("pooled", lambda: ranking(here.warehouse, here.budget, 0)):
+    for row in here.once("pooled", lambda: ranking(load(here.warehouse), here.budget, 0)):
         if row["jobs"] > 1 and number.stands_in(significant(row["device_days"], 3)):
             how = How(f"days x devices, days at the median speed of {row['jobs']} jobs")
             days = Node("days", row["days"], "days")

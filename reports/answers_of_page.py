@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from ..decide.answers import effects, scaled
+from ..decide.answers import curves, effects
 from ..decide.budget import Budget
-from ..decide.eligible import candidates
+from ..decide.eligible import Candidates, candidates
 from ..decide.query import Query
 from ..decide.ranking import ranking
 from ..schema.warehouse import Warehouse
@@ -20,7 +21,7 @@ from .short import Names
 _MOST = 4  # sentences on effects, and on scaling
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
     """A page: its runs (the temporary table `selected`), for what they are, how much is shown."""
 
@@ -30,19 +31,23 @@ class Asked:
     names: Names
     most: int
 
+    @cached_property
+    def chosen(self) -> Candidates:
+        """The runs of the page, for what is decided by them."""
+        return candidates(self.warehouse, self.query)
+
     def ranked(self) -> list[dict[str, Any]]:
         """The configurations, the fastest first, with days."""
-        return ranking(self.warehouse, self.plan, self.most)
+        return ranking(self.chosen.rows, self.plan, self.most)
 
     def effects(self) -> list[str]:
         """What each flag and the recompute do, a sentence each."""
-        found = effects(candidates(self.warehouse, self.query))
+        found = effects(self.chosen)
         return self._said("_effects.j2", {"decisions": found})
 
     def scaling(self) -> list[str]:
         """How far each group of runs scales, a sentence each."""
-        found = scaled(candidates(self.warehouse, self.query))
-        return self._said("_scaling.j2", {"groups": found.facts["groups"]})
+        return self._said("_scaling.j2", {"groups": curves(self.chosen, self.most and _MOST)})
 
     def seconds(self) -> dict[str, float]:
         """By run id the step time that its printed TFLOPs tell, where it states none."""

@@ -27,6 +27,8 @@ from .escape import Markdown
 from .short import Names
 
 MOST = 5  # rows of each system in a ranking, unless all are requested
+SWEEP_ROWS = 20  # of published tables, from which on these are named alone, and
+LIST_ROWS = 40  # of any other list
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,12 @@ def page(
         )
     plan = planned(warehouse, query)
     most = 0 if query.all_rows else MOST
-    rows = _run_all(warehouse, report, plan.parameters | {"most": most})
+    limits = {
+        "most": most,
+        "sweep_rows_shown": SWEEP_ROWS if most and report == "model" else 0,
+        "listed": LIST_ROWS if most else None,
+    }
+    rows = _run_all(warehouse, report, plan.parameters | limits)
     names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
     asked = Asked(warehouse, query, plan, names, most)
     context = {
@@ -85,7 +92,7 @@ def page(
         **{name: COMPUTED[name](asked) for name in _computed(report)},
         "name": selected.name,
         "budget": plan,
-        "most": most,
+        **limits,
         "suggestions": suggestions,
         "restated": _restated(warehouse, restated) if restated is not None else [],
         "version": version("bench-warehouse"),

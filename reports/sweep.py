@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ..decide.lookup import benchmark_tables
@@ -33,20 +34,78 @@ _STATED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sweep:
-    """One table ready for a page, what its rows share, and its rows without a result."""
+    """One published table of a page: laid out when it is asked for, since most may not be."""
 
-    uri: str
-    number: int
-    header_line: int
-    title: str
-    heading_line: int | None
-    common: str
-    table: Markdown
+    published: Row
+    shown: tuple[Row, ...]  # rows with a result, or planned
     without_result: tuple[Row, ...]
-    rows: int
-    counted: int  # of its rows, those that are not excluded
+    context: Sequence[Row]
+
+    @property
+    def uri(self) -> str:
+        return str(self.published["uri"])
+
+    @property
+    def number(self) -> int:
+        return int(self.published["number"])
+
+    @property
+    def header_line(self) -> int:
+        return int(self.published["header_line"])
+
+    @property
+    def title(self) -> str:
+        path = self.published["heading_path"]
+        return str(path[-1]) if path else ""
+
+    @property
+    def heading_line(self) -> int | None:
+        lines = self.published["heading_lines"]
+        return int(lines[-1]) if lines else None
+
+    @property
+    def rows(self) -> int:
+        return len(self.shown)
+
+    @property
+    def counted(self) -> int:
+        """How many of its rows are not excluded."""
+        return sum(not row["left_out"] for row in self.shown)
+
+    @cached_property
+    def lifted(self) -> dict[int, str]:
+        """The columns that all rows share, and their text."""
+        return _common(self.published["columns"], self.shown)
+
+    @property
+    def common(self) -> str:
+        """What its rows share, said once above it."""
+        headings = self.published["headings"]
+        shared = (f"{headings[at]} {text}" for at, text in self.lifted.items() if text != "-")
+        around = (
+            f"{_STATED.get(fact['field'], fact['field'])}{fact['value']} (line {fact['line']})"
+            for fact in self.context
+        )
+        return ", ".join([*shared, *around])
+
+    @property
+    def table(self) -> Markdown:
+        """The table with computed cells and lines; empty without rows."""
+        published = self.published
+        columns, headings = published["columns"], published["headings"]
+        places = [place for place in range(len(headings)) if place not in self.lifted]
+        header = [stood_cell(headings[place]) for place in places]
+        alignment = ["left" if columns[place] in _LEFT else "right" for place in places]
+        computed = any(
+            row["model_tflops"] is not None and not row["left_out"] for row in self.shown
+        )
+        body = [_body_row(row, places, published, computed) for row in self.shown]
+        if computed:
+            header.append("Model TFLOP/s/process")
+            alignment.append("right")
+        return pipe_table([*header, "Line"], body, [*alignment, "right"]) if body else Markdown("")
 
 
 def sweeps(
@@ -71,42 +130,9 @@ def sweeps(
 
 
 def _sweep(table: Row, rows: Sequence[Row], context: Sequence[Row]) -> Sweep:
-    shown = [row for row in rows if _has_result(row)]
+    shown = tuple(row for row in rows if _has_result(row))
     empty = tuple(row for row in rows if not _has_result(row))
-    lifted = _common(table["columns"], shown)
-    places = [place for place in range(len(table["headings"])) if place not in lifted]
-    header = [stood_cell(table["headings"][place]) for place in places]
-    alignment = ["left" if table["columns"][place] in _LEFT else "right" for place in places]
-    computed = any(row["model_tflops"] is not None and not row["left_out"] for row in shown)
-    body = [_body_row(row, places, table, computed) for row in shown]
-    if computed:
-        header.append("Model TFLOP/s/process")
-        alignment.append("right")
-    return Sweep(
-        uri=table["uri"],
-        number=table["number"],
-        header_line=table["header_line"],
-        title=table["heading_path"][-1] if table["heading_path"] else "",
-        heading_line=table["heading_lines"][-1] if table["heading_lines"] else None,
-        common=", ".join(
-            [
-                *(
-                    f"{table['headings'][place]} {text}"
-                    for place, text in lifted.items()
-                    if text != "-"
-                ),
-                *(
-                    f"{_STATED.get(fact['field'], fact['field'])}{fact['value']}"
-                    f" (line {fact['line']})"
-                    for fact in context
-                ),
-            ]
-        ),
-        table=pipe_table([*header, "Line"], body, [*alignment, "right"]) if body else Markdown(""),
-        without_result=empty,
-        rows=len(shown),
-        counted=sum(not row["left_out"] for row in shown),
-    )
+    return Sweep(table, shown, empty, context)
 
 
 def _has_result(row: Row) -> bool:

@@ -1,5 +1,6 @@
 -- What was measured of one model, and what it means in days. Reads the temporary table `selected`.
--- Parameters: $tokens, the budget, else NULL and $steps of each row; $most, the rows shown of each system (0: all).
+-- Parameters: $tokens, the budget, else NULL and $steps of each row; $most, the rows shown of each system, and
+-- $sweep_rows_shown, of published tables (0: all).
 -- computed: ranked effects scaling seconds
 
 -- name: counts
@@ -85,17 +86,28 @@ FROM regimes e JOIN selected s ON s.run_id = e.run_id
 WHERE s.kind = 'measured' ORDER BY s.uri, e.regime;
 
 -- name: sweep_rows
+-- With the cells of the first tables alone, until as many rows are reached as a page shows.
+WITH counted AS (
+    SELECT s.table_id, t.uri, t.header_line, count(*) FILTER (s.status = 'ok') AS rows
+    FROM selected s JOIN tables t ON t.table_id = s.table_id WHERE s.kind = 'measured' GROUP BY ALL
+    HAVING bool_or(s.left_out IS NULL AND s.status = 'ok')
+), full_before AS (
+    SELECT table_id, sum(rows) OVER (ORDER BY uri, header_line) - rows > $sweep_rows_shown AND $sweep_rows_shown > 0 AS is_full
+    FROM counted
+)
 SELECT s.run_id, s.table_id, s.line, s.kind, s.status, s.status_reason, s.left_out, s.left_out_detail, s.flags, s.settings,
     s.step_time_s, s.tflops, s.model_tflops, s.documented_aggregate, s.nodes, s.world_size, s.dp, s.tp, s.pp, s.cp, s.mbs,
     d.doubted,
-    list(struct_pack(name := coalesce(c.name, ''), raw := c.raw, kind := c.kind, misfit := c.misfit) ORDER BY c.column_number)
-        AS cells
-FROM selected s JOIN cells c ON c.table_id = s.table_id AND c.row_number = s.row_number
+    coalesce(list(struct_pack(name := coalesce(c.name, ''), raw := c.raw, kind := c.kind, misfit := c.misfit)
+        ORDER BY c.column_number) FILTER (c.table_id IS NOT NULL), []) AS cells
+FROM selected s LEFT JOIN (
+    FROM cells WHERE table_id NOT IN (SELECT table_id FROM full_before WHERE is_full)
+) c ON c.table_id = s.table_id AND c.row_number = s.row_number
 LEFT JOIN (
     SELECT run_id, list(DISTINCT name) AS doubted FROM findings
     WHERE severity = 'error' AND closed = '' GROUP BY run_id
 ) d ON d.run_id = s.run_id
-WHERE (s.kind = 'measured' OR $most = 0)
+WHERE s.table_id IS NOT NULL AND (s.kind = 'measured' OR $most = 0)
 GROUP BY ALL ORDER BY s.table_id, s.line;
 
 -- name: sweep_context
