@@ -24,13 +24,20 @@ _SPECIAL = {
     "procs_stated": "c.procs_per_node_stated IS NOT NULL",
     "sharded": "coalesce(c.dp_replicate, c.dp_shard) IS NOT NULL",
 }
+_AUDITED = """
+    CREATE OR REPLACE TEMP TABLE audited AS
+    SELECT run_id, table_id FROM configurations
+    WHERE origin IN ('row', 'quote')
+      AND ($uris::VARCHAR[] IS NULL OR uri IN (SELECT unnest($uris::VARCHAR[])))
+      AND ($model::VARCHAR IS NULL OR size = $model
+           OR label_params_b(size) = label_params_b($model))"""
 
 
 def load(
     warehouse: Warehouse, uris: Sequence[str] | None = None, model: str | None = None
 ) -> AuditInput:
     """Every document with its rows in order, or those of `uris` or of one size label."""
-    rows = _rows(warehouse, model)
+    rows = _rows(warehouse, uris, model)
     tables = {
         table["table_id"]: Table(
             table["uri"],
@@ -41,7 +48,8 @@ def load(
             tuple(table["heading_path"]),
         )
         for table in warehouse.dicts(
-            "SELECT * FROM tables WHERE number IS NOT NULL ORDER BY uri, header_line"
+            """SELECT * FROM tables WHERE number IS NOT NULL
+               AND table_id IN (SELECT table_id FROM audited) ORDER BY uri, header_line"""
         )
     }
     sources = "SELECT DISTINCT uri FROM runs WHERE origin = 'log' ORDER BY uri"
@@ -62,15 +70,13 @@ def load(
     return AuditInput(warehouse, kept)
 
 
-def _rows(warehouse: Warehouse, model: str | None) -> list[Row]:
+def _rows(warehouse: Warehouse, uris: Sequence[str] | None, model: str | None) -> list[Row]:
+    # One new document is audited at a time: what the others hold is not worth the reading.
+    warehouse.rows(_AUDITED, {"uris": None if uris is None else sorted(set(uris)), "model": model})
     chosen = ", ".join(f"{_SPECIAL.get(name, f'c.{name}')} AS {name}" for name in _FIELDS)
-    where = "c.origin IN ('row', 'quote')"
-    given: list[object] = []
-    if model is not None:
-        where += " AND (c.size = ? OR label_params_b(c.size) = label_params_b(?))"
-        given = [model, model]
     _, found = warehouse.table(
-        f"SELECT {chosen} FROM configurations c WHERE {where} ORDER BY c.uri, c.line", given
+        f"""SELECT {chosen} FROM configurations c SEMI JOIN audited USING (run_id)
+            ORDER BY c.uri, c.line"""
     )
     rows = [Row(*values) for values in found]
     by_id = {row.run_id: row for row in rows}
@@ -86,7 +92,8 @@ def _rows(warehouse: Warehouse, model: str | None) -> list[Row]:
 
 def _add_measured(warehouse: Warehouse, by_id: dict[str, Row]) -> None:
     query = """SELECT run_id, metric, value, (high - low) / 2, unit, scope, raw
-               FROM measurements WHERE isfinite(value) AND value >= 0
+               FROM measurements SEMI JOIN audited USING (run_id)
+               WHERE isfinite(value) AND value >= 0
                QUALIFY row_number() OVER (PARTITION BY run_id, metric ORDER BY line, raw) = 1"""
     for run_id, metric, value, half, unit, scope, raw in warehouse.rows(query):
         if run_id in by_id:
@@ -96,7 +103,8 @@ def _add_measured(warehouse: Warehouse, by_id: dict[str, Row]) -> None:
 def _add_quoted(warehouse: Warehouse, by_id: dict[str, Row]) -> None:
     """Add quoted log lines as rows, with the precision that such lines print."""
     query = """SELECT i.run_id, i.step_time_s, i.tflops, i.samples_per_s
-               FROM iterations i JOIN runs r USING (run_id) WHERE r.origin = 'quote'"""
+               FROM iterations i JOIN runs r USING (run_id) SEMI JOIN audited USING (run_id)
+               WHERE r.origin = 'quote'"""
     for run_id, time, tflops, samples in warehouse.rows(query):
         row = by_id.get(run_id)
         for name, value in (("step_time_s", time), ("tflops", tflops), ("samples_per_s", samples)):
@@ -113,7 +121,7 @@ def half_of(value: float) -> float:
 
 def _add_env(warehouse: Warehouse, by_id: dict[str, Row]) -> None:
     query = """SELECT run_id, list(name || '=' || coalesce(value, '') ORDER BY name, value)
-               FROM env_flags GROUP BY run_id"""
+               FROM env_flags SEMI JOIN audited USING (run_id) GROUP BY run_id"""
     for run_id, flags in warehouse.rows(query):
         if run_id in by_id:
             by_id[run_id].env = tuple(flags)
@@ -121,7 +129,8 @@ def _add_env(warehouse: Warehouse, by_id: dict[str, Row]) -> None:
 
 def _add_other_cells(warehouse: Warehouse, rows: Sequence[Row]) -> None:
     query = """SELECT table_id, row_number, list(trim(raw) ORDER BY column_number) FROM cells
-               WHERE coalesce(name, '') IN ('', 'notes') AND raw IS NOT NULL GROUP BY ALL"""
+               WHERE coalesce(name, '') IN ('', 'notes') AND raw IS NOT NULL
+                 AND table_id IN (SELECT table_id FROM audited) GROUP BY ALL"""
     texts = {(table, number): text for table, number, text in warehouse.rows(query)}
     for row in rows:
         row.other_cells = tuple(texts.get((row.table_id, row.number), ()))
@@ -133,7 +142,7 @@ def _add_other_cells(warehouse: Warehouse, rows: Sequence[Row]) -> None:
 def _add_stated(warehouse: Warehouse, documents: dict[str, Document]) -> None:
     """Add the statements of context lines, even those that a column of the table overrides."""
     query = """SELECT DISTINCT r.uri, f.line, f.raw FROM facts f JOIN runs r ON r.run_id = f.run_id
-               WHERE r.origin IN ('row', 'quote') AND f.line IS NOT NULL ORDER BY ALL"""
+               WHERE r.run_id IN (SELECT run_id FROM audited) AND f.line IS NOT NULL ORDER BY ALL"""
     for uri, line, raw in warehouse.rows(query):
         if uri in documents:
             found: list[Any] = configuration(raw, line)

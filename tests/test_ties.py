@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 from bench.decide.jobs import Spread
-from bench.decide.statistics import Effect, corrected, effect
+from bench.decide.statistics import (
+    LEVEL,
+    Effect,
+    corrected,
+    effect,
+    exact_rank_p,
+    tells_apart,
+)
 from tests.deciding import answer, table
 from tests.program import quick
 
@@ -147,3 +154,36 @@ def test_a_bootstrap_holds_the_truth_as_often_as_the_docs_say(jobs: int, least: 
         found = effect(a, b, None)
         hits += bool(found.low and found.high and found.low <= 1 <= found.high)
     assert hits / 250 >= least, hits
+
+
+def two_sides(rng: random.Random, digits: int) -> tuple[list[float], list[float]]:
+    """The times of a few jobs a side; with few digits some are equal."""
+    slower = rng.choice((0.0, 0.5, 1.5))
+    sides = [[round(rng.gauss(10 + more, 1), digits) for _ in range(rng.randint(2, 7))]
+             for more in (0.0, slower)]  # fmt: skip
+    return sides[0], sides[1]
+
+
+@pytest.mark.parametrize("digits", [0, 1, 9])
+def test_exact_ranks_are_those_of_scipy(digits: int) -> None:
+    from scipy.stats import PermutationMethod, mannwhitneyu
+
+    rng = random.Random(digits)
+    for _ in range(12):
+        a, b = two_sides(rng, digits)
+        theirs = mannwhitneyu(a, b, method=PermutationMethod(n_resamples=20_000)).pvalue
+        assert exact_rank_p(a, b) == pytest.approx(min(float(theirs), 1.0), rel=1e-12)
+
+
+@pytest.mark.parametrize("known", [None, Spread(0.03, 9, (), "a"), Spread(0.0, 2, (), "a")])
+def test_what_is_told_apart_is_what_effects_find(known: Spread | None) -> None:
+    rng = random.Random(7)
+    found = set()
+    for _ in range(40):
+        before, after = two_sides(rng, 1)
+        rounding = rng.choice((0.0, 0.02))
+        p = effect(before, after, known, rounding).p
+        apart = tells_apart(before, after, known, rounding)
+        assert apart == (None if p is None else p < LEVEL), (before, after)
+        found.add(apart)
+    assert found >= {True, False}
