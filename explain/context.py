@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -41,7 +42,8 @@ class ExplainContext:
         """The selected runs for which a condition in our own SQL holds."""
         query = f"SELECT * FROM selected WHERE {condition} ORDER BY uri, line, run_id"
         for row in self.warehouse.dicts(query, list(values)):
-            yield RunContext(self.warehouse, self.lines, row)
+            made = partial(RunContext, self.warehouse, self.lines, row)
+            yield self.once(f"run {row['run_id']}", made)
 
     def run(self, run_id: str) -> RunContext:
         """A run that many numbers rest on; raises BenchError when it is not selected."""
