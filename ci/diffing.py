@@ -17,7 +17,7 @@ from ..schema.warehouse import open_read
 from ..terminal.messages import info, warn_of
 from ..terminal.tables import Format, choose_format, emit, render
 from ..vocabulary.printable import json_text
-from .sources import refuse_links_out
+from .sources import Sources, refuse_links_out
 
 DATABASES = (".duckdb", ".db")
 
@@ -58,8 +58,11 @@ def between(paths: Sequence[Path], where: str | None) -> rowdiff.Diff:
     return _compared(old, new)
 
 
-def against(base: str, paths: Sequence[Path], where: str | None = None) -> rowdiff.Diff:
-    """What lies here with what git has of it at `base`; no paths: the sources of bench.toml."""
+def against(
+    base: str, paths: Sequence[Path], where: str | None = None, sources: Sources | None = None
+) -> rowdiff.Diff:
+    """What lies here with what git has of it at `base`; no paths: the sources of bench.toml, which
+    `sources` may have read."""
     home = find_home(Path.cwd()).resolve()
     named = [path.resolve() for path in paths or read_settings().sources]
     top = top_of_checkout()
@@ -80,7 +83,9 @@ def against(base: str, paths: Sequence[Path], where: str | None = None) -> rowdi
         _drop_wrong(root / home.relative_to(top) / FILE)
         old = [root / name for name in then if (root / name).exists()]
         before = _rows(old, root / home.relative_to(top), where) if old else []
-        after = _rows([path for path in named if path.exists()], home, where)
+        kept = sources.kept(read_settings().sources) if sources and not paths else None
+        present = [path for path in named if path.exists()]
+        after = rowdiff.rows(kept, where) if kept else _rows(present, home, where)
         return _compared(before, after)
 
 

@@ -78,12 +78,12 @@ def review(
     """
     with Sources(lock_timeout=timeout, own_templates=own_templates) as sources:
         pages = examine(find_pages(named), sources)
-    commit, missing = "", None
-    diff: rowdiff.Diff | str
-    try:
-        diff, commit = _diff(base, history)
-    except BenchError as error:
-        diff, missing = error.what, error
+        commit, missing = "", None
+        diff: rowdiff.Diff | str
+        try:
+            diff, commit = _diff(base, history, sources)
+        except BenchError as error:
+            diff, missing = error.what, error
     if isinstance(diff, str):
         info(f"rows not compared: {diff}")
     body = text_of.body(pages, diff, f"{base} ({commit[:12]})", job.comment_id)
@@ -140,7 +140,7 @@ def _from_top(file: Path) -> str:
     return Path(os.path.relpath(path, top)).as_posix()
 
 
-def _diff(base: str, history: str) -> tuple[rowdiff.Diff | str, str]:
+def _diff(base: str, history: str, sources: Sources) -> tuple[rowdiff.Diff | str, str]:
     """What changed since the branch left its base, or why that is not known."""
     if not base:
         return "no base revision", ""
@@ -153,7 +153,7 @@ def _diff(base: str, history: str) -> tuple[rowdiff.Diff | str, str]:
         error.hint = history
         raise
     try:
-        return against(commit, ()), commit
+        return against(commit, (), sources=sources), commit
     except BenchError as error:
         if error.exit_code != NOTHING_TO_COMPARE:
             raise

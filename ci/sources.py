@@ -48,6 +48,10 @@ class Sources:
             )
         return self._open[key]
 
+    def kept(self, paths: Sequence[Path]) -> Warehouse | None:
+        """These paths, if they were read before."""
+        return self._open.get(tuple(paths))
+
     def _read(self, paths: Sequence[Path]) -> Warehouse:
         if tuple(paths) != self.given:
             refuse_links_out(paths)

@@ -109,6 +109,12 @@ def heads(run: RunContext, budget: Budget) -> Iterator[Node]:
 
 def of_column(run: RunContext, name: str) -> Node:
     """A column of `selected`: derived, if a head says how, else as a source states it."""
+    if name not in run.nodes:
+        run.nodes[name] = _of_column(run, name)
+    return run.nodes[name]
+
+
+def _of_column(run: RunContext, name: str) -> Node:
     made = values().get(name)
     if made is None:
         return run.stated(name)

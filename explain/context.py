@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ from ..decide.selection import select
 from ..reports.short import Names
 from ..schema.materialized import OF_SOURCES, materialize_if_cheap
 from ..schema.warehouse import Warehouse
-from .run import Lines, RunContext
+from .run import Lines, RunContext, run_context
 from .tree import Version
 
 T = TypeVar("T")
@@ -41,7 +42,12 @@ class ExplainContext:
         """The selected runs for which a condition in our own SQL holds."""
         query = f"SELECT * FROM selected WHERE {condition} ORDER BY uri, line, run_id"
         for row in self.warehouse.dicts(query, list(values)):
-            yield RunContext(self.warehouse, self.lines, row)
+            made = partial(RunContext, self.warehouse, self.lines, row)
+            yield self.once(f"run {row['run_id']}", made)
+
+    def run(self, run_id: str) -> RunContext:
+        """A run that many numbers rest on; raises BenchError when it is not selected."""
+        return self.once(f"run {run_id}", lambda: run_context(self.warehouse, self.lines, run_id))
 
     def where(self, uri: str, line: int | None, *more: object) -> str:
         """A place as `bench explain` takes it: 001:29, 001:29.days, 001:29:45."""

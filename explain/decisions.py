@@ -28,7 +28,6 @@ from ..vocabulary.format import tokens as as_tokens
 from .columns import count, of_column, of_number, of_places
 from .context import ExplainContext
 from .number import Number as Asked
-from .run import run_context
 from .tree import How, Match, Node
 
 # The numbers of the rows of each answer, in addition to those of its runs.
@@ -121,7 +120,7 @@ class DecisionContext:
 
     def _of_run(self, row: Row, name: str) -> Node:
         """A column of the first run of a row: all that are not measured are the same for all."""
-        run = run_context(self.here.warehouse, self.here.lines, row["run"])
+        run = self.here.run(row["run"])
         if name == "device_count":
             return count(run)
         # A plain statement may be filled in by the row, as DP is from TP, PP and devices.

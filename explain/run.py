@@ -97,7 +97,9 @@ class RunContext:
     warehouse: Warehouse
     lines: Lines
     row: Row
-    ways: dict[str, int] = field(default_factory=dict)  # of each value: see columns.py
+    # Of each value, kept for whoever asks again; see columns.py.
+    ways: dict[str, int] = field(default_factory=dict)
+    nodes: dict[str, Node] = field(default_factory=dict)
 
     @property
     def run_id(self) -> str:

@@ -102,7 +102,8 @@ def after_ingest_into(
 
     if not db.exists():
         return Checked()
-    reading, writing = partial(open_read, db, lock_timeout), partial(open_write, db, lock_timeout)
+    reading = partial(open_read, db, lock_timeout)
+    writing = partial(open_write, db, lock_timeout, confined=True)  # its views may be a stranger's
     return _after_ingest(reading, writing, _Sources(db.absolute().parent, uris, overrides or {}))
 
 
@@ -121,7 +122,6 @@ def _after_ingest(
             if derived.stale:
                 _store_derived(warehouse, sources, derived)
             if brief:
-                warehouse.confine()  # as who only reads is: its views may be a stranger's
                 audit = _audit(warehouse, sources, derived.facts, audited=audited)
                 return _store_audit(warehouse, audit)
         with reading() as warehouse:

@@ -10,6 +10,7 @@ from typing import Any, TextIO
 
 from ..schema.connect import explained
 from ..schema.errors import BenchError
+from ..schema.materialized import OF_PAGES, OF_RUNS, OF_SOURCES, materialize_if_cheap
 from ..schema.warehouse import Warehouse
 from .escape import csv_cell, csv_line, plain
 
@@ -39,7 +40,6 @@ TABLES = (
     "left_out",
     "epochs",
     "regimes",
-    "regimes",
     "warnings",
 )
 FORMATS = ("parquet", "csv", "json")
@@ -55,6 +55,7 @@ def export(warehouse: Warehouse, folder: Path, form: str) -> list[tuple[str, int
         raise BenchError("the export cannot be written", why="Permission denied", where=str(folder),
                          hint="check the folder's permissions, or another -o FOLDER")  # fmt: skip
     with explained(warehouse.path):
+        materialize_if_cheap(warehouse, *OF_RUNS, *OF_SOURCES, *OF_PAGES)
         return [_export(warehouse, name, folder / f"{name}.{form}", form) for name in TABLES]
 
 

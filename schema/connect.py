@@ -21,6 +21,7 @@ STORAGE_VERSION = "v1.5.0"  # DuckDB 1.5 and 2.x both open it
 # To start an instance takes 30 ms, as long as ten queries: free ones wait here for the next
 # warehouse. By process, since a forked one has none of the threads of its parent's instances.
 _free: dict[int, list[_Instance]] = {}
+_KEPT = 4  # free instances that reach one file alone: no other warehouse can use them
 _instances: WeakKeyDictionary[duckdb.DuckDBPyConnection, _Instance] = WeakKeyDictionary()
 _DAMAGE = (
     duckdb.IOException,
@@ -30,21 +31,26 @@ _DAMAGE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Instance:
     """An instance of DuckDB: a connection that keeps it, and where it puts what memory lacks."""
 
     keeper: duckdb.DuckDBPyConnection
     spill: str
+    only: str = ""  # the file that it is confined to, for good
 
 
-def connect() -> duckdb.DuckDBPyConnection:
+def connect(only: str = "") -> duckdb.DuckDBPyConnection:
     """A connection that fetches no extensions and sees no Python variables as tables.
 
-    It is the only one to its instance of DuckDB; close it with `disconnect`.
+    It may reach `only` the file that it was confined to before. It is the only one to its instance
+    of DuckDB; close it with `disconnect`.
     """
-    free = _free.get(os.getpid())
-    instance = free.pop() if free else _start()
+    free = _free.setdefault(os.getpid(), [])
+    fitting = [one for one in free if one.only in ("", only)]
+    instance = max(fitting, key=lambda one: one.only) if fitting else _start()
+    if fitting:
+        free.remove(instance)
     con = instance.keeper.cursor()
     _instances[con] = instance
     con.execute("SET enable_progress_bar = false")
@@ -65,10 +71,14 @@ def disconnect(con: duckdb.DuckDBPyConnection, *, reusable: bool = True) -> None
     except duckdb.Error:  # the disk is full, the file is damaged
         reusable = False
     # What was spilled is removed with the instance alone.
-    if reusable and not os.path.exists(instance.spill):
-        _free.setdefault(os.getpid(), []).append(instance)
-    else:
+    if not reusable or os.path.exists(instance.spill):
         instance.keeper.close()
+        return
+    free = _free.setdefault(os.getpid(), [])
+    free.append(instance)
+    for one in [one for one in free if one.only][:-_KEPT]:
+        free.remove(one)
+        one.keeper.close()
 
 
 def _start() -> _Instance:
@@ -92,22 +102,25 @@ def connect_memory() -> duckdb.DuckDBPyConnection:
 
 
 def connect_file(
-    path: Path, *, read_only: bool, lock_timeout: float = 0
+    path: Path, *, read_only: bool, lock_timeout: float = 0, confined: bool = False
 ) -> duckdb.DuckDBPyConnection:
     """A connection with the file attached as `wh`, in use; waits `lock_timeout` seconds for it.
 
-    Raises Locked, Incompatible when it is no DuckDB file or one of a newer DuckDB, else BenchError.
+    It may be `confined` to the file, as by `confine`. Raises Locked, Incompatible when it is no
+    DuckDB file or one of a newer DuckDB, else BenchError.
     """
     _refuse(path)
     deadline = time.monotonic() + lock_timeout
     while True:
-        con = connect()
+        con = connect(_name(path) if confined else "")
         try:
             before = _identity(path)
             attach(con, path, "wh", read_only=read_only)
             con.execute("USE wh")
             # Between open and lock another process may have put another file in its place.
             if before in (None, _identity(path)):
+                if confined:
+                    confine(con, path)
                 return con
             disconnect(con)
             continue
@@ -133,9 +146,14 @@ def attach(con: duckdb.DuckDBPyConnection, path: Path, name: str, *, read_only: 
     con.execute(f"ATTACH '{quoted}' AS {name} (TYPE duckdb{option})")
 
 
-def confine(con: duckdb.DuckDBPyConnection) -> None:
-    """From here on it reaches what is attached, and no other file, extension or network."""
-    con.execute("SET enable_external_access = false")
+def confine(con: duckdb.DuckDBPyConnection, path: Path | None = None) -> None:
+    """From here on it reaches `path`, which is attached, and no other file, extension or network.
+
+    So does its instance, which can serve no other file later.
+    """
+    if not _instances[con].only:
+        con.execute("SET enable_external_access = false")
+        _instances[con].only = _name(path) if path else ":memory:"
 
 
 @contextmanager
@@ -201,6 +219,11 @@ def _is_damage(error: duckdb.Error) -> bool:
     # DuckDB 2 has no class of its own for a block whose checksum does not fit.
     words = ("Corrupt database file", "Failure while replaying WAL")
     return isinstance(error, _DAMAGE) or str(error).startswith(words) or words[1] in str(error)
+
+
+def _name(path: Path) -> str:
+    """Which file a path is, and how DuckDB was told of it: it compares the texts."""
+    return f"{path.absolute()}\0{path}"
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -15,7 +15,7 @@ import duckdb
 from .connect import confine, connect_file, connect_memory, disconnect, explained
 from .errors import BenchError, Incompatible, Locked
 from .migrate import LAST_STORED, STORED_VIEWS, bring_up_to_date, is_up_to_date
-from .template import fill
+from .template import fill, make_file, tell_time
 
 LOCK_TIMEOUT_S = 5.0
 # PIVOT is a CREATE and a SELECT, or MULTI, before it runs.
@@ -83,14 +83,14 @@ class Warehouse:
 
         A refused statement raises duckdb.Error or BenchError.
         """
-        confine(self.con)
+        confine(self.con, self.path)
         self.con.execute("SET lock_configuration = true")
         self.sealed = True
 
     def confine(self) -> None:
         """From here on a file reaches no other file: its views may be a stranger's."""
         if self.path and not self.confined:
-            confine(self.con)
+            confine(self.con, self.path)
             self.confined = True
 
     def release(self, but: Collection[str] = ()) -> None:
@@ -107,7 +107,7 @@ class Warehouse:
     def close(self) -> None:
         if self.materialized and not self.sealed and not self.changed:
             self.con.execute("RESET threads")
-        disconnect(self.con, reusable=not self.sealed and not self.changed and not self.confined)
+        disconnect(self.con, reusable=not self.sealed and not self.changed)
 
     def __enter__(self) -> Warehouse:
         return self
@@ -158,33 +158,34 @@ def open_read(
     deadline = time.monotonic() + lock_timeout
     while True:
         left = max(deadline - time.monotonic(), 0)
-        con = connect_file(path, read_only=True, lock_timeout=left)
-        if confined:
-            confine(con)
+        con = connect_file(path, read_only=True, lock_timeout=left, confined=confined)
         if _current(con, path):
             return Warehouse(con, path, read_only=True, confined=confined)
-        disconnect(con, reusable=not confined)
+        disconnect(con)
         _upgrade(path, left)
 
 
-def open_write(path: Path, lock_timeout: float = LOCK_TIMEOUT_S) -> Warehouse:
+def open_write(
+    path: Path, lock_timeout: float = LOCK_TIMEOUT_S, *, confined: bool = False
+) -> Warehouse:
     """The warehouse at `path`, made or brought up to date; keep it open only for a commit.
 
-    Raises Locked while another process has it open, Incompatible for a foreign, newer or damaged
-    file, BenchError when its folder is not there or not writable.
+    It may be `confined` as one that is read. Raises Locked while another process has it open,
+    Incompatible for a foreign, newer or damaged file, BenchError when its folder is not there or
+    not writable.
     """
     require_folder(path)
-    if not path.exists():
-        _create(path)
-    con = connect_file(path, read_only=False, lock_timeout=lock_timeout)
-    if not _current(con, path):
+    made = not path.exists() and _create(path)
+    con = connect_file(path, read_only=False, lock_timeout=lock_timeout, confined=confined)
+    current = _current(con, path)
+    if made or not current:
         try:
             with explained(path):
-                bring_up_to_date(con, path)
+                tell_time(con) if current else bring_up_to_date(con, path)
         except BaseException:
             disconnect(con, reusable=False)
             raise
-    return Warehouse(con, path)
+    return Warehouse(con, path, confined=confined)
 
 
 def require_warehouse(path: Path) -> None:
@@ -251,22 +252,22 @@ def _upgrade(path: Path, lock_timeout: float) -> None:
         ) from error
 
 
-def _create(path: Path) -> None:
-    """Make the file under another name and link it into place: whole, or not there at all."""
+def _create(path: Path) -> bool:
+    """Make the file under another name and link it into place: whole, or not there at all.
+
+    Gives whether it was made here.
+    """
     _sweep_drafts(path)
     draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}.new")
     try:
-        con = connect_file(draft, read_only=False)
-        try:
-            with explained(path):
-                fill(con, draft)
-                con.execute("CHECKPOINT wh")
-        finally:
-            disconnect(con)
+        with explained(path):
+            make_file(draft)
         # FileExistsError: another process was first. Else a file system without hard links: then
         # the file is made in place, which is safe from other processes, if not from kill -9.
         with suppress(OSError):
             os.link(draft, path)
+            return True
+        return False
     finally:
         draft.unlink(missing_ok=True)
         Path(f"{draft}.wal").unlink(missing_ok=True)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -18,6 +21,32 @@ MARK = marker("bench")
 
 def a_branch(folder: Path) -> None:
     """A checkout whose branch changes a row of sweep.md; README.md shows the old one."""
+    shutil.copytree(Path(_made().name) / "branch", folder, dirs_exist_ok=True)
+    git(folder, "update-index", "--refresh")
+
+
+def write_anew(folder: Path) -> None:
+    """What `bench report --update` writes into such a checkout."""
+    shutil.copy(Path(_made().name) / "README.md", folder)
+
+
+@cache
+def _made() -> TemporaryDirectory[str]:
+    """The checkout, made once for all tests that take copies, and its README as it has to be."""
+    made = TemporaryDirectory(prefix="bench-branch-")
+    folder = Path(made.name) / "branch"
+    folder.mkdir()
+    _make(folder)
+    readme = folder / "README.md"
+    before = readme.read_bytes()
+    assert quick(folder, "report", "--update").code == 0
+    shutil.copy(readme, made.name)
+    readme.write_bytes(before)
+    assert git(folder, "status", "--porcelain") == ""
+    return made
+
+
+def _make(folder: Path) -> None:
     git(folder, "init", "-q", "-b", "main")
     (folder / "bench.toml").write_text('sources = ["sweep.md"]\n')
     (folder / "sweep.md").write_text(table(*ROWS))

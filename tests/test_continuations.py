@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bench.decide.goodput import measured
-from bench.schema.warehouse import open_read
+from bench.ingest.pipeline import ingest
+from bench.project.after_ingest import after_ingest
+from bench.schema.materialized import OF_CONTINUATIONS, materialize, materialize_pages
+from bench.schema.warehouse import open_read, open_write
 from tests.making import everything, iteration
 from tests.program import quick
 
@@ -29,14 +31,23 @@ def steps(first: int, last: int, layers: int = 4, load: int | None = None, save:
     return head + below
 
 
+def read(folder: Path) -> Path:
+    """The warehouse of a folder, with what is superseded, without an audit."""
+    db = folder / "bench.duckdb"
+    ingest([folder], db)
+    with open_write(db) as warehouse:
+        after_ingest(warehouse, folder, [], audited=False)
+    return db
+
+
 def linked(folder: Path) -> list[tuple[str, str, int, int]]:
-    quick(folder, "ingest", "-q", ".")
     query = """SELECT b.uri || ':' || b.line AS run, a.uri || ':' || a.line AS before,
                    iteration, repeated
                FROM continuations c JOIN runs b ON b.run_id = c.run_id
                JOIN runs a ON a.run_id = c.continues ORDER BY ALL"""
-    found = json.loads(quick(folder, "sql", query, "--format", "json").out)
-    return [(row["run"], row["before"], row["iteration"], row["repeated"]) for row in found]
+    with open_read(read(folder)) as warehouse:
+        materialize(warehouse, *OF_CONTINUATIONS)
+        return warehouse.rows(query)
 
 
 def test_a_run_over_several_files(tmp_path: Path) -> None:
@@ -128,7 +139,7 @@ def test_the_same_files_give_the_same_numbers_in_any_order(tmp_path: Path) -> No
 def test_without_the_later_file_the_steps_count_again(tmp_path: Path) -> None:
     for name in ("slurm-1.out", "slurm-2.out"):
         (tmp_path / name).write_text(OVER_THREE[name])
-    quick(tmp_path, "ingest", "-q", ".")
+    read(tmp_path)
     assert counting(tmp_path)[0] == ("slurm-1.out", 2, 20, 19)
     quick(tmp_path, "forget", "slurm-2.out")
     assert counting(tmp_path) == [("slurm-1.out", 2, 30, 28)]
@@ -139,7 +150,7 @@ def test_without_the_later_file_the_steps_count_again(tmp_path: Path) -> None:
 def test_a_log_that_grows_goes_on_without_what_is_done_again(tmp_path: Path) -> None:
     (tmp_path / "a.out").write_text(steps(1, 25, save=20))
     (tmp_path / "b.out").write_text(steps(21, 40, load=20))
-    quick(tmp_path, "ingest", "-q", ".")
+    read(tmp_path)
     with (tmp_path / "a.out").open("a") as file:
         file.write("".join(iteration(n, 100.0) for n in range(26, 31)))
     quick(tmp_path, "ingest", "-q", "a.out")
@@ -152,22 +163,23 @@ def test_another_try_from_the_same_checkpoint(tmp_path: Path) -> None:
     failed = dated(21, 25, 2, load=20) + "torch.cuda.OutOfMemoryError: CUDA out of memory.\n"
     (tmp_path / "2.out").write_text(failed)
     (tmp_path / "3.out").write_text(dated(21, 40, 3, load=20))
-    quick(tmp_path, "ingest", "-q", ".")
+    read(tmp_path)
     assert counting(tmp_path) == [("1.out", 2, 20, 19), ("3.out", 22, 40, 19)]
     ended = (
         dated(21, 25, 2, load=20)
         + "[exiting program at iteration 25] datetime: 2024-01-02 01:00:00\n"
     )
     (tmp_path / "2.out").write_text(ended)
-    quick(tmp_path, "ingest", "-q", ".")
+    read(tmp_path)
     assert [name for name, *_ in counting(tmp_path)] == ["1.out", "2.out", "3.out"]
 
 
 def test_goodput_counts_what_lasts(tmp_path: Path) -> None:
     (tmp_path / "a.out").write_text(dated(1, 30, 1, save=20))
     (tmp_path / "b.out").write_text(dated(21, 60, 2, load=20))
-    quick(tmp_path, "ingest", "-q", ".")
+    read(tmp_path)
     with open_read(tmp_path / "bench.duckdb") as warehouse:
+        materialize_pages(warehouse)
         shares = {uri: share.share for uri, share in measured(warehouse).items()}
     # 20 of 30 steps of a minute each last, over 29 minutes; all 40 do, over 39.
     assert shares == {"a.out": pytest.approx(20 / 29)}
@@ -271,7 +283,7 @@ def test_runs_of_one_file_and_a_single_line_of_the_later_one(tmp_path: Path) -> 
     tenth = "".join(iteration(n) + (SAVE.format(n) if n == 20 else "") for n in range(10, 51, 10))
     head = ARGUMENTS.format(layers=4)
     (tmp_path / "a.log").write_text(head + tenth + head + LOAD.format(20) + iteration(30))
-    quick(tmp_path, "ingest", "-q", ".")
+    read(tmp_path)
     assert counting(tmp_path) == [("a.log", 11, 20, 10), ("a.log", 30, 30, 1)]
 
 

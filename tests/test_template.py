@@ -68,6 +68,7 @@ def test_a_damaged_template_is_made_anew(cache: Path) -> None:
         with in_memory() as warehouse:
             assert warehouse.rows("SELECT count(*) FROM runs") == [(0,)]
         in_memory().close()
+        [template] = cache.iterdir()
         assert template.stat().st_size == whole
 
 
