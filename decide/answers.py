@@ -65,26 +65,36 @@ def compared(chosen: Candidates, by: str, base: str | None) -> Decision:
     rows = chosen.eligible("pace")
     found = factor(by, [*rows.kept, *rows.left_out])
     _require_levels(rows, found)
-    pairs, alone = matched(rows.kept, found, base, failures(rows.left_out))
-    if not pairs:
+    if (made := _compared(chosen, rows, found, base)) is None:
         apart = nearest_words(rows.kept, rows.kept, found)
         raise nothing(f"no two runs differ in {found.name} alone; {apart}")
+    return made
+
+
+def _compared(chosen: Candidates, rows: Rows, found: Factor, base: str | None) -> Decision | None:
+    pairs, alone = matched(rows.kept, found, base, failures(rows.left_out))
+    if not pairs:
+        return None
     unmatched = [{**row, "left_out": _alone_words(row, found)} for row in alone]
     left = (*rows.left_out, *unmatched)
     spreads = chosen.spreads
     return compare(found.name, pairs, left, lambda row: spread_of(row, spreads), found.parts)
 
 
-def effects(chosen: Candidates) -> list[Decision]:
-    """What each flag and the recompute do, as far as runs chosen differ in them."""
+def effects(chosen: Candidates, more: Sequence[str] = ()) -> list[Decision]:
+    """What each flag and the recompute do, and `more` columns, as far as runs chosen differ in
+    them."""
     flags = sorted({flag for row in chosen.rows for flag in row["env"]})
-    found = []
-    for by in (*flags, "recompute"):
-        try:
-            found.append(compared(chosen, by, None))
-        except BenchError:  # nothing differs in it
-            continue
-    return found
+    rows = chosen.eligible("pace")
+    every = [*rows.kept, *rows.left_out]
+    decisions = []
+    for by in (*flags, "recompute", *more):
+        found = factor(by, every)
+        if len({level(row, found) for row in rows.kept}) > 1 and (
+            made := _compared(chosen, rows, found, None)
+        ):
+            decisions.append(made)
+    return decisions
 
 
 def _alone_words(row: Row, by: Factor) -> str:

@@ -17,7 +17,7 @@ from ..schema.catalogue import metrics
 from ..schema.errors import BenchError, did_you_mean
 from ..schema.warehouse import Warehouse
 from .change_points import Change, changes, levels, newest_p
-from .eligible import candidates
+from .eligible import Candidates, candidates
 from .gate import nothing
 from .jobs import identity, per_job, unstated
 from .query import Query
@@ -61,14 +61,18 @@ def columns() -> list[str]:
     return sorted({*_NAMES, *known} - {"step_time_s"})
 
 
-def trend(warehouse: Warehouse, query: Query, metric: str, threshold: float = 0.0) -> Decision:
+def trend(
+    warehouse: Warehouse, query: Query, metric: str, threshold: float = 0.0,
+    chosen: Candidates | None = None,
+) -> Decision:  # fmt: skip
     """The levels of each configuration, the newest first; `query.by` is date, commit, version or
-    the name of a version, `query.since` counts from when runs ran.
+    the name of a version, `query.since` counts from when runs ran; `chosen` are its runs, where
+    they are loaded already.
 
     Raises BenchError for an unknown metric and where no configuration has two places.
     """
     column = _column(metric)
-    chosen = candidates(warehouse, replace(query, since=None))
+    chosen = chosen or candidates(warehouse, replace(query, since=None))
     rows = chosen.eligible(column).kept
     times = ran(warehouse)
     kept = [row for row in rows if _is_since(times.get(row["run"], Ran()), query.since)]

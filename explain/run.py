@@ -68,6 +68,10 @@ class Lines:
         self._read(uri)
         return self._states[uri]
 
+    def forget(self, uri: str) -> None:
+        """Drop the text of a source."""
+        self._texts.pop(uri, None)
+
     def _read(self, uri: str) -> list[str]:
         if uri not in self._texts:
             self._texts[uri], self._states[uri] = self._open(uri)

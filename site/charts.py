@@ -52,6 +52,7 @@ class Plot:
     zero: bool = False
     lines: Sequence[tuple[int, Sequence[tuple[float, float]]]] = ()
     rule: float | None = None  # a dashed line across at this y
+    x_text: Callable[[float], str] | None = None
     y_text: Callable[[float], str] | None = None
 
 
@@ -75,7 +76,8 @@ def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
     left = f" Drawn: {len(marks):,} of {len(plot.marks):,} runs." if len(marks) < len(plot.marks) else ""
     if len({one.x for one in marks}) == 1:
         return ranked(replace(plot, marks=marks, note=plot.note + left), root, table)
-    x = svg.axis([one.x for one in marks], svg.LEFT, svg.WIDTH - svg.RIGHT, log=plot.log_x, whole=True)
+    x = svg.axis([one.x for one in marks], svg.LEFT, svg.WIDTH - svg.RIGHT, log=plot.log_x, whole=True,
+                 text=plot.x_text, most=4 if plot.x_text else 6)
     ys = [end for one in marks for end in (one.y, one.low, one.high) if end is not None]
     ys += [plot.rule] if plot.rule else []
     y = svg.axis(ys, svg.HEIGHT - svg.BOTTOM, svg.TOP, log=plot.log_y, zero=plot.zero, text=plot.y_text)

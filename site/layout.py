@@ -35,7 +35,7 @@ class Layout:
 
     def page(self, template: str, file: str, **content: Any) -> bytes:
         """The page at FILE of the site by a template."""
-        root = "../" * file.count("/")
+        root = Markup("../" * file.count("/"))
         made = self._environment.get_template(f"{template}.html.j2")
         return made.render(**self._shared, root=root, here=file, **content).encode(
             "utf-8", "backslashreplace"

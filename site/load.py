@@ -47,6 +47,8 @@ class Content:
     cited: Mapping[str, Sequence[int]]  # lines by uri
     slugs: Mapping[str, str] = field(default_factory=dict)  # of sources
     model_slugs: Mapping[str, str] = field(default_factory=dict)
+    # Lines that pages link to, beside those that are cited: their sources show them too.
+    linked: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
 
     @cached_property
     def by_id(self) -> dict[str, Row]:
@@ -101,7 +103,12 @@ class Content:
         """Where the line of a source stands; None where it is on no page."""
         if uri not in self.slugs or line is None:
             return None
+        self.linked[uri].add(line)
         return f"{source_file(self.slugs[uri], (line - 1) // LINES)}#L{line}"
+
+    def source_href(self, uri: str) -> str | None:
+        """The page on which a source begins."""
+        return source_file(self.slugs[uri], 0) if uri in self.slugs else None
 
     def place(self, row: Row) -> str:
         """A run by its place: 001:27."""

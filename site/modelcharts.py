@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ..decide.budget import Budget
 from ..decide.rows import Decision, Row
 from ..reports.answer import configuration_words
-from ..vocabulary.format import days, days_words, number, percent, significant, times
-from . import svg
+from ..vocabulary.format import days, number, percent, significant
 from .charts import Chart, Plot, front, scatter
 from .effects import effects_chart
 from .load import Content
@@ -26,7 +24,7 @@ def charts(
     plan: Budget, root: str,
 ) -> list[Chart]:  # fmt: skip
     """Those that have something to show."""
-    drawer = _Drawer(content, rows, root)
+    drawer = Drawer(content, rows, root)
     count, what = ("nodes", "Nodes") if all(row["nodes"] for row in rows if row["aggregate_pflops"]) else (
         "device_count", "Devices")  # fmt: skip
     devices = "device_count"
@@ -44,7 +42,7 @@ def charts(
     return [one for one in found if one is not None]
 
 
-class _Drawer:
+class Drawer:
     """Marks of runs, a series a system."""
 
     def __init__(self, content: Content, rows: Sequence[Row], root: str) -> None:
@@ -113,7 +111,7 @@ def _short(title: str) -> str:
     return title.removesuffix(" of the job")
 
 
-def _scaling(drawer: _Drawer, scaling: Decision, root: str) -> Chart | None:
+def _scaling(drawer: Drawer, scaling: Decision, root: str) -> Chart | None:
     """The efficiency of each size against the smallest of its settings."""
     rows = [row for row in scaling.rows if row["efficiency"] and row["device_count"]]
     groups = list(dict.fromkeys(row["group"] for row in rows))
@@ -142,4 +140,3 @@ def _scaling(drawer: _Drawer, scaling: Decision, root: str) -> Chart | None:
                                             "device_count", percent))  # fmt: skip
 
 
-__all__ = ["charts", "days_words", "svg", "times", "Any"]

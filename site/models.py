@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
-from ..decide.answers import compared, effects, ranked, scaled
+from ..decide.answers import effects, ranked, scaled
 from ..decide.budget import Budget
-from ..decide.eligible import Candidates
 from ..decide.ranking import ranked_rows
 from ..decide.rows import Decision, Row
 from ..reports.computed.sentences import said, sentences
 from ..reports.page import MOST, statements
 from ..reports.templating import rendered_part
-from ..schema.errors import BenchError
-from .load import Content, model_of
+from .load import Content
 from .modelcharts import charts
-from .runtable import look_of, run_cell, run_table
+from .runtable import run_cell, run_table
 from .table import Cell, Column, Table
 
-_EFFECTS = ("mbs", "tp", "pp", "cp", "zero_stage", "dtype")  # beside flags and recompute
+_SETTINGS = ("mbs", "tp", "pp", "cp", "zero_stage", "dtype")  # beside flags and recompute
 _FEW = 4000  # runs whose pairs are looked for setting by setting
 _SENTENCES = 6
 
@@ -40,14 +38,15 @@ def model_page(
                                             -(row["tokens_per_s"] or 0), row["uri"], row["line"]))  # fmt: skip
     alike, table = run_table(content, "runs", ordered, plan, label=f"Runs of {name}",
                              key=f"models/{slug}/runs")  # fmt: skip
-    changed = _changes(chosen) if len(rows) <= _FEW else effects(chosen)
-    answers, more = _answers(content, rows, plan, chosen, found, changed)
+    changed = effects(chosen, _SETTINGS if len(rows) <= _FEW else ())
+    scaling = scaled(chosen)
+    answers, more = _answers(content, rows, plan, found, scaling, changed)
     page = {
         "title": name, "name": name, "slug": slug, "plan": plan, "answers": answers, "more": more,
         "summary": summary(content, rows), "alike": alike, "runs": table.html(root), "rows": len(rows),
-        "charts": [one.html for one in charts(content, rows, found, scaled(chosen), changed, plan, root)],
+        "charts": [one.html for one in charts(content, rows, found, scaling, changed, plan, root)],
         "failed": failed_table(content, rows).html(root),
-        "findings": findings_of(content, {row["run"] for row in rows}, root),
+        "findings": findings_of(content, {row["run"] for row in rows}),
         "command": f"bench report --model {name}",
     }  # fmt: skip
     return page, [table]
@@ -64,20 +63,8 @@ def summary(content: Content, rows: Sequence[Row]) -> dict[str, Any]:
             "sources": len({row["uri"] for row in rows})}  # fmt: skip
 
 
-def _changes(chosen: Candidates) -> list[Decision]:
-    """What each flag and setting does, where pairs of runs differ in it alone."""
-    found = effects(chosen)
-    for by in _EFFECTS:
-        if len({row[by] for row in chosen.rows}) > 1:
-            try:
-                found.append(compared(chosen, by, None))
-            except BenchError:  # no two runs differ in it alone
-                continue
-    return found
-
-
 def _answers(
-    content: Content, rows: Sequence[Row], plan: Budget, chosen: Candidates, found: Decision,
+    content: Content, rows: Sequence[Row], plan: Budget, found: Decision, scaling: Decision,
     changed: Sequence[Decision],
 ) -> tuple[Markup, Markup]:  # fmt: skip
     """The answers of `bench report`, and what qualifies the ranking."""
@@ -86,12 +73,12 @@ def _answers(
                    "WHERE run_id IN (SELECT unnest(?::VARCHAR[]))", [[row["run"] for row in rows]])  # fmt: skip
     asked = statements("model")
     faster = warehouse.dicts(asked["faster"], {k: v for k, v in plan.parameters.items()})
-    stated = [one for one in changed if one.facts["title"] not in _EFFECTS]
+    stated = [one for one in changed if one.facts["title"] not in _SETTINGS]
     context = {
         "ranked": ranked_rows(rows, plan, MOST), "budget": plan, "faster": faster,
         "recompute": warehouse.dicts(asked["recompute"]),
         "effects": said(names, "_effects.j2", {"decisions": stated})[:_SENTENCES],
-        "scaling": said(names, "_scaling.j2", {"groups": scaled(chosen).facts["groups"]})[:_SENTENCES],
+        "scaling": said(names, "_scaling.j2", {"groups": scaling.facts["groups"]})[:_SENTENCES],
     }  # fmt: skip
     if not context["ranked"]:
         return Markup("<p>No run has a usable rate: days to train are unknown.</p>"), Markup("")
@@ -107,12 +94,12 @@ def escape_md(text: str) -> str:
     return markdown_text(text).replace("\n", " ")
 
 
-def as_html(content: Content, markdown: str, rows: Sequence[Row]) -> Markup:
+def as_html(content: Content, markdown: str, rows: Sequence[Row], root: str = "../") -> Markup:
     """Sentences as HTML, each place that they name a link to its run or line."""
     text = content.text.scrubber.text(markdown) if content.text.scrubs else markdown
     made = MarkdownIt("commonmark", {"html": False}).render(text).replace("<a href", "<span data-was")
     made = made.replace("</a>", "</span>")
-    return Markup(linked(content, made, {row["uri"] for row in rows}))
+    return Markup(linked(content, made, {row["uri"] for row in rows}, root))
 
 
 def linked(content: Content, html: str, uris: set[str], root: str = "../") -> str:
@@ -175,7 +162,7 @@ def failures_table(content: Content, rows: Sequence[Mapping[str, Any]], id: str,
     return Table(id, "Failed runs", kept, runs, key=key)
 
 
-def findings_of(content: Content, runs: set[str], root: str) -> list[dict[str, Any]]:
+def findings_of(content: Content, runs: set[str]) -> list[dict[str, Any]]:
     """Open findings on these runs, errors first."""
     found = [one for one in content.findings if not one["closed"] and not runs.isdisjoint(one["runs"])]
     return [finding_words(content, one) for one in found[:100]]
@@ -192,9 +179,3 @@ def finding_words(content: Content, one: Mapping[str, Any]) -> dict[str, Any]:
             "of": [(content.href(row["run"]), content.place(row)) for row in runs[:1]]}  # fmt: skip
 
 
-def models(content: Content) -> Iterator[tuple[str, Sequence[Row]]]:
-    """Every model with its runs."""
-    yield from content.models.items()
-
-
-__all__ = ["failures_table", "finding_words", "look_of", "model_of", "model_page", "models"]

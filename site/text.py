@@ -26,6 +26,11 @@ class Text:
         self.scrubber = Scrubber(kinds)
         self.scrubs = bool(self.scrubber.kinds)
 
+    @property
+    def taken_out(self) -> str:
+        """A digest of the names that are replaced wherever they stand."""
+        return digest(repr(sorted(self.scrubber.known.items())))
+
     def line(self, value: object, most: int = LONGEST) -> str:
         """One line of plain text, not yet escaped: at most so many characters, and how many more."""
         text = str(value)
