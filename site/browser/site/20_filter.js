@@ -62,7 +62,7 @@ function termOf(term, rows) {
   const bare = (parts && column ? parts[3] : term).replaceAll('"', "").toLowerCase();
   if (parts && column) return comparison(column, parts[2], bare);
   const tests = rows.columns
-    .filter((one) => one.kind !== "number" || /^[-\d.]/.test(bare))
+    .filter((one) => one.kind !== "number" || /^[-\d.,]+$/.test(bare))
     .map((one) => perEntry(one, (lower) => lower.includes(bare)));
   return (row) => tests.some((test) => test(row));
 }

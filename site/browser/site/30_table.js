@@ -1,7 +1,7 @@
 // @ts-check
 /** Tables that sort, filter and choose columns; of long ones only the rows that are seen exist. */
 
-const ROWS_BEYOND = 12; // drawn above and below what is seen
+const ROWS_BEYOND = 8; // drawn above and below what is seen
 const PRINTED = 5000; // rows of a long table on paper
 const TOOLS_FROM = 6; // rows; a shorter table has nothing to search
 
@@ -159,7 +159,7 @@ class Grid {
    */
   drawSeen(count) {
     const first = count ? 0 : Math.max(0, Math.floor(this.frame.scrollTop / this.height) - ROWS_BEYOND);
-    const fits = count || Math.ceil((this.frame.clientHeight || 600) / this.height) + 2 * ROWS_BEYOND;
+    const fits = count || Math.ceil(innerHeight / this.height) + 2 * ROWS_BEYOND;
     const last = Math.min(this.shown.length, first + fits);
     const wanted = this.shown.slice(first, last);
     const stays = new Set(wanted);
