@@ -1,0 +1,1 @@
+"""The results as a folder of pages: complete as HTML, opened from disk, with a script that sorts."""

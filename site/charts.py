@@ -1,0 +1,149 @@
+"""The charts of pages: scatter of runs, ranked dots, effects with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from markupsafe import Markup, escape
+
+from . import svg
+from .svg import Mark
+from .table import Table
+
+MOST = 600  # marks of a chart; more make it a smear
+_ROW = 22  # pixels of a row of dots
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A figure: what it shows, its drawing, and the same numbers as a table."""
+
+    id: str
+    title: str
+    note: str
+    body: Markup
+    legend: Markup
+    table: Markup
+
+    @property
+    def html(self) -> Markup:
+        note = f' <span class="note">{escape(self.note)}</span>' if self.note else ""
+        return Markup(
+            f'<figure class="chart" id="{escape(self.id)}"><figcaption id="{escape(self.id)}-caption">'
+            f"<strong>{escape(self.title)}</strong>{note}</figcaption>{self.legend}{self.body}"
+            f'<details class="as-table"><summary>As a table</summary>{self.table}</details></figure>'
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """What a scatter is drawn of: its marks, the names of their series, lines between them."""
+
+    id: str
+    title: str
+    marks: Sequence[Mark]
+    series: Sequence[str]
+    x_title: str
+    y_title: str
+    note: str = ""
+    log_x: bool = True
+    log_y: bool = True
+    zero: bool = False
+    lines: Sequence[tuple[int, Sequence[tuple[float, float]]]] = ()
+    rule: float | None = None  # a dashed line across at this y
+    y_text: Callable[[float], str] | None = None
+
+
+def thinned(marks: Sequence[Mark]) -> list[Mark]:
+    """The marks, or of too many the highest of each series and x."""
+    if len(marks) <= MOST:
+        return list(marks)
+    best: dict[tuple[int, float], Mark] = {}
+    for one in marks:
+        key = (one.series, float(f"{one.x:.2g}"))
+        if key not in best or one.y > best[key].y:
+            best[key] = one
+    return sorted(best.values(), key=lambda one: -one.y)[:MOST]
+
+
+def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
+    """A scatter; of marks that all stand over one x, dots in rows, the highest first."""
+    marks = thinned([one for one in plot.marks if one.y > 0 or not plot.log_y])
+    if len(marks) < 2:
+        return None
+    left = f" Drawn: {len(marks):,} of {len(plot.marks):,} runs." if len(marks) < len(plot.marks) else ""
+    if len({one.x for one in marks}) == 1:
+        return ranked(replace(plot, marks=marks, note=plot.note + left), root, table)
+    x = svg.axis([one.x for one in marks], svg.LEFT, svg.WIDTH - svg.RIGHT, log=plot.log_x, whole=True)
+    ys = [end for one in marks for end in (one.y, one.low, one.high) if end is not None]
+    ys += [plot.rule] if plot.rule else []
+    y = svg.axis(ys, svg.HEIGHT - svg.BOTTOM, svg.TOP, log=plot.log_y, zero=plot.zero, text=plot.y_text)
+    parts = [svg.frame(x, y, plot.x_title, plot.y_title)]
+    if plot.rule:
+        at = f"{y.at(plot.rule):.1f}"
+        parts.append(f'<line class="ideal" x1="{svg.LEFT}" x2="{svg.WIDTH - svg.RIGHT}" y1="{at}" y2="{at}"/>')
+    for number, points in plot.lines:
+        drawn = [(x.at(a), y.at(b)) for a, b in points]
+        parts.append(svg.path(drawn, f"s{number % svg.SERIES + 1}"))
+    # What counts is drawn over what does not.
+    for one in sorted(marks, key=lambda one: ("left-out" not in one.look, one.y)):
+        parts.append(svg.mark(one, x.at(one.x), y.at(one.y), root, _whisker(one, x, y)))
+    return Chart(plot.id, plot.title, (plot.note + left).strip(), svg.drawing(plot.id, "".join(parts)),
+                 _legend(plot, marks), table.html(root))  # fmt: skip
+
+
+def _whisker(one: Mark, x: svg.Axis, y: svg.Axis) -> str:
+    if one.low is None or one.high is None or (y.log and one.low <= 0):
+        return ""
+    at, top, bottom = x.at(one.x), y.at(one.high), y.at(one.low)
+    if bottom - top < 3:
+        return ""
+    return f'<line class="whisker" x1="{at:.1f}" x2="{at:.1f}" y1="{top:.1f}" y2="{bottom:.1f}"/>'
+
+
+def _legend(plot: Plot, marks: Sequence[Mark]) -> Markup:
+    used = sorted({one.series for one in marks})
+    return svg.legend([(n, plot.series[n]) for n in used if n < len(plot.series)])
+
+
+def ranked(plot: Plot, root: str, table: Table, most: int = 20) -> Chart:
+    """Dots in rows, the highest value first, each with the words of its mark before the colon."""
+    every = sorted(plot.marks, key=lambda one: ("left-out" in one.look, -one.y))
+    rows = every[:most]
+    more = f" The first {most} of {len(every)}." if len(every) > most else ""
+    # What is said of every row alike needs no label of its own.
+    height = len(rows) * _ROW + svg.TOP + svg.BOTTOM
+    left = 190
+    x = svg.axis([end for one in rows for end in (one.y, one.low, one.high) if end], left,
+                 svg.WIDTH - svg.RIGHT, most=5, text=plot.y_text)  # fmt: skip
+    bottom = height - svg.BOTTOM
+    parts = [
+        f'<line class="rule" x1="{x.at(v):.1f}" x2="{x.at(v):.1f}" y1="{svg.TOP}" y2="{bottom}"/>'
+        f'<text class="tick" x="{x.at(v):.1f}" y="{bottom + 16}" text-anchor="middle">{escape(t)}</text>'
+        for v, t in x.ticks
+    ]
+    parts.append(f'<text class="name" x="{(left + svg.WIDTH) / 2:.0f}" y="{height - 6}" '
+                 f'text-anchor="middle">{escape(plot.y_title)}</text>')  # fmt: skip
+    for at, one in enumerate(rows):
+        y = svg.TOP + (at + 0.5) * _ROW
+        label = one.note.partition(": ")[0]
+        label = label if len(label) <= 30 else f"{label[:29]}…"
+        whisker = ""
+        if one.low is not None and one.high is not None:
+            whisker = (f'<line class="whisker" x1="{x.at(one.low):.1f}" x2="{x.at(one.high):.1f}" '
+                       f'y1="{y}" y2="{y}"/>')  # fmt: skip
+        parts.append(f'<text class="tick" x="{left - 10}" y="{y + 4}" text-anchor="end">{escape(label)}</text>')
+        parts.append(svg.mark(one, x.at(one.y), y, root, whisker))
+    return Chart(plot.id, plot.title, (plot.note + more).strip(),
+                 svg.drawing(plot.id, "".join(parts), height=height), _legend(plot, rows),
+                 table.html(root))  # fmt: skip
+
+
+def front(marks: Sequence[Mark]) -> list[tuple[float, float]]:
+    """The points that no other one beats in both: fewer at x, less at y."""
+    found: list[tuple[float, float]] = []
+    for one in sorted((m for m in marks if "left-out" not in m.look), key=lambda m: (m.x, m.y)):
+        if not found or one.y < found[-1][1]:
+            found.append((one.x, one.y))
+    return found

@@ -1,0 +1,192 @@
+"""Charts as SVG: axes, marks that link, and no style that a page without inline style forbids."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+from ..vocabulary.format import significant
+
+WIDTH, HEIGHT = 520, 320
+LEFT, RIGHT, TOP, BOTTOM = 58, 14, 12, 44
+RADIUS = 5
+SERIES = 8  # hues, and shapes, that are told apart
+_STEPS = (1, 2, 2.5, 5, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A scale from values to pixels of the drawing, with its ticks."""
+
+    low: float
+    high: float
+    begin: float
+    end: float
+    log: bool
+    ticks: tuple[tuple[float, str], ...]
+
+    def at(self, value: float) -> float:
+        """The pixel of a value."""
+        low, high, value = (
+            (math.log(self.low), math.log(self.high), math.log(value))
+            if self.log
+            else (self.low, self.high, value)
+        )
+        return self.begin + (value - low) / (high - low) * (self.end - self.begin)
+
+
+def axis(
+    values: Iterable[float], begin: float, end: float, *, log: bool = False, zero: bool = False,
+    whole: bool = False, most: int = 6, text: Callable[[float], str] | None = None,
+) -> Axis:  # fmt: skip
+    """An axis that holds the values; `zero`: it begins there, `whole`: its ticks are whole numbers."""
+    found = [value for value in values if math.isfinite(value) and (value > 0 or not log)]
+    low, high = (min(found), max(found)) if found else (1.0, 1.0)
+    if log:
+        low, high = (low / 1.25, high * 1.25) if high / low < 1.6 else (low / 1.12, high * 1.12)
+        ticks = _log_ticks(low, high, most)
+    else:
+        low = min(low, 0.0) if zero else low
+        gap = (high - low) or abs(high) or 1.0
+        low, high = low - (0 if zero and low == 0 else 0.06 * gap), high + 0.06 * gap
+        ticks = _ticks(low, high, most, whole)
+    return Axis(low, high, begin, end, log, _texts(ticks, text))
+
+
+def _ticks(low: float, high: float, most: int, whole: bool) -> list[float]:
+    rough = (high - low) / most
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(one * power for one in _STEPS if one * power >= rough * 0.999)
+    step = max(step, 1.0) if whole else step
+    first = math.ceil(low / step - 1e-9)
+    return [n * step for n in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _log_ticks(low: float, high: float, most: int) -> list[float]:
+    """Powers of ten, with 2 and 5 between them where there is room; a short range like a line."""
+    if high / low < 3:
+        return [one for one in _ticks(low, high, most - 1, False) if one > 0]
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for parts in ((1, 2, 5), (1, 3), (1,)):
+        found = [part * 10.0**power for power in powers for part in parts
+                 if low <= part * 10.0**power <= high]  # fmt: skip
+        if len(found) <= most:
+            return found
+    return found[:: -(-len(found) // most)]
+
+
+def _texts(ticks: Sequence[float], text: Callable[[float], str] | None) -> tuple[tuple[float, str], ...]:
+    """Ticks as texts, with as many digits as tell them apart."""
+    for digits in range(1, 8):
+        made = [text(one) if text else plain(one, digits) for one in ticks]
+        exact = text or all(math.isclose(float(plain(o, digits).replace(",", "").replace("e", "e")), o,
+                                         rel_tol=1e-9, abs_tol=1e-12) for o in ticks)  # fmt: skip
+        if len(set(made)) == len(made) and exact:
+            break
+    return tuple(zip(ticks, made, strict=True))
+
+
+def plain(value: float, digits: int = 3) -> str:
+    """A number as an axis has it: no zeros behind the point that tell nothing."""
+    text = significant(value, digits)
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A point of a chart that links to what it is; `look` is a class: estimated, left-out, ..."""
+
+    x: float
+    y: float
+    note: str
+    href: str = ""
+    run: str = ""
+    series: int = 0
+    look: str = ""
+    low: float | None = None
+    high: float | None = None
+
+
+def shape(series: int, x: float, y: float, radius: float = RADIUS) -> str:
+    """The shape of a series around a point: told apart without colour."""
+    r, kind = radius, series % SERIES
+    if kind == 0:
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}"/>'
+    corners = {
+        1: ((-1, -1), (1, -1), (1, 1), (-1, 1)),
+        2: ((0, -1.25), (1.15, 0.85), (-1.15, 0.85)),
+        3: ((0, -1.35), (1.35, 0), (0, 1.35), (-1.35, 0)),
+        4: ((0, 1.25), (1.15, -0.85), (-1.15, -0.85)),
+        5: ((-1.2, -0.45), (-0.45, -0.45), (-0.45, -1.2), (0.45, -1.2), (0.45, -0.45), (1.2, -0.45),
+            (1.2, 0.45), (0.45, 0.45), (0.45, 1.2), (-0.45, 1.2), (-0.45, 0.45), (-1.2, 0.45)),
+        6: ((-1.25, 0), (-0.62, -1.08), (0.62, -1.08), (1.25, 0), (0.62, 1.08), (-0.62, 1.08)),
+        7: ((-1.3, -0.6), (1.3, -0.6), (1.3, 0.6), (-1.3, 0.6)),
+    }[kind]  # fmt: skip
+    points = " ".join(f"{x + r * dx:.1f},{y + r * dy:.1f}" for dx, dy in corners)
+    return f'<polygon points="{points}"/>'
+
+
+def mark(one: Mark, x: float, y: float, root: str, whisker: str = "") -> str:
+    """A mark as a link."""
+    href = f' href="{escape(root + one.href)}"' if one.href else ""
+    run = f' data-run="{escape(one.run)}"' if one.run else ""
+    return (
+        f'<a class="mark s{one.series % SERIES + 1} {one.look}"{href} data-x="{one.x:.6g}" '
+        f'data-y="{one.y:.6g}"{run} data-note="{escape(one.note)}">'
+        f"<title>{escape(one.note)}</title>{whisker}{shape(one.series, x, y)}</a>"
+    )
+
+
+def frame(x: Axis, y: Axis, x_title: str, y_title: str, height: int = HEIGHT) -> str:
+    """Grid, ticks and titles of a chart."""
+    left, right = min(x.begin, x.end), max(x.begin, x.end)
+    bottom = max(y.begin, y.end)
+    parts = [
+        f'<line class="rule" x1="{left}" x2="{right}" y1="{y.at(v):.1f}" y2="{y.at(v):.1f}"/>'
+        f'<text class="tick" x="{left - 6}" y="{y.at(v) + 4:.1f}" text-anchor="end">{escape(t)}</text>'
+        for v, t in y.ticks
+    ]
+    parts += [
+        f'<line class="notch" x1="{x.at(v):.1f}" x2="{x.at(v):.1f}" y1="{bottom}" y2="{bottom + 4}"/>'
+        f'<text class="tick" x="{x.at(v):.1f}" y="{bottom + 17}" text-anchor="middle">{escape(t)}</text>'
+        for v, t in x.ticks
+    ]
+    parts.append(f'<line class="axis" x1="{left}" x2="{right}" y1="{bottom}" y2="{bottom}"/>')
+    middle = (left + right) / 2
+    parts.append(f'<text class="name" x="{middle:.0f}" y="{height - 6}" text-anchor="middle">{escape(x_title)}</text>')
+    if y_title:
+        at = (min(y.begin, y.end) + bottom) / 2
+        parts.append(f'<text class="name" transform="translate(13 {at:.0f}) rotate(-90)" '
+                     f'text-anchor="middle">{escape(y_title)}</text>')  # fmt: skip
+    return "".join(parts)
+
+
+def path(points: Sequence[tuple[float, float]], look: str) -> str:
+    """A line through points."""
+    if len(points) < 2:
+        return ""
+    steps = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return f'<polyline class="line {look}" points="{steps}"/>'
+
+
+def drawing(id: str, body: str, width: int = WIDTH, height: int = HEIGHT) -> Markup:
+    """The SVG of a figure, named by its caption."""
+    return Markup(
+        f'<svg role="group" aria-labelledby="{escape(id)}-caption" viewBox="0 0 {width} {height}" '
+        f'preserveAspectRatio="xMidYMid meet">{body}</svg>'
+    )
+
+
+def legend(names: Sequence[tuple[int, str]]) -> Markup:
+    """Which shape and colour is which series."""
+    if len(names) < 2:
+        return Markup("")
+    items = "".join(
+        f'<li><svg class="key" viewBox="0 0 16 16" aria-hidden="true"><g class="mark s{n % SERIES + 1}">'
+        f"{shape(n, 8, 8)}</g></svg>{escape(name)}</li>"
+        for n, name in names
+    )
+    return Markup(f'<ul class="legend">{items}</ul>')
