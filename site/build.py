@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from ..decide.query import Query
 from ..explain.run import Lines
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.atomic import atomic_write
+from . import bundle
 from .layout import Layout
-from .load import Content, read_content
+from .load import read_content
 from .models import model_page
 from .runs import details, run_data, run_page
 from .sources import source_pages
@@ -127,16 +127,10 @@ def _remove(folder: Folder) -> int:
 
 
 def _assets(folder: Folder) -> None:
-    own = files(__package__ or "bench.site") / "assets"
-    style, script = (own / "site.css").read_text("utf-8"), ""
-    try:
-        from . import bundle
-    except ImportError:
-        pass
-    else:
-        style, script = style + bundle.style(), bundle.script()
-    for name, text in (("assets/site.css", style), ("assets/site.js", script)):
-        folder.write(name, text.encode(), digest(text))
+    style = (files(__package__ or "bench.site") / "assets" / "site.css").read_text("utf-8")
+    made = {"site.css": style + bundle.style(), **bundle.scripts()}
+    for name, text in made.items():
+        folder.write(f"assets/{name}", text.encode(), digest(text))
 
 
 @cache

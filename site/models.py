@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..decide.rows import Row
-from .load import Content, model_of
+from .load import Content
 from .runtable import run_table
 
 
