@@ -88,7 +88,7 @@ function gathered(points, x) {
   return kept;
 }
 
-/** The mean over so many points on either side together, by weight.
+/** The mean over so many points, by weight; near an end over as many as lie on both sides.
  * @param {Point[]} points
  * @param {number} over
  * @returns {Point[]}
@@ -102,8 +102,8 @@ function smoothed(points, over) {
     counts.push(counts[at] + point.n);
   });
   return points.map((point, at) => {
-    const first = Math.max(0, at - half);
-    const last = Math.min(points.length, at + half + 1);
+    const near = Math.min(half, at, points.length - 1 - at);
+    const [first, last] = [at - near, at + near + 1];
     return { ...point, mean: (sums[last] - sums[first]) / (counts[last] - counts[first]) };
   });
 }

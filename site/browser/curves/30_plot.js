@@ -1,14 +1,14 @@
 // @ts-check
 /** One plot of a figure of curves. */
 
-const LEFT = 62, RIGHT = 12, UP = 8, DOWN = 24, HIGH = 190; // pixels around and of a plot
+const LEFT = 62, RIGHT = 28, UP = 8, DOWN = 24, HIGH = 190; // pixels around and of a plot
 
 class Plot {
-  /** @param {CurveFigure} figure @param {string} key */
-  constructor(figure, key) {
-    this.figure = figure;
+  /** @param {Plots} plots @param {string} key @param {HTMLElement} place a figure whose drawing it replaces */
+  constructor(plots, key, place) {
+    this.plots = plots;
     this.key = key;
-    const named = figure.sources.flatMap((source) => source.curves.series.filter((series) => series.key === key));
+    const named = plots.sources.flatMap((source) => source.curves.series.filter((series) => series.key === key));
     this.title = named[0].title;
     this.unit = named[0].unit || "";
     /** @type {Line[]} */
@@ -23,17 +23,20 @@ class Plot {
     this.shown = [0, 1];
     this.width = 280;
     this.heading = make("span", { class: "plot-title" }, this.unit ? `${this.title}, ${this.unit}` : this.title);
-    this.readout = make("output", { class: "readout" });
+    this.readout = make("output", { class: plots.sources.length > 1 ? "readout many" : "readout" });
     this.log = make("input", { type: "checkbox", change: () => this.toggleLog() });
     this.svg = draw("svg", { role: "img", tabindex: "0", height: HIGH, class: "plot" });
     this.values = make("details", { class: "as-table", toggle: () => this.list() }, make("summary", {}, "Values as a table"));
-    this.root = make("div", { class: "plot-frame" }, make("div", { class: "plot-head" }, this.heading, this.readout, make("label", { class: "tick" }, this.log, "Log")), this.svg, this.values);
+    const caption = place.querySelector("figcaption");
+    for (const still of every(":scope > svg", place)) still.remove();
+    this.root = make("div", { class: "plot-frame" }, make("div", { class: "plot-head" }, ...(caption ? [] : [this.heading]), this.readout, make("label", { class: "tick" }, this.log, "Log")), this.svg, this.values);
+    place.append(this.root);
     this.listen();
   }
 
   /** Points on the axis of the figure. */
   prepare() {
-    const { sources, axis, log } = this.figure;
+    const { sources, axis, log } = this.plots;
     this.lines = sources.flatMap((source) => {
       const over = axisOf(source.curves, axis);
       const series = source.curves.series.find((one) => one.key === this.key);
@@ -44,10 +47,10 @@ class Plot {
   }
 
   /** Draw what lies in a range of x.
-   * @param {number} width
    * @param {[number, number]} range
    */
-  show(width, range) {
+  show(range) {
+    const width = Math.max(this.root.clientWidth, 240);
     this.width = width;
     this.shown = range;
     const log = this.log.checked;
@@ -61,11 +64,12 @@ class Plot {
     this.y = scale(log ? low : low - air, log ? high : high + air, HIGH - DOWN, UP, log);
     this.svg.setAttribute("width", String(width));
     this.svg.setAttribute("viewBox", `0 0 ${width} ${HIGH}`);
-    this.svg.setAttribute("aria-label", `${this.title} over ${AXES[this.figure.axis].toLowerCase()}, ${all.length ? `from ${figures(low)} to ${figures(high)} ${this.unit}` : "no values"}`);
+    this.svg.setAttribute("aria-label", `${this.title} over ${AXES[this.plots.axis].toLowerCase()}, ${all.length ? `from ${figures(low)} to ${figures(high)} ${this.unit}` : "no values"}`);
     this.hair = draw("line", { class: "hair", y1: UP, y2: HIGH - DOWN, visibility: "hidden" });
     this.dots = draw("g", { class: "dots" });
     this.band = draw("rect", { class: "selecting", y: UP, height: HIGH - UP - DOWN, visibility: "hidden" });
     this.svg.replaceChildren(this.axes(range, low - air, high + air, log), this.events(range), ...seen.flatMap((line) => this.curve(line)), this.band, this.hair, this.dots);
+    if (!all.length) this.svg.replaceChildren(draw("text", { class: "nothing", x: width / 2, y: HIGH / 2, "text-anchor": "middle" }, "No values in this range"));
     if (this.values.open) this.list();
     this.point(this.cursor);
   }
@@ -86,8 +90,8 @@ class Plot {
   /** @param {[number, number]} range */
   events(range) {
     const group = draw("g", { class: "events" });
-    for (const source of this.figure.sources) {
-      const over = axisOf(source.curves, this.figure.axis);
+    for (const source of this.plots.sources) {
+      const over = axisOf(source.curves, this.plots.axis);
       for (const event of (over && source.curves.events) || []) {
         const at = over ? over(event.x) : NaN;
         if (at >= range[0] && at <= range[1]) group.append(draw("path", { class: `s${source.color}`, d: `M${this.x(at).toFixed(1)} ${UP}V${HIGH - DOWN}` }, draw("title", {}, event.text)));
@@ -107,9 +111,9 @@ class Plot {
     /** @param {Point[]} piece */
     const path = (piece) => piece.map((point, at) => `${at ? "L" : "M"}${x(point.at).toFixed(1)} ${y(point.mean).toFixed(1)}`).join("");
     const bars = kept.flat().filter((point) => point.hi > point.lo).map((point) => `M${x(point.at).toFixed(1)} ${y(point.hi).toFixed(1)}V${y(point.lo).toFixed(1)}`);
-    const nodes = [draw("path", { class: `range ${color}`, d: bars.join("") }), draw("path", { class: `line ${color}${this.figure.smooth ? " dim" : ""}`, d: kept.map(path).join("") })];
+    const nodes = [draw("path", { class: `range ${color}`, d: bars.join("") }), draw("path", { class: `line ${color}${this.plots.smooth ? " dim" : ""}`, d: kept.map(path).join("") })];
     if (few) for (const point of kept.flat()) nodes.push(draw("path", { class: `dot ${color}`, d: `M${x(point.at).toFixed(1)} ${y(point.mean).toFixed(1)}h0` }));
-    if (this.figure.smooth) nodes.push(draw("path", { class: `line ${color}`, d: line.pieces.map((piece) => path(gathered(smoothed(piece, this.figure.smooth), x))).join("") }));
+    if (this.plots.smooth) nodes.push(draw("path", { class: `line ${color}`, d: line.pieces.map((piece) => path(gathered(smoothed(piece, this.plots.smooth), x))).join("") }));
     return nodes;
   }
 
@@ -126,7 +130,7 @@ class Plot {
     });
     this.svg.addEventListener("pointermove", (event) => {
       const here = place(event);
-      this.figure.point(this.value(here));
+      this.plots.point(this.value(here));
       if (Number.isNaN(start)) return;
       fill(/** @type {Element} */ (this.band), { x: Math.min(start, here), width: Math.abs(here - start), visibility: "visible" }, []);
     });
@@ -134,11 +138,11 @@ class Plot {
       const [from, here] = [start, place(event)];
       start = NaN;
       this.band?.setAttribute("visibility", "hidden");
-      if (Math.abs(here - from) > 5) this.figure.zoom(this.value(Math.min(from, here)), this.value(Math.max(from, here)));
+      if (Math.abs(here - from) > 5) this.plots.zoom(this.value(Math.min(from, here)), this.value(Math.max(from, here)));
     });
     this.svg.addEventListener("pointercancel", () => ((start = NaN), this.band?.setAttribute("visibility", "hidden")));
-    this.svg.addEventListener("pointerleave", () => this.figure.point(null));
-    this.svg.addEventListener("dblclick", () => this.figure.change({ x: "" }));
+    this.svg.addEventListener("pointerleave", () => this.plots.point(null));
+    this.svg.addEventListener("dblclick", () => this.plots.change({ x: "" }));
     this.svg.addEventListener("keydown", (event) => this.pressed(event));
   }
 
@@ -155,13 +159,13 @@ class Plot {
     const far = event.shiftKey ? 20 : 1;
     const to = { ArrowLeft: here - far, ArrowRight: this.cursor === null ? here : here + far, Home: 0, End: stops.length - 1 }[event.key];
     if (to !== undefined) {
-      this.figure.point(stops[Math.min(Math.max(to, 0), stops.length - 1)].at);
+      this.plots.point(stops[Math.min(Math.max(to, 0), stops.length - 1)].at);
       say(`${this.title}: ${this.readout.textContent}`);
     } else if (event.key === "+" || event.key === "=" || event.key === "-") {
       const half = ((high - low) / 2) * (event.key === "-" ? 2 : 0.5);
       const middle = this.cursor ?? (low + high) / 2;
-      this.figure.zoom(middle - half, middle + half);
-    } else if (event.key === "0") this.figure.change({ x: "" });
+      this.plots.zoom(middle - half, middle + half);
+    } else if (event.key === "0") this.plots.change({ x: "" });
     else return;
     event.preventDefault();
   }
@@ -170,33 +174,39 @@ class Plot {
   point(at) {
     this.cursor = at;
     this.hair?.setAttribute("visibility", at === null ? "hidden" : "visible");
-    if (at === null) {
-      this.dots?.replaceChildren();
-      this.readout.replaceChildren();
-      return;
-    }
-    const near = this.lines.flatMap((line) => {
-      const point = nearest(line.pieces, at);
-      return point && point.at >= this.shown[0] && point.at <= this.shown[1] ? [{ line, point }] : [];
+    const near = this.lines.map((line) => {
+      const point = at === null ? null : nearest(line.pieces, at);
+      return { line, point: point && point.at >= this.shown[0] && point.at <= this.shown[1] ? point : null };
     });
-    const place = this.x(near.length === 1 ? near[0].point.at : at);
+    const met = near.flatMap((one) => (one.point ? [{ line: one.line, point: one.point }] : []));
+    this.readout.replaceChildren(...near.map((one) => this.told(one.line, one.point)));
+    this.dots?.replaceChildren(...met.map(({ line, point }) => draw("path", { class: `dot at s${line.source.color}`, d: `M${this.x(point.at).toFixed(1)} ${this.y(point.mean).toFixed(1)}h0` })));
+    if (at === null) return;
+    const place = this.x(met.length === 1 ? met[0].point.at : at);
     fill(/** @type {Element} */ (this.hair), { x1: place, x2: place }, []);
-    this.dots?.replaceChildren(...near.map(({ line, point }) => draw("path", { class: `dot at s${line.source.color}`, d: `M${this.x(point.at).toFixed(1)} ${this.y(point.mean).toFixed(1)}h0` })));
-    this.readout.replaceChildren(...near.map(({ line, point }) => {
-      const [steps, lo, mean, hi] = told(point);
-      const name = this.figure.sources.length > 1 ? `${line.source.label}, step ${steps}: ` : `step ${steps}: `;
-      return make("span", { class: `of s${line.source.color}` }, name, make("b", {}, mean), lo ? ` (${lo} to ${hi} in ${counted(point.n, "step")})` : "");
-    }));
+  }
+
+  /** A line of the legend: the name where there are several, and what the cursor meets.
+   * @param {Line} line
+   * @param {Point | null} point
+   */
+  told(line, point) {
+    const many = this.plots.sources.length > 1;
+    const name = make("span", { class: many ? `of s${line.source.color}` : null }, many ? make("bdi", {}, line.source.label) : "");
+    if (!point) return name;
+    const [steps, lo, mean, hi] = told(point);
+    name.append(many ? ", " : "", `step ${steps}: `, make("b", {}, mean), lo ? ` (${lo} to ${hi} in ${counted(point.n, "step")})` : "");
+    return name;
   }
 
   toggleLog() {
-    const keys = this.figure.plots.filter((plot) => plot.log.checked).map((plot) => plot.key);
-    this.figure.change({ log: keys.join(",") });
+    const keys = this.plots.all.filter((plot) => plot.log.checked).map((plot) => plot.key);
+    this.plots.change({ log: keys.join(",") });
   }
 
   /** The values in the range that is shown, as they stand in the data. */
   list() {
-    const many = this.figure.sources.length > 1;
+    const many = this.plots.sources.length > 1;
     const rows = this.lines.flatMap((line) => line.pieces.flatMap((piece) => within(piece, this.shown).map((point) => [line.source.label, ...told(point), whole.format(point.n)])));
     const heads = ["Run", "Steps", "Least", "Value or mean", "Greatest", "Steps logged"].slice(many ? 0 : 1);
     const body = rows.slice(0, LISTED_POINTS).map((row) => make("tr", {}, ...row.slice(many ? 0 : 1).map((text) => make("td", {}, text))));

@@ -32,7 +32,7 @@ function startCompare(place) {
 function compared(place, runs) {
   const command = `bench compare ${runs.map((run) => run.id).join(" ")}`;
   place.append(make("p", {}, "Single runs differ by chance too, so this page gives no verdict. ", copyable(command), " tests it where there are repeats."));
-  const figure = make("figure", { class: "curve", id: "curves" }, make("figcaption", {}, "Curves"));
+  const figure = make("div", { class: "figures" });
   const differ = make("input", { type: "checkbox", change: () => {
     keep("all", differ.checked ? "" : "1");
     table();
@@ -48,8 +48,8 @@ function compared(place, runs) {
   Promise.allSettled(runs.map((run) => (run.series === false ? Promise.reject() : load(`runs/${run.id}/series`)))).then((answers) => {
     const sources = answers.flatMap((answer, at) => (answer.status === "fulfilled" && answer.value.series.length ? [{ label: runs[at].title, color: at + 1, curves: answer.value }] : []));
     const without = runs.filter((run) => !sources.some((source) => source.label === run.title)).map((run) => run.title);
-    if (without.length) figure.append(make("p", { class: "muted" }, `Without values over steps: ${without.join(", ")}`));
-    if (sources.length) new CurveFigure(figure, sources);
+    if (without.length) figure.before(make("p", { class: "muted" }, `Without values over steps: ${without.join(", ")}`));
+    if (sources.length) new Plots("curves", figure, sources);
   });
 }
 

@@ -14,7 +14,7 @@ for (const table of every("table.grid[id]")) startGrid(/** @type {HTMLTableEleme
 for (const line of every("tr[data-run]")) tickable(/** @type {HTMLTableRowElement} */ (line));
 for (const figure of every("figure.chart[id]")) if (figure.querySelector("svg a.mark")) new Chart(figure);
 // Most pages have no curves, and do without the script for them.
-if (document.querySelector("figure.curve[id][data-key], #compare")) {
+if (document.querySelector("figure.curve[data-key], #compare")) {
   document.head.append(make("script", { src: `${TOP}assets/curves.js` }));
 }
 for (const code of every("code.copyable")) code.replaceWith(copyable(code.textContent || ""));

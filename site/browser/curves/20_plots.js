@@ -9,11 +9,17 @@ const SMOOTH = ["", "10", "100"];
 const DOTS = 150; // points; more are not drawn one by one
 const LISTED_POINTS = 1000; // rows of the table of values
 
-/** The curves of a figure: a plot for each series, all with one x axis. */
-class CurveFigure {
-  /** @param {HTMLElement} figure @param {Source[]} sources */
-  constructor(figure, sources) {
-    this.figure = figure;
+/** Curves that have one x axis: a plot for each series, in the figures of the page or in a new place. */
+class Plots {
+  /**
+   * @param {string} name of its part of the address
+   * @param {HTMLElement} area what holds the figures, or where plots are put
+   * @param {Source[]} sources
+   * @param {Map<string, HTMLElement>} [figures] by the key of their series
+   */
+  constructor(name, area, sources, figures = new Map()) {
+    this.name = name;
+    this.area = area;
     this.sources = sources;
     this.axis = /** @type {keyof typeof AXES} */ ("step");
     /** @type {[number, number] | null} */
@@ -21,7 +27,7 @@ class CurveFigure {
     this.smooth = 0;
     this.log = new Set();
     const keys = new Set(sources.flatMap((source) => source.curves.series.map((series) => series.key)));
-    this.plots = Array.from(keys, (key) => new Plot(this, key));
+    this.all = Array.from(keys).filter((key) => !figures.size || figures.has(key)).map((key) => new Plot(this, key, figures.get(key) || area));
     const possible = /** @type {(keyof typeof AXES)[]} */ (Object.keys(AXES)).filter((axis) => sources.some((one) => axisOf(one.curves, axis)));
     this.over = make("select", { change: () => this.change({ over: this.over.value === "step" ? "" : this.over.value, x: "" }) },
       ...possible.map((axis) => make("option", { value: axis }, AXES[axis])));
@@ -29,33 +35,27 @@ class CurveFigure {
       ...SMOOTH.map((over) => make("option", { value: over }, over ? `Mean of ${over} points` : "None")));
     this.whole = make("button", { type: "button", click: () => this.change({ x: "" }) }, "Whole range");
     this.lacking = make("p", { class: "muted" });
-    this.area = make("div", { class: "plots" }, ...this.plots.map((plot) => plot.root));
-    this.tools = make("div", { class: "curve-tools" }, make("label", {}, "Over ", this.over), make("label", {}, "Smoothing ", this.smoothing), this.whole,
-      make("span", { class: "muted" }, "Drag to zoom. On the keyboard: arrows, + and −, 0."));
-    for (const still of every(":scope > svg, :scope > .still", figure)) still.remove();
-    const caption = figure.querySelector("figcaption");
-    if (caption) caption.after(this.tools, this.lacking, this.area);
-    else figure.prepend(this.tools, this.lacking, this.area);
-    let width = 0;
+    area.before(make("div", { class: "curve-tools" }, make("label", {}, "Over ", this.over), make("label", {}, "Smoothing ", this.smoothing), this.whole,
+      make("span", { class: "muted" }, "Drag to zoom. On the keyboard: arrows, + and −, 0.")), this.lacking);
+    let width = area.clientWidth;
     new ResizeObserver(() => {
-      if (Math.abs(this.area.clientWidth - width) < 2) return;
-      width = this.area.clientWidth;
+      if (Math.abs(area.clientWidth - width) < 2) return;
+      width = area.clientWidth;
       this.show();
-    }).observe(this.area);
+    }).observe(area);
     addEventListener("beforeprint", () => this.show());
-    width = this.area.clientWidth;
     onView(() => this.apply());
   }
 
   /** @param {Record<string, string>} parts */
   change(parts) {
-    for (const [part, value] of Object.entries(parts)) keep(`${this.figure.id}.${part}`, value);
+    for (const [part, value] of Object.entries(parts)) keep(`${this.name}.${part}`, value);
     this.apply();
   }
 
   apply() {
     /** @param {string} part */
-    const asked = (part) => view.get(`${this.figure.id}.${part}`) || "";
+    const asked = (part) => view.get(`${this.name}.${part}`) || "";
     const over = asked("over");
     this.axis = over === "tokens" || over === "time" ? over : "step";
     const range = asked("x").split(":").map(Number);
@@ -67,22 +67,21 @@ class CurveFigure {
     this.whole.disabled = !this.range;
     const lack = this.sources.filter((source) => !axisOf(source.curves, this.axis)).map((source) => source.label);
     this.lacking.textContent = lack.length ? `Not drawn over ${AXES[this.axis].toLowerCase()}, since what it needs is not stated: ${lack.join(", ")}` : "";
-    for (const plot of this.plots) plot.prepare();
-    const all = this.plots.flatMap((plot) => plot.lines.flatMap((line) => line.pieces.flat()));
+    for (const plot of this.all) plot.prepare();
+    const all = this.all.flatMap((plot) => plot.lines.flatMap((line) => line.pieces.flat()));
     this.extent = /** @type {[number, number]} */ ([least(all, "at"), greatest(all, "at")]);
     this.show();
   }
 
   show() {
-    const width = Math.max(this.area.clientWidth, 280);
-    for (const plot of this.plots) plot.show(width, this.range || this.extent || [0, 1]);
+    for (const plot of this.all) plot.show(this.range || this.extent || [0, 1]);
   }
 
   /** Put the cursor of all plots at a place of the axis.
    * @param {number | null} at
    */
   point(at) {
-    for (const plot of this.plots) plot.point(at);
+    for (const plot of this.all) plot.point(at);
   }
 
   /** @param {number} low @param {number} high */
