@@ -2,18 +2,10 @@
 /** Scales of curves, and buckets gathered to the pixels of a plot. */
 
 /** @typedef {{key: string, title: string, unit?: string, from: number, width: number, n: number[],
- *   lo: (number | null)[], hi: (number | null)[], mean: (number | null)[], breaks?: number[]}} Series */
+ *   lo: (number | null)[], hi: (number | null)[], mean: (number | null)[], breaks?: number[], at?: (number | null)[]}} Series */
 /** @typedef {{x: string, series: Series[], events?: {x: number, text: string}[], tokens_per_step?: number | null}} Curves */
 /** @typedef {(value: number) => number} Scale */
 /** @typedef {{at: number, first: number, last: number, n: number, lo: number, hi: number, mean: number}} Point */
-
-/** The step in the middle of a bucket.
- * @param {Series} series
- * @param {number} bucket
- */
-function middle(series, bucket) {
-  return series.from + bucket * series.width + (series.width - 1) / 2;
-}
 
 /** From steps to another axis; null where the run does not say what it needs.
  * @param {Curves} curves
@@ -54,9 +46,12 @@ function piecesOf(series, axis) {
   series.mean.forEach((mean, bucket) => {
     if (breaks.has(bucket) && pieces[pieces.length - 1].length) pieces.push([]);
     if (mean === null || !series.n[bucket]) return;
-    const first = series.from + bucket * series.width;
-    pieces[pieces.length - 1].push({ at: axis(middle(series, bucket)), first, last: first + series.width - 1, n: series.n[bucket],
-      lo: series.lo[bucket] ?? mean, hi: series.hi[bucket] ?? mean, mean });
+    const n = series.n[bucket];
+    const begin = series.from + bucket * series.width;
+    // One value is a real point, at its own step; several lie around the middle of their bucket.
+    const first = n === 1 ? (series.at?.[bucket] ?? begin) : begin;
+    const last = n === 1 ? first : begin + series.width - 1;
+    pieces[pieces.length - 1].push({ at: axis((first + last) / 2), first, last, n, lo: series.lo[bucket] ?? mean, hi: series.hi[bucket] ?? mean, mean });
   });
   return pieces;
 }
