@@ -10,7 +10,7 @@ from dataclasses import replace
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from .best import best
-from .budget import planned
+from .budget import Budget, planned
 from .compare import compare
 from .days import Plan, days
 from .eligible import Candidates, Rows, candidates
@@ -36,9 +36,11 @@ def scaled(chosen: Candidates) -> Decision:
     return scaling(rows.kept, rows.left_out)
 
 
-def ranked(warehouse: Warehouse, chosen: Candidates, query: Query) -> Decision:
-    """The runs chosen, the best first."""
-    plan = planned(warehouse, query)
+def ranked(
+    warehouse: Warehouse, chosen: Candidates, query: Query, plan: Budget | None = None
+) -> Decision:
+    """The runs chosen, the best first; days are for `plan`, else as the selected runs state it."""
+    plan = plan or planned(warehouse, query)
     column = query.ranked_by or "tokens_per_s"
     need = {"mem": "memory", "mfu": "mfu", "tflops": "tflops"}.get(column, "tokens_per_s")
     rows = chosen.eligible(need)

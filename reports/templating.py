@@ -55,6 +55,12 @@ def rendered(
     return visible(text.rstrip("\n")) + "\n"
 
 
+def rendered_part(part: str, names: Names, context: Mapping[str, Any]) -> str:
+    """A part `_PART.j2` of our pages as markdown."""
+    template = _environment({}).get_template(f"_{part}.j2")
+    return visible(template.render({**context, _NAMES: names}))
+
+
 def own_templates(folder: Path) -> dict[str, OwnTemplate]:
     """The templates of a user's folder, which may be a stranger's, by name.
 

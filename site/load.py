@@ -105,7 +105,7 @@ class Content:
 
     def place(self, row: Row) -> str:
         """A run by its place: 001:27."""
-        return self.text.line(self.names.place(row["uri"], row["line"]), 120)
+        return self.text.line(self.names.at(row["uri"], row["line"]), 120)
 
     def at(self, row: Row) -> datetime | None:
         """When a run ran, as far as it is known."""
@@ -135,6 +135,7 @@ def read_content(warehouse: Warehouse, query: Query, text: Text) -> Content:
     """Everything but what single runs print; raises BenchError where there is no run."""
     select(warehouse, Query())
     every = load(warehouse)
+    warehouse.rows("CREATE OR REPLACE TEMP TABLE site_runs AS FROM selected")
     wanted = _wanted(warehouse, query, every)
     rows = [row for row in every if row["run"] in wanted]
     if not rows:

@@ -1,22 +1,200 @@
-"""The page of a model: answers, what was swept, charts, failures, findings."""
+"""The page of a model: answers, charts, what was swept, failures, findings."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..decide.rows import Row
-from .load import Content
-from .runtable import run_table
+from markdown_it import MarkdownIt
+from markupsafe import Markup, escape
+
+from ..decide.answers import compared, effects, ranked, scaled
+from ..decide.budget import Budget
+from ..decide.eligible import Candidates
+from ..decide.ranking import ranked_rows
+from ..decide.rows import Decision, Row
+from ..reports.computed.sentences import said, sentences
+from ..reports.page import MOST, statements
+from ..reports.templating import rendered_part
+from ..schema.errors import BenchError
+from .load import Content, model_of
+from .modelcharts import charts
+from .runtable import look_of, run_cell, run_table
+from .table import Cell, Column, Table
+
+_EFFECTS = ("mbs", "tp", "pp", "cp", "zero_stage", "dtype")  # beside flags and recompute
+_FEW = 4000  # runs whose pairs are looked for setting by setting
+_SENTENCES = 6
 
 
-def model_page(content: Content, name: str, rows: Sequence[Row], root: str) -> tuple[dict[str, Any], list[Any]]:
+def model_page(
+    content: Content, name: str, rows: Sequence[Row], root: str
+) -> tuple[dict[str, Any], list[Table]]:
     """What the template of a model needs, and the tables that have data of their own."""
-    plan = content.budget_of(rows)
+    plan, chosen = content.budget_of(rows), content.candidates(rows)
+    found = ranked(content.warehouse, chosen, content.query, plan)
     slug = content.model_slugs[name]
-    ordered = sorted(rows, key=lambda row: (row["tokens_per_s"] is None or bool(row["left_out"]),
-                                            -(row["tokens_per_s"] or 0)))  # fmt: skip
+    place = {row["run"]: at for at, row in enumerate(found.rows)}
+    ordered = sorted(rows, key=lambda row: (place.get(row["run"], len(place)), bool(row["left_out"]),
+                                            -(row["tokens_per_s"] or 0), row["uri"], row["line"]))  # fmt: skip
     alike, table = run_table(content, "runs", ordered, plan, label=f"Runs of {name}",
                              key=f"models/{slug}/runs")  # fmt: skip
-    return {"title": name, "name": name, "count": len(rows), "alike": alike,
-            "runs": table.html(root), "plan": plan, "charts": []}, [table]  # fmt: skip
+    changed = _changes(chosen) if len(rows) <= _FEW else effects(chosen)
+    answers, more = _answers(content, rows, plan, chosen, found, changed)
+    page = {
+        "title": name, "name": name, "slug": slug, "plan": plan, "answers": answers, "more": more,
+        "summary": summary(content, rows), "alike": alike, "runs": table.html(root), "rows": len(rows),
+        "charts": [one.html for one in charts(content, rows, found, scaled(chosen), changed, plan, root)],
+        "failed": failed_table(content, rows).html(root),
+        "findings": findings_of(content, {row["run"] for row in rows}, root),
+        "command": f"bench report --model {name}",
+    }  # fmt: skip
+    return page, [table]
+
+
+def summary(content: Content, rows: Sequence[Row]) -> dict[str, Any]:
+    """How many runs there are, on what, and how they ended."""
+    statuses: dict[str, int] = {}
+    for row in rows:
+        key = "copies" if row["left_out"] == "copy" else str(row["status"]).replace("_", " ")
+        statuses[key] = statuses.get(key, 0) + 1
+    systems = list(dict.fromkeys(content.names.system(row["system"]) for row in rows))
+    return {"systems": systems, "statuses": sorted(statuses.items(), key=lambda one: -one[1]),
+            "sources": len({row["uri"] for row in rows})}  # fmt: skip
+
+
+def _changes(chosen: Candidates) -> list[Decision]:
+    """What each flag and setting does, where pairs of runs differ in it alone."""
+    found = effects(chosen)
+    for by in _EFFECTS:
+        if len({row[by] for row in chosen.rows}) > 1:
+            try:
+                found.append(compared(chosen, by, None))
+            except BenchError:  # no two runs differ in it alone
+                continue
+    return found
+
+
+def _answers(
+    content: Content, rows: Sequence[Row], plan: Budget, chosen: Candidates, found: Decision,
+    changed: Sequence[Decision],
+) -> tuple[Markup, Markup]:  # fmt: skip
+    """The answers of `bench report`, and what qualifies the ranking."""
+    warehouse, names = content.warehouse, content.names
+    warehouse.rows("CREATE OR REPLACE TEMP TABLE selected AS FROM site_runs "
+                   "WHERE run_id IN (SELECT unnest(?::VARCHAR[]))", [[row["run"] for row in rows]])  # fmt: skip
+    asked = statements("model")
+    faster = warehouse.dicts(asked["faster"], {k: v for k, v in plan.parameters.items()})
+    stated = [one for one in changed if one.facts["title"] not in _EFFECTS]
+    context = {
+        "ranked": ranked_rows(rows, plan, MOST), "budget": plan, "faster": faster,
+        "recompute": warehouse.dicts(asked["recompute"]),
+        "effects": said(names, "_effects.j2", {"decisions": stated})[:_SENTENCES],
+        "scaling": said(names, "_scaling.j2", {"groups": scaled(chosen).facts["groups"]})[:_SENTENCES],
+    }  # fmt: skip
+    if not context["ranked"]:
+        return Markup("<p>No run has a usable rate: days to train are unknown.</p>"), Markup("")
+    text = rendered_part("answers", names, context)
+    more = [line for part in sentences(names, found, 0) for line in part]
+    return as_html(content, text, rows), as_html(content, "".join(f"- {escape_md(one)}\n" for one in more), rows)
+
+
+def escape_md(text: str) -> str:
+    """A sentence as markdown."""
+    from ..reports.escape import markdown_text
+
+    return markdown_text(text).replace("\n", " ")
+
+
+def as_html(content: Content, markdown: str, rows: Sequence[Row]) -> Markup:
+    """Sentences as HTML, each place that they name a link to its run or line."""
+    text = content.text.scrubber.text(markdown) if content.text.scrubs else markdown
+    made = MarkdownIt("commonmark", {"html": False}).render(text).replace("<a href", "<span data-was")
+    made = made.replace("</a>", "</span>")
+    return Markup(linked(content, made, {row["uri"] for row in rows}))
+
+
+def linked(content: Content, html: str, uris: set[str], root: str = "../") -> str:
+    """HTML whose text names lines as 001:27 with links to them."""
+    names = {str(escape(content.text.line(content.names.short(uri), 200))): uri for uri in uris}
+    if not names:
+        return html
+    listed = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    pattern = re.compile(rf"(?<![\w/.-])({listed}):(\d+)((?:, :\d+)*)")
+
+    def link(found: re.Match[str]) -> str:
+        uri = names[found[1]]
+        first = _link(content, uri, int(found[2]), f"{found[1]}:{found[2]}", root)
+        rest = re.sub(r":(\d+)", lambda one: _link(content, uri, int(one[1]), one[0], root), found[3])
+        return first + rest
+
+    return pattern.sub(link, html)
+
+
+def _link(content: Content, uri: str, line: int, text: str, root: str) -> str:
+    row = content.by_place.get((uri, line))
+    href = content.href(row["run"]) if row else content.line_href(uri, line)
+    return f'<a href="{escape(root + href)}">{text}</a>' if href else text
+
+
+def failed_table(content: Content, rows: Sequence[Row]) -> Table:
+    """The runs that failed, and why."""
+    chosen = {row["run"] for row in rows}
+    return failures_table(content, [one for one in content.failures.rows if one["run"] in chosen], "failed")
+
+
+def failures_table(content: Content, rows: Sequence[Mapping[str, Any]], id: str, key: str = "") -> Table:
+    """Failed runs and jobs, the latest first."""
+    line = content.text.line
+
+    def cell(one: Mapping[str, Any]) -> Cell:
+        row = content.by_id.get(one["run"])
+        if row is not None:
+            return run_cell(content, row)
+        return Cell(line(content.names.at(one["uri"], one["line"]), 120),
+                    href=content.line_href(one["uri"], one["line"]))  # fmt: skip
+
+    def why(one: Mapping[str, Any]) -> Cell:
+        return Cell(line(content.names.within(one["reason"] or "")), href=content.line_href(one["uri"], one["line"]))
+
+    runs = [content.id(one["run"]) if one["run"] in content.with_pages else "" for one in rows]
+    ran = [Cell(f"{one['at']:%Y-%m-%d %H:%M}") if one["at"] else Cell() for one in rows]
+    columns = [
+        Column("run", "Run", [cell(one) for one in rows]),
+        Column("ran", "Ran", ran),
+        Column("status", "Status", [Cell(one["status"], str(one["status"]).replace("_", " ")) for one in rows], "status"),
+        Column("why", "Why, and the line that says so", [why(one) for one in rows]),
+        Column("recurs", "Alike", [Cell(one["recurs"], f"{one['recurs']:,}") for one in rows], "number"),
+        Column("model", "Model", [Cell(line(one["size"] or one["model"] or "", 60)) for one in rows]),
+        Column("devices", "Devices", [Cell(one["device_count"], f"{one['device_count']:,}") if one["device_count"]
+                                      else Cell() for one in rows], "number"),
+        Column("hosts", "Hosts", [Cell(line(", ".join(one["hosts"][:4]), 120)) for one in rows]),
+    ]  # fmt: skip
+    kept = [one for one in columns if not one.is_empty or one.key in ("run", "status")]
+    return Table(id, "Failed runs", kept, runs, key=key)
+
+
+def findings_of(content: Content, runs: set[str], root: str) -> list[dict[str, Any]]:
+    """Open findings on these runs, errors first."""
+    found = [one for one in content.findings if not one["closed"] and not runs.isdisjoint(one["runs"])]
+    return [finding_words(content, one) for one in found[:100]]
+
+
+def finding_words(content: Content, one: Mapping[str, Any]) -> dict[str, Any]:
+    """A finding as pages show it, with links to its lines and runs."""
+    names, uri = content.names, one["uri"]
+    lines = list(dict.fromkeys(line for line in one["lines"] if line is not None))
+    places = [(names.at(uri, line) if at == 0 else f":{line}", content.line_href(uri, line))
+              for at, line in enumerate(lines[:6])]  # fmt: skip
+    runs = [content.by_id[run] for run in dict.fromkeys(one["runs"]) if run in content.by_id]
+    return {**one, "places": places, "more": max(len(lines) - 6, 0), "evidence": names.within(one["evidence"] or ""),
+            "of": [(content.href(row["run"]), content.place(row)) for row in runs[:1]]}  # fmt: skip
+
+
+def models(content: Content) -> Iterator[tuple[str, Sequence[Row]]]:
+    """Every model with its runs."""
+    yield from content.models.items()
+
+
+__all__ = ["failures_table", "finding_words", "look_of", "model_of", "model_page", "models"]

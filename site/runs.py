@@ -55,7 +55,7 @@ def run_page(content: Content, row: Row, of: Details, root: str) -> dict[str, An
 def _fact(content: Content, row: Row, one: Part) -> dict[str, Any]:
     uri = one["file"] or row["uri"]
     return {**one, "text": content.text.named(one["name"], one["value"] or ""),
-            "href": content.line_href(uri, one["line"]), "place": content.names.place(uri, one["line"])}  # fmt: skip
+            "href": content.line_href(uri, one["line"]), "place": content.names.at(uri, one["line"])}  # fmt: skip
 
 
 def run_data(content: Content, row: Row, of: Details) -> Iterator[tuple[str, Any]]:

@@ -57,25 +57,25 @@ class Text:
         return run if _ID.fullmatch(run) else digest(run)[:12]
 
 
-class ShownNames:
+class ShownNames(Names):
     """Short names of sources, made of what may be shown of their paths."""
 
     def __init__(self, uris: Iterable[str], text: Text) -> None:
         self._shown = {uri: text.uri(uri) for uri in uris}
-        self._names = Names(self._shown.values())
+        super().__init__(self._shown.values())
         self._by_length = sorted(self._shown, key=len, reverse=True)
 
     def short(self, uri: str) -> str:
         """The short name of a source."""
-        return self._names.short(self._shown.get(uri, uri))
+        return super().short(self._shown.get(uri, uri))
 
-    def place(self, uri: str, line: int | None) -> str:
+    def at(self, uri: str, line: int | None) -> str:
         """A line of a source: 001:27."""
         return f"{self.short(uri)}:{line}" if line else self.short(uri)
 
     def system(self, name: str) -> str:
         """A device as stated, else the document and that none is."""
-        return self._names.system(self._shown.get(name, name))
+        return super().system(self._shown.get(name, name))
 
     def path(self, uri: str) -> str:
         """What may be shown of the path of a source."""
@@ -83,11 +83,10 @@ class ShownNames:
 
     def within(self, text: str) -> str:
         """A text with every path in it shortened."""
-        if "/" not in text and "." not in text:
-            return text
-        for uri in self._by_length:
-            if uri in text:
-                text = text.replace(uri, self.short(uri))
+        if "/" in text or "." in text:
+            for uri in self._by_length:
+                if uri in text:
+                    text = text.replace(uri, self.short(uri))
         return text
 
 

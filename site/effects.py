@@ -1,0 +1,114 @@
+"""What one change does, pair by pair, as intervals around no change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import escape
+
+from ..decide.rows import Decision
+from ..reports.answer import configuration_words
+from ..vocabulary.format import times
+from . import svg
+from .charts import Chart
+from .load import Content
+from .svg import Mark
+from .table import Cell, Column, Table
+
+_ROW, _MOST = 20, 36
+_LEFT = 200
+Row = Mapping[str, Any]
+
+
+def effects_chart(content: Content, changed: Sequence[Decision], root: str) -> Chart | None:
+    """The speed-ups of pairs that differ in one setting alone, by setting; uncertain ones grey."""
+    groups: list[tuple[str, list[Row]]] = []
+    for one in changed:
+        by_level: dict[str, list[Row]] = {}
+        for row in one.rows:
+            if row["speedup"] and not row["also_differs"]:
+                by_level.setdefault(f"{one.facts['title']}: {row['base']} → {row['level']}", []).append(row)
+        groups += by_level.items()
+    every = [row for _, rows in groups for row in rows]
+    if not every:
+        return None
+    # Sure ones first: small and uncertain effects are what a reader may skip.
+    groups.sort(key=lambda group: (-sum(_sure(row) for row in group[1]), -len(group[1]), group[0]))
+    kept: list[tuple[str, list[Row]]] = []
+    for name, rows in groups:
+        room = _MOST - sum(len(of) for _, of in kept)
+        if room > 0:
+            kept.append((name, sorted(rows, key=lambda row: -row["speedup"])[:room]))
+    return _drawn(content, kept, every, root)
+
+
+def _sure(row: Row) -> bool:
+    return row["verdict"] in ("faster", "slower")
+
+
+def _drawn(content: Content, groups: Sequence[tuple[str, list[Row]]], every: Sequence[Row], root: str) -> Chart:
+    shown = [row for _, rows in groups for row in rows]
+    height = svg.TOP + (len(shown) + len(groups)) * _ROW + svg.BOTTOM
+    ends = [end for row in shown for end in (row["speedup"], row["speedup_low"], row["speedup_high"])
+            if end and end > 0]  # fmt: skip
+    x = svg.axis([*ends, 1.0], _LEFT, svg.WIDTH - 60, log=True, most=5, text=lambda v: f"{svg.plain(v)}×")
+    bottom = height - svg.BOTTOM
+    parts = [
+        f'<line class="rule" x1="{x.at(v):.1f}" x2="{x.at(v):.1f}" y1="{svg.TOP}" y2="{bottom}"/>'
+        f'<text class="tick" x="{x.at(v):.1f}" y="{bottom + 16}" text-anchor="middle">{escape(t)}</text>'
+        for v, t in x.ticks
+    ]
+    one = x.at(1.0)
+    parts.append(f'<line class="ideal" x1="{one:.1f}" x2="{one:.1f}" y1="{svg.TOP}" y2="{bottom}"/>')
+    parts.append(f'<text class="name" x="{(_LEFT + svg.WIDTH) / 2:.0f}" y="{height - 6}" text-anchor="middle">'
+                 "times as fast as without the change</text>")  # fmt: skip
+    y = svg.TOP + _ROW / 2
+    for name, rows in groups:
+        parts.append(f'<text class="group" x="4" y="{y + 4:.1f}">{escape(content.text.line(name, 60))}</text>')
+        y += _ROW
+        for row in rows:
+            parts.append(_row(content, row, x, y, root))
+            y += _ROW
+    left = len(every) - len(shown)
+    note = "pairs of runs that differ in that alone; grey: cannot be told from the spread between jobs"
+    note += f"; {left} more in the table" if left else ""
+    from markupsafe import Markup
+
+    return Chart("effects", "What one change does", note, svg.drawing("effects", "".join(parts), height=height),
+                 Markup(""), _table(content, every).html(root))  # fmt: skip
+
+
+def _row(content: Content, row: Row, x: svg.Axis, y: float, root: str) -> str:
+    words = content.text.line(configuration_words({**row, "settings": None}), 90)
+    label = words if len(words) <= 33 else f"{words[:32]}…"
+    low, high = row["speedup_low"], row["speedup_high"]
+    whisker = ""
+    if low and high and low > 0:
+        whisker = f'<line class="whisker" x1="{x.at(low):.1f}" x2="{x.at(high):.1f}" y1="{y:.1f}" y2="{y:.1f}"/>'
+    says = f"{words}: {times(row['speedup'])}, {row['verdict']}"
+    made = Mark(row["speedup"], 0, says, content.href(row["run"]), content.id(row["run"]), 0,
+                "" if _sure(row) else "unsure")  # fmt: skip
+    return (
+        f'<text class="tick" x="{_LEFT - 10}" y="{y + 4:.1f}" text-anchor="end">{escape(label)}</text>'
+        f"{svg.mark(made, x.at(row['speedup']), y, root, whisker)}"
+        f'<text class="tick" x="{svg.WIDTH - 4}" y="{y + 4:.1f}" text-anchor="end">{times(row["speedup"])}</text>'
+    )
+
+
+def _table(content: Content, rows: Sequence[Row]) -> Table:
+    line = content.text.line
+
+    def number(key: str, title: str) -> Column:
+        return Column(key, title, [Cell(row[key], times(row[key]), look="computed") if row[key] else Cell()
+                                   for row in rows], "number")  # fmt: skip
+
+    return Table("effects-table", "What one change does", [
+        Column("factor", "Change", [Cell(line(f"{row['factor']}: {row['base']} → {row['level']}", 80)) for row in rows]),
+        Column("of", "Of", [Cell(line(configuration_words({**row, "settings": None}), 120)) for row in rows]),
+        number("speedup", "Speed-up"), number("speedup_low", "from"), number("speedup_high", "to"),
+        Column("verdict", "Verdict", [Cell(line(row["verdict"], 80)) for row in rows]),
+        Column("base", "Without", [Cell(content.place(row["first_base"]), href=content.href(row["first_base"]["run"]))
+                                   for row in rows]),
+        Column("with", "With", [Cell(content.place(row), href=content.href(row["run"])) for row in rows]),
+    ])  # fmt: skip
