@@ -109,7 +109,7 @@ class Grid {
   sortable(column) {
     let head = this.heads.get(column.key);
     if (!head) {
-      head = make("th", { scope: "col", "data-key": column.key, "data-kind": column.kind }, column.title);
+      head = make("th", { scope: "col", "data-key": column.key, "data-kind": column.kind, class: column.kind === "number" ? "number" : null }, column.title);
       if (column.unit) head.append(" ", make("span", { class: "unit" }, column.unit));
       this.heads.set(column.key, head);
     }
@@ -127,6 +127,8 @@ class Grid {
   /** Make the frame one that scrolls, and columns wide enough for what is not drawn yet. */
   roll() {
     this.frame.classList.add("rolling");
+    const more = this.frame.nextElementSibling; // "the first 200 of 1,000 rows": now all are there
+    if (more instanceof HTMLElement && more.classList.contains("more")) more.hidden = true;
     this.height = this.body.rows[0]?.getBoundingClientRect().height || this.height;
     let due = false;
     this.frame.addEventListener("scroll", () => {
@@ -188,14 +190,15 @@ class Grid {
   /** @param {number} row */
   line(row) {
     const run = this.rows.runs?.[row];
-    const line = make("tr", run === null || run === undefined ? {} : { "data-run": run });
-    this.columns.forEach((column, at) => {
+    const [name] = this.columns;
+    const line = make("tr", { "data-run": run || null, class: name.classes?.[row] || null });
+    for (const column of this.columns) {
       const text = textAt(column, row);
       const href = hrefAt(column, row);
-      const names = [column.classes?.[row], column.kind === "number" ? "number" : "", column.kind === "status" ? `status-${text}` : ""];
-      line.append(make(at ? "td" : "th", { class: names.filter(Boolean).join(" ") || null, scope: at ? null : "row",
-        title: text.length > 34 ? text : null }, href ? make("a", { href: linked(href) }, text) : text));
-    });
+      const look = [column.kind === "number" ? "number" : "", column.classes?.[row]].filter(Boolean).join(" ");
+      const badge = column.kind === "status" && text ? make("span", { class: `badge ${text.replaceAll(" ", "_")}` }, text) : text;
+      line.append(make("td", { class: look || null, title: text.length > 34 ? text : null }, href ? make("a", { href: linked(href) }, text) : badge));
+    }
     tickable(line);
     this.drawn.set(row, line);
     return line;

@@ -11,7 +11,7 @@ class Chart {
   /** @param {HTMLElement} figure */
   constructor(figure) {
     this.figure = figure;
-    this.svg = /** @type {SVGSVGElement} */ (figure.querySelector("svg"));
+    this.svg = /** @type {SVGSVGElement} */ (figure.querySelector(":scope > svg"));
     this.marks = /** @type {SVGAElement[]} */ (Array.from(this.svg.querySelectorAll("a.mark")));
     this.svg.setAttribute("role", "group"); // an image's links are hidden from readers
     this.panel = make("section", { class: "pinned", "aria-label": "Points", tabindex: "-1", hidden: true });
