@@ -63,8 +63,7 @@ function sideBySide(frame, runs, differ) {
   /** @type {Map<string, {title: string, cells: (Fact | undefined)[]}>} */
   const rows = new Map();
   runs.forEach((run, at) => {
-    for (const fact of run.facts) {
-      if (fact.length < 3) continue;
+    for (const fact of factsOf(run)) {
       const row = rows.get(fact[0]) || { title: fact[1], cells: [] };
       row.cells[at] = fact;
       rows.set(fact[0], row);

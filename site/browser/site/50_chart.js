@@ -107,7 +107,7 @@ class Chart {
     this.panel.hidden = marks.length === 0;
     const title = marks.length > 1 ? `${marks.length} points here` : "Point";
     this.panel.replaceChildren(
-      make("header", {}, make("strong", {}, title), make("button", { type: "button", class: "close", "aria-label": "Close the panel", click: () => this.ask([]) }, "×")),
+      make("div", { class: "pinned-head" }, make("strong", {}, title), make("button", { type: "button", class: "close", "aria-label": "Close the panel", click: () => this.ask([]) }, "×")),
       ...marks.slice(0, PINNED).map((mark) => pinned(mark, marks.length === 1)));
     if (marks.length > PINNED) this.panel.append(make("p", { class: "muted" }, `and ${marks.length - PINNED} more at this place`));
     this.panel.onkeydown = (event) => {
@@ -139,13 +139,21 @@ function pinned(mark, open) {
 }
 
 /** @typedef {[string, string, string?, (number | string | null)?, string?, string?, string?]} Fact */
-/** @typedef {{id: string | number, title: string, href: string, facts: Fact[], series?: boolean}} Run */
+/** @typedef {{id: string | number, title: string, href: string, facts: Fact[], derived?: Fact[],
+ *   series?: boolean}} Run */
+
+/** What bench computed, then what is stated.
+ * @param {Run} run
+ */
+function factsOf(run) {
+  return [...(run.derived || []), ...run.facts].filter((fact) => fact.length > 2);
+}
 
 /** Facts, each with the place that states it and its line.
  * @param {Run} run
  */
 function factList(run) {
-  const lines = run.facts.filter((fact) => fact.length > 2).map(([, title, text, , href, place, line]) => {
+  const lines = factsOf(run).map(([, title, text, , href, place, line]) => {
     const source = make("td", {});
     if (place) source.append(href ? make("a", { href: linked(href) }, place) : place);
     if (line) source.append(" ", make("code", {}, line));
