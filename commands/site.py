@@ -25,9 +25,9 @@ def site(
 ) -> None:
     """Write the results as a site: pages that open from disk, link every number to its line."""
     from ..records.scrub import parse_kinds
-    from ..site.build import build
+    from ..site.build import Options, build
     from ..terminal.messages import info
 
     with source.opened() as warehouse:
-        built = build(warehouse, source.root, output, query, kinds=parse_kinds(scrub))
+        built = build(warehouse, source.root, output, query, Options(scrub=parse_kinds(scrub)))
     info(f"{built.runs} runs, {built.files} files, {built.written} written; open {output}/index.html")

@@ -103,7 +103,7 @@ class _Maker:
 
     def assets(self) -> None:
         own = (files(__package__ or "bench.site") / "assets" / "site.css").read_text("utf-8")
-        for name, text in (("site.css", own + bundle.style()), ("site.js", bundle.script())):
+        for name, text in (("site.css", own + bundle.style()), *bundle.scripts().items()):
             self.folder.write(f"assets/{name}", text.encode(), digest(text)[:20])
 
     def models(self) -> None:

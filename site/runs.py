@@ -36,6 +36,7 @@ _GROUPS = {
     "cell": "Cells of the row", "arguments": "Arguments", "header": "Header of the log",
     "environment": "Environment", "user": "Stated by users", "bundle": "Files beside the log",
 }  # fmt: skip
+_NOT_SHOWN = ("first_step",)  # a digest by which copies of a log are found
 _OPEN = 40  # facts of a group that are shown at once
 _CURVES = 4  # drawn at once; the others unfold
 
@@ -143,7 +144,7 @@ def _lead(content: Content, row: Row) -> str:
 
 
 def _number(content: Content, node: Node) -> dict[str, Any]:
-    return {"title": _TITLES.get(node.name, node.name.replace("_", " ")), "tree": _tree(content, node)}
+    return {"id": f"n-{node.name}", "title": _TITLES.get(node.name, node.name.replace("_", " ")), "tree": _tree(content, node)}
 
 
 def _tree(content: Content, node: Node) -> dict[str, Any]:
@@ -178,6 +179,8 @@ def fact_groups(content: Content, row: Row, of: Details) -> Iterator[tuple[str, 
     yield "Configuration", found
     stated: dict[str, list[Fact]] = defaultdict(list)
     for one in of.facts.get(row["run"], ()):
+        if one["name"] in _NOT_SHOWN:
+            continue
         stated[_GROUPS.get(one["part"], one["part"].replace("_", " ").capitalize())].append(_stated(content, row, one))
     yield from stated.items()
     told = [_told(content, one) for one in of.told.get(row["run"], ())]
@@ -228,12 +231,14 @@ def _numeric(text: str) -> float | None:
 def run_data(content: Content, row: Row, of: Details, said: Stated) -> Iterator[tuple[str, Any]]:
     """The files of data of a run: what it states, for comparisons, and its series."""
     run, id = row["run"], content.id(row["run"])
-    facts: list[list[Any]] = [["", "Numbers"]]
+    facts: list[list[Any]] = []
+    derived = []
     for node in said.numbers:
         title = _TITLES.get(node.name, node.name.replace("_", " "))
         unit = f" {node.unit}" if node.unit else ""
-        facts.append([node.name, title, f"{_value(node.value)}{unit}",
-                      node.value if isinstance(node.value, (int, float)) else None])  # fmt: skip
+        derived.append([node.name, title, f"{_value(node.value)}{unit}",
+                        node.value if isinstance(node.value, (int, float)) else None,
+                        f"{content.href(run)}#n-{node.name}", "", node.how.expression if node.how else ""])  # fmt: skip
     for title, group in said.groups:
         facts.append(["", title])
         facts += [[one.key, one.title, one.text, one.value, one.href, one.place] for one in group]
@@ -241,7 +246,7 @@ def run_data(content: Content, row: Row, of: Details, said: Stated) -> Iterator[
         "id": id, "title": content.place(row), "href": content.href(run),
         "model": content.text.line(row["size"] or row["model"] or "", 60),
         "system": content.text.line(content.names.system(row["system"]), 60), "status": row["status"],
-        "facts": facts,
+        "name": content.place(row), "derived": derived, "facts": facts, "series": bool(of.series.get(run)),
     }  # fmt: skip
     if series := of.series.get(run):
         events = [{"x": one["iteration"], "text": content.text.line(f"{one['kind']}: {one['raw']}", 160)}

@@ -38,12 +38,14 @@ class Series:
     high: Sequence[float | None]
     mean: Sequence[float | None]
     breaks: Sequence[int]  # buckets before which a restart breaks the line
+    at: Sequence[int | None] = ()  # the step of a bucket that holds one, where it is not its first
 
     def data(self) -> dict[str, Any]:
         """As the script takes it."""
         return {"key": self.key, "title": self.title, "unit": self.unit, "from": self.first,
                 "width": self.width, "n": list(self.n), "lo": list(self.low), "hi": list(self.high),
-                "mean": list(self.mean), "breaks": list(self.breaks)}  # fmt: skip
+                "mean": list(self.mean), "breaks": list(self.breaks),
+                **({"at": list(self.at)} if self.at else {})}  # fmt: skip
 
     @property
     def is_raw(self) -> bool:
@@ -52,7 +54,8 @@ class Series:
 
     def points(self) -> list[tuple[int, int, float, float, float]]:
         """Bucket, step, least, most and mean of those that hold something."""
-        return [(at, self.first + at * self.width, low, high, mean)
+        steps = self.at or [None] * len(self.n)
+        return [(at, steps[at] or self.first + at * self.width, low, high, mean)
                 for at, (low, high, mean) in enumerate(zip(self.low, self.high, self.mean, strict=True))
                 if low is not None and high is not None and mean is not None]  # fmt: skip
 
@@ -70,10 +73,12 @@ def series_of(warehouse: Warehouse, runs: Sequence[str]) -> dict[str, list[Serie
 def _series(row: Mapping[str, Any]) -> Series:
     size = row["buckets"][-1] + 1
     n, low, high, mean = [0] * size, [None] * size, [None] * size, [None] * size
-    breaks, before = [], None
-    for at, count, least, most, middle, segment in zip(
-        row["buckets"], row["ns"], row["lows"], row["highs"], row["means"], row["segments"], strict=True
+    breaks, before, steps = [], None, [None] * size
+    for at, count, least, most, middle, segment, step in zip(
+        row["buckets"], row["ns"], row["lows"], row["highs"], row["means"], row["segments"], row["steps"], strict=True
     ):
+        if count == 1 and step != row["first"] + at * row["width"]:
+            steps[at] = step
         n[at], low[at], high[at] = count, least, most
         mean[at] = float(f"{middle:.6g}") if count > 1 else least
         if before is not None and segment != before:
@@ -85,7 +90,8 @@ def _series(row: Mapping[str, Any]) -> Series:
         title = f"Timer {name}"
     elif kind == "memory":
         title = f"Memory {name.replace('_', ' ')}"
-    return Series(row["key"], title, unit, row["first"], row["width"], n, low, high, mean, breaks)
+    return Series(row["key"], title, unit, row["first"], row["width"], n, low, high, mean, breaks,
+                  steps if any(steps) else ())  # fmt: skip
 
 
 def figure(run: str, one: Series, data_key: str, note: str = "") -> Markup:

@@ -30,13 +30,13 @@ steps AS (
     FROM gaps GROUP BY run_id, key HAVING count(*) > 1
 ), buckets AS (
     SELECT p.run_id, p.key, any_value(p.unit) AS unit, w.first, w.width, (p.iteration - w.first) // w.width AS bucket,
-        count(*) AS n, min(p.value) AS low, max(p.value) AS high, avg(p.value) AS mean, min(p.segment) AS segment
+        count(*) AS n, min(p.value) AS low, max(p.value) AS high, avg(p.value) AS mean, min(p.segment) AS segment, min(p.iteration) AS step
     FROM points p JOIN widths w ON w.run_id = p.run_id AND w.key = p.key
     GROUP BY p.run_id, p.key, w.first, w.width, bucket
 )
 SELECT run_id, key, any_value(unit) AS unit, first, width, list(bucket ORDER BY bucket) AS buckets, list(n ORDER BY bucket) AS ns,
     list(low ORDER BY bucket) AS lows, list(high ORDER BY bucket) AS highs, list(mean ORDER BY bucket) AS means,
-    list(segment ORDER BY bucket) AS segments
+    list(segment ORDER BY bucket) AS segments, list(step ORDER BY bucket) AS steps
 FROM buckets GROUP BY run_id, key, first, width
 ORDER BY run_id, CASE key WHEN 'step_time_s' THEN 0 WHEN 'loss' THEN 1 WHEN 'tflops' THEN 2 WHEN 'tokens_per_s' THEN 3 WHEN 'samples_per_s' THEN 4
     ELSE 5 + (key LIKE 'memory:%')::INTEGER * 1 + (key LIKE 'timer:%')::INTEGER * 2 END, key;
