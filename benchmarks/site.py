@@ -2,9 +2,9 @@
 
     python benchmarks/site.py [build] [pages] [many] [steps] [--rounds N] [--keep FOLDER]
 
-Cases: `build` makes the site of 2,000 runs, and again after one more log; `pages` opens its overview and a
-model's page with 1,000 rows from the disk; `many` does that with 100,000 rows; `steps` opens a run of
-10^6 steps. The warehouses are made (`size.py`) and kept with --keep. A page is opened in a fresh
+Cases: `build` makes the site of 2,000 runs, and again after one more log; `pages` opens its
+overview and a model's page with 1,000 rows from the disk; `many` does that with 100,000 rows;
+`steps` opens a run of 10^6 steps. The warehouses are made (`size.py`) and kept with --keep. A page is opened in a fresh
 context of Debian's Chromium by Playwright (`pip install -e '.[browser]'`); told is the median.
 """
 
@@ -36,13 +36,26 @@ LINE = (
     "loss scale: 1.0 | grad norm: 1.000 | number of skipped iterations:   0 | "
     "number of nan iterations:   0 |\n"
 )
-# Two frames after the work: what was changed is on the screen.
-TIMED = """async (work) => {
+# What was changed is on the screen when a frame is over.
+FRAME = "await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));"
+SORTED = f"""async (name) => {{
   const began = performance.now();
-  (0, document.querySelector(work[0]))[work[1]]();
-  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  document.querySelector(`#${{name}} th[data-kind=number] button.sort`).click();
+  {FRAME}
   return performance.now() - began;
-}"""
+}}"""
+FILTERED = f"""async (name) => {{
+  const box = document.getElementById(`${{name}}-filter`);
+  const told = document.querySelector(`.grid-tools:has(#${{name}}-filter) .count`);
+  box.value = "12";
+  const began = performance.now();
+  const later = new Promise((done) => new MutationObserver(() => done()).observe(told, {{
+    childList: true, characterData: true, subtree: true }}));
+  box.dispatchEvent(new Event("input"));
+  await later;
+  {FRAME}
+  return performance.now() - began;
+}}"""
 PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN"
 Row = tuple[str, str, str]
 
@@ -50,15 +63,18 @@ Row = tuple[str, str, str]
 def main() -> None:
     """Print a table in markdown: what, how much, at most."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cases", nargs="*", choices=[*CASES, []], default=CASES)
+    parser.add_argument("cases", nargs="*", help=", ".join(CASES))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--keep", type=Path, help="where warehouses are kept")
     options = parser.parse_args()
+    cases = options.cases or CASES
+    if unknown := set(cases) - set(CASES):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}")
     print(f"median of {options.rounds} rounds, {load()}\n")
     print("| measure | result | at most |\n| :-- | --: | --: |")
     with tempfile.TemporaryDirectory() as name:
         kept = (options.keep or Path(name)).absolute()
-        for case in options.cases:
+        for case in cases:
             for row in globals()[case](kept, options.rounds):
                 print(f"| {' | '.join(row)} |", flush=True)
     print(f"\n{machine()}")
@@ -143,22 +159,11 @@ def table(site: Path, opened: Opens, rounds: int, limit: str) -> Iterator[Row]:
 
 def measure_table(page: Any) -> dict[str, float]:
     """Sort by a column of numbers, then filter by a word, each until it is on the screen."""
-    head = "table[aria-rowcount] th[data-kind=number]"
-    sort = page.evaluate(TIMED, [f"{head} button.sort", "click"])
-    box = page.locator("table[aria-rowcount]").get_attribute("id")
-    told = f"document.querySelector('.grid-tools:has(#{box}-filter) .count')"
-    took = page.evaluate(f"""async () => {{
-      const box = document.getElementById('{box}-filter'), told = {told};
-      const work = new Promise((done) => new MutationObserver(() => done(performance.now())).observe(told, {{ childList: true, characterData: true, subtree: true }}));
-      box.value = '12'; box.dispatchEvent(new Event('input'));
-      await new Promise((done) => setTimeout(done, box.dataset.wait | 0));
-      const began = performance.now();
-      await work;
-      await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-      return performance.now() - began;
-    }}""")  # fmt: skip
-    rows = page.locator("table[aria-rowcount] tbody tr:not(.space)").count()
-    return {"sort": sort, "filter": took, "rows": rows}
+    table = page.locator("table[aria-rowcount]").first
+    name = table.get_attribute("id")
+    sort = page.evaluate(SORTED, name)
+    took = page.evaluate(FILTERED, name)
+    return {"sort": sort, "filter": took, "rows": table.locator("tbody tr:not(.space)").count()}
 
 
 Opens = Callable[..., dict[str, Any]]
@@ -197,7 +202,7 @@ def chromium() -> Iterator[Opens]:
 
 
 def mixed(kept: Path) -> Path:
-    """A folder with a warehouse of 2,000 runs: 500 logs, and a model of which 1,000 rows are tried."""
+    """A folder with a warehouse of 2,000 runs: 500 logs, and a model with 1,000 rows of tables."""
     folder = kept / "2000"
     if (folder / "bench.duckdb").exists():
         return folder
@@ -208,7 +213,8 @@ def mixed(kept: Path) -> Path:
     for number in range(ROWS // size.A_TABLE + 1):
         rows = min(size.A_TABLE, ROWS - number * size.A_TABLE)
         model = size.MODELS[0 if number < 5 else 1]
-        text = f"# Sweep\n\nSequence length 2048, A100 80GB\n\nNHIDDEN={model[1]} / NLAYERS={model[2]}\n\n"
+        text = "# Sweep\n\nSequence length 2048, A100 80GB\n\n"
+        text += f"NHIDDEN={model[1]} / NLAYERS={model[2]}\n\n"
         setups = rng.sample(size.SETUPS, rows)
         lines = "".join(size.row(rng, model[:4], *one) for one in setups)
         (folder / f"sweep-{number:03d}.md").write_text(text + size.HEADER + lines)
