@@ -50,6 +50,7 @@ class Plot:
     log_x: bool = True
     log_y: bool = True
     zero: bool = False
+    least_first: bool = False  # less is better: of dots in rows the least comes first
     lines: Sequence[tuple[int, Sequence[tuple[float, float]]]] = ()
     rule: float | None = None  # a dashed line across at this y
     x_text: Callable[[float], str] | None = None
@@ -111,26 +112,27 @@ def _legend(plot: Plot, marks: Sequence[Mark]) -> Markup:
 
 def ranked(plot: Plot, root: str, table: Table, most: int = 20) -> Chart:
     """Dots in rows, the highest value first, each with the words of its mark before the colon."""
-    every = sorted(plot.marks, key=lambda one: ("left-out" in one.look, -one.y))
+    every = sorted(plot.marks, key=lambda one: ("left-out" in one.look, one.y if plot.least_first else -one.y))
     rows = every[:most]
     more = f" The first {most} of {len(every)}." if len(every) > most else ""
-    # What is said of every row alike needs no label of its own.
-    height = len(rows) * _ROW + svg.TOP + svg.BOTTOM
-    left = 190
+    top = 8
+    height = len(rows) * _ROW + top + svg.BOTTOM
+    longest = max(len(one.label) for one in rows)
+    left = min(40 + 6.2 * longest, 0.45 * svg.WIDTH)
+    fits = int((left - 16) / 6.2)
     x = svg.axis([end for one in rows for end in (one.y, one.low, one.high) if end], left,
                  svg.WIDTH - svg.RIGHT, most=5, text=plot.y_text)  # fmt: skip
     bottom = height - svg.BOTTOM
     parts = [
-        f'<line class="rule" x1="{x.at(v):.1f}" x2="{x.at(v):.1f}" y1="{svg.TOP}" y2="{bottom}"/>'
+        f'<line class="rule" x1="{x.at(v):.1f}" x2="{x.at(v):.1f}" y1="{top}" y2="{bottom}"/>'
         f'<text class="tick" x="{x.at(v):.1f}" y="{bottom + 16}" text-anchor="middle">{escape(t)}</text>'
         for v, t in x.ticks
     ]
     parts.append(f'<text class="name" x="{(left + svg.WIDTH) / 2:.0f}" y="{height - 6}" '
                  f'text-anchor="middle">{escape(plot.y_title)}</text>')  # fmt: skip
     for at, one in enumerate(rows):
-        y = svg.TOP + (at + 0.5) * _ROW
-        label = one.note.partition(": ")[0]
-        label = label if len(label) <= 30 else f"{label[:29]}…"
+        y = top + (at + 0.5) * _ROW
+        label = one.label if len(one.label) <= fits else f"{one.label[: fits - 1]}…"
         whisker = ""
         if one.low is not None and one.high is not None:
             whisker = (f'<line class="whisker" x1="{x.at(one.low):.1f}" x2="{x.at(one.high):.1f}" '

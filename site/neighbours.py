@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
 
 from ..decide.rows import Row, configuration
 from ..vocabulary.fields import fields
@@ -41,7 +43,7 @@ def _of_model(content: Content, rows: Sequence[Row]) -> dict[str, list[Neighbour
     settings = [{name: str(value) for name, value in configuration(row).items() if value is not None}
                 for row in rows]  # fmt: skip
     # A sum of hashes without that of one setting finds runs that differ in it alone.
-    hashes = [{name: hash((name, value)) for name, value in one.items()} for one in settings]
+    hashes = [{name: _hash(f"{name}\0{value}") for name, value in one.items()} for one in settings]
     sums = [sum(one.values()) for one in hashes]
     names = sorted({name for one in settings for name in one})
     alike: dict[tuple[str, int], list[int]] = defaultdict(list)
@@ -60,6 +62,11 @@ def _of_model(content: Content, rows: Sequence[Row]) -> dict[str, list[Neighbour
         if near:
             found[row["run"]] = near
     return found
+
+
+@cache
+def _hash(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode("utf-8", "backslashreplace"), digest_size=12).digest())
 
 
 def _neighbour(
