@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from markupsafe import Markup, escape
 
@@ -89,17 +90,36 @@ def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
     for number, points in plot.lines:
         drawn = [(x.at(a), y.at(b)) for a, b in points]
         parts.append(svg.path(drawn, f"s{number % svg.SERIES + 1}"))
+    places = _dodged(marks, x, y)
     # What counts is drawn over what does not.
-    for one in sorted(marks, key=lambda one: ("left-out" not in one.look, one.y)):
-        parts.append(svg.mark(one, x.at(one.x), y.at(one.y), root, _whisker(one, x, y)))
+    for one, at in sorted(zip(marks, places, strict=True), key=lambda pair: ("left-out" not in pair[0].look, pair[0].y)):
+        parts.append(svg.mark(one, at, y.at(one.y), root, _whisker(one, at, y)))
     return Chart(plot.id, plot.title, (plot.note + left).strip(), svg.drawing(plot.id, "".join(parts)),
                  _legend(plot, marks), table.html(root))  # fmt: skip
 
 
-def _whisker(one: Mark, x: svg.Axis, y: svg.Axis) -> str:
+def _dodged(marks: Sequence[Mark], x: svg.Axis, y: svg.Axis) -> list[float]:
+    """Where marks stand: those that would hide each other beside their x, if there is room."""
+    taken: dict[float, list[tuple[float, float]]] = {}
+    sizes = sorted({x.at(one.x) for one in marks})
+    room = min((b - a for a, b in pairwise(sizes)), default=200.0) / 2 - svg.RADIUS
+    places = []
+    for one in marks:
+        at, height = x.at(one.x), y.at(one.y)
+        near = [place for place, other in taken.setdefault(one.x, []) if abs(other - height) < 2 * svg.RADIUS]
+        steps = (side * n * (2 * svg.RADIUS + 1) for n in range(12) for side in ((0,) if n == 0 else (1, -1)))
+        free = next((at + step for step in steps if abs(step) <= room
+                     and all(abs(at + step - place) > 1.5 * svg.RADIUS for place in near)), at)  # fmt: skip
+        free = min(max(free, svg.LEFT + svg.RADIUS), svg.WIDTH - svg.RADIUS)
+        taken[one.x].append((free, height))
+        places.append(free)
+    return places
+
+
+def _whisker(one: Mark, at: float, y: svg.Axis) -> str:
     if one.low is None or one.high is None or (y.log and one.low <= 0):
         return ""
-    at, top, bottom = x.at(one.x), y.at(one.high), y.at(one.low)
+    top, bottom = y.at(one.high), y.at(one.low)
     if bottom - top < 3:
         return ""
     return f'<line class="whisker" x1="{at:.1f}" x2="{at:.1f}" y1="{top:.1f}" y2="{bottom:.1f}"/>'

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from ..decide.rows import Row, configuration
 from ..vocabulary.fields import fields
 from ..vocabulary.format import times
-from .load import Content, model_of
+from .load import NOT_STATED, Content, model_of
 
 MOST = 24
 
@@ -31,7 +31,8 @@ def neighbours(content: Content) -> dict[str, list[Neighbour]]:
     """The neighbours of each run that has a page, by run."""
     groups: dict[str, list[Row]] = defaultdict(list)
     for row in content.rows:
-        if row["run"] in content.with_pages and row["kind"] == "measured":
+        # Of models that nobody states, runs are no neighbours.
+        if row["run"] in content.with_pages and row["kind"] == "measured" and model_of(row) != NOT_STATED:
             groups[model_of(row)].append(row)
     found: dict[str, list[Neighbour]] = {}
     for rows in groups.values():
