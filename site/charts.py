@@ -160,7 +160,7 @@ def ranked(plot: Plot, root: str, table: Table, most: int = 20) -> Chart:
         parts.append(f'<text class="tick" x="{left - 10}" y="{y + 4}" text-anchor="end">{escape(label)}</text>')
         parts.append(svg.mark(one, x.at(one.y), y, root, whisker))
     return Chart(plot.id, plot.title, (plot.note + more).strip(),
-                 svg.drawing(plot.id, "".join(parts), height=height), _legend(plot, rows),
+                 svg.drawing(plot.id, "".join(parts), height=height, rows=True), _legend(plot, rows),
                  table.html(root))  # fmt: skip
 
 

@@ -89,7 +89,7 @@ def _drawn(content: Content, groups: Sequence[tuple[str, list[Row]]], every: Seq
     left = len(every) - len(shown)
     note = "pairs of runs that differ in that alone; grey: cannot be told from the spread between jobs"
     note += f"; {left} more in the table" if left else ""
-    return Chart("effects", "What one change does", note, svg.drawing("effects", "".join(parts), height=height),
+    return Chart("effects", "What one change does", note, svg.drawing("effects", "".join(parts), height=height, rows=True),
                  Markup(""), _table(content, every).html(root))  # fmt: skip
 
 

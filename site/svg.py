@@ -181,10 +181,12 @@ def path(points: Sequence[tuple[float, float]], look: str) -> str:
     return f'<polyline class="line {look}" points="{steps}"/>'
 
 
-def drawing(id: str, body: str, width: int = WIDTH, height: int = HEIGHT) -> Markup:
+def drawing(
+    id: str, body: str, width: int = WIDTH, height: int = HEIGHT, rows: bool = False
+) -> Markup:
     """The SVG of a figure, named by its caption."""
     return Markup(
-        f'<svg role="group" aria-labelledby="{escape(id)}-caption" viewBox="0 0 {width} {height}" '
+        f'<svg role="group"{" class=\"rows\"" if rows else ""} aria-labelledby="{escape(id)}-caption" viewBox="0 0 {width} {height}" '
         f'preserveAspectRatio="xMidYMid meet">{body}</svg>'
     )
 
