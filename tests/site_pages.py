@@ -6,9 +6,6 @@ import shutil
 from itertools import product
 from pathlib import Path
 
-from bench.decide.query import Query
-from bench.schema.warehouse import open_read
-from bench.site.build import build
 from tests.program import quick
 
 SPIKE = 40.25  # seconds, of one step of thousands
@@ -43,10 +40,9 @@ def built(folder: Path) -> Path:
     (root / "<img src=x onerror=pwned=1>.md").write_text(sweep("2B", 8), "utf-8")
     (root / "train.log").write_text(log())
     (root / "again.log").write_text(log(slower=1.1))
-    done = quick(root, "-q", "ingest", ".")
-    assert done.code == 0, done.text
-    with open_read(root / "bench.duckdb") as warehouse:
-        build(warehouse, root, folder / "site", Query())
+    for command in (("ingest", "."), ("site", "-o", str(folder / "site"))):
+        done = quick(root, "-q", *command)
+        assert done.code == 0, done.text
     return folder / "site"
 
 

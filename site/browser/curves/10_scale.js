@@ -51,7 +51,15 @@ function piecesOf(series, axis) {
     // One value is a real point, at its own step; several lie around the middle of their bucket.
     const first = n === 1 ? (series.at?.[bucket] ?? begin) : begin;
     const last = n === 1 ? first : begin + series.width - 1;
-    pieces[pieces.length - 1].push({ at: axis((first + last) / 2), first, last, n, lo: series.lo[bucket] ?? mean, hi: series.hi[bucket] ?? mean, mean });
+    pieces[pieces.length - 1].push({
+      at: axis((first + last) / 2),
+      first,
+      last,
+      n,
+      lo: series.lo[bucket] ?? mean,
+      hi: series.hi[bucket] ?? mean,
+      mean,
+    });
   });
   return pieces;
 }
@@ -125,7 +133,8 @@ function ticks(low, high, about, log = false) {
   if (log && high / low >= 10) {
     const all = high / low < 100 ? [1, 2, 5] : [1];
     for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1) {
-      for (const digit of all) if (digit * 10 ** power >= low && digit * 10 ** power <= high) found.push(digit * 10 ** power);
+      for (const digit of all)
+        if (digit * 10 ** power >= low && digit * 10 ** power <= high) found.push(digit * 10 ** power);
     }
     return found.filter((_, at) => at % Math.ceil(found.length / about) === 0);
   }
@@ -146,12 +155,21 @@ function labels(values, log = false) {
   const most = Math.max(...values.map(Math.abs));
   const apart = values.length > 1 ? Math.min(...values.slice(1).map((value, at) => value - values[at])) : most || 1;
   if (most >= 1e6 || (most > 0 && most < 1e-3)) {
-    const units = /** @type {[number, string][]} */ ([[1e12, " T"], [1e9, " B"], [1e6, " M"]]);
+    const units = /** @type {[number, string][]} */ ([
+      [1e12, " T"],
+      [1e9, " B"],
+      [1e6, " M"],
+    ]);
     const [by, name] = units.find(([size]) => most >= size) || [0, ""];
     if (by) return values.map((value) => (value ? `${figures(value / by)}${name}` : "0"));
-    return values.map((value) => (value ? value.toExponential(Math.max(0, Math.floor(Math.log10(most)) - Math.floor(Math.log10(apart)))) : "0"));
+    return values.map((value) =>
+      value ? value.toExponential(Math.max(0, Math.floor(Math.log10(most)) - Math.floor(Math.log10(apart)))) : "0",
+    );
   }
   const places = Math.max(0, -Math.floor(Math.log10(apart) + 1e-9));
-  const format = new Intl.NumberFormat("en", { minimumFractionDigits: Math.min(places, 12), maximumFractionDigits: Math.min(places, 12) });
+  const format = new Intl.NumberFormat("en", {
+    minimumFractionDigits: Math.min(places, 12),
+    maximumFractionDigits: Math.min(places, 12),
+  });
   return values.map((value) => format.format(value));
 }

@@ -27,16 +27,35 @@ class Plots {
     this.smooth = 0;
     this.log = new Set();
     const keys = new Set(sources.flatMap((source) => source.curves.series.map((series) => series.key)));
-    this.all = Array.from(keys).filter((key) => !figures.size || figures.has(key)).map((key) => new Plot(this, key, figures.get(key) || area));
-    const possible = /** @type {(keyof typeof AXES)[]} */ (Object.keys(AXES)).filter((axis) => sources.some((one) => axisOf(one.curves, axis)));
-    this.over = make("select", { change: () => this.change({ over: this.over.value === "step" ? "" : this.over.value, x: "" }) },
-      ...possible.map((axis) => make("option", { value: axis }, AXES[axis])));
-    this.smoothing = make("select", { change: () => this.change({ smooth: this.smoothing.value }) },
-      ...SMOOTH.map((over) => make("option", { value: over }, over ? `Mean of ${over} points` : "None")));
+    this.all = Array.from(keys)
+      .filter((key) => !figures.size || figures.has(key))
+      .map((key) => new Plot(this, key, figures.get(key) || area));
+    const possible = /** @type {(keyof typeof AXES)[]} */ (Object.keys(AXES)).filter((axis) =>
+      sources.some((one) => axisOf(one.curves, axis)),
+    );
+    this.over = make(
+      "select",
+      { change: () => this.change({ over: this.over.value === "step" ? "" : this.over.value, x: "" }) },
+      ...possible.map((axis) => make("option", { value: axis }, AXES[axis])),
+    );
+    this.smoothing = make(
+      "select",
+      { change: () => this.change({ smooth: this.smoothing.value }) },
+      ...SMOOTH.map((over) => make("option", { value: over }, over ? `Mean of ${over} points` : "None")),
+    );
     this.whole = make("button", { type: "button", click: () => this.change({ x: "" }) }, "Whole range");
     this.lacking = make("p", { class: "muted" });
-    area.before(make("div", { class: "curve-tools" }, make("label", {}, "Over ", this.over), make("label", {}, "Smoothing ", this.smoothing), this.whole,
-      make("span", { class: "muted" }, "Drag to zoom. On the keyboard: arrows, + and −, 0.")), this.lacking);
+    area.before(
+      make(
+        "div",
+        { class: "curve-tools" },
+        make("label", {}, "Over ", this.over),
+        make("label", {}, "Smoothing ", this.smoothing),
+        this.whole,
+        make("span", { class: "muted" }, "Drag to zoom. On the keyboard: arrows, + and −, 0."),
+      ),
+      this.lacking,
+    );
     let width = area.clientWidth;
     new ResizeObserver(() => {
       if (Math.abs(area.clientWidth - width) < 2) return;
@@ -66,7 +85,9 @@ class Plots {
     this.smoothing.value = SMOOTH.includes(asked("smooth")) ? asked("smooth") : "";
     this.whole.disabled = !this.range;
     const lack = this.sources.filter((source) => !axisOf(source.curves, this.axis)).map((source) => source.label);
-    this.lacking.textContent = lack.length ? `Not drawn over ${AXES[this.axis].toLowerCase()}, since what it needs is not stated: ${lack.join(", ")}` : "";
+    this.lacking.textContent = lack.length
+      ? `Not drawn over ${AXES[this.axis].toLowerCase()}, since what it needs is not stated: ${lack.join(", ")}`
+      : "";
     for (const plot of this.all) plot.prepare();
     const all = this.all.flatMap((plot) => plot.lines.flatMap((line) => line.pieces.flat()));
     this.extent = /** @type {[number, number]} */ ([least(all, "at"), greatest(all, "at")]);
@@ -89,7 +110,10 @@ class Plots {
     const [first, last] = this.extent || [0, 1];
     const a = Math.max(first, low);
     const b = Math.min(last, high);
-    if (b > a) this.change({ x: a <= first && b >= last ? "" : `${Number(a.toPrecision(7))}:${Number(b.toPrecision(7))}` });
+    if (b > a)
+      this.change({
+        x: a <= first && b >= last ? "" : `${Number(a.toPrecision(7))}:${Number(b.toPrecision(7))}`,
+      });
   }
 }
 
@@ -108,6 +132,11 @@ function greatest(points, field) {
  * @returns {[string, string, string, string]} steps, least, mean, greatest
  */
 function told(point) {
-  const steps = point.first === point.last ? whole.format(point.first) : `${whole.format(point.first)}–${whole.format(point.last)}`;
-  return point.n === 1 ? [steps, "", exact(point.mean), ""] : [steps, exact(point.lo), figures(point.mean), exact(point.hi)];
+  const steps =
+    point.first === point.last
+      ? whole.format(point.first)
+      : `${whole.format(point.first)}–${whole.format(point.last)}`;
+  return point.n === 1
+    ? [steps, "", exact(point.mean), ""]
+    : [steps, exact(point.lo), figures(point.mean), exact(point.hi)];
 }

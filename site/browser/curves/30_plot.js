@@ -1,7 +1,11 @@
 // @ts-check
 /** One plot of a figure of curves. */
 
-const LEFT = 62, RIGHT = 28, UP = 8, DOWN = 24, HIGH = 190; // pixels around and of a plot
+const LEFT = 62,
+  RIGHT = 28,
+  UP = 8,
+  DOWN = 24,
+  HIGH = 190; // pixels around and of a plot
 
 class Plot {
   /** @param {Plots} plots @param {string} key @param {HTMLElement} place a figure whose drawing it replaces */
@@ -26,10 +30,26 @@ class Plot {
     this.readout = make("output", { class: plots.sources.length > 1 ? "readout many" : "readout" });
     this.log = make("input", { type: "checkbox", change: () => this.toggleLog() });
     this.svg = draw("svg", { role: "img", tabindex: "0", height: HIGH, class: "plot" });
-    this.values = make("details", { class: "as-table", toggle: () => this.list() }, make("summary", {}, "Values as a table"));
+    this.values = make(
+      "details",
+      { class: "as-table", toggle: () => this.list() },
+      make("summary", {}, "Values as a table"),
+    );
     const caption = place.querySelector("figcaption");
     for (const still of every(":scope > svg", place)) still.remove();
-    this.root = make("div", { class: "plot-frame" }, make("div", { class: "plot-head" }, ...(caption ? [] : [this.heading]), this.readout, make("label", { class: "tick" }, this.log, "Log")), this.svg, this.values);
+    this.root = make(
+      "div",
+      { class: "plot-frame" },
+      make(
+        "div",
+        { class: "plot-head" },
+        ...(caption ? [] : [this.heading]),
+        this.readout,
+        make("label", { class: "tick" }, this.log, "Log"),
+      ),
+      this.svg,
+      this.values,
+    );
     place.append(this.root);
     this.listen();
   }
@@ -55,7 +75,10 @@ class Plot {
     this.shown = range;
     const log = this.log.checked;
     this.x = scale(range[0], range[1], LEFT, width - RIGHT);
-    const seen = this.lines.map((line) => ({ ...line, pieces: line.pieces.map((piece) => within(piece, range).filter((point) => !log || point.lo > 0)) }));
+    const seen = this.lines.map((line) => ({
+      ...line,
+      pieces: line.pieces.map((piece) => within(piece, range).filter((point) => !log || point.lo > 0)),
+    }));
     const all = seen.flatMap((line) => line.pieces.flat());
     this.stops = all.slice().sort((a, b) => a.at - b.at);
     const low = all.length ? least(all, "lo") : 0;
@@ -64,57 +87,36 @@ class Plot {
     this.y = scale(log ? low : low - air, log ? high : high + air, HIGH - DOWN, UP, log);
     this.svg.setAttribute("width", String(width));
     this.svg.setAttribute("viewBox", `0 0 ${width} ${HIGH}`);
-    this.svg.setAttribute("aria-label", `${this.title} over ${AXES[this.plots.axis].toLowerCase()}, ${all.length ? `from ${figures(low)} to ${figures(high)} ${this.unit}` : "no values"}`);
+    this.svg.setAttribute(
+      "aria-label",
+      `${this.title} over ${AXES[this.plots.axis].toLowerCase()}, ${all.length ? `from ${figures(low)} to ${figures(high)} ${this.unit}` : "no values"}`,
+    );
     this.hair = draw("line", { class: "hair", y1: UP, y2: HIGH - DOWN, visibility: "hidden" });
     this.dots = draw("g", { class: "dots" });
-    this.band = draw("rect", { class: "selecting", y: UP, height: HIGH - UP - DOWN, visibility: "hidden" });
-    this.svg.replaceChildren(this.axes(range, low - air, high + air, log), this.events(range), ...seen.flatMap((line) => this.curve(line)), this.band, this.hair, this.dots);
-    if (!all.length) this.svg.replaceChildren(draw("text", { class: "nothing", x: width / 2, y: HIGH / 2, "text-anchor": "middle" }, "No values in this range"));
+    this.band = draw("rect", {
+      class: "selecting",
+      y: UP,
+      height: HIGH - UP - DOWN,
+      visibility: "hidden",
+    });
+    this.svg.replaceChildren(
+      drawAxes(this, range, [low - air, high + air]),
+      drawEvents(this, range),
+      ...seen.flatMap((line) => drawCurve(this, line)),
+      this.band,
+      this.hair,
+      this.dots,
+    );
+    if (!all.length)
+      this.svg.replaceChildren(
+        draw(
+          "text",
+          { class: "nothing", x: width / 2, y: HIGH / 2, "text-anchor": "middle" },
+          "No values in this range",
+        ),
+      );
     if (this.values.open) this.list();
     this.point(this.cursor);
-  }
-
-  /** @param {[number, number]} range @param {number} low @param {number} high @param {boolean} log */
-  axes(range, low, high, log) {
-    const group = draw("g", { class: "axes" });
-    const across = ticks(range[0], range[1], Math.max(2, Math.floor(this.width / 110)));
-    labels(across).forEach((label, at) => group.append(draw("text", { x: this.x(across[at]), y: HIGH - 6, "text-anchor": "middle" }, label)));
-    const up = ticks(low, high, 4, log);
-    labels(up, log).forEach((label, at) => {
-      const y = this.y(up[at]);
-      group.append(draw("line", { x1: LEFT, x2: this.width - RIGHT, y1: y, y2: y }), draw("text", { x: LEFT - 6, y: y + 4, "text-anchor": "end" }, label));
-    });
-    return group;
-  }
-
-  /** @param {[number, number]} range */
-  events(range) {
-    const group = draw("g", { class: "events" });
-    for (const source of this.plots.sources) {
-      const over = axisOf(source.curves, this.plots.axis);
-      for (const event of (over && source.curves.events) || []) {
-        const at = over ? over(event.x) : NaN;
-        if (at >= range[0] && at <= range[1]) group.append(draw("path", { class: `s${source.color}`, d: `M${this.x(at).toFixed(1)} ${UP}V${HIGH - DOWN}` }, draw("title", {}, event.text)));
-      }
-    }
-    return group;
-  }
-
-  /** The mean as a line, least to greatest as a bar on each pixel, and dots where they are few.
-   * @param {Line} line
-   */
-  curve(line) {
-    const { x, y } = this;
-    const color = `s${line.source.color}`;
-    const kept = line.pieces.map((piece) => gathered(piece, x));
-    const few = kept.reduce((sum, piece) => sum + piece.length, 0) <= DOTS;
-    /** @param {Point[]} piece */
-    const path = (piece) => piece.map((point, at) => `${at ? "L" : "M"}${x(point.at).toFixed(1)} ${y(point.mean).toFixed(1)}`).join("");
-    const bars = kept.flat().filter((point) => point.hi > point.lo).map((point) => `M${x(point.at).toFixed(1)} ${y(point.hi).toFixed(1)}V${y(point.lo).toFixed(1)}`);
-    const nodes = [draw("path", { class: `range ${color}`, d: bars.join("") }), draw("path", { class: `line ${color}${this.plots.smooth ? " dim" : ""}`, d: kept.map(path).join("") })];
-    if (few) for (const point of kept.flat()) nodes.push(draw("path", { class: `dot ${color}`, d: `M${x(point.at).toFixed(1)} ${y(point.mean).toFixed(1)}h0` }));
-    if (this.plots.smooth) nodes.push(draw("path", { class: `line ${color}`, d: line.pieces.map((piece) => path(gathered(smoothed(piece, this.plots.smooth), x))).join("") }));
-    return nodes;
   }
 
   // --- pointer, keys, cursor
@@ -122,7 +124,8 @@ class Plot {
   listen() {
     let start = NaN;
     /** @param {PointerEvent} event */
-    const place = (event) => Math.min(Math.max(event.clientX - this.svg.getBoundingClientRect().left, LEFT), this.width - RIGHT);
+    const place = (event) =>
+      Math.min(Math.max(event.clientX - this.svg.getBoundingClientRect().left, LEFT), this.width - RIGHT);
     this.svg.addEventListener("pointerdown", (event) => {
       if (event.button) return;
       start = place(event);
@@ -132,15 +135,23 @@ class Plot {
       const here = place(event);
       this.plots.point(this.value(here));
       if (Number.isNaN(start)) return;
-      fill(/** @type {Element} */ (this.band), { x: Math.min(start, here), width: Math.abs(here - start), visibility: "visible" }, []);
+      fill(
+        /** @type {Element} */ (this.band),
+        { x: Math.min(start, here), width: Math.abs(here - start), visibility: "visible" },
+        [],
+      );
     });
     this.svg.addEventListener("pointerup", (event) => {
       const [from, here] = [start, place(event)];
       start = NaN;
       this.band?.setAttribute("visibility", "hidden");
-      if (Math.abs(here - from) > 5) this.plots.zoom(this.value(Math.min(from, here)), this.value(Math.max(from, here)));
+      if (Math.abs(here - from) > 5)
+        this.plots.zoom(this.value(Math.min(from, here)), this.value(Math.max(from, here)));
     });
-    this.svg.addEventListener("pointercancel", () => ((start = NaN), this.band?.setAttribute("visibility", "hidden")));
+    this.svg.addEventListener(
+      "pointercancel",
+      () => ((start = NaN), this.band?.setAttribute("visibility", "hidden")),
+    );
     this.svg.addEventListener("pointerleave", () => this.plots.point(null));
     this.svg.addEventListener("dblclick", () => this.plots.change({ x: "" }));
     this.svg.addEventListener("keydown", (event) => this.pressed(event));
@@ -153,11 +164,19 @@ class Plot {
 
   /** @param {KeyboardEvent} event */
   pressed(event) {
-    const { stops, shown: [low, high] } = this;
+    const {
+      stops,
+      shown: [low, high],
+    } = this;
     if (!stops.length) return;
     const here = stops.findIndex((stop) => stop.at >= (this.cursor ?? low));
     const far = event.shiftKey ? 20 : 1;
-    const to = { ArrowLeft: here - far, ArrowRight: this.cursor === null ? here : here + far, Home: 0, End: stops.length - 1 }[event.key];
+    const to = {
+      ArrowLeft: here - far,
+      ArrowRight: this.cursor === null ? here : here + far,
+      Home: 0,
+      End: stops.length - 1,
+    }[event.key];
     if (to !== undefined) {
       this.plots.point(stops[Math.min(Math.max(to, 0), stops.length - 1)].at);
       say(`${this.title}: ${this.readout.textContent}`);
@@ -176,11 +195,21 @@ class Plot {
     this.hair?.setAttribute("visibility", at === null ? "hidden" : "visible");
     const near = this.lines.map((line) => {
       const point = at === null ? null : nearest(line.pieces, at);
-      return { line, point: point && point.at >= this.shown[0] && point.at <= this.shown[1] ? point : null };
+      return {
+        line,
+        point: point && point.at >= this.shown[0] && point.at <= this.shown[1] ? point : null,
+      };
     });
     const met = near.flatMap((one) => (one.point ? [{ line: one.line, point: one.point }] : []));
     this.readout.replaceChildren(...near.map((one) => this.told(one.line, one.point)));
-    this.dots?.replaceChildren(...met.map(({ line, point }) => draw("path", { class: `dot at s${line.source.color}`, d: `M${this.x(point.at).toFixed(1)} ${this.y(point.mean).toFixed(1)}h0` })));
+    this.dots?.replaceChildren(
+      ...met.map(({ line, point }) =>
+        draw("path", {
+          class: `dot at s${line.source.color}`,
+          d: `M${this.x(point.at).toFixed(1)} ${this.y(point.mean).toFixed(1)}h0`,
+        }),
+      ),
+    );
     if (at === null) return;
     const place = this.x(met.length === 1 ? met[0].point.at : at);
     fill(/** @type {Element} */ (this.hair), { x1: place, x2: place }, []);
@@ -192,10 +221,19 @@ class Plot {
    */
   told(line, point) {
     const many = this.plots.sources.length > 1;
-    const name = make("span", { class: many ? `of s${line.source.color}` : null }, many ? make("bdi", {}, line.source.label) : "");
+    const name = make(
+      "span",
+      { class: many ? `of s${line.source.color}` : null },
+      many ? make("bdi", {}, line.source.label) : "",
+    );
     if (!point) return name;
     const [steps, lo, mean, hi] = told(point);
-    name.append(many ? ", " : "", `step ${steps}: `, make("b", {}, mean), lo ? ` (${lo} to ${hi} in ${counted(point.n, "step")})` : "");
+    name.append(
+      many ? ", " : "",
+      `step ${steps}: `,
+      make("b", {}, mean),
+      lo ? ` (${lo} to ${hi} in ${counted(point.n, "step")})` : "",
+    );
     return name;
   }
 
@@ -207,12 +245,35 @@ class Plot {
   /** The values in the range that is shown, as they stand in the data. */
   list() {
     const many = this.plots.sources.length > 1;
-    const rows = this.lines.flatMap((line) => line.pieces.flatMap((piece) => within(piece, this.shown).map((point) => [line.source.label, ...told(point), whole.format(point.n)])));
+    const rows = this.lines.flatMap((line) =>
+      line.pieces.flatMap((piece) =>
+        within(piece, this.shown).map((point) => [line.source.label, ...told(point), whole.format(point.n)]),
+      ),
+    );
     const heads = ["Run", "Steps", "Least", "Value or mean", "Greatest", "Steps logged"].slice(many ? 0 : 1);
-    const body = rows.slice(0, LISTED_POINTS).map((row) => make("tr", {}, ...row.slice(many ? 0 : 1).map((text) => make("td", {}, text))));
-    const frame = make("div", { class: "table-frame", tabindex: "0", role: "region", "aria-label": `Values of ${this.title}` },
-      make("table", {}, make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))), make("tbody", {}, ...(this.values.open ? body : []))));
-    const cut = rows.length > LISTED_POINTS ? [make("p", { class: "muted" }, `The first ${whole.format(LISTED_POINTS)} of ${whole.format(rows.length)}: zoom in for others.`)] : [];
+    const body = rows
+      .slice(0, LISTED_POINTS)
+      .map((row) => make("tr", {}, ...row.slice(many ? 0 : 1).map((text) => make("td", {}, text))));
+    const frame = make(
+      "div",
+      { class: "table-frame", tabindex: "0", role: "region", "aria-label": `Values of ${this.title}` },
+      make(
+        "table",
+        {},
+        make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))),
+        make("tbody", {}, ...(this.values.open ? body : [])),
+      ),
+    );
+    const cut =
+      rows.length > LISTED_POINTS
+        ? [
+            make(
+              "p",
+              { class: "muted" },
+              `The first ${whole.format(LISTED_POINTS)} of ${whole.format(rows.length)}: zoom in for others.`,
+            ),
+          ]
+        : [];
     this.values.replaceChildren(/** @type {Element} */ (this.values.firstElementChild), frame, ...cut);
   }
 }

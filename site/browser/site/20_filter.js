@@ -31,7 +31,9 @@ function textAt(column, row) {
  */
 function hrefAt(column, row) {
   if (!column.hrefs) return null;
-  const per_entry = column.dictionary && column.hrefs.length === column.dictionary.length &&
+  const per_entry =
+    column.dictionary &&
+    column.hrefs.length === column.dictionary.length &&
     column.hrefs.length !== column.values.length;
   return column.hrefs[per_entry ? column.values[row] : row] || null;
 }
@@ -58,7 +60,8 @@ function filterOf(text, rows) {
 function termOf(term, rows) {
   const parts = /^([^"<>=!:]+)(<=|>=|!=|=|<|>|:)(.*)$/.exec(term);
   const asked = parts?.[1].toLowerCase();
-  const column = asked && rows.columns.find((one) => one.key.toLowerCase() === asked || one.title.toLowerCase() === asked);
+  const column =
+    asked && rows.columns.find((one) => one.key.toLowerCase() === asked || one.title.toLowerCase() === asked);
   const bare = (parts && column ? parts[3] : term).replaceAll('"', "").toLowerCase();
   if (parts && column) return comparison(column, parts[2], bare);
   const tests = rows.columns
@@ -73,9 +76,12 @@ function comparison(column, operator, wanted) {
   if (column.kind === "number" && wanted && operator !== ":" && !Number.isNaN(number)) {
     /** @type {Record<string, (value: number) => boolean>} */
     const kinds = {
-      "=": (value) => value === number, "!=": (value) => value !== number,
-      "<": (value) => value < number, "<=": (value) => value <= number,
-      ">": (value) => value > number, ">=": (value) => value >= number,
+      "=": (value) => value === number,
+      "!=": (value) => value !== number,
+      "<": (value) => value < number,
+      "<=": (value) => value <= number,
+      ">": (value) => value > number,
+      ">=": (value) => value >= number,
     };
     const holds = kinds[operator];
     return (row) => {
@@ -85,9 +91,13 @@ function comparison(column, operator, wanted) {
   }
   /** @type {Record<string, (lower: string) => boolean>} */
   const kinds = {
-    ":": (lower) => lower.includes(wanted), "=": (lower) => lower === wanted, "!=": (lower) => lower !== wanted,
-    "<": (lower) => lower < wanted, "<=": (lower) => lower <= wanted,
-    ">": (lower) => lower > wanted, ">=": (lower) => lower >= wanted,
+    ":": (lower) => lower.includes(wanted),
+    "=": (lower) => lower === wanted,
+    "!=": (lower) => lower !== wanted,
+    "<": (lower) => lower < wanted,
+    "<=": (lower) => lower <= wanted,
+    ">": (lower) => lower > wanted,
+    ">=": (lower) => lower >= wanted,
   };
   return perEntry(column, kinds[operator]);
 }
@@ -126,7 +136,11 @@ function ranksOf(column) {
   }
   const entries = dictionary || values;
   // "2 nodes" before "10 nodes": digits are padded, which is far quicker than a collator.
-  const names = entries.map((entry) => String(entry ?? "").toLowerCase().replace(/\d+/g, (run) => run.padStart(12, "0")));
+  const names = entries.map((entry) =>
+    String(entry ?? "")
+      .toLowerCase()
+      .replace(/\d+/g, (run) => run.padStart(12, "0")),
+  );
   const ranks = new Float64Array(entries.length);
   let rank = 0;
   const order = names.map((_, at) => at).sort((a, b) => (names[a] < names[b] ? -1 : names[a] > names[b] ? 1 : 0));
@@ -134,9 +148,7 @@ function ranksOf(column) {
     if (place && names[at] !== names[order[place - 1]]) rank += 1;
     ranks[at] = blank(entries[at]) ? NaN : rank;
   });
-  column.ranks = dictionary
-    ? Float64Array.from(values, (value) => (value === null ? NaN : ranks[value]))
-    : ranks;
+  column.ranks = dictionary ? Float64Array.from(values, (value) => (value === null ? NaN : ranks[value])) : ranks;
   return column.ranks;
 }
 
@@ -183,11 +195,18 @@ function rowsOf(table) {
     const kind = head.dataset.kind || "text";
     const texts = lines.map((line) => line.cells[at]?.textContent?.trim() || "");
     const values = lines.map((line, row) => {
-      const value = line.cells[at]?.dataset.value ?? (kind === "number" ? texts[row].replaceAll(",", "") : texts[row]);
+      const value =
+        line.cells[at]?.dataset.value ?? (kind === "number" ? texts[row].replaceAll(",", "") : texts[row]);
       if (kind !== "number" || value === "") return value || null;
       return Number.isNaN(Number(value)) ? null : Number(value);
     });
-    return { key: head.dataset.key || String(at), title: head.textContent?.trim() || "", kind, values, texts };
+    return {
+      key: head.dataset.key || String(at),
+      title: head.textContent?.trim() || "",
+      kind,
+      values,
+      texts,
+    };
   });
   return { columns, rows: lines.length, runs: lines.map((line) => line.dataset.run || null) };
 }

@@ -15,11 +15,15 @@ class Grid {
     this.body = table.tBodies[0];
     this.frame = /** @type {HTMLElement} */ (table.closest(".table-frame") || table.parentElement);
     this.lines = made ? [] : Array.from(this.body.rows);
-    this.heads = new Map(Array.from(table.tHead?.rows[0]?.cells || [], (head, at) => [head.dataset.key || String(at), head]));
-    this.initial = rows.columns.map((column) => column.key).filter((key) => {
-      const head = this.heads.get(key);
-      return head && !head.hidden;
-    });
+    this.heads = new Map(
+      Array.from(table.tHead?.rows[0]?.cells || [], (head, at) => [head.dataset.key || String(at), head]),
+    );
+    this.initial = rows.columns
+      .map((column) => column.key)
+      .filter((key) => {
+        const head = this.heads.get(key);
+        return head && !head.hidden;
+      });
     /** @type {number[]} */
     this.order = [];
     /** @type {number[]} */
@@ -75,8 +79,12 @@ class Grid {
     const differ = this.differ && this.shown.length > 1 ? differing(this.rows, this.shown) : null;
     const before = this.columns;
     // The first column names the row: it always stays.
-    this.columns = this.rows.columns.filter((column, at) => at === 0 || (keys.has(column.key) && (!differ || differ.has(column.key))));
-    this.alike = differ ? this.rows.columns.filter((one, at) => at && keys.has(one.key) && !differ.has(one.key)) : [];
+    this.columns = this.rows.columns.filter(
+      (column, at) => at === 0 || (keys.has(column.key) && (!differ || differ.has(column.key))),
+    );
+    this.alike = differ
+      ? this.rows.columns.filter((one, at) => at && keys.has(one.key) && !differ.has(one.key))
+      : [];
     this.tools.count();
     for (const [key, head] of this.heads) {
       const down = this.sort === `-${key}`;
@@ -84,7 +92,8 @@ class Grid {
       else head.removeAttribute("aria-sort");
     }
     if (!this.made) return this.arrange();
-    if (before.length !== this.columns.length || before.some((column, at) => column !== this.columns[at])) this.restart();
+    if (before.length !== this.columns.length || before.some((column, at) => column !== this.columns[at]))
+      this.restart();
     this.frame.scrollTop = 0;
     this.drawSeen();
   }
@@ -109,15 +118,28 @@ class Grid {
   sortable(column) {
     let head = this.heads.get(column.key);
     if (!head) {
-      head = make("th", { scope: "col", "data-key": column.key, "data-kind": column.kind, class: column.kind === "number" ? "number" : null }, column.title);
+      head = make(
+        "th",
+        {
+          scope: "col",
+          "data-key": column.key,
+          "data-kind": column.kind,
+          class: column.kind === "number" ? "number" : null,
+        },
+        column.title,
+      );
       if (column.unit) head.append(" ", make("span", { class: "unit" }, column.unit));
       this.heads.set(column.key, head);
     }
-    const button = make("button", { type: "button", class: "sort", click: () => {
-      const first = column.kind === "number" ? `-${column.key}` : column.key;
-      const second = column.kind === "number" ? column.key : `-${column.key}`;
-      this.change("sort", this.sort === first ? second : this.sort === second ? "" : first);
-    } });
+    const button = make("button", {
+      type: "button",
+      class: "sort",
+      click: () => {
+        const first = column.kind === "number" ? `-${column.key}` : column.key;
+        const second = column.kind === "number" ? column.key : `-${column.key}`;
+        this.change("sort", this.sort === first ? second : this.sort === second ? "" : first);
+      },
+    });
     button.append(...head.childNodes);
     head.append(button);
   }
@@ -131,11 +153,15 @@ class Grid {
     if (more instanceof HTMLElement && more.classList.contains("more")) more.hidden = true;
     this.height = this.body.rows[0]?.getBoundingClientRect().height || this.height;
     let due = false;
-    this.frame.addEventListener("scroll", () => {
-      if (due) return;
-      due = true;
-      requestAnimationFrame(() => ((due = false), this.drawSeen()));
-    }, { passive: true });
+    this.frame.addEventListener(
+      "scroll",
+      () => {
+        if (due) return;
+        due = true;
+        requestAnimationFrame(() => ((due = false), this.drawSeen()));
+      },
+      { passive: true },
+    );
     addEventListener("resize", () => this.drawSeen());
     addEventListener("beforeprint", () => this.drawSeen(PRINTED));
     addEventListener("afterprint", () => this.drawSeen());
@@ -196,8 +222,17 @@ class Grid {
       const text = textAt(column, row);
       const href = hrefAt(column, row);
       const look = [column.kind === "number" ? "number" : "", column.classes?.[row]].filter(Boolean).join(" ");
-      const badge = column.kind === "status" && text ? make("span", { class: `badge ${text.replaceAll(" ", "_")}` }, text) : text;
-      line.append(make("td", { class: look || null, title: text.length > 34 ? text : null }, href ? make("a", { href: linked(href) }, text) : badge));
+      const badge =
+        column.kind === "status" && text
+          ? make("span", { class: `badge ${text.replaceAll(" ", "_")}` }, text)
+          : text;
+      line.append(
+        make(
+          "td",
+          { class: look || null, title: text.length > 34 ? text : null },
+          href ? make("a", { href: linked(href) }, text) : badge,
+        ),
+      );
     }
     tickable(line);
     this.drawn.set(row, line);
@@ -211,8 +246,10 @@ class Grid {
  */
 function longest(column, rows) {
   let most = 0;
-  if (column.dictionary && !column.texts) for (const entry of column.dictionary) most = Math.max(most, String(entry).length);
-  else for (let row = 0; row < rows; row += Math.ceil(rows / 2000)) most = Math.max(most, textAt(column, row).length);
+  if (column.dictionary && !column.texts)
+    for (const entry of column.dictionary) most = Math.max(most, String(entry).length);
+  else
+    for (let row = 0; row < rows; row += Math.ceil(rows / 2000)) most = Math.max(most, textAt(column, row).length);
   return most;
 }
 
@@ -230,11 +267,17 @@ function startGrid(table) {
   const begin = () => {
     if (begun) return;
     begun = true;
-    load(key).then((rows) => new Grid(table, rows, true), (error) => complain(table, error));
+    load(key).then(
+      (rows) => new Grid(table, rows, true),
+      (error) => complain(table, error),
+    );
   };
-  const near = new IntersectionObserver((seen) => {
-    if (seen.some((one) => one.isIntersecting)) begin();
-  }, { rootMargin: "600px" });
+  const near = new IntersectionObserver(
+    (seen) => {
+      if (seen.some((one) => one.isIntersecting)) begin();
+    },
+    { rootMargin: "600px" },
+  );
   near.observe(table);
   onView(() => {
     if (Array.from(view.keys()).some((name) => name.startsWith(`${table.id}.`))) begin();
@@ -246,5 +289,11 @@ function startGrid(table) {
  * @param {Error} error
  */
 function complain(beside, error) {
-  beside.before(make("p", { class: "failed", role: "alert" }, `${error.message}: copy the whole folder of the site, with data/.`));
+  beside.before(
+    make(
+      "p",
+      { class: "failed", role: "alert" },
+      `${error.message}: copy the whole folder of the site, with data/.`,
+    ),
+  );
 }

@@ -7,20 +7,36 @@ class GridTools {
     this.grid = grid;
     const id = `${grid.table.id}-filter`;
     let timer = 0;
-    this.filter = make("input", { type: "search", id, autocomplete: "off", spellcheck: "false", placeholder: "words, nodes>=4, -failed",
+    this.filter = make("input", {
+      type: "search",
+      id,
+      autocomplete: "off",
+      spellcheck: "false",
+      placeholder: "words, nodes>=4, -failed",
       input: () => {
         clearTimeout(timer);
         timer = setTimeout(() => grid.change("q", this.filter.value.trim()), grid.rows.rows > 2000 ? 120 : 30);
-      } });
-    this.differ = make("input", { type: "checkbox", change: () => grid.change("differ", this.differ.checked ? "1" : "") });
-    this.boxes = grid.rows.columns.slice(1).map((column) =>
-      make("input", { type: "checkbox", value: column.key, change: () => this.choose() }));
+      },
+    });
+    this.differ = make("input", {
+      type: "checkbox",
+      change: () => grid.change("differ", this.differ.checked ? "1" : ""),
+    });
+    this.boxes = grid.rows.columns
+      .slice(1)
+      .map((column) => make("input", { type: "checkbox", value: column.key, change: () => this.choose() }));
     this.number = make("span", { class: "count" });
     this.alike = make("p", { class: "alike" });
     if (!grid.made && grid.rows.rows < TOOLS_FROM) return;
-    const bar = make("div", { class: "grid-tools" },
-      make("label", { for: id }, "Filter"), this.filter, this.chooser(),
-      make("label", { class: "tick" }, this.differ, "Only what differs"), this.number);
+    const bar = make(
+      "div",
+      { class: "grid-tools" },
+      make("label", { for: id }, "Filter"),
+      this.filter,
+      this.chooser(),
+      make("label", { class: "tick" }, this.differ, "Only what differs"),
+      this.number,
+    );
     grid.frame.before(bar, this.alike);
   }
 
@@ -29,15 +45,29 @@ class GridTools {
       const column = this.grid.rows.columns[at + 1];
       return make("label", { class: "tick" }, box, column.unit ? `${column.title}, ${column.unit}` : column.title);
     });
-    const chooser = make("details", { class: "chooser", keydown: (/** @type {KeyboardEvent} */ event) => {
-      if (event.key !== "Escape") return;
-      chooser.open = false;
-      chooser.querySelector("summary")?.focus();
-    } }, make("summary", {}, "Columns"), make("div", { class: "popover", role: "group", "aria-label": "Columns that are shown" },
-      make("p", {},
-        make("button", { type: "button", click: () => this.all(true) }, "All"),
-        make("button", { type: "button", click: () => this.grid.change("cols", "") }, "As at first")),
-      ...labels));
+    const chooser = make(
+      "details",
+      {
+        class: "chooser",
+        keydown: (/** @type {KeyboardEvent} */ event) => {
+          if (event.key !== "Escape") return;
+          chooser.open = false;
+          chooser.querySelector("summary")?.focus();
+        },
+      },
+      make("summary", {}, "Columns"),
+      make(
+        "div",
+        { class: "popover", role: "group", "aria-label": "Columns that are shown" },
+        make(
+          "p",
+          {},
+          make("button", { type: "button", click: () => this.all(true) }, "All"),
+          make("button", { type: "button", click: () => this.grid.change("cols", "") }, "As at first"),
+        ),
+        ...labels,
+      ),
+    );
     document.addEventListener("click", (event) => {
       if (chooser.open && !chooser.contains(/** @type {Node} */ (event.target))) chooser.open = false;
     });
@@ -62,14 +92,17 @@ class GridTools {
   show() {
     const { grid } = this;
     const keys = new Set(grid.chosen ? grid.chosen.split(",") : grid.initial);
-    if (document.activeElement !== this.filter || !this.filter.value.trim().startsWith(grid.query)) this.filter.value = grid.query;
+    if (document.activeElement !== this.filter || !this.filter.value.trim().startsWith(grid.query))
+      this.filter.value = grid.query;
     this.differ.checked = grid.differ;
     for (const box of this.boxes) box.checked = keys.has(box.value);
   }
 
   told() {
     const { shown, rows } = this.grid;
-    return shown.length === rows.rows ? counted(rows.rows, "row") : `${whole.format(shown.length)} of ${counted(rows.rows, "row")}`;
+    return shown.length === rows.rows
+      ? counted(rows.rows, "row")
+      : `${whole.format(shown.length)} of ${counted(rows.rows, "row")}`;
   }
 
   count() {
@@ -79,6 +112,8 @@ class GridTools {
       const text = textAt(column, grid.shown[0]);
       return `${column.title} ${text || "not stated"}`;
     });
-    this.alike.textContent = alike.length ? `Alike in all ${counted(grid.shown.length, "row")}: ${alike.join(" · ")}` : "";
+    this.alike.textContent = alike.length
+      ? `Alike in all ${counted(grid.shown.length, "row")}: ${alike.join(" · ")}`
+      : "";
   }
 }

@@ -5,7 +5,9 @@ const BASKET_FITS = 8; // curves that can be told apart
 
 const basket = {
   /** @type {string[]} */
-  ids: remember("sessionStorage", "basket").split(",").filter((id) => SAFE_ID.test(id)),
+  ids: remember("sessionStorage", "basket")
+    .split(",")
+    .filter((id) => SAFE_ID.test(id)),
 
   /** @param {string[]} ids */
   set(ids) {
@@ -36,10 +38,13 @@ const basket = {
 };
 
 const basketCount = make("span", { class: "count", role: "status" });
-const basketBar = make("div", { class: "basket", role: "region", "aria-label": "Ticked runs", hidden: true },
+const basketBar = make(
+  "div",
+  { class: "basket", role: "region", "aria-label": "Ticked runs", hidden: true },
   basketCount,
   make("a", { class: "to-compare primary", href: basket.address }, "Compare"),
-  make("button", { type: "button", click: () => basket.set([]) }, "Clear"));
+  make("button", { type: "button", click: () => basket.set([]) }, "Clear"),
+);
 
 /** Give the row of a run its tick box.
  * @param {HTMLTableRowElement} line
@@ -56,8 +61,14 @@ function tickable(line) {
  * @param {string} title
  */
 function pick(id, title) {
-  const box = make("input", { type: "checkbox", class: "pick", value: id, "aria-label": `Compare ${title}`, autocomplete: "off",
-    change: () => basket.tick(id, box.checked) });
+  const box = make("input", {
+    type: "checkbox",
+    class: "pick",
+    value: id,
+    "aria-label": `Compare ${title}`,
+    autocomplete: "off",
+    change: () => basket.tick(id, box.checked),
+  });
   box.checked = basket.ids.includes(id);
   return box;
 }
@@ -66,9 +77,20 @@ function pick(id, title) {
  * @param {string} text
  */
 function copyable(text) {
-  const button = make("button", { type: "button", class: "copy", click: () => {
-    navigator.clipboard.writeText(text).then(() => told("Copied"), () => told("Not allowed here"));
-  } }, "Copy");
+  const button = make(
+    "button",
+    {
+      type: "button",
+      class: "copy",
+      click: () => {
+        navigator.clipboard.writeText(text).then(
+          () => told("Copied"),
+          () => told("Not allowed here"),
+        );
+      },
+    },
+    "Copy",
+  );
   /** @param {string} word */
   const told = (word) => {
     button.textContent = word;

@@ -14,7 +14,12 @@ class Chart {
     this.svg = /** @type {SVGSVGElement} */ (figure.querySelector(":scope > svg"));
     this.marks = /** @type {SVGAElement[]} */ (Array.from(this.svg.querySelectorAll("a.mark")));
     this.svg.setAttribute("role", "group"); // an image's links are hidden from readers
-    this.panel = make("section", { class: "pinned", "aria-label": "Points", tabindex: "-1", hidden: true });
+    this.panel = make("section", {
+      class: "pinned",
+      "aria-label": "Points",
+      tabindex: "-1",
+      hidden: true,
+    });
     this.svg.after(this.panel);
     this.asked = "";
     this.svg.addEventListener("pointermove", (event) => this.hover(event));
@@ -22,7 +27,9 @@ class Chart {
     this.svg.addEventListener("click", (event) => this.click(event));
     this.svg.addEventListener("keydown", (event) => this.key(event));
     // One stop of Tab a chart: the arrows walk from point to point, by x.
-    this.walk = this.marks.slice().sort((a, b) => Number(a.dataset.x) - Number(b.dataset.x) || Number(a.dataset.y) - Number(b.dataset.y));
+    this.walk = this.marks
+      .slice()
+      .sort((a, b) => Number(a.dataset.x) - Number(b.dataset.x) || Number(a.dataset.y) - Number(b.dataset.y));
     this.walk.forEach((mark, at) => {
       mark.setAttribute("tabindex", at ? "-1" : "0");
       if (!mark.getAttribute("aria-label")) mark.setAttribute("aria-label", mark.dataset.note || "");
@@ -41,7 +48,10 @@ class Chart {
       const box = mark.getBoundingClientRect();
       return { mark, far: Math.hypot(box.x + box.width / 2 - x, box.y + box.height / 2 - y) };
     });
-    return found.filter((one) => one.far <= NEAR).sort((a, b) => a.far - b.far).map((one) => one.mark);
+    return found
+      .filter((one) => one.far <= NEAR)
+      .sort((a, b) => a.far - b.far)
+      .map((one) => one.mark);
   }
 
   /** @param {PointerEvent} event */
@@ -58,7 +68,8 @@ class Chart {
     this.svg.classList.toggle("pointing", marks.length > 0);
     if (!marks.length) return;
     tip.replaceChildren(...marks.slice(0, LISTED).map((mark) => make("div", {}, mark.dataset.note || "")));
-    if (marks.length > LISTED) tip.append(make("div", { class: "muted" }, `and ${marks.length - LISTED} more; click lists them`));
+    if (marks.length > LISTED)
+      tip.append(make("div", { class: "muted" }, `and ${marks.length - LISTED} more; click lists them`));
     const box = marks[0].getBoundingClientRect();
     const left = Math.min(box.right + 10, innerWidth - tip.offsetWidth - 8);
     const under = box.bottom + 10;
@@ -71,7 +82,10 @@ class Chart {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
     const focused = /** @type {Element} */ (event.target).closest("a.mark");
     // Enter on a focused mark is a click without a place.
-    const marks = event.detail === 0 && focused ? [/** @type {SVGAElement} */ (focused)] : this.at(event.clientX, event.clientY);
+    const marks =
+      event.detail === 0 && focused
+        ? [/** @type {SVGAElement} */ (focused)]
+        : this.at(event.clientX, event.clientY);
     if (!marks.length) return;
     event.preventDefault();
     this.ask(marks);
@@ -102,14 +116,33 @@ class Chart {
     const asked = view.get(`${this.figure.id}.pin`) || "";
     if (asked === this.asked) return;
     this.asked = asked;
-    const marks = asked.split(",").map((at) => this.marks[Number(at)]).filter((mark) => asked && mark);
+    const marks = asked
+      .split(",")
+      .map((at) => this.marks[Number(at)])
+      .filter((mark) => asked && mark);
     for (const mark of this.marks) mark.classList.toggle("held", marks.includes(mark));
     this.panel.hidden = marks.length === 0;
     const title = marks.length > 1 ? `${marks.length} points here` : "Point";
     this.panel.replaceChildren(
-      make("div", { class: "pinned-head" }, make("strong", {}, title), make("button", { type: "button", class: "close", "aria-label": "Close the panel", click: () => this.ask([]) }, "×")),
-      ...marks.slice(0, PINNED).map((mark) => pinned(mark, marks.length === 1)));
-    if (marks.length > PINNED) this.panel.append(make("p", { class: "muted" }, `and ${marks.length - PINNED} more at this place`));
+      make(
+        "div",
+        { class: "pinned-head" },
+        make("strong", {}, title),
+        make(
+          "button",
+          {
+            type: "button",
+            class: "close",
+            "aria-label": "Close the panel",
+            click: () => this.ask([]),
+          },
+          "×",
+        ),
+      ),
+      ...marks.slice(0, PINNED).map((mark) => pinned(mark, marks.length === 1)),
+    );
+    if (marks.length > PINNED)
+      this.panel.append(make("p", { class: "muted" }, `and ${marks.length - PINNED} more at this place`));
     this.panel.onkeydown = (event) => {
       if (event.key === "Escape") this.ask([]);
     };
@@ -128,11 +161,20 @@ function pinned(mark, open) {
   const part = make("article", {}, head);
   if (!SAFE_ID.test(run)) return part;
   head.prepend(pick(run, note), " ");
-  const more = make("details", { toggle: () => {
-    if (more.open && more.childElementCount === 1) {
-      load(`runs/${run}`).then((facts) => more.append(factList(facts)), (error) => more.append(make("p", { class: "failed" }, error.message)));
-    }
-  } }, make("summary", {}, "Facts and where they stand"));
+  const more = make(
+    "details",
+    {
+      toggle: () => {
+        if (more.open && more.childElementCount === 1) {
+          load(`runs/${run}`).then(
+            (facts) => more.append(factList(facts)),
+            (error) => more.append(make("p", { class: "failed" }, error.message)),
+          );
+        }
+      },
+    },
+    make("summary", {}, "Facts and where they stand"),
+  );
   more.open = open;
   part.append(more);
   return part;
@@ -159,7 +201,18 @@ function factList(run) {
     if (line) source.append(" ", make("code", {}, line));
     return make("tr", {}, make("th", { scope: "row" }, title), make("td", {}, text || ""), source);
   });
-  return make("div", { class: "table-frame facts", tabindex: "0", role: "region", "aria-label": `Facts of ${run.title}` },
-    make("table", {}, make("thead", {}, make("tr", {},
-      ...["Fact", "Value", "Stated in"].map((word) => make("th", { scope: "col" }, word)))), make("tbody", {}, ...lines)));
+  return make(
+    "div",
+    { class: "table-frame facts", tabindex: "0", role: "region", "aria-label": `Facts of ${run.title}` },
+    make(
+      "table",
+      {},
+      make(
+        "thead",
+        {},
+        make("tr", {}, ...["Fact", "Value", "Stated in"].map((word) => make("th", { scope: "col" }, word))),
+      ),
+      make("tbody", {}, ...lines),
+    ),
+  );
 }
