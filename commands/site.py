@@ -18,16 +18,34 @@ def site(
     query: Query,
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="FOLDER", help="Write the pages here.")
-    ] = Path("site"),
+    ],
+    title: Annotated[
+        str, typer.Option("--title", metavar="TEXT", help="What the pages are called.")
+    ] = "LLM training benchmarks",
     scrub: Annotated[
-        str | None, typer.Option("--scrub", metavar="hosts,users,paths", help="Replace such names.")
+        str | None,
+        typer.Option(
+            "--scrub", metavar="hosts,users,paths", help="Replace names of these kinds by words."
+        ),
     ] = None,
-) -> None:
-    """Write the results as a site: pages that open from disk, link every number to its line."""
+    serve: Annotated[
+        int | None,
+        typer.Option(
+            "--serve", metavar="PORT", min=0, max=65535,
+            help="Show the pages to this machine, and follow the warehouse.",
+        ),
+    ] = None,
+    every: Annotated[
+        str | None,
+        typer.Option("--every", metavar="60s", help="Build again so often; needs no port."),
+    ] = None,
+) -> None:  # fmt: skip
+    """Write the results as a site: pages that open from disk, each number a link to its line."""
     from ..records.scrub import parse_kinds
-    from ..site.build import Options, build
-    from ..terminal.messages import info
+    from ..site.build import Options
+    from ..terminal.site import parse_every
+    from ..terminal.site import site as write
 
-    with source.opened() as warehouse:
-        built = build(warehouse, source.root, output, query, Options(scrub=parse_kinds(scrub)))
-    info(f"{built.runs} runs, {built.files} files, {built.written} written; open {output}/index.html")
+    seconds = parse_every(every) if every else None
+    live = serve is not None or seconds is not None
+    write(source, query, output, Options(title, parse_kinds(scrub), live), serve, seconds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from markupsafe import Markup, escape
 
@@ -50,6 +51,7 @@ class Plot:
     log_x: bool = True
     log_y: bool = True
     zero: bool = False
+    least_first: bool = False  # less is better: of dots in rows the least comes first
     lines: Sequence[tuple[int, Sequence[tuple[float, float]]]] = ()
     rule: float | None = None  # a dashed line across at this y
     x_text: Callable[[float], str] | None = None
@@ -88,17 +90,36 @@ def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
     for number, points in plot.lines:
         drawn = [(x.at(a), y.at(b)) for a, b in points]
         parts.append(svg.path(drawn, f"s{number % svg.SERIES + 1}"))
+    places = _dodged(marks, x, y)
     # What counts is drawn over what does not.
-    for one in sorted(marks, key=lambda one: ("left-out" not in one.look, one.y)):
-        parts.append(svg.mark(one, x.at(one.x), y.at(one.y), root, _whisker(one, x, y)))
+    for one, at in sorted(zip(marks, places, strict=True), key=lambda pair: ("left-out" not in pair[0].look, pair[0].y)):
+        parts.append(svg.mark(one, at, y.at(one.y), root, _whisker(one, at, y)))
     return Chart(plot.id, plot.title, (plot.note + left).strip(), svg.drawing(plot.id, "".join(parts)),
                  _legend(plot, marks), table.html(root))  # fmt: skip
 
 
-def _whisker(one: Mark, x: svg.Axis, y: svg.Axis) -> str:
+def _dodged(marks: Sequence[Mark], x: svg.Axis, y: svg.Axis) -> list[float]:
+    """Where marks stand: those that would hide each other beside their x, if there is room."""
+    taken: dict[float, list[tuple[float, float]]] = {}
+    sizes = sorted({x.at(one.x) for one in marks})
+    room = min((b - a for a, b in pairwise(sizes)), default=200.0) / 2 - svg.RADIUS
+    places = []
+    for one in marks:
+        at, height = x.at(one.x), y.at(one.y)
+        near = [place for place, other in taken.setdefault(one.x, []) if abs(other - height) < 2 * svg.RADIUS]
+        steps = (side * n * (2 * svg.RADIUS + 1) for n in range(12) for side in ((0,) if n == 0 else (1, -1)))
+        free = next((at + step for step in steps if abs(step) <= room
+                     and all(abs(at + step - place) > 1.5 * svg.RADIUS for place in near)), at)  # fmt: skip
+        free = min(max(free, svg.LEFT + svg.RADIUS), svg.WIDTH - svg.RADIUS)
+        taken[one.x].append((free, height))
+        places.append(free)
+    return places
+
+
+def _whisker(one: Mark, at: float, y: svg.Axis) -> str:
     if one.low is None or one.high is None or (y.log and one.low <= 0):
         return ""
-    at, top, bottom = x.at(one.x), y.at(one.high), y.at(one.low)
+    top, bottom = y.at(one.high), y.at(one.low)
     if bottom - top < 3:
         return ""
     return f'<line class="whisker" x1="{at:.1f}" x2="{at:.1f}" y1="{top:.1f}" y2="{bottom:.1f}"/>'
@@ -111,26 +132,27 @@ def _legend(plot: Plot, marks: Sequence[Mark]) -> Markup:
 
 def ranked(plot: Plot, root: str, table: Table, most: int = 20) -> Chart:
     """Dots in rows, the highest value first, each with the words of its mark before the colon."""
-    every = sorted(plot.marks, key=lambda one: ("left-out" in one.look, -one.y))
+    every = sorted(plot.marks, key=lambda one: ("left-out" in one.look, one.y if plot.least_first else -one.y))
     rows = every[:most]
     more = f" The first {most} of {len(every)}." if len(every) > most else ""
-    # What is said of every row alike needs no label of its own.
-    height = len(rows) * _ROW + svg.TOP + svg.BOTTOM
-    left = 190
+    top = 8
+    height = len(rows) * _ROW + top + svg.BOTTOM
+    longest = max(len(one.label) for one in rows)
+    left = min(40 + 6.2 * longest, 0.45 * svg.WIDTH)
+    fits = int((left - 16) / 6.2)
     x = svg.axis([end for one in rows for end in (one.y, one.low, one.high) if end], left,
                  svg.WIDTH - svg.RIGHT, most=5, text=plot.y_text)  # fmt: skip
     bottom = height - svg.BOTTOM
     parts = [
-        f'<line class="rule" x1="{x.at(v):.1f}" x2="{x.at(v):.1f}" y1="{svg.TOP}" y2="{bottom}"/>'
+        f'<line class="rule" x1="{x.at(v):.1f}" x2="{x.at(v):.1f}" y1="{top}" y2="{bottom}"/>'
         f'<text class="tick" x="{x.at(v):.1f}" y="{bottom + 16}" text-anchor="middle">{escape(t)}</text>'
         for v, t in x.ticks
     ]
     parts.append(f'<text class="name" x="{(left + svg.WIDTH) / 2:.0f}" y="{height - 6}" '
                  f'text-anchor="middle">{escape(plot.y_title)}</text>')  # fmt: skip
     for at, one in enumerate(rows):
-        y = svg.TOP + (at + 0.5) * _ROW
-        label = one.note.partition(": ")[0]
-        label = label if len(label) <= 30 else f"{label[:29]}…"
+        y = top + (at + 0.5) * _ROW
+        label = one.label if len(one.label) <= fits else f"{one.label[: fits - 1]}…"
         whisker = ""
         if one.low is not None and one.high is not None:
             whisker = (f'<line class="whisker" x1="{x.at(one.low):.1f}" x2="{x.at(one.high):.1f}" '
@@ -138,7 +160,7 @@ def ranked(plot: Plot, root: str, table: Table, most: int = 20) -> Chart:
         parts.append(f'<text class="tick" x="{left - 10}" y="{y + 4}" text-anchor="end">{escape(label)}</text>')
         parts.append(svg.mark(one, x.at(one.y), y, root, whisker))
     return Chart(plot.id, plot.title, (plot.note + more).strip(),
-                 svg.drawing(plot.id, "".join(parts), height=height), _legend(plot, rows),
+                 svg.drawing(plot.id, "".join(parts), height=height, rows=True), _legend(plot, rows),
                  table.html(root))  # fmt: skip
 
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from markupsafe import escape
+from markupsafe import Markup, escape
 
 from ..decide.rows import Decision
 from ..reports.answer import configuration_words
-from ..vocabulary.format import times
+from ..reports.words import label_of
+from ..vocabulary.format import number, times
 from . import svg
 from .charts import Chart
 from .load import Content
 from .svg import Mark
 from .table import Cell, Column, Table
 
-_ROW, _MOST = 20, 36
-_LEFT = 200
+_ROW, _MOST = 20, 30
+_LEFT, _TOP = 225, 8
+_PARTS = ("size", "nodes", "device_count", "dp", "tp", "pp", "cp", "mbs", "gbs", "zero_stage", "recompute", "seq_len")
 Row = Mapping[str, Any]
 
 
@@ -43,45 +45,57 @@ def effects_chart(content: Content, changed: Sequence[Decision], root: str) -> C
     return _drawn(content, kept, every, root)
 
 
+def _label(row: Row, apart: Sequence[str]) -> str:
+    """What tells a pair from the others of the chart, but for what changes."""
+    parts = [name for name in apart if name != row["factor"] and row[name] is not None]
+    words = [f"{number(row[name])} devices" if name == "device_count" else label_of(name, row[name]) for name in parts
+             if not (name == "nodes" and "device_count" in parts)]  # fmt: skip
+    return " ".join(words) or content_words(row)
+
+
+def content_words(row: Row) -> str:
+    """A pair whose configuration is that of all others."""
+    return configuration_words({**row, "settings": None})
+
+
 def _sure(row: Row) -> bool:
     return row["verdict"] in ("faster", "slower")
 
 
 def _drawn(content: Content, groups: Sequence[tuple[str, list[Row]]], every: Sequence[Row], root: str) -> Chart:
     shown = [row for _, rows in groups for row in rows]
-    height = svg.TOP + (len(shown) + len(groups)) * _ROW + svg.BOTTOM
+    apart = [name for name in _PARTS if len({str(row[name]) for row in shown}) > 1]
+    height = _TOP + (len(shown) + len(groups)) * _ROW + svg.BOTTOM
     ends = [end for row in shown for end in (row["speedup"], row["speedup_low"], row["speedup_high"])
             if end and end > 0]  # fmt: skip
     x = svg.axis([*ends, 1.0], _LEFT, svg.WIDTH - 60, log=True, most=5, text=lambda v: f"{svg.plain(v)}×")
     bottom = height - svg.BOTTOM
     parts = [
-        f'<line class="rule" x1="{x.at(v):.1f}" x2="{x.at(v):.1f}" y1="{svg.TOP}" y2="{bottom}"/>'
+        f'<line class="rule" x1="{x.at(v):.1f}" x2="{x.at(v):.1f}" y1="{_TOP}" y2="{bottom}"/>'
         f'<text class="tick" x="{x.at(v):.1f}" y="{bottom + 16}" text-anchor="middle">{escape(t)}</text>'
         for v, t in x.ticks
     ]
     one = x.at(1.0)
-    parts.append(f'<line class="ideal" x1="{one:.1f}" x2="{one:.1f}" y1="{svg.TOP}" y2="{bottom}"/>')
+    parts.append(f'<line class="ideal" x1="{one:.1f}" x2="{one:.1f}" y1="{_TOP}" y2="{bottom}"/>')
     parts.append(f'<text class="name" x="{(_LEFT + svg.WIDTH) / 2:.0f}" y="{height - 6}" text-anchor="middle">'
                  "times as fast as without the change</text>")  # fmt: skip
-    y = svg.TOP + _ROW / 2
+    y = _TOP + _ROW / 2
     for name, rows in groups:
         parts.append(f'<text class="group" x="4" y="{y + 4:.1f}">{escape(content.text.line(name, 60))}</text>')
         y += _ROW
         for row in rows:
-            parts.append(_row(content, row, x, y, root))
+            parts.append(_row(content, row, content.text.line(_label(row, apart), 60), x, y, root))
             y += _ROW
     left = len(every) - len(shown)
     note = "pairs of runs that differ in that alone; grey: cannot be told from the spread between jobs"
     note += f"; {left} more in the table" if left else ""
-    from markupsafe import Markup
-
-    return Chart("effects", "What one change does", note, svg.drawing("effects", "".join(parts), height=height),
+    return Chart("effects", "What one change does", note, svg.drawing("effects", "".join(parts), height=height, rows=True),
                  Markup(""), _table(content, every).html(root))  # fmt: skip
 
 
-def _row(content: Content, row: Row, x: svg.Axis, y: float, root: str) -> str:
+def _row(content: Content, row: Row, label: str, x: svg.Axis, y: float, root: str) -> str:
     words = content.text.line(configuration_words({**row, "settings": None}), 90)
-    label = words if len(words) <= 33 else f"{words[:32]}…"
+    label = label if len(label) <= 34 else f"{label[:33]}…"
     low, high = row["speedup_low"], row["speedup_high"]
     whisker = ""
     if low and high and low > 0:
@@ -99,14 +113,14 @@ def _row(content: Content, row: Row, x: svg.Axis, y: float, root: str) -> str:
 def _table(content: Content, rows: Sequence[Row]) -> Table:
     line = content.text.line
 
-    def number(key: str, title: str) -> Column:
+    def ratio(key: str, title: str) -> Column:
         return Column(key, title, [Cell(row[key], times(row[key]), look="computed") if row[key] else Cell()
                                    for row in rows], "number")  # fmt: skip
 
     return Table("effects-table", "What one change does", [
         Column("factor", "Change", [Cell(line(f"{row['factor']}: {row['base']} → {row['level']}", 80)) for row in rows]),
         Column("of", "Of", [Cell(line(configuration_words({**row, "settings": None}), 120)) for row in rows]),
-        number("speedup", "Speed-up"), number("speedup_low", "from"), number("speedup_high", "to"),
+        ratio("speedup", "Speed-up"), ratio("speedup_low", "from"), ratio("speedup_high", "to"),
         Column("verdict", "Verdict", [Cell(line(row["verdict"], 80)) for row in rows]),
         Column("base", "Without", [Cell(content.place(row["first_base"]), href=content.href(row["first_base"]["run"]))
                                    for row in rows]),

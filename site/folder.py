@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,7 @@ class Folder:
     changes_before: Mapping[str, Any] | None
     now: dict[str, str] = field(default_factory=dict)
     written: int = 0
+    _sorted: list[str] | None = None
     _runs: dict[str, str] = field(default_factory=dict)
     _changes: Mapping[str, Any] | None = None
 
@@ -43,15 +45,10 @@ class Folder:
                 self.now[name] = key
 
     def _starting(self, start: str) -> list[str]:
-        if start in self.before:
-            return [start]
-        if not hasattr(self, "_by_start"):
-            self._by_start: dict[str, list[str]] = {}
-            for name in self.before:
-                folder, _, file = name.rpartition("/")
-                self._by_start.setdefault(f"{folder}/", []).append(name)
-                self._by_start.setdefault(f"{folder}/{file.split('.', 1)[0]}.", []).append(name)
-        return self._by_start.get(start, [])
+        if self._sorted is None:
+            self._sorted = sorted(self.before)
+        first = bisect_left(self._sorted, start)
+        return self._sorted[first : bisect_left(self._sorted, f"{start}\U0010ffff")]
 
     def write(self, name: str, data: bytes, key: str) -> None:
         """Write a file, unless it has these bytes. Raises BenchError."""

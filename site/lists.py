@@ -42,9 +42,9 @@ def findings_page(content: Content) -> Page:
         Column("place", "Stands at", [place(one) for one in words]),
         Column("severity", "Severity", [Cell(one["severity"]) for one in words], "status"),
         Column("rule", "Rule", [Cell(one["rule"]) for one in words]),
-        Column("title", "What", [Cell(line(one["title"])) for one in words]),
-        Column("evidence", "Evidence", [Cell(line(one["evidence"], 600)) for one in words]),
-        Column("suggestion", "Suggestion", [Cell(line(one["suggestion"] or "", 300)) for one in words]),
+        Column("title", "What", [Cell(line(one["title"])) for one in words], wide=True),
+        Column("evidence", "Evidence", [Cell(line(one["evidence"], 600)) for one in words], wide=True),
+        Column("suggestion", "Suggestion", [Cell(line(one["suggestion"] or "", 300)) for one in words], wide=True),
         Column("run", "Run", [Cell(one["of"][0][1], href=one["of"][0][0]) if one["of"] else Cell() for one in words]),
         Column("closed", "Closed by a person", [Cell(line(one["closed"] or "", 300)) for one in words]),
     ], key="findings", looks=["left-out" if one["closed"] else "" for one in words])  # fmt: skip
@@ -72,7 +72,7 @@ def trends_page(content: Content) -> Page:
     line, of = content.text.line, report("trend")
     cells = [of.cells(content.names, row, found.facts) for row in found.rows]
     shown = [
-        Column("label", "Configuration", [Cell(line(one["label"], 160)) for one in cells]),
+        Column("label", "Configuration", [Cell(line(one["label"], 160)) for one in cells], wide=True),
         *(Column(key, title, [Cell(line(one[key] or "", 80)) for one in cells])
           for key, title in (("from", "From"), ("to", "To"))),
         Column("value", "Sec/it", [Cell(row["value"], one["value_text"], look="computed")
@@ -126,7 +126,7 @@ def sources_page(content: Content) -> Page:
     table = Table("sources", "Sources", [
         Column("source", "Source", [Cell(line(content.names.short(one["uri"]), 100), href=content.source_href(one["uri"]))
                                     for one in found]),
-        Column("path", "Path", [Cell(line(content.names.path(one["uri"]), 200)) for one in found]),
+        Column("path", "Path", [Cell(line(content.names.path(one["uri"]), 200)) for one in found], wide=True),
         Column("title", "Title", [Cell(line(one["title"] or "", 120)) for one in found]),
         Column("kind", "Kind", [Cell(line(one["format"] or one["kind"], 60)) for one in found]),
         Column("runs", "Runs", [Cell(count[one["uri"]], number(count[one["uri"]])) for one in found], "number"),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from ..decide.budget import Budget
 from ..decide.rows import Decision, Row
 from ..reports.answer import configuration_words
+from ..reports.words import label_of
 from ..vocabulary.format import days, number, percent, significant
 from .charts import Chart, Plot, front, scatter
 from .effects import effects_chart
@@ -15,6 +16,8 @@ from .runtable import look_of, run_cell
 from .svg import Mark
 from .table import Cell, Column, Table
 
+# What labels tell apart, where it differs.
+_LABEL = ("dp", "tp", "pp", "cp", "mbs", "gbs", "zero_stage", "recompute", "dtype", "seq_len", "nodes")
 _MOST = 7  # series; what is beyond them is one more
 _TABLE = 200  # rows of the table of a chart
 
@@ -47,12 +50,16 @@ class Drawer:
 
     def __init__(self, content: Content, rows: Sequence[Row], root: str) -> None:
         self.content, self.rows, self.root = content, rows, root
+        self.has_aggregate = any(row["aggregate_pflops"] for row in rows)
         count: dict[str, int] = {}
         for row in rows:
             count[row["system"]] = count.get(row["system"], 0) + 1
         order = sorted(count, key=lambda name: -count[name])
         self.systems = {name: min(at, _MOST) for at, name in enumerate(order)}
         names = [content.text.line(content.names.system(name), 40) for name in order[:_MOST]]
+        parts = [name for name in _LABEL if len({str(row[name]) for row in rows}) > 1]
+        self.labels = {row["run"]: " ".join(label_of(name, row[name]) for name in parts if row[name] is not None)
+                       for row in rows}  # fmt: skip
         self.names = names + (["other systems"] if len(order) > _MOST else [])
 
     def runs(
@@ -74,8 +81,11 @@ class Drawer:
             "estimated" in one.look for one in marks) else ""  # fmt: skip
         if fronts:
             note = "; ".join(filter(None, ("line: none is better in both", note)))
+        # Of runs of one size days and MFU rank as the aggregate does.
+        if id in ("front", "mfu") and len({one.x for one in marks}) == 1 and self.has_aggregate:
+            return None
         plot = Plot(id=id, title=title, marks=marks, series=self.names, x_title=x_title, y_title=y_title,
-                    note=note, log_y=log, zero=not log, lines=lines, y_text=text if not log else None)  # fmt: skip
+                    note=note, least_first=fronts, log_y=log, zero=not log, lines=lines, y_text=text if not log else None)  # fmt: skip
         return scatter(plot, self.root, self.table(id, title, x_title, y_title, pairs, x, text))
 
     def mark(
@@ -88,7 +98,8 @@ class Drawer:
         low, high = (row[ends[0]], row[ends[1]]) if ends else (None, None)
         run = content.id(row["run"]) if row["run"] in content.with_pages else ""
         return Mark(x, y, note, content.href(row["run"]), run, self.systems[row["system"]],
-                    look_of(row), low, high)  # fmt: skip
+                    look_of(row), content.text.line(self.labels[row["run"]] or content.place(row), 60),
+                    low, high)  # fmt: skip
 
     def table(
         self, id: str, title: str, x_title: str, y_title: str, pairs: Sequence[tuple[Row, float]], x: str,

@@ -151,7 +151,7 @@ def failures_table(content: Content, rows: Sequence[Mapping[str, Any]], id: str,
         Column("run", "Run", [cell(one) for one in rows]),
         Column("ran", "Ran", ran),
         Column("status", "Status", [Cell(one["status"], str(one["status"]).replace("_", " ")) for one in rows], "status"),
-        Column("why", "Why, and the line that says so", [why(one) for one in rows]),
+        Column("why", "Why, and the line that says so", [why(one) for one in rows], wide=True),
         Column("recurs", "Alike", [Cell(one["recurs"], f"{one['recurs']:,}") for one in rows], "number"),
         Column("model", "Model", [Cell(line(one["size"] or one["model"] or "", 60)) for one in rows]),
         Column("devices", "Devices", [Cell(one["device_count"], f"{one['device_count']:,}") if one["device_count"]
@@ -165,7 +165,7 @@ def failures_table(content: Content, rows: Sequence[Mapping[str, Any]], id: str,
 def findings_of(content: Content, runs: set[str]) -> list[dict[str, Any]]:
     """Open findings on these runs, errors first."""
     found = [one for one in content.findings if not one["closed"] and not runs.isdisjoint(one["runs"])]
-    return [finding_words(content, one) for one in found[:100]]
+    return [finding_words(content, one) for one in found]
 
 
 def finding_words(content: Content, one: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
 
 from ..decide.rows import Row, configuration
 from ..vocabulary.fields import fields
 from ..vocabulary.format import times
-from .load import Content, model_of
+from .load import NOT_STATED, Content, model_of
 
 MOST = 24
 
@@ -29,7 +31,8 @@ def neighbours(content: Content) -> dict[str, list[Neighbour]]:
     """The neighbours of each run that has a page, by run."""
     groups: dict[str, list[Row]] = defaultdict(list)
     for row in content.rows:
-        if row["run"] in content.with_pages and row["kind"] == "measured":
+        # Of models that nobody states, runs are no neighbours.
+        if row["run"] in content.with_pages and row["kind"] == "measured" and model_of(row) != NOT_STATED:
             groups[model_of(row)].append(row)
     found: dict[str, list[Neighbour]] = {}
     for rows in groups.values():
@@ -41,7 +44,7 @@ def _of_model(content: Content, rows: Sequence[Row]) -> dict[str, list[Neighbour
     settings = [{name: str(value) for name, value in configuration(row).items() if value is not None}
                 for row in rows]  # fmt: skip
     # A sum of hashes without that of one setting finds runs that differ in it alone.
-    hashes = [{name: hash((name, value)) for name, value in one.items()} for one in settings]
+    hashes = [{name: _hash(f"{name}\0{value}") for name, value in one.items()} for one in settings]
     sums = [sum(one.values()) for one in hashes]
     names = sorted({name for one in settings for name in one})
     alike: dict[tuple[str, int], list[int]] = defaultdict(list)
@@ -60,6 +63,11 @@ def _of_model(content: Content, rows: Sequence[Row]) -> dict[str, list[Neighbour
         if near:
             found[row["run"]] = near
     return found
+
+
+@cache
+def _hash(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode("utf-8", "backslashreplace"), digest_size=12).digest())
 
 
 def _neighbour(

@@ -67,7 +67,7 @@ def best_table(content: Content) -> Table:
     columns = [
         Column("model", "Model", [Cell(line(one["size"] or one["model"] or "not stated", 40), href=content.model_href(row))
                                   for one, _, row in found]),
-        Column("system", "System", [Cell(line(content.names.system(one["system"]), 48)) for one, _, _ in found]),
+        Column("system", "System", [Cell(line(content.names.system(one["system"]), 48), look="clip") for one, _, _ in found]),
         numbers("devices", "Devices", lambda one: number(one[2]["device_count"]), lambda one: one[2]["device_count"]),
         Column("split", "DP/TP/PP", [Cell(topology_short(one)) for one, _, _ in found]),
         numbers("step_time_s", "Step, s", lambda one: step_time(one[0]) + ("^" if one[0]["time_is_marked"] else "")),

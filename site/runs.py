@@ -30,12 +30,14 @@ _TITLES = {
     "tokens_per_s_per_device": "Tokens/s of a device", "model_tflops": "Model TFLOP/s",
     "aggregate_pflops": "Aggregate PFLOP/s", "tflops": "TFLOP/s as printed", "memory": "Memory",
     "mfu": "MFU", "hfu": "HFU", "params_computed": "Parameters", "world_size": "Processes",
-    "tokens_per_step": "Tokens a step", "vocab_used": "Vocabulary", "device_days": "Device-days",
+    "train_iters": "Planned steps", "tokens_per_step": "Tokens a step", "vocab_used": "Vocabulary", "device_days": "Device-days",
 }  # fmt: skip
 _GROUPS = {
     "cell": "Cells of the row", "arguments": "Arguments", "header": "Header of the log",
     "environment": "Environment", "user": "Stated by users", "bundle": "Files beside the log",
 }  # fmt: skip
+_ASIDE = ("system", "device_count")  # which device and devices tell
+_AS_READ = "as the source was read"  # what an explanation says where no line is kept
 _NOT_SHOWN = ("first_step",)  # a digest by which copies of a log are found
 _OPEN = 40  # facts of a group that are shown at once
 _CURVES = 4  # drawn at once; the others unfold
@@ -143,8 +145,14 @@ def _lead(content: Content, row: Row) -> str:
         f"{words}{settings}. {kind}{f', {lines},' if lines else ''} of", 500)  # fmt: skip
 
 
+def title_of(name: str) -> str:
+    """A value of a run as pages head it."""
+    field = fields().get(name)
+    return _TITLES.get(name) or (field.title if field else None) or name.replace("_", " ").capitalize()
+
+
 def _number(content: Content, node: Node) -> dict[str, Any]:
-    return {"id": f"n-{node.name}", "title": _TITLES.get(node.name, node.name.replace("_", " ")), "tree": _tree(content, node)}
+    return {"id": f"n-{node.name}", "title": title_of(node.name), "tree": _tree(content, node)}
 
 
 def _tree(content: Content, node: Node) -> dict[str, Any]:
@@ -175,7 +183,7 @@ def fact_groups(content: Content, row: Row, of: Details) -> Iterator[tuple[str, 
     """Everything that is stated of a run, by what states it; its configuration first."""
     run = of.known[row["run"]]
     found = [_column(content, run, name) for name, field in fields().items()
-             if run.row.get(name) is not None and field.role not in ("identity", "outcome")]  # fmt: skip
+             if run.row.get(name) is not None and name not in _ASIDE and field.role not in ("identity", "outcome")]  # fmt: skip
     yield "Configuration", found
     stated: dict[str, list[Fact]] = defaultdict(list)
     for one in of.facts.get(row["run"], ()):
@@ -194,9 +202,9 @@ def _column(content: Content, run: KnownRun, name: str) -> Fact:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     text = number(value) if is_number else {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
     place = node.place
-    note = node.how.expression if node.how else "" if place else node.note
+    note = node.how.expression if node.how else "" if place or node.note == _AS_READ else node.note
     return Fact(
-        name, fields()[name].title or name, content.text.line(text), value if is_number else None,
+        name, title_of(name), content.text.line(text), value if is_number else None,
         content.line_href(place.uri, place.line) if place else None,
         content.text.line(content.names.at(place.uri, place.line), 120) if place else None,
         content.text.line(note or "", 160),
@@ -234,7 +242,7 @@ def run_data(content: Content, row: Row, of: Details, said: Stated) -> Iterator[
     facts: list[list[Any]] = []
     derived = []
     for node in said.numbers:
-        title = _TITLES.get(node.name, node.name.replace("_", " "))
+        title = title_of(node.name)
         unit = f" {node.unit}" if node.unit else ""
         derived.append([node.name, title, f"{_value(node.value)}{unit}",
                         node.value if isinstance(node.value, (int, float)) else None,

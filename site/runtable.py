@@ -98,7 +98,7 @@ def setting_columns(content: Content, rows: Sequence[Row]) -> list[Column]:
     """The configuration of runs."""
     line = content.text.line
 
-    def whole(key: str, title: str, hidden: bool = False) -> Column:
+    def whole(key: str, title: str, hidden: bool = False, wide: bool = False) -> Column:
         is_number = all(isinstance(row[key], (int, float, type(None))) and not isinstance(row[key], bool)
                         for row in rows)  # fmt: skip
         cells = [
@@ -107,7 +107,7 @@ def setting_columns(content: Content, rows: Sequence[Row]) -> list[Column]:
             else Cell(line(_word(row[key]), 120))
             for row in rows
         ]  # fmt: skip
-        return Column(key, title, cells, "number" if is_number else "text", hidden=hidden)
+        return Column(key, title, cells, "number" if is_number else "text", hidden=hidden, wide=wide)
 
     known = fields()
     titles = {name: known[name].title or name for name in known} | _TITLES
@@ -119,7 +119,7 @@ def setting_columns(content: Content, rows: Sequence[Row]) -> list[Column]:
         whole("device_count", "Devices"),
         *(whole(name, titles.get(name, name)) for name in SETTINGS),
         Column("ran", "Ran", dates, hidden=True),
-        *(whole(name, titles.get(name, name), True) for name in _ASIDE),
+        *(whole(name, titles.get(name, name), True, name in ("settings", "notes")) for name in _ASIDE),
     ]
 
 
@@ -142,7 +142,7 @@ def run_table(
         *setting_columns(content, rows),
         *measured_columns(rows, plan),
         Column("status", "Status", [status_cell(row) for row in rows], "status"),
-        Column("left_out", "Why it does not count", reasons, hidden=True),
+        Column("left_out", "Why it does not count", reasons, hidden=True, wide=True),
     ]
     alike, shown = apart(columns, KEEP)
     ids = [content.id(row["run"]) if row["run"] in content.with_pages else "" for row in rows]

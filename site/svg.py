@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from markupsafe import Markup, escape
 
 from ..vocabulary.format import significant
 
 WIDTH, HEIGHT = 520, 320
-LEFT, RIGHT, TOP, BOTTOM = 58, 14, 12, 44
+LEFT, RIGHT, TOP, BOTTOM = 52, 14, 30, 44
 RADIUS = 5
 SERIES = 8  # hues, and shapes, that are told apart
 _STEPS = (1, 2, 2.5, 5, 10)
@@ -48,12 +49,21 @@ def axis(
     if log:
         low, high = (low / 1.25, high * 1.25) if high / low < 1.6 else (low / 1.12, high * 1.12)
         ticks = _log_ticks(low, high, most)
+        # Where runs have few sizes, these are what a reader looks for.
+        if whole and 1 < len(there := sorted({*found})) <= 8 and _apart(there, low, high):
+            ticks = there
     else:
         low = min(low, 0.0) if zero else low
         gap = (high - low) or abs(high) or 1.0
         low, high = low - (0 if zero and low == 0 else 0.06 * gap), high + 0.06 * gap
         ticks = _ticks(low, high, most, whole)
     return Axis(low, high, begin, end, log, _texts(ticks, text))
+
+
+def _apart(values: Sequence[float], low: float, high: float) -> bool:
+    """Whether labels at these values have room beside each other."""
+    gaps = [math.log(b / a) for a, b in pairwise(values)]
+    return min(gaps) > 0.07 * math.log(high / low)
 
 
 def _ticks(low: float, high: float, most: int, whole: bool) -> list[float]:
@@ -106,6 +116,7 @@ class Mark:
     run: str = ""
     series: int = 0
     look: str = ""
+    label: str = ""  # what tells it from the others of its chart
     low: float | None = None
     high: float | None = None
 
@@ -158,9 +169,7 @@ def frame(x: Axis, y: Axis, x_title: str, y_title: str, height: int = HEIGHT) ->
     middle = (left + right) / 2
     parts.append(f'<text class="name" x="{middle:.0f}" y="{height - 6}" text-anchor="middle">{escape(x_title)}</text>')
     if y_title:
-        at = (min(y.begin, y.end) + bottom) / 2
-        parts.append(f'<text class="name" transform="translate(13 {at:.0f}) rotate(-90)" '
-                     f'text-anchor="middle">{escape(y_title)}</text>')  # fmt: skip
+        parts.append(f'<text class="name" x="4" y="13">{escape(y_title)}</text>')
     return "".join(parts)
 
 
@@ -172,10 +181,12 @@ def path(points: Sequence[tuple[float, float]], look: str) -> str:
     return f'<polyline class="line {look}" points="{steps}"/>'
 
 
-def drawing(id: str, body: str, width: int = WIDTH, height: int = HEIGHT) -> Markup:
+def drawing(
+    id: str, body: str, width: int = WIDTH, height: int = HEIGHT, rows: bool = False
+) -> Markup:
     """The SVG of a figure, named by its caption."""
     return Markup(
-        f'<svg role="group" aria-labelledby="{escape(id)}-caption" viewBox="0 0 {width} {height}" '
+        f'<svg role="group"{" class=\"rows\"" if rows else ""} aria-labelledby="{escape(id)}-caption" viewBox="0 0 {width} {height}" '
         f'preserveAspectRatio="xMidYMid meet">{body}</svg>'
     )
 

@@ -40,6 +40,7 @@ class Column:
     kind: str = "text"
     unit: str = ""
     hidden: bool = False
+    wide: bool = False  # holds sentences, which may break into lines
 
     @property
     def is_empty(self) -> bool:
@@ -138,7 +139,7 @@ def _cell(one: Column, cell: Cell, root: str) -> str:
         text = f'<a href="{escape(root + cell.href)}">{text}</a>'
     elif one.kind == "status" and text:
         text = f'<span class="badge {escape(cell.value)}">{text}</span>'
-    looks = " ".join(filter(None, ("number" if one.kind == "number" else "", cell.look)))
+    looks = " ".join(filter(None, ("number" if one.kind == "number" else "wide" if one.wide else "", cell.look)))
     look = f' class="{looks}"' if looks else ""
     given = cell.value is not None and str(cell.value) != cell.shown
     value = f' data-value="{escape(str(cell.value))}"' if given and one.kind == "number" else ""
