@@ -4,8 +4,9 @@
 
 Cases: `build` makes the site of 2,000 runs, and again after one more log; `pages` opens its
 overview and a model's page with 1,000 rows from the disk; `many` does that with 100,000 rows;
-`steps` opens a run of 10^6 steps. The warehouses are made (`size.py`) and kept with --keep. A page is opened in a fresh
-context of Debian's Chromium by Playwright (`pip install -e '.[browser]'`); told is the median.
+`steps` opens a run of 10^6 steps. The warehouses are made (`size.py`) and kept with --keep. A page
+is opened in a fresh context of Debian's Chromium by Playwright (`pip install -e '.[browser]'`);
+told is the median.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import random
 import re
+import resource
 import shutil
 import statistics
 import subprocess
@@ -84,14 +86,14 @@ def build(kept: Path, rounds: int) -> Iterator[Row]:
     """The site of 2,000 runs from nothing, unchanged, and with one more log."""
     folder = mixed(kept)
     shutil.rmtree(folder / "public", ignore_errors=True)
-    yield "2,000 runs built", f"{made(folder):.1f} s", "30 s"
-    yield "again, nothing new", f"{made(folder):.1f} s", ""
+    yield "2,000 runs built", made(folder), "30 s"
+    yield "again, nothing new", made(folder), ""
     with tempfile.TemporaryDirectory(dir=kept) as copied:
         here = Path(copied) / "results"
         shutil.copytree(folder, here)
         (here / "new.log").write_text(log(200, 7))
         bench(here, "-q", "ingest", ".")
-        yield "again with one more log", f"{made(here):.1f} s", "3 s"
+        yield "again with one more log", made(here), "3 s"
     files = [one for one in (folder / "public").rglob("*") if one.is_file()]
     held = sum(one.stat().st_size for one in files)
     yield "files, size of the site", f"{len(files):,}, {held / 1e6:.1f} MB", ""
@@ -110,7 +112,7 @@ def pages(kept: Path, rounds: int) -> Iterator[Row]:
 def many(kept: Path, rounds: int) -> Iterator[Row]:
     """The same of 100,000 rows."""
     folder = size.made(kept / "100000", 100_000)
-    yield "100,000 runs built", f"{made(folder):.1f} s", ""
+    yield "100,000 runs built", made(folder), ""
     with chromium() as opened:
         yield from overview(folder / "public", opened, rounds, ("", "", "1.5 s"))
         yield from table(folder / "public", opened, rounds, "")
@@ -123,7 +125,7 @@ def steps(kept: Path, rounds: int) -> Iterator[Row]:
         folder.mkdir(parents=True)
         (folder / "long.log").write_text(log(STEPS, 1))
         bench(folder, "-q", "ingest", ".")
-    yield "a run of 10^6 steps built", f"{made(folder):.1f} s", ""
+    yield "a run of 10^6 steps built", made(folder), ""
     page = next(folder.glob("public/runs/*.html"))
     with chromium() as opened:
         found = [opened(page, "svg.plot .line") for _ in range(rounds)]
@@ -233,11 +235,13 @@ def log(count: int, seed: int) -> str:
     )  # fmt: skip
 
 
-def made(folder: Path) -> float:
-    """Seconds of `bench site`, a whole process."""
-    began = time.perf_counter()
+def made(folder: Path) -> str:
+    """Seconds of `bench site`, a whole process, by the clock and of the processors."""
+    began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     bench(folder, "-q", "site", "-o", "public")
-    return time.perf_counter() - began
+    took, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return f"{took:.1f} s ({busy:.1f} s of processors)"
 
 
 def bench(folder: Path, *words: str) -> None:

@@ -185,8 +185,9 @@ def drawing(
     id: str, body: str, width: int = WIDTH, height: int = HEIGHT, rows: bool = False
 ) -> Markup:
     """The SVG of a figure, named by its caption."""
+    kind = ' class="rows"' if rows else ""
     return Markup(
-        f'<svg role="group"{" class=\"rows\"" if rows else ""} aria-labelledby="{escape(id)}-caption" viewBox="0 0 {width} {height}" '
+        f'<svg role="group"{kind} aria-labelledby="{escape(id)}-caption" viewBox="0 0 {width} {height}" '
         f'preserveAspectRatio="xMidYMid meet">{body}</svg>'
     )
 

@@ -9,14 +9,18 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
 
 from tests.site_pages import HOSTILE, SPIKE, built
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page, Request
+
 playwright = pytest.importorskip("playwright.sync_api", reason="NOT TESTED: playwright is missing")
-Page, Browser, expect = playwright.Page, playwright.Browser, playwright.expect
+expect = playwright.expect
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 AXE = Path(__file__).parent.parent / "out" / "npm" / "node_modules" / "axe-core" / "axe.min.js"
@@ -27,7 +31,7 @@ pytestmark = [
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 AXE_RUN = """(how) => axe.run(how).then((told) =>
   told.violations.map((one) => [one.id, one.nodes.map((node) => node.html.slice(0, 160))]))"""
-Opens = Callable[..., Page]
+Opens = Callable[..., "Page"]
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +55,7 @@ def opens(chromium: Browser, site: Path) -> Iterator[Opens]:
     heard: list[str] = []
     contexts = []
 
-    def request(of: playwright.Request) -> None:
+    def request(of: Request) -> None:
         if not of.url.startswith(("file:", "data:", "http://127.0.0.1:")):
             heard.append(f"asked for {of.url}")
 
@@ -60,7 +64,7 @@ def opens(chromium: Browser, site: Path) -> Iterator[Opens]:
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(5000)
-        page.on("console", lambda said: said.type == "error" and heard.append(said.text))
+        page.on("console", lambda said: heard.extend([said.text] * (said.type == "error")))
         page.on("pageerror", lambda error: heard.append(str(error)))
         page.on("request", request)
         page.goto(f"{top}/{path}")
