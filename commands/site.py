@@ -31,7 +31,10 @@ def site(
     serve: Annotated[
         int | None,
         typer.Option(
-            "--serve", metavar="PORT", min=0, max=65535,
+            "--serve",
+            metavar="PORT",
+            min=0,
+            max=65535,
             help="Show the pages to this machine, and follow the warehouse.",
         ),
     ] = None,
@@ -39,7 +42,7 @@ def site(
         str | None,
         typer.Option("--every", metavar="60s", help="Build again so often; needs no port."),
     ] = None,
-) -> None:  # fmt: skip
+) -> None:
     """Write the results as a site: pages that open from disk, each number a link to its line."""
     from ..records.scrub import parse_kinds
     from ..site.build import Options

@@ -35,8 +35,17 @@ SELECT run_id, metric, line, iteration, value, grade, used, total, total - windo
 WHERE total <= {shown} OR (used AND (from_first <= 2 OR from_last <= 2
     OR by_value IN (1, window_size, window_size // 2 + 1, (window_size + 1) // 2)))
 ORDER BY run_id, metric, line"""
-_METRICS = ("step_time_s", "samples_per_s", "tflops", "tokens_per_s", "tokens_per_s_per_device", "gbs",
-            "seq_len", "mfu", "hfu")
+_METRICS = (
+    "step_time_s",
+    "samples_per_s",
+    "tflops",
+    "tokens_per_s",
+    "tokens_per_s_per_device",
+    "gbs",
+    "seq_len",
+    "mfu",
+    "hfu",
+)
 _LOADS = """SELECT DISTINCT load_id FROM raw.runs JOIN current_loads USING (load_id)
             WHERE run_id IN (SELECT unnest($runs::VARCHAR[]))"""
 
@@ -89,7 +98,11 @@ class KnownRun(RunContext):
 
     def printed(self, metric: str, line: int) -> str:
         found = [row for row in self._of("printed") if row["metric"] == metric]
-        return str(min(found, key=lambda row: (row["line"] != line, row["raw"]))["raw"]) if found else ""
+        return (
+            str(min(found, key=lambda row: (row["line"] != line, row["raw"]))["raw"])
+            if found
+            else ""
+        )
 
     def statistics(self, metric: str) -> Row | None:
         return next((row for row in self._of("statistics") if row["metric"] == metric), None)
@@ -100,9 +113,13 @@ def known_runs(warehouse: Warehouse, lines: Lines, runs: Sequence[str]) -> Itera
     known = _read(warehouse, runs)
     for run in runs:
         yield KnownRun(
-            warehouse, lines, known.rows[run], ways=known.ways[run],
-            intervals=known.intervals.get(run, {}), known=known,
-        )  # fmt: skip
+            warehouse,
+            lines,
+            known.rows[run],
+            ways=known.ways[run],
+            intervals=known.intervals.get(run, {}),
+            known=known,
+        )
 
 
 def _read(warehouse: Warehouse, runs: Sequence[str]) -> Known:
@@ -114,20 +131,29 @@ def _read(warehouse: Warehouse, runs: Sequence[str]) -> Known:
         parts[name] = defaultdict(list)
         for row in warehouse.dicts(query, given):
             parts[name][row["run_id"]].append(row)
-    ways = {run: dict(zip(values(), found, strict=True))
-            for run, *found in warehouse.rows(f"SELECT run_id, {ways_sql()} {chosen}", given)}  # fmt: skip
+    ways = {
+        run: dict(zip(values(), found, strict=True))
+        for run, *found in warehouse.rows(f"SELECT run_id, {ways_sql()} {chosen}", given)
+    }
     ends = {
-        metric.view: {run: (low, high) for run, low, high in warehouse.rows(
-            f"SELECT run_id, low, high FROM {metric.view} WHERE run_id IN (SELECT unnest($runs::VARCHAR[]))", given)}
+        metric.view: {
+            run: (low, high)
+            for run, low, high in warehouse.rows(
+                f"SELECT run_id, low, high FROM {metric.view} WHERE run_id IN (SELECT unnest($runs::VARCHAR[]))",
+                given,
+            )
+        }
         for metric in metrics()
-    }  # fmt: skip
+    }
     asked = {}
     for name, made in values().items():
         for way in made.ways:
             if way.value or way.note:
                 key = (way.value or name, way.note or "NULL")
                 query = f"SELECT run_id, {key[0]}, {key[1]} {chosen}"
-                asked[key] = {run: (value, note) for run, value, note in warehouse.rows(query, given)}
+                asked[key] = {
+                    run: (value, note) for run, value, note in warehouse.rows(query, given)
+                }
     rows = {row["run_id"]: row for row in warehouse.dicts(f"SELECT * {chosen}", given)}
     return Known(rows, parts, ways, ends, asked, _intervals(warehouse, given))
 
@@ -143,7 +169,9 @@ def _intervals(
     for run, metric, *rest in warehouse.rows(query, {"load_ids": loads}):
         found[run][metric].append(tuple(rest))
     return {
-        run: {metric: ([one[:5] for one in listed], listed[0][6], listed[0][5])
-              for metric, listed in by_metric.items()}
+        run: {
+            metric: ([one[:5] for one in listed], listed[0][6], listed[0][5])
+            for metric, listed in by_metric.items()
+        }
         for run, by_metric in found.items()
-    }  # fmt: skip
+    }

@@ -72,20 +72,19 @@ class _Maker:
 
     def __init__(self, content: Content, folder: Folder, options: Options, lines: Lines) -> None:
         self.content, self.folder, self.lines = content, folder, lines
-        made_from = (
-            f"{len(content.rows):,} runs of {len(content.sources):,} sources, "
-            f"bench {version('bench-warehouse')}."
-        )
-        site = {"title": options.title, "made_from": made_from}
+        site = {"title": options.title, "version": version("bench-warehouse")}
         self.layout = Layout(content.text, site, options.live)
-        shown_as = (options.title, options.scrub, options.live, content.query, made_from)
+        shown_as = (options.title, options.scrub, options.live, content.query)
         self.made_by = digest(f"{_code()}\0{shown_as}\0{content.text.taken_out}")
         self.digests = _row_digests(content)
         self.rows_of: dict[str, list[Row]] = defaultdict(list)
         for row in content.rows:
             self.rows_of[row["uri"]].append(row)
         self.source_keys = {
-            uri: self.key(source_key(content, uri, lines), [content.href(row["run"]) for row in self.rows_of[uri]])
+            uri: self.key(
+                source_key(content, uri, lines),
+                [content.href(row["run"]) for row in self.rows_of[uri]],
+            )
             for uri in content.slugs
         }
 
@@ -113,8 +112,13 @@ class _Maker:
             file = f"models/{content.model_slugs[name]}.html"
             findings = [one for row in rows for one in content.findings_of.get(row["run"], ())]
             spreads = sorted(content.spreads.items(), key=lambda one: one[0])
-            key = self.key(name, [self.digests[row["run"]] for row in rows], findings, spreads,
-                           content.plans)  # fmt: skip
+            key = self.key(
+                name,
+                [self.digests[row["run"]] for row in rows],
+                findings,
+                spreads,
+                content.plans_of_models[name],
+            )
             if self.folder.is_made(file, key):
                 self.folder.keep(f"data/models/{content.model_slugs[name]}/", key)
                 continue
@@ -137,11 +141,17 @@ class _Maker:
             if (run := row["run"]) in content.with_pages:
                 # Made again with its source, which shows the lines that the run links to.
                 keys[run] = self.key(
-                    self.digests[run], self.source_keys[row["uri"]], told.get(run), near.get(run),
-                    content.findings_of.get(run), content.plans, content.place(row),
-                )  # fmt: skip
-        changed = [run for run, key in keys.items()
-                   if not self.folder.is_made(content.href(run), key)]  # fmt: skip
+                    self.digests[run],
+                    self.source_keys[row["uri"]],
+                    told.get(run),
+                    near.get(run),
+                    content.findings_of.get(run),
+                    content.plan_of(row),
+                    content.place(row),
+                )
+        changed = [
+            run for run, key in keys.items() if not self.folder.is_made(content.href(run), key)
+        ]
         for run in keys.keys() - set(changed):
             self.folder.keep(f"data/runs/{content.id(run)}.js", keys[run])
             self.folder.keep(f"data/runs/{content.id(run)}/", keys[run])
@@ -192,10 +202,17 @@ def _row_digests(content: Content) -> dict[str, str]:
     """What each run says, by run."""
     aside = ("derivations",)
     return {
-        row["run"]: digest(repr(({k: v for k, v in row.items() if k not in aside}, content.at(row),
-                                 content.doubted.get(row["run"]))))[:16]
+        row["run"]: digest(
+            repr(
+                (
+                    {k: v for k, v in row.items() if k not in aside},
+                    content.at(row),
+                    content.doubted.get(row["run"]),
+                )
+            )
+        )[:16]
         for row in content.rows
-    }  # fmt: skip
+    }
 
 
 def _told(content: Content) -> dict[str, object]:
@@ -203,7 +220,7 @@ def _told(content: Content) -> dict[str, object]:
     query = """SELECT run_id, count(*), bit_xor(hash(field, value, file, line, reason, outcome)) FROM annotations GROUP BY run_id
         UNION ALL SELECT run_id, count(*), bit_xor(hash(uri, rule)) FROM companions WHERE run_id IS NOT NULL GROUP BY run_id
         UNION ALL SELECT run_id, count(*), bit_xor(hash(continues, iteration, repeated)) FROM continuations GROUP BY run_id
-        ORDER BY ALL"""  # fmt: skip
+        ORDER BY ALL"""
     found: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
     for run, *said in content.warehouse.rows(query):
         found[run].append(tuple(said))

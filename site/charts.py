@@ -75,27 +75,51 @@ def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
     marks = thinned([one for one in plot.marks if one.y > 0 or not plot.log_y])
     if len(marks) < 2:
         return None
-    left = f" Drawn: {len(marks):,} of {len(plot.marks):,} runs." if len(marks) < len(plot.marks) else ""
+    left = (
+        f" Drawn: {len(marks):,} of {len(plot.marks):,} runs."
+        if len(marks) < len(plot.marks)
+        else ""
+    )
     if len({one.x for one in marks}) == 1:
         return ranked(replace(plot, marks=marks, note=plot.note + left), root, table)
-    x = svg.axis([one.x for one in marks], svg.LEFT, svg.WIDTH - svg.RIGHT, log=plot.log_x, whole=True,
-                 text=plot.x_text, most=4 if plot.x_text else 6)
+    x = svg.axis(
+        [one.x for one in marks],
+        svg.LEFT,
+        svg.WIDTH - svg.RIGHT,
+        log=plot.log_x,
+        whole=True,
+        text=plot.x_text,
+        most=4 if plot.x_text else 6,
+    )
     ys = [end for one in marks for end in (one.y, one.low, one.high) if end is not None]
     ys += [plot.rule] if plot.rule else []
-    y = svg.axis(ys, svg.HEIGHT - svg.BOTTOM, svg.TOP, log=plot.log_y, zero=plot.zero, text=plot.y_text)
+    y = svg.axis(
+        ys, svg.HEIGHT - svg.BOTTOM, svg.TOP, log=plot.log_y, zero=plot.zero, text=plot.y_text
+    )
     parts = [svg.frame(x, y, plot.x_title, plot.y_title)]
     if plot.rule:
         at = f"{y.at(plot.rule):.1f}"
-        parts.append(f'<line class="ideal" x1="{svg.LEFT}" x2="{svg.WIDTH - svg.RIGHT}" y1="{at}" y2="{at}"/>')
+        parts.append(
+            f'<line class="ideal" x1="{svg.LEFT}" x2="{svg.WIDTH - svg.RIGHT}" y1="{at}" y2="{at}"/>'
+        )
     for number, points in plot.lines:
         drawn = [(x.at(a), y.at(b)) for a, b in points]
         parts.append(svg.path(drawn, f"s{number % svg.SERIES + 1}"))
     places = _dodged(marks, x, y)
     # What counts is drawn over what does not.
-    for one, at in sorted(zip(marks, places, strict=True), key=lambda pair: ("left-out" not in pair[0].look, pair[0].y)):
+    for one, at in sorted(
+        zip(marks, places, strict=True),
+        key=lambda pair: ("left-out" not in pair[0].look, pair[0].y),
+    ):
         parts.append(svg.mark(one, at, y.at(one.y), root, _whisker(one, at, y)))
-    return Chart(plot.id, plot.title, (plot.note + left).strip(), svg.drawing(plot.id, "".join(parts)),
-                 _legend(plot, marks), table.html(root))  # fmt: skip
+    return Chart(
+        plot.id,
+        plot.title,
+        (plot.note + left).strip(),
+        svg.drawing(plot.id, "".join(parts)),
+        _legend(plot, marks),
+        table.html(root),
+    )
 
 
 def _dodged(marks: Sequence[Mark], x: svg.Axis, y: svg.Axis) -> list[float]:
@@ -106,10 +130,25 @@ def _dodged(marks: Sequence[Mark], x: svg.Axis, y: svg.Axis) -> list[float]:
     places = []
     for one in marks:
         at, height = x.at(one.x), y.at(one.y)
-        near = [place for place, other in taken.setdefault(one.x, []) if abs(other - height) < 2 * svg.RADIUS]
-        steps = (side * n * (2 * svg.RADIUS + 1) for n in range(12) for side in ((0,) if n == 0 else (1, -1)))
-        free = next((at + step for step in steps if abs(step) <= room
-                     and all(abs(at + step - place) > 1.5 * svg.RADIUS for place in near)), at)  # fmt: skip
+        near = [
+            place
+            for place, other in taken.setdefault(one.x, [])
+            if abs(other - height) < 2 * svg.RADIUS
+        ]
+        steps = (
+            side * n * (2 * svg.RADIUS + 1)
+            for n in range(12)
+            for side in ((0,) if n == 0 else (1, -1))
+        )
+        free = next(
+            (
+                at + step
+                for step in steps
+                if abs(step) <= room
+                and all(abs(at + step - place) > 1.5 * svg.RADIUS for place in near)
+            ),
+            at,
+        )
         free = min(max(free, svg.LEFT + svg.RADIUS), svg.WIDTH - svg.RADIUS)
         taken[one.x].append((free, height))
         places.append(free)
@@ -132,7 +171,9 @@ def _legend(plot: Plot, marks: Sequence[Mark]) -> Markup:
 
 def ranked(plot: Plot, root: str, table: Table, most: int = 20) -> Chart:
     """Dots in rows, the highest value first, each with the words of its mark before the colon."""
-    every = sorted(plot.marks, key=lambda one: ("left-out" in one.look, one.y if plot.least_first else -one.y))
+    every = sorted(
+        plot.marks, key=lambda one: ("left-out" in one.look, one.y if plot.least_first else -one.y)
+    )
     rows = every[:most]
     more = f" The first {most} of {len(every)}." if len(every) > most else ""
     top = 8
@@ -140,28 +181,44 @@ def ranked(plot: Plot, root: str, table: Table, most: int = 20) -> Chart:
     longest = max(len(one.label) for one in rows)
     left = min(40 + 6.2 * longest, 0.45 * svg.WIDTH)
     fits = int((left - 16) / 6.2)
-    x = svg.axis([end for one in rows for end in (one.y, one.low, one.high) if end], left,
-                 svg.WIDTH - svg.RIGHT, most=5, text=plot.y_text)  # fmt: skip
+    x = svg.axis(
+        [end for one in rows for end in (one.y, one.low, one.high) if end],
+        left,
+        svg.WIDTH - svg.RIGHT,
+        most=5,
+        text=plot.y_text,
+    )
     bottom = height - svg.BOTTOM
     parts = [
         f'<line class="rule" x1="{x.at(v):.1f}" x2="{x.at(v):.1f}" y1="{top}" y2="{bottom}"/>'
         f'<text class="tick" x="{x.at(v):.1f}" y="{bottom + 16}" text-anchor="middle">{escape(t)}</text>'
         for v, t in x.ticks
     ]
-    parts.append(f'<text class="name" x="{(left + svg.WIDTH) / 2:.0f}" y="{height - 6}" '
-                 f'text-anchor="middle">{escape(plot.y_title)}</text>')  # fmt: skip
+    parts.append(
+        f'<text class="name" x="{(left + svg.WIDTH) / 2:.0f}" y="{height - 6}" '
+        f'text-anchor="middle">{escape(plot.y_title)}</text>'
+    )
     for at, one in enumerate(rows):
         y = top + (at + 0.5) * _ROW
         label = one.label if len(one.label) <= fits else f"{one.label[: fits - 1]}…"
         whisker = ""
         if one.low is not None and one.high is not None:
-            whisker = (f'<line class="whisker" x1="{x.at(one.low):.1f}" x2="{x.at(one.high):.1f}" '
-                       f'y1="{y}" y2="{y}"/>')  # fmt: skip
-        parts.append(f'<text class="tick" x="{left - 10}" y="{y + 4}" text-anchor="end">{escape(label)}</text>')
+            whisker = (
+                f'<line class="whisker" x1="{x.at(one.low):.1f}" x2="{x.at(one.high):.1f}" '
+                f'y1="{y}" y2="{y}"/>'
+            )
+        parts.append(
+            f'<text class="tick" x="{left - 10}" y="{y + 4}" text-anchor="end">{escape(label)}</text>'
+        )
         parts.append(svg.mark(one, x.at(one.y), y, root, whisker))
-    return Chart(plot.id, plot.title, (plot.note + more).strip(),
-                 svg.drawing(plot.id, "".join(parts), height=height, rows=True), _legend(plot, rows),
-                 table.html(root))  # fmt: skip
+    return Chart(
+        plot.id,
+        plot.title,
+        (plot.note + more).strip(),
+        svg.drawing(plot.id, "".join(parts), height=height, rows=True),
+        _legend(plot, rows),
+        table.html(root),
+    )
 
 
 def front(marks: Sequence[Mark]) -> list[tuple[float, float]]:

@@ -19,7 +19,20 @@ from .table import Cell, Column, Table
 
 _ROW, _MOST = 20, 30
 _LEFT, _TOP = 225, 8
-_PARTS = ("size", "nodes", "device_count", "dp", "tp", "pp", "cp", "mbs", "gbs", "zero_stage", "recompute", "seq_len")
+_PARTS = (
+    "size",
+    "nodes",
+    "device_count",
+    "dp",
+    "tp",
+    "pp",
+    "cp",
+    "mbs",
+    "gbs",
+    "zero_stage",
+    "recompute",
+    "seq_len",
+)
 Row = Mapping[str, Any]
 
 
@@ -30,7 +43,9 @@ def effects_chart(content: Content, changed: Sequence[Decision], root: str) -> C
         by_level: dict[str, list[Row]] = {}
         for row in one.rows:
             if row["speedup"] and not row["also_differs"]:
-                by_level.setdefault(f"{one.facts['title']}: {row['base']} → {row['level']}", []).append(row)
+                by_level.setdefault(
+                    f"{one.facts['title']}: {row['base']} → {row['level']}", []
+                ).append(row)
         groups += by_level.items()
     every = [row for _, rows in groups for row in rows]
     if not every:
@@ -48,8 +63,11 @@ def effects_chart(content: Content, changed: Sequence[Decision], root: str) -> C
 def _label(row: Row, apart: Sequence[str]) -> str:
     """What tells a pair from the others of the chart, but for what changes."""
     parts = [name for name in apart if name != row["factor"] and row[name] is not None]
-    words = [f"{number(row[name])} devices" if name == "device_count" else label_of(name, row[name]) for name in parts
-             if not (name == "nodes" and "device_count" in parts)]  # fmt: skip
+    words = [
+        f"{number(row[name])} devices" if name == "device_count" else label_of(name, row[name])
+        for name in parts
+        if not (name == "nodes" and "device_count" in parts)
+    ]
     return " ".join(words) or content_words(row)
 
 
@@ -62,13 +80,21 @@ def _sure(row: Row) -> bool:
     return row["verdict"] in ("faster", "slower")
 
 
-def _drawn(content: Content, groups: Sequence[tuple[str, list[Row]]], every: Sequence[Row], root: str) -> Chart:
+def _drawn(
+    content: Content, groups: Sequence[tuple[str, list[Row]]], every: Sequence[Row], root: str
+) -> Chart:
     shown = [row for _, rows in groups for row in rows]
     apart = [name for name in _PARTS if len({str(row[name]) for row in shown}) > 1]
     height = _TOP + (len(shown) + len(groups)) * _ROW + svg.BOTTOM
-    ends = [end for row in shown for end in (row["speedup"], row["speedup_low"], row["speedup_high"])
-            if end and end > 0]  # fmt: skip
-    x = svg.axis([*ends, 1.0], _LEFT, svg.WIDTH - 60, log=True, most=5, text=lambda v: f"{svg.plain(v)}×")
+    ends = [
+        end
+        for row in shown
+        for end in (row["speedup"], row["speedup_low"], row["speedup_high"])
+        if end and end > 0
+    ]
+    x = svg.axis(
+        [*ends, 1.0], _LEFT, svg.WIDTH - 60, log=True, most=5, text=lambda v: f"{svg.plain(v)}×"
+    )
     bottom = height - svg.BOTTOM
     parts = [
         f'<line class="rule" x1="{x.at(v):.1f}" x2="{x.at(v):.1f}" y1="{_TOP}" y2="{bottom}"/>'
@@ -77,20 +103,32 @@ def _drawn(content: Content, groups: Sequence[tuple[str, list[Row]]], every: Seq
     ]
     one = x.at(1.0)
     parts.append(f'<line class="ideal" x1="{one:.1f}" x2="{one:.1f}" y1="{_TOP}" y2="{bottom}"/>')
-    parts.append(f'<text class="name" x="{(_LEFT + svg.WIDTH) / 2:.0f}" y="{height - 6}" text-anchor="middle">'
-                 "times as fast as without the change</text>")  # fmt: skip
+    parts.append(
+        f'<text class="name" x="{(_LEFT + svg.WIDTH) / 2:.0f}" y="{height - 6}" text-anchor="middle">'
+        "times as fast as without the change</text>"
+    )
     y = _TOP + _ROW / 2
     for name, rows in groups:
-        parts.append(f'<text class="group" x="4" y="{y + 4:.1f}">{escape(content.text.line(name, 60))}</text>')
+        parts.append(
+            f'<text class="group" x="4" y="{y + 4:.1f}">{escape(content.text.line(name, 60))}</text>'
+        )
         y += _ROW
         for row in rows:
             parts.append(_row(content, row, content.text.line(_label(row, apart), 60), x, y, root))
             y += _ROW
     left = len(every) - len(shown)
-    note = "pairs of runs that differ in that alone; grey: cannot be told from the spread between jobs"
+    note = (
+        "pairs of runs that differ in that alone; grey: cannot be told from the spread between jobs"
+    )
     note += f"; {left} more in the table" if left else ""
-    return Chart("effects", "What one change does", note, svg.drawing("effects", "".join(parts), height=height, rows=True),
-                 Markup(""), _table(content, every).html(root))  # fmt: skip
+    return Chart(
+        "effects",
+        "What one change does",
+        note,
+        svg.drawing("effects", "".join(parts), height=height, rows=True),
+        Markup(""),
+        _table(content, every).html(root),
+    )
 
 
 def _row(content: Content, row: Row, label: str, x: svg.Axis, y: float, root: str) -> str:
@@ -101,8 +139,15 @@ def _row(content: Content, row: Row, label: str, x: svg.Axis, y: float, root: st
     if low and high and low > 0:
         whisker = f'<line class="whisker" x1="{x.at(low):.1f}" x2="{x.at(high):.1f}" y1="{y:.1f}" y2="{y:.1f}"/>'
     says = f"{words}: {times(row['speedup'])}, {row['verdict']}"
-    made = Mark(row["speedup"], 0, says, content.href(row["run"]), content.id(row["run"]), 0,
-                "" if _sure(row) else "unsure")  # fmt: skip
+    made = Mark(
+        row["speedup"],
+        0,
+        says,
+        content.href(row["run"]),
+        content.id(row["run"]),
+        0,
+        "" if _sure(row) else "unsure",
+    )
     return (
         f'<text class="tick" x="{_LEFT - 10}" y="{y + 4:.1f}" text-anchor="end">{escape(label)}</text>'
         f"{svg.mark(made, x.at(row['speedup']), y, root, whisker)}"
@@ -114,15 +159,52 @@ def _table(content: Content, rows: Sequence[Row]) -> Table:
     line = content.text.line
 
     def ratio(key: str, title: str) -> Column:
-        return Column(key, title, [Cell(row[key], times(row[key]), look="computed") if row[key] else Cell()
-                                   for row in rows], "number")  # fmt: skip
+        return Column(
+            key,
+            title,
+            [
+                Cell(row[key], times(row[key]), look="computed") if row[key] else Cell()
+                for row in rows
+            ],
+            "number",
+        )
 
-    return Table("effects-table", "What one change does", [
-        Column("factor", "Change", [Cell(line(f"{row['factor']}: {row['base']} → {row['level']}", 80)) for row in rows]),
-        Column("of", "Of", [Cell(line(configuration_words({**row, "settings": None}), 120)) for row in rows]),
-        ratio("speedup", "Speed-up"), ratio("speedup_low", "from"), ratio("speedup_high", "to"),
-        Column("verdict", "Verdict", [Cell(line(row["verdict"], 80)) for row in rows]),
-        Column("base", "Without", [Cell(content.place(row["first_base"]), href=content.href(row["first_base"]["run"]))
-                                   for row in rows]),
-        Column("with", "With", [Cell(content.place(row), href=content.href(row["run"])) for row in rows]),
-    ])  # fmt: skip
+    return Table(
+        "effects-table",
+        "What one change does",
+        [
+            Column(
+                "factor",
+                "Change",
+                [
+                    Cell(line(f"{row['factor']}: {row['base']} → {row['level']}", 80))
+                    for row in rows
+                ],
+            ),
+            Column(
+                "of",
+                "Of",
+                [Cell(line(configuration_words({**row, "settings": None}), 120)) for row in rows],
+            ),
+            ratio("speedup", "Speed-up"),
+            ratio("speedup_low", "from"),
+            ratio("speedup_high", "to"),
+            Column("verdict", "Verdict", [Cell(line(row["verdict"], 80)) for row in rows]),
+            Column(
+                "base",
+                "Without",
+                [
+                    Cell(
+                        content.place(row["first_base"]),
+                        href=content.href(row["first_base"]["run"]),
+                    )
+                    for row in rows
+                ],
+            ),
+            Column(
+                "with",
+                "With",
+                [Cell(content.place(row), href=content.href(row["run"])) for row in rows],
+            ),
+        ],
+    )

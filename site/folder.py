@@ -59,8 +59,12 @@ class Folder:
                 atomic_write(file, data)
                 self.written += 1
         except OSError as error:
-            raise BenchError("the site cannot be written", why=error.strerror or str(error), where=str(file),
-                             hint="check the folder's permissions and room, or give another -o") from error  # fmt: skip
+            raise BenchError(
+                "the site cannot be written",
+                why=error.strerror or str(error),
+                where=str(file),
+                hint="check the folder's permissions and room, or give another -o",
+            ) from error
         self.now[name] = key
 
     def changes(self, content: Content, digests: Mapping[str, str]) -> Mapping[str, Any] | None:
@@ -69,8 +73,11 @@ class Folder:
         if not self.before:
             return None
         new = [run for run in digests if content.id(run) not in self.runs_before]
-        other = [run for run, made in digests.items()
-                 if self.runs_before.get(content.id(run), made[:8]) != made[:8]]  # fmt: skip
+        other = [
+            run
+            for run, made in digests.items()
+            if self.runs_before.get(content.id(run), made[:8]) != made[:8]
+        ]
         gone = len(self.runs_before.keys() - self._runs.keys())
         if not (new or other or gone):
             self._changes = self.changes_before
@@ -79,8 +86,13 @@ class Folder:
         def listed(runs: list[str]) -> list[tuple[str, str]]:
             return [(content.href(run), content.place(content.by_id[run])) for run in runs[:_MOST]]
 
-        self._changes = {"new": len(new), "changed": len(other), "gone": gone,
-                         "new_runs": listed(new), "changed_runs": listed(other)}  # fmt: skip
+        self._changes = {
+            "new": len(new),
+            "changed": len(other),
+            "gone": gone,
+            "new_runs": listed(new),
+            "changed_runs": listed(other),
+        }
         return self._changes
 
     def close(self) -> int:
@@ -103,13 +115,21 @@ def opened(path: Path) -> Folder:
         path.mkdir(parents=True, exist_ok=True)
         if not (path / MANIFEST).is_file():
             if (path / "index.html").exists():
-                raise BenchError("the folder holds pages that bench site did not make", where=str(path),
-                                 why="its index.html would be overwritten", hint="give -o another folder")  # fmt: skip
+                raise BenchError(
+                    "the folder holds pages that bench site did not make",
+                    where=str(path),
+                    why="its index.html would be overwritten",
+                    hint="give -o another folder",
+                )
             return Folder(path, {}, {}, None)
         found = json.loads((path / MANIFEST).read_bytes())
         before = {str(name): str(key) for name, key in found["files"].items()}
         runs = {str(run): str(key) for run, key in found["runs"].items()}
         return Folder(path, before, runs, found["changes"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BenchError("the folder of the site cannot be used", why=str(error), where=str(path),
-                         hint=f"remove {MANIFEST} in it, or give -o another folder") from error  # fmt: skip
+        raise BenchError(
+            "the folder of the site cannot be used",
+            why=str(error),
+            where=str(path),
+            hint=f"remove {MANIFEST} in it, or give -o another folder",
+        ) from error

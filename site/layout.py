@@ -11,10 +11,14 @@ from ..vocabulary.format import FILTERS
 from .text import Text
 
 PAGES = (
-    ("index.html", "Overview"), ("compare.html", "Compare"), ("findings.html", "Findings"),
-    ("failures.html", "Failures"), ("trends.html", "Trends"), ("sources.html", "Sources"),
+    ("index.html", "Overview"),
+    ("compare.html", "Compare"),
+    ("findings.html", "Findings"),
+    ("failures.html", "Failures"),
+    ("trends.html", "Trends"),
+    ("sources.html", "Sources"),
     ("about.html", "About"),
-)  # fmt: skip
+)
 
 
 class Layout:

@@ -73,8 +73,11 @@ class Content:
         many: dict[str, int] = defaultdict(int)
         for row in self.rows:
             many[row["uri"]] += row["origin"] == "row"
-        return frozenset(row["run"] for row in self.rows
-                         if row["origin"] != "row" or many[row["uri"]] <= ROWS_WITH_PAGES)  # fmt: skip
+        return frozenset(
+            row["run"]
+            for row in self.rows
+            if row["origin"] != "row" or many[row["uri"]] <= ROWS_WITH_PAGES
+        )
 
     @cached_property
     def findings_of(self) -> dict[str, list[Mapping[str, Any]]]:
@@ -124,6 +127,14 @@ class Content:
         sizes = {row["params_b"] for row in rows if row["params_b"] is not None}
         return budget([plan for plan in self.plans if plan["uri"] in uris], sizes, self.query)
 
+    def plan_of(self, row: Row) -> Budget:
+        """What days are for on the pages of a run's model."""
+        return self.plans_of_models[model_of(row)]
+
+    @cached_property
+    def plans_of_models(self) -> dict[str, Budget]:
+        return {name: self.budget_of(rows) for name, rows in self.models.items()}
+
     def candidates(self, rows: Sequence[Row]) -> Candidates:
         return Candidates(list(rows), dict(self.doubted), dict(self.spreads))
 
@@ -146,9 +157,14 @@ def read_content(warehouse: Warehouse, query: Query, text: Text) -> Content:
     wanted = _wanted(warehouse, query, every)
     rows = [row for row in every if row["run"] in wanted]
     if not rows:
-        raise BenchError("no runs to show", why="no run of the warehouse fits the filters",
-                         hint="bench runs lists what there is")  # fmt: skip
-    statements = named_statements((files(__package__ or "bench.site") / "load.sql").read_text("utf-8"))
+        raise BenchError(
+            "no runs to show",
+            why="no run of the warehouse fits the filters",
+            hint="bench runs lists what there is",
+        )
+    statements = named_statements(
+        (files(__package__ or "bench.site") / "load.sql").read_text("utf-8")
+    )
     uris = [row["uri"] for row in rows]
     sources = {one["uri"]: one for one in warehouse.dicts(statements["sources"])}
     companions = {uri for (uri,) in warehouse.rows(statements["beside"])}
@@ -159,16 +175,24 @@ def read_content(warehouse: Warehouse, query: Query, text: Text) -> Content:
     names = ShownNames(sources, text)
     slugs, models = Slugs(), Slugs()
     content = Content(
-        warehouse=warehouse, query=query, text=text, names=names, rows=rows, doubted=doubted,
-        spreads=known, ran=ran(warehouse), sources=shown,
+        warehouse=warehouse,
+        query=query,
+        text=text,
+        names=names,
+        rows=rows,
+        doubted=doubted,
+        spreads=known,
+        ran=ran(warehouse),
+        sources=shown,
         findings=[one for one in warehouse.dicts(statements["findings"]) if one["uri"] in shown],
         failures=failures(warehouse, replace(query, since=None, tokens=None, steps=None)),
         plans=warehouse.dicts(statements["plans"]),
         cited={uri: lines for uri, lines in warehouse.rows(statements["cited"]) if uri in shown},
         slugs={uri: slugs.of(names.short(uri)) for uri in sorted(shown)},
-    )  # fmt: skip
-    return replace(content, model_slugs={
-        name: models.of(text.line(name, 60)) for name in content.models})  # fmt: skip
+    )
+    return replace(
+        content, model_slugs={name: models.of(text.line(name, 60)) for name in content.models}
+    )
 
 
 def _wanted(warehouse: Warehouse, query: Query, rows: Sequence[Row]) -> set[str]:

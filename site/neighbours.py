@@ -32,7 +32,11 @@ def neighbours(content: Content) -> dict[str, list[Neighbour]]:
     groups: dict[str, list[Row]] = defaultdict(list)
     for row in content.rows:
         # Of models that nobody states, runs are no neighbours.
-        if row["run"] in content.with_pages and row["kind"] == "measured" and model_of(row) != NOT_STATED:
+        if (
+            row["run"] in content.with_pages
+            and row["kind"] == "measured"
+            and model_of(row) != NOT_STATED
+        ):
             groups[model_of(row)].append(row)
     found: dict[str, list[Neighbour]] = {}
     for rows in groups.values():
@@ -41,8 +45,10 @@ def neighbours(content: Content) -> dict[str, list[Neighbour]]:
 
 
 def _of_model(content: Content, rows: Sequence[Row]) -> dict[str, list[Neighbour]]:
-    settings = [{name: str(value) for name, value in configuration(row).items() if value is not None}
-                for row in rows]  # fmt: skip
+    settings = [
+        {name: str(value) for name, value in configuration(row).items() if value is not None}
+        for row in rows
+    ]
     # A sum of hashes without that of one setting finds runs that differ in it alone.
     hashes = [{name: _hash(f"{name}\0{value}") for name, value in one.items()} for one in settings]
     sums = [sum(one.values()) for one in hashes]
@@ -59,7 +65,9 @@ def _of_model(content: Content, rows: Sequence[Row]) -> dict[str, list[Neighbour
             for other in alike[name, sums[at] - hashes[at].get(name, 0)]:
                 same = sums[other] == sums[at]
                 if other != at and len(near) < MOST and same == (not name):
-                    near.append(_neighbour(content, row, rows[other], name, settings[at], settings[other]))
+                    near.append(
+                        _neighbour(content, row, rows[other], name, settings[at], settings[other])
+                    )
         if near:
             found[row["run"]] = near
     return found
@@ -67,7 +75,9 @@ def _of_model(content: Content, rows: Sequence[Row]) -> dict[str, list[Neighbour
 
 @cache
 def _hash(text: str) -> int:
-    return int.from_bytes(blake2b(text.encode("utf-8", "backslashreplace"), digest_size=12).digest())
+    return int.from_bytes(
+        blake2b(text.encode("utf-8", "backslashreplace"), digest_size=12).digest()
+    )
 
 
 def _neighbour(
@@ -76,7 +86,18 @@ def _neighbour(
     line = content.text.line
     field = fields().get(name)
     what = (field.title if field else None) or name.removeprefix("env ").removeprefix("column ")
-    change = f"{mine.get(name, 'not stated')} → {theirs.get(name, 'not stated')}" if name else "the same configuration"
-    same = row["pace"] and other["pace"] and row["measure"] == other["measure"] and not other["left_out"]
+    change = (
+        f"{mine.get(name, 'not stated')} → {theirs.get(name, 'not stated')}"
+        if name
+        else "the same configuration"
+    )
+    same = (
+        row["pace"]
+        and other["pace"]
+        and row["measure"] == other["measure"]
+        and not other["left_out"]
+    )
     speed = times(row["pace"] / other["pace"]) if same else ""
-    return Neighbour(line(what, 60), line(change, 120), content.place(other), content.href(other["run"]), speed)
+    return Neighbour(
+        line(what, 60), line(change, 120), content.place(other), content.href(other["run"]), speed
+    )

@@ -15,13 +15,45 @@ from .table import BLANK, Cell, Column, Table
 
 # Shown at first, where they differ; the others are in the chooser of columns.
 SETTINGS = (
-    "dp", "tp", "pp", "cp", "ep", "vpp", "mbs", "gbs", "grad_accum", "seq_len", "zero_stage",
-    "recompute", "dtype", "sequence_parallel", "recipe",
-)  # fmt: skip
-_ASIDE = ("layers", "hidden", "heads", "kv_heads", "experts", "vocab_used", "framework", "settings",
-          "ranks", "devices_per_node", "etp", "device_batch", "train_iters", "notes")  # fmt: skip
-_TITLES = {"vocab_used": "Vocabulary", "settings": "Settings", "train_iters": "Planned steps",
-           "notes": "Notes", "kv_heads": "KV heads"}  # fmt: skip
+    "dp",
+    "tp",
+    "pp",
+    "cp",
+    "ep",
+    "vpp",
+    "mbs",
+    "gbs",
+    "grad_accum",
+    "seq_len",
+    "zero_stage",
+    "recompute",
+    "dtype",
+    "sequence_parallel",
+    "recipe",
+)
+_ASIDE = (
+    "layers",
+    "hidden",
+    "heads",
+    "kv_heads",
+    "experts",
+    "vocab_used",
+    "framework",
+    "settings",
+    "ranks",
+    "devices_per_node",
+    "etp",
+    "device_batch",
+    "train_iters",
+    "notes",
+)
+_TITLES = {
+    "vocab_used": "Vocabulary",
+    "settings": "Settings",
+    "train_iters": "Planned steps",
+    "notes": "Notes",
+    "kv_heads": "KV heads",
+}
 KEEP = ("run", "status", "step_time_s", "tokens_per_s_per_device", "days")
 _FINE = ("ok", "ended", "running", "not_run")
 
@@ -53,9 +85,13 @@ def measured_columns(rows: Sequence[Row], plan: Budget) -> list[Column]:
     of_days = f"Days {plan.purpose}" if plan.is_unit else f"Days for {plan.amount}"
 
     def numbers(
-        key: str, title: str, unit: str, text: Callable[[Row], str],
-        value: Callable[[Row], Any] | None = None, computed: Callable[[Row], bool] = lambda row: True,
-    ) -> Column:  # fmt: skip
+        key: str,
+        title: str,
+        unit: str,
+        text: Callable[[Row], str],
+        value: Callable[[Row], Any] | None = None,
+        computed: Callable[[Row], bool] = lambda row: True,
+    ) -> Column:
         def cell(row: Row) -> Cell:
             found = value(row) if value else row[key]
             look = "computed" if computed(row) else "estimated" if row["time_is_marked"] else ""
@@ -68,25 +104,57 @@ def measured_columns(rows: Sequence[Row], plan: Budget) -> list[Column]:
 
     found = [
         numbers("step_time_s", "Step", "s", _step, computed=lambda row: row["basis"] == "log"),
-        numbers("tokens_per_s", "Tokens/s", "", lambda r: significant(r["tokens_per_s"], 4),
-                computed=rate("tokens_per_s")),
-        numbers("tokens_per_s_per_device", "Tokens/s/device", "",
-                lambda r: significant(r["tokens_per_s_per_device"], 4),
-                computed=rate("tokens_per_s_per_device")),
-        numbers("tflops", "TFLOP/s printed", "", lambda r: number(r["tflops"]),
-                computed=lambda row: row["basis"] == "log"),
-        numbers("model_tflops", "Model TFLOP/s", "a process",
-                lambda r: significant(r["model_tflops"], 3)),
-        numbers("aggregate_pflops", "Aggregate", "PFLOP/s",
-                lambda r: significant(r["aggregate_pflops"], 3)),
-        numbers("mfu", "MFU", "%", lambda r: percent(r["mfu"], 1).removesuffix("%"),
-                lambda r: None if r["mfu"] is None else 100 * r["mfu"],
-                lambda r: r["mfu_from"] != "printed"),
-        numbers("memory", "Memory", "", lambda r: f"{number(r['memory'])} {r['memory_unit'] or ''}".strip(),
-                lambda r: r["memory_gb"] if r["memory_gb"] is not None else r["memory"],
-                lambda r: False),
+        numbers(
+            "tokens_per_s",
+            "Tokens/s",
+            "",
+            lambda r: significant(r["tokens_per_s"], 4),
+            computed=rate("tokens_per_s"),
+        ),
+        numbers(
+            "tokens_per_s_per_device",
+            "Tokens/s/device",
+            "",
+            lambda r: significant(r["tokens_per_s_per_device"], 4),
+            computed=rate("tokens_per_s_per_device"),
+        ),
+        numbers(
+            "tflops",
+            "TFLOP/s printed",
+            "",
+            lambda r: number(r["tflops"]),
+            computed=lambda row: row["basis"] == "log",
+        ),
+        numbers(
+            "model_tflops",
+            "Model TFLOP/s",
+            "a process",
+            lambda r: significant(r["model_tflops"], 3),
+        ),
+        numbers(
+            "aggregate_pflops",
+            "Aggregate",
+            "PFLOP/s",
+            lambda r: significant(r["aggregate_pflops"], 3),
+        ),
+        numbers(
+            "mfu",
+            "MFU",
+            "%",
+            lambda r: percent(r["mfu"], 1).removesuffix("%"),
+            lambda r: None if r["mfu"] is None else 100 * r["mfu"],
+            lambda r: r["mfu_from"] != "printed",
+        ),
+        numbers(
+            "memory",
+            "Memory",
+            "",
+            lambda r: f"{number(r['memory'])} {r['memory_unit'] or ''}".strip(),
+            lambda r: r["memory_gb"] if r["memory_gb"] is not None else r["memory"],
+            lambda r: False,
+        ),
         numbers("days", of_days, "", lambda r: days(plan.days(r)), plan.days),
-    ]  # fmt: skip
+    ]
     return found
 
 
@@ -99,15 +167,21 @@ def setting_columns(content: Content, rows: Sequence[Row]) -> list[Column]:
     line = content.text.line
 
     def whole(key: str, title: str, hidden: bool = False, wide: bool = False) -> Column:
-        is_number = all(isinstance(row[key], (int, float, type(None))) and not isinstance(row[key], bool)
-                        for row in rows)  # fmt: skip
+        is_number = all(
+            isinstance(row[key], (int, float, type(None))) and not isinstance(row[key], bool)
+            for row in rows
+        )
         cells = [
-            BLANK if row[key] is None
-            else Cell(row[key], number(row[key])) if is_number
+            BLANK
+            if row[key] is None
+            else Cell(row[key], number(row[key]))
+            if is_number
             else Cell(line(_word(row[key]), 120))
             for row in rows
-        ]  # fmt: skip
-        return Column(key, title, cells, "number" if is_number else "text", hidden=hidden, wide=wide)
+        ]
+        return Column(
+            key, title, cells, "number" if is_number else "text", hidden=hidden, wide=wide
+        )
 
     known = fields()
     titles = {name: known[name].title or name for name in known} | _TITLES
@@ -119,23 +193,36 @@ def setting_columns(content: Content, rows: Sequence[Row]) -> list[Column]:
         whole("device_count", "Devices"),
         *(whole(name, titles.get(name, name)) for name in SETTINGS),
         Column("ran", "Ran", dates, hidden=True),
-        *(whole(name, titles.get(name, name), True, name in ("settings", "notes")) for name in _ASIDE),
+        *(
+            whole(name, titles.get(name, name), True, name in ("settings", "notes"))
+            for name in _ASIDE
+        ),
     ]
 
 
 def _word(value: object) -> str:
-    return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+    return (
+        {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+    )
 
 
 def run_table(
-    content: Content, id: str, rows: Sequence[Row], plan: Budget, *, label: str,
-    before: Sequence[Column] = (), key: str = "",
-) -> tuple[list[tuple[str, str]], Table]:  # fmt: skip
+    content: Content,
+    id: str,
+    rows: Sequence[Row],
+    plan: Budget,
+    *,
+    label: str,
+    before: Sequence[Column] = (),
+    key: str = "",
+) -> tuple[list[tuple[str, str]], Table]:
     """What all runs share, said once, and the table of the rest."""
     from .table import apart
 
-    reasons = [Cell(content.text.line(content.names.within(row["left_out_detail"] or ""), 200)) or BLANK
-               for row in rows]  # fmt: skip
+    reasons = [
+        Cell(content.text.line(content.names.within(row["left_out_detail"] or ""), 200)) or BLANK
+        for row in rows
+    ]
     columns = [
         Column("run", "Run", [run_cell(content, row) for row in rows]),
         *before,

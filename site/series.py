@@ -18,10 +18,16 @@ BUCKETS = 2000  # of a series in its data
 DRAWN = 300  # of them in the SVG of a page
 WIDTH, HEIGHT = 520, 210
 TITLES = {
-    "step_time_s": ("Step time", "s"), "loss": ("Loss", ""), "tflops": ("TFLOP/s printed", "TFLOP/s"),
-    "tokens_per_s": ("Tokens/s", ""), "samples_per_s": ("Samples/s", ""), "lr": ("Learning rate", ""),
-    "grad_norm": ("Gradient norm", ""), "loss_scale": ("Loss scale", ""), "gbs": ("Batch size", "sequences"),
-}  # fmt: skip
+    "step_time_s": ("Step time", "s"),
+    "loss": ("Loss", ""),
+    "tflops": ("TFLOP/s printed", "TFLOP/s"),
+    "tokens_per_s": ("Tokens/s", ""),
+    "samples_per_s": ("Samples/s", ""),
+    "lr": ("Learning rate", ""),
+    "grad_norm": ("Gradient norm", ""),
+    "loss_scale": ("Loss scale", ""),
+    "gbs": ("Batch size", "sequences"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +48,19 @@ class Series:
 
     def data(self) -> dict[str, Any]:
         """As the script takes it."""
-        return {"key": self.key, "title": self.title, "unit": self.unit, "from": self.first,
-                "width": self.width, "n": list(self.n), "lo": list(self.low), "hi": list(self.high),
-                "mean": list(self.mean), "breaks": list(self.breaks),
-                **({"at": list(self.at)} if self.at else {})}  # fmt: skip
+        return {
+            "key": self.key,
+            "title": self.title,
+            "unit": self.unit,
+            "from": self.first,
+            "width": self.width,
+            "n": list(self.n),
+            "lo": list(self.low),
+            "hi": list(self.high),
+            "mean": list(self.mean),
+            "breaks": list(self.breaks),
+            **({"at": list(self.at)} if self.at else {}),
+        }
 
     @property
     def is_raw(self) -> bool:
@@ -55,9 +70,11 @@ class Series:
     def points(self) -> list[tuple[int, int, float, float, float]]:
         """Bucket, step, least, most and mean of those that hold something."""
         steps = self.at or [None] * len(self.n)
-        return [(at, steps[at] or self.first + at * self.width, low, high, mean)
-                for at, (low, high, mean) in enumerate(zip(self.low, self.high, self.mean, strict=True))
-                if low is not None and high is not None and mean is not None]  # fmt: skip
+        return [
+            (at, steps[at] or self.first + at * self.width, low, high, mean)
+            for at, (low, high, mean) in enumerate(zip(self.low, self.high, self.mean, strict=True))
+            if low is not None and high is not None and mean is not None
+        ]
 
 
 def series_of(warehouse: Warehouse, runs: Sequence[str]) -> dict[str, list[Series]]:
@@ -75,7 +92,14 @@ def _series(row: Mapping[str, Any]) -> Series:
     n, low, high, mean = [0] * size, [None] * size, [None] * size, [None] * size
     breaks, before, steps = [], None, [None] * size
     for at, count, least, most, middle, segment, step in zip(
-        row["buckets"], row["ns"], row["lows"], row["highs"], row["means"], row["segments"], row["steps"], strict=True
+        row["buckets"],
+        row["ns"],
+        row["lows"],
+        row["highs"],
+        row["means"],
+        row["segments"],
+        row["steps"],
+        strict=True,
     ):
         if count == 1 and step != row["first"] + at * row["width"]:
             steps[at] = step
@@ -90,8 +114,19 @@ def _series(row: Mapping[str, Any]) -> Series:
         title = f"Timer {name}"
     elif kind == "memory":
         title = f"Memory {name.replace('_', ' ')}"
-    return Series(row["key"], title, unit, row["first"], row["width"], n, low, high, mean, breaks,
-                  steps if any(steps) else ())  # fmt: skip
+    return Series(
+        row["key"],
+        title,
+        unit,
+        row["first"],
+        row["width"],
+        n,
+        low,
+        high,
+        mean,
+        breaks,
+        steps if any(steps) else (),
+    )
 
 
 def figure(run: str, one: Series, data_key: str, note: str = "") -> Markup:
@@ -109,10 +144,15 @@ def figure(run: str, one: Series, data_key: str, note: str = "") -> Markup:
             parts.append(f'<polygon class="band" points="{" ".join(upper + lower)}"/>')
         parts.append(svg.path([(x.at(p[1]), y.at(p[4])) for p in piece], "s1"))
         if len(piece) == 1:
-            parts.append(f'<circle class="dot" cx="{x.at(piece[0][1]):.1f}" cy="{y.at(piece[0][4]):.1f}" r="2.5"/>')
+            parts.append(
+                f'<circle class="dot" cx="{x.at(piece[0][1]):.1f}" cy="{y.at(piece[0][4]):.1f}" r="2.5"/>'
+            )
     id = f"curve-{one.key.replace(':', '-').replace(' ', '-')}"
-    told = note or ("every printed point" if one.is_raw and len(points) == len(one.points()) else
-                    "the line is the mean, the band all that was printed")  # fmt: skip
+    told = note or (
+        "every printed point"
+        if one.is_raw and len(points) == len(one.points())
+        else "the line is the mean, the band all that was printed"
+    )
     return Markup(
         f'<figure class="curve" id="{escape(id)}" data-key="{escape(data_key)}" data-series="{escape(one.key)}">'
         f'<figcaption id="{escape(id)}-caption"><strong>{escape(one.title)}</strong> '
@@ -131,8 +171,16 @@ def _merged(one: Series) -> list[Point]:
     if size <= 1:
         return points
     groups = [points[at : at + size] for at in range(0, len(points), size)]
-    return [(g[0][0], g[0][1], min(p[2] for p in g), max(p[3] for p in g), sum(p[4] for p in g) / len(g))
-            for g in groups]  # fmt: skip
+    return [
+        (
+            g[0][0],
+            g[0][1],
+            min(p[2] for p in g),
+            max(p[3] for p in g),
+            sum(p[4] for p in g) / len(g),
+        )
+        for g in groups
+    ]
 
 
 def _pieces(points: Sequence[Point], one: Series) -> list[list[Point]]:

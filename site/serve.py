@@ -15,8 +15,11 @@ from urllib.parse import unquote, urlsplit
 from ..schema.errors import BenchError
 
 LOOPBACK = "127.0.0.1"
-_TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
-          ".js": "text/javascript; charset=utf-8"}  # fmt: skip
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+}
 
 
 class Pages(SimpleHTTPRequestHandler):
@@ -44,14 +47,23 @@ class Pages(SimpleHTTPRequestHandler):
         path = path / "index.html" if path.is_dir() else path
         top = Path(self.directory).resolve()
         hidden = any(part.startswith(".") for part in path.parts[len(Path(self.directory).parts) :])
-        if hidden or path.suffix not in _TYPES or not path.resolve().is_relative_to(top) or not path.is_file():
+        if (
+            hidden
+            or path.suffix not in _TYPES
+            or not path.resolve().is_relative_to(top)
+            or not path.is_file()
+        ):
             self.send_error(HTTPStatus.NOT_FOUND)
             return False
         return True
 
     def translate_path(self, path: str) -> str:
         inner = posixpath.normpath(unquote(urlsplit(path).path)).lstrip("/")
-        return str(Path(self.directory, *(part for part in inner.split("/") if part not in ("", ".", ".."))))
+        return str(
+            Path(
+                self.directory, *(part for part in inner.split("/") if part not in ("", ".", ".."))
+            )
+        )
 
     def guess_type(self, path: object) -> str:
         return _TYPES.get(Path(str(path)).suffix, "application/octet-stream")
@@ -73,10 +85,15 @@ def serving(folder: Path, port: int) -> Iterator[str]:
     try:
         server = ThreadingHTTPServer((LOOPBACK, port), partial(Pages, directory=str(folder)))
     except (OSError, OverflowError) as error:
-        raise BenchError(f"cannot serve on port {port}", why=str(error),
-                         hint="another --serve PORT, 0 for any; or --every 60s, which needs none") from error  # fmt: skip
+        raise BenchError(
+            f"cannot serve on port {port}",
+            why=str(error),
+            hint="another --serve PORT, 0 for any; or --every 60s, which needs none",
+        ) from error
     server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.2}, daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.2}, daemon=True
+    )
     thread.start()
     try:
         yield f"http://{LOOPBACK}:{server.server_address[1]}/"

@@ -21,8 +21,14 @@ def source_key(content: Content, uri: str, lines: Lines) -> tuple[object, ...]:
         at_hand = (lines.root / uri).stat().st_size >= 0
     except OSError:
         at_hand = False
-    return (source["sha256"], source["parser_version"], source["generation"], at_hand,
-            content.names.at(uri, None), content.cited.get(uri))  # fmt: skip
+    return (
+        source["sha256"],
+        source["parser_version"],
+        source["generation"],
+        at_hand,
+        content.names.at(uri, None),
+        content.cited.get(uri),
+    )
 
 
 def source_pages(
@@ -34,34 +40,68 @@ def source_pages(
     total = max(source["lines"] or 0, cited[-1] if cited else 0)
     at_hand = not lines.state(uri)
     whole = at_hand and source["kind"] != "log" and total <= _WHOLE
-    parts = sorted({0, *((line - 1) // LINES for line in (range(1, total + 1, LINES) if whole else cited))})
+    parts = sorted(
+        {0, *((line - 1) // LINES for line in (range(1, total + 1, LINES) if whole else cited))}
+    )
     runs = {row["line"]: row for row in rows}
     for part in parts:
         first, last = part * LINES + 1, min((part + 1) * LINES, total)
         here = [line for line in cited if first <= line <= last]
         around = AROUND if at_hand else 0
-        shown = range(first, last + 1) if whole else sorted({
-            near for line in here for near in range(max(line - around, first), min(line + around, last) + 1)})  # fmt: skip
-        yield source_file(slug, part), {
-            "title": content.names.short(uri), "source": source, "path": content.names.path(uri),
-            "lines": list(_lines(content, uri, shown, {*here}, lines, runs, first)),
-            "parts": [(source_file(slug, one), one * LINES + 1, min((one + 1) * LINES, total)) for one in parts],
-            "total": total, "whole": whole, "at_hand": at_hand, "runs": len(rows),
-            "tail": last - shown[-1] if len(shown) else last - first + 1,
-        }  # fmt: skip
+        shown = (
+            range(first, last + 1)
+            if whole
+            else sorted(
+                {
+                    near
+                    for line in here
+                    for near in range(max(line - around, first), min(line + around, last) + 1)
+                }
+            )
+        )
+        yield (
+            source_file(slug, part),
+            {
+                "title": content.names.short(uri),
+                "source": source,
+                "path": content.names.path(uri),
+                "lines": list(_lines(content, uri, shown, {*here}, lines, runs, first)),
+                "parts": [
+                    (source_file(slug, one), one * LINES + 1, min((one + 1) * LINES, total))
+                    for one in parts
+                ],
+                "total": total,
+                "whole": whole,
+                "at_hand": at_hand,
+                "runs": len(rows),
+                "tail": last - shown[-1] if len(shown) else last - first + 1,
+            },
+        )
 
 
 def _lines(
-    content: Content, uri: str, shown: Sequence[int], cited: set[int], lines: Lines, runs: dict[int, Row],
+    content: Content,
+    uri: str,
+    shown: Sequence[int],
+    cited: set[int],
+    lines: Lines,
+    runs: dict[int, Row],
     first: int,
-) -> Iterator[dict[str, Any]]:  # fmt: skip
+) -> Iterator[dict[str, Any]]:
     before = first - 1
     for line in shown:
         gap, before = line - before - 1, line
         row = runs.get(line)
         text = lines.text(uri, line) or (_of_row(row) if row else "")
-        yield {"number": line, "text": text, "cited": line in cited, "gap": gap,
-               "run": content.href(row["run"]) if row is not None and row["run"] in content.with_pages else None}  # fmt: skip
+        yield {
+            "number": line,
+            "text": text,
+            "cited": line in cited,
+            "gap": gap,
+            "run": content.href(row["run"])
+            if row is not None and row["run"] in content.with_pages
+            else None,
+        }
 
 
 def _of_row(row: Row) -> str:

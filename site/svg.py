@@ -40,9 +40,16 @@ class Axis:
 
 
 def axis(
-    values: Iterable[float], begin: float, end: float, *, log: bool = False, zero: bool = False,
-    whole: bool = False, most: int = 6, text: Callable[[float], str] | None = None,
-) -> Axis:  # fmt: skip
+    values: Iterable[float],
+    begin: float,
+    end: float,
+    *,
+    log: bool = False,
+    zero: bool = False,
+    whole: bool = False,
+    most: int = 6,
+    text: Callable[[float], str] | None = None,
+) -> Axis:
     """An axis that holds the values; `zero`: it begins there, `whole`: its ticks are whole numbers."""
     found = [value for value in values if math.isfinite(value) and (value > 0 or not log)]
     low, high = (min(found), max(found)) if found else (1.0, 1.0)
@@ -81,19 +88,27 @@ def _log_ticks(low: float, high: float, most: int) -> list[float]:
         return [one for one in _ticks(low, high, most - 1, False) if one > 0]
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for parts in ((1, 2, 5), (1, 3), (1,)):
-        found = [part * 10.0**power for power in powers for part in parts
-                 if low <= part * 10.0**power <= high]  # fmt: skip
+        found = [
+            part * 10.0**power
+            for power in powers
+            for part in parts
+            if low <= part * 10.0**power <= high
+        ]
         if len(found) <= most:
             return found
     return found[:: -(-len(found) // most)]
 
 
-def _texts(ticks: Sequence[float], text: Callable[[float], str] | None) -> tuple[tuple[float, str], ...]:
+def _texts(
+    ticks: Sequence[float], text: Callable[[float], str] | None
+) -> tuple[tuple[float, str], ...]:
     """Ticks as texts, with as many digits as tell them apart."""
     for digits in range(1, 8):
         made = [text(one) if text else plain(one, digits) for one in ticks]
-        exact = text or all(math.isclose(float(plain(o, digits).replace(",", "").replace("e", "e")), o,
-                                         rel_tol=1e-9, abs_tol=1e-12) for o in ticks)  # fmt: skip
+        exact = text or all(
+            math.isclose(float(plain(o, digits).replace(",", "")), o, rel_tol=1e-9, abs_tol=1e-12)
+            for o in ticks
+        )
         if len(set(made)) == len(made) and exact:
             break
     return tuple(zip(ticks, made, strict=True))
@@ -101,8 +116,8 @@ def _texts(ticks: Sequence[float], text: Callable[[float], str] | None) -> tuple
 
 def plain(value: float, digits: int = 3) -> str:
     """A number as an axis has it: no zeros behind the point that tell nothing."""
-    text = significant(value, digits)
-    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+    text, e, power = significant(value, digits).partition("e")
+    return (text.rstrip("0").rstrip(".") if "." in text else text) + e + power
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +146,23 @@ def shape(series: int, x: float, y: float, radius: float = RADIUS) -> str:
         2: ((0, -1.25), (1.15, 0.85), (-1.15, 0.85)),
         3: ((0, -1.35), (1.35, 0), (0, 1.35), (-1.35, 0)),
         4: ((0, 1.25), (1.15, -0.85), (-1.15, -0.85)),
-        5: ((-1.2, -0.45), (-0.45, -0.45), (-0.45, -1.2), (0.45, -1.2), (0.45, -0.45), (1.2, -0.45),
-            (1.2, 0.45), (0.45, 0.45), (0.45, 1.2), (-0.45, 1.2), (-0.45, 0.45), (-1.2, 0.45)),
+        5: (
+            (-1.2, -0.45),
+            (-0.45, -0.45),
+            (-0.45, -1.2),
+            (0.45, -1.2),
+            (0.45, -0.45),
+            (1.2, -0.45),
+            (1.2, 0.45),
+            (0.45, 0.45),
+            (0.45, 1.2),
+            (-0.45, 1.2),
+            (-0.45, 0.45),
+            (-1.2, 0.45),
+        ),
         6: ((-1.25, 0), (-0.62, -1.08), (0.62, -1.08), (1.25, 0), (0.62, 1.08), (-0.62, 1.08)),
         7: ((-1.3, -0.6), (1.3, -0.6), (1.3, 0.6), (-1.3, 0.6)),
-    }[kind]  # fmt: skip
+    }[kind]
     points = " ".join(f"{x + r * dx:.1f},{y + r * dy:.1f}" for dx, dy in corners)
     return f'<polygon points="{points}"/>'
 
@@ -167,7 +194,9 @@ def frame(x: Axis, y: Axis, x_title: str, y_title: str, height: int = HEIGHT) ->
     ]
     parts.append(f'<line class="axis" x1="{left}" x2="{right}" y1="{bottom}" y2="{bottom}"/>')
     middle = (left + right) / 2
-    parts.append(f'<text class="name" x="{middle:.0f}" y="{height - 6}" text-anchor="middle">{escape(x_title)}</text>')
+    parts.append(
+        f'<text class="name" x="{middle:.0f}" y="{height - 6}" text-anchor="middle">{escape(x_title)}</text>'
+    )
     if y_title:
         parts.append(f'<text class="name" x="4" y="13">{escape(y_title)}</text>')
     return "".join(parts)

@@ -96,8 +96,10 @@ class Table:
 
     def data(self) -> dict[str, Any]:
         """All rows as columns, texts that repeat by a dictionary."""
-        made: dict[str, Any] = {"columns": [_data(one, self.looks) for one in self.columns],
-                                "rows": self.rows}  # fmt: skip
+        made: dict[str, Any] = {
+            "columns": [_data(one, self.looks) for one in self.columns],
+            "rows": self.rows,
+        }
         return {**made, "runs": list(self.runs)} if self.runs else made
 
 
@@ -108,7 +110,9 @@ def column(
     return Column(key, title, [cell(row) for row in rows], **more)
 
 
-def apart(columns: Sequence[Column], keep: Sequence[str]) -> tuple[list[tuple[str, str]], list[Column]]:
+def apart(
+    columns: Sequence[Column], keep: Sequence[str]
+) -> tuple[list[tuple[str, str]], list[Column]]:
     """Heading and text of the columns whose cells are all alike, and the others; empty ones go."""
     alike: list[tuple[str, str]] = []
     others: list[Column] = []
@@ -139,7 +143,9 @@ def _cell(one: Column, cell: Cell, root: str) -> str:
         text = f'<a href="{escape(root + cell.href)}">{text}</a>'
     elif one.kind == "status" and text:
         text = f'<span class="badge {escape(cell.value)}">{text}</span>'
-    looks = " ".join(filter(None, ("number" if one.kind == "number" else "wide" if one.wide else "", cell.look)))
+    looks = " ".join(
+        filter(None, ("number" if one.kind == "number" else "wide" if one.wide else "", cell.look))
+    )
     look = f' class="{looks}"' if looks else ""
     given = cell.value is not None and str(cell.value) != cell.shown
     value = f' data-value="{escape(str(cell.value))}"' if given and one.kind == "number" else ""
@@ -147,8 +153,13 @@ def _cell(one: Column, cell: Cell, root: str) -> str:
 
 
 def _data(one: Column, looks: Sequence[str]) -> dict[str, Any]:
-    made: dict[str, Any] = {"key": one.key, "title": one.title, "unit": one.unit, "kind": one.kind,
-                            "dictionary": None}  # fmt: skip
+    made: dict[str, Any] = {
+        "key": one.key,
+        "title": one.title,
+        "unit": one.unit,
+        "kind": one.kind,
+        "dictionary": None,
+    }
     cells = one.cells
     if one.kind == "number":
         values = [cell.value for cell in cells]
@@ -163,8 +174,10 @@ def _data(one: Column, looks: Sequence[str]) -> dict[str, Any]:
             shown = [None if text is None else place[text] for text in shown]  # type: ignore[misc]
         made |= {"values": shown, "texts": None}
     hrefs = [cell.href for cell in cells]
-    classes = [" ".join(filter(None, (cell.look, looks[at] if looks else ""))) or None
-               for at, cell in enumerate(cells)]  # fmt: skip
+    classes = [
+        " ".join(filter(None, (cell.look, looks[at] if looks else ""))) or None
+        for at, cell in enumerate(cells)
+    ]
     made["hrefs"] = hrefs if any(hrefs) else None
     made["classes"] = classes if any(classes) else None
     return made

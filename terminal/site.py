@@ -26,12 +26,19 @@ def parse_every(text: str) -> float:
     found = re.fullmatch(r"\s*(\d{1,6}(?:\.\d{1,3})?)\s*(s|min|m|h)?\s*", text)
     seconds = float(found[1]) * _UNITS[found[2] or ""] if found else 0.0
     if seconds < 1:
-        raise BenchError(f"{text!r} is no time between two builds", hint="--every 60s, 5m, 1h; at least 1s")
+        raise BenchError(
+            f"{text!r} is no time between two builds", hint="--every 60s, 5m, 1h; at least 1s"
+        )
     return seconds
 
 
 def site(
-    source: Source, query: Query, output: Path, options: Options, port: int | None, every: float | None
+    source: Source,
+    query: Query,
+    output: Path,
+    options: Options,
+    port: int | None,
+    every: float | None,
 ) -> None:
     """Build the site; with a port or a time, go on until interrupted."""
     if port is None and every is None:
@@ -88,4 +95,6 @@ def _built(source: Source, query: Query, output: Path, options: Options) -> Buil
 
 def _tell(built: Built, output: Path) -> None:
     removed = f", {built.removed} removed" if built.removed else ""
-    info(f"{built.runs} runs: {built.files} files, {built.written} written{removed}; open {output}/index.html")
+    info(
+        f"{built.runs} runs: {built.files} files, {built.written} written{removed}; open {output}/index.html"
+    )
