@@ -2,7 +2,7 @@
 
 A folder of pieces is one asset: `browser/site/` becomes `site.js`, `browser/curves/` becomes
 `curves.js`, which the first loads where a page has curves. Both share the scope of the page, and
-TypeScript checks them so (`browser/tsconfig.json`). What is shipped has neither their comments nor
+TypeScript checks them so (`tests/services/tsconfig.json`). What is shipped has neither their comments nor
 their indentation.
 """
 

@@ -45,7 +45,7 @@ def test_what_is_shipped_is_the_pieces_without_comments() -> None:
 @pytest.mark.skipif(not TSC.exists(), reason="NOT TESTED: TypeScript is not installed (npm)")
 def test_typescript_finds_no_fault() -> None:
     done = subprocess.run(
-        [TSC, "-p", ROOT / "site" / "browser"], capture_output=True, text=True, check=False
+        [TSC, "-p", ROOT / "tests" / "services"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout
 
