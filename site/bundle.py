@@ -2,8 +2,8 @@
 
 A folder of pieces is one asset: `browser/site/` becomes `site.js`, `browser/curves/` becomes
 `curves.js`, which the first loads where a page has curves. Both share the scope of the page, and
-TypeScript checks them so (`tests/services/tsconfig.json`). What is shipped has neither their comments nor
-their indentation.
+TypeScript checks them so (`tests/services/tsconfig.json`). What is shipped has neither their
+comments nor their indentation.
 """
 
 from __future__ import annotations
