@@ -2,10 +2,11 @@
 
     python benchmarks/site.py [build] [pages] [many] [steps] [--rounds N] [--keep FOLDER]
 
-Cases: `build` makes the site of 2,000 runs, and again after one more log; `pages` opens its overview and a
-model's page with 1,000 rows from the disk; `many` does that with 100,000 rows; `steps` opens a run of
-10^6 steps. The warehouses are made (`size.py`) and kept with --keep. A page is opened in a fresh
-context of Debian's Chromium by Playwright (`pip install -e '.[browser]'`); told is the median.
+Cases: `build` makes the site of 2,000 runs, and again after one more log; `pages` opens its
+overview and a model's page with 1,000 rows from the disk; `many` does that with 100,000 rows;
+`steps` opens a run of 10^6 steps. The warehouses are made (`size.py`) and kept with --keep. A page
+is opened in a fresh context of Debian's Chromium by Playwright (`pip install -e '.[browser]'`);
+told is the median.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import random
 import re
+import resource
 import shutil
 import statistics
 import subprocess
@@ -36,13 +38,26 @@ LINE = (
     "loss scale: 1.0 | grad norm: 1.000 | number of skipped iterations:   0 | "
     "number of nan iterations:   0 |\n"
 )
-# Two frames after the work: what was changed is on the screen.
-TIMED = """async (work) => {
+# What was changed is on the screen when a frame is over.
+FRAME = "await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));"
+SORTED = f"""async (name) => {{
   const began = performance.now();
-  (0, document.querySelector(work[0]))[work[1]]();
-  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  document.querySelector(`#${{name}} th[data-kind=number] button.sort`).click();
+  {FRAME}
   return performance.now() - began;
-}"""
+}}"""
+FILTERED = f"""async (name) => {{
+  const box = document.getElementById(`${{name}}-filter`);
+  const told = document.querySelector(`.grid-tools:has(#${{name}}-filter) .count`);
+  box.value = "12";
+  const began = performance.now();
+  const later = new Promise((done) => new MutationObserver(() => done()).observe(told, {{
+    childList: true, characterData: true, subtree: true }}));
+  box.dispatchEvent(new Event("input"));
+  await later;
+  {FRAME}
+  return performance.now() - began;
+}}"""
 PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN"
 Row = tuple[str, str, str]
 
@@ -50,15 +65,18 @@ Row = tuple[str, str, str]
 def main() -> None:
     """Print a table in markdown: what, how much, at most."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cases", nargs="*", choices=[*CASES, []], default=CASES)
+    parser.add_argument("cases", nargs="*", help=", ".join(CASES))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--keep", type=Path, help="where warehouses are kept")
     options = parser.parse_args()
+    cases = options.cases or CASES
+    if unknown := set(cases) - set(CASES):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}")
     print(f"median of {options.rounds} rounds, {load()}\n")
     print("| measure | result | at most |\n| :-- | --: | --: |")
     with tempfile.TemporaryDirectory() as name:
         kept = (options.keep or Path(name)).absolute()
-        for case in options.cases:
+        for case in cases:
             for row in globals()[case](kept, options.rounds):
                 print(f"| {' | '.join(row)} |", flush=True)
     print(f"\n{machine()}")
@@ -68,14 +86,14 @@ def build(kept: Path, rounds: int) -> Iterator[Row]:
     """The site of 2,000 runs from nothing, unchanged, and with one more log."""
     folder = mixed(kept)
     shutil.rmtree(folder / "public", ignore_errors=True)
-    yield "2,000 runs built", f"{made(folder):.1f} s", "30 s"
-    yield "again, nothing new", f"{made(folder):.1f} s", ""
+    yield "2,000 runs built", made(folder), "30 s"
+    yield "again, nothing new", made(folder), ""
     with tempfile.TemporaryDirectory(dir=kept) as copied:
         here = Path(copied) / "results"
         shutil.copytree(folder, here)
         (here / "new.log").write_text(log(200, 7))
         bench(here, "-q", "ingest", ".")
-        yield "again with one more log", f"{made(here):.1f} s", "3 s"
+        yield "again with one more log", made(here), "3 s"
     files = [one for one in (folder / "public").rglob("*") if one.is_file()]
     held = sum(one.stat().st_size for one in files)
     yield "files, size of the site", f"{len(files):,}, {held / 1e6:.1f} MB", ""
@@ -94,7 +112,7 @@ def pages(kept: Path, rounds: int) -> Iterator[Row]:
 def many(kept: Path, rounds: int) -> Iterator[Row]:
     """The same of 100,000 rows."""
     folder = size.made(kept / "100000", 100_000)
-    yield "100,000 runs built", f"{made(folder):.1f} s", ""
+    yield "100,000 runs built", made(folder), ""
     with chromium() as opened:
         yield from overview(folder / "public", opened, rounds, ("", "", "1.5 s"))
         yield from table(folder / "public", opened, rounds, "")
@@ -107,7 +125,7 @@ def steps(kept: Path, rounds: int) -> Iterator[Row]:
         folder.mkdir(parents=True)
         (folder / "long.log").write_text(log(STEPS, 1))
         bench(folder, "-q", "ingest", ".")
-    yield "a run of 10^6 steps built", f"{made(folder):.1f} s", ""
+    yield "a run of 10^6 steps built", made(folder), ""
     page = next(folder.glob("public/runs/*.html"))
     with chromium() as opened:
         found = [opened(page, "svg.plot .line") for _ in range(rounds)]
@@ -143,22 +161,11 @@ def table(site: Path, opened: Opens, rounds: int, limit: str) -> Iterator[Row]:
 
 def measure_table(page: Any) -> dict[str, float]:
     """Sort by a column of numbers, then filter by a word, each until it is on the screen."""
-    head = "table[aria-rowcount] th[data-kind=number]"
-    sort = page.evaluate(TIMED, [f"{head} button.sort", "click"])
-    box = page.locator("table[aria-rowcount]").get_attribute("id")
-    told = f"document.querySelector('.grid-tools:has(#{box}-filter) .count')"
-    took = page.evaluate(f"""async () => {{
-      const box = document.getElementById('{box}-filter'), told = {told};
-      const work = new Promise((done) => new MutationObserver(() => done(performance.now())).observe(told, {{ childList: true, characterData: true, subtree: true }}));
-      box.value = '12'; box.dispatchEvent(new Event('input'));
-      await new Promise((done) => setTimeout(done, box.dataset.wait | 0));
-      const began = performance.now();
-      await work;
-      await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-      return performance.now() - began;
-    }}""")  # fmt: skip
-    rows = page.locator("table[aria-rowcount] tbody tr:not(.space)").count()
-    return {"sort": sort, "filter": took, "rows": rows}
+    table = page.locator("table[aria-rowcount]").first
+    name = table.get_attribute("id")
+    sort = page.evaluate(SORTED, name)
+    took = page.evaluate(FILTERED, name)
+    return {"sort": sort, "filter": took, "rows": table.locator("tbody tr:not(.space)").count()}
 
 
 Opens = Callable[..., dict[str, Any]]
@@ -197,7 +204,7 @@ def chromium() -> Iterator[Opens]:
 
 
 def mixed(kept: Path) -> Path:
-    """A folder with a warehouse of 2,000 runs: 500 logs, and a model of which 1,000 rows are tried."""
+    """A folder with a warehouse of 2,000 runs: 500 logs, and a model with 1,000 rows of tables."""
     folder = kept / "2000"
     if (folder / "bench.duckdb").exists():
         return folder
@@ -208,7 +215,8 @@ def mixed(kept: Path) -> Path:
     for number in range(ROWS // size.A_TABLE + 1):
         rows = min(size.A_TABLE, ROWS - number * size.A_TABLE)
         model = size.MODELS[0 if number < 5 else 1]
-        text = f"# Sweep\n\nSequence length 2048, A100 80GB\n\nNHIDDEN={model[1]} / NLAYERS={model[2]}\n\n"
+        text = "# Sweep\n\nSequence length 2048, A100 80GB\n\n"
+        text += f"NHIDDEN={model[1]} / NLAYERS={model[2]}\n\n"
         setups = rng.sample(size.SETUPS, rows)
         lines = "".join(size.row(rng, model[:4], *one) for one in setups)
         (folder / f"sweep-{number:03d}.md").write_text(text + size.HEADER + lines)
@@ -227,11 +235,13 @@ def log(count: int, seed: int) -> str:
     )  # fmt: skip
 
 
-def made(folder: Path) -> float:
-    """Seconds of `bench site`, a whole process."""
-    began = time.perf_counter()
+def made(folder: Path) -> str:
+    """Seconds of `bench site`, a whole process, by the clock and of the processors."""
+    began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     bench(folder, "-q", "site", "-o", "public")
-    return time.perf_counter() - began
+    took, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return f"{took:.1f} s ({busy:.1f} s of processors)"
 
 
 def bench(folder: Path, *words: str) -> None:

@@ -1,4 +1,4 @@
-"""A site for a browser: the tables of data/, a long sweep, a log with a spike, and what is hostile."""
+"""A site for a browser: tables of data/, a long sweep, logs with a spike, and what is hostile."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from tests.program import quick
 SPIKE = 40.25  # seconds, of one step of thousands
 STEPS, SPIKED = 5000, 777
 PAYLOADS = (
-    "<script>pwned=1</script>", "<img src=x onerror=pwned=1>", "\"'><svg onload=pwned=1>", "]]><b>",
-    "&lt;script&gt;", "</script><script>pwned=1", "javascript:pwned=1", "{{ 7*7 }}{% raw %}",
-    "\u202egnirts\u202c", "\u2066a\u2069\u2028b", "--><!--", "</title></style><style>*{}", "'; DROP TABLE runs; --",
-    "${pwned=1}", "`pwned=1`", "%3Cscript%3E", "\u00e4\u65e5\u672c\u8a9e 1.234,5", "\u2007\u00a01\u202f234",
+    "<script>pwned=1</script>", "<img src=x onerror=pwned=1>", "\"'><svg onload=pwned=1>",
+    "]]><b>", "&lt;script&gt;", "</script><script>pwned=1", "javascript:pwned=1",
+    "{{ 7*7 }}{% raw %}", "\u202egnirts\u202c", "\u2066a\u2069\u2028b", "--><!--",
+    "</title></style><style>*{}", "'; DROP TABLE runs; --", "${pwned=1}", "`pwned=1`",
+    "%3Cscript%3E", "\u00e4\u65e5\u672c\u8a9e 1.234,5", "\u2007\u00a01\u202f234",
     "data:text/html,<script>", "<a href='//evil.example/'>",
 )  # fmt: skip
 # Each with a number of its own, so that one that vanished is known.
@@ -23,8 +24,8 @@ HEADER = (
     "| Nodes | Size | DP | TP | PP | MBS | GBS | Mem | Sec/it | TFLOPs | Notes |\n|" + "---|" * 11
 )
 LINE = (
-    " iteration {at:8d}/ {steps} | consumed samples: {samples:12d} | elapsed time per iteration (ms): "
-    "{ms:.1f} | learning rate: 1.000E-04 | global batch size:   256 | lm loss: {loss:.6E} | "
+    " iteration {at:8d}/ {steps} | consumed samples: {samples:12d} | elapsed time per iteration "
+    "(ms): {ms:.1f} | learning rate: 1.000E-04 | global batch size:   256 | lm loss: {loss:.6E} | "
     "loss scale: 1.0 | grad norm: 1.000 | number of skipped iterations:   0 | "
     "number of nan iterations:   0 |\n"
 )
@@ -50,24 +51,22 @@ def sweep(label: str, rows: int) -> str:
     """A document with one table of so many set-ups; no two are alike."""
     setups = product((1, 2, 4, 8), (1, 2, 4), (4, 8, 16), (1, 2, 4, 8), (256, 512, 1024, 2048))
     lines = [
-        f"| {max(1, tp * pp * dp // 8)} | {label} | {dp} | {tp} | {pp} | {mbs} | {gbs} | {20 + at % 40}GB "
-        f"| {5 + (at * 37 % 997) / 10:.2f} | {40 + (at * 53 % 811) / 10:.2f} | |"
-        for at, (tp, pp, dp, mbs, gbs) in zip(range(rows), [*setups] * 2, strict=False)
+        f"| {max(1, tp * pp * dp // 8)} | {label} | {dp} | {tp} | {pp} | {mbs} | {gbs} "
+        f"| {20 + at % 40}GB | {5 + (at * 37 % 997) / 10:.2f} | {40 + (at * 53 % 811) / 10:.2f} | |"
+        for at, (tp, pp, dp, mbs, gbs) in zip(range(rows), setups, strict=False)
     ]
     return f"# Sweep\n\nSequence length 2048, A100 80GB\n\n{HEADER}\n" + "\n".join(lines) + "\n"
 
 
 def hostile() -> str:
-    """A document whose notes, headings and prose try to be more than text; one line has a megabyte."""
+    """A document whose notes and headings try to be more than text; one line has a megabyte."""
     rows = [
-        f"| {1 + at % 4} | 3B | 8 | 1 | 1 | 1 | {256 + at} | 20GB | {10 + at / 10} | 50 | {name} {payload} |"
+        f"| {1 + at % 4} | 3B | 8 | 1 | 1 | 1 | {256 + at} | 20GB | {10 + at / 10} | 50 "
+        f"| {name} {PAYLOADS[at % len(PAYLOADS)]} |"
         for at, name in enumerate(HOSTILE)
-        for payload in [PAYLOADS[at % len(PAYLOADS)]]
     ]
-    return "\n".join([
-        "# <script>pwned=1</script> 3B", "", "Sequence length 2048, A100 80GB", "", HEADER, *rows, "",
-        "x" * 1_000_000, "",
-    ])  # fmt: skip
+    head = ["# <script>pwned=1</script> 3B", "", "Sequence length 2048, A100 80GB", "", HEADER]
+    return "\n".join([*head, *rows, "", "x" * 1_000_000, ""])
 
 
 def log(slower: float = 1.0) -> str:

@@ -107,6 +107,10 @@ function sideBySide(frame, runs, differ) {
     runs.some((_, at) => text(row.cells[at]) !== text(row.cells[0])),
   );
   const wanted = differ && runs.length > 1 ? unlike : Array.from(rows.values());
+  // What all of them state says more than what one log leaves out.
+  /** @param {{cells: (Fact | undefined)[]}} row */
+  const lacking = (row) => runs.filter((_, at) => !text(row.cells[at])).length;
+  wanted.sort((a, b) => lacking(a) - lacking(b));
   const head = runs.map((run, at) =>
     make(
       "th",
