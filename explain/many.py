@@ -31,7 +31,8 @@ long AS (
     FROM long WHERE value IS NOT NULL AND isfinite(value)
     WINDOW every AS (PARTITION BY run_id, metric)
 )
-SELECT run_id, metric, line, iteration, value, grade, used, total, total - window_size AS left_out FROM placed
+SELECT run_id, metric, line, iteration, value, grade, used, total, total - window_size AS left_out
+FROM placed
 WHERE total <= {shown} OR (used AND (from_first <= 2 OR from_last <= 2
     OR by_value IN (1, window_size, window_size // 2 + 1, (window_size + 1) // 2)))
 ORDER BY run_id, metric, line"""
@@ -139,7 +140,8 @@ def _read(warehouse: Warehouse, runs: Sequence[str]) -> Known:
         metric.view: {
             run: (low, high)
             for run, low, high in warehouse.rows(
-                f"SELECT run_id, low, high FROM {metric.view} WHERE run_id IN (SELECT unnest($runs::VARCHAR[]))",
+                f"SELECT run_id, low, high FROM {metric.view} "
+                "WHERE run_id IN (SELECT unnest($runs::VARCHAR[]))",
                 given,
             )
         }

@@ -69,7 +69,7 @@ class Scrubber:
             made["source"]["uri"] = self.uri(str(record["source"]["uri"]))
         for part in ("run", "table"):
             if part in made:
-                made[part]["id"] = _keyed_id(str(record[part]["id"]))
+                made[part]["id"] = keyed_id(str(record[part]["id"]))
         return made
 
     def uri(self, uri: str) -> str:
@@ -157,7 +157,7 @@ class Scrubber:
         }
 
 
-def _keyed_id(name: str) -> str:
+def keyed_id(name: str) -> str:
     """An id that nobody can rebuild from a guessed path; one that is so already stays."""
     if name.startswith("k"):
         return name

@@ -132,7 +132,7 @@ class _Maker:
                 self.data(table.key, table.data(), key)
 
     def runs(self) -> None:
-        """A page and data for each run that has changed; what they print is read for many at once."""
+        """A page and data for each run that has changed; many are read at once."""
         content = self.content
         near = neighbours(content)
         told = _told(content)
@@ -217,9 +217,13 @@ def _row_digests(content: Content) -> dict[str, str]:
 
 def _told(content: Content) -> dict[str, object]:
     """A digest of what is said of each run beside its source."""
-    query = """SELECT run_id, count(*), bit_xor(hash(field, value, file, line, reason, outcome)) FROM annotations GROUP BY run_id
-        UNION ALL SELECT run_id, count(*), bit_xor(hash(uri, rule)) FROM companions WHERE run_id IS NOT NULL GROUP BY run_id
-        UNION ALL SELECT run_id, count(*), bit_xor(hash(continues, iteration, repeated)) FROM continuations GROUP BY run_id
+    query = """
+        SELECT run_id, count(*), bit_xor(hash(field, value, file, line, reason, outcome))
+        FROM annotations GROUP BY run_id
+        UNION ALL SELECT run_id, count(*), bit_xor(hash(uri, rule))
+        FROM companions WHERE run_id IS NOT NULL GROUP BY run_id
+        UNION ALL SELECT run_id, count(*), bit_xor(hash(continues, iteration, repeated))
+        FROM continuations GROUP BY run_id
         ORDER BY ALL"""
     found: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
     for run, *said in content.warehouse.rows(query):

@@ -31,9 +31,10 @@ class Chart:
     def html(self) -> Markup:
         note = f' <span class="note">{escape(self.note)}</span>' if self.note else ""
         return Markup(
-            f'<figure class="chart" id="{escape(self.id)}"><figcaption id="{escape(self.id)}-caption">'
+            f'<figure class="chart" id="{self.id}"><figcaption id="{self.id}-caption">'
             f"<strong>{escape(self.title)}</strong>{note}</figcaption>{self.legend}{self.body}"
-            f'<details class="as-table"><summary>As a table</summary>{self.table}</details></figure>'
+            f'<details class="as-table"><summary>As a table</summary>{self.table}</details>'
+            "</figure>"
         )
 
 
@@ -98,10 +99,8 @@ def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
     )
     parts = [svg.frame(x, y, plot.x_title, plot.y_title)]
     if plot.rule:
-        at = f"{y.at(plot.rule):.1f}"
-        parts.append(
-            f'<line class="ideal" x1="{svg.LEFT}" x2="{svg.WIDTH - svg.RIGHT}" y1="{at}" y2="{at}"/>'
-        )
+        at = y.at(plot.rule)
+        parts.append(svg.stroke(svg.LEFT, at, svg.WIDTH - svg.RIGHT, at, "ideal"))
     for number, points in plot.lines:
         drawn = [(x.at(a), y.at(b)) for a, b in points]
         parts.append(svg.path(drawn, f"s{number % svg.SERIES + 1}"))
@@ -161,7 +160,7 @@ def _whisker(one: Mark, at: float, y: svg.Axis) -> str:
     top, bottom = y.at(one.high), y.at(one.low)
     if bottom - top < 3:
         return ""
-    return f'<line class="whisker" x1="{at:.1f}" x2="{at:.1f}" y1="{top:.1f}" y2="{bottom:.1f}"/>'
+    return svg.stroke(at, top, at, bottom, "whisker")
 
 
 def _legend(plot: Plot, marks: Sequence[Mark]) -> Markup:
@@ -189,27 +188,15 @@ def ranked(plot: Plot, root: str, table: Table, most: int = 20) -> Chart:
         text=plot.y_text,
     )
     bottom = height - svg.BOTTOM
-    parts = [
-        f'<line class="rule" x1="{x.at(v):.1f}" x2="{x.at(v):.1f}" y1="{top}" y2="{bottom}"/>'
-        f'<text class="tick" x="{x.at(v):.1f}" y="{bottom + 16}" text-anchor="middle">{escape(t)}</text>'
-        for v, t in x.ticks
-    ]
-    parts.append(
-        f'<text class="name" x="{(left + svg.WIDTH) / 2:.0f}" y="{height - 6}" '
-        f'text-anchor="middle">{escape(plot.y_title)}</text>'
-    )
+    parts = [svg.columns(x, top, bottom)]
+    parts.append(svg.words((left + svg.WIDTH) / 2, height - 6, plot.y_title, "name", "middle"))
     for at, one in enumerate(rows):
         y = top + (at + 0.5) * _ROW
         label = one.label if len(one.label) <= fits else f"{one.label[: fits - 1]}…"
         whisker = ""
         if one.low is not None and one.high is not None:
-            whisker = (
-                f'<line class="whisker" x1="{x.at(one.low):.1f}" x2="{x.at(one.high):.1f}" '
-                f'y1="{y}" y2="{y}"/>'
-            )
-        parts.append(
-            f'<text class="tick" x="{left - 10}" y="{y + 4}" text-anchor="end">{escape(label)}</text>'
-        )
+            whisker = svg.stroke(x.at(one.low), y, x.at(one.high), y, "whisker")
+        parts.append(svg.words(left - 10, y + 4, label, anchor="end"))
         parts.append(svg.mark(one, x.at(one.y), y, root, whisker))
     return Chart(
         plot.id,

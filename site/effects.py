@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from ..decide.rows import Decision
 from ..reports.answer import configuration_words
@@ -96,22 +96,12 @@ def _drawn(
         [*ends, 1.0], _LEFT, svg.WIDTH - 60, log=True, most=5, text=lambda v: f"{svg.plain(v)}×"
     )
     bottom = height - svg.BOTTOM
-    parts = [
-        f'<line class="rule" x1="{x.at(v):.1f}" x2="{x.at(v):.1f}" y1="{_TOP}" y2="{bottom}"/>'
-        f'<text class="tick" x="{x.at(v):.1f}" y="{bottom + 16}" text-anchor="middle">{escape(t)}</text>'
-        for v, t in x.ticks
-    ]
-    one = x.at(1.0)
-    parts.append(f'<line class="ideal" x1="{one:.1f}" x2="{one:.1f}" y1="{_TOP}" y2="{bottom}"/>')
-    parts.append(
-        f'<text class="name" x="{(_LEFT + svg.WIDTH) / 2:.0f}" y="{height - 6}" text-anchor="middle">'
-        "times as fast as without the change</text>"
-    )
+    one, said = x.at(1.0), "times as fast as without the change"
+    parts = [svg.columns(x, _TOP, bottom), svg.stroke(one, _TOP, one, bottom, "ideal")]
+    parts.append(svg.words((_LEFT + svg.WIDTH) / 2, height - 6, said, "name", "middle"))
     y = _TOP + _ROW / 2
     for name, rows in groups:
-        parts.append(
-            f'<text class="group" x="4" y="{y + 4:.1f}">{escape(content.text.line(name, 60))}</text>'
-        )
+        parts.append(svg.words(4, y + 4, content.text.line(name, 60), "group"))
         y += _ROW
         for row in rows:
             parts.append(_row(content, row, content.text.line(_label(row, apart), 60), x, y, root))
@@ -137,7 +127,7 @@ def _row(content: Content, row: Row, label: str, x: svg.Axis, y: float, root: st
     low, high = row["speedup_low"], row["speedup_high"]
     whisker = ""
     if low and high and low > 0:
-        whisker = f'<line class="whisker" x1="{x.at(low):.1f}" x2="{x.at(high):.1f}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        whisker = svg.stroke(x.at(low), y, x.at(high), y, "whisker")
     says = f"{words}: {times(row['speedup'])}, {row['verdict']}"
     made = Mark(
         row["speedup"],
@@ -149,9 +139,9 @@ def _row(content: Content, row: Row, label: str, x: svg.Axis, y: float, root: st
         "" if _sure(row) else "unsure",
     )
     return (
-        f'<text class="tick" x="{_LEFT - 10}" y="{y + 4:.1f}" text-anchor="end">{escape(label)}</text>'
-        f"{svg.mark(made, x.at(row['speedup']), y, root, whisker)}"
-        f'<text class="tick" x="{svg.WIDTH - 4}" y="{y + 4:.1f}" text-anchor="end">{times(row["speedup"])}</text>'
+        svg.words(_LEFT - 10, y + 4, label, anchor="end")
+        + svg.mark(made, x.at(row["speedup"]), y, root, whisker)
+        + svg.words(svg.WIDTH - 4, y + 4, times(row["speedup"]), anchor="end")
     )
 
 

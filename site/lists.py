@@ -1,4 +1,4 @@
-"""The pages that list: findings, failures, trends, sources, comparison, about; and what is searched."""
+"""The pages that list: findings, failures, trends, sources; and what is searched."""
 
 from __future__ import annotations
 
@@ -325,7 +325,7 @@ def about_page(content: Content) -> Page:
 def search(content: Content) -> dict[str, Any]:
     """Everything that has a page, by what it may be looked for."""
     line = content.text.line
-    entries = [
+    entries: list[list[str | None]] = [
         [line(name, 60), "model", f"models/{slug}.html"]
         for name, slug in content.model_slugs.items()
     ]

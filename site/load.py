@@ -104,7 +104,7 @@ class Content:
 
     def line_href(self, uri: str | None, line: int | None) -> str | None:
         """Where the line of a source stands; None where it is on no page."""
-        if uri not in self.slugs or line is None:
+        if uri is None or line is None or uri not in self.slugs:
             return None
         self.linked[uri].add(line)
         return f"{source_file(self.slugs[uri], (line - 1) // LINES)}#L{line}"

@@ -238,7 +238,7 @@ def _scaling(drawer: Drawer, scaling: Decision, root: str) -> Chart | None:
         first = members[0]
         series.append(
             drawer.content.text.line(
-                f"{configuration_words({**first, 'settings': None, 'nodes': None, 'devices': None})}",
+                configuration_words({**first, "settings": None, "nodes": None, "devices": None}),
                 60,
             )
         )

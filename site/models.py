@@ -99,7 +99,7 @@ def _answers(
         [[row["run"] for row in rows]],
     )
     asked = statements("model")
-    faster = warehouse.dicts(asked["faster"], {k: v for k, v in plan.parameters.items()})
+    faster = warehouse.dicts(asked["faster"], plan.parameters)
     stated = [one for one in changed if one.facts["title"] not in _SETTINGS]
     context = {
         "ranked": ranked_rows(rows, plan, MOST),

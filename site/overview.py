@@ -1,4 +1,4 @@
-"""The first page: what there is, the best of each model, what is new, what failed, what is doubted."""
+"""The first page: what there is, what is best, what is new, what failed, what is doubted."""
 
 from __future__ import annotations
 

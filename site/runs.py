@@ -19,7 +19,7 @@ from ..reports.answer import configuration_words
 from ..schema.sql import named_statements
 from ..vocabulary.fields import fields
 from ..vocabulary.format import number, significant
-from .load import Content
+from .load import NOT_STATED, Content
 from .models import finding_words
 from .neighbours import Neighbour
 from .series import Series, figure, series_of
@@ -131,7 +131,7 @@ def run_page(
         "id": id,
         "row": row,
         "lead": _lead(content, row),
-        "model": (content.model_href(row), row["size"] or row["model"] or "Model not stated"),
+        "model": (content.model_href(row), row["size"] or row["model"] or NOT_STATED),
         "source": (content.line_href(row["uri"], row["line"]), content.names.path(row["uri"])),
         "reason": content.names.within(row["status_reason"] or ""),
         "reason_href": content.line_href(row["uri"], row["status_line"]),
@@ -185,7 +185,8 @@ def _lead(content: Content, row: Row) -> str:
     )
     settings = f", {row['settings']}" if row["settings"] else ""
     return content.text.line(
-        f"{row['size'] or row['model'] or 'Model not stated'} on {devices}{content.names.system(row['system'])}, "
+        f"{row['size'] or row['model'] or NOT_STATED} on {devices}"
+        f"{content.names.system(row['system'])}, "
         f"{words}{settings}. {kind}{f', {lines},' if lines else ''} of",
         500,
     )
@@ -234,7 +235,7 @@ def _value(value: object) -> str:
             if "e" not in significant(value, 6)
             else significant(value, 6)
         )
-    return text_of(value)  # type: ignore[arg-type]  # what a node holds
+    return text_of(value)
 
 
 def fact_groups(content: Content, row: Row, of: Details) -> Iterator[tuple[str, list[Fact]]]:

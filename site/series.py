@@ -1,4 +1,4 @@
-"""What logs print over their steps, as buckets of which none hides a spike; real points where few."""
+"""What logs print over their steps, as buckets of which none hides a spike."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One quantity over steps: a bucket holds `width` steps from `first` on; None: nothing printed."""
+    """One quantity over steps: a bucket holds `width` steps from `first` on; None: nothing."""
 
     key: str
     title: str
@@ -89,8 +89,11 @@ def series_of(warehouse: Warehouse, runs: Sequence[str]) -> dict[str, list[Serie
 
 def _series(row: Mapping[str, Any]) -> Series:
     size = row["buckets"][-1] + 1
-    n, low, high, mean = [0] * size, [None] * size, [None] * size, [None] * size
-    breaks, before, steps = [], None, [None] * size
+    n = [0] * size
+    low: list[float | None] = [None] * size
+    high, mean = low.copy(), low.copy()
+    steps: list[int | None] = [None] * size
+    breaks, before = [], None
     for at, count, least, most, middle, segment, step in zip(
         row["buckets"],
         row["ns"],
@@ -145,7 +148,8 @@ def figure(run: str, one: Series, data_key: str, note: str = "") -> Markup:
         parts.append(svg.path([(x.at(p[1]), y.at(p[4])) for p in piece], "s1"))
         if len(piece) == 1:
             parts.append(
-                f'<circle class="dot" cx="{x.at(piece[0][1]):.1f}" cy="{y.at(piece[0][4]):.1f}" r="2.5"/>'
+                f'<circle class="dot" cx="{x.at(piece[0][1]):.1f}" '
+                f'cy="{y.at(piece[0][4]):.1f}" r="2.5"/>'
             )
     id = f"curve-{one.key.replace(':', '-').replace(' ', '-')}"
     told = note or (
@@ -154,7 +158,8 @@ def figure(run: str, one: Series, data_key: str, note: str = "") -> Markup:
         else "the line is the mean, the band all that was printed"
     )
     return Markup(
-        f'<figure class="curve" id="{escape(id)}" data-key="{escape(data_key)}" data-series="{escape(one.key)}">'
+        f'<figure class="curve" id="{escape(id)}" data-key="{escape(data_key)}" '
+        f'data-series="{escape(one.key)}">'
         f'<figcaption id="{escape(id)}-caption"><strong>{escape(one.title)}</strong> '
         f'<span class="note">{escape(told)}</span></figcaption>'
         f"{svg.drawing(id, ''.join(parts), WIDTH, HEIGHT)}</figure>"
@@ -185,7 +190,8 @@ def _merged(one: Series) -> list[Point]:
 
 def _pieces(points: Sequence[Point], one: Series) -> list[list[Point]]:
     """The points between two restarts."""
-    breaks, pieces = sorted(one.breaks), [[]]
+    breaks = sorted(one.breaks)
+    pieces: list[list[Point]] = [[]]
     at = 0
     for point in points:
         if at < len(breaks) and point[0] >= breaks[at] and pieces[-1]:

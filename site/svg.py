@@ -50,7 +50,7 @@ def axis(
     most: int = 6,
     text: Callable[[float], str] | None = None,
 ) -> Axis:
-    """An axis that holds the values; `zero`: it begins there, `whole`: its ticks are whole numbers."""
+    """An axis that holds the values; `zero`: it begins there, `whole`: whole numbers as ticks."""
     found = [value for value in values if math.isfinite(value) and (value > 0 or not log)]
     low, high = (min(found), max(found)) if found else (1.0, 1.0)
     if log:
@@ -178,27 +178,43 @@ def mark(one: Mark, x: float, y: float, root: str, whisker: str = "") -> str:
     )
 
 
+def words(x: float, y: float, text: str, look: str = "tick", anchor: str = "start") -> str:
+    """A text of a chart."""
+    side = "" if anchor == "start" else f' text-anchor="{anchor}"'
+    return f'<text class="{look}" x="{x:.1f}" y="{y:.1f}"{side}>{escape(text)}</text>'
+
+
+def stroke(x1: float, y1: float, x2: float, y2: float, look: str) -> str:
+    """A straight line of a chart."""
+    return f'<line class="{look}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
+
+
+def columns(x: Axis, top: float, bottom: float) -> str:
+    """The rules and ticks of a chart of rows."""
+    return "".join(
+        stroke(x.at(v), top, x.at(v), bottom, "rule")
+        + words(x.at(v), bottom + 16, t, anchor="middle")
+        for v, t in x.ticks
+    )
+
+
 def frame(x: Axis, y: Axis, x_title: str, y_title: str, height: int = HEIGHT) -> str:
     """Grid, ticks and titles of a chart."""
     left, right = min(x.begin, x.end), max(x.begin, x.end)
     bottom = max(y.begin, y.end)
     parts = [
-        f'<line class="rule" x1="{left}" x2="{right}" y1="{y.at(v):.1f}" y2="{y.at(v):.1f}"/>'
-        f'<text class="tick" x="{left - 6}" y="{y.at(v) + 4:.1f}" text-anchor="end">{escape(t)}</text>'
+        stroke(left, y.at(v), right, y.at(v), "rule")
+        + words(left - 6, y.at(v) + 4, t, anchor="end")
         for v, t in y.ticks
     ]
     parts += [
-        f'<line class="notch" x1="{x.at(v):.1f}" x2="{x.at(v):.1f}" y1="{bottom}" y2="{bottom + 4}"/>'
-        f'<text class="tick" x="{x.at(v):.1f}" y="{bottom + 17}" text-anchor="middle">{escape(t)}</text>'
+        stroke(x.at(v), bottom, x.at(v), bottom + 4, "notch")
+        + words(x.at(v), bottom + 17, t, anchor="middle")
         for v, t in x.ticks
     ]
-    parts.append(f'<line class="axis" x1="{left}" x2="{right}" y1="{bottom}" y2="{bottom}"/>')
-    middle = (left + right) / 2
-    parts.append(
-        f'<text class="name" x="{middle:.0f}" y="{height - 6}" text-anchor="middle">{escape(x_title)}</text>'
-    )
-    if y_title:
-        parts.append(f'<text class="name" x="4" y="13">{escape(y_title)}</text>')
+    parts.append(stroke(left, bottom, right, bottom, "axis"))
+    parts.append(words((left + right) / 2, height - 6, x_title, "name", "middle"))
+    parts.append(words(4, 13, y_title, "name") if y_title else "")
     return "".join(parts)
 
 
@@ -216,8 +232,8 @@ def drawing(
     """The SVG of a figure, named by its caption."""
     kind = ' class="rows"' if rows else ""
     return Markup(
-        f'<svg role="group"{kind} aria-labelledby="{escape(id)}-caption" viewBox="0 0 {width} {height}" '
-        f'preserveAspectRatio="xMidYMid meet">{body}</svg>'
+        f'<svg role="group"{kind} aria-labelledby="{escape(id)}-caption" '
+        f'viewBox="0 0 {width} {height}">{body}</svg>'
     )
 
 
@@ -226,7 +242,8 @@ def legend(names: Sequence[tuple[int, str]]) -> Markup:
     if len(names) < 2:
         return Markup("")
     items = "".join(
-        f'<li><svg class="key" viewBox="0 0 16 16" aria-hidden="true"><g class="mark s{n % SERIES + 1}">'
+        '<li><svg class="key" viewBox="0 0 16 16" aria-hidden="true">'
+        f'<g class="mark s{n % SERIES + 1}">'
         f"{shape(n, 8, 8)}</g></svg>{escape(name)}</li>"
         for n, name in names
     )

@@ -84,7 +84,8 @@ class Table:
             else ""
         )
         return Markup(
-            f'<div class="table-frame" tabindex="0" role="region" aria-label="{escape(self.label)}">'
+            f'<div class="table-frame" tabindex="0" role="region" '
+            f'aria-label="{escape(self.label)}">'
             f'<table class="grid" id="{escape(self.id)}"{key}><thead><tr>{head}</tr></thead>'
             f"<tbody>{body}</tbody></table></div>{more}"
         )

@@ -1,4 +1,4 @@
-"""Text of a warehouse on a page: scrubbed, bounded, and with what turns a text or is not seen shown."""
+"""Text of a warehouse on a page: scrubbed, bounded, with what turns or hides a text shown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from html import escape as _escape
 
 from markupsafe import Markup
 
-from ..records.scrub import Scrubber
+from ..records.scrub import Scrubber, keyed_id
 from ..reports.short import Names
 from ..vocabulary.printable import json_text, visible
 
@@ -32,7 +32,7 @@ class Text:
         return digest(repr(sorted(self.scrubber.known.items())))
 
     def line(self, value: object, most: int = LONGEST) -> str:
-        """One line of plain text, not yet escaped: at most so many characters, and how many more."""
+        """One line of plain text, not yet escaped: so many characters, and how many more."""
         text = str(value)
         rest = len(text) - most
         if rest > 0:
@@ -56,9 +56,9 @@ class Text:
         return self.scrubber.uri(uri) if self.scrubs else uri
 
     def run_id(self, run: str) -> str:
-        """The id of a run as the name of a file; another one where it may not be, or tells a path."""
+        """The id of a run as the name of a file; another where it may not be, or tells a path."""
         if self.scrubs:
-            return self.scrubber.record({"source": {"uri": ""}, "run": {"id": run}})["run"]["id"]
+            return keyed_id(run)
         return run if _ID.fullmatch(run) else digest(run)[:12]
 
 

@@ -96,5 +96,6 @@ def _built(source: Source, query: Query, output: Path, options: Options) -> Buil
 def _tell(built: Built, output: Path) -> None:
     removed = f", {built.removed} removed" if built.removed else ""
     info(
-        f"{built.runs} runs: {built.files} files, {built.written} written{removed}; open {output}/index.html"
+        f"{built.runs} runs: {built.files} files, {built.written} written{removed}; "
+        f"open {output}/index.html"
     )

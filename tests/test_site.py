@@ -1,4 +1,4 @@
-"""`bench site`: complete pages, stable bytes, only what changed, and nothing of a stranger's obeyed."""
+"""`bench site`: complete pages, stable bytes, only what changed, no stranger obeyed."""
 
 from __future__ import annotations
 
