@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable
 from html import escape as _escape
@@ -11,7 +12,7 @@ from markupsafe import Markup
 
 from ..records.scrub import Scrubber, keyed_id
 from ..reports.short import Names
-from ..vocabulary.printable import json_text, visible
+from ..vocabulary.printable import CONTROL, INVISIBLE, json_text, plain, visible
 
 LONGEST = 400  # characters of one text, unless a page asks for more
 _ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
@@ -34,6 +35,9 @@ class Text:
     def line(self, value: object, most: int = LONGEST) -> str:
         """One line of plain text, not yet escaped: so many characters, and how many more."""
         text = str(value)
+        # Nearly every text: nothing in it is to be shown otherwise.
+        if not self.scrubs and len(text) <= most and text.isprintable() and not INVISIBLE & {*text}:
+            return text
         rest = len(text) - most
         if rest > 0:
             text = text[:most]
@@ -118,6 +122,9 @@ def digest(text: str | bytes) -> str:
 
 def data_file(key: str, value: object) -> bytes:
     """A file of data: one call that a page loads as a script, with nothing that ends a script."""
-    made = json_text(value).replace("</", "<\\/").replace("<!--", "<\\!--")
+    # Texts are shown ones already; only what JSON has no type for is made plain one by one.
+    made = json.dumps(value, ensure_ascii=False, default=plain, separators=(",", ":"))
+    made = CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", made)
+    made = made.replace("</", "<\\/").replace("<!--", "<\\!--")
     made = made.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-    return f"bench_data({json_text(key)}, {made});\n".encode()
+    return f"bench_data({json_text(key)}, {made});\n".encode("utf-8", "backslashreplace")
