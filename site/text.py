@@ -120,10 +120,19 @@ def digest(text: str | bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def _json(value: object) -> str:
+    return json.dumps(
+        value, ensure_ascii=False, allow_nan=False, default=plain, separators=(",", ":")
+    )
+
+
 def data_file(key: str, value: object) -> bytes:
     """A file of data: one call that a page loads as a script, with nothing that ends a script."""
     # Texts are shown ones already; only what JSON has no type for is made plain one by one.
-    made = json.dumps(value, ensure_ascii=False, default=plain, separators=(",", ":"))
+    try:
+        made = _json(value)
+    except ValueError:  # NaN or infinity: null, as everywhere
+        made = _json(plain(value))
     made = CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", made)
     made = made.replace("</", "<\\/").replace("<!--", "<\\!--")
     made = made.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
