@@ -16,7 +16,7 @@ PYTEST_ARGS ?= -n logical --dist loadfile --no-loadscope-reorder
 
 # An environment does not survive a move of its folder: forget the stamps of one made elsewhere.
 $(foreach env,$(VENV) $(OLD),$(shell [ "$$(cat $(env)/.made 2>/dev/null)" = "$(CURDIR)" ] || \
-  rm -f $(env)/.made $(env)/.installed $(env)/.developing $(env)/.deepspeed $(env)/.fuzzing))
+  rm -f $(env)/.made $(env)/.installed $(env)/.developing $(env)/.deepspeed $(env)/.fuzzing $(env)/.browser))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONPATH PYTHONHOME
@@ -42,9 +42,10 @@ test-fast: $(VENV)/.developing ## each part by itself, few whole commands; stops
 # With -j the services' tests, which wait most of their time, run beside the others.
 test-all: test truth test-services test-duckdb15 ## every test, on both lines of DuckDB
 
-# Slurm and what its accounting needs, installed as root; the tests start their own, on loopback.
-SERVICES := slurm-wlm slurmdbd munge mariadb-server-core mariadb-client-core
-test-services: $(VENV)/.deepspeed
+# Slurm and what its accounting needs, and a browser, installed as root; the tests start their own,
+# on loopback.
+SERVICES := slurm-wlm slurmdbd munge mariadb-server-core mariadb-client-core chromium fonts-dejavu-core
+test-services: $(VENV)/.deepspeed $(VENV)/.browser out/npm/.installed
 	@if [ "$$(id -u)" != 0 ]; then \
 	  echo '*** services: SKIPPED, their Debian packages cannot be installed without root ***' >&2; \
 	else \
@@ -129,6 +130,20 @@ $(VENV)/.developing: pyproject.toml | $(VENV)/.made
 $(VENV)/.deepspeed: $(VENV)/.developing
 	DS_BUILD_OPS=0 DS_ACCELERATOR=cpu $(VENV)/bin/python -m pip install --quiet --no-build-isolation $(DEEPSPEED)
 	@touch $@
+
+# Drives the browser of the system: none is downloaded.
+$(VENV)/.browser: $(VENV)/.developing
+	$(VENV)/bin/python -m pip install --quiet -e '.[browser]'
+	@touch $@
+
+# TypeScript checks the scripts of the site, and axe-core its pages; nothing of both is shipped.
+out/npm/.installed: tests/services/package.json
+	@mkdir -p $(@D) && cp $< $(@D)
+	@if command -v npm >/dev/null; then \
+	  npm install --prefix $(@D) --silent --no-audit --no-fund --ignore-scripts && touch $@; \
+	else \
+	  echo '*** site: TypeScript and axe-core SKIPPED, there is no npm ***' >&2; \
+	fi
 
 $(VENV)/.fuzzing: $(VENV)/.developing
 	$(VENV)/bin/python -m pip install --quiet -e '.[fuzz]'

@@ -11,7 +11,7 @@ from typing import Any
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from .best import best
-from .budget import planned
+from .budget import Budget, planned
 from .compare import compare
 from .days import Plan, days
 from .eligible import Candidates, Rows, candidates
@@ -46,9 +46,11 @@ def curves(chosen: Candidates, most: int = 0) -> list[dict[str, Any]]:
     return [curve(one.group()) for one in found if any(one is chosen for chosen in longest)]
 
 
-def ranked(warehouse: Warehouse, chosen: Candidates, query: Query) -> Decision:
-    """The runs chosen, the best first."""
-    plan = planned(warehouse, query)
+def ranked(
+    warehouse: Warehouse, chosen: Candidates, query: Query, plan: Budget | None = None
+) -> Decision:
+    """The runs chosen, the best first; days are for `plan`, else as the selected runs state it."""
+    plan = plan or planned(warehouse, query)
     column = query.ranked_by or "tokens_per_s"
     need = {"mem": "memory", "mfu": "mfu", "tflops": "tflops"}.get(column, "tokens_per_s")
     rows = chosen.eligible(need)
@@ -73,26 +75,36 @@ def compared(chosen: Candidates, by: str, base: str | None) -> Decision:
     rows = chosen.eligible("pace")
     found = factor(by, [*rows.kept, *rows.left_out])
     _require_levels(rows, found)
-    pairs, alone = matched(rows.kept, found, base, failures(rows.left_out))
-    if not pairs:
+    if (made := _compared(chosen, rows, found, base)) is None:
         apart = nearest_words(rows.kept, rows.kept, found)
         raise nothing(f"no two runs differ in {found.name} alone; {apart}")
+    return made
+
+
+def _compared(chosen: Candidates, rows: Rows, found: Factor, base: str | None) -> Decision | None:
+    pairs, alone = matched(rows.kept, found, base, failures(rows.left_out))
+    if not pairs:
+        return None
     unmatched = [{**row, "left_out": _alone_words(row, found)} for row in alone]
     left = (*rows.left_out, *unmatched)
     spreads = chosen.spreads
     return compare(found.name, pairs, left, lambda row: spread_of(row, spreads), found.parts)
 
 
-def effects(chosen: Candidates) -> list[Decision]:
-    """What each flag and the recompute do, as far as runs chosen differ in them."""
+def effects(chosen: Candidates, more: Sequence[str] = ()) -> list[Decision]:
+    """What each flag and the recompute do, and `more` columns, as far as runs chosen differ in
+    them."""
     flags = sorted({flag for row in chosen.rows for flag in row["env"]})
-    found = []
-    for by in (*flags, "recompute"):
-        try:
-            found.append(compared(chosen, by, None))
-        except BenchError:  # nothing differs in it
-            continue
-    return found
+    rows = chosen.eligible("pace")
+    every = [*rows.kept, *rows.left_out]
+    decisions = []
+    for by in (*flags, "recompute", *more):
+        found = factor(by, every)
+        if len({level(row, found) for row in rows.kept}) > 1 and (
+            made := _compared(chosen, rows, found, None)
+        ):
+            decisions.append(made)
+    return decisions
 
 
 def _alone_words(row: Row, by: Factor) -> str:

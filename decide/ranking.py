@@ -25,7 +25,7 @@ def ranking(rows: Iterable[Row], plan: Budget, most: int) -> list[dict[str, Any]
     `place` counts within a model and system, of which the first `most` come (0: all); `timed`
     counts all of them. Days are of the budget, the range that of the digits or of the jobs.
     """
-    kept = [_with_days(row, plan) for row in by_configuration(filter(_counts, rows))]
+    kept = [_with_days(row, plan) for row in by_configuration(filter(counts, rows))]
     kept.sort(key=lambda row: (-row["tokens_per_s"], row["uri"], row["line"]))
     place: Counter[tuple[str | None, str]] = Counter()
     for row in kept:
@@ -34,7 +34,7 @@ def ranking(rows: Iterable[Row], plan: Budget, most: int) -> list[dict[str, Any]
     return [row for row in kept if not most or row["place"] <= most]
 
 
-def _counts(row: Row) -> bool:
+def counts(row: Row) -> bool:
     """Whether a row may be ranked: measured, sound, and with a rate."""
     sound = row["left_out"] is None and row["usable"]
     measured = row["kind"] == "measured" and row["origin"] != "quote"

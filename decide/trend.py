@@ -17,7 +17,7 @@ from ..schema.catalogue import metrics
 from ..schema.errors import BenchError, did_you_mean
 from ..schema.warehouse import Warehouse
 from .change_points import Change, changes, levels, newest_p
-from .eligible import candidates
+from .eligible import Candidates, candidates
 from .gate import nothing
 from .jobs import identity, per_job, unstated
 from .query import Query
@@ -61,14 +61,21 @@ def columns() -> list[str]:
     return sorted({*_NAMES, *known} - {"step_time_s"})
 
 
-def trend(warehouse: Warehouse, query: Query, metric: str, threshold: float = 0.0) -> Decision:
+def trend(
+    warehouse: Warehouse,
+    query: Query,
+    metric: str,
+    threshold: float = 0.0,
+    chosen: Candidates | None = None,
+) -> Decision:
     """The levels of each configuration, the newest first; `query.by` is date, commit, version or
-    the name of a version, `query.since` counts from when runs ran.
+    the name of a version, `query.since` counts from when runs ran; `chosen` are its runs, where
+    they are loaded already.
 
     Raises BenchError for an unknown metric and where no configuration has two places.
     """
     column = _column(metric)
-    chosen = candidates(warehouse, replace(query, since=None))
+    chosen = chosen or candidates(warehouse, replace(query, since=None))
     rows = chosen.eligible(column).kept
     times = ran(warehouse)
     kept = [row for row in rows if _is_since(times.get(row["run"], Ran()), query.since)]
@@ -106,8 +113,11 @@ def trend(warehouse: Warehouse, query: Query, metric: str, threshold: float = 0.
 def _column(metric: str) -> str:
     name = metric.strip().casefold()
     if name not in (*columns(), *_NAMES.values()):
-        raise BenchError(f"unknown metric {metric!r}", hint=did_you_mean(name, columns()),
-                         why=f"metrics: {', '.join(columns())}")  # fmt: skip
+        raise BenchError(
+            f"unknown metric {metric!r}",
+            hint=did_you_mean(name, columns()),
+            why=f"metrics: {', '.join(columns())}",
+        )
     return _NAMES.get(name, name)
 
 
@@ -150,9 +160,10 @@ def _version_name(rows: Sequence[Row], by: str) -> str:
     if ends:
         return str(ends[0])
     raise BenchError(
-        f"no run states a {by}", why=f"stated: {', '.join(sorted(counts)) or 'no version at all'}",
+        f"no run states a {by}",
+        why=f"stated: {', '.join(sorted(counts)) or 'no version at all'}",
         hint="--by date, or one of these",
-    )  # fmt: skip
+    )
 
 
 def _version_key(text: str) -> tuple[Any, ...]:
@@ -166,8 +177,11 @@ def _grouped(placed: Sequence[tuple[Place, Row]], column: str) -> list[dict[Plac
     groups: dict[Hashable, dict[Place, list[Row]]] = {}
     for place, row in placed:
         if row[column] > 0:
-            stated = sorted((name, str(value)) for name, value in configuration(row).items()
-                            if name not in ("date", "epoch"))  # fmt: skip
+            stated = sorted(
+                (name, str(value))
+                for name, value in configuration(row).items()
+                if name not in ("date", "epoch")
+            )
             alone = identity(row) if unstated([row]) else ()
             groups.setdefault((*stated, *alone), {}).setdefault(place, []).append(row)
     return [
@@ -250,11 +264,20 @@ def _rows(made: Mapping[str, Any], column: str, threshold: float) -> list[dict[s
     rows: list[dict[str, Any]] = []
     for n, (begin, end, middle) in enumerate(found):
         shift = math.expm1(middle - found[n - 1][2]) if n else None
-        rows.append(_row(one, (begin, end), {
-            "value": math.exp(middle), "change": shift, "p_value": ps.get(begin),
-            "is_newest": n == len(found) - 1, "before": math.exp(found[n - 1][2]) if n else None,
-            **_verdict(shift, column, threshold),
-        }))  # fmt: skip
+        rows.append(
+            _row(
+                one,
+                (begin, end),
+                {
+                    "value": math.exp(middle),
+                    "change": shift,
+                    "p_value": ps.get(begin),
+                    "is_newest": n == len(found) - 1,
+                    "before": math.exp(found[n - 1][2]) if n else None,
+                    **_verdict(shift, column, threshold),
+                },
+            )
+        )
     if len(rows) == 1:
         tested = made["newest_p"] is not None
         rows[0]["verdict"] = "steady" if tested else f"not tested: {len(medians)} places"

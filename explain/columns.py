@@ -161,11 +161,15 @@ def _ways_taken(run: RunContext) -> dict[str, int]:
     """Which way each value was made, by its place: asked once of a run, for all values."""
     # One query tells of all values, since each asks the same row.
     if not run.ways:
-        made = values()
-        parts = ", ".join(map(_way_sql, made.values()))
-        [found] = run.warehouse.rows(f"SELECT {parts} FROM selected WHERE run_id = ?", [run.run_id])
-        run.ways = dict(zip(made, found, strict=True))
+        query = f"SELECT {ways_sql()} FROM selected WHERE run_id = ?"
+        [found] = run.warehouse.rows(query, [run.run_id])
+        run.ways = dict(zip(values(), found, strict=True))
     return run.ways
+
+
+def ways_sql() -> str:
+    """Which way each of `values` was made, by its place, as columns over `selected`."""
+    return ", ".join(map(_way_sql, values().values()))
 
 
 def _way_sql(made: Value) -> str:
@@ -177,8 +181,7 @@ def _value_and_note(run: RunContext, name: str, way: Way) -> tuple[Any, str]:
     """The value, and what is said of it, where the way has SQL of its own for them."""
     if not way.value and not way.note:
         return run.row.get(name), ""
-    query = f"SELECT {way.value or name}, {way.note or 'NULL'} FROM selected WHERE run_id = ?"
-    [(value, note)] = run.warehouse.rows(query, [run.run_id])
+    value, note = run.asked(way.value or name, way.note or "NULL")
     return value, note or ""
 
 
@@ -200,8 +203,7 @@ def _lacking(run: RunContext, way: Way) -> str:
 def _ends(run: RunContext, name: str) -> tuple[float | None, float | None]:
     """The range of a metric, as its view has it."""
     view = next((metric.view for metric in metrics() if metric.column == name), None)
-    query = f"SELECT low, high FROM {view} WHERE run_id = ?"
-    return next(iter(run.warehouse.rows(query, [run.run_id]) if view else ()), (None, None))
+    return run.ends(view) if view else (None, None)
 
 
 def _how(way: Way) -> How:

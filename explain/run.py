@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ from ..vocabulary.secrets import redact_text
 from .tree import Node, Place
 
 Row = Mapping[str, Any]
+Interval = tuple[int, int, float, int, bool]  # line, iteration, value, grade, used
 # The cell of a table that gives a column of the run, where their names differ.
 _CELLS = {"model": "size", "params_b": "size", "params_stated": "params"}
 UNITS = {
@@ -67,6 +68,10 @@ class Lines:
         self._read(uri)
         return self._states[uri]
 
+    def forget(self, uri: str) -> None:
+        """Drop the text of a source."""
+        self._texts.pop(uri, None)
+
     def _read(self, uri: str) -> list[str]:
         if uri not in self._texts:
             self._texts[uri], self._states[uri] = self._open(uri)
@@ -100,6 +105,9 @@ class RunContext:
     # Of each value, kept for whoever asks again; see columns.py.
     ways: dict[str, int] = field(default_factory=dict)
     nodes: dict[str, Node] = field(default_factory=dict)
+    # Of each metric of many runs that are read at once (many.py): those that are listed, how many
+    # are left out, and how many there are. Empty: they are asked for.
+    intervals: Mapping[str, tuple[Sequence[Interval], int, int]] = field(default_factory=dict)
 
     @property
     def run_id(self) -> str:
@@ -117,22 +125,16 @@ class RunContext:
         query = """SELECT c.*, coalesce(t.headings[c.column_number], '') AS heading
                    FROM cells c JOIN tables t USING (table_id)
                    WHERE c.table_id = ? AND c.row_number = ? ORDER BY c.column_number"""
-        found: dict[str, Row] = {}
-        for cell in self.warehouse.dicts(query, [self.row["table_id"], self.row["row_number"]]):
-            found.setdefault(cell["name"] or f"#{cell['column_number']}", cell)
-            found[f"#{cell['column_number']}"] = cell
-        return found
+        return cells_by_name(
+            self.warehouse.dicts(query, [self.row["table_id"], self.row["row_number"]])
+        )
 
     @cached_property
     def facts(self) -> dict[tuple[str, str], Row]:
         """What lines around state: by (scope of an argument or '', field)."""
         query = """SELECT * FROM facts WHERE run_id = ? AND how = 'stated' AND scope <> 'bundle'
                    ORDER BY file IS NOT NULL, line"""
-        found: dict[tuple[str, str], Row] = {}
-        for fact in self.warehouse.dicts(query, [self.run_id]):
-            around = fact["scope"] in _AROUND
-            found.setdefault(("" if around else fact["scope"], fact["field"]), fact)
-        return found
+        return facts_by_scope(self.warehouse.dicts(query, [self.run_id]))
 
     @cached_property
     def measurements(self) -> dict[str, Row]:
@@ -149,6 +151,29 @@ class RunContext:
         for row in self.warehouse.dicts(query, [self.run_id]):
             found.setdefault(row["field"], []).append(row)
         return found
+
+    def ends(self, view: str) -> tuple[float | None, float | None]:
+        """The range of a metric, as its view has it."""
+        query = f"SELECT low, high FROM {view} WHERE run_id = ?"
+        return next(iter(self.warehouse.rows(query, [self.run_id])), (None, None))
+
+    def asked(self, value: str, note: str) -> tuple[Any, str | None]:
+        """What SQL over the columns of `selected` says of the run."""
+        query = f"SELECT {value}, {note} FROM selected WHERE run_id = ?"
+        [(made, said)] = self.warehouse.rows(query, [self.run_id])
+        return made, said
+
+    def printed(self, metric: str, line: int) -> str:
+        """The text that states a measured number; '' where none is kept."""
+        query = """SELECT raw FROM measurements WHERE run_id = ? AND metric = ?
+                   ORDER BY line = ? DESC, raw LIMIT 1"""
+        found = self.warehouse.rows(query, [self.run_id, metric, line])
+        return str(found[0][0]) if found else ""
+
+    def statistics(self, metric: str) -> Row | None:
+        """The statistics of a log's intervals."""
+        query = "SELECT * FROM run_stats WHERE run_id = ? AND metric = ?"
+        return next(iter(self.warehouse.dicts(query, [self.run_id, metric])), None)
 
     def cell_place(self, cell: Row) -> Place:
         """Where a cell stands."""
@@ -212,6 +237,24 @@ class RunContext:
             if fact and fact["raw"] is not None and argument.value(fact["raw"]) is not None:
                 return fact
         return self.facts.get(("", name)) or self.facts.get(("", _CELLS.get(name, name)))
+
+
+def cells_by_name(cells: Iterable[Row]) -> dict[str, Row]:
+    """The cells of a row, in order, by our column name and by `#n`."""
+    found: dict[str, Row] = {}
+    for cell in cells:
+        found.setdefault(cell["name"] or f"#{cell['column_number']}", cell)
+        found[f"#{cell['column_number']}"] = cell
+    return found
+
+
+def facts_by_scope(facts: Iterable[Row]) -> dict[tuple[str, str], Row]:
+    """Stated facts by (scope of an argument or '', field), the first of each."""
+    found: dict[tuple[str, str], Row] = {}
+    for fact in facts:
+        around = fact["scope"] in _AROUND
+        found.setdefault(("" if around else fact["scope"], fact["field"]), fact)
+    return found
 
 
 _AROUND = {

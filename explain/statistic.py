@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..schema.statistics import judged_intervals
-from .run import RunContext
+from .run import Interval, Row, RunContext
 from .tree import How, Node
 
-_SHOWN = 12  # lines of a window that are listed; of more, those that make the median, and the ends
+SHOWN = 12  # lines of a window that are listed; of more, those that make the median, and the ends
 _GRADES = {1: "in the window", 2: "left out: an evaluation or a save in it", 3: "left out: warm-up",
            4: "left out: another batch size"}  # fmt: skip
 _UNITS = {
@@ -21,21 +21,16 @@ _UNITS = {
     "gbs": "sequences",
     "seq_len": "tokens",
 }
-Interval = tuple[int, int, float, int, bool]  # line, iteration, value, grade, used
 
 
 def statistic(run: RunContext, metric: str) -> Node | None:
     """The median of a run's intervals; None where the log prints no such number."""
-    query = "SELECT * FROM run_stats WHERE run_id = ? AND metric = ?"
-    found = run.warehouse.dicts(query, [run.run_id, metric])
-    if not found:
+    stats = run.statistics(metric)
+    if stats is None:
         return None
-    stats = found[0]
-    every = intervals(run, metric)
-    used = [one for one in every if one[4]]
+    listed, left, total = run.intervals[metric] if run.intervals else _few(intervals(run, metric))
     window = f"iterations {stats['first_iteration']}-{stats['last_iteration']}"
     number = f"n = {stats['n']} in {stats['lines']} {'line' if stats['lines'] == 1 else 'lines'}"
-    left = len(every) - len(used)
     return Node(
         metric,
         stats["median"],
@@ -46,13 +41,13 @@ def statistic(run: RunContext, metric: str) -> Node | None:
         note="; ".join(filter(None, (
             f"mean {stats['mean']:.6g}", f"95th percentile {stats['p95']:.6g}",
             f"standard deviation {stats['stddev']:.3g}" if stats["stddev"] is not None else "",
-            f"{left} of {len(every)} intervals left out" if left else "",
+            f"{left} of {total} intervals left out" if left else "",
         ))),
-        inputs=tuple(_interval(run, metric, one) for one in _listed(used, every)),
+        inputs=tuple(_interval(run, metric, one) for one in listed),
     )  # fmt: skip
 
 
-def _rule(stats: dict[str, Any]) -> str:
+def _rule(stats: Row) -> str:
     return f"rule {stats['rule_version']}: {stats['rule']}"
 
 
@@ -66,8 +61,14 @@ def intervals(run: RunContext, metric: str) -> list[Interval]:
     return run.warehouse.rows(query, {"load_ids": [load_id], "run_id": run.run_id})
 
 
+def _few(every: Sequence[Interval]) -> tuple[Sequence[Interval], int, int]:
+    """Those that are listed, how many are left out, and how many there are."""
+    used = [one for one in every if one[4]]
+    return _listed(used, every), len(every) - len(used), len(every)
+
+
 def _listed(used: Sequence[Interval], every: Sequence[Interval]) -> list[Interval]:
-    if len(every) <= _SHOWN:
+    if len(every) <= SHOWN:
         return list(every)
     # A median hangs on its middle values, the range on the ends: these have to be there.
     by_value = sorted(used, key=lambda one: one[2])
@@ -89,12 +90,7 @@ def printed(run: RunContext, metric: str, row: dict[str, Any]) -> Node:
         found = statistic(run, metric)
         if found is not None:
             return found
-    raw = run.warehouse.rows(
-        "SELECT raw, printed_unit, line FROM measurements WHERE run_id = ? AND metric = ? "
-        "ORDER BY line = ? DESC, raw LIMIT 1",
-        [run.run_id, metric, row["line"]],
-    )
-    text = raw[0][0] if raw else ""
+    text = run.printed(metric, row["line"])
     cell = next((one for one in run.cells.values() if one["raw"] == text and one["name"]), None)
     place = run.cell_place(cell) if cell else run.line_place(row["line"], text)
     notes = [f"under {cell['heading']!r}"] if cell else []

@@ -56,20 +56,20 @@ class Scrubber:
 
     def __init__(self, kinds: Iterable[str] = ()) -> None:
         self.kinds = frozenset(kinds)
-        self._known: dict[str, str] = {}  # names of the record at hand, and their words
+        self.known: dict[str, str] = {}  # names of the record at hand, and their words
 
     def record(self, record: dict[str, Any]) -> dict[str, Any]:
         """The record without the names, in every text of it."""
         if not self.kinds:
             return record
-        self._known.clear()
+        self.known.clear()
         for _ in range(2):  # what the first pass finds as a name is one wherever it stands
             made = {name: self._facts(part) if name == "facts" else self._any(part, name)
                     for name, part in record.items()}  # fmt: skip
             made["source"]["uri"] = self.uri(str(record["source"]["uri"]))
         for part in ("run", "table"):
             if part in made:
-                made[part]["id"] = _keyed_id(str(record[part]["id"]))
+                made[part]["id"] = keyed_id(str(record[part]["id"]))
         return made
 
     def uri(self, uri: str) -> str:
@@ -111,7 +111,7 @@ class Scrubber:
         """The word for a name, which is kept to be found elsewhere in the record."""
         word = _word(kind, name)
         if len(name) >= SHORTEST and name.lower() not in _COMMON and word != name:
-            self._known[name] = word
+            self.known[name] = word
         return word
 
     def _user(self, found: re.Match[str]) -> str:
@@ -126,7 +126,7 @@ class Scrubber:
         return f"{self._name('host', name)}{colon}{rest}"
 
     def _without_known(self, text: str) -> str:
-        for name, word in self._known.items():
+        for name, word in self.known.items():
             if name in text:
                 pattern = rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])"
                 text = re.sub(pattern, word, text)
@@ -157,7 +157,7 @@ class Scrubber:
         }
 
 
-def _keyed_id(name: str) -> str:
+def keyed_id(name: str) -> str:
     """An id that nobody can rebuild from a guessed path; one that is so already stays."""
     if name.startswith("k"):
         return name

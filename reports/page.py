@@ -21,6 +21,7 @@ from ..decide.query import Query
 from ..decide.selection import select
 from ..schema.errors import BenchError
 from ..schema.generated import expand
+from ..schema.sql import named_statements
 from ..schema.warehouse import Warehouse
 from .answers_of_page import COMPUTED, Asked
 from .escape import Markdown
@@ -123,7 +124,6 @@ def _begin_marker(report: str, model: str) -> Markdown:
     return Markdown(f"<!-- bench:begin report={report}{plain} -->")
 
 
-_NAME = re.compile(r"^-- name: (\w+)\n", re.M)
 _FROM = re.compile(r"^-- from (\w+): (.+)$", re.M)
 _COMPUTED = re.compile(r"^-- computed: (.+)$", re.M)
 _PARAMETER = re.compile(r"\$(\w+)")
@@ -145,13 +145,11 @@ def statements(report: str) -> dict[str, str]:
             hint=f"for a file of that name write ./{report}",
         )
     text = expand((_folder() / f"{report}.sql").read_text("utf-8"))
-    head, *parts = _NAME.split(text)
     taken: dict[str, str] = {}
-    for other, names in _FROM.findall(head):
+    for other, names in _FROM.findall(text):
         theirs = statements(other)
         taken |= {name: theirs[name] for name in names.split()}
-    own = (part.strip().rstrip(";") for part in parts[1::2])
-    return taken | dict(zip(parts[::2], own, strict=True))
+    return taken | named_statements(text)
 
 
 def _computed(report: str) -> list[str]:

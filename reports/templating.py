@@ -55,6 +55,12 @@ def rendered(
     return visible(text.rstrip("\n")) + "\n"
 
 
+def rendered_part(part: str, names: Names, context: Mapping[str, Any]) -> str:
+    """A part `_PART.j2` of our pages as markdown."""
+    template = _our_environment().get_template(f"_{part}.j2")
+    return visible(template.render({**context, _NAMES: names}))
+
+
 def own_templates(folder: Path) -> dict[str, OwnTemplate]:
     """The templates of a user's folder, which may be a stranger's, by name.
 
@@ -116,6 +122,11 @@ def ours() -> dict[str, OwnTemplate]:
     """The templates that come with the package."""
     folder = files(__package__ or "bench.reports") / "templates"
     return {file.name: OwnTemplate(file.read_text("utf-8"), file.name) for file in folder.iterdir()}
+
+
+@functools.cache
+def _our_environment() -> jinja2.Environment:
+    return _environment({})
 
 
 def _environment(own: Mapping[str, OwnTemplate]) -> jinja2.Environment:

@@ -10,6 +10,7 @@ from importlib.resources.abc import Traversable
 
 _COMMENT = re.compile(r"--[^\n]*")
 _SPACE = re.compile(r"\s+")
+_NAME = re.compile(r"^-- name: (\w+)\n", re.M)
 
 
 @cache
@@ -25,6 +26,13 @@ def sql_files(folder: str) -> tuple[tuple[str, str], ...]:
 def sql_file(name: str) -> str:
     """The text of one SQL file beside the folders."""
     return _package().joinpath(f"{name}.sql").read_text("utf-8")
+
+
+def named_statements(text: str) -> dict[str, str]:
+    """The statements of a SQL file that stand behind lines `-- name: NAME`, by name."""
+    parts = _NAME.split(text)
+    own = (part.strip().rstrip(";") for part in parts[2::2])
+    return dict(zip(parts[1::2], own, strict=True))
 
 
 def digest(text: str) -> str:

@@ -1,0 +1,264 @@
+"""What `bench site` takes to build, and its pages to show in a browser, beside their limits.
+
+    python benchmarks/site.py [build] [pages] [many] [steps] [--rounds N] [--keep FOLDER]
+
+Cases: `build` makes the site of 2,000 runs, and again after one more log; `pages` opens its
+overview and a model's page with 1,000 rows from the disk; `many` does that with 100,000 rows;
+`steps` opens a run of 10^6 steps. The warehouses are made (`size.py`) and kept with --keep. A page
+is opened in a fresh context of Debian's Chromium by Playwright (`pip install -e '.[browser]'`);
+told is the median.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import size
+from startup import load, machine
+
+LOGS, ROWS = 500, 1_500  # of the 2,000 runs
+STEPS = 1_000_000
+CASES = ("build", "pages", "many", "steps")
+LINE = (
+    " iteration {at:8d}/ {steps} | consumed samples: {samples:12d} | elapsed time per iteration "
+    "(ms): {ms:.1f} | learning rate: 1.000E-04 | global batch size:   256 | lm loss: {loss:.6E} | "
+    "loss scale: 1.0 | grad norm: 1.000 | number of skipped iterations:   0 | "
+    "number of nan iterations:   0 |\n"
+)
+# What was changed is on the screen when a frame is over.
+FRAME = "await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));"
+SORTED = f"""async (name) => {{
+  const began = performance.now();
+  document.querySelector(`#${{name}} th[data-kind=number] button.sort`).click();
+  {FRAME}
+  return performance.now() - began;
+}}"""
+FILTERED = f"""async (name) => {{
+  const box = document.getElementById(`${{name}}-filter`);
+  const told = document.querySelector(`.grid-tools:has(#${{name}}-filter) .count`);
+  box.value = "12";
+  const began = performance.now();
+  const later = new Promise((done) => new MutationObserver(() => done()).observe(told, {{
+    childList: true, characterData: true, subtree: true }}));
+  box.dispatchEvent(new Event("input"));
+  await later;
+  {FRAME}
+  return performance.now() - began;
+}}"""
+PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN"
+Row = tuple[str, str, str]
+
+
+def main() -> None:
+    """Print a table in markdown: what, how much, at most."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cases", nargs="*", help=", ".join(CASES))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--keep", type=Path, help="where warehouses are kept")
+    options = parser.parse_args()
+    cases = options.cases or CASES
+    if unknown := set(cases) - set(CASES):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}")
+    print(f"median of {options.rounds} rounds, {load()}\n")
+    print("| measure | result | at most |\n| :-- | --: | --: |")
+    with tempfile.TemporaryDirectory() as name:
+        kept = (options.keep or Path(name)).absolute()
+        for case in cases:
+            for row in globals()[case](kept, options.rounds):
+                print(f"| {' | '.join(row)} |", flush=True)
+    print(f"\n{machine()}")
+
+
+def build(kept: Path, rounds: int) -> Iterator[Row]:
+    """The site of 2,000 runs from nothing, unchanged, and with one more log."""
+    folder = mixed(kept)
+    shutil.rmtree(folder / "public", ignore_errors=True)
+    yield "2,000 runs built", made(folder), "30 s"
+    yield "again, nothing new", made(folder), ""
+    with tempfile.TemporaryDirectory(dir=kept) as copied:
+        here = Path(copied) / "results"
+        shutil.copytree(folder, here)
+        (here / "new.log").write_text(log(200, 7))
+        bench(here, "-q", "ingest", ".")
+        yield "again with one more log", made(here), "3 s"
+    files = [one for one in (folder / "public").rglob("*") if one.is_file()]
+    held = sum(one.stat().st_size for one in files)
+    yield "files, size of the site", f"{len(files):,}, {held / 1e6:.1f} MB", ""
+
+
+def pages(kept: Path, rounds: int) -> Iterator[Row]:
+    """The overview and a page with 1,000 rows."""
+    folder = mixed(kept)
+    if not (folder / "public").exists():
+        made(folder)
+    with chromium() as opened:
+        yield from overview(folder / "public", opened, rounds, ("300 kB", "0.3 s", "0.8 s"))
+        yield from table(folder / "public", opened, rounds, "50 ms")
+
+
+def many(kept: Path, rounds: int) -> Iterator[Row]:
+    """The same of 100,000 rows."""
+    folder = size.made(kept / "100000", 100_000)
+    yield "100,000 runs built", made(folder), ""
+    with chromium() as opened:
+        yield from overview(folder / "public", opened, rounds, ("", "", "1.5 s"))
+        yield from table(folder / "public", opened, rounds, "")
+
+
+def steps(kept: Path, rounds: int) -> Iterator[Row]:
+    """The page of a run of 10^6 steps until its curves are drawn by the script."""
+    folder = kept / "steps"
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        (folder / "long.log").write_text(log(STEPS, 1))
+        bench(folder, "-q", "ingest", ".")
+    yield "a run of 10^6 steps built", made(folder), ""
+    page = next(folder.glob("public/runs/*.html"))
+    with chromium() as opened:
+        found = [opened(page, "svg.plot .line") for _ in range(rounds)]
+    yield "a run of 10^6 steps: first paint", seconds(one["paint"] for one in found), ""
+    yield "a run of 10^6 steps: curves drawn", seconds(one["ready"] for one in found), "0.5 s"
+    yield "a run of 10^6 steps: bytes", f"{found[0]['bytes'] / 1e3:.0f} kB", ""
+
+
+def overview(site: Path, opened: Opens, rounds: int, limits: tuple[str, str, str]) -> Iterator[Row]:
+    """Bytes of the first page, when something is seen, and when its tables answer."""
+    found = [opened(site / "index.html", "button.sort") for _ in range(rounds)]
+    yield "overview: bytes with style and script", f"{found[0]['bytes'] / 1e3:.0f} kB", limits[0]
+    yield "overview: first paint", seconds(one["paint"] for one in found), limits[1]
+    yield "overview: usable", seconds(one["ready"] for one in found), limits[2]
+
+
+def table(site: Path, opened: Opens, rounds: int, limit: str) -> Iterator[Row]:
+    """The longest table: shown, sorted, filtered, and how much of it exists."""
+    counts = {
+        page: int(found[1].replace(",", ""))
+        for page in site.glob("models/*.html")
+        if (found := re.search(r"([\d,]+)\s+runs? of", page.read_text()))
+    }
+    page, rows = max(counts.items(), key=lambda one: one[1])
+    found = [opened(page, "table[aria-rowcount]", measure_table) for _ in range(rounds)]
+    name = f"model's page, {rows:,} rows"
+    yield f"{name}: first paint", seconds(one["paint"] for one in found), ""
+    yield f"{name}: all rows at hand", seconds(one["ready"] for one in found), "1.5 s"
+    yield f"{name}: sort", milliseconds(one["sort"] for one in found), limit
+    yield f"{name}: filter", milliseconds(one["filter"] for one in found), limit
+    yield f"{name}: rows that exist", f"{found[0]['rows']}", ""
+
+
+def measure_table(page: Any) -> dict[str, float]:
+    """Sort by a column of numbers, then filter by a word, each until it is on the screen."""
+    table = page.locator("table[aria-rowcount]").first
+    name = table.get_attribute("id")
+    sort = page.evaluate(SORTED, name)
+    took = page.evaluate(FILTERED, name)
+    return {"sort": sort, "filter": took, "rows": table.locator("tbody tr:not(.space)").count()}
+
+
+Opens = Callable[..., dict[str, Any]]
+
+
+@contextmanager
+def chromium() -> Iterator[Opens]:
+    """Opens a page from the disk, and tells when what is looked for is there, in ms."""
+    from playwright.sync_api import sync_playwright
+
+    where = shutil.which("chromium") or shutil.which("chromium-browser")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=where, args=["--no-sandbox"])
+
+        def opened(
+            file: Path, until: str, work: Callable[[Any], dict[str, float]] | None = None
+        ) -> dict[str, Any]:
+            context = browser.new_context(viewport={"width": 1280, "height": 900})
+            page = context.new_page()
+            read: list[Path] = []
+            page.on("requestfinished", lambda of: read.append(Path(of.url.removeprefix("file://"))))
+            page.goto(file.as_uri(), wait_until="commit")
+            if "rowcount" in until:
+                page.locator("table.grid[data-key]").first.scroll_into_view_if_needed()
+            page.locator(until).first.wait_for(state="attached", timeout=60_000)
+            told = {"ready": page.evaluate("performance.now()")}
+            page.wait_for_load_state("load")
+            page.wait_for_timeout(200)
+            told |= {"paint": page.evaluate(PAINT), **(work(page) if work else {})}
+            told["bytes"] = sum(one.stat().st_size for one in {*read} if one.is_file())
+            context.close()
+            return told
+
+        yield opened
+        browser.close()
+
+
+def mixed(kept: Path) -> Path:
+    """A folder with a warehouse of 2,000 runs: 500 logs, and a model with 1,000 rows of tables."""
+    folder = kept / "2000"
+    if (folder / "bench.duckdb").exists():
+        return folder
+    folder.mkdir(parents=True)
+    for number in range(LOGS):
+        (folder / f"run-{number:03d}.log").write_text(log(200, number))
+    rng = random.Random(3)
+    for number in range(ROWS // size.A_TABLE + 1):
+        rows = min(size.A_TABLE, ROWS - number * size.A_TABLE)
+        model = size.MODELS[0 if number < 5 else 1]
+        text = "# Sweep\n\nSequence length 2048, A100 80GB\n\n"
+        text += f"NHIDDEN={model[1]} / NLAYERS={model[2]}\n\n"
+        setups = rng.sample(size.SETUPS, rows)
+        lines = "".join(size.row(rng, model[:4], *one) for one in setups)
+        (folder / f"sweep-{number:03d}.md").write_text(text + size.HEADER + lines)
+    bench(folder, "-q", "ingest", ".")
+    return folder
+
+
+def log(count: int, seed: int) -> str:
+    """A log of Megatron-LM with so many steps, one of them slow."""
+    rng = random.Random(seed)
+    slow = rng.randrange(1, count)
+    return "".join(
+        LINE.format(at=at, steps=count, samples=at * 256, loss=2 + 8 / (1 + at / 100),
+                    ms=5000 * (8 if at == slow else rng.uniform(0.98, 1.02)))
+        for at in range(1, count + 1)
+    )  # fmt: skip
+
+
+def made(folder: Path) -> str:
+    """Seconds of `bench site`, a whole process, by the clock and of the processors."""
+    began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    bench(folder, "-q", "site", "-o", "public")
+    took, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return f"{took:.1f} s ({busy:.1f} s of processors)"
+
+
+def bench(folder: Path, *words: str) -> None:
+    """Run the program; a failure ends the benchmark."""
+    command = [sys.executable, "-m", "bench", *words]
+    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+
+def seconds(found: Iterator[float]) -> str:
+    """The median of milliseconds, in seconds."""
+    return f"{statistics.median(found) / 1000:.2f} s"
+
+
+def milliseconds(found: Iterator[float]) -> str:
+    """The median of milliseconds."""
+    return f"{statistics.median(found):.0f} ms"
+
+
+if __name__ == "__main__":
+    main()

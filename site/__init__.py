@@ -1,0 +1,1 @@
+"""The results as a folder of pages: complete as HTML, opened from a disk, with a script to sort."""

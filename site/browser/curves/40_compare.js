@@ -1,0 +1,182 @@
+// @ts-check
+/** The page that compares: facts of runs side by side, their curves over each other. */
+
+/** @param {HTMLElement} place */
+function startCompare(place) {
+  const fallback = Array.from(place.childNodes);
+  let shown = "";
+  onView(() => {
+    const asked = view.get("runs");
+    if (asked !== undefined) basket.set(asked.split(","));
+    const ids = basket.ids;
+    keep("runs", ids.join(","));
+    if (ids.join(",") === shown && shown) return;
+    shown = ids.join(",");
+    if (!ids.length) {
+      place.replaceChildren(...fallback);
+      return;
+    }
+    Promise.allSettled(ids.map((id) => load(`runs/${id}`))).then((answers) => {
+      if (ids.join(",") !== shown) return;
+      place.replaceChildren();
+      /** @type {Run[]} */
+      const runs = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+      const lost = ids.filter((_, at) => answers[at].status === "rejected");
+      if (lost.length)
+        place.append(make("p", { class: "failed", role: "alert" }, `Not in this site: ${lost.join(", ")}`));
+      if (runs.length) compared(place, runs);
+    });
+  });
+}
+
+/** @param {HTMLElement} place @param {Run[]} runs */
+function compared(place, runs) {
+  const command = `bench compare ${runs.map((run) => run.id).join(" ")}`;
+  place.append(
+    make(
+      "p",
+      {},
+      "Single runs differ by chance too, so this page gives no verdict. ",
+      copyable(command),
+      " tests it where there are repeats.",
+    ),
+  );
+  const figure = make("div", { class: "figures" });
+  const differ = make("input", {
+    type: "checkbox",
+    change: () => {
+      keep("all", differ.checked ? "" : "1");
+      table();
+    },
+  });
+  const frame = make("div", {
+    class: "table-frame",
+    tabindex: "0",
+    role: "region",
+    "aria-label": "Facts side by side",
+  });
+  const number = make("span", { class: "count" });
+  const table = () => {
+    differ.checked = view.get("all") !== "1";
+    number.textContent = sideBySide(frame, runs, differ.checked);
+  };
+  place.append(
+    make("h2", {}, "Facts and settings"),
+    make("div", { class: "grid-tools" }, make("label", { class: "tick" }, differ, "Only what differs"), number),
+    frame,
+    make("h2", {}, "Curves"),
+    figure,
+  );
+  onView(table);
+  Promise.allSettled(
+    runs.map((run) => (run.series === false ? Promise.reject() : load(`runs/${run.id}/series`))),
+  ).then((answers) => {
+    const sources = answers.flatMap((answer, at) =>
+      answer.status === "fulfilled" && answer.value.series.length
+        ? [{ label: runs[at].title, color: at + 1, curves: answer.value }]
+        : [],
+    );
+    const without = runs
+      .filter((run) => !sources.some((source) => source.label === run.title))
+      .map((run) => run.title);
+    if (without.length)
+      figure.before(make("p", { class: "muted" }, `Without values over steps: ${without.join(", ")}`));
+    if (sources.length) new Plots("curves", figure, sources);
+  });
+}
+
+/** A row a fact, a column a run; what differs from the first is marked, numbers with their ratio.
+ * @param {HTMLElement} frame
+ * @param {Run[]} runs
+ * @param {boolean} differ
+ * @returns {string} how many rows it has, and how many are alike
+ */
+function sideBySide(frame, runs, differ) {
+  /** @type {Map<string, {title: string, cells: (Fact | undefined)[]}>} */
+  const rows = new Map();
+  runs.forEach((run, at) => {
+    for (const fact of factsOf(run)) {
+      const row = rows.get(fact[0]) || { title: fact[1], cells: [] };
+      row.cells[at] = fact;
+      rows.set(fact[0], row);
+    }
+  });
+  /** @param {Fact | undefined} fact */
+  const text = (fact) => fact?.[2] || "";
+  const unlike = Array.from(rows.values()).filter((row) =>
+    runs.some((_, at) => text(row.cells[at]) !== text(row.cells[0])),
+  );
+  const wanted = differ && runs.length > 1 ? unlike : Array.from(rows.values());
+  // What all of them state says more than what one log leaves out.
+  /** @param {{cells: (Fact | undefined)[]}} row */
+  const lacking = (row) => runs.filter((_, at) => !text(row.cells[at])).length;
+  wanted.sort((a, b) => lacking(a) - lacking(b));
+  const head = runs.map((run, at) =>
+    make(
+      "th",
+      { scope: "col" },
+      make("span", { class: `swatch s${at + 1}` }),
+      make("a", { href: linked(run.href) }, run.title),
+      make(
+        "button",
+        {
+          type: "button",
+          class: "close",
+          "aria-label": `Take ${run.title} out`,
+          click: () => {
+            keep(
+              "runs",
+              runs
+                .filter((one) => one !== run)
+                .map((one) => one.id)
+                .join(","),
+            );
+            basket.tick(String(run.id), false);
+            for (const apply of viewers) apply();
+          },
+        },
+        "×",
+      ),
+    ),
+  );
+  const body = wanted.map((row) =>
+    make(
+      "tr",
+      {},
+      make("th", { scope: "row" }, row.title),
+      ...runs.map((_, at) => {
+        const cell = make("td", {
+          class: at && text(row.cells[at]) !== text(row.cells[0]) ? "unlike" : null,
+        });
+        const value = row.cells[at]?.[3];
+        const base = row.cells[0]?.[3];
+        cell.append(text(row.cells[at]) || make("span", { class: "muted" }, "not stated"));
+        if (
+          at &&
+          typeof value === "number" &&
+          typeof base === "number" &&
+          base &&
+          value !== base &&
+          value / base > 0
+        ) {
+          cell.append(
+            " ",
+            make("span", { class: "muted" }, `${short.format(Number((value / base).toPrecision(3)))}×`),
+          );
+        }
+        return cell;
+      }),
+    ),
+  );
+  frame.replaceChildren(
+    make(
+      "table",
+      { class: "side" },
+      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Fact"), ...head)),
+      make("tbody", {}, ...body),
+    ),
+  );
+  return differ
+    ? `${counted(unlike.length, "row")}; ${whole.format(rows.size - unlike.length)} alike`
+    : counted(rows.size, "row");
+}

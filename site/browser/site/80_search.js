@@ -1,0 +1,169 @@
+// @ts-check
+/** Search over everything, opened by `/`; the theme; a live page. */
+
+const FOUND = 40; // shown of a search
+
+/** @typedef {[string, string, string]} Entry title, kind, href */
+
+class Search {
+  constructor() {
+    /** @type {{entries: Entry[], lower: string[]} | null} */
+    this.all = null;
+    this.chosen = 0;
+    this.list = make("ul", { id: "found", role: "listbox", "aria-label": "Found" });
+    this.input = make("input", {
+      type: "search",
+      autocomplete: "off",
+      spellcheck: "false",
+      role: "combobox",
+      "aria-expanded": "true",
+      "aria-controls": "found",
+      "aria-autocomplete": "list",
+      "aria-label": "Search runs, models, findings, sources",
+      placeholder: "Search runs, models, findings, sources",
+      input: () => this.find(),
+      keydown: (/** @type {KeyboardEvent} */ event) => this.key(event),
+    });
+    this.told = make("p", { class: "muted", role: "status" });
+    this.dialog = make(
+      "dialog",
+      {
+        class: "search",
+        "aria-label": "Search",
+        click: (/** @type {Event} */ event) => {
+          if (event.target === this.dialog) this.dialog.close();
+        },
+      },
+      make("div", {}, this.input, this.told, this.list),
+    );
+    this.button = make(
+      "button",
+      { type: "button", class: "open-search", "aria-keyshortcuts": "/", click: () => this.open() },
+      "Search ",
+      make("kbd", {}, "/"),
+    );
+    document.addEventListener("keydown", (event) => {
+      const at = /** @type {HTMLElement} */ (event.target);
+      if (
+        event.key !== "/" ||
+        event.ctrlKey ||
+        event.metaKey ||
+        event.altKey ||
+        at.closest("input, select, textarea, dialog")
+      )
+        return;
+      event.preventDefault();
+      this.open();
+    });
+  }
+
+  open() {
+    if (!this.dialog.open) this.dialog.showModal();
+    this.input.select();
+    load("search").then(
+      ({ entries }) => {
+        this.all ||= {
+          entries,
+          lower: entries.map((/** @type {Entry} */ entry) => `${entry[0]} ${entry[1]}`.toLowerCase()),
+        };
+        this.find();
+      },
+      (error) => (this.told.textContent = error.message),
+    );
+  }
+
+  /** Entries with all words; those that begin with the first come first. */
+  find() {
+    if (!this.all) return;
+    const { entries, lower } = this.all;
+    const words = this.input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const places = lower.flatMap((text, at) => (words.every((word) => text.includes(word)) ? [at] : []));
+    if (words.length)
+      places.sort((a, b) => Number(lower[b].startsWith(words[0])) - Number(lower[a].startsWith(words[0])) || a - b);
+    this.list.replaceChildren(
+      ...places
+        .slice(0, FOUND)
+        .map((at, row) =>
+          make(
+            "li",
+            { role: "option", id: `found-${row}` },
+            make(
+              "a",
+              { href: linked(entries[at][2]), tabindex: "-1" },
+              make("span", {}, entries[at][0]),
+              " ",
+              make("span", { class: "muted" }, entries[at][1]),
+            ),
+          ),
+        ),
+    );
+    this.told.textContent =
+      places.length > FOUND ? `${FOUND} of ${whole.format(places.length)}` : counted(places.length, "result");
+    this.choose(0);
+  }
+
+  /** @param {number} row */
+  choose(row) {
+    const rows = Array.from(this.list.children);
+    this.chosen = Math.min(Math.max(row, 0), Math.max(rows.length - 1, 0));
+    rows.forEach((one, at) => one.setAttribute("aria-selected", String(at === this.chosen)));
+    if (rows.length) this.input.setAttribute("aria-activedescendant", `found-${this.chosen}`);
+    else this.input.removeAttribute("aria-activedescendant");
+    rows[this.chosen]?.scrollIntoView({ block: "nearest" });
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 }[event.key];
+    if (event.key === "Enter") {
+      this.dialog.close();
+      this.list.children[this.chosen]?.querySelector("a")?.click();
+    } else if (step) this.choose(this.chosen + step);
+    else return;
+    event.preventDefault();
+  }
+}
+
+/** A button between light and dark; the choice outlives the page. */
+function themeButton() {
+  const html = document.documentElement;
+  const dark = () =>
+    (html.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const kept = remember("localStorage", "theme");
+  if (kept === "dark" || kept === "light") html.dataset.theme = kept;
+  const named = () => button.setAttribute("aria-label", dark() ? "Light theme" : "Dark theme");
+  const button = make(
+    "button",
+    {
+      type: "button",
+      class: "theme",
+      click: () => {
+        html.dataset.theme = dark() ? "light" : "dark";
+        remember("localStorage", "theme", html.dataset.theme);
+        named();
+      },
+    },
+    "◐",
+  );
+  named();
+  return button;
+}
+
+/** Look again and again whether the site was built anew; then read it.
+ * @param {number} seconds
+ */
+function followBuilds(seconds) {
+  let first = "";
+  let asked = 0;
+  setInterval(() => {
+    if (document.hidden) return;
+    asked += 1;
+    load("live", `?${Date.now()}-${asked}`).then(
+      (stamp) => {
+        first ||= String(stamp);
+        if (String(stamp) !== first) location.reload();
+      },
+      () => say("The site cannot be read at the moment"),
+    );
+  }, seconds * 1000);
+}

@@ -1,0 +1,250 @@
+"""The build: what changed since the last one is made again, the rest stays as it is."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from ..decide.query import Query
+from ..decide.rows import Row
+from ..explain.run import Lines
+from ..schema.warehouse import Warehouse
+from . import bundle, lists, overview
+from .folder import Folder, opened
+from .layout import Layout
+from .load import Content, read_content
+from .models import model_page
+from .neighbours import neighbours
+from .runs import details, run_data, run_page, stated
+from .sources import source_key, source_pages
+from .table import Table
+from .text import Text, data_file, digest
+
+TITLE = "LLM training benchmarks"
+_AT_ONCE = 500  # runs whose details are read together
+# Whose code says what stands on a page.
+_MADE_BY = ("decide", "explain", "reports", "schema", "site", "vocabulary")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a site is called, what is taken out of its texts, whether its pages reload."""
+
+    title: str = TITLE
+    scrub: tuple[str, ...] = ()
+    live: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a build did: files of the site, those written, those removed, runs."""
+
+    files: int
+    written: int
+    removed: int
+    runs: int
+
+
+def build(warehouse: Warehouse, root: Path, out: Path, query: Query, options: Options) -> Built:
+    """Write the site to the folder `out`; sources lie below `root`. Raises BenchError."""
+    folder = opened(out)
+    content = read_content(warehouse, query, Text(options.scrub))
+    lines = Lines(warehouse, root)
+    made = _Maker(content, folder, options, lines)
+    made.assets()
+    made.models()
+    made.runs()
+    made.sources()
+    made.lists()
+    removed = folder.close()
+    return Built(len(folder.now), folder.written, removed, len(content.rows))
+
+
+class _Maker:
+    """One build: each page is made if what it is made from has changed."""
+
+    def __init__(self, content: Content, folder: Folder, options: Options, lines: Lines) -> None:
+        self.content, self.folder, self.lines = content, folder, lines
+        site = {"title": options.title, "version": version("bench-warehouse")}
+        self.layout = Layout(content.text, site, options.live)
+        shown_as = (options.title, options.scrub, options.live, content.query)
+        self.made_by = digest(f"{_code()}\0{shown_as}\0{content.text.taken_out}")
+        self.digests = _row_digests(content)
+        self.rows_of: dict[str, list[Row]] = defaultdict(list)
+        for row in content.rows:
+            self.rows_of[row["uri"]].append(row)
+        self.source_keys = {
+            uri: self.key(
+                source_key(content, uri, lines),
+                [content.href(row["run"]) for row in self.rows_of[uri]],
+            )
+            for uri in content.slugs
+        }
+
+    def key(self, *parts: object) -> str:
+        """A digest of what a page is made from."""
+        return digest(f"{self.made_by}\0{parts!r}")[:20]
+
+    def page(self, template: str, file: str, key: str, make: Callable[[], dict[str, Any]]) -> None:
+        """Make a page, unless it is there from the same."""
+        if not self.folder.is_made(file, key):
+            self.folder.write(file, self.layout.page(template, file, **make()), key)
+
+    def data(self, name: str, value: Any, key: str) -> None:
+        self.folder.write(f"data/{name}.js", data_file(name, value), key)
+
+    def assets(self) -> None:
+        own = (files(__package__ or "bench.site") / "assets" / "site.css").read_text("utf-8")
+        for name, text in (("site.css", own + bundle.style()), *bundle.scripts().items()):
+            self.folder.write(f"assets/{name}", text.encode(), digest(text)[:20])
+
+    def models(self) -> None:
+        """A page for each model, and the data of its long tables."""
+        content = self.content
+        for name, rows in content.models.items():
+            file = f"models/{content.model_slugs[name]}.html"
+            findings = [one for row in rows for one in content.findings_of.get(row["run"], ())]
+            spreads = sorted(content.spreads.items(), key=lambda one: one[0])
+            key = self.key(
+                name,
+                [self.digests[row["run"]] for row in rows],
+                findings,
+                spreads,
+                content.plans_of_models[name],
+            )
+            if self.folder.is_made(file, key):
+                self.folder.keep(f"data/models/{content.model_slugs[name]}/", key)
+                continue
+            page, tables = model_page(content, name, rows, "../")
+            self.tables(tables, key)
+            self.folder.write(file, self.layout.page("model", file, **page), key)
+
+    def tables(self, tables: Sequence[Table], key: str) -> None:
+        for table in tables:
+            if table.has_data:
+                self.data(table.key, table.data(), key)
+
+    def runs(self) -> None:
+        """A page and data for each run that has changed; many are read at once."""
+        content = self.content
+        near = neighbours(content)
+        told = _told(content)
+        keys: dict[str, str] = {}
+        for row in content.rows:
+            if (run := row["run"]) in content.with_pages:
+                # Made again with its source, which shows the lines that the run links to.
+                keys[run] = self.key(
+                    self.digests[run],
+                    self.source_keys[row["uri"]],
+                    told.get(run),
+                    near.get(run),
+                    content.findings_of.get(run),
+                    content.plan_of(row),
+                    content.place(row),
+                )
+        changed = [
+            run for run, key in keys.items() if not self.folder.is_made(content.href(run), key)
+        ]
+        for run in keys.keys() - set(changed):
+            self.folder.keep(f"data/runs/{content.id(run)}.js", keys[run])
+            self.folder.keep(f"data/runs/{content.id(run)}/", keys[run])
+        for at in range(0, len(changed), _AT_ONCE):
+            part = changed[at : at + _AT_ONCE]
+            of = details(content, part)
+            for run in part:
+                row = content.by_id[run]
+                said = stated(content, row, of)
+                file, page = content.href(run), run_page(content, row, of, said, near.get(run, ()))
+                for name, value in run_data(content, row, of, said):
+                    self.data(name, value, keys[run])
+                self.folder.write(file, self.layout.page("run", file, **page), keys[run])
+
+    def sources(self) -> None:
+        """The pages of each source that has changed."""
+        content, lines = self.content, self.lines
+        for uri, slug in content.slugs.items():
+            key = self.source_keys[uri]
+            if self.folder.is_made(f"sources/{slug}.html", key):
+                self.folder.keep(f"sources/{slug}.", key)
+                continue
+            for file, page in source_pages(content, uri, lines, self.rows_of[uri]):
+                self.folder.write(file, self.layout.page("source", file, **page), key)
+            lines.forget(uri)
+
+    def lists(self) -> None:
+        """The pages that tell of all runs."""
+        content, key = self.content, self.key("lists")
+        pages: Mapping[str, Callable[[], tuple[dict[str, Any], list[Table]]]] = {
+            "index": lambda: overview.overview(content, self.folder.changes(content, self.digests)),
+            "findings": lambda: lists.findings_page(content),
+            "failures": lambda: lists.failures_page(content),
+            "trends": lambda: lists.trends_page(content),
+            "sources": lambda: lists.sources_page(content),
+            "compare": lambda: lists.compare_page(content),
+            "about": lambda: lists.about_page(content),
+        }
+        for name, make in pages.items():
+            page, tables = make()
+            self.tables(tables, key)
+            self.folder.write(f"{name}.html", self.layout.page(name, f"{name}.html", **page), key)
+        self.data("search", lists.search(content), key)
+        self.data("live", digest(repr(sorted(self.folder.now.items())))[:16], key)
+
+
+def _row_digests(content: Content) -> dict[str, str]:
+    """What each run says, by run."""
+    aside = ("derivations",)
+    return {
+        row["run"]: digest(
+            repr(
+                (
+                    {k: v for k, v in row.items() if k not in aside},
+                    content.at(row),
+                    content.doubted.get(row["run"]),
+                )
+            )
+        )[:16]
+        for row in content.rows
+    }
+
+
+def _told(content: Content) -> dict[str, object]:
+    """A digest of what is said of each run beside its source."""
+    query = """
+        SELECT run_id, count(*), bit_xor(hash(field, value, file, line, reason, outcome))
+        FROM annotations GROUP BY run_id
+        UNION ALL SELECT run_id, count(*), bit_xor(hash(uri, rule))
+        FROM companions WHERE run_id IS NOT NULL GROUP BY run_id
+        UNION ALL SELECT run_id, count(*), bit_xor(hash(continues, iteration, repeated))
+        FROM continuations GROUP BY run_id
+        ORDER BY ALL"""
+    found: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    for run, *said in content.warehouse.rows(query):
+        found[run].append(tuple(said))
+    return dict(found)
+
+
+@cache
+def _code() -> str:
+    """A digest of the code that makes pages: another version makes all of them again."""
+    top = files("bench")
+    parts: list[bytes] = []
+
+    def read(folder: Traversable) -> None:
+        for entry in sorted(folder.iterdir(), key=lambda one: one.name):
+            if entry.is_dir():
+                if entry.name != "__pycache__":
+                    read(entry)
+            elif entry.name.endswith((".py", ".sql", ".j2", ".toml", ".css", ".js")):
+                parts.append(entry.read_bytes())
+
+    for name in _MADE_BY:
+        read(top / name)
+    return digest(b"\0".join(parts))

@@ -1,0 +1,217 @@
+"""The charts of pages: scatter of runs, ranked dots, effects with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from markupsafe import Markup, escape
+
+from . import svg
+from .svg import Mark
+from .table import Table
+
+MOST = 600  # marks of a chart; more make it a smear
+_ROW = 22  # pixels of a row of dots
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A figure: what it shows, its drawing, and the same numbers as a table."""
+
+    id: str
+    title: str
+    note: str
+    body: Markup
+    legend: Markup
+    table: Markup
+
+    @property
+    def html(self) -> Markup:
+        note = f' <span class="note">{escape(self.note)}</span>' if self.note else ""
+        return Markup(
+            f'<figure class="chart" id="{self.id}"><figcaption id="{self.id}-caption">'
+            f"<strong>{escape(self.title)}</strong>{note}</figcaption>{self.legend}{self.body}"
+            f'<details class="as-table"><summary>As a table</summary>{self.table}</details>'
+            "</figure>"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """What a scatter is drawn of: its marks, the names of their series, lines between them."""
+
+    id: str
+    title: str
+    marks: Sequence[Mark]
+    series: Sequence[str]
+    x_title: str
+    y_title: str
+    note: str = ""
+    log_x: bool = True
+    log_y: bool = True
+    zero: bool = False
+    least_first: bool = False  # less is better: of dots in rows the least comes first
+    lines: Sequence[tuple[int, Sequence[tuple[float, float]]]] = ()
+    rule: float | None = None  # a dashed line across at this y
+    x_text: Callable[[float], str] | None = None
+    y_text: Callable[[float], str] | None = None
+
+
+def thinned(marks: Sequence[Mark]) -> list[Mark]:
+    """The marks, or of too many the highest of each series and x."""
+    if len(marks) <= MOST:
+        return list(marks)
+    best: dict[tuple[int, float], Mark] = {}
+    for one in marks:
+        key = (one.series, float(f"{one.x:.2g}"))
+        if key not in best or one.y > best[key].y:
+            best[key] = one
+    return sorted(best.values(), key=lambda one: -one.y)[:MOST]
+
+
+def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
+    """A scatter; of marks that all stand over one x, dots in rows, the highest first."""
+    marks = thinned([one for one in plot.marks if one.y > 0 or not plot.log_y])
+    if len(marks) < 2:
+        return None
+    left = (
+        f" Drawn: {len(marks):,} of {len(plot.marks):,} runs."
+        if len(marks) < len(plot.marks)
+        else ""
+    )
+    if len({one.x for one in marks}) == 1:
+        return ranked(replace(plot, marks=marks, note=plot.note + left), root, table)
+    x = svg.axis(
+        [one.x for one in marks],
+        svg.LEFT,
+        svg.WIDTH - svg.RIGHT,
+        log=plot.log_x,
+        whole=True,
+        text=plot.x_text,
+        most=4 if plot.x_text else 6,
+    )
+    ys = [end for one in marks for end in (one.y, one.low, one.high) if end is not None]
+    ys += [plot.rule] if plot.rule else []
+    y = svg.axis(
+        ys, svg.HEIGHT - svg.BOTTOM, svg.TOP, log=plot.log_y, zero=plot.zero, text=plot.y_text
+    )
+    parts = [svg.frame(x, y, plot.x_title, plot.y_title)]
+    if plot.rule:
+        at = y.at(plot.rule)
+        parts.append(svg.stroke(svg.LEFT, at, svg.WIDTH - svg.RIGHT, at, "ideal"))
+    for number, points in plot.lines:
+        drawn = [(x.at(a), y.at(b)) for a, b in points]
+        parts.append(svg.path(drawn, f"s{number % svg.SERIES + 1}"))
+    places = _dodged(marks, x, y)
+    # What counts is drawn over what does not.
+    for one, at in sorted(
+        zip(marks, places, strict=True),
+        key=lambda pair: ("left-out" not in pair[0].look, pair[0].y),
+    ):
+        parts.append(svg.mark(one, at, y.at(one.y), root, _whisker(one, at, y)))
+    return Chart(
+        plot.id,
+        plot.title,
+        (plot.note + left).strip(),
+        svg.drawing(plot.id, "".join(parts)),
+        _legend(plot, marks),
+        table.html(root),
+    )
+
+
+def _dodged(marks: Sequence[Mark], x: svg.Axis, y: svg.Axis) -> list[float]:
+    """Where marks stand: those that would hide each other beside their x, if there is room."""
+    taken: dict[float, list[tuple[float, float]]] = {}
+    sizes = sorted({x.at(one.x) for one in marks})
+    room = min((b - a for a, b in pairwise(sizes)), default=200.0) / 2 - svg.RADIUS
+    places = []
+    for one in marks:
+        at, height = x.at(one.x), y.at(one.y)
+        near = [
+            place
+            for place, other in taken.setdefault(one.x, [])
+            if abs(other - height) < 2 * svg.RADIUS
+        ]
+        steps = (
+            side * n * (2 * svg.RADIUS + 1)
+            for n in range(12)
+            for side in ((0,) if n == 0 else (1, -1))
+        )
+        free = next(
+            (
+                at + step
+                for step in steps
+                if abs(step) <= room
+                and all(abs(at + step - place) > 1.5 * svg.RADIUS for place in near)
+            ),
+            at,
+        )
+        free = min(max(free, svg.LEFT + svg.RADIUS), svg.WIDTH - svg.RADIUS)
+        taken[one.x].append((free, height))
+        places.append(free)
+    return places
+
+
+def _whisker(one: Mark, at: float, y: svg.Axis) -> str:
+    if one.low is None or one.high is None or (y.log and one.low <= 0):
+        return ""
+    top, bottom = y.at(one.high), y.at(one.low)
+    if bottom - top < 3:
+        return ""
+    return svg.stroke(at, top, at, bottom, "whisker")
+
+
+def _legend(plot: Plot, marks: Sequence[Mark]) -> Markup:
+    used = sorted({one.series for one in marks})
+    return svg.legend([(n, plot.series[n]) for n in used if n < len(plot.series)])
+
+
+def ranked(plot: Plot, root: str, table: Table, most: int = 20) -> Chart:
+    """Dots in rows, the highest value first, each with the words of its mark before the colon."""
+    every = sorted(
+        plot.marks, key=lambda one: ("left-out" in one.look, one.y if plot.least_first else -one.y)
+    )
+    rows = every[:most]
+    more = f" The first {most} of {len(every)}." if len(every) > most else ""
+    top = 8
+    height = len(rows) * _ROW + top + svg.BOTTOM
+    longest = max(len(one.label) for one in rows)
+    left = min(40 + 6.2 * longest, 0.45 * svg.WIDTH)
+    fits = int((left - 16) / 6.2)
+    x = svg.axis(
+        [end for one in rows for end in (one.y, one.low, one.high) if end],
+        left,
+        svg.WIDTH - svg.RIGHT,
+        most=5,
+        text=plot.y_text,
+    )
+    bottom = height - svg.BOTTOM
+    parts = [svg.columns(x, top, bottom)]
+    parts.append(svg.words((left + svg.WIDTH) / 2, height - 6, plot.y_title, "name", "middle"))
+    for at, one in enumerate(rows):
+        y = top + (at + 0.5) * _ROW
+        label = one.label if len(one.label) <= fits else f"{one.label[: fits - 1]}…"
+        whisker = ""
+        if one.low is not None and one.high is not None:
+            whisker = svg.stroke(x.at(one.low), y, x.at(one.high), y, "whisker")
+        parts.append(svg.words(left - 10, y + 4, label, anchor="end"))
+        parts.append(svg.mark(one, x.at(one.y), y, root, whisker))
+    return Chart(
+        plot.id,
+        plot.title,
+        (plot.note + more).strip(),
+        svg.drawing(plot.id, "".join(parts), height=height, rows=True),
+        _legend(plot, rows),
+        table.html(root),
+    )
+
+
+def front(marks: Sequence[Mark]) -> list[tuple[float, float]]:
+    """The points that no other one beats in both: fewer at x, less at y."""
+    found: list[tuple[float, float]] = []
+    for one in sorted((m for m in marks if "left-out" not in m.look), key=lambda m: (m.x, m.y)):
+        if not found or one.y < found[-1][1]:
+            found.append((one.x, one.y))
+    return found

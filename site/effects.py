@@ -1,0 +1,200 @@
+"""What one change does, pair by pair, as intervals around no change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from ..decide.rows import Decision
+from ..reports.answer import configuration_words
+from ..reports.words import label_of
+from ..vocabulary.format import number, times
+from . import svg
+from .charts import Chart
+from .load import Content
+from .svg import Mark
+from .table import Cell, Column, Table
+
+_ROW, _MOST = 20, 30
+_LEFT, _TOP = 225, 8
+_PARTS = (
+    "size",
+    "nodes",
+    "device_count",
+    "dp",
+    "tp",
+    "pp",
+    "cp",
+    "mbs",
+    "gbs",
+    "zero_stage",
+    "recompute",
+    "seq_len",
+)
+Row = Mapping[str, Any]
+
+
+def effects_chart(content: Content, changed: Sequence[Decision], root: str) -> Chart | None:
+    """The speed-ups of pairs that differ in one setting alone, by setting; uncertain ones grey."""
+    groups: list[tuple[str, list[Row]]] = []
+    for one in changed:
+        by_level: dict[str, list[Row]] = {}
+        for row in one.rows:
+            if row["speedup"] and not row["also_differs"]:
+                by_level.setdefault(
+                    f"{one.facts['title']}: {row['base']} → {row['level']}", []
+                ).append(row)
+        groups += by_level.items()
+    every = [row for _, rows in groups for row in rows]
+    if not every:
+        return None
+    # Sure ones first: small and uncertain effects are what a reader may skip.
+    groups.sort(key=lambda group: (-sum(_sure(row) for row in group[1]), -len(group[1]), group[0]))
+    kept: list[tuple[str, list[Row]]] = []
+    for name, rows in groups:
+        room = _MOST - sum(len(of) for _, of in kept)
+        if room > 0:
+            kept.append((name, sorted(rows, key=lambda row: -row["speedup"])[:room]))
+    return _drawn(content, kept, every, root)
+
+
+def _label(row: Row, apart: Sequence[str]) -> str:
+    """What tells a pair from the others of the chart, but for what changes."""
+    parts = [name for name in apart if name != row["factor"] and row[name] is not None]
+    words = [
+        f"{number(row[name])} devices" if name == "device_count" else label_of(name, row[name])
+        for name in parts
+        if not (name == "nodes" and "device_count" in parts)
+    ]
+    return " ".join(words) or content_words(row)
+
+
+def content_words(row: Row) -> str:
+    """A pair whose configuration is that of all others."""
+    return configuration_words({**row, "settings": None})
+
+
+def _sure(row: Row) -> bool:
+    return row["verdict"] in ("faster", "slower")
+
+
+def _drawn(
+    content: Content, groups: Sequence[tuple[str, list[Row]]], every: Sequence[Row], root: str
+) -> Chart:
+    shown = [row for _, rows in groups for row in rows]
+    apart = [name for name in _PARTS if len({str(row[name]) for row in shown}) > 1]
+    height = _TOP + (len(shown) + len(groups)) * _ROW + svg.BOTTOM
+    ends = [
+        end
+        for row in shown
+        for end in (row["speedup"], row["speedup_low"], row["speedup_high"])
+        if end and end > 0
+    ]
+    x = svg.axis(
+        [*ends, 1.0], _LEFT, svg.WIDTH - 60, log=True, most=5, text=lambda v: f"{svg.plain(v)}×"
+    )
+    bottom = height - svg.BOTTOM
+    one, said = x.at(1.0), "times as fast as without the change"
+    parts = [svg.columns(x, _TOP, bottom), svg.stroke(one, _TOP, one, bottom, "ideal")]
+    parts.append(svg.words((_LEFT + svg.WIDTH) / 2, height - 6, said, "name", "middle"))
+    y = _TOP + _ROW / 2
+    for name, rows in groups:
+        parts.append(svg.words(4, y + 4, content.text.line(name, 60), "group"))
+        y += _ROW
+        for row in rows:
+            parts.append(_row(content, row, content.text.line(_label(row, apart), 60), x, y, root))
+            y += _ROW
+    left = len(every) - len(shown)
+    note = (
+        "pairs of runs that differ in that alone; grey: cannot be told from the spread between jobs"
+    )
+    note += f"; {left} more in the table" if left else ""
+    return Chart(
+        "effects",
+        "What one change does",
+        note,
+        svg.drawing("effects", "".join(parts), height=height, rows=True),
+        Markup(""),
+        _table(content, every).html(root),
+    )
+
+
+def _row(content: Content, row: Row, label: str, x: svg.Axis, y: float, root: str) -> str:
+    words = content.text.line(configuration_words({**row, "settings": None}), 90)
+    label = label if len(label) <= 34 else f"{label[:33]}…"
+    low, high = row["speedup_low"], row["speedup_high"]
+    whisker = ""
+    if low and high and low > 0:
+        whisker = svg.stroke(x.at(low), y, x.at(high), y, "whisker")
+    says = f"{words}: {times(row['speedup'])}, {row['verdict']}"
+    made = Mark(
+        row["speedup"],
+        0,
+        says,
+        content.href(row["run"]),
+        content.id(row["run"]),
+        0,
+        "" if _sure(row) else "unsure",
+    )
+    return (
+        svg.words(_LEFT - 10, y + 4, label, anchor="end")
+        + svg.mark(made, x.at(row["speedup"]), y, root, whisker)
+        + svg.words(svg.WIDTH - 4, y + 4, times(row["speedup"]), anchor="end")
+    )
+
+
+def _table(content: Content, rows: Sequence[Row]) -> Table:
+    line = content.text.line
+
+    def ratio(key: str, title: str) -> Column:
+        return Column(
+            key,
+            title,
+            [
+                Cell(row[key], times(row[key]), look="computed") if row[key] else Cell()
+                for row in rows
+            ],
+            "number",
+        )
+
+    return Table(
+        "effects-table",
+        "What one change does",
+        [
+            Column(
+                "factor",
+                "Change",
+                [
+                    Cell(line(f"{row['factor']}: {row['base']} → {row['level']}", 80))
+                    for row in rows
+                ],
+            ),
+            Column(
+                "of",
+                "Of",
+                [Cell(line(configuration_words({**row, "settings": None}), 120)) for row in rows],
+            ),
+            ratio("speedup", "Speed-up"),
+            ratio("speedup_low", "from"),
+            ratio("speedup_high", "to"),
+            Column("verdict", "Verdict", [Cell(line(row["verdict"], 80)) for row in rows]),
+            Column(
+                "base",
+                "Without",
+                [
+                    Cell(
+                        content.place(row["first_base"]),
+                        href=content.href(row["first_base"]["run"]),
+                    )
+                    for row in rows
+                ],
+            ),
+            Column(
+                "with",
+                "With",
+                [Cell(content.place(row), href=content.href(row["run"])) for row in rows],
+            ),
+        ],
+    )

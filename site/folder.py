@@ -1,0 +1,135 @@
+"""The folder of a site: its files with what each was made from, and what the last build had."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..schema.errors import BenchError
+from ..vocabulary.atomic import atomic_write
+from .load import Content
+
+MANIFEST = ".bench-site.json"
+_MOST = 20  # runs that are named as new or changed
+
+
+@dataclass
+class Folder:
+    """Files by name with the digest of what each was made from; others in the folder are left."""
+
+    path: Path
+    before: Mapping[str, str]
+    runs_before: Mapping[str, str]
+    changes_before: Mapping[str, Any] | None
+    now: dict[str, str] = field(default_factory=dict)
+    written: int = 0
+    _sorted: list[str] | None = None
+    _runs: dict[str, str] = field(default_factory=dict)
+    _changes: Mapping[str, Any] | None = None
+
+    def is_made(self, name: str, key: str) -> bool:
+        """Whether a file is there already, made from the same."""
+        if self.before.get(name) != key or not (self.path / name).is_file():
+            return False
+        self.now[name] = key
+        return True
+
+    def keep(self, start: str, key: str) -> None:
+        """Keep the files of the last build whose names begin so, made from the same."""
+        for name in self._starting(start):
+            if self.before[name] == key:
+                self.now[name] = key
+
+    def _starting(self, start: str) -> list[str]:
+        if self._sorted is None:
+            self._sorted = sorted(self.before)
+        first = bisect_left(self._sorted, start)
+        return self._sorted[first : bisect_left(self._sorted, f"{start}\U0010ffff")]
+
+    def write(self, name: str, data: bytes, key: str) -> None:
+        """Write a file, unless it has these bytes. Raises BenchError."""
+        file = self.path / name
+        try:
+            if not (file.is_file() and file.read_bytes() == data):
+                file.parent.mkdir(parents=True, exist_ok=True)
+                atomic_write(file, data)
+                self.written += 1
+        except OSError as error:
+            raise BenchError(
+                "the site cannot be written",
+                why=error.strerror or str(error),
+                where=str(file),
+                hint="check the folder's permissions and room, or give another -o",
+            ) from error
+        self.now[name] = key
+
+    def changes(self, content: Content, digests: Mapping[str, str]) -> Mapping[str, Any] | None:
+        """What this build has that the last one had not; without news what the last one told."""
+        self._runs = {content.id(run): made[:8] for run, made in digests.items()}
+        if not self.before:
+            return None
+        new = [run for run in digests if content.id(run) not in self.runs_before]
+        other = [
+            run
+            for run, made in digests.items()
+            if self.runs_before.get(content.id(run), made[:8]) != made[:8]
+        ]
+        gone = len(self.runs_before.keys() - self._runs.keys())
+        if not (new or other or gone):
+            self._changes = self.changes_before
+            return self._changes
+
+        def listed(runs: list[str]) -> list[tuple[str, str]]:
+            return [(content.href(run), content.place(content.by_id[run])) for run in runs[:_MOST]]
+
+        self._changes = {
+            "new": len(new),
+            "changed": len(other),
+            "gone": gone,
+            "new_runs": listed(new),
+            "changed_runs": listed(other),
+        }
+        return self._changes
+
+    def close(self) -> int:
+        """Remove what the last build had and this one has not, and keep what is there now."""
+        gone = [name for name in self.before if name not in self.now]
+        top = self.path.resolve()
+        for name in gone:
+            file = (self.path / name).resolve()
+            if file.is_relative_to(top):
+                file.unlink(missing_ok=True)
+        kept = {"files": self.now, "runs": self._runs, "changes": self._changes}
+        text = json.dumps(kept, sort_keys=True, separators=(",", ":"))
+        atomic_write(self.path / MANIFEST, text.encode())
+        return len(gone)
+
+
+def opened(path: Path) -> Folder:
+    """The folder, made if need be. Raises BenchError for one that holds another's pages."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if not (path / MANIFEST).is_file():
+            if (path / "index.html").exists():
+                raise BenchError(
+                    "the folder holds pages that bench site did not make",
+                    where=str(path),
+                    why="its index.html would be overwritten",
+                    hint="give -o another folder",
+                )
+            return Folder(path, {}, {}, None)
+        found = json.loads((path / MANIFEST).read_bytes())
+        before = {str(name): str(key) for name, key in found["files"].items()}
+        runs = {str(run): str(key) for run, key in found["runs"].items()}
+        return Folder(path, before, runs, found["changes"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BenchError(
+            "the folder of the site cannot be used",
+            why=str(error),
+            where=str(path),
+            hint=f"remove {MANIFEST} in it, or give -o another folder",
+        ) from error

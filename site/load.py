@@ -1,0 +1,209 @@
+"""What a site is made of: all runs in few queries, and what is said of each."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+from importlib.resources import files
+from typing import Any
+
+from ..decide.budget import Budget, budget
+from ..decide.eligible import Candidates, doubts, eligible
+from ..decide.failures import failures
+from ..decide.jobs import spreads
+from ..decide.query import Query
+from ..decide.ran import Ran, ran
+from ..decide.rows import Decision, Row, load
+from ..decide.selection import narrow, select
+from ..schema.errors import BenchError
+from ..schema.sql import named_statements
+from ..schema.warehouse import Warehouse
+from .text import ShownNames, Slugs, Text
+
+ROWS_WITH_PAGES = 2000  # of a source; rows of a longer table lead to their lines
+LINES = 2000  # of a source on one page
+NOT_STATED = "Model not stated"
+
+
+@dataclass(frozen=True)
+class Content:
+    """The runs of a site, in order of place, and all that its pages say of them."""
+
+    warehouse: Warehouse
+    query: Query
+    text: Text
+    names: ShownNames
+    rows: Sequence[Row]
+    doubted: Mapping[str, str]
+    spreads: Mapping[str, Any]
+    ran: Mapping[str, Ran]
+    sources: Mapping[str, Mapping[str, Any]]
+    findings: Sequence[Mapping[str, Any]]  # one a finding, with its cells
+    failures: Decision
+    plans: Sequence[Mapping[str, Any]]
+    cited: Mapping[str, Sequence[int]]  # lines by uri
+    slugs: Mapping[str, str] = field(default_factory=dict)  # of sources
+    model_slugs: Mapping[str, str] = field(default_factory=dict)
+    # Lines that pages link to, beside those that are cited: their sources show them too.
+    linked: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+
+    @cached_property
+    def by_id(self) -> dict[str, Row]:
+        return {row["run"]: row for row in self.rows}
+
+    @cached_property
+    def by_place(self) -> dict[tuple[str, int], Row]:
+        return {(row["uri"], row["line"]): row for row in self.rows}
+
+    @cached_property
+    def models(self) -> dict[str, list[Row]]:
+        """The runs of each model, the model with the most runs first; those of none last."""
+        found: dict[str, list[Row]] = defaultdict(list)
+        for row in self.rows:
+            found[model_of(row)].append(row)
+        order = sorted(found, key=lambda name: (name == NOT_STATED, -len(found[name]), name))
+        return {name: found[name] for name in order}
+
+    @cached_property
+    def with_pages(self) -> frozenset[str]:
+        """The runs that have a page of their own."""
+        many: dict[str, int] = defaultdict(int)
+        for row in self.rows:
+            many[row["uri"]] += row["origin"] == "row"
+        return frozenset(
+            row["run"]
+            for row in self.rows
+            if row["origin"] != "row" or many[row["uri"]] <= ROWS_WITH_PAGES
+        )
+
+    @cached_property
+    def findings_of(self) -> dict[str, list[Mapping[str, Any]]]:
+        found: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+        for one in self.findings:
+            for run in dict.fromkeys(one["runs"]):
+                if run is not None:
+                    found[run].append(one)
+        return found
+
+    def id(self, run: str) -> str:
+        """The id of a run as pages have it."""
+        return self.text.run_id(run)
+
+    def href(self, run: str) -> str:
+        """The page of a run; without one, its line."""
+        if run in self.with_pages:
+            return f"runs/{self.id(run)}.html"
+        row = self.by_id[run]
+        return self.line_href(row["uri"], row["line"]) or "index.html"
+
+    def model_href(self, row: Row) -> str:
+        return f"models/{self.model_slugs[model_of(row)]}.html"
+
+    def line_href(self, uri: str | None, line: int | None) -> str | None:
+        """Where the line of a source stands; None where it is on no page."""
+        if uri is None or line is None or uri not in self.slugs:
+            return None
+        self.linked[uri].add(line)
+        return f"{source_file(self.slugs[uri], (line - 1) // LINES)}#L{line}"
+
+    def source_href(self, uri: str) -> str | None:
+        """The page on which a source begins."""
+        return source_file(self.slugs[uri], 0) if uri in self.slugs else None
+
+    def place(self, row: Row) -> str:
+        """A run by its place: 001:27."""
+        return self.text.line(self.names.at(row["uri"], row["line"]), 120)
+
+    def at(self, row: Row) -> datetime | None:
+        """When a run ran, as far as it is known."""
+        return self.ran.get(row["run"], Ran()).at
+
+    def budget_of(self, rows: Sequence[Row]) -> Budget:
+        """What days are for in the rows of one page."""
+        uris = {row["uri"] for row in rows}
+        sizes = {row["params_b"] for row in rows if row["params_b"] is not None}
+        return budget([plan for plan in self.plans if plan["uri"] in uris], sizes, self.query)
+
+    def plan_of(self, row: Row) -> Budget:
+        """What days are for on the pages of a run's model."""
+        return self.plans_of_models[model_of(row)]
+
+    @cached_property
+    def plans_of_models(self) -> dict[str, Budget]:
+        return {name: self.budget_of(rows) for name, rows in self.models.items()}
+
+    def candidates(self, rows: Sequence[Row]) -> Candidates:
+        return Candidates(list(rows), dict(self.doubted), dict(self.spreads))
+
+
+def model_of(row: Row) -> str:
+    """The model that a run is listed under."""
+    return str(row["size"] or row["model"] or NOT_STATED)
+
+
+def source_file(slug: str, part: int) -> str:
+    """The page of a part of a source."""
+    return f"sources/{slug}{f'.{part + 1}' if part else ''}.html"
+
+
+def read_content(warehouse: Warehouse, query: Query, text: Text) -> Content:
+    """Everything but what single runs print; raises BenchError where there is no run."""
+    select(warehouse, Query())
+    every = load(warehouse)
+    warehouse.rows("CREATE OR REPLACE TEMP TABLE site_runs AS FROM selected")
+    wanted = _wanted(warehouse, query, every)
+    rows = [row for row in every if row["run"] in wanted]
+    if not rows:
+        raise BenchError(
+            "no runs to show",
+            why="no run of the warehouse fits the filters",
+            hint="bench runs lists what there is",
+        )
+    statements = named_statements(
+        (files(__package__ or "bench.site") / "load.sql").read_text("utf-8")
+    )
+    uris = [row["uri"] for row in rows]
+    sources = {one["uri"]: one for one in warehouse.dicts(statements["sources"])}
+    companions = {uri for (uri,) in warehouse.rows(statements["beside"])}
+    shown = {uri: sources[uri] for uri in sources if uri in {*uris, *companions}}
+    doubted = doubts(warehouse, sorted(set(uris)))
+    known = spreads(eligible(rows, doubted, "pace").kept)
+    _learn_names(warehouse, text, statements["names"])
+    names = ShownNames(sources, text)
+    slugs, models = Slugs(), Slugs()
+    content = Content(
+        warehouse=warehouse,
+        query=query,
+        text=text,
+        names=names,
+        rows=rows,
+        doubted=doubted,
+        spreads=known,
+        ran=ran(warehouse),
+        sources=shown,
+        findings=[one for one in warehouse.dicts(statements["findings"]) if one["uri"] in shown],
+        failures=failures(warehouse, replace(query, since=None, tokens=None, steps=None)),
+        plans=warehouse.dicts(statements["plans"]),
+        cited={uri: lines for uri, lines in warehouse.rows(statements["cited"]) if uri in shown},
+        slugs={uri: slugs.of(names.short(uri)) for uri in sorted(shown)},
+    )
+    return replace(
+        content, model_slugs={name: models.of(text.line(name, 60)) for name in content.models}
+    )
+
+
+def _wanted(warehouse: Warehouse, query: Query, rows: Sequence[Row]) -> set[str]:
+    if (query.model, query.where, query.document, query.since) == (None,) * 4:
+        return {row["run"] for row in rows}
+    narrow(warehouse, query)
+    return {run for (run,) in warehouse.rows("SELECT run_id FROM selected")}
+
+
+def _learn_names(warehouse: Warehouse, text: Text, query: str) -> None:
+    """Names of hosts and users are taken out wherever they stand, once a setting has told them."""
+    if text.scrubs:
+        for name, value in warehouse.rows(query):
+            text.named(name, value)

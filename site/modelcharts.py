@@ -1,0 +1,278 @@
+"""The charts of a model: what it does over nodes, how it scales, how long it takes, what helps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..decide.budget import Budget
+from ..decide.rows import Decision, Row
+from ..reports.answer import configuration_words
+from ..reports.words import label_of
+from ..vocabulary.format import days, number, percent, significant
+from .charts import Chart, Plot, front, scatter
+from .effects import effects_chart
+from .load import Content
+from .runtable import look_of, run_cell
+from .svg import Mark
+from .table import Cell, Column, Table
+
+# What labels tell apart, where it differs.
+_LABEL = (
+    "dp",
+    "tp",
+    "pp",
+    "cp",
+    "mbs",
+    "gbs",
+    "zero_stage",
+    "recompute",
+    "dtype",
+    "seq_len",
+    "nodes",
+)
+_MOST = 7  # series; what is beyond them is one more
+_TABLE = 200  # rows of the table of a chart
+
+
+def charts(
+    content: Content,
+    rows: Sequence[Row],
+    best: Decision,
+    scaling: Decision,
+    changed: Sequence[Decision],
+    plan: Budget,
+    root: str,
+) -> list[Chart]:
+    """Those that have something to show."""
+    drawer = Drawer(content, rows, root)
+    count, what = (
+        ("nodes", "Nodes")
+        if all(row["nodes"] for row in rows if row["aggregate_pflops"])
+        else ("device_count", "Devices")
+    )
+    devices = "device_count"
+    of_days = f"days {plan.purpose}"
+    found = [
+        drawer.runs(
+            "aggregate",
+            "Aggregate model PFLOP/s",
+            count,
+            what,
+            "aggregate_pflops",
+            "model PFLOP/s of the job",
+            significant,
+            ends=("aggregate_low", "aggregate_high"),
+        ),
+        _scaling(drawer, scaling, root),
+        drawer.runs(
+            "front",
+            f"Devices against {of_days}",
+            devices,
+            "Devices",
+            "days",
+            of_days,
+            days,
+            value=plan.days,
+            fronts=True,
+        ),
+        drawer.runs(
+            "mfu", "Model FLOPs utilization", devices, "Devices", "mfu", "MFU", percent, log=False
+        ),
+        effects_chart(content, changed, root),
+    ]
+    return [one for one in found if one is not None]
+
+
+class Drawer:
+    """Marks of runs, a series a system."""
+
+    def __init__(self, content: Content, rows: Sequence[Row], root: str) -> None:
+        self.content, self.rows, self.root = content, rows, root
+        self.has_aggregate = any(row["aggregate_pflops"] for row in rows)
+        count: dict[str, int] = {}
+        for row in rows:
+            count[row["system"]] = count.get(row["system"], 0) + 1
+        order = sorted(count, key=lambda name: -count[name])
+        self.systems = {name: min(at, _MOST) for at, name in enumerate(order)}
+        names = [content.text.line(content.names.system(name), 40) for name in order[:_MOST]]
+        parts = [name for name in _LABEL if len({str(row[name]) for row in rows}) > 1]
+        self.labels = {
+            row["run"]: " ".join(
+                label_of(name, row[name]) for name in parts if row[name] is not None
+            )
+            for row in rows
+        }
+        self.names = names + (["other systems"] if len(order) > _MOST else [])
+
+    def runs(
+        self,
+        id: str,
+        title: str,
+        x: str,
+        x_title: str,
+        y: str,
+        y_title: str,
+        text: Callable[..., str],
+        *,
+        value: Callable[[Row], float | None] | None = None,
+        ends: tuple[str, str] | None = None,
+        log: bool = True,
+        fronts: bool = False,
+    ) -> Chart | None:
+        """A scatter of runs over their nodes or devices; copies are not drawn twice."""
+        pairs = []
+        for row in self.rows:
+            found = value(row) if value else row[y]
+            if row[x] and found and row["left_out"] != "copy" and row["origin"] != "quote":
+                pairs.append((row, float(found)))
+        marks = [
+            self.mark(row, float(row[x]), at, f"{text(at)} {_short(y_title)}", ends)
+            for row, at in pairs
+        ]
+        lines = (
+            [(n, front([m for m in marks if m.series == n])) for n in range(len(self.names))]
+            if fronts
+            else []
+        )
+        left = sum("left-out" in one.look for one in marks)
+        note = (
+            "hollow: an estimate of its authors, or doubted and not counted"
+            if left or any("estimated" in one.look for one in marks)
+            else ""
+        )
+        if fronts:
+            note = "; ".join(filter(None, ("line: none is better in both", note)))
+        # Of runs of one size days and MFU rank as the aggregate does.
+        if id in ("front", "mfu") and len({one.x for one in marks}) == 1 and self.has_aggregate:
+            return None
+        plot = Plot(
+            id=id,
+            title=title,
+            marks=marks,
+            series=self.names,
+            x_title=x_title,
+            y_title=y_title,
+            note=note,
+            least_first=fronts,
+            log_y=log,
+            zero=not log,
+            lines=lines,
+            y_text=text if not log else None,
+        )
+        return scatter(plot, self.root, self.table(id, title, x_title, y_title, pairs, x, text))
+
+    def mark(
+        self, row: Row, x: float, y: float, says: str, ends: tuple[str, str] | None = None
+    ) -> Mark:
+        """A run as a mark that links to its page."""
+        content = self.content
+        words = content.text.line(configuration_words({**row, "settings": None}), 90)
+        note = f"{words}: {says} ({content.place(row)})"
+        low, high = (row[ends[0]], row[ends[1]]) if ends else (None, None)
+        run = content.id(row["run"]) if row["run"] in content.with_pages else ""
+        return Mark(
+            x,
+            y,
+            note,
+            content.href(row["run"]),
+            run,
+            self.systems[row["system"]],
+            look_of(row),
+            content.text.line(self.labels[row["run"]] or content.place(row), 60),
+            low,
+            high,
+        )
+
+    def table(
+        self,
+        id: str,
+        title: str,
+        x_title: str,
+        y_title: str,
+        pairs: Sequence[tuple[Row, float]],
+        x: str,
+        text: Callable[..., str],
+    ) -> Table:
+        """The numbers of a chart, the largest first."""
+        shown = sorted(pairs, key=lambda pair: -pair[1])[:_TABLE]
+        content = self.content
+        return Table(
+            f"{id}-table",
+            title,
+            [
+                Column("run", "Run", [run_cell(content, row) for row, _ in shown]),
+                Column(
+                    "system",
+                    "System",
+                    [
+                        Cell(content.text.line(content.names.system(row["system"]), 60))
+                        for row, _ in shown
+                    ],
+                ),
+                Column("x", x_title, [Cell(row[x], number(row[x])) for row, _ in shown], "number"),
+                Column(
+                    "y", y_title, [Cell(at, text(at), look="computed") for _, at in shown], "number"
+                ),
+                Column(
+                    "counts",
+                    "Counts",
+                    [Cell("no" if row["left_out"] else "yes") for row, _ in shown],
+                ),
+            ],
+            looks=[look_of(row) for row, _ in shown],
+        )
+
+
+def _short(title: str) -> str:
+    return title.removesuffix(" of the job")
+
+
+def _scaling(drawer: Drawer, scaling: Decision, root: str) -> Chart | None:
+    """The efficiency of each size against the smallest of its settings."""
+    rows = [row for row in scaling.rows if row["efficiency"] and row["device_count"]]
+    groups = list(dict.fromkeys(row["group"] for row in rows))
+    series: list[str] = []
+    marks, lines = [], []
+    for at, group in enumerate(groups[:_MOST]):
+        members = [row for row in rows if row["group"] == group]
+        first = members[0]
+        series.append(
+            drawer.content.text.line(
+                configuration_words({**first, "settings": None, "nodes": None, "devices": None}),
+                60,
+            )
+        )
+        for row in members:
+            made = drawer.mark(
+                row,
+                float(row["device_count"]),
+                row["efficiency"],
+                f"{percent(row['efficiency'], 1)} of ideal",
+            )
+            marks.append(Mark(made.x, made.y, made.note, made.href, made.run, at, made.look))
+        lines.append((at, [(float(row["device_count"]), row["efficiency"]) for row in members]))
+    if len(marks) < 2:
+        return None
+    more = f"; {len(groups) - _MOST} more groups" if len(groups) > _MOST else ""
+    plot = Plot(
+        id="efficiency",
+        title="Scaling efficiency",
+        marks=marks,
+        series=series,
+        x_title="Devices",
+        y_title="of ideal scaling",
+        note=f"against the smallest run of the same settings{more}",
+        log_y=False,
+        zero=True,
+        lines=lines,
+        rule=1.0,
+        y_text=percent,
+    )
+    pairs = [(row, float(row["efficiency"])) for row in rows]
+    return scatter(
+        plot,
+        root,
+        drawer.table(
+            "efficiency", plot.title, "Devices", "Efficiency", pairs, "device_count", percent
+        ),
+    )

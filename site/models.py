@@ -1,0 +1,250 @@
+"""The page of a model: answers, charts, what was swept, failures, findings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markupsafe import Markup, escape
+
+from ..decide.answers import effects, ranked, scaled
+from ..decide.budget import Budget
+from ..decide.ranking import ranking
+from ..decide.rows import Decision, Row
+from ..reports.computed.sentences import said, sentences
+from ..reports.page import MOST, statements
+from ..reports.templating import rendered_part
+from .load import Content
+from .modelcharts import charts
+from .runtable import run_cell, run_table
+from .table import Cell, Column, Table
+
+_SETTINGS = ("mbs", "tp", "pp", "cp", "zero_stage", "dtype")  # beside flags and recompute
+_FEW = 4000  # runs whose pairs are looked for setting by setting
+_SENTENCES = 6
+
+
+def model_page(
+    content: Content, name: str, rows: Sequence[Row], root: str
+) -> tuple[dict[str, Any], list[Table]]:
+    """What the template of a model needs, and the tables that have data of their own."""
+    plan, chosen = content.plans_of_models[name], content.candidates(rows)
+    found = ranked(content.warehouse, chosen, content.query, plan)
+    slug = content.model_slugs[name]
+    place = {row["run"]: at for at, row in enumerate(found.rows)}
+    ordered = sorted(
+        rows,
+        key=lambda row: (
+            place.get(row["run"], len(place)),
+            bool(row["left_out"]),
+            -(row["tokens_per_s"] or 0),
+            row["uri"],
+            row["line"],
+        ),
+    )
+    alike, table = run_table(
+        content, "runs", ordered, plan, label=f"Runs of {name}", key=f"models/{slug}/runs"
+    )
+    changed = effects(chosen, _SETTINGS if len(rows) <= _FEW else ())
+    scaling = scaled(chosen)
+    answers, more = _answers(content, rows, plan, found, scaling, changed)
+    page = {
+        "title": name,
+        "name": name,
+        "slug": slug,
+        "plan": plan,
+        "answers": answers,
+        "more": more,
+        "summary": summary(content, rows),
+        "alike": alike,
+        "runs": table.html(root),
+        "rows": len(rows),
+        "charts": [one.html for one in charts(content, rows, found, scaling, changed, plan, root)],
+        "failed": failed_table(content, rows).html(root),
+        "findings": findings_of(content, {row["run"] for row in rows}),
+        "command": f"bench report --model {name}",
+    }
+    return page, [table]
+
+
+def summary(content: Content, rows: Sequence[Row]) -> dict[str, Any]:
+    """How many runs there are, on what, and how they ended."""
+    statuses: dict[str, int] = {}
+    for row in rows:
+        key = "copies" if row["left_out"] == "copy" else str(row["status"]).replace("_", " ")
+        statuses[key] = statuses.get(key, 0) + 1
+    systems = list(dict.fromkeys(content.names.system(row["system"]) for row in rows))
+    return {
+        "systems": systems,
+        "statuses": sorted(statuses.items(), key=lambda one: -one[1]),
+        "sources": len({row["uri"] for row in rows}),
+    }
+
+
+def _answers(
+    content: Content,
+    rows: Sequence[Row],
+    plan: Budget,
+    found: Decision,
+    scaling: Decision,
+    changed: Sequence[Decision],
+) -> tuple[Markup, Markup]:
+    """The answers of `bench report`, and what qualifies the ranking."""
+    warehouse, names = content.warehouse, content.names
+    warehouse.rows(
+        "CREATE OR REPLACE TEMP TABLE selected AS FROM site_runs "
+        "WHERE run_id IN (SELECT unnest(?::VARCHAR[]))",
+        [[row["run"] for row in rows]],
+    )
+    asked = statements("model")
+    faster = warehouse.dicts(asked["faster"], plan.parameters)
+    stated = [one for one in changed if one.facts["title"] not in _SETTINGS]
+    context = {
+        "ranked": ranking(rows, plan, MOST),
+        "budget": plan,
+        "faster": faster,
+        "recompute": warehouse.dicts(asked["recompute"]),
+        "effects": said(names, "_effects.j2", {"decisions": stated})[:_SENTENCES],
+        "scaling": said(names, "_scaling.j2", {"groups": scaling.facts["groups"]})[:_SENTENCES],
+    }
+    if not context["ranked"]:
+        return Markup("<p>No run has a usable rate: days to train are unknown.</p>"), Markup("")
+    text = rendered_part("answers", names, context)
+    more = [line for part in sentences(names, found, 0) for line in part]
+    return as_html(content, text, rows), as_html(
+        content, "".join(f"- {escape_md(one)}\n" for one in more), rows
+    )
+
+
+def escape_md(text: str) -> str:
+    """A sentence as markdown."""
+    from ..reports.escape import markdown_text
+
+    return markdown_text(text).replace("\n", " ")
+
+
+def as_html(content: Content, markdown: str, rows: Sequence[Row], root: str = "../") -> Markup:
+    """Sentences as HTML, each place that they name a link to its run or line."""
+    text = content.text.scrubber.text(markdown) if content.text.scrubs else markdown
+    made = (
+        MarkdownIt("commonmark", {"html": False}).render(text).replace("<a href", "<span data-was")
+    )
+    made = made.replace("</a>", "</span>")
+    return Markup(linked(content, made, {row["uri"] for row in rows}, root))
+
+
+def linked(content: Content, html: str, uris: set[str], root: str = "../") -> str:
+    """HTML whose text names lines as 001:27 with links to them."""
+    names = {str(escape(content.text.line(content.names.short(uri), 200))): uri for uri in uris}
+    if not names:
+        return html
+    listed = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    pattern = re.compile(rf"(?<![\w/.-])({listed}):(\d+)((?:, :\d+)*)")
+
+    def link(found: re.Match[str]) -> str:
+        uri = names[found[1]]
+        first = _link(content, uri, int(found[2]), f"{found[1]}:{found[2]}", root)
+        rest = re.sub(
+            r":(\d+)", lambda one: _link(content, uri, int(one[1]), one[0], root), found[3]
+        )
+        return first + rest
+
+    return pattern.sub(link, html)
+
+
+def _link(content: Content, uri: str, line: int, text: str, root: str) -> str:
+    row = content.by_place.get((uri, line))
+    href = content.href(row["run"]) if row else content.line_href(uri, line)
+    return f'<a href="{escape(root + href)}">{text}</a>' if href else text
+
+
+def failed_table(content: Content, rows: Sequence[Row]) -> Table:
+    """The runs that failed, and why."""
+    chosen = {row["run"] for row in rows}
+    return failures_table(
+        content, [one for one in content.failures.rows if one["run"] in chosen], "failed"
+    )
+
+
+def failures_table(
+    content: Content, rows: Sequence[Mapping[str, Any]], id: str, key: str = ""
+) -> Table:
+    """Failed runs and jobs, the latest first."""
+    line = content.text.line
+
+    def cell(one: Mapping[str, Any]) -> Cell:
+        row = content.by_id.get(one["run"])
+        if row is not None:
+            return run_cell(content, row)
+        return Cell(
+            line(content.names.at(one["uri"], one["line"]), 120),
+            href=content.line_href(one["uri"], one["line"]),
+        )
+
+    def why(one: Mapping[str, Any]) -> Cell:
+        return Cell(
+            line(content.names.within(one["reason"] or "")),
+            href=content.line_href(one["uri"], one["line"]),
+        )
+
+    runs = [content.id(one["run"]) if one["run"] in content.with_pages else "" for one in rows]
+    ran = [Cell(f"{one['at']:%Y-%m-%d %H:%M}") if one["at"] else Cell() for one in rows]
+    columns = [
+        Column("run", "Run", [cell(one) for one in rows]),
+        Column("ran", "Ran", ran),
+        Column(
+            "status",
+            "Status",
+            [Cell(one["status"], str(one["status"]).replace("_", " ")) for one in rows],
+            "status",
+        ),
+        Column("why", "Why, and the line that says so", [why(one) for one in rows], wide=True),
+        Column(
+            "recurs", "Alike", [Cell(one["recurs"], f"{one['recurs']:,}") for one in rows], "number"
+        ),
+        Column(
+            "model", "Model", [Cell(line(one["size"] or one["model"] or "", 60)) for one in rows]
+        ),
+        Column(
+            "devices",
+            "Devices",
+            [
+                Cell(one["device_count"], f"{one['device_count']:,}")
+                if one["device_count"]
+                else Cell()
+                for one in rows
+            ],
+            "number",
+        ),
+        Column("hosts", "Hosts", [Cell(line(", ".join(one["hosts"][:4]), 120)) for one in rows]),
+    ]
+    kept = [one for one in columns if not one.is_empty or one.key in ("run", "status")]
+    return Table(id, "Failed runs", kept, runs, key=key)
+
+
+def findings_of(content: Content, runs: set[str]) -> list[dict[str, Any]]:
+    """Open findings on these runs, errors first."""
+    found = [
+        one for one in content.findings if not one["closed"] and not runs.isdisjoint(one["runs"])
+    ]
+    return [finding_words(content, one) for one in found]
+
+
+def finding_words(content: Content, one: Mapping[str, Any]) -> dict[str, Any]:
+    """A finding as pages show it, with links to its lines and runs."""
+    names, uri = content.names, one["uri"]
+    lines = list(dict.fromkeys(line for line in one["lines"] if line is not None))
+    places = [
+        (names.at(uri, line) if at == 0 else f":{line}", content.line_href(uri, line))
+        for at, line in enumerate(lines[:6])
+    ]
+    runs = [content.by_id[run] for run in dict.fromkeys(one["runs"]) if run in content.by_id]
+    return {
+        **one,
+        "places": places,
+        "more": max(len(lines) - 6, 0),
+        "evidence": names.within(one["evidence"] or ""),
+        "of": [(content.href(row["run"]), content.place(row)) for row in runs[:1]],
+    }

@@ -1,0 +1,237 @@
+"""Runs as a table: what configures them, what was measured, and what is doubted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..decide.budget import Budget
+from ..decide.rows import Row
+from ..reports.words import step_time
+from ..vocabulary.fields import fields
+from ..vocabulary.format import days, number, percent, significant
+from .load import Content
+from .table import BLANK, Cell, Column, Table
+
+# Shown at first, where they differ; the others are in the chooser of columns.
+SETTINGS = (
+    "dp",
+    "tp",
+    "pp",
+    "cp",
+    "ep",
+    "vpp",
+    "mbs",
+    "gbs",
+    "grad_accum",
+    "seq_len",
+    "zero_stage",
+    "recompute",
+    "dtype",
+    "sequence_parallel",
+    "recipe",
+)
+_ASIDE = (
+    "layers",
+    "hidden",
+    "heads",
+    "kv_heads",
+    "experts",
+    "vocab_used",
+    "framework",
+    "settings",
+    "ranks",
+    "devices_per_node",
+    "etp",
+    "device_batch",
+    "train_iters",
+    "notes",
+)
+_TITLES = {
+    "vocab_used": "Vocabulary",
+    "settings": "Settings",
+    "train_iters": "Planned steps",
+    "notes": "Notes",
+    "kv_heads": "KV heads",
+}
+KEEP = ("run", "status", "step_time_s", "tokens_per_s_per_device", "days")
+_FINE = ("ok", "ended", "running", "not_run")
+
+
+def look_of(row: Row) -> str:
+    """How a run looks wherever it stands: copied, left out, estimated, failed."""
+    if row["left_out"] == "copy":
+        return "copied"
+    if row["left_out"] or row["kind"] != "measured":
+        return "left-out"
+    if row["time_is_marked"]:
+        return "estimated"
+    return "" if row["status"] in _FINE else "failed"
+
+
+def run_cell(content: Content, row: Row) -> Cell:
+    """A run by its place, as a link to its page."""
+    return Cell(content.place(row), href=content.href(row["run"]))
+
+
+def status_cell(row: Row) -> Cell:
+    """How a run ended; of a row that is left out, that it is."""
+    status = str(row["status"] or "")
+    return Cell(status, status.replace("_", " "))
+
+
+def measured_columns(rows: Sequence[Row], plan: Budget) -> list[Column]:
+    """The numbers of runs, each with the digits that may be told of it."""
+    of_days = f"Days {plan.purpose}" if plan.is_unit else f"Days for {plan.amount}"
+
+    def numbers(
+        key: str,
+        title: str,
+        unit: str,
+        text: Callable[[Row], str],
+        value: Callable[[Row], Any] | None = None,
+        computed: Callable[[Row], bool] = lambda row: True,
+    ) -> Column:
+        def cell(row: Row) -> Cell:
+            found = value(row) if value else row[key]
+            look = "computed" if computed(row) else "estimated" if row["time_is_marked"] else ""
+            return BLANK if found is None else Cell(found, text(row), look=look)
+
+        return Column(key, title, [cell(row) for row in rows], "number", unit)
+
+    def rate(key: str) -> Callable[[Row], bool]:
+        return lambda row: row["rate_from"] != key
+
+    found = [
+        numbers("step_time_s", "Step", "s", _step, computed=lambda row: row["basis"] == "log"),
+        numbers(
+            "tokens_per_s",
+            "Tokens/s",
+            "",
+            lambda r: significant(r["tokens_per_s"], 4),
+            computed=rate("tokens_per_s"),
+        ),
+        numbers(
+            "tokens_per_s_per_device",
+            "Tokens/s/device",
+            "",
+            lambda r: significant(r["tokens_per_s_per_device"], 4),
+            computed=rate("tokens_per_s_per_device"),
+        ),
+        numbers(
+            "tflops",
+            "TFLOP/s printed",
+            "",
+            lambda r: number(r["tflops"]),
+            computed=lambda row: row["basis"] == "log",
+        ),
+        numbers(
+            "model_tflops",
+            "Model TFLOP/s",
+            "a process",
+            lambda r: significant(r["model_tflops"], 3),
+        ),
+        numbers(
+            "aggregate_pflops",
+            "Aggregate",
+            "PFLOP/s",
+            lambda r: significant(r["aggregate_pflops"], 3),
+        ),
+        numbers(
+            "mfu",
+            "MFU",
+            "%",
+            lambda r: percent(r["mfu"], 1).removesuffix("%"),
+            lambda r: None if r["mfu"] is None else 100 * r["mfu"],
+            lambda r: r["mfu_from"] != "printed",
+        ),
+        numbers(
+            "memory",
+            "Memory",
+            "",
+            lambda r: f"{number(r['memory'])} {r['memory_unit'] or ''}".strip(),
+            lambda r: r["memory_gb"] if r["memory_gb"] is not None else r["memory"],
+            lambda r: False,
+        ),
+        numbers("days", of_days, "", lambda r: days(plan.days(r)), plan.days),
+    ]
+    return found
+
+
+def _step(row: Row) -> str:
+    return step_time(row) + ("^" if row["time_is_marked"] else "")
+
+
+def setting_columns(content: Content, rows: Sequence[Row]) -> list[Column]:
+    """The configuration of runs."""
+    line = content.text.line
+
+    def whole(key: str, title: str, hidden: bool = False, wide: bool = False) -> Column:
+        is_number = all(
+            isinstance(row[key], (int, float, type(None))) and not isinstance(row[key], bool)
+            for row in rows
+        )
+        cells = [
+            BLANK
+            if row[key] is None
+            else Cell(row[key], number(row[key]))
+            if is_number
+            else Cell(line(_word(row[key]), 120))
+            for row in rows
+        ]
+        return Column(
+            key, title, cells, "number" if is_number else "text", hidden=hidden, wide=wide
+        )
+
+    known = fields()
+    titles = {name: known[name].title or name for name in known} | _TITLES
+    systems = [Cell(line(content.names.system(row["system"]), 80)) for row in rows]
+    dates = [Cell(f"{at:%Y-%m-%d}") if (at := content.at(row)) else BLANK for row in rows]
+    return [
+        Column("system", "System", systems),
+        whole("nodes", "Nodes"),
+        whole("device_count", "Devices"),
+        *(whole(name, titles.get(name, name)) for name in SETTINGS),
+        Column("ran", "Ran", dates, hidden=True),
+        *(
+            whole(name, titles.get(name, name), True, name in ("settings", "notes"))
+            for name in _ASIDE
+        ),
+    ]
+
+
+def _word(value: object) -> str:
+    return (
+        {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+    )
+
+
+def run_table(
+    content: Content,
+    id: str,
+    rows: Sequence[Row],
+    plan: Budget,
+    *,
+    label: str,
+    before: Sequence[Column] = (),
+    key: str = "",
+) -> tuple[list[tuple[str, str]], Table]:
+    """What all runs share, said once, and the table of the rest."""
+    from .table import apart
+
+    reasons = [
+        Cell(content.text.line(content.names.within(row["left_out_detail"] or ""), 200)) or BLANK
+        for row in rows
+    ]
+    columns = [
+        Column("run", "Run", [run_cell(content, row) for row in rows]),
+        *before,
+        *setting_columns(content, rows),
+        *measured_columns(rows, plan),
+        Column("status", "Status", [status_cell(row) for row in rows], "status"),
+        Column("left_out", "Why it does not count", reasons, hidden=True, wide=True),
+    ]
+    alike, shown = apart(columns, KEEP)
+    ids = [content.id(row["run"]) if row["run"] in content.with_pages else "" for row in rows]
+    looks = [look_of(row) for row in rows]
+    return alike, Table(id, label, shown, ids, looks, key)

@@ -1,0 +1,103 @@
+"""The folder of a site over HTTP: for this machine alone, and nothing but its own files."""
+
+from __future__ import annotations
+
+import posixpath
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http import HTTPStatus
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from ..schema.errors import BenchError
+
+LOOPBACK = "127.0.0.1"
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+}
+
+
+class Pages(SimpleHTTPRequestHandler):
+    """Files of the site, read only; a page of another site that names this port gets nothing."""
+
+    server_version, sys_version = "bench", ""
+    protocol_version = "HTTP/1.1"
+    timeout = 30
+
+    def do_GET(self) -> None:
+        if self._allowed():
+            super().do_GET()
+
+    def do_HEAD(self) -> None:
+        if self._allowed():
+            super().do_HEAD()
+
+    def _allowed(self) -> bool:
+        host = (self.headers.get("Host") or "").rpartition(":")[0] or self.headers.get("Host") or ""
+        # A name that somebody else points at this address would make their script one of ours.
+        if host not in (LOOPBACK, "localhost"):
+            self.send_error(HTTPStatus.FORBIDDEN, "only for this machine")
+            return False
+        path = Path(self.translate_path(self.path))
+        path = path / "index.html" if path.is_dir() else path
+        top = Path(self.directory).resolve()
+        hidden = any(part.startswith(".") for part in path.parts[len(Path(self.directory).parts) :])
+        if (
+            hidden
+            or path.suffix not in _TYPES
+            or not path.resolve().is_relative_to(top)
+            or not path.is_file()
+        ):
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return False
+        return True
+
+    def translate_path(self, path: str) -> str:
+        inner = posixpath.normpath(unquote(urlsplit(path).path)).lstrip("/")
+        return str(
+            Path(
+                self.directory, *(part for part in inner.split("/") if part not in ("", ".", ".."))
+            )
+        )
+
+    def guess_type(self, path: object) -> str:
+        return _TYPES.get(Path(str(path)).suffix, "application/octet-stream")
+
+    def end_headers(self) -> None:
+        self.send_header("Cache-Control", "no-cache")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.send_header("Cross-Origin-Resource-Policy", "same-origin")
+        super().end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Requests are nobody's business."""
+
+
+@contextmanager
+def serving(folder: Path, port: int) -> Iterator[str]:
+    """Serve the folder in the background; gives the address. Raises BenchError for a taken port."""
+    try:
+        server = ThreadingHTTPServer((LOOPBACK, port), partial(Pages, directory=str(folder)))
+    except (OSError, OverflowError) as error:
+        raise BenchError(
+            f"cannot serve on port {port}",
+            why=str(error),
+            hint="another --serve PORT, 0 for any; or --every 60s, which needs none",
+        ) from error
+    server.daemon_threads = True
+    thread = threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.2}, daemon=True
+    )
+    thread.start()
+    try:
+        yield f"http://{LOOPBACK}:{server.server_address[1]}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,250 @@
+"""Charts as SVG: axes, marks that link, and no style that a page without inline style forbids."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from markupsafe import Markup, escape
+
+from ..vocabulary.format import significant
+
+WIDTH, HEIGHT = 520, 320
+LEFT, RIGHT, TOP, BOTTOM = 52, 14, 30, 44
+RADIUS = 5
+SERIES = 8  # hues, and shapes, that are told apart
+_STEPS = (1, 2, 2.5, 5, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A scale from values to pixels of the drawing, with its ticks."""
+
+    low: float
+    high: float
+    begin: float
+    end: float
+    log: bool
+    ticks: tuple[tuple[float, str], ...]
+
+    def at(self, value: float) -> float:
+        """The pixel of a value."""
+        low, high, value = (
+            (math.log(self.low), math.log(self.high), math.log(value))
+            if self.log
+            else (self.low, self.high, value)
+        )
+        return self.begin + (value - low) / (high - low) * (self.end - self.begin)
+
+
+def axis(
+    values: Iterable[float],
+    begin: float,
+    end: float,
+    *,
+    log: bool = False,
+    zero: bool = False,
+    whole: bool = False,
+    most: int = 6,
+    text: Callable[[float], str] | None = None,
+) -> Axis:
+    """An axis that holds the values; `zero`: it begins there, `whole`: whole numbers as ticks."""
+    found = [value for value in values if math.isfinite(value) and (value > 0 or not log)]
+    low, high = (min(found), max(found)) if found else (1.0, 1.0)
+    if log:
+        low, high = (low / 1.25, high * 1.25) if high / low < 1.6 else (low / 1.12, high * 1.12)
+        ticks = _log_ticks(low, high, most)
+        # Where runs have few sizes, these are what a reader looks for.
+        if whole and 1 < len(there := sorted({*found})) <= 8 and _apart(there, low, high):
+            ticks = there
+    else:
+        low = min(low, 0.0) if zero else low
+        gap = (high - low) or abs(high) or 1.0
+        low, high = low - (0 if zero and low == 0 else 0.06 * gap), high + 0.06 * gap
+        ticks = _ticks(low, high, most, whole)
+    return Axis(low, high, begin, end, log, _texts(ticks, text))
+
+
+def _apart(values: Sequence[float], low: float, high: float) -> bool:
+    """Whether labels at these values have room beside each other."""
+    gaps = [math.log(b / a) for a, b in pairwise(values)]
+    return min(gaps) > 0.07 * math.log(high / low)
+
+
+def _ticks(low: float, high: float, most: int, whole: bool) -> list[float]:
+    rough = (high - low) / most
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(one * power for one in _STEPS if one * power >= rough * 0.999)
+    step = max(step, 1.0) if whole else step
+    first = math.ceil(low / step - 1e-9)
+    return [n * step for n in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _log_ticks(low: float, high: float, most: int) -> list[float]:
+    """Powers of ten, with 2 and 5 between them where there is room; a short range like a line."""
+    if high / low < 3:
+        return [one for one in _ticks(low, high, most - 1, False) if one > 0]
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for parts in ((1, 2, 5), (1, 3), (1,)):
+        found = [
+            part * 10.0**power
+            for power in powers
+            for part in parts
+            if low <= part * 10.0**power <= high
+        ]
+        if len(found) <= most:
+            return found
+    return found[:: -(-len(found) // most)]
+
+
+def _texts(
+    ticks: Sequence[float], text: Callable[[float], str] | None
+) -> tuple[tuple[float, str], ...]:
+    """Ticks as texts, with as many digits as tell them apart."""
+    for digits in range(1, 8):
+        made = [text(one) if text else plain(one, digits) for one in ticks]
+        exact = text or all(
+            math.isclose(float(plain(o, digits).replace(",", "")), o, rel_tol=1e-9, abs_tol=1e-12)
+            for o in ticks
+        )
+        if len(set(made)) == len(made) and exact:
+            break
+    return tuple(zip(ticks, made, strict=True))
+
+
+def plain(value: float, digits: int = 3) -> str:
+    """A number as an axis has it: no zeros behind the point that tell nothing."""
+    text, e, power = significant(value, digits).partition("e")
+    return (text.rstrip("0").rstrip(".") if "." in text else text) + e + power
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A point of a chart that links to what it is; `look` is a class: estimated, left-out, ..."""
+
+    x: float
+    y: float
+    note: str
+    href: str = ""
+    run: str = ""
+    series: int = 0
+    look: str = ""
+    label: str = ""  # what tells it from the others of its chart
+    low: float | None = None
+    high: float | None = None
+
+
+def shape(series: int, x: float, y: float, radius: float = RADIUS) -> str:
+    """The shape of a series around a point: told apart without colour."""
+    r, kind = radius, series % SERIES
+    if kind == 0:
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}"/>'
+    corners = {
+        1: ((-1, -1), (1, -1), (1, 1), (-1, 1)),
+        2: ((0, -1.25), (1.15, 0.85), (-1.15, 0.85)),
+        3: ((0, -1.35), (1.35, 0), (0, 1.35), (-1.35, 0)),
+        4: ((0, 1.25), (1.15, -0.85), (-1.15, -0.85)),
+        5: (
+            (-1.2, -0.45),
+            (-0.45, -0.45),
+            (-0.45, -1.2),
+            (0.45, -1.2),
+            (0.45, -0.45),
+            (1.2, -0.45),
+            (1.2, 0.45),
+            (0.45, 0.45),
+            (0.45, 1.2),
+            (-0.45, 1.2),
+            (-0.45, 0.45),
+            (-1.2, 0.45),
+        ),
+        6: ((-1.25, 0), (-0.62, -1.08), (0.62, -1.08), (1.25, 0), (0.62, 1.08), (-0.62, 1.08)),
+        7: ((-1.3, -0.6), (1.3, -0.6), (1.3, 0.6), (-1.3, 0.6)),
+    }[kind]
+    points = " ".join(f"{x + r * dx:.1f},{y + r * dy:.1f}" for dx, dy in corners)
+    return f'<polygon points="{points}"/>'
+
+
+def mark(one: Mark, x: float, y: float, root: str, whisker: str = "") -> str:
+    """A mark as a link."""
+    href = f' href="{escape(root + one.href)}"' if one.href else ""
+    run = f' data-run="{escape(one.run)}"' if one.run else ""
+    return (
+        f'<a class="mark s{one.series % SERIES + 1} {one.look}"{href} data-x="{one.x:.6g}" '
+        f'data-y="{one.y:.6g}"{run} data-note="{escape(one.note)}">'
+        f"<title>{escape(one.note)}</title>{whisker}{shape(one.series, x, y)}</a>"
+    )
+
+
+def words(x: float, y: float, text: str, look: str = "tick", anchor: str = "start") -> str:
+    """A text of a chart."""
+    side = "" if anchor == "start" else f' text-anchor="{anchor}"'
+    return f'<text class="{look}" x="{x:.1f}" y="{y:.1f}"{side}>{escape(text)}</text>'
+
+
+def stroke(x1: float, y1: float, x2: float, y2: float, look: str) -> str:
+    """A straight line of a chart."""
+    return f'<line class="{look}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
+
+
+def columns(x: Axis, top: float, bottom: float) -> str:
+    """The rules and ticks of a chart of rows."""
+    return "".join(
+        stroke(x.at(v), top, x.at(v), bottom, "rule")
+        + words(x.at(v), bottom + 16, t, anchor="middle")
+        for v, t in x.ticks
+    )
+
+
+def frame(x: Axis, y: Axis, x_title: str, y_title: str, height: int = HEIGHT) -> str:
+    """Grid, ticks and titles of a chart."""
+    left, right = min(x.begin, x.end), max(x.begin, x.end)
+    bottom = max(y.begin, y.end)
+    parts = [
+        stroke(left, y.at(v), right, y.at(v), "rule")
+        + words(left - 6, y.at(v) + 4, t, anchor="end")
+        for v, t in y.ticks
+    ]
+    parts += [
+        stroke(x.at(v), bottom, x.at(v), bottom + 4, "notch")
+        + words(x.at(v), bottom + 17, t, anchor="middle")
+        for v, t in x.ticks
+    ]
+    parts.append(stroke(left, bottom, right, bottom, "axis"))
+    parts.append(words((left + right) / 2, height - 6, x_title, "name", "middle"))
+    parts.append(words(4, 13, y_title, "name") if y_title else "")
+    return "".join(parts)
+
+
+def path(points: Sequence[tuple[float, float]], look: str) -> str:
+    """A line through points."""
+    if len(points) < 2:
+        return ""
+    steps = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return f'<polyline class="line {look}" points="{steps}"/>'
+
+
+def drawing(
+    id: str, body: str, width: int = WIDTH, height: int = HEIGHT, rows: bool = False
+) -> Markup:
+    """The SVG of a figure, named by its caption."""
+    kind = ' class="rows"' if rows else ""
+    return Markup(
+        f'<svg role="group"{kind} aria-labelledby="{escape(id)}-caption" '
+        f'viewBox="0 0 {width} {height}">{body}</svg>'
+    )
+
+
+def legend(names: Sequence[tuple[int, str]]) -> Markup:
+    """Which shape and colour is which series."""
+    if len(names) < 2:
+        return Markup("")
+    items = "".join(
+        '<li><svg class="key" viewBox="0 0 16 16" aria-hidden="true">'
+        f'<g class="mark s{n % SERIES + 1}">'
+        f"{shape(n, 8, 8)}</g></svg>{escape(name)}</li>"
+        for n, name in names
+    )
+    return Markup(f'<ul class="legend">{items}</ul>')

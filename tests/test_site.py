@@ -1,0 +1,348 @@
+"""`bench site`: complete pages, stable bytes, only what changed, no stranger obeyed."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from bench.decide.budget import planned
+from bench.decide.query import Query
+from bench.decide.selection import select
+from bench.explain.columns import heads
+from bench.explain.many import known_runs
+from bench.explain.run import Lines, run_context
+from bench.schema.errors import BenchError
+from bench.schema.warehouse import open_read
+from bench.site import svg
+from bench.site.serve import serving
+from bench.site.text import Slugs, Text, data_file
+from bench.terminal.site import parse_every
+from tests.program import quick
+from tests.site_pages import HOSTILE, PAYLOADS, SPIKE, SPIKED, built, log
+
+pytestmark = pytest.mark.slow
+
+
+class Read(HTMLParser):
+    """A page as a browser takes it: its tags, its names for links, its text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    @property
+    def ids(self) -> list[str]:
+        return [found for _, attributes in self.tags if (found := attributes.get("id"))]
+
+    @property
+    def hrefs(self) -> list[str]:
+        return [found for _, attributes in self.tags if (found := attributes.get("href"))]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A built site, beside the folder `results` with the warehouse that it was made from."""
+    return built(tmp_path_factory.mktemp("pages"))
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[str, Read]:
+    """Every page by its path."""
+    return {
+        file.relative_to(site).as_posix(): Read(file.read_text("utf-8"))
+        for file in site.rglob("*.html")
+    }
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        file.relative_to(folder).as_posix(): file.read_bytes()
+        for file in folder.rglob("*")
+        if file.is_file()
+    }
+
+
+def test_every_kind_of_page_is_there(pages: dict[str, Read]) -> None:
+    kinds = {path.split("/")[0] for path in pages}
+    assert kinds == {
+        "index.html",
+        "models",
+        "runs",
+        "sources",
+        "compare.html",
+        "findings.html",
+        "failures.html",
+        "trends.html",
+        "sources.html",
+        "about.html",
+    }
+
+
+def test_every_link_leads_somewhere(site: Path, pages: dict[str, Read]) -> None:
+    ids = {path: {*page.ids} for path, page in pages.items()}
+    lost = []
+    for path, page in pages.items():
+        for href in page.hrefs:
+            if href == "data:,":
+                continue
+            target, _, anchor = href.partition("#")
+            file = (
+                (site / path).parent.joinpath(unquote(target)).resolve() if target else site / path
+            )
+            name = file.relative_to(site.resolve()).as_posix() if target else path
+            if not file.is_file() or (anchor and anchor not in ids.get(name, ())):
+                lost.append((path, href))
+    assert not lost, lost[:10]
+
+
+def test_names_of_a_page_are_its_own(pages: dict[str, Read]) -> None:
+    for path, page in pages.items():
+        assert len(page.ids) == len({*page.ids}), path
+
+
+def test_nothing_inline_runs_and_nothing_leads_out(pages: dict[str, Read]) -> None:
+    for path, page in pages.items():
+        policy = [of.get("content") for tag, of in page.tags if of.get("http-equiv")]
+        assert policy and str(policy[0]).startswith("default-src 'none'; script-src 'self'"), path
+        for tag, attributes in page.tags:
+            assert tag not in ("style", "img", "iframe", "object", "base", "b:"), (path, tag)
+            assert tag != "script" or str(attributes["src"]).endswith("assets/site.js"), path
+            assert not any(name.startswith("on") or name == "style" for name in attributes), (
+                path,
+                attributes,
+            )
+        assert not [
+            href for href in page.hrefs if ":" in href.split("#")[0] and href != "data:,"
+        ], path
+
+
+def test_hostile_text_is_shown_as_text(site: Path, pages: dict[str, Read]) -> None:
+    of_source = "".join(
+        page.text for path, page in pages.items() if path.startswith("sources/hostile")
+    )
+    of_runs = "".join(page.text for path, page in pages.items() if path.startswith("runs/"))
+    for at, name in enumerate(HOSTILE):
+        assert name in of_source and name in of_runs
+        shown = PAYLOADS[at % len(PAYLOADS)]
+        if "\u202e" not in shown and "\u2028" not in shown:
+            assert f"{name} {shown}" in of_source
+    every = b"".join(contents(site).values()).decode()
+    assert "\\u202egnirts" in of_source
+    assert not re.search("[\u202e\u2066\u2028]", every)
+
+
+def test_long_lines_are_bounded(pages: dict[str, Read]) -> None:
+    [page] = [page for path, page in pages.items() if path == "sources/hostile.html"]
+    assert "996,000 more characters" in page.text
+    assert len(page.text) < 200_000
+
+
+def test_data_are_calls_that_cannot_end_a_script(site: Path) -> None:
+    files = [*(site / "data").rglob("*.js")]
+    assert len(files) > 100
+    for file in files:
+        text = file.read_text("utf-8")
+        found = re.fullmatch(r'bench_data\(("[^"]+"), (.*)\);\n', text, re.S)
+        assert found, file
+        assert json.loads(found[1]) == file.relative_to(site / "data").as_posix().removesuffix(
+            ".js"
+        )
+        json.loads(found[2].replace("<\\/", "</").replace("<\\!--", "<!--"))
+        assert "</" not in text and "<!--" not in text
+
+
+def test_a_page_says_all_without_the_script(site: Path, pages: dict[str, Read]) -> None:
+    overview = pages["index.html"].text
+    assert "Best of each model and system" in overview and "13B" in overview
+    model = (site / "models" / "1.3b.html").read_text()
+    assert "96.4 days" in model and 'href="../runs/' in model and "<svg" in model
+    run = next(
+        page for path, page in pages.items() if path.startswith("runs/") and "004:44" in page.text
+    )
+    assert "Days to train" in run.text and "tokens_per_step / step_time_s" in run.text
+    assert "sources/004.html#L44" in "".join(run.hrefs)
+
+
+def test_a_spike_of_one_step_survives_the_buckets(site: Path) -> None:
+    found = [file.read_text() for file in (site / "data" / "runs").rglob("series.js")]
+    series = [json.loads(text[text.index(", ") + 2 : -3])["series"][0] for text in found]
+    assert max(max(filter(None, one["hi"])) for one in series) == SPIKE
+    assert len(series) == 2
+    for one in series:
+        assert abs(one["from"] + one["hi"].index(SPIKE) * one["width"] - SPIKED) < one["width"]
+        assert len(one["n"]) <= 2000 and sum(one["n"]) == 5000
+
+
+def test_the_same_warehouse_gives_the_same_bytes(site: Path, tmp_path: Path) -> None:
+    root = site.parent / "results"
+    assert quick(root, "-q", "site", "-o", str(tmp_path / "again")).code == 0
+    assert contents(tmp_path / "again") == contents(site)
+    before = {path: path.stat().st_mtime_ns for path in site.rglob("*.html")}
+    assert quick(root, "-q", "site", "-o", str(site)).code == 0
+    assert contents(tmp_path / "again") == contents(site)
+    assert {path: path.stat().st_mtime_ns for path in site.rglob("*.html")} == before
+
+
+def test_a_new_log_changes_its_own_pages_alone(site: Path, tmp_path: Path) -> None:
+    root, out = tmp_path / "results", tmp_path / "site"
+    shutil.copytree(site.parent / "results", root)
+    shutil.copytree(site, out)
+    (root / "new.log").write_text(log(slower=1.2))
+    assert quick(root, "-q", "ingest", "new.log").code == 0
+    before = contents(out)
+    assert quick(root, "-q", "site", "-o", str(out)).code == 0
+    after = contents(out)
+    assert [*before.keys() - after.keys()] == []
+    changed = {name for name in after if after[name] != before.get(name)}
+    runs = [name for name in changed if name.startswith("runs/")]
+    assert len(runs) <= 3, runs
+    assert not [name for name in changed if name.startswith("sources/") and "new" not in name]
+    assert "1 new, 0 changed, 0 gone" in Read((out / "index.html").read_text()).text
+
+
+def test_what_is_gone_leaves_no_page_behind(site: Path, tmp_path: Path) -> None:
+    root, out = site.parent / "results", tmp_path / "out"
+    assert quick(root, "-q", "site", "-o", str(out), "--document", "004_tr3m-1B3.md").code == 0
+    (out / "mine.txt").write_text("kept")
+    few = {*contents(out)}
+    assert (
+        quick(root, "-q", "site", "-o", str(out), "--document", "001_1.3b_benchmarking.md").code
+        == 0
+    )
+    left = {*contents(out)}
+    assert "sources/004.html" in few and "sources/004.html" not in left
+    assert (out / "mine.txt").read_text() == "kept"
+
+
+def test_pages_of_others_are_not_overwritten(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("mine")
+    done = quick(site.parent / "results", "site", "-o", str(tmp_path))
+    assert done.code == 2 and "bench site did not make" in done.text
+    assert (tmp_path / "index.html").read_text() == "mine"
+
+
+def test_names_are_taken_out(folder: Path) -> None:
+    (folder / "run.log").write_text(
+        "using world size: 8, data-parallel-size: 8\n"
+        "[2024-01-01] frontier04512: Traceback in /home/aliceb/train/pretrain.py\n"
+        + log()[:4000]
+        + "RuntimeError: CUDA out of memory on frontier04512 /home/aliceb/train\n"
+    )
+    assert quick(folder, "-q", "ingest", ".").code == 0
+    scrub = ("--scrub", "hosts,users,paths")
+    assert quick(folder, "-q", "site", "-o", "out", *scrub).code == 0
+    every = b"".join(contents(folder / "out").values()).decode()
+    assert "aliceb" not in every
+    assert "run.log" in every
+
+
+def test_the_server_shows_the_site_to_this_machine_alone(site: Path) -> None:
+    with serving(site, 0) as address:
+        host, port = "127.0.0.1", int(address.rstrip("/").rpartition(":")[2])
+
+        def asked(path: str, name: str = f"127.0.0.1:{port}", method: str = "GET") -> int:
+            connection = http.client.HTTPConnection(host, port, timeout=10)
+            connection.request(method, path, headers={"Host": name})
+            status = connection.getresponse().status
+            connection.close()
+            return status
+
+        assert asked("/") == asked("/assets/site.css") == asked("/data/search.js") == 200
+        assert asked("/", f"localhost:{port}") == 200
+        assert asked("/", "evil.example") == 403
+        assert (
+            asked("/.bench-site.json")
+            == asked("/../results/train.log")
+            == asked("/%2e%2e/results/train.log")
+            == 404
+        )
+        assert asked("/data/") == 404
+        assert asked("/", method="POST") == 501
+
+
+def test_a_taken_port_is_an_error(site: Path) -> None:
+    with serving(site, 0) as address:
+        port = int(address.rstrip("/").rpartition(":")[2])
+        with pytest.raises(BenchError, match="cannot serve on port"), serving(site, port):
+            pass
+
+
+def test_derivations_of_many_runs_are_those_of_each(site: Path) -> None:
+    root = site.parent / "results"
+    with open_read(root / "bench.duckdb") as warehouse:
+        select(warehouse, Query())
+        plan, lines = planned(warehouse, Query()), Lines(warehouse, root)
+        runs = [run for (run,) in warehouse.rows("SELECT run_id FROM selected ORDER BY run_id")][
+            ::25
+        ]
+        runs += [
+            run
+            for (run,) in warehouse.rows(
+                "SELECT run_id FROM selected WHERE origin = 'log' ORDER BY ALL"
+            )
+        ]
+        made = {one.run_id: [*heads(one, plan)] for one in known_runs(warehouse, lines, runs)}
+        assert len(runs) > 10
+        for run in runs:
+            assert made[run] == [*heads(run_context(warehouse, lines, run), plan)]
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("60s", 60), ("5m", 300), ("1h", 3600), ("90", 90)])
+def test_times_between_builds(text: str, seconds: float) -> None:
+    assert parse_every(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "0s", "-5s", "soon", "1d"])
+def test_what_is_no_time_between_builds(text: str) -> None:
+    with pytest.raises(BenchError, match="no time between two builds"):
+        parse_every(text)
+
+
+def test_slugs_are_safe_and_of_one_thing_each() -> None:
+    slugs = Slugs()
+    names = ["1.3B", "1.3b", "../../etc/passwd", "a/b", "a-b", "", "日本", ".htaccess", "x" * 300]
+    made = [slugs.of(name) for name in names]
+    assert len({*made}) == len(names)
+    assert all(re.fullmatch(r"[0-9a-z][0-9a-z.-]{0,70}", one) for one in made), made
+    assert made == [slugs.of(name) for name in names]
+
+
+def test_an_id_that_is_no_name_of_a_file_gets_another() -> None:
+    text = Text()
+    assert text.run_id("0123456789ab") == "0123456789ab"
+    assert re.fullmatch("[0-9a-f]{12}", text.run_id("../../x"))
+
+
+def test_a_data_file_holds_no_end_of_a_script() -> None:
+    made = data_file("k", {"a": "</script><!--\u2028"}).decode()
+    assert "</" not in made and "<!--" not in made and "\u2028" not in made
+
+
+@pytest.mark.parametrize(
+    ("values", "log", "texts"),
+    [
+        ([1, 4, 64], True, ["1", "4", "64"]),
+        ([0.001, 0.05], True, ["0.001", "0.002", "0.005", "0.01", "0.02", "0.05"]),
+        ([1.0e-4, 1.2e-4], False, ["1e-4", "1.1e-4", "1.2e-4"]),
+    ],
+)
+def test_ticks_are_told_apart(values: list[float], log: bool, texts: list[str]) -> None:
+    made = svg.axis(values, 0, 400, log=log, whole=log and values[0] >= 1)
+    shown = [text for _, text in made.ticks]
+    assert len({*shown}) == len(shown)
+    assert {*texts} <= {*shown} or shown == texts
