@@ -166,7 +166,7 @@ def _events(versions: Sequence[Row]) -> Iterator[dict[str, Any]]:
                 "commit": one["commit_id"], "author": one["author"], "message": one["message"],
                 "uri": one["uri"], "line": one["line"], "where": f"{one['uri']}:{one['line']}",
                 "now": None if is_gone else f"{one['uri_now']}:{one['line_now']}",
-                "model": are.get("model"), "settings": _configuration(are),
+                "model": are.get("model"), "settings": _configuration(are), "stated": are,
                 "history_id": one["history_id"],
             }  # fmt: skip
         said, numbers, settings = now, its, are

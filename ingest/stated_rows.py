@@ -104,7 +104,7 @@ def _stated(rows: Rows) -> Iterator[StatedRow]:
 
 
 def _clean(texts: Mapping[str, str]) -> dict[str, str]:
-    return {name: redact_text(text) for name, text in texts.items()}
+    return {name: redact_text(texts[name]) for name in sorted(texts)}  # in one order: a key
 
 
 def _whole(value: object) -> int:

@@ -30,7 +30,7 @@ _PLACES = """
     FROM raw.histories h JOIN raw.commits c USING (history_id)
     SEMI JOIN document_histories d ON d.history_id = h.history_id
     WHERE c.read_at <= $known
-    GROUP BY ALL ORDER BY h.begun_at, h.history_id"""
+    GROUP BY ALL ORDER BY ALL"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,12 @@ def moment(warehouse: Warehouse, text: str, at: datetime | None) -> Moment:
     if len(found) == 1:
         commit, committed_at = found[0]
         return Moment(committed_at, commit)
-    why = (
-        "several commits begin so"
-        if found
-        else "no commit of a history begins so, and it is no date"
+    nowhere = "no commit of a history begins so, and it is no date"
+    raise BenchError(
+        f"no time or commit {text!r}",
+        why="several commits begin so" if found else nowhere,
+        hint="--as-of 2024-05-31, or a commit that touched a document: bench history",
     )
-    raise BenchError(f"no time or commit {text!r}", why=why,
-                     hint="--as-of 2024-05-31, or a commit that touched a document: bench history")  # fmt: skip
 
 
 def read_as_of(
@@ -106,8 +105,8 @@ def _wanted(
     counted = set(warehouse.rows("SELECT history_id, document_id FROM document_histories"))
     given = {"at": when.at, "known": known_at}
     for history, repository, number in warehouse.rows(_PLACES, given):
-        own = warehouse.rows("SELECT number FROM raw.commits WHERE history_id = ? AND commit_id = ?",
-                             [history, when.commit])  # fmt: skip
+        named = "SELECT number FROM raw.commits WHERE history_id = ? AND commit_id = ?"
+        own = warehouse.rows(named, [history, when.commit])
         until = own[0][0] if own else number
         if until is not None:
             found = tips(warehouse, history, until)

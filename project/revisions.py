@@ -266,7 +266,7 @@ def _refused(path: str) -> str:
     """Why a file is not read by its name; '' for any that a checkout may have."""
     parts = path.lower().split("/")
     if {"", ".", "..", ".git"} & {*parts} or "\\" in path or not path.isprintable():
-        return "name that no checkout should have"
+        return "name that is unsafe or no text"
     too_long = any(len(part.encode()) > _LONGEST_PART for part in parts)
     return "name too long" if too_long or len(path) > _LONGEST_PATH else ""
 

@@ -40,3 +40,30 @@ FROM (
 ) v
 JOIN raw.commits c ON c.history_id = v.history_id AND c.number = v.number
 LEFT JOIN raw.commits e ON e.history_id = v.history_id AND e.number = v.next_number;
+
+-- number_changes: what became of each number of a row between two of its versions.
+-- number_changes.uri: the document as it is called now, or was when the row went
+-- number_changes.line: where the row stands now, or stood last, from 1
+-- number_changes.name: the metric, or the heading of a column
+-- number_changes.old: as written before; NULL: it was not there
+-- number_changes.new: as written since; NULL: it is not there any more
+-- number_changes.old_value: in the unit of the metric
+-- number_changes.new_value: in the unit of the metric
+-- number_changes.is_same_setting: whether the configuration of the row is the one before
+CREATE OR REPLACE VIEW number_changes AS
+WITH stands AS (
+    SELECT history_id, document_id, uri, unnest(row_ids) AS row_id, unnest(lines) AS line FROM (
+        SELECT * FROM revisions QUALIFY row_number() OVER (PARTITION BY history_id, document_id ORDER BY number DESC) = 1)
+    WHERE kind <> 'removed'
+), pairs AS (
+    SELECT *, lag(settings) OVER w AS old_settings, lag(printed) OVER w AS old_printed, lag(numbers) OVER w AS old_numbers
+    FROM row_versions WINDOW w AS (PARTITION BY history_id, row_id ORDER BY number)
+), named AS (
+    SELECT *, unnest(list_distinct(list_concat(map_keys(printed), map_keys(old_printed)))) AS name
+    FROM pairs WHERE kind IN ('changed', 'returned')
+)
+SELECT n.history_id, n.document_id, n.row_id, n.number, n.kind, coalesce(s.uri, n.uri) AS uri, coalesce(s.line, n.line) AS line,
+    n.section, n.name, n.old_printed[n.name] AS old, n.printed[n.name] AS new, n.old_numbers[n.name] AS old_value,
+    n.numbers[n.name] AS new_value, n.settings = n.old_settings AS is_same_setting, n.settings, n.commit_id, n.valid_from, n.message
+FROM named n LEFT JOIN stands s ON s.history_id = n.history_id AND s.row_id = n.row_id
+WHERE n.old_printed[n.name] IS DISTINCT FROM n.printed[n.name];
