@@ -46,7 +46,8 @@ def history(
         info(f"wrote {output}")
     else:
         write(fitted(presented(made, names, query.most), query), format, output, "history.md")
-    info(f"{made.facts['row_count']} rows, {len(made.rows)} changes")
+    rows, changes = made.facts["row_count"], len(made.rows)
+    info(f"{rows} row{'' if rows == 1 else 's'}, {changes} event{'' if changes == 1 else 's'}")
 
 
 def _documents(warehouse: Warehouse) -> list[str]:

@@ -84,14 +84,14 @@ def trend(warehouse: Warehouse, query: Query, metric: str, threshold: float = 0.
         raise nothing(
             f"no configuration has two places in time ({alone}); --by date|commit|version"
         )
-    made = _decision(found, metric, column, by, threshold)
-    made.facts.update(unplaced=len(kept) - len(placed), unstated=unstated(kept))
-    return made
+    aside = {"unplaced": len(kept) - len(placed), "unstated": unstated(kept)}
+    return _decision(found, metric, column, by, threshold, **aside)
 
 
 def _decision(
-    found: Sequence[Series], metric: str, column: str, by: str, threshold: float
-) -> Decision:
+    found: Sequence[Series], metric: str, column: str, by: str, threshold: float,
+    unplaced: int = 0, unstated: int = 0,
+) -> Decision:  # fmt: skip
     known = _spread(found)
     made = [_judged(one, known) for one in found]
     _corrected(made)
@@ -109,8 +109,8 @@ def _decision(
         "better": [row for row in newest if row["verdict"] == "better"],
         "newest": newest,
         "spread": known,
-        "unplaced": 0,
-        "unstated": 0,
+        "unplaced": unplaced,
+        "unstated": unstated,
         "threshold": threshold,
     }
     return Decision("trend", tuple(levels_), (), facts)

@@ -257,7 +257,7 @@ class _Reading:
             "commits", history_id=self.history.history_id, number=number,
             commit_id=commit.commit_id, parent_id=next(iter(commit.parents), None),
             parents=len(commit.parents), authored_at=commit.authored_at,
-            committed_at=commit.committed_at, read_at=now_utc(),
+            committed_at=commit.committed_at,
             author=author if self.history.authors else content_id("author", author),
             message=redact_text(commit.message)[:_LONGEST_MESSAGE],
         )  # fmt: skip
@@ -322,7 +322,7 @@ class _Reading:
     def _store(self, number: int, last: Commit) -> None:
         """Commit what was read since the last time; then documents may be forgotten."""
         with open_write(self.db, self.lock_timeout) as warehouse:
-            append(warehouse, self.history, self._rows, now_utc())
+            append(warehouse, self.history, self._rows)
         self.history = replace(self.history, number=number, commit_id=last.commit_id)
         self._rows = Rows()
         held = sum(len(one.live) + len(one.gone) for one in self._documents.values())
@@ -373,7 +373,7 @@ def _submitting(processes: int) -> Generator[Submit, None, None]:
     try:
         yield submit
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        pool.shutdown(cancel_futures=True)
 
 
 def _result(

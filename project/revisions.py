@@ -27,7 +27,7 @@ LONGEST = 8 << 20  # bytes of a document
 _LONGEST_PATH = 1000  # characters; the parts of a path within what file systems take
 _LONGEST_PART = 200  # bytes
 _FILES = ("100644", "100755")
-_LINK, _MODULE = "120000", "160000"
+_LINK = "120000"
 _RENAMES = 400  # names that came and went at once, up to which git looks for renames
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _FORMAT = "%H%x00%P%x00%at%x00%ct%x00%an%x00%ae%x00%s"
@@ -250,8 +250,8 @@ def _entry(facts: str, names: Iterator[str], skipped: Counter[str]) -> Iterator[
     old = next(names)
     new = next(names) if status[:1] in ("R", "C") else old
     is_there = after in _FILES and not (why := _refused(new))
-    if after in (_LINK, _MODULE):
-        skipped["symbolic link" if after == _LINK else "submodule"] += 1
+    if after == _LINK:
+        skipped["symbolic link"] += 1
     elif after in _FILES and not is_there:
         skipped[why] += 1
     was_there = before in _FILES and status[:1] not in ("A", "C") and not _refused(old)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from .arrow import to_arrow
 from .errors import BenchError
+from .migrate import now_utc
 from .rows import Rows
 from .warehouse import Warehouse, transaction
 
@@ -45,11 +46,10 @@ class Tip:
 
 def newest(warehouse: Warehouse, repository: str, branch: str, path: str) -> History | None:
     """The newest reading of a branch, if there is any."""
-    query = """SELECT h.* EXCLUDE (begun_at), coalesce(max(c.number), -1),
-            max_by(c.commit_id, c.number)
+    query = """SELECT h.* EXCLUDE (begun_at), coalesce(c.number, -1), c.commit_id
         FROM raw.histories h LEFT JOIN raw.commits c USING (history_id)
         WHERE h.repository = ? AND h.branch = ? AND h.path = ?
-        GROUP BY ALL, h.begun_at ORDER BY h.begun_at DESC LIMIT 1"""
+        ORDER BY h.begun_at DESC, h.history_id, c.number DESC LIMIT 1"""
     found = warehouse.rows(query, [repository, branch, path])
     return History(*found[0]) if found else None
 
@@ -81,8 +81,8 @@ def gone(
     return found
 
 
-def append(warehouse: Warehouse, history: History, rows: Rows, begun_at: datetime) -> None:
-    """Store the next commits of a history, all or none of them.
+def append(warehouse: Warehouse, history: History, rows: Rows) -> None:
+    """Store the next commits of a history, all or none of them, as known from now on.
 
     Raises BenchError where another process has stored commits of it meanwhile.
     """
@@ -93,9 +93,12 @@ def append(warehouse: Warehouse, history: History, rows: Rows, begun_at: datetim
             raise BenchError(
                 "another process reads in this history", hint="try again when it has ended"
             )
+        at = now_utc()
+        for row in rows.by_table["commits"]:
+            row["read_at"] = at
         if number < 0:
             names = ("repository", "branch", "path", "since", "authors", "reading_version")
-            rows.add("histories", begun_at=begun_at, history_id=history.history_id,
+            rows.add("histories", begun_at=at, history_id=history.history_id,
                      **{name: getattr(history, name) for name in names})  # fmt: skip
         for name, table in to_arrow(rows).items():
             if name in TABLES:

@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, get_type_hints
@@ -106,8 +106,13 @@ def parse_since(text: str) -> datetime:
 
 def parse_moment(text: str) -> datetime:
     """A time, UTC; a day is meant with its evening. Raises BadParameter for anything else."""
-    at = parse_since(text)
-    return at + timedelta(days=1, microseconds=-1) if _DAY.fullmatch(text) else at
+    if _DAY.fullmatch(text):
+        return parse_since(text) + timedelta(days=1, microseconds=-1)
+    try:
+        at = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return parse_since(text)
+    return at.astimezone(UTC).replace(tzinfo=None) if at.tzinfo else at
 
 
 def _set_quiet(value: bool) -> bool:
