@@ -179,7 +179,11 @@ def _configuration(settings: Mapping[str, str]) -> str:
         for name in ("dp", "tp", "pp", "cp", "ep")
         if name in settings
     ]
-    nodes = [f"{settings['nodes']} nodes"] if "nodes" in settings else []
+    nodes = (
+        [f"{count} {'node' if count == '1' else 'nodes'}"]
+        if (count := settings.get("nodes"))
+        else []
+    )
     batch = [f"{name.upper()} {settings[name]}" for name in ("mbs", "gbs") if name in settings]
     return ", ".join([*nodes, *([" x ".join(words)] if words else []), *batch])
 

@@ -30,6 +30,21 @@ JOIN raw.commits c ON c.history_id = r.history_id AND c.number = r.number;
 -- row_versions.valid_from: its committer's date, UTC
 -- row_versions.valid_to: that of the next change of the row; NULL: it still says so
 -- row_versions.until: the commit of that change
+-- row_versions.history_id: the history
+-- row_versions.document_id: the document, whatever it is called
+-- row_versions.row_id: the row, whatever it says and wherever it stands
+-- row_versions.number: the commit, by its place in the history
+-- row_versions.section: the headings above its table
+-- row_versions.message: first line of the commit's message
+-- row_versions.run_id: the run that this text gives
+-- row_versions.kind: added, changed, removed, returned (it was removed before)
+-- row_versions.line: its line at this commit, from 1; of a removed one the last
+-- row_versions.settings: what configures it, by column
+-- row_versions.printed: what was measured, as written
+-- row_versions.numbers: the same as numbers, in the unit of each
+-- row_versions.next_number: the next commit that changed the row; NULL: none did
+-- row_versions.authored_at: author's date, UTC
+-- row_versions.author: digest of name and address; with --authors the two as they are
 CREATE OR REPLACE VIEW row_versions AS
 SELECT v.*, c.commit_id, c.committed_at AS valid_from, c.authored_at, c.author, c.message, e.commit_id AS until, e.committed_at AS valid_to
 FROM (
@@ -50,6 +65,16 @@ LEFT JOIN raw.commits e ON e.history_id = v.history_id AND e.number = v.next_num
 -- number_changes.old_value: in the unit of the metric
 -- number_changes.new_value: in the unit of the metric
 -- number_changes.is_same_setting: whether the configuration of the row is the one before
+-- number_changes.history_id: the history
+-- number_changes.document_id: the document, whatever it is called
+-- number_changes.row_id: the row, whatever it says and wherever it stands
+-- number_changes.number: the commit, by its place in the history
+-- number_changes.section: the headings above its table
+-- number_changes.message: first line of the commit's message
+-- number_changes.kind: changed, or returned: it was removed before
+-- number_changes.settings: what configures the row since
+-- number_changes.commit_id: the commit, as git names it
+-- number_changes.valid_from: its committer's date, UTC
 CREATE OR REPLACE VIEW number_changes AS
 WITH stands AS (
     SELECT history_id, document_id, uri, unnest(row_ids) AS row_id, unnest(lines) AS line FROM (
