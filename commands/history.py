@@ -22,7 +22,9 @@ def history(
     query: Query,
     row: Annotated[
         str | None,
-        typer.Argument(metavar="FILE:LINE", help="A row as it stands now. Default: all rows."),
+        typer.Argument(
+            metavar="FILE:LINE", help="A row as it stands now. Default: rows that changed."
+        ),
     ] = None,
     metric: Annotated[
         str | None, typer.Option("--metric", metavar="NAME", help="Only this number, e.g. tflops.")

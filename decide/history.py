@@ -37,7 +37,8 @@ def history(
     """Each number that appeared, changed or went, oldest first within its row.
 
     `row` is FILE:LINE or the id of a run; without it the rows of `query.model` and
-    `query.document`. Raises BenchError where no history is stored, and for what is in none.
+    `query.document`, or of none of them the rows that ever changed. Raises BenchError where no
+    history is stored, and for what is in none.
     """
     if not warehouse.rows("SELECT 1 FROM raw.commits LIMIT 1"):
         raise BenchError(
@@ -59,7 +60,10 @@ def history(
         raise BenchError(
             "no row of any history is meant", hint="bench history alone lists what changed"
         )
-    events = [event for one in _by_row(found) for event in _events(one)]
+    by_row = [list(_events(one)) for one in _by_row(found)]
+    if not (conditions[1:] or query.all_rows):  # most rows never change
+        by_row = [one for one in by_row if any(e["kind"] != "appeared" for e in one)]
+    events = [event for one in by_row for event in one]
     if metric is not None:
         events = _of_metric(events, metric)
     rows = {(one["history_id"], one["row_id"]) for one in found}

@@ -6,27 +6,24 @@ a call that was killed, and one that finds new commits, do the same.
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
-from contextlib import ExitStack, contextmanager
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cache, partial
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
 
 from ..ingest.folders import uri_of
-from ..ingest.prefetch import begin_worker, no_interrupts
 from ..ingest.row_history import DocumentRows, Held, RowChange
 from ..ingest.stated_rows import StatedRow, stated_rows
 from ..ingest.version import parser_version
-from ..schema import own_process
 from ..schema.histories import History, Tip, append, gone, newest, tips
 from ..schema.migrate import now_utc
 from ..schema.rows import Rows, content_id
 from ..schema.warehouse import LOCK_TIMEOUT_S, open_read, open_write, require_folder
 from ..vocabulary.secrets import redact_text
+from .blob_rows import Chunk, Key, RowsOf, Submit, ahead, nth, submitting
 from .facts import NAME as FACTS
 from .revisions import (
     LONGEST,
@@ -51,7 +48,6 @@ _WORTH_IT = 150  # documents to read for which processes are started
 _ALWAYS = (".records", FACTS)  # names of files that pages of the past need, though they have no row
 
 Reader = Callable[[str], bytes | None]
-Submit = Callable[[Sequence[tuple[str, bytes]]], Callable[[], Sequence["_Rows"]]]
 Progress = Callable[[str], None]
 
 
@@ -129,19 +125,6 @@ def _why_anew(repository: Repository, tip: str, known: History | None, wanted: H
     return ""
 
 
-_Key = tuple[str, str]  # uri and blob: a file of the same bytes elsewhere is another document
-_Rows = Sequence[StatedRow]
-
-
-@dataclass(frozen=True, slots=True)
-class _Chunk:
-    """Commits, and what gives the rows of each blob that they brought."""
-
-    commits: Sequence[Commit]
-    rows: Mapping[_Key, Callable[[], _Rows]]
-    blobs: int
-
-
 @dataclass(slots=True)
 class _Reading:
     """One history as it is read."""
@@ -154,7 +137,7 @@ class _Reading:
     progress: Progress | None
     _tips: dict[str, Tip] = field(default_factory=dict)  # as they are after the commits so far
     _documents: OrderedDict[str, DocumentRows] = field(default_factory=OrderedDict)
-    _kept: OrderedDict[_Key, Callable[[], _Rows]] = field(default_factory=OrderedDict)
+    _kept: OrderedDict[Key, Callable[[], RowsOf]] = field(default_factory=OrderedDict)
     _rows: Rows = field(default_factory=Rows)
 
     def read(self, found: Listing, processes: int) -> None:
@@ -168,9 +151,9 @@ class _Reading:
         many = sum(len(commit.touched) for commit in found.commits) >= _WORTH_IT
         with ExitStack() as stack:
             reader = stack.enter_context(blobs(self.repository))
-            submit = stack.enter_context(_submitting(processes if many else 1))
-            ahead = 2 * processes if many else 0
-            for chunk in _ahead(self._chunks(found.commits, reader, submit), ahead):
+            submit = stack.enter_context(submitting(processes if many else 1))
+            most = 2 * processes if many else 0
+            for chunk in ahead(self._chunks(found.commits, reader, submit), most):
                 self._restore(chunk.commits, reader)
                 for commit in chunk.commits:
                     number += 1
@@ -183,13 +166,11 @@ class _Reading:
                 self._store(number, found.commits[-1])
         self.told.documents = sum(bool(one.row_ids) for one in self._tips.values())
 
-    def _chunks(
-        self, commits: Iterable[Commit], reader: Reader, submit: Submit
-    ) -> Iterator[_Chunk]:
+    def _chunks(self, commits: Iterable[Commit], reader: Reader, submit: Submit) -> Iterator[Chunk]:
         """Commits in their order; each blob that they brought is read from git once."""
         some: list[Commit] = []
-        data: dict[_Key, bytes] = {}
-        rows: dict[_Key, Callable[[], _Rows]] = {}
+        data: dict[Key, bytes] = {}
+        rows: dict[Key, Callable[[], RowsOf]] = {}
         for commit in commits:
             some.append(commit)
             for one in commit.touched:
@@ -212,16 +193,16 @@ class _Reading:
             yield self._chunk(some, data, rows, submit)
 
     def _chunk(
-        self, commits: Sequence[Commit], data: Mapping[_Key, bytes],
-        rows: dict[_Key, Callable[[], _Rows]], submit: Submit,
-    ) -> _Chunk:  # fmt: skip
+        self, commits: Sequence[Commit], data: Mapping[Key, bytes],
+        rows: dict[Key, Callable[[], RowsOf]], submit: Submit,
+    ) -> Chunk:  # fmt: skip
         result = submit([(uri, content) for (uri, _), content in data.items()])
         for place, key in enumerate(data):
-            self._kept[key] = rows[key] = partial(_nth, result, place)
+            self._kept[key] = rows[key] = partial(nth, result, place)
         while len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
         self.told.blobs += len(data)
-        return _Chunk(commits, rows, len(data))
+        return Chunk(commits, rows, len(data))
 
     def _uri(self, path: str) -> str:
         return self.history.repository + path
@@ -248,7 +229,7 @@ class _Reading:
                     for row, one in zip(removed[tip.document_id], was, strict=True)}  # fmt: skip
             self._documents[tip.document_id] = DocumentRows(tip.document_id, list(held), left)
 
-    def _take(self, commit: Commit, number: int, read: Mapping[_Key, Callable[[], _Rows]]) -> None:
+    def _take(self, commit: Commit, number: int, read: Mapping[Key, Callable[[], RowsOf]]) -> None:
         """What one commit did: its row, those of the documents it touched, and of their rows."""
         if self.progress:
             self.progress(f"{commit.committed_at:%Y-%m-%d} {commit.commit_id[:12]}")
@@ -266,7 +247,7 @@ class _Reading:
         for one in sorted(commit.touched, key=lambda touched: touched.before is None):
             self._touch(one, number, read)
 
-    def _touch(self, one: Touched, number: int, read: Mapping[_Key, Callable[[], _Rows]]) -> None:
+    def _touch(self, one: Touched, number: int, read: Mapping[Key, Callable[[], RowsOf]]) -> None:
         uri = self._uri(one.path)
         tip = self._tips.get(self._uri(one.before) if one.before else uri)
         if one.blob is None:
@@ -332,54 +313,3 @@ class _Reading:
 
 
 _FIELDS = ("run_id", "line", "section", "settings", "printed", "numbers")
-
-
-def _ahead(chunks: Iterable[_Chunk], most: int) -> Iterator[_Chunk]:
-    """Chunks in their order, the next ones being read meanwhile."""
-    waiting: deque[_Chunk] = deque()
-    for chunk in chunks:
-        waiting.append(chunk)
-        if len(waiting) > most:
-            yield waiting.popleft()
-    yield from waiting
-
-
-def _nth(result: Callable[[], Sequence[_Rows]], place: int) -> _Rows:
-    return result()[place]
-
-
-def rows_of_all(documents: Sequence[tuple[str, bytes]]) -> list[list[StatedRow]]:
-    """The rows of several documents, by uri and bytes."""
-    return [stated_rows(uri, data) for uri, data in documents]
-
-
-@contextmanager
-def _submitting(processes: int) -> Generator[Submit, None, None]:
-    """What has documents read: by processes where that pays, else when they are asked for."""
-    if processes == 1:
-        yield lambda documents: cache(partial(rows_of_all, documents))
-        return
-    with own_process.safe_path():  # spawned: DuckDB and Arrow have threads
-        pool = ProcessPoolExecutor(processes, get_context("spawn"), initializer=begin_worker)
-
-    def submit(documents: Sequence[tuple[str, bytes]]) -> Callable[[], Sequence[_Rows]]:
-        try:
-            with no_interrupts(), own_process.safe_path():
-                future = pool.submit(rows_of_all, documents)
-        except BrokenExecutor:
-            return cache(partial(rows_of_all, documents))
-        return cache(partial(_result, future, documents))
-
-    try:
-        yield submit
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _result(
-    future: Future[list[list[StatedRow]]], documents: Sequence[tuple[str, bytes]]
-) -> Sequence[_Rows]:
-    try:
-        return future.result()
-    except BrokenExecutor:  # a process was killed
-        return rows_of_all(documents)

@@ -202,7 +202,7 @@ def test_records_have_a_history(tmp_path: Path) -> None:
         made.commit({})
     read_history(made.folder, db)
     assert ("appeared", "step_time_s", None, "10.0", "01") in events(db)
-    assert ("appeared", "step_time_s", None, "8.0", "02") in events(db)
+    assert ("changed", "step_time_s", "10.0", "8.0", "02") in events(db), "its file is renamed"
 
 
 def test_what_is_in_no_history_is_said(lived: tuple[Path, Told], tmp_path: Path) -> None:
