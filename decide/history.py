@@ -76,7 +76,7 @@ def history(
         "commits": len({one["commit"] for one in events}),
         "first": min((one["date"] for one in events), default=None),
         "last": max((one["date"] for one in events), default=None),
-        "versions": found,
+        "until": warehouse.rows("SELECT max(committed_at) FROM raw.commits")[0][0],
     }
     return Decision("history", tuple(events), (), facts)
 

@@ -13,6 +13,7 @@ from ..decide.rows import Decision, Row
 from ..schema.errors import BenchError
 from ..vocabulary.format import significant
 from .charts.curves import Curve, draw_curves
+from .computed.trend import HEADS
 from .short import Names
 
 MOST = 7  # lines
@@ -36,11 +37,12 @@ def history_picture(names: Names, made: Decision) -> Figure:
             by_row.setdefault(one["row_id"], []).append(one)
     chosen = sorted(by_row.values(), key=lambda of: (-len(of), of[0]["where"]))[:MOST]
     first = min(one["date"] for of in chosen for one in of)
-    last = max(made.facts["last"], *(one["date"] for of in chosen for one in of))
+    last = made.facts["until"]
     curves = [_curve(names, of, first, last) for of in chosen]
     more = len(by_row) - len(chosen)
     label = f"Date of the commit ({more} more rows not drawn)" if more else "Date of the commit"
-    return draw_curves(curves, _title(name, chosen, made.facts), label, name, _ticks(first, last))
+    head = HEADS.get(name, name)
+    return draw_curves(curves, _title(head, chosen, made.facts), label, head, _ticks(first, last))
 
 
 def _curve(names: Names, events: Sequence[Row], first: datetime, last: datetime) -> Curve:
@@ -81,5 +83,9 @@ def _title(name: str, chosen: Sequence[Sequence[Row]], facts: Mapping[str, Any])
         first, last = chosen[0][0]["new_value"], chosen[0][-1]["new_value"]
         if first is not None and last is not None:
             values = f"{significant(first, 4)} to {significant(last, 4)}"
-            return f"{name}{of}: {values} in {changes} changes"
-    return f"{name}{of}: {changes} changes in {len(chosen)} rows"
+            return f"{name}{of}: {values} in {_count(changes, 'change')}"
+    return f"{name}{of}: {_count(changes, 'change')} in {_count(len(chosen), 'row')}"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
