@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -39,6 +40,8 @@ def history_picture(names: Names, made: Decision) -> Figure:
     first = min(one["date"] for of in chosen for one in of)
     last = made.facts["until"]
     curves = [_curve(names, of, first, last) for of in chosen]
+    if len(curves) > 1:  # their words would lie on each other
+        curves = [replace(one, marks=()) for one in curves]
     more = len(by_row) - len(chosen)
     label = f"Date of the commit ({more} more rows not drawn)" if more else "Date of the commit"
     head = HEADS.get(name, name)
