@@ -21,7 +21,8 @@ from .finding import Finding, Place
 if TYPE_CHECKING:
     from .input import AuditInput
 
-_DECLARED = ("id", "slug", "title", "tests", "threshold", "severity", "needs", "also")
+_DECLARED = ("id", "slug", "title", "tests", "threshold", "severity", "needs", "also",
+             "asked")  # fmt: skip
 Check = Callable[["AuditInput"], Iterable["Finding"]]
 
 
@@ -53,11 +54,15 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A table with a violation: its heading and rows, and a part of the finding's text."""
+    """A table with a violation: its heading and rows, and a part of the finding's text.
+
+    `before` are the tables that stood in its place, for rules that ask for the history.
+    """
 
     table: Sequence[str]
     finds: str
     text: str = ""  # above the table
+    before: Sequence[Sequence[str]] = ()
 
 
 @dataclass(slots=True)
@@ -65,7 +70,8 @@ class Rule:
     """A rule: what it tests, its threshold, its templates, and the rules that run before it.
 
     `needs` are ids: rows that those rules flag or repair are no evidence here.
-    `also` maps further ids that its findings can have to their slugs.
+    `also` maps further ids that its findings can have to their slugs. A rule that is `asked` for
+    runs only then: "history" of `bench audit --history`.
     """
 
     id: str
@@ -78,6 +84,7 @@ class Rule:
     also: Mapping[str, str] = field(default_factory=dict)
     templates: Mapping[str, Template] = field(default_factory=dict)
     samples: Sequence[Sample] = ()
+    asked: str = ""
     checks: list[Check] = field(default_factory=list)
 
     def check(self, check: Check) -> Check:

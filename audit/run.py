@@ -30,16 +30,19 @@ def audit(
 
 
 def examined(
-    warehouse: Warehouse, uris: Sequence[str] | None = None, model: str | None = None
+    warehouse: Warehouse,
+    uris: Sequence[str] | None = None,
+    model: str | None = None,
+    asked: str = "",
 ) -> tuple[list[Finding], Scope]:
-    """Every finding, and what could be tested."""
+    """Every finding, and what could be tested; with those of the rules that are `asked` for."""
     materialize(warehouse, *OF_RUNS)
     materialize_if_cheap(warehouse, *OF_SOURCES)
     data = load(warehouse, uris, model)
     for document in data.documents:
         detect(document)
     for rule in rules():
-        for check in rule.checks:
+        for check in rule.checks if rule.asked in ("", asked) else ():
             # Rows with a finding are no evidence, so a check must see all earlier findings.
             data.findings += list(check(data))
     found = sorted(merged(data.findings), key=lambda one: (one.uri, one.line, one.rules))

@@ -60,6 +60,10 @@ def audit(
     if_any: Annotated[
         bool, typer.Option("--if-any", help="Exit 0 if there is nothing to audit.")
     ] = False,
+    history: Annotated[
+        bool,
+        typer.Option("--history", help="Also check what changed, by the histories read in."),
+    ] = False,
     format: Annotated[
         AuditFormat | None,
         typer.Option(
@@ -72,14 +76,19 @@ def audit(
     if if_any and not source.paths and not find_db(source.db).exists():
         raise typer.Exit(FINE)
     try:
-        raise typer.Exit(_audit(source, query.model, fail_on, format, output))
+        raise typer.Exit(_audit(source, query.model, fail_on, history, format, output))
     except NothingRecognised:
         if not if_any:
             raise
 
 
 def _audit(
-    source: Source, model: str | None, fail_on: str, form: str | None, output: Path | None
+    source: Source,
+    model: str | None,
+    fail_on: str,
+    history: bool,
+    form: str | None,
+    output: Path | None,
 ) -> int:
     """Write the findings; the exit code says whether one fails the audit."""
     from ..audit.closing import closed, unused
@@ -91,7 +100,7 @@ def _audit(
     )  # all rows stay alive: collecting would take a fifth of the time
     root = source.root
     with source.opened(audited=False) as warehouse:
-        found, scope = examined(warehouse, model=model)
+        found, scope = examined(warehouse, model=model, asked="history" if history else "")
         findings = placed(warehouse, found, root)
         facts = facts_of(warehouse, root)
         findings = closed(warehouse, findings, facts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +26,27 @@ def ingest(
     name: Annotated[
         str | None, typer.Option("--name", metavar="NAME", help="Source name for standard input.")
     ] = None,
+    history: Annotated[
+        bool,
+        typer.Option("--history", help="Read the git history of documents at PATH, not the files."),
+    ] = False,
+    branch: Annotated[
+        str | None,
+        typer.Option("--branch", metavar="NAME", help="Branch of --history. Default: the present."),
+    ] = None,
+    since: Annotated[
+        datetime | None,
+        typer.Option(
+            "--since",
+            metavar="DATE|'90 days'",
+            parser=o.parse_since,
+            show_default=False,
+            help="Begin --history with what there was then.",
+        ),
+    ] = None,
+    authors: Annotated[
+        bool, typer.Option("--authors", help="With --history, keep names and e-mail addresses.")
+    ] = False,
     format: o.Format = None,
 ) -> None:
     """Read logs and tables into the warehouse; skip unchanged files."""
@@ -37,6 +59,15 @@ def ingest(
 
     own_process.calculate_alone()
     db = find_db(source.db)
+    if history:
+        from ..terminal.histories import read_histories
+
+        refused = {"--set": source.overrides, "--name": name, "--format": format}
+        if given := [option for option, value in refused.items() if value]:
+            raise typer.BadParameter(f"{given[0]} does not go with --history.")
+        raise typer.Exit(read_histories(paths, db, branch, since, authors, source.lock_timeout))
+    if branch or since or authors:
+        raise typer.BadParameter("--branch, --since and --authors go with --history.")
     with Progress("reading") as progress:
         summary = read_in(
             paths,

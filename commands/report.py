@@ -13,7 +13,7 @@ from ..terminal import options as o
 from ..terminal.source import Source
 
 
-@o.command(source=("db", "overrides"), query=(*o.SELECTION, *o.LISTING))
+@o.command(source=("db", "overrides", *o.PAST), query=(*o.SELECTION, *o.LISTING))
 def report(
     source: Source,
     query: Query,
@@ -60,6 +60,7 @@ def report(
         more = (
             query != Query(lengths=query.lengths),
             source.overrides,
+            source.is_past,
             templates,
             flops,
             suggestions,

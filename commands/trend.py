@@ -37,7 +37,9 @@ def trend(
     query: Query,
     by: Annotated[
         str,
-        typer.Option("--by", metavar="date|commit|version|NAME", help="What orders the runs."),
+        typer.Option(
+            "--by", metavar="date|commit|version|revision|NAME", help="What orders the runs."
+        ),
     ] = "date",
     since: o.RanSince = None,
     fail_on: Annotated[

@@ -20,7 +20,7 @@ def source_named(warehouse: Warehouse, name: str, *, whole: bool = False) -> str
     Unless it has to be `whole`, any part that one source alone has will do.
     """
     uris = [str(uri) for (uri,) in warehouse.rows("SELECT uri FROM sources ORDER BY uri")]
-    found = _matching(uris, name.removeprefix("./"), whole)
+    found = matching(uris, name.removeprefix("./"), whole)
     if len(found) != 1 and os.path.exists(name):  # a path from here: uris are from the warehouse's
         found = _at_path(warehouse, uris, name) or found
     if len(found) == 1:
@@ -64,7 +64,7 @@ def find_run(warehouse: Warehouse, wanted: str) -> str:
 
 def _is_source(warehouse: Warehouse, name: str) -> bool:
     uris = [str(uri) for (uri,) in warehouse.rows("SELECT uri FROM sources ORDER BY uri")]
-    return len(_matching(uris, name, whole=True)) == 1
+    return len(matching(uris, name, whole=True)) == 1
 
 
 def _only_run_of(warehouse: Warehouse, name: str) -> str:
@@ -125,7 +125,8 @@ def _at_path(warehouse: Warehouse, uris: Sequence[str], wanted: str) -> list[str
     return [uri for uri in uris if os.path.realpath(os.path.join(root, uri)) == real]
 
 
-def _matching(uris: Sequence[str], wanted: str, whole: bool) -> list[str]:
+def matching(uris: Sequence[str], wanted: str, whole: bool) -> list[str]:
+    """The uris that a name may mean, by the strictest test that any of them passes."""
     # From the strictest on: a name that is whole for one file may be part of many.
     tests: Sequence[Callable[[str], bool]] = (
         lambda uri: uri == wanted,

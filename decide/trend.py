@@ -19,16 +19,18 @@ from ..schema.warehouse import Warehouse
 from .change_points import Change, changes, levels, newest_p
 from .eligible import Candidates, candidates
 from .gate import nothing
+from .history import history
 from .jobs import identity, per_job, unstated
 from .query import Query
 from .ran import Ran, ran
-from .rows import Decision, Row, configuration
+from .rows import CONFIGURATION, Decision, Row, configuration
 from .statistics import LEVEL, false_discovery
 
 LOWER_IS_BETTER = frozenset(("step_time_s", "memory_gb"))
 _NAMES = {"step_time": "step_time_s", "memory": "memory_gb"}
 _NO_RESULTS = frozenset(("memory", "model_flops", "documented_aggregate"))
 BY = ("date", "commit", "version")
+REVISION = "revision"
 _LEAST_DOF = 3  # fewer say next to nothing of a spread
 _DIGITS = re.compile(r"(\d+)")
 
@@ -68,13 +70,15 @@ def trend(
     threshold: float = 0.0,
     chosen: Candidates | None = None,
 ) -> Decision:
-    """The levels of each configuration, the newest first; `query.by` is date, commit, version or
-    the name of a version, `query.since` counts from when runs ran; `chosen` are its runs, where
-    they are loaded already.
+    """The levels of each configuration, the newest first; `query.by` is date, commit, version,
+    the name of a version, or revision: the rows of documents by the commits that changed them.
+    `query.since` counts from when runs ran; `chosen` are its runs, where they are loaded already.
 
     Raises BenchError for an unknown metric and where no configuration has two places.
     """
     column = _column(metric)
+    if query.by == REVISION:
+        return _decision(_revised(warehouse, query, column), metric, column, REVISION, threshold)
     chosen = chosen or candidates(warehouse, replace(query, since=None))
     rows = chosen.eligible(column).kept
     times = ran(warehouse)
@@ -86,6 +90,14 @@ def trend(
         raise nothing(
             f"no configuration has two places in time ({alone}); --by date|commit|version"
         )
+    aside = {"unplaced": len(kept) - len(placed), "unstated": unstated(kept)}
+    return _decision(found, metric, column, by, threshold, **aside)
+
+
+def _decision(
+    found: Sequence[Series], metric: str, column: str, by: str, threshold: float,
+    unplaced: int = 0, unstated: int = 0,
+) -> Decision:  # fmt: skip
     known = _spread(found)
     made = [_judged(one, known) for one in found]
     _corrected(made)
@@ -103,11 +115,44 @@ def trend(
         "better": [row for row in newest if row["verdict"] == "better"],
         "newest": newest,
         "spread": known,
-        "unplaced": len(kept) - len(placed),
-        "unstated": unstated(kept),
+        "unplaced": unplaced,
+        "unstated": unstated,
         "threshold": threshold,
     }
     return Decision("trend", tuple(levels_), (), facts)
+
+
+def _revised(warehouse: Warehouse, query: Query, column: str) -> list[Series]:
+    """What the rows of documents said of a metric, commit by commit; a row is a series.
+
+    Raises BenchError where no number of that name has two values.
+    """
+    by_row: dict[tuple[str, str], list[Row]] = {}
+    for event in history(warehouse, query).rows:
+        late = query.since is None or event["date"] >= query.since
+        if event["name"] == column and (event["new_value"] or 0) > 0 and late:
+            by_row.setdefault((event["history_id"], event["row_id"]), []).append(event)
+    found = [
+        Series(
+            tuple(f"{one['date']:%Y-%m-%d} {one['commit'][:7]}" for one in events),
+            tuple((math.log(one["new_value"]),) for one in events),
+            tuple((_as_run(one),) for one in events),
+        )
+        for events in by_row.values()
+        if len(events) > 1
+    ]
+    if not found:
+        raise nothing(f"no row of a document has had two values of {column}; bench history")
+    return found
+
+
+def _as_run(event: Row) -> Row:
+    """A number of a document's row as the row of a decision."""
+    columns = dict.fromkeys((*CONFIGURATION, "device_count", "settings", "left_out"))
+    known = {name: int(text) if text.isdecimal() else text
+             for name, text in event["stated"].items() if name in columns}  # fmt: skip
+    given = {"where": event["where"], "run": event["row_id"], "size": event["model"]}
+    return {**columns, **known, **given}
 
 
 def _column(metric: str) -> str:

@@ -51,8 +51,9 @@ def agreeing(
     """
     refused = [one for one in _of_other_models(facts, reach, own) if one.fact not in trusted]
     kept = _without(facts, [one.fact for one in refused])
+    values = _values(kept, own)
     for relation in _RELATIONS:
-        while not _holds(relation, values := _values(kept, own)):
+        while not _holds(relation, values):
             doubted = [kept[name] for name in relation.doubted if name in kept]
             doubted = [fact for fact in doubted if fact not in trusted]
             if not doubted:
@@ -61,6 +62,7 @@ def agreeing(
             told = ", ".join(f"{name} {values[name]:g}" for name in _other(relation, gone, values))
             refused.append(Refused(gone, told))
             kept = _without(kept, [gone, *_of_its_model(gone, kept)])
+            values = _values(kept, own)
     return kept, refused
 
 

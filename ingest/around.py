@@ -35,6 +35,7 @@ class TableContext:
         if not _COUNTED & columns:
             self._names |= {"nodes", "devices", "dp", "dp_shard"} - columns
         self._reach = [*everywhere, *found.facts]
+        self._facts_of_size: dict[float | None, dict[str, Fact]] = {}
         self._taken: dict[tuple[tuple[str, float], ...], tuple[Around, list[Refused]]] = {}
         self._near = frozenset(filter(self._is_near, self._reach))
         self._of_table = self._agreed(rows)
@@ -49,7 +50,11 @@ class TableContext:
         return self._taken[key]
 
     def _facts(self, own: Mapping[str, float]) -> dict[str, Fact]:
-        return stated(self._found.facts, self._everywhere, self._names, own.get("size"))
+        size = own.get("size")
+        if size not in self._facts_of_size:
+            found = stated(self._found.facts, self._everywhere, self._names, size)
+            self._facts_of_size[size] = found
+        return self._facts_of_size[size]
 
     def _is_near(self, fact: Fact) -> bool:
         path = self._found.path

@@ -107,7 +107,7 @@ class _Workers:
         # Not forked: DuckDB and Arrow have threads.
         spawn = get_context("spawn")
         with own_process.safe_path():
-            self._pool = ProcessPoolExecutor(self.processes, spawn, initializer=_begin_worker)
+            self._pool = ProcessPoolExecutor(self.processes, spawn, initializer=begin_worker)
         return True
 
     def ahead(self) -> int:
@@ -124,7 +124,7 @@ class _Workers:
         result = cache(lambda: parse_together(tasks).divided())
         if self._pool is not None and tasks:
             try:
-                with _no_interrupts(), own_process.safe_path():
+                with no_interrupts(), own_process.safe_path():
                     future = self._pool.submit(parse_together, tasks)
                 result = cache(lambda: self._result(future, len(tasks)))
             except BrokenExecutor:
@@ -154,7 +154,7 @@ def _nth(result: Callable[[], Sequence[Parsed | None]], place: int) -> Parsed | 
 
 
 @contextmanager
-def _no_interrupts() -> Iterator[None]:
+def no_interrupts() -> Iterator[None]:
     """Processes that are started here leave Ctrl-C to the one that starts them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -163,7 +163,7 @@ def _no_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _begin_worker() -> None:
+def begin_worker() -> None:
     """A process of our own, with no life after the parent's."""
     own_process.begin()
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -81,6 +81,16 @@ def read_records(path: Path, source_id: str) -> tuple[Rows, str]:
     return rows, digest.hexdigest()
 
 
+def rows_of_record(data: bytes, name: str, source_id: str) -> Rows:
+    """The rows of one record by itself; none of one that cannot be used."""
+    rows = Rows()
+    try:
+        _Reader(rows, source_id).add(_parsed(data), name)
+    except InvalidRecord as error:
+        rows.warn("record_misfit", f"{name}: {error}")
+    return rows
+
+
 def identity(data: bytes) -> tuple[str, str, str]:
     """Run, path and SHA-256 of the source that a record tells of; raises InvalidRecord."""
     record = _parsed(data)

@@ -28,11 +28,11 @@ class Shape:
 
 @cache
 def shapes() -> dict[str, Shape]:
-    """Every raw table with a load_id, by name."""
+    """Every raw table with a load_id or a history_id, by name."""
     return {
         table: _shape([column for column in columns.values() if column.name != "load_id"])
         for table, columns in tables().items()
-        if "load_id" in columns
+        if "load_id" in columns or "history_id" in columns
     }
 
 

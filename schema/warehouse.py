@@ -209,11 +209,14 @@ def require_folder(path: Path) -> None:
 
 
 @contextmanager
-def transaction(warehouse: Warehouse, spared: Collection[str] = ()) -> Iterator[None]:
+def transaction(
+    warehouse: Warehouse, spared: Collection[str] = (), *, aside: bool = False
+) -> Iterator[None]:
     """All of it or nothing; materialized views that do not depend on what is written are `spared`.
 
     What tells that the views stored in the file are up to date is dropped first, since none may be
-    older than what it shows. Raises BenchError when the disk is full or the file damaged.
+    older than what it shows; not for what stands `aside`, which none of them reads.
+    Raises BenchError when the disk is full or the file damaged.
     """
     con = warehouse.con
     with explained(warehouse.path):
@@ -221,7 +224,8 @@ def transaction(warehouse: Warehouse, spared: Collection[str] = ()) -> Iterator[
         warehouse.small = warehouse.stores_views = None
         con.execute("BEGIN")
         try:
-            con.execute(f"DROP TABLE IF EXISTS {STORED_VIEWS}.{LAST_STORED}")
+            if not aside:
+                con.execute(f"DROP TABLE IF EXISTS {STORED_VIEWS}.{LAST_STORED}")
             yield
             con.execute("COMMIT")
         except BaseException:

@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, get_type_hints
@@ -104,6 +104,17 @@ def parse_since(text: str) -> datetime:
     )
 
 
+def parse_moment(text: str) -> datetime:
+    """A time, UTC; a day is meant with its evening. Raises BadParameter for anything else."""
+    if _DAY.fullmatch(text):
+        return parse_since(text) + timedelta(days=1, microseconds=-1)
+    try:
+        at = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return parse_since(text)
+    return at.astimezone(UTC).replace(tzinfo=None) if at.tzinfo else at
+
+
 def _set_quiet(value: bool) -> bool:
     volume.quiet = value
     return value
@@ -124,6 +135,7 @@ def _parsed(name: str, parser: Callable[[str], object]) -> Any:  # Any: as above
     return _option(name, parser=parser, show_default=False)
 
 
+_DAY = re.compile(r"\s*\d{4}-\d\d-\d\d\s*")
 _AGO = re.compile(r"\s*(\d{1,5})\s*(minute|hour|day|week)s?(?:\s+ago)?\s*", re.I)
 DATES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"]
 
@@ -159,6 +171,24 @@ Steps = Annotated[int | None, _parsed("steps", parse_count)]
 Tokens = Annotated[int | None, _parsed("tokens", parse_count)]
 Overrides = Annotated[list[str] | None, _option("set", show_default=False)]
 Templates = Annotated[Path | None, _option("templates")]
+AsOf = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of",
+        metavar="DATE|COMMIT",
+        help="Documents as they were then, by the histories read in.",
+    ),
+]
+KnownAt = Annotated[
+    datetime | None,
+    typer.Option(
+        "--known-at",
+        metavar="TIME",
+        parser=parse_moment,
+        show_default=False,
+        help="What the warehouse held at that time, UTC.",
+    ),
+]
 
 # Options of `bench days`, and of `bench explain` for its numbers.
 Nodes = Annotated[
@@ -186,7 +216,11 @@ Extrapolate = Annotated[
 Options = Mapping[str, tuple[Any, object]]  # by parameter: how typer shall read it, its default
 
 # Every option that is a field of a Source or a Query.
-_SOURCE: Options = {"paths": (Paths, None), "overrides": (Overrides, None), "db": (Db, None)}
+_SOURCE: Options = {
+    "paths": (Paths, None), "overrides": (Overrides, None), "db": (Db, None),
+    "as_of": (AsOf, None), "known_at": (KnownAt, None),
+}  # fmt: skip
+PAST = ("as_of", "known_at")  # fields of a Source that ask for an earlier time
 _QUERY: Options = {
     "model": (Model, None), "table": (Table, None), "where": (Where, None),
     "since": (Since, None), "document": (Document, None), "nodes": (Nodes, None),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,12 +47,18 @@ def parse_overrides(texts: Sequence[str]) -> dict[str, str | None]:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where runs are read from: paths, else the warehouse; `overrides` are the values of --set."""
+    """Where runs are read from: paths, else the warehouse; `overrides` are the values of --set.
+
+    `as_of`, a date or a commit, asks for documents as git had them then; `known_at`, UTC, for what
+    the warehouse held then.
+    """
 
     db: Path | None = None
     paths: tuple[Path, ...] = ()
     lock_timeout: float = LOCK_TIMEOUT
     overrides: Overrides = field(default_factory=dict)
+    as_of: str | None = None
+    known_at: datetime | None = None
 
     @property
     def root(self) -> Path:
@@ -79,11 +86,50 @@ class Source:
         paths = self.paths
         if table and not paths and Path(table.file).exists():
             paths = (Path(table.file),)
+        if self.is_past:
+            return self._past(paths)
         if not paths:
             if self.overrides:
                 raise self._without_paths()
             return open_read(find_db(self.db), self.lock_timeout)
         return self._read(paths, skipped, audited)
+
+    @property
+    def is_past(self) -> bool:
+        """Whether an earlier time is asked for."""
+        return self.as_of is not None or self.known_at is not None
+
+    def _past(self, paths: tuple[Path, ...]) -> Warehouse:
+        from ..project.past import moment, read_as_of
+        from ..project.settings import find_db, read_settings
+        from ..schema.moment import require_known, show_as_known_at
+        from ..schema.warehouse import open_read
+
+        if paths:
+            raise BenchError(
+                "--as-of and --known-at ask the warehouse, not paths",
+                hint="bench ingest --history PATH, then leave the paths out",
+            )
+        if self.as_of is None and self.overrides:
+            raise self._without_paths()
+        warehouse = open_read(find_db(self.db), self.lock_timeout)
+        try:
+            if self.as_of is None:
+                assert self.known_at is not None, "one of the two is asked for"
+                require_known(warehouse, self.known_at)
+                show_as_known_at(warehouse, self.known_at)
+                return warehouse
+            when = moment(warehouse, self.as_of, _time(self.as_of))
+            formats = read_settings().formats
+            made, checked = read_as_of(
+                warehouse, self.root, when, self.known_at, formats, self.overrides
+            )
+        except BaseException:
+            warehouse.close()
+            raise
+        warehouse.close()
+        warn_of(checked.contradictions)
+        return made
 
     def _read(self, paths: tuple[Path, ...], skipped: list[str] | None, audited: bool) -> Warehouse:
         from ..ingest.pipeline import cores
@@ -106,3 +152,15 @@ class Source:
             why="values for sources in the warehouse are set when they are ingested",
             hint=f"bench ingest PATH --set {text}",
         )
+
+
+def _time(text: str) -> datetime | None:
+    """A time that a user names; None where it is none, as a commit is."""
+    import typer
+
+    from .options import parse_moment
+
+    try:
+        return parse_moment(text)
+    except typer.BadParameter:
+        return None

@@ -25,7 +25,7 @@ COMMANDS = commands()
 def test_the_commands(root: Path) -> None:
     names = (
         "ingest forget report runs show explain days best compare chart sql export audit diff ci"
-        " doctor launch watch db failures trend stragglers site"
+        " doctor launch watch db failures trend stragglers site history"
     )
     assert sorted(COMMANDS) == sorted(names.split())
     files = {file.stem for file in (root / "commands").glob("*.py")}
@@ -187,4 +187,5 @@ def test_every_option_before_and_after(swept: Path, line: str, name: str) -> Non
     # A page has no columns; computed reports have.
     refused = "forget" in line or (line == "report" and name in ("--columns", "--group"))
     refused = refused or (name == "--set" and line != "ingest data")
+    refused = refused or (name == "--since" and line == "ingest data")  # of --history
     assert before.code == (2 if refused else 0), before.text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 
 _SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s?([bBmMtT])(\d+)?(?![A-Za-z0-9])")
 _ACTIVE = re.compile(r"\d[bB][-_ ]?[aA](\d{1,3}(?:\.\d{1,2})?)[bB](?![A-Za-z0-9])")
@@ -26,6 +27,7 @@ def find_size(text: str) -> tuple[str, float] | None:
     return found[0], round(float(number) * _UNIT[found[2].lower()], 9)
 
 
+@lru_cache(1 << 12)  # a document has few labels, and each is asked for with every row
 def parse_size(text: str) -> float | None:
     """Parameters in 1e9 of a size label, alone or within a model's name."""
     plain = _UNDERSCORED.sub(r"\1.", text)

@@ -35,6 +35,23 @@ SELECT run_id, iteration, again AS superseded_by FROM (
     SELECT * FROM raw.redone QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY found_at DESC, iteration) = 1)
 WHERE iteration IS NOT NULL;
 
+-- newest_fact_set: the annotations that count: of several sets the newest.
+-- newest_fact_set.set_id: the set
+CREATE OR REPLACE VIEW newest_fact_set AS
+SELECT set_id FROM raw.fact_sets QUALIFY row_number() OVER (ORDER BY made_at DESC, set_id) = 1;
+
+-- newest_link_set: the links of sidecar files that count: of several sets the newest.
+-- newest_link_set.set_id: the set
+CREATE OR REPLACE VIEW newest_link_set AS
+SELECT set_id FROM raw.link_sets QUALIFY row_number() OVER (ORDER BY made_at DESC, set_id) = 1;
+
+-- newest_audits: of each load the audit that counts, the newest.
+-- newest_audits.load_id: the load that was audited
+-- newest_audits.audit_id: the audit
+CREATE OR REPLACE VIEW newest_audits AS
+SELECT load_id, audit_id FROM raw.audits
+QUALIFY row_number() OVER (PARTITION BY load_id ORDER BY made_at DESC, audit_id) = 1;
+
 -- redone: the name of superseded_steps in earlier versions.
 -- redone.again: the run that goes on from the checkpoint before it
 CREATE OR REPLACE VIEW redone AS SELECT run_id, iteration, superseded_by AS again FROM superseded_steps;

@@ -41,10 +41,7 @@ CREATE OR REPLACE VIEW annotations AS
 WITH newest AS (
     SELECT f.run_id, f.field, f.value, f.file, f.line, f.raw AS reason, f.author, f.stated_on, f.source_kind AS origin,
         f.outcome, f.counting AS stated
-    FROM raw.facts f SEMI JOIN (
-        SELECT set_id FROM raw.fact_sets
-        QUALIFY row_number() OVER (ORDER BY made_at DESC, set_id) = 1
-    ) s ON s.set_id = f.load_id
+    FROM raw.facts f SEMI JOIN newest_fact_set s ON s.set_id = f.load_id
     ANTI JOIN hidden_runs h ON h.run_id = f.run_id
 )
 SELECT * FROM newest
@@ -75,10 +72,7 @@ CREATE OR REPLACE VIEW companions AS
 SELECT s.source_id, s.uri, s.format, k.run_id, coalesce(k.rule, 'not looked at yet') AS rule
 FROM sources s
 LEFT JOIN (
-    SELECT k.* FROM raw.links k SEMI JOIN (
-        SELECT set_id FROM raw.link_sets
-        QUALIFY row_number() OVER (ORDER BY made_at DESC, set_id) = 1
-    ) newest ON newest.set_id = k.set_id
+    SELECT k.* FROM raw.links k SEMI JOIN newest_link_set newest ON newest.set_id = k.set_id
     ANTI JOIN hidden_runs h ON h.run_id = k.run_id
 ) k ON k.source_id = s.source_id
 WHERE s.kind = 'companion' OR k.rule IN ('same steps', 'ranks of one job');
@@ -197,8 +191,5 @@ ANTI JOIN hidden_runs h ON h.run_id = q.run_id;
 -- findings: what the audit says of documents, a row for each doubted cell; of each the newest audit.
 CREATE OR REPLACE VIEW findings AS
 SELECT f.* EXCLUDE (load_id) FROM raw.findings f SEMI JOIN current_loads USING (load_id)
-SEMI JOIN (
-    SELECT load_id, audit_id FROM raw.audits
-    QUALIFY row_number() OVER (PARTITION BY load_id ORDER BY made_at DESC, audit_id) = 1
-) a ON a.load_id = f.load_id AND a.audit_id = f.audit_id
+SEMI JOIN newest_audits a ON a.load_id = f.load_id AND a.audit_id = f.audit_id
 ANTI JOIN hidden_runs h ON h.run_id = f.run_id;

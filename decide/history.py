@@ -1,0 +1,204 @@
+"""When a number of a document appeared, each change of it, and when it went, as git has it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..schema.errors import BenchError, did_you_mean
+from ..schema.warehouse import Warehouse
+from .lookup import find_run, matching
+from .query import Query
+from .rows import Decision, Row
+
+_NAMES = {"step_time": "step_time_s", "mem": "memory", "time": "step_time_s"}
+# The rows that are asked for, each with what it said from which commit to which.
+_VERSIONS = """
+    SELECT v.*, t.uri AS uri_now, t.line AS line_now,
+        row_number() OVER (PARTITION BY v.history_id, v.row_id ORDER BY v.number) AS version
+    FROM row_versions v LEFT JOIN ({tips}) t USING (history_id, row_id)
+    WHERE {condition}
+    ORDER BY v.document_id, v.row_id, v.number"""
+# The newest revision of each document that is there, with its rows one by one.
+TIPS = """
+    SELECT history_id, document_id, uri, blob, unnest(row_ids) AS row_id, unnest(lines) AS line
+    FROM (
+        SELECT * FROM revisions
+        QUALIFY row_number() OVER (PARTITION BY history_id, document_id ORDER BY number DESC) = 1)
+    WHERE kind <> 'removed'"""
+_MODEL = """(lower(v.settings['model']) = lower($model) OR label_params_b($model)
+    = coalesce(label_params_b(v.settings['model']), round(v.settings['params_b']::DOUBLE, 1)))"""
+
+
+def history(
+    warehouse: Warehouse, query: Query, row: str | None = None, metric: str | None = None
+) -> Decision:
+    """Each number that appeared, changed or went, oldest first within its row.
+
+    `row` is FILE:LINE or the id of a run; without it the rows of `query.model` and
+    `query.document`, or of none of them the rows that ever changed. Raises BenchError where no
+    history is stored, and for what is in none.
+    """
+    if not warehouse.rows("SELECT 1 FROM raw.commits LIMIT 1"):
+        raise BenchError(
+            "no history is stored", hint="bench ingest --history PATH reads that of a repository"
+        )
+    conditions, given = ["true"], dict[str, object]()
+    if row is not None:
+        conditions.append("list_contains($rows::VARCHAR[], v.row_id)")
+        given["rows"] = _rows_named(warehouse, row)
+    if query.model is not None:
+        conditions.append(_MODEL)
+        given["model"] = query.model
+    if query.document is not None:
+        conditions.append("v.document_id IN (SELECT document_id FROM revisions WHERE uri = $uri)")
+        given["uri"] = _document(warehouse, query.document)
+    text = _VERSIONS.format(tips=TIPS, condition=" AND ".join(conditions))
+    found = warehouse.dicts(text, given)
+    if not found:
+        raise BenchError(
+            "no row of any history is meant", hint="bench history alone lists what changed"
+        )
+    by_row = [list(_events(one)) for one in _by_row(found)]
+    if not (conditions[1:] or query.all_rows):  # most rows never change
+        by_row = [one for one in by_row if any(e["kind"] != "appeared" for e in one)]
+    events = [event for one in by_row for event in one]
+    if metric is not None:
+        events = _of_metric(events, metric)
+    rows = {(one["history_id"], one["row_id"]) for one in found}
+    facts: dict[str, Any] = {
+        "asked": row or query.model or query.document or "",
+        "metric": metric,
+        "row_count": len(rows),
+        "changed": len({one["row_id"] for one in events if one["kind"] == "changed"}),
+        "went": len({one["row_id"] for one in events if one["kind"] == "went" and one["is_gone"]}),
+        "commits": len({one["commit"] for one in events}),
+        "first": min((one["date"] for one in events), default=None),
+        "last": max((one["date"] for one in events), default=None),
+        "until": warehouse.rows("SELECT max(committed_at) FROM raw.commits")[0][0],
+    }
+    return Decision("history", tuple(events), (), facts)
+
+
+def _rows_named(warehouse: Warehouse, wanted: str) -> list[str]:
+    """The rows that FILE:LINE or an id means: a run of today, else the newest revision's line,
+    else one that stood there before it went."""
+    live = (
+        "SELECT row_id FROM row_versions WHERE until IS NULL AND kind <> 'removed' AND run_id = ?"
+    )
+    try:
+        run = find_run(warehouse, wanted)
+    except BenchError:
+        run = ""
+    if run and (found := warehouse.rows(live, [run])):
+        return [row for (row,) in found]
+    place = re.fullmatch(r"(.+):(\d{1,9})", wanted)
+    if place is None:
+        raise BenchError(f"no row {wanted!r} in any history", hint="name one as FILE:LINE")
+    uri, line = _document(warehouse, place[1]), int(place[2])
+    queries = (
+        f"SELECT row_id FROM ({TIPS}) WHERE uri = ? AND line = ?",
+        "SELECT DISTINCT row_id FROM row_versions WHERE uri = ? AND line = ? ORDER BY row_id",
+    )
+    for query in queries:
+        if found := warehouse.rows(query, [uri, line]):
+            return [row for (row,) in found]
+    lines = warehouse.rows(
+        f"SELECT line FROM ({TIPS}) WHERE uri = ? ORDER BY abs(line - ?), line LIMIT 5", [uri, line]
+    )
+    near = ", ".join(str(number) for number in sorted(n for (n,) in lines))
+    raise BenchError(
+        f"no row has stood on line {line} of {uri}",
+        why=f"rows near it: {near}" if near else "it has no row now",
+        hint=f"bench history --document {place[1]}",
+    )
+
+
+def _document(warehouse: Warehouse, name: str) -> str:
+    """The uri of a document of a history."""
+    uris = [
+        str(uri) for (uri,) in warehouse.rows("SELECT DISTINCT uri FROM revisions ORDER BY uri")
+    ]
+    found = matching(uris, name.removeprefix("./"), whole=False)
+    if len(found) == 1:
+        return found[0]
+    how = "several documents are" if found else "no document of a history is"
+    raise BenchError(
+        f"{how} called {name!r}", why=", ".join((found or uris)[:20]), hint="name one by its path"
+    )
+
+
+def _by_row(versions: Sequence[Row]) -> Iterator[list[Row]]:
+    found: dict[tuple[str, str], list[Row]] = {}
+    for one in versions:
+        found.setdefault((one["history_id"], one["row_id"]), []).append(one)
+    yield from sorted(found.values(), key=_place)
+
+
+def _place(versions: Sequence[Row]) -> tuple[str, int]:
+    first, last = versions[0], versions[-1]
+    return first["uri_now"] or last["uri"], first["line_now"] or last["line"]
+
+
+def _events(versions: Sequence[Row]) -> Iterator[dict[str, Any]]:
+    """What became of each number of a row, commit by commit."""
+    said: Mapping[str, str] = {}
+    numbers: Mapping[str, float] = {}
+    settings: Mapping[str, str] = {}
+    is_gone = versions[-1]["kind"] == "removed"
+    for one in versions:
+        now, its, are = one["printed"], one["numbers"], one["settings"]
+        if one["kind"] == "removed":
+            now, its, are = {}, {}, settings
+        changed = {name: (settings.get(name), are.get(name)) for name in sorted({*settings, *are})
+                   if settings and settings.get(name) != are.get(name)}  # fmt: skip
+        pairs = [(name, said.get(name), now.get(name)) for name in {**now, **said}
+                 if said.get(name) != now.get(name)]  # fmt: skip
+        moves = [(name, old, new, numbers.get(name), its.get(name)) for name, old, new in pairs]
+        moves += [(name, old, new, None, None) for name, (old, new) in changed.items()]
+        for name, old, new, old_value, new_value in moves:
+            kind = "appeared" if old is None else "went" if new is None else "changed"
+            if one["kind"] == "returned" and kind == "appeared":
+                kind = "returned"
+            ratio = new_value / old_value - 1 if old_value and new_value is not None else None
+            yield {
+                "row_id": one["row_id"], "kind": kind, "name": name, "old": old, "new": new,
+                "old_value": old_value, "new_value": new_value, "change": ratio,
+                "is_setting": name in changed, "is_gone": is_gone,
+                "date": one["valid_from"], "authored": one["authored_at"],
+                "commit": one["commit_id"], "author": one["author"], "message": one["message"],
+                "uri": one["uri"], "line": one["line"], "where": f"{one['uri']}:{one['line']}",
+                "now": None if is_gone else f"{one['uri_now']}:{one['line_now']}",
+                "model": are.get("model"), "settings": _configuration(are), "stated": are,
+                "history_id": one["history_id"],
+            }  # fmt: skip
+        said, numbers, settings = now, its, are
+
+
+def _configuration(settings: Mapping[str, str]) -> str:
+    """What tells a row from others of its table: DP8 TP1 PP1, MBS 1."""
+    words = [
+        f"{name.upper()}{settings[name]}"
+        for name in ("dp", "tp", "pp", "cp", "ep")
+        if name in settings
+    ]
+    nodes = (
+        [f"{count} {'node' if count == '1' else 'nodes'}"]
+        if (count := settings.get("nodes"))
+        else []
+    )
+    batch = [f"{name.upper()} {settings[name]}" for name in ("mbs", "gbs") if name in settings]
+    return ", ".join([*nodes, *([" x ".join(words)] if words else []), *batch])
+
+
+def _of_metric(events: Sequence[dict[str, Any]], metric: str) -> list[dict[str, Any]]:
+    name = _NAMES.get(metric.strip().casefold(), metric.strip())
+    known = sorted({one["name"] for one in events})
+    if name not in known:
+        raise BenchError(
+            f"no such number in these rows: {metric!r}",
+            why=f"there are: {', '.join(known)}",
+            hint=did_you_mean(name, known),
+        )
+    return [one for one in events if one["name"] == name]

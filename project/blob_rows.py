@@ -1,0 +1,83 @@
+"""The rows of many blobs, read by processes while others are compared, in the order of commits."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, partial
+from multiprocessing import get_context
+
+from ..ingest.prefetch import begin_worker, no_interrupts
+from ..ingest.stated_rows import StatedRow, stated_rows
+from ..schema import own_process
+from .revisions import Commit
+
+Key = tuple[str, str]  # uri and blob: a file of the same bytes elsewhere is another document
+RowsOf = Sequence[StatedRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Commits, and what gives the rows of each blob that they brought."""
+
+    commits: Sequence[Commit]
+    rows: Mapping[Key, Callable[[], RowsOf]]
+    blobs: int
+
+
+Submit = Callable[[Sequence[tuple[str, bytes]]], Callable[[], Sequence[RowsOf]]]
+
+
+def ahead(chunks: Iterable[Chunk], most: int) -> Iterator[Chunk]:
+    """Chunks in their order, the next ones being read meanwhile."""
+    waiting: deque[Chunk] = deque()
+    for chunk in chunks:
+        waiting.append(chunk)
+        if len(waiting) > most:
+            yield waiting.popleft()
+    yield from waiting
+
+
+def nth(result: Callable[[], Sequence[RowsOf]], place: int) -> RowsOf:
+    """One of several results, as soon as they are there."""
+    return result()[place]
+
+
+def rows_of_all(documents: Sequence[tuple[str, bytes]]) -> list[list[StatedRow]]:
+    """The rows of several documents, by uri and bytes."""
+    return [stated_rows(uri, data) for uri, data in documents]
+
+
+@contextmanager
+def submitting(processes: int) -> Generator[Submit, None, None]:
+    """What has documents read: by processes where that pays, else when they are asked for."""
+    if processes == 1:
+        yield lambda documents: cache(partial(rows_of_all, documents))
+        return
+    with own_process.safe_path():  # spawned: DuckDB and Arrow have threads
+        pool = ProcessPoolExecutor(processes, get_context("spawn"), initializer=begin_worker)
+
+    def submit(documents: Sequence[tuple[str, bytes]]) -> Callable[[], Sequence[RowsOf]]:
+        try:
+            with no_interrupts(), own_process.safe_path():
+                future = pool.submit(rows_of_all, documents)
+        except BrokenExecutor:
+            return cache(partial(rows_of_all, documents))
+        return cache(partial(_result, future, documents))
+
+    try:
+        yield submit
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _result(
+    future: Future[list[list[StatedRow]]], documents: Sequence[tuple[str, bytes]]
+) -> Sequence[RowsOf]:
+    try:
+        return future.result()
+    except BrokenExecutor:  # a process was killed
+        return rows_of_all(documents)

@@ -1,0 +1,139 @@
+"""Documents as their sources had them at an earlier time, read from git into memory.
+
+Everything behind is as for the files of today: one way of reading, so that a page of the past is
+the page that the same version would have written then.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from ..schema.errors import BenchError, NothingRecognised
+from ..schema.histories import Tip, tips
+from ..schema.moment import show_as_known_at
+from ..schema.warehouse import Warehouse
+from .read import read
+from .revisions import blobs, repository_of
+
+if TYPE_CHECKING:
+    from .after_ingest import Checked
+
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
+_PLACES = """
+    SELECT h.history_id, h.repository, max(c.number) FILTER (c.committed_at <= $at) AS number
+    FROM raw.histories h JOIN raw.commits c USING (history_id)
+    SEMI JOIN document_histories d ON d.history_id = h.history_id
+    WHERE c.read_at <= $known
+    GROUP BY ALL ORDER BY ALL"""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A time of the sources: a commit, or a time UTC."""
+
+    at: datetime
+    commit: str | None = None
+
+
+def moment(warehouse: Warehouse, text: str, at: datetime | None) -> Moment:
+    """The commit that begins with `text`, else the time `at` that it was read as.
+
+    Raises BenchError for what is neither, and for a commit of no history.
+    """
+    if at is not None:
+        return Moment(at)
+    query = """SELECT DISTINCT commit_id, committed_at FROM raw.commits
+               WHERE starts_with(commit_id, ?) ORDER BY ALL"""
+    found = warehouse.rows(query, [text.lower()]) if _COMMIT.fullmatch(text.lower()) else []
+    if len(found) == 1:
+        commit, committed_at = found[0]
+        return Moment(committed_at, commit)
+    nowhere = "no commit of a history begins so, and it is no date"
+    raise BenchError(
+        f"no time or commit {text!r}",
+        why="several commits begin so" if found else nowhere,
+        hint="--as-of 2024-05-31, or a commit that touched a document: bench history",
+    )
+
+
+def read_as_of(
+    warehouse: Warehouse,
+    root: Path,
+    when: Moment,
+    known_at: datetime | None,
+    formats: Path | None,
+    overrides: Mapping[str, str | None],
+) -> tuple[Warehouse, Checked]:
+    """A warehouse in memory of the documents of every history as they were at a time.
+
+    `root` is where names of sources begin. With `known_at` only of what was read in by then.
+    Raises BenchError where a repository is not there any more, NothingRecognised where there was
+    no document yet.
+    """
+    if known_at is not None:
+        show_as_known_at(warehouse, known_at)
+    wanted = list(_wanted(warehouse, when, known_at or datetime.max))
+    with tempfile.TemporaryDirectory() as scratch:
+        above = max((_steps_up(tip.uri) for _, found in wanted for tip in found), default=0)
+        here = Path(scratch, "tree", *["below"] * above)
+        (here / ".git").mkdir(parents=True)  # no settings above are looked for
+        files = [
+            file
+            for repository, found in wanted
+            for file in _written(root / repository, found, here)
+        ]
+        try:
+            made, _, checked = read(files, here, formats, overrides)
+        except NothingRecognised as error:
+            raise NothingRecognised(
+                f"no benchmark document on {when.commit or f'{when.at:%Y-%m-%d %H:%M}'}",
+                why="no history that is stored had one by then", hint="bench history",
+            ) from error  # fmt: skip
+    return made, checked
+
+
+def _wanted(
+    warehouse: Warehouse, when: Moment, known_at: datetime
+) -> Iterator[tuple[str, Sequence[Tip]]]:
+    """Each repository with its documents at that time."""
+    counted = set(warehouse.rows("SELECT history_id, document_id FROM document_histories"))
+    given = {"at": when.at, "known": known_at}
+    for history, repository, number in warehouse.rows(_PLACES, given):
+        named = "SELECT number FROM raw.commits WHERE history_id = ? AND commit_id = ?"
+        own = warehouse.rows(named, [history, when.commit])
+        until = own[0][0] if own else number
+        if until is not None:
+            found = tips(warehouse, history, until)
+            yield (
+                repository,
+                [tip for tip in found.values() if (history, tip.document_id) in counted],
+            )
+
+
+def _steps_up(uri: str) -> int:
+    return sum(part == ".." for part in PurePosixPath(uri).parts)
+
+
+def _written(top: Path, found: Sequence[Tip], here: Path) -> Iterator[Path]:
+    """The documents as files; those that go with others are written and not named."""
+    if not found:
+        return
+    if not top.is_dir():
+        raise BenchError(
+            f"the repository {top} is not there",
+            why="documents of earlier times are read from it",
+            hint="put it back, or ingest its history from where it is",
+        )
+    with blobs(repository_of(top)) as content:
+        for tip in found:
+            file = here / tip.uri
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content(tip.blob) or b"")
+            if file.suffix not in (".json", ".toml"):
+                yield file

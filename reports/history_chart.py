@@ -1,0 +1,94 @@
+"""The chart of a history: what a number was from commit to commit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from ..decide.rows import Decision, Row
+from ..schema.errors import BenchError
+from ..vocabulary.format import significant
+from .charts.curves import Curve, draw_curves
+from .computed.trend import HEADS
+from .short import Names
+
+MOST = 7  # lines
+_TICKS = 6
+_DAY = 86_400.0
+
+
+def history_picture(names: Names, made: Decision) -> Figure:
+    """The chart of a decision of `decide.history`: the number that changed most often, row by row.
+
+    Raises BenchError where no number is there to draw.
+    """
+    events = [one for one in made.rows if one["new_value"] is not None]
+    counts = Counter(one["name"] for one in events)
+    if not counts:
+        raise BenchError("nothing to draw", why="none of these rows has a number")
+    name, _ = counts.most_common(1)[0]
+    by_row: dict[str, list[Row]] = {}
+    for one in made.rows:
+        if one["name"] == name:
+            by_row.setdefault(one["row_id"], []).append(one)
+    chosen = sorted(by_row.values(), key=lambda of: (-len(of), of[0]["where"]))[:MOST]
+    first = min(one["date"] for of in chosen for one in of)
+    last = made.facts["until"]
+    curves = [_curve(names, of, first, last) for of in chosen]
+    if len(curves) > 1:  # their words would lie on each other
+        curves = [replace(one, marks=()) for one in curves]
+    more = len(by_row) - len(chosen)
+    label = f"Date of the commit ({more} more rows not drawn)" if more else "Date of the commit"
+    head = HEADS.get(name, name)
+    return draw_curves(curves, _title(head, chosen, made.facts), label, head, _ticks(first, last))
+
+
+def _curve(names: Names, events: Sequence[Row], first: datetime, last: datetime) -> Curve:
+    """A step at each change; the line ends where the number went."""
+    known = [one for one in events if one["new_value"] is not None]
+    xs: list[float] = []
+    ys: list[float] = []
+    for one, after in zip(events, [*events[1:], None], strict=True):
+        if one["new_value"] is None:
+            continue
+        until = after["date"] if after else last
+        xs += [_days(first, one["date"]), _days(first, until)]
+        ys += [one["new_value"]] * 2
+    marks = tuple(
+        (_days(first, one["date"]), f"{one['old']} to {one['new']}")
+        for one in known
+        if one["old_value"] is not None
+    )
+    place = names.place(known[-1]["now"] or known[-1]["where"])
+    return Curve(f"{place} {known[-1]['settings']}", tuple(xs), tuple(ys), marks[-3:])
+
+
+def _days(first: datetime, at: datetime) -> float:
+    return (at - first).total_seconds() / _DAY
+
+
+def _ticks(first: datetime, last: datetime) -> list[tuple[float, str]]:
+    span = last - first
+    days = [first + span * n / (_TICKS - 1) for n in range(_TICKS)] if span else [first]
+    found = {f"{at:%Y-%m-%d}": _days(first, at) for at in reversed(days)}
+    return sorted((x, text) for text, x in found.items())
+
+
+def _title(name: str, chosen: Sequence[Sequence[Row]], facts: Mapping[str, Any]) -> str:
+    changes = sum(one["kind"] == "changed" for of in chosen for one in of)
+    of = f" of {facts['asked']}" if facts["asked"] else ""
+    if len(chosen) == 1 and changes:
+        first, last = chosen[0][0]["new_value"], chosen[0][-1]["new_value"]
+        if first is not None and last is not None:
+            values = f"{significant(first, 4)} to {significant(last, 4)}"
+            return f"{name}{of}: {values} in {_count(changes, 'change')}"
+    return f"{name}{of}: {_count(changes, 'change')} in {_count(len(chosen), 'row')}"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -1,0 +1,54 @@
+"""The warehouse as it was known at an earlier time: nothing is ever overwritten, so it still is.
+
+The few views that choose the newest of what is stored choose among what was stored by then; all
+others read those.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from functools import cache
+
+from .errors import BenchError
+from .sql import sql_files
+from .warehouse import Warehouse
+
+# When a row was stored, by table.
+_STORED_AT = {
+    "loads": "loaded_at", "hidden": "hidden_at", "redone": "found_at", "fact_sets": "made_at",
+    "link_sets": "made_at", "audits": "made_at", "histories": "begun_at",
+}  # fmt: skip
+# The views that choose; each after those that it reads.
+CHOOSING = ("current_uris", "hidden_runs", "superseded_steps", "newest_fact_set", "newest_link_set",
+            "newest_audits", "document_histories")  # fmt: skip
+
+
+def require_known(warehouse: Warehouse, at: datetime) -> None:
+    """Raises BenchError where no source was stored by a time, UTC."""
+    [(first,)] = warehouse.rows("SELECT min(loaded_at) FROM raw.loads")
+    if first is None or first > at:
+        raise BenchError(f"the warehouse held nothing on {at:%Y-%m-%d %H:%M:%S}",
+                         why=f"its first source was read on {first:%Y-%m-%d %H:%M:%S} UTC" if first
+                         else "nothing was ever read in")  # fmt: skip
+
+
+def show_as_known_at(warehouse: Warehouse, at: datetime) -> None:
+    """Show what was stored by a time, UTC, until the warehouse is closed."""
+    warehouse.stores_views = False  # they are of today
+    for view in CHOOSING:
+        warehouse.rows(f"CREATE TEMP TABLE {view} AS {_as_of(view)}", {"at": at})
+        warehouse.materialized.append(view)
+
+
+@cache
+def _as_of(view: str) -> str:
+    """The query of a view, of what was stored by `$at` alone."""
+    texts = "\n".join(text for _, text in sql_files("views"))
+    found = re.search(rf"^CREATE OR REPLACE VIEW {view} AS\n(.*?);$", texts, re.M | re.S)
+    assert found, f"view {view} is in no file"
+    return re.sub(
+        rf"raw\.({'|'.join(_STORED_AT)})\b",
+        lambda table: f"(SELECT * FROM {table[0]} WHERE {_STORED_AT[table[1]]} <= $at)",
+        found[1],
+    )

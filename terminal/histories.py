@@ -1,0 +1,53 @@
+"""`bench ingest --history`: read the histories of paths, and say what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from ..ingest.pipeline import cores
+from ..project.read_history import Told, read_history
+from ..schema.errors import FINE, NOTHING_RECOGNISED
+from .messages import Progress, info, warn
+
+
+def read_histories(
+    paths: Sequence[Path],
+    db: Path,
+    branch: str | None,
+    since: datetime | None,
+    authors: bool,
+    lock_timeout: float,
+) -> int:
+    """Read the history of each path; the exit code."""
+    documents = 0
+    for path in paths:
+        with Progress("reading") as progress:
+            told = read_history(
+                path, db, branch=branch, since=since, authors=authors, lock_timeout=lock_timeout,
+                processes=cores(), progress=lambda commit: progress.advance(label=commit),
+            )  # fmt: skip
+        _say(told, path)
+        documents += told.documents
+    if documents:
+        info("next: bench history")
+    return FINE if documents else NOTHING_RECOGNISED
+
+
+def _say(told: Told, path: Path) -> None:
+    if told.anew:
+        info(f"{path}: read from the beginning, since {told.anew}")
+    if told.shallow:
+        warn(f"{path}: the clone is shallow: earlier commits are not in it (git fetch --unshallow)")
+    for reason, count in sorted(told.skipped.items()):
+        warn(f"{path}: not read: {count} x {reason}")
+    kinds = ("added", "changed", "removed", "returned")
+    changes = ", ".join(f"{told.changes[kind]} {kind}" for kind in kinds if told.changes[kind])
+    info(f"{path}, branch {told.branch}: {told.commits} new commits of {told.documents} documents,"
+         f" {told.blobs} blobs read; rows: {changes or 'none changed'}")  # fmt: skip
+    if not told.documents:
+        warn(f"{path}: no document with a benchmark table in this history")
+
+
+__all__ = ["read_histories"]
