@@ -1,0 +1,153 @@
+"""What a configuration that nobody ran would give, and the rows that an answer shows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..decide.budget import Budget, planned
+from ..decide.eligible import Candidates, candidates
+from ..decide.query import Query
+from ..decide.rows import Decision, Row
+from ..decide.selection import known_models, select
+from ..schema.errors import BenchError
+from ..schema.warehouse import Warehouse
+from ..vocabulary.sizes import parse_size
+from .asked import all_of, base_of, made_of
+from .predictor import Predictor, trained
+from .setting import lacking, setting
+
+_CLOSE = 0.03  # of two sizes of one model, as labels round
+_LIKELY = 0.5  # a chance of no room above which a configuration is not ranked
+
+
+def predicted(
+    warehouse: Warehouse, query: Query, asked: Mapping[str, Any], every: bool = False
+) -> Decision:
+    """The configuration asked for with its intervals; with `every`, all feasible splits of its
+    devices among the measured ones, the fastest first.
+
+    Raises BenchError where nothing that was measured tells of it, or where it cannot be.
+    """
+    model, base, rows, predictor = _prepared(warehouse, query, asked)
+    plan = planned(warehouse, query)
+    if every:
+        made = all_of(base, asked | model)
+        if not made:
+            made_of(base, asked | model)  # raises, and names the rule that is broken
+            raise BenchError("no split of these devices is feasible", hint="other --nodes or --gbs")
+    else:
+        made = [made_of(base, asked | model)]
+    found = [_with_days(row, plan) for row in predictor.rated(made)]
+    measured = [
+        {**_with_days(row, plan), "basis": "measured"} for row in rows if _same_work(row, made[0])
+    ]
+    kept, left = _ranked(found, measured) if every else (found, [])
+    facts: dict[str, Any] = {
+        "asked": asked, "base": base, "plan": plan, "every": every, "runs": len(predictor.rows),
+        "of_system": sum(row["system"] == base["system"] for row in predictor.rows),
+        "model_stated": not model, "assumed": _assumptions(made[0]),
+        "unused": len(predictor.left_out),
+    }  # fmt: skip
+    return Decision("predict", tuple(kept), tuple(left), facts)
+
+
+def _prepared(
+    warehouse: Warehouse, query: Query, asked: Mapping[str, Any]
+) -> tuple[dict[str, Any], Row, Sequence[Row], Predictor]:
+    """What the model asked for changes, the run to start from, the runs, the predictor."""
+    everything = candidates(warehouse, Query())
+    model, chosen = _chosen(warehouse, query)
+    rows = [row for row in chosen.eligible("pace").kept if not lacking(row)]
+    if not rows:
+        left = chosen.eligible("pace").left_out
+        why = str(left[0]["left_out"]) if left else lacking(chosen.rows[0])
+        raise BenchError(
+            "no run of these can be a start", why=why,
+            hint="bench runs shows what each states; --where and --model choose others",
+        )  # fmt: skip
+    size = model.get("params_b")
+    near = [*rows]
+    if size:
+        apart = min(abs(_size(row) - size) for row in near)
+        near = [row for row in near if abs(_size(row) - size) <= 1.5 * apart]
+    base = base_of(near, asked)
+    known = everything.eligible("pace")
+    return model, base, rows, trained(known.kept, known.left_out, base["system"])
+
+
+def _size(row: Row) -> float:
+    one = setting(row)
+    return one.params / 1e9 if one else 0.0
+
+
+def _chosen(warehouse: Warehouse, query: Query) -> tuple[dict[str, Any], Candidates]:
+    """The runs of a query; of a size that nobody measured those of all sizes, and what it is."""
+    size = parse_size(query.model) if query.model else None
+    if size is not None:
+        select(warehouse, Query())
+        sizes = [known for label, _ in known_models(warehouse) if (known := parse_size(label))]
+        if sizes and not any(abs(one / size - 1) <= _CLOSE for one in sizes):
+            change = {
+                "params_b": size, "size": query.model, "model": query.model, "layers": None,
+                "hidden": None, "heads": None, "params_computed": None, "params_stated": None,
+                "active_b": None, "experts": None,
+            }  # fmt: skip
+            return change, candidates(warehouse, replace(query, model=None))
+    return {}, candidates(warehouse, query)
+
+
+def _assumptions(row: Row) -> list[str]:
+    """What no source states and the prediction takes for granted."""
+    said = []
+    if row["moved"]:
+        base, moved = row["base"], row["moved"]
+        words = ", ".join(f"{name.upper()} {size} for {base[name]}" for name, size in moved.items())
+        said.append(f"{words}, as the sizes of the run it starts from do not fit")
+    if not (row["layers"] and row["hidden"]):
+        said.append("layers and hidden size of a usual model of its size")
+    if row["recompute"] is None:
+        said.append(f"recompute as in {row['base']['where']}, which does not state it")
+    if row["peak_tflops"] is None:
+        said.append("no peak of the device: speeds are relative to its own runs")
+    if row["batch"] is None:
+        said.append("the batch as in the runs it rests on, which do not state it")
+    return said
+
+
+def _with_days(row: Row, plan: Budget) -> dict[str, Any]:
+    days, devices = plan.days(row), row["device_count"]
+    return {
+        **row,
+        "basis": "predicted",
+        "days": days,
+        "days_low": plan.days(row, "_high"),
+        "days_high": plan.days(row, "_low"),
+        "device_hours": days * 24 * devices if days and devices else None,
+    }
+
+
+def _same_work(row: Row, of: Row) -> bool:
+    """Whether a measured run stands beside a prediction: its model, system, devices and batch."""
+    names = ("system", "size", "device_count", "gbs", "seq_len")
+    return all(row[name] == of[name] for name in names)
+
+
+_SPLIT = ("dp", "tp", "pp", "cp", "vpp", "mbs", "layers", "hidden", "heads", "recompute")
+
+
+def _ranked(found: Sequence[Row], measured: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """Predicted and measured rows by tokens/s; what was measured is not predicted as well."""
+    known = {tuple(row[name] or None for name in _SPLIT) for row in measured}
+    new = [row for row in found if tuple(row[name] or None for name in _SPLIT) not in known]
+    full = [row for row in new if (row["out_of_memory"] or 0) > _LIKELY]
+    left = [
+        {**row, "left_out": f"out of memory with {row['out_of_memory']:.0%} probability"}
+        for row in full
+    ]
+    kept = [row for row in new if (row["out_of_memory"] or 0) <= _LIKELY]
+    both = sorted(
+        (*kept, *measured), key=lambda row: (-row["tokens_per_s"], row["uri"], row["line"])
+    )
+    return [{**row, "rank": rank} for rank, row in enumerate(both, 1)], left
