@@ -204,7 +204,7 @@ def _changes(best: Row, made: Mapping[str, int]) -> str:
     )
 
 
-def as_plan(rows: Sequence[Row], comments: Sequence[str]) -> str:
+def as_plan(rows: Sequence[Row], comments: Sequence[str], name: str = "neighbours") -> str:
     """The plan as TOML: one product a configuration, named as in the warehouse; `comments` above.
 
     Raises BenchError where the model's shape is not stated: another model would be run.
@@ -212,7 +212,7 @@ def as_plan(rows: Sequence[Row], comments: Sequence[str]) -> str:
     import tomlkit
 
     if not rows:
-        raise BenchError("there is no plan of it", why="nothing next to the best is left to run")
+        raise BenchError("there is no plan of it", why="no configuration is left to run")
     if any(row[name] is None for row in rows for name in ("layers", "hidden", "heads")):
         raise BenchError(
             "there is no plan of it",
@@ -222,20 +222,21 @@ def as_plan(rows: Sequence[Row], comments: Sequence[str]) -> str:
     plan = tomlkit.document()
     for said in comments:
         plan.add(tomlkit.comment(said))
-    plan["name"] = "neighbours"
+    plan["name"] = name
     if any((row["nodes"] or 1) > 1 for row in rows):
         plan.add(
             tomlkit.comment('several nodes need a scheduler: launcher = "slurm", "pbs", "pjm"')
         )
     matrix = tomlkit.aot()
-    names = (
+    columns = (
         "layers", "hidden", "heads", "vocab", "seq_len", "nodes", "dp", "tp", "pp", "mbs", "gbs",
+        "iterations",
     )  # fmt: skip
     for row in rows:
         one = tomlkit.table()
-        for name in (*names, "zero_stage", "recompute", "dtype"):
-            if row[name] is not None and (name, row[name]) not in wordless(row):
-                one[name] = row[name]
+        for column in (*columns, "zero_stage", "recompute", "dtype"):
+            if row.get(column) is not None and (column, row[column]) not in wordless(row):
+                one[column] = row[column]
         if row["sequence_parallel"]:
             one["sequence_parallel"] = True
         env = {

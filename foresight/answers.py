@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..decide.budget import Budget, planned
 from ..decide.eligible import Candidates, candidates
+from ..decide.neighbours import wordless
 from ..decide.query import Query
 from ..decide.rows import Decision, Row
 from ..decide.selection import known_models, select
@@ -33,12 +34,12 @@ def predicted(
     model, base, rows, predictor = _prepared(warehouse, query, asked)
     plan = planned(warehouse, query)
     if every:
-        made = all_of(base, asked | model)
+        made = all_of(base, {**asked, **model})
         if not made:
-            made_of(base, asked | model)  # raises, and names the rule that is broken
+            made_of(base, {**asked, **model})  # raises, and names the rule that is broken
             raise BenchError("no split of these devices is feasible", hint="other --nodes or --gbs")
     else:
-        made = [made_of(base, asked | model)]
+        made = [made_of(base, {**asked, **model})]
     found = [_with_days(row, plan) for row in predictor.rated(made)]
     measured = [
         {**_with_days(row, plan), "basis": "measured"} for row in rows if _same_work(row, made[0])
@@ -62,7 +63,7 @@ def _prepared(
     rows = [row for row in chosen.eligible("pace").kept if not lacking(row)]
     if not rows:
         left = chosen.eligible("pace").left_out
-        why = str(left[0]["left_out"]) if left else lacking(chosen.rows[0])
+        why = str(left[0]["left_out"] if left else lacking(chosen.rows[0]))
         raise BenchError(
             "no run of these can be a start", why=why,
             hint="bench runs shows what each states; --where and --model choose others",
@@ -142,7 +143,7 @@ def _ranked(found: Sequence[Row], measured: Sequence[Row]) -> tuple[list[Row], l
     known = {tuple(row[name] or None for name in _SPLIT) for row in measured}
     new = [row for row in found if tuple(row[name] or None for name in _SPLIT) not in known]
     full = [row for row in new if (row["out_of_memory"] or 0) > _LIKELY]
-    left = [
+    left: list[Row] = [
         {**row, "left_out": f"out of memory with {row['out_of_memory']:.0%} probability"}
         for row in full
     ]
@@ -151,3 +152,78 @@ def _ranked(found: Sequence[Row], measured: Sequence[Row]) -> tuple[list[Row], l
         (*kept, *measured), key=lambda row: (-row["tokens_per_s"], row["uri"], row["line"])
     )
     return [{**row, "rank": rank} for rank, row in enumerate(both, 1)], left
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the proposed runs may take: devices of each, device-hours and money of all."""
+
+    devices: int | None = None
+    device_hours: float | None = None
+    steps: int = 20  # of each run
+
+
+def proposed(
+    warehouse: Warehouse, query: Query, asked: Mapping[str, Any], most: int, limits: Limits
+) -> Decision:
+    """The configurations worth most to run next, with what each is expected to give.
+
+    Splits of the devices asked for, else of the best measured run's; a repeat of that run where
+    others come too near to tell. Raises BenchError where no split is within the limits.
+    """
+    model, base, rows, predictor = _prepared(warehouse, query, asked)
+    fastest = max(rows, key=lambda row: row["tokens_per_s"] or 0.0)
+    base = base if asked else fastest
+    plan = planned(warehouse, query)
+    within = all_of(base, {**asked, **model})
+    if limits.devices is not None:
+        within = [row for row in within if row["device_count"] <= limits.devices]
+    if not within:
+        raise BenchError(
+            "no split of these devices is feasible within the limits",
+            why=f"{base['device_count']} devices, {limits.devices or 'any number'} allowed",
+            hint="--nodes asks for fewer",
+        )  # fmt: skip
+    guessed = [_with_days(row, plan) for row in predictor.rated(within)]
+    measured = [
+        {**_with_days(row, plan), "basis": "measured"} for row in rows if _same_work(row, within[0])
+    ]
+    ranked, left = _ranked(guessed, measured)
+    new = [row for row in ranked if row["basis"] == "predicted"]
+    if not new:
+        raise BenchError(
+            "nothing is left to run",
+            why=f"{len(measured)} splits are measured, {len(left)} are likely to be out of memory",
+            hint="--nodes or --gbs asks for others",
+        )  # fmt: skip
+    chosen, spent = _affordable(predictor.proposed(new, most), limits)
+    rows = [
+        {**row, "rank": rank, "changes": _changes(base, row)} for rank, row in enumerate(chosen, 1)
+    ]
+    facts: dict[str, Any] = {
+        "base": base, "plan": plan, "candidates": len(new), "measured": len(measured),
+        "limits": limits, "spent": spent, "runs": len(predictor.rows), "every": True,
+        "unplanned": wordless(base),
+    }  # fmt: skip
+    return Decision("proposals", tuple(rows), tuple(left), facts)
+
+
+def _changes(base: Row, row: Row) -> str:
+    names = ("nodes", "dp", "tp", "pp", "mbs")
+    moved = [
+        f"{name.upper()} {base[name]} → {row[name]}" for name in names if base[name] != row[name]
+    ]
+    return ", ".join(moved) or "the same"
+
+
+def _affordable(chosen: Sequence[Row], limits: Limits) -> tuple[list[Row], float]:
+    """The runs, in order, that device-hours allow, with those of each; and the sum."""
+    kept, spent = [], 0.0
+    for row in chosen:
+        time = row["step_time_high"]
+        hours = time * limits.steps * row["device_count"] / 3600 if time else None
+        if limits.device_hours is not None and hours and spent + hours > limits.device_hours:
+            continue
+        spent += hours or 0.0
+        kept.append({**row, "run_device_hours": hours})
+    return kept, spent

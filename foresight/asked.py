@@ -106,7 +106,8 @@ def _changed(base: Row, asked: Mapping[str, Any]) -> dict[str, Any]:
         "devices": devices, "device_count": devices, "world_size": devices, "gbs": batch,
         "batch": batch or base["batch"], "grad_accum": None, "status": "planned", "jobs": 0,
         "basis": None, "run": None, "run_id": None, "places": (), "origin": "prediction",
-        "flops_per_token": flops, "base": base, "derivations": {}, "left_out": None, "told": None, "moved": {},
+        "flops_per_token": flops, "base": base, "derivations": {},
+        "left_out": None, "told": None, "moved": {},
     }  # fmt: skip
     if params:
         made |= {
@@ -198,7 +199,7 @@ def all_of(base: Row, asked: Mapping[str, Any]) -> list[Row]:
         {*_parts(layers, devices), *(_parts(layers + 2, devices) if layers else [])}
     )  # fmt: skip
     micro = [asked["mbs"]] if "mbs" in asked else list(_MICRO) if start["mbs"] else [None]
-    found = []
+    found: list[Row] = []
     for tp, pp, mbs in itertools.product(tps, pps, micro):
         told = {**asked, "tp": tp, "pp": pp, **({"mbs": mbs} if mbs else {})}
         if (start["vpp"] or 1) > 1 and pp == 1:

@@ -1,7 +1,8 @@
 """Intervals that cover: errors of runs left out, in three ways, scale the deviations of a fit.
 
 Conformal prediction with normalised scores (Lei and others, arXiv 1604.04173, section 5), by
-leaving out whole groups, so that a score tells of a run that shares with the others what the new one would.
+leaving out whole groups: a score then tells of a run that shares with the others what the new one
+would.
 """
 
 from __future__ import annotations

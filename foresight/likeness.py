@@ -63,20 +63,22 @@ def likeness(a: Sequence[Setting], b: Sequence[Setting]) -> Likeness:
     """What each of `a` shares with each of `b`."""
     from scipy.spatial.distance import cdist
 
-    shared = [
+    system, source, model, shape = (
         same([getattr(one, name) for one in a], [getattr(one, name) for one in b])
         for name in ("system", "source", "model", "shape")
-    ]
+    )
     peakless = np.outer([one.peak is None for one in a], [one.peak is None for one in b])
     apart = cdist(places(a), places(b))
-    return Likeness(*shared, _differing(a, b), apart, peakless.astype(np.float64))
+    differing = _differing(a, b)
+    return Likeness(system, source, model, shape, differing, apart, peakless.astype(np.float64))
 
 
 def same(a: Sequence[Hashable], b: Sequence[Hashable]) -> Array:
     """1 where a key of `a` is that of `b`, else 0."""
     codes = {key: at for at, key in enumerate(dict.fromkeys([*a, *b]))}
     left, right = (np.array([codes[one] for one in keys]) for keys in (a, b))
-    return np.equal.outer(left, right).astype(np.float64)
+    found: Array = np.equal.outer(left, right).astype(np.float64)
+    return found
 
 
 def places(settings: Sequence[Setting]) -> Array:

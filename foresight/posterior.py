@@ -152,7 +152,7 @@ def fit(
         value, slope = counted.linear(theta)
         covariance = alike.covariance(scales, law.peak, np.outer(rough, rough))
         covariance += _of_parameters(law, slope, slope, alike.system, scales)
-        inverse = np.linalg.inv(covariance + np.diag(alone * heavy + 1e-9))
+        inverse = np.linalg.inv(covariance + np.diag(alone * heavy + 1e-9)).astype(np.float64)
         weights = inverse @ (np.log(costs) - value + ((theta - usual) * slope).sum(1))
         if at == _ROUNDS:
             break
@@ -164,8 +164,9 @@ def fit(
         heavy = np.maximum((_TAILS + own**2 / alone) / (_TAILS + 1), 1.0)
         if at >= _SMOOTH_ROUNDS:
             rough = rough * _rougher(files, weights**2 / np.diag(inverse), rough)
+    weighed = slope * weights[:, None]
     systems = {one.system: theta[at] for at, one in enumerate(settings)}
-    common = usual + spread**2 * (1 - scales.own**2) * (slope * weights[:, None]).sum(0)
+    common = usual + spread**2 * (1 - scales.own**2) * weighed.sum(0)
     return Posterior(
         law, scales, tuple(settings), slope, inverse, weights, systems, common,
         alone * (heavy - 1), dict(zip(files, rough.tolist(), strict=True)),

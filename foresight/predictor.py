@@ -16,6 +16,7 @@ from .intervals import Beyond, Scores, beyond, scores
 from .likeness import likeness
 from .memory import fitted, room
 from .posterior import Posterior, basis, fit
+from .proposals import expected_improvement, order
 from .scales import PACE_SCALES
 from .setting import Setting, lacking, setting
 from .terms import PACE
@@ -52,6 +53,24 @@ class Predictor:
                 known |= self._of_memory(row, one, kind, float(needs[0][at]), needs[1][at, at])
             found.append({**row, **_NO_MEMORY, **known, "terms": self.terms(one, float(mean[at]))})
         return found
+
+    def proposed(self, made: Sequence[Row], most: int) -> list[Row]:
+        """The configurations of `made`, which are rated, that are worth most to run, in order."""
+        settings = [_of(row, self.systems) for row in made]
+        mean, covariance = self.pace.predicted(settings)
+        mean = mean - np.log([one.flops * one.devices for one in settings])
+        known = {one.group for one in settings}
+        system, model = settings[0].system, settings[0].model
+        measured = [
+            math.log(float(one.pace or 0) / one.flops / one.devices)
+            for one in self.pace.settings
+            if one.system == system and (one.model == model or one.group in known)
+        ]
+        best = min(measured, default=float(mean.min()))
+        fits = np.array([1 - (row["out_of_memory"] or 0.0) for row in made])
+        chosen = order(mean, covariance, best, self.pace.scales.noise, fits, most)
+        gain = expected_improvement(mean, np.sqrt(np.maximum(np.diag(covariance), 1e-12)), best)
+        return [{**made[at], "expected_gain": float(gain[at])} for at in chosen]
 
     @property
     def systems(self) -> frozenset[object]:

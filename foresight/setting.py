@@ -175,7 +175,8 @@ def _words(row: Row) -> dict[str, str]:
     kinds = ("recompute", "zero_stage", "dtype", "dtype_printed", "sequence_parallel", "recipe",
              "async_launch")  # fmt: skip
     said = {name: str(row[name]) for name in kinds if row[name] is not None}
-    return said | row["env"] | {f"column {name}": str(one) for name, one in row["others"].items()}
+    env: dict[str, str] = row["env"]
+    return said | env | {f"column {name}": str(one) for name, one in row["others"].items()}
 
 
 def _group(row: Row) -> Hashable:

@@ -10,7 +10,7 @@ from ..schema.errors import BenchError
 from .answers import fitted, write
 from .messages import info
 from .source import Source
-from .tables import Format
+from .tables import Format, emit
 
 if TYPE_CHECKING:
     from ..decide.query import Query
@@ -41,3 +41,29 @@ def predict(
     write(fitted(presented(made, names, _SHOWN), query), form, output, "predict.md")
     counted = f"{len(made.rows)} rows, {len(made.left_out)} excluded"
     info(f"{counted}; next: bench plan --next 5" if every else f"{counted}; --all ranks all splits")
+
+
+def plan(
+    source: Source,
+    query: Query,
+    asked: Mapping[str, Any],
+    count: int,
+    limits: tuple[int | None, float | None, int],
+    form: Format | None,
+    output: Path | None,
+) -> None:
+    """Write the runs worth most; as TOML, a plan of them."""
+    from ..decide.neighbours import as_plan
+    from ..foresight.answers import Limits, proposed
+    from ..reports.computed import names_of, presented
+
+    with source.opened(query.table) as warehouse:
+        made = proposed(warehouse, query, asked, count, Limits(*limits))
+        names = names_of(warehouse)
+    answer = presented(made, names)
+    if output is not None and output.suffix == ".toml":
+        rows = [{**row, "iterations": limits[2]} for row in answer.rows]
+        emit(as_plan(rows, answer.summary, "proposals"), output)
+    else:
+        write(fitted(answer, query), form, output, "plan.md")
+    info(f"{len(answer.rows)} to run; -o plan.toml writes a plan for bench launch")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,19 @@ import numpy as np
 import pytest
 
 from bench.decide.eligible import candidates
+from bench.decide.neighbours import as_plan
 from bench.decide.query import Query
-from bench.foresight.answers import predicted
+from bench.foresight.answers import Limits, predicted, proposed
 from bench.foresight.asked import all_of, base_of, impossible, made_of
 from bench.foresight.intervals import Beyond, Scores, beyond, folds, scores
 from bench.foresight.posterior import fit
 from bench.foresight.predictor import Predictor, trained
+from bench.foresight.proposals import expected_improvement, order
 from bench.foresight.scales import PACE_SCALES
 from bench.foresight.setting import setting
 from bench.foresight.terms import PACE, bubble, tile_waste, uneven_heads
 from bench.ingest.pipeline import ingest_into
+from bench.launch.plan import Plan
 from bench.schema.errors import BenchError
 from bench.schema.warehouse import Warehouse, in_memory
 from tests.deciding import table
@@ -214,3 +218,37 @@ def test_the_nearest_run_is_where_a_prediction_starts(predictor: Predictor) -> N
     assert one is not None and one.pace is None and one.mbs == 4
     assert beyond(predictor.pace, one) is Beyond.SETTING
     assert len({(row["tp"], row["pp"], row["mbs"]) for row in all_of(base, {})}) > 20
+
+
+def test_runs_proposed_are_feasible_new_and_a_plan_that_launch_reads(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    made = proposed(warehouse, Query(model="181B"), {}, 3, Limits(steps=7))
+    assert [row["rank"] for row in made.rows] == [1, 2, 3]
+    shapes = {(row["dp"], row["tp"], row["pp"], row["mbs"]) for row in made.rows}
+    assert len(shapes) == 3 and (8, 4, 12, 2) not in shapes  # the best measured run
+    text = as_plan([{**row, "iterations": 7} for row in made.rows], [], "proposals")
+    plan = Plan.model_validate(tomllib.loads(text))
+    assert plan.name == "proposals"
+    assert {(one.dp, one.tp, one.pp, one.mbs) for one in plan.matrix} == shapes
+    assert {one.iterations for one in plan.matrix} == {7}
+
+
+def test_limits_of_device_hours_hold_and_too_few_devices_are_an_error(
+    warehouse: Warehouse,
+) -> None:
+    whole = proposed(warehouse, Query(model="181B"), {}, 3, Limits())
+    hours = [row["run_device_hours"] for row in whole.rows]
+    assert whole.facts["spent"] == pytest.approx(sum(hours))
+    with pytest.raises(BenchError, match="within the limits"):
+        proposed(warehouse, Query(model="181B"), {}, 3, Limits(devices=8))
+
+
+def test_a_run_is_worth_what_it_may_improve_and_what_is_chosen_teaches() -> None:
+    mean = np.array([0.0, 0.0, 0.5])
+    alike = np.array([[0.04, 0.039, 0.0], [0.039, 0.04, 0.0], [0.0, 0.0, 0.0001]])
+    # The second is all but told by the first, and the third is known to be slow.
+    assert order(mean, alike, 0.0, 0.01, np.ones(3), 1) in ([0], [1])
+    assert order(mean, alike, 0.0, 0.01, np.array([0.1, 1.0, 1.0]), 1) == [1]
+    assert expected_improvement(np.array([-1.0]), np.array([1e-6]), 0.0) == pytest.approx([1.0])
+    assert order(mean, alike, 0.0, 0.01, np.ones(3), 9) != []
