@@ -50,6 +50,7 @@ def predicted(
         "of_system": sum(row["system"] == base["system"] for row in predictor.rows),
         "model_stated": not model, "assumed": _assumptions(made[0]),
         "unused": len(predictor.left_out),
+        "alike": [row for row in measured if not every and _split(row) == _split(made[0])],
     }  # fmt: skip
     return Decision("predict", tuple(kept), tuple(left), facts)
 
@@ -73,9 +74,21 @@ def _prepared(
     if size:
         apart = min(abs(_size(row) - size) for row in near)
         near = [row for row in near if abs(_size(row) - size) <= 1.5 * apart]
-    base = base_of(near, asked)
+    base = base_of(_newest(near), asked)
     known = everything.eligible("pace")
     return model, base, rows, trained(known.kept, known.left_out, base["system"])
+
+
+def _newest(rows: Sequence[Row]) -> Sequence[Row]:
+    """The runs of the source and regime that has the fastest, where all are of one model.
+
+    A start from before a repair of the machine would predict what it was, not what it is.
+    """
+    if len({row["size"] for row in rows}) > 1:
+        return rows
+    fastest = max(rows, key=lambda row: (row["tokens_per_s_per_device"] or 0.0, row["where"]))
+    here = (fastest["uri"], fastest["epoch"])
+    return [row for row in rows if (row["uri"], row["epoch"]) == here]
 
 
 def _size(row: Row) -> float:
@@ -135,13 +148,18 @@ def _same_work(row: Row, of: Row) -> bool:
     return all(row[name] == of[name] for name in names)
 
 
+def _split(row: Row) -> tuple[Any, ...]:
+    """Equal for runs of one shape that are split alike."""
+    return tuple(row[name] or None for name in _SPLIT)
+
+
 _SPLIT = ("dp", "tp", "pp", "cp", "vpp", "mbs", "layers", "hidden", "heads", "recompute")
 
 
 def _ranked(found: Sequence[Row], measured: Sequence[Row]) -> tuple[list[Row], list[Row]]:
     """Predicted and measured rows by tokens/s; what was measured is not predicted as well."""
-    known = {tuple(row[name] or None for name in _SPLIT) for row in measured}
-    new = [row for row in found if tuple(row[name] or None for name in _SPLIT) not in known]
+    known = set(map(_split, measured))
+    new = [row for row in found if _split(row) not in known]
     full = [row for row in new if (row["out_of_memory"] or 0) > _LIKELY]
     left: list[Row] = [
         {**row, "left_out": f"out of memory with {row['out_of_memory']:.0%} probability"}
