@@ -236,7 +236,8 @@ def _changes(base: Row, row: Row) -> str:
 
 def _affordable(chosen: Sequence[Row], limits: Limits) -> tuple[list[Row], float]:
     """The runs, in order, that device-hours allow, with those of each; and the sum."""
-    kept, spent = [], 0.0
+    kept: list[Row] = []
+    spent = 0.0
     for row in chosen:
         time = row["step_time_high"]
         hours = time * limits.steps * row["device_count"] / 3600 if time else None
