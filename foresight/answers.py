@@ -19,7 +19,7 @@ from .asked import all_of, base_of, made_of
 from .predictor import Predictor, trained
 from .setting import lacking, setting
 
-_CLOSE = 0.03  # of two sizes of one model, as labels round
+_EQUAL = 1e-9  # of two labels of one size
 _LIKELY = 0.5  # a chance of no room above which a configuration is not ranked
 
 
@@ -102,7 +102,7 @@ def _chosen(warehouse: Warehouse, query: Query) -> tuple[dict[str, Any], Candida
     if size is not None:
         select(warehouse, Query())
         sizes = [known for label, _ in known_models(warehouse) if (known := parse_size(label))]
-        if sizes and not any(abs(one / size - 1) <= _CLOSE for one in sizes):
+        if sizes and not any(abs(one / size - 1) <= _EQUAL for one in sizes):
             change = {
                 "params_b": size, "size": query.model, "model": query.model, "layers": None,
                 "hidden": None, "heads": None, "params_computed": None, "params_stated": None,
