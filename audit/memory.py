@@ -44,8 +44,13 @@ def capacity(row: Row) -> float | None:
 
 def capacity_gib(row: Row) -> float | None:
     """GiB of the row's device, if its name states it."""
-    named = re.search(r"(?<!\d)(\d++)\s?GB", row.device or "")
-    device = device_of(row.device) if row.device else None
+    return gib_of(row.device)
+
+
+def gib_of(name: str | None) -> float | None:
+    """GiB of a device as its name states them, else as they are known; None where neither is."""
+    named = re.search(r"(?<!\d)(\d++)\s?GB", name or "")
+    device = device_of(name) if name else None
     return float(named[1]) if named else device.memory_gib if device else None
 
 

@@ -113,15 +113,13 @@ def _steps(best: Row) -> Iterator[dict[str, int]]:
                 yield {**moved, "mbs": moved["mbs"] * 2}
 
 
-def _why_not(row: Row) -> str | None:
+def broken_rule(row: Row) -> str | None:
     """The first rule of arithmetic that a configuration breaks; those of interleaved stages and of
     experts are Megatron-LM's."""
     tp, pp, dp, mbs = row["tp"], row["pp"], row["dp"], row["mbs"]
     heads, hidden, layers = row["heads"], row["hidden"], row["layers"]
     vpp, ep = row["vpp"] or 1, row["ep"] or 1
     stages = f"PP {pp}" + (f" x VPP {vpp}" if vpp > 1 else "")
-    per_node = row["device_count"] / row["nodes"] if row["nodes"] and row["device_count"] else None
-    need, room = row["memory_gb_predicted"], row["memory_gb_device"]
     rules = (
         (heads and heads % tp, f"{heads} heads do not divide by TP {tp}"),
         (hidden and hidden % tp, f"hidden size {hidden} does not divide by TP {tp}"),
@@ -132,13 +130,26 @@ def _why_not(row: Row) -> str | None:
             " embedding",
         ),
         (vpp > 1 and pp == 1, f"VPP {vpp} needs a pipeline of more than one stage"),
-        (row["gbs"] and row["gbs"] % (mbs * dp), f"GBS {row['gbs']} % (MBS {mbs} x DP {dp}) > 0"),
         (
-            vpp > 1 and row["gbs"] and row["gbs"] // (mbs * dp) % pp,
-            f"{(row['gbs'] or 0) // (mbs * dp)} micro-batches do not divide by PP {pp}, as"
+            mbs and row["gbs"] and row["gbs"] % (mbs * dp),
+            f"GBS {row['gbs']} % (MBS {mbs} x DP {dp}) > 0",
+        ),
+        (
+            vpp > 1 and mbs and row["gbs"] and row["gbs"] // (mbs * dp) % pp,
+            f"{(row['gbs'] or 0) // ((mbs or 1) * dp)} micro-batches do not divide by PP {pp}, as"
             " interleaved stages need",
         ),
         (dp * (row["cp"] or 1) % ep, f"EP {ep} does not divide DP x CP = {dp * (row['cp'] or 1)}"),
+    )
+    return next((why for broken, why in rules if broken), None)
+
+
+def _why_not(row: Row) -> str | None:
+    """The first rule that a suggestion breaks: arithmetic, the node, kernels, memory."""
+    tp, mbs, heads = row["tp"], row["mbs"], row["heads"]
+    per_node = row["device_count"] / row["nodes"] if row["nodes"] and row["device_count"] else None
+    need, room = row["memory_gb_predicted"], row["memory_gb_device"]
+    rules = (
         (per_node and tp > per_node, f"TP {tp} would leave the node of {number(per_node)} devices"),
         (
             heads and not heads % tp and (heads // tp * mbs) % 4,
@@ -146,7 +157,7 @@ def _why_not(row: Row) -> str | None:
         ),
         (need and room and need > room, f"{number(need, 0)} GB predicted, {number(room)} GB there"),
     )
-    return next((why for broken, why in rules if broken), None)
+    return broken_rule(row) or next((why for broken, why in rules if broken), None)
 
 
 def _ran_out(row: Row, tried: Sequence[Row]) -> str | None:
@@ -193,7 +204,7 @@ def _changes(best: Row, made: Mapping[str, int]) -> str:
     )
 
 
-def as_plan(rows: Sequence[Row], comments: Sequence[str]) -> str:
+def as_plan(rows: Sequence[Row], comments: Sequence[str], name: str = "neighbours") -> str:
     """The plan as TOML: one product a configuration, named as in the warehouse; `comments` above.
 
     Raises BenchError where the model's shape is not stated: another model would be run.
@@ -201,7 +212,7 @@ def as_plan(rows: Sequence[Row], comments: Sequence[str]) -> str:
     import tomlkit
 
     if not rows:
-        raise BenchError("there is no plan of it", why="nothing next to the best is left to run")
+        raise BenchError("there is no plan of it", why="no configuration is left to run")
     if any(row[name] is None for row in rows for name in ("layers", "hidden", "heads")):
         raise BenchError(
             "there is no plan of it",
@@ -211,20 +222,21 @@ def as_plan(rows: Sequence[Row], comments: Sequence[str]) -> str:
     plan = tomlkit.document()
     for said in comments:
         plan.add(tomlkit.comment(said))
-    plan["name"] = "neighbours"
+    plan["name"] = name
     if any((row["nodes"] or 1) > 1 for row in rows):
         plan.add(
             tomlkit.comment('several nodes need a scheduler: launcher = "slurm", "pbs", "pjm"')
         )
     matrix = tomlkit.aot()
-    names = (
+    columns = (
         "layers", "hidden", "heads", "vocab", "seq_len", "nodes", "dp", "tp", "pp", "mbs", "gbs",
+        "iterations",
     )  # fmt: skip
     for row in rows:
         one = tomlkit.table()
-        for name in (*names, "zero_stage", "recompute", "dtype"):
-            if row[name] is not None and (name, row[name]) not in wordless(row):
-                one[name] = row[name]
+        for column in (*columns, "zero_stage", "recompute", "dtype"):
+            if row.get(column) is not None and (column, row[column]) not in wordless(row):
+                one[column] = row[column]
         if row["sequence_parallel"]:
             one["sequence_parallel"] = True
         env = {

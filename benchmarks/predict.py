@@ -1,0 +1,154 @@
+"""How far predictions are off: runs left out of published sweeps, beside two plain rules.
+
+    python benchmarks/predict.py [FOLDER...]
+
+Reads the tables below the folders (data/tables without any), leaves out configurations, sizes
+and documents, fits to the others and compares. A configuration is left out with a twentieth of
+all, a size with all above it, a document whole. `nearest`: the most alike measured run at its
+FLOP/s; `FLOPs`: the median FLOP/s of the system. Documents that helped to tune the model are told
+apart from the others.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from bench.decide.eligible import candidates
+from bench.decide.jobs import by_configuration
+from bench.decide.query import Query
+from bench.foresight.intervals import Beyond, Fold, folds, scores
+from bench.foresight.likeness import places
+from bench.foresight.posterior import fit
+from bench.foresight.scales import PACE_SCALES
+from bench.foresight.setting import Setting, lacking, setting
+from bench.foresight.terms import PACE
+from bench.ingest.pipeline import ingest_into
+from bench.schema.warehouse import in_memory
+
+ROOT = Path(__file__).resolve().parent.parent
+PARTS = 20
+TUNED = ("000_", "001_", "002_", "InternLM-InternEvo", "auroraGPT", "argonne", "foundation")
+SWEEPS = ("002_", "003_", "004_")
+TARGETS = {Beyond.SETTING: 0.05, Beyond.SIZE: 0.12, Beyond.SOURCE: 0.15}
+
+
+class Miss(NamedTuple):
+    """Relative errors of a run left out, and whether its interval holds it."""
+
+    document: str
+    model: float
+    nearest: float
+    flops: float
+    covered: bool
+    width: float
+
+
+def settings_of(folders: Sequence[Path]) -> list[Setting]:
+    """The runs of tables that can train."""
+    warehouse = in_memory()
+    for folder in folders:  # of a row that two folders have, that of the later one is a copy
+        ingest_into(warehouse, [folder], ROOT)
+    rows = by_configuration(candidates(warehouse, Query()).eligible("pace").kept)
+    return [one for row in rows if not lacking(row) and (one := setting(row))]
+
+
+def parts(settings: Sequence[Setting], beyond: Beyond) -> list[Fold]:
+    """What is left out at a time."""
+    if beyond is not Beyond.SETTING:
+        return folds(settings, beyond)
+    groups = sorted({repr(one.group) for one in settings})
+    random.Random(1).shuffle(groups)
+    part = {group: at % PARTS for at, group in enumerate(groups)}
+    found = defaultdict(list)
+    for at, one in enumerate(settings):
+        found[part[repr(one.group)]].append(at)
+    return [Fold(tuple(at), tuple(at)) for at in found.values()]
+
+
+def misses(settings: Sequence[Setting], beyond: Beyond) -> Iterator[Miss]:
+    """The errors of every run whose system others measured."""
+    for fold in parts(settings, beyond):
+        gone = set(fold.removed)
+        kept = [one for at, one in enumerate(settings) if at not in gone]
+        known = {one.system for one in kept}
+        tested = [settings[at] for at in fold.tested if settings[at].system in known]
+        if not tested:
+            continue
+        paces = [float(one.pace or 0) for one in kept]
+        fitted = fit(PACE, kept, paces, [one.noise for one in kept], PACE_SCALES)
+        mean, covariance = fitted.predicted(tested)
+        deviation = np.sqrt(np.maximum(np.diag(covariance), 0) + PACE_SCALES.noise**2)
+        known_scores = scores(fitted, beyond)
+        for one, middle, of in zip(tested, mean, deviation, strict=True):
+            width = known_scores.factor(one.system)[0] * of
+            same = [run for run in kept if run.system == one.system]
+            rate = statistics.median(run.flops / float(run.pace or 1) for run in same)
+            like = nearest(one, same)
+            pace = float(one.pace or 0)
+            yield Miss(
+                Path(one.source[0]).name,
+                abs(float(np.exp(middle)) / pace - 1),
+                abs(float(like.pace or 0) * one.flops / like.flops / pace - 1),
+                abs(one.flops / rate / pace - 1),
+                bool(abs(middle - np.log(pace)) <= width),
+                float(width),
+            )
+
+
+def nearest(one: Setting, runs: Sequence[Setting]) -> Setting:
+    """The run with the fewest doublings and differing settings from another."""
+    apart = np.abs(places(runs) - places([one])).sum(1)
+    for at, run in enumerate(runs):
+        apart[at] += (run.model != one.model) + 0.5 * (run.source != one.source)
+        apart[at] += 0.5 * len(set(run.words.items()) ^ set(one.words.items()))
+    return runs[int(np.argmin(apart))]
+
+
+def line(name: str, found: Sequence[Miss]) -> str:
+    """A row of the table."""
+    model, like, flops = (
+        statistics.median(getattr(one, name) for one in found)
+        for name in ("model", "nearest", "flops")
+    )
+    covered = statistics.mean(one.covered for one in found)
+    width = statistics.median(one.width for one in found)
+    return (f"| {name} | {len(found)} | {model:.1%} | {like:.1%} | {flops:.1%} | {covered:.2f} |"
+            f" ±{width:.1%} |")  # fmt: skip
+
+
+def main(folders: Sequence[Path]) -> None:
+    """Print a table for each way to leave out."""
+    settings = settings_of(folders)
+    print(f"{len(settings)} configurations of {len({one.source[0] for one in settings})} documents")
+    for beyond, target in TARGETS.items():
+        found = list(misses(settings, beyond))
+        if not found:
+            continue
+        print(f"\n{beyond} left out, target {target:.0%} and 0.85 to 0.97\n")
+        print("| runs of | number | model | nearest | FLOPs | covered | interval |")
+        print("| :-- | --: | --: | --: | --: | --: | --: |")
+        groups = {
+            "all": found,
+            "002, 003, 004": [one for one in found if one.document.startswith(SWEEPS)],
+            "tuned on": [one for one in found if one.document.startswith(TUNED)],
+            "not tuned on": [one for one in found if not one.document.startswith(TUNED)],
+        }
+        groups |= {
+            name: [one for one in found if one.document == name]
+            for name in sorted({one.document for one in found})
+        }
+        for name, of in groups.items():
+            if of:
+                print(line(name[:60], of), flush=True)
+
+
+if __name__ == "__main__":
+    main([Path(word) for word in sys.argv[1:]] or [ROOT / "data" / "tables"])

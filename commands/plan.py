@@ -1,0 +1,36 @@
+"""`bench plan`: which runs to make next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from ..decide.query import Query
+from ..terminal import options as o
+from ..terminal.source import Source
+from .predict import ASKED
+
+
+@o.command(query=(*o.SELECTION, "columns"), groups={"asked": ASKED})
+def plan(
+    source: Source,
+    query: Query,
+    asked: Mapping[str, Any],
+    count: Annotated[int, typer.Option("--next", metavar="N", min=1, help="Runs to propose.")] = 5,
+    devices: Annotated[
+        int | None, typer.Option("--devices", min=1, help="Maximum devices of a run.")
+    ] = None,
+    device_hours: Annotated[
+        float | None,
+        typer.Option("--device-hours", min=0, help="Maximum device-hours of all runs."),
+    ] = None,
+    run_steps: Annotated[int, typer.Option("--run-steps", min=1, help="Steps of each run.")] = 20,
+    format: o.Format = None,
+    output: o.Output = None,
+) -> None:
+    """Propose the runs worth most; -o plan.toml writes a plan for bench launch."""
+    from ..terminal import foreseeing
+
+    foreseeing.plan(source, query, asked, count, (devices, device_hours, run_steps), format, output)

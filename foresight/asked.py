@@ -1,0 +1,217 @@
+"""The configuration that a prediction is asked of: a measured run with some sizes changed."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..decide.neighbours import broken_rule
+from ..decide.rows import Row, with_dp
+from ..schema.errors import BenchError
+from ..vocabulary.format import number
+
+SIZES = ("nodes", "dp", "tp", "pp", "cp", "vpp", "mbs", "gbs", "seq_len", "zero_stage")
+SHAPE = ("layers", "hidden", "heads")
+KINDS = ("recompute", "dtype")
+_MICRO = (1, 2, 4, 8, 16, 32)
+_MOVABLE = ("nodes", "tp", "pp", "mbs", "gbs")
+_WEIGHT = {"tp": 0.6, "pp": 0.5, "mbs": 0.4, "gbs": 0.9}  # of a doubling, to the nearest possible
+# What was measured of another run, and must not pass for this one's.
+_MEASURED = (
+    "step_time_s", "step_time_low", "step_time_high", "steps_per_s", "tokens_per_s",
+    "tokens_per_s_low", "tokens_per_s_high", "tokens_per_s_per_device", "mfu", "hfu", "tflops",
+    "tflops_low", "tflops_high", "model_tflops", "memory", "memory_gb", "pace", "rate", "date",
+)  # fmt: skip
+
+
+def base_of(rows: Sequence[Row], asked: Mapping[str, Any]) -> Row:
+    """The measured run nearest to what is asked, of equal ones the fastest.
+
+    `rows` are not empty.
+    """
+
+    def distance(row: Row) -> tuple[float, float, str, int]:
+        apart = 0.0
+        for name, value in asked.items():
+            have = row[name]
+            if isinstance(value, (int, float)) and name != "zero_stage":
+                apart += abs(math.log2(value / have)) if have else 1.0
+            else:
+                apart += float(have != value)
+        stated = sum(row[name] is None for name in ("dp", "tp", "pp", "mbs", "gbs", "layers"))
+        per_device = row["tokens_per_s_per_device"] or 0.0
+        return apart + 0.5 * stated, -per_device, row["uri"], row["line"]
+
+    return min(rows, key=distance)
+
+
+def made_of(base: Row, asked: Mapping[str, Any]) -> Row:
+    """The base with the sizes asked for; DP is what TP, PP and CP leave of the devices.
+
+    Where that cannot be, TP, PP, MBS and GBS that are not asked for move to the nearest sizes with
+    which it can, and `moved` holds them. Raises BenchError where none can, with the rule that is
+    broken and the nearest possible sizes.
+    """
+    made = _changed(base, asked)
+    why = impossible(made, asked)
+    if why is None:
+        return made
+    free = [name for name in ("tp", "pp", "mbs", "gbs") if name not in asked and base[name]]
+    found = _nearest(base, asked, (), free)
+    if found is not None:
+        moved = {name: found[name] for name in free if found[name] != base[name]}
+        return {**found, "moved": moved}
+    found = _nearest(base, asked, [name for name in _MOVABLE if name in asked], free)
+    if found is None:
+        raise BenchError("this configuration cannot be", why=why, hint="change --tp, --pp or --gbs")
+    told = (name for name in _MOVABLE if name in asked or found[name] != base[name])
+    shown = " ".join(f"--{name.replace('_', '-')} {found[name]}" for name in told)
+    raise BenchError("this configuration cannot be", why=why, hint=f"the nearest that can: {shown}")
+
+
+def _changed(base: Row, asked: Mapping[str, Any]) -> dict[str, Any]:
+    base = with_dp(base)
+    made: dict[str, Any] = {**base, **asked}
+    per_node = (
+        base["device_count"] / base["nodes"] if base["nodes"] and base["device_count"] else None
+    )
+    split = math.prod(made[name] or 1 for name in ("tp", "pp", "cp"))
+    devices = base["device_count"]
+    if "nodes" in asked:
+        devices = round(asked["nodes"] * per_node) if per_node else asked["nodes"]
+    elif "dp" in asked:
+        devices = asked["dp"] * split
+        made["nodes"] = math.ceil(devices / per_node) if per_node else None
+    made["dp"] = asked.get("dp") or (devices // split if devices else None)
+    batch = asked.get("gbs") or base["gbs"]
+    if base["device_batch"] and not batch:
+        batch = None
+        made["tokens_per_step"] = base["tokens_per_step"] and (
+            base["tokens_per_step"] * devices // base["device_count"]
+        )
+    seq_len = made["seq_len"]
+    if batch and seq_len:
+        made["tokens_per_step"] = batch * seq_len
+    shaped = any(name in asked for name in SHAPE)
+    params = _parameters(made) if shaped else None
+    flops = (
+        base["model_flops"]
+        and base["tokens_per_step"]
+        and (base["model_flops"] / base["tokens_per_step"])
+    )
+    made |= dict.fromkeys(_MEASURED)
+    made |= {
+        "devices": devices, "device_count": devices, "world_size": devices, "gbs": batch,
+        "batch": batch or base["batch"], "grad_accum": None, "status": "planned", "jobs": 0,
+        "basis": None, "run": None, "run_id": None, "places": (), "origin": "prediction",
+        "flops_per_token": flops, "base": base, "derivations": {},
+        "left_out": None, "told": None, "moved": {},
+    }  # fmt: skip
+    if params:
+        made |= {
+            "params_b": None, "params_computed": params, "params_stated": None, "model_flops": None,
+            "flops_per_token": 6.0 * params, "size": f"{params / 1e9:.3g}B", "model": None,
+        }  # fmt: skip
+    return made
+
+
+def _parameters(row: Row) -> float | None:
+    """Parameters of a GPT of this shape (P1), as far as it is stated."""
+    layers, hidden = row["layers"], row["hidden"]
+    if not (layers and hidden):
+        return None
+    vocab, s = row["vocab_used"] or 50304, row["seq_len"] or 2048
+    return float(layers * (12 * hidden**2 + 13 * hidden) + hidden * (vocab + s) + 2 * hidden)
+
+
+def impossible(made: Row, asked: Mapping[str, Any]) -> str | None:
+    """The rule of arithmetic that a configuration breaks."""
+    devices = made["device_count"]
+    split = {name: made[name] or 1 for name in ("tp", "pp", "cp")}
+    product = math.prod(split.values())
+    words = " x ".join(f"{name.upper()} {size}" for name, size in split.items() if size > 1)
+    if devices and devices % product:
+        return f"{words} = {product} does not divide {number(devices)} devices"
+    if devices and asked.get("dp") and asked["dp"] * product != devices:
+        return (
+            f"DP {asked['dp']} x {words or 'TP 1'} = {asked['dp'] * product},"
+            f" of {number(devices)} devices"
+        )
+    if not made["dp"]:
+        return None
+    return broken_rule({**made, "tp": made["tp"] or 1, "pp": made["pp"] or 1})
+
+
+def _nearest(
+    base: Row, asked: Mapping[str, Any], axes: Sequence[str], free: Sequence[str]
+) -> Row | None:
+    """The possible configuration with the least doublings from what is asked and from the base;
+    `axes` of what is asked may move, and `free` sizes of the base."""
+    best: tuple[float, Row] | None = None
+    names = [name for name in (*axes, *free) if name != "gbs"]
+    start = {name: int(asked[name] if name in axes else base[name]) for name in (*axes, *free)}
+    for values in itertools.product(*(tuple(_around(start[name])) for name in names)):
+        told = {**asked, **dict(zip(names, values, strict=True))}
+        if axes:
+            told.pop("dp", None)
+        if "gbs" in start:
+            told["gbs"] = _batch(_changed(base, told), start["gbs"])
+        # A size that nobody asked for is cheaper to move; the batch is dearest of all.
+        apart = sum(
+            abs(math.log2(told[name] / start[name])) * (1 if name in axes else _WEIGHT[name])
+            for name in start
+        )
+        if best is not None and apart >= best[0]:
+            continue
+        made = _changed(base, told)
+        if impossible(made, told) is None:
+            best = (apart, made)
+    return best[1] if best else None
+
+
+def _batch(made: Row, about: int) -> int:
+    """The batch nearest to one that replicas, and interleaved stages, divide."""
+    unit = max(1, (made["mbs"] or 1) * (made["dp"] or 1))
+    unit *= made["pp"] if (made["vpp"] or 1) > 1 else 1
+    return max(1, round(about / unit)) * unit
+
+
+def _around(value: int) -> Iterator[int]:
+    """Sizes about one: itself, neighbours by one, and by doublings."""
+    near = (value, value - 1, value + 1, value // 2, value * 2, value // 4, value * 4,
+            1 << (value.bit_length() - 1), value - 2, value + 2)  # fmt: skip
+    yield from dict.fromkeys(one for one in near if one > 0)
+
+
+def all_of(base: Row, asked: Mapping[str, Any]) -> list[Row]:
+    """Every feasible split of the base's devices into TP, PP and micro-batches.
+
+    TP stays in the node; sizes are those that divide the heads and the layers, else powers of two.
+    """
+    start = _changed(base, asked)
+    devices = int(start["device_count"])
+    inside = round(devices / start["nodes"]) if start["nodes"] else 8
+    tps = [asked["tp"]] if "tp" in asked else _parts(start["heads"], inside)
+    layers = start["layers"]
+    pps = [asked["pp"]] if "pp" in asked else sorted(
+        {*_parts(layers, devices), *(_parts(layers + 2, devices) if layers else [])}
+    )  # fmt: skip
+    micro = [asked["mbs"]] if "mbs" in asked else list(_MICRO) if start["mbs"] else [None]
+    found: list[Row] = []
+    for tp, pp, mbs in itertools.product(tps, pps, micro):
+        told = {**asked, "tp": tp, "pp": pp, **({"mbs": mbs} if mbs else {})}
+        if (start["vpp"] or 1) > 1 and pp == 1:
+            told["vpp"] = 1
+        made = _changed(base, told)
+        if devices % (tp * pp * (made["cp"] or 1)) == 0 and impossible(made, told) is None:
+            found.append(made)
+    return found
+
+
+def _parts(whole: int | None, most: int) -> list[int]:
+    """The divisors of a number up to another; of an unknown one the powers of two."""
+    if not whole:
+        return [1 << n for n in range(most.bit_length()) if 1 << n <= min(most, 128)]
+    return [n for n in range(1, min(whole, most) + 1) if whole % n == 0]

@@ -1,0 +1,106 @@
+"""How alike runs are, as the covariance of what the terms of a law leave of them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .setting import Setting
+
+Array: TypeAlias = NDArray[np.float64]
+_PEAKLESS = 3.0  # deviation of the logarithm of a system whose peak nobody knows
+
+
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """Deviations of a logarithm that runs share, and how far likeness reaches."""
+
+    system: float
+    source: float
+    words: float  # of the same settings without a size, in a source
+    model: float
+    shape: float
+    smooth: float  # of sizes that are near, in a system
+    local: float  # and in a source with the same model
+    noise: float  # of one job
+    own: float  # the share of a parameter's prior deviation that is of each system alone
+    wide: float  # doublings over which `smooth` reaches
+    near: float  # and `local`
+    word: float  # a setting that differs divides likeness by e to this
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """What runs share, pair by pair: 1 or 0, a number of settings, doublings between sizes."""
+
+    system: Array
+    source: Array
+    model: Array
+    shape: Array
+    differing: Array
+    apart: Array
+    peakless: Array
+
+    def covariance(self, s: Scales, peak: bool, rough: Array) -> Array:
+        """Covariance of what the terms leave; `peak`: they rest on the peak of the device; `rough`:
+        the products of how much rougher than usual the sources of each pair are."""
+        words = np.exp(-s.word * self.differing)
+        local = self.model * s.local**2 * _matern(self.apart, s.near)
+        unknown = self.peakless * _PEAKLESS**2 if peak else 0.0
+        everywhere = s.model**2 * self.model + s.shape**2 * self.shape
+        alike = words * s.smooth**2 * _matern(self.apart, s.wide)
+        in_source = self.source * words * (s.words**2 + local)
+        shared = s.system**2 + s.source**2 * self.source + unknown
+        found: Array = self.system * (shared + rough * (everywhere + alike + in_source))
+        return found
+
+
+def likeness(a: Sequence[Setting], b: Sequence[Setting]) -> Likeness:
+    """What each of `a` shares with each of `b`."""
+    from scipy.spatial.distance import cdist
+
+    system, source, model, shape = (
+        same([getattr(one, name) for one in a], [getattr(one, name) for one in b])
+        for name in ("system", "source", "model", "shape")
+    )
+    peakless = np.outer([one.peak is None for one in a], [one.peak is None for one in b])
+    apart = cdist(places(a), places(b))
+    differing = _differing(a, b)
+    return Likeness(system, source, model, shape, differing, apart, peakless.astype(np.float64))
+
+
+def same(a: Sequence[Hashable], b: Sequence[Hashable]) -> Array:
+    """1 where a key of `a` is that of `b`, else 0."""
+    codes = {key: at for at, key in enumerate(dict.fromkeys([*a, *b]))}
+    left, right = (np.array([codes[one] for one in keys]) for keys in (a, b))
+    found: Array = np.equal.outer(left, right).astype(np.float64)
+    return found
+
+
+def places(settings: Sequence[Setting]) -> Array:
+    """Doublings of sizes (n x 9): the coordinates in which runs are near or far."""
+    sizes = [
+        (one.tp, one.pp, one.cp * one.ep, one.mbs or 1, one.devices,
+         (one.batch or one.devices) / one.devices, one.seq_len or 2048, one.params,
+         (one.heads or 64) / one.tp)
+        for one in settings
+    ]  # fmt: skip
+    return np.log2(np.array(sizes, dtype=np.float64).reshape(-1, 9))
+
+
+def _differing(a: Sequence[Setting], b: Sequence[Setting]) -> Array:
+    """In how many settings without a size two runs differ."""
+    found = np.zeros((len(a), len(b)))
+    for name in dict.fromkeys(name for one in (*a, *b) for name in one.words):
+        found += 1 - same([one.words.get(name) for one in a], [one.words.get(name) for one in b])
+    return found
+
+
+def _matern(apart: Array, length: float) -> Array:
+    far = np.sqrt(3) * apart / length
+    found: Array = (1 + far) * np.exp(-far)
+    return found

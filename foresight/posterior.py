@@ -1,0 +1,185 @@
+"""A law fitted to runs: its terms, and what like runs share beside them.
+
+ln(cost) = ln(sum of terms) + what like runs share + noise. Parameters have log-normal priors, one
+value for all systems and a deviation of each; what runs share is a Gaussian process. The posterior
+is the Gaussian one about the linearised sum (Rasmussen and Williams, Gaussian Processes for Machine
+Learning, 2.7), so that what a run left out would have been predicted as needs no second fit
+(5.4.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .likeness import Array, Likeness, Scales, likeness
+from .setting import Setting
+from .terms import Law
+
+_ROUNDS = 10
+_STEP = 0.7  # of the way to the linearised optimum, so that no round leaves where it holds
+_SMOOTH_ROUNDS = 3  # before sources are told to be rough: first the terms have their say
+_SHRINK = 4.0  # runs that speak for usual roughness
+_ROUGH = (0.5, 8.0)
+_TAILS = 4.0  # degrees of freedom of the noise: one run that stands alone moves little
+
+
+@dataclass(frozen=True)
+class Basis:
+    """The amounts of the terms of runs (n x terms), their waits (n) and factors (n x shapes)."""
+
+    law: Law
+    amounts: Array
+    waits: Array
+    shapes: Array
+
+    def parts(self, theta: Array) -> tuple[Array, Array]:
+        """Costs of the terms (n x terms) and of waiting (n), at parameters (n x k)."""
+        count = len(self.law.terms)
+        factor = np.exp((theta[:, count + 1 :] * self.shapes).sum(1))
+        costs = self.amounts * np.exp(theta[:, :count]) * factor[:, None]
+        piped = np.array([term.piped for term in self.law.terms])
+        return costs, np.exp(theta[:, count]) * self.waits * costs[:, piped].sum(1)
+
+    def linear(self, theta: Array) -> tuple[Array, Array]:
+        """ln(sum of terms) (n) and its derivatives by the parameters (n x k)."""
+        costs, wait = self.parts(theta)
+        total = costs.sum(1) + wait
+        own = np.exp(theta[:, len(self.law.terms)]) * self.waits
+        piped = np.array([term.piped for term in self.law.terms])
+        grown = np.where(piped[None, :], costs * (1 + own[:, None]), costs) / total[:, None]
+        return np.log(total), np.hstack([grown, (wait / total)[:, None], self.shapes])
+
+
+def basis(law: Law, settings: Sequence[Setting]) -> Basis:
+    """What a law counts of runs."""
+    amounts = [[term.of(one) for term in law.terms] for one in settings]
+    shapes = [[shape.of(one) for shape in law.shapes] for one in settings]
+    return Basis(
+        law,
+        np.array(amounts, dtype=np.float64).reshape(len(settings), len(law.terms)),
+        np.array([law.waits(one) for one in settings], dtype=np.float64),
+        np.array(shapes, dtype=np.float64).reshape(len(settings), len(law.shapes)),
+    )
+
+
+def _prior(law: Law) -> tuple[Array, Array]:
+    """Means and deviations of the parameters: of the terms, of waiting, of the factors."""
+    usual = [*(term.usual for term in law.terms), 0.0, *(0.0 for _ in law.shapes)]
+    spread = [*(term.spread for term in law.terms), 0.3, *(one.spread for one in law.shapes)]
+    return np.array(usual), np.array(spread)
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """A law as runs tell it."""
+
+    law: Law
+    scales: Scales
+    settings: tuple[Setting, ...]
+    slopes: Array = field(repr=False)  # n x k
+    inverse: Array = field(repr=False)  # of the covariance of what was measured
+    weights: Array = field(repr=False)  # the inverse times what the prior leaves
+    systems: dict[Hashable, Array] = field(repr=False)  # parameters by system
+    common: Array = field(repr=False)  # and of a system that was not measured
+    excess: Array = field(repr=False)  # variance that a run that stands alone was given
+    rough: dict[str, float] = field(repr=False)  # by file
+
+    def parameters(self, settings: Sequence[Setting]) -> Array:
+        """The parameters of runs (n x k)."""
+        return np.array([self.systems.get(one.system, self.common) for one in settings])
+
+    def predicted(self, new: Sequence[Setting]) -> tuple[Array, Array]:
+        """Mean and covariance of ln(cost) of further runs, without the noise of one job."""
+        usual, _ = _prior(self.law)
+        theta = self.parameters(new)
+        value, slope = basis(self.law, new).linear(theta)
+        prior = value - ((theta - usual) * slope).sum(1)
+        cross = self._covariance(new, slope, self.settings, self.slopes)
+        own = self._covariance(new, slope, new, slope)
+        return prior + cross @ self.weights, own - cross @ self.inverse @ cross.T
+
+    def _covariance(
+        self, a: Sequence[Setting], slope_a: Array, b: Sequence[Setting], slope_b: Array
+    ) -> Array:
+        alike = likeness(a, b)
+        rough = np.outer(self._roughness(a), self._roughness(b))
+        shared = alike.covariance(self.scales, self.law.peak, rough)
+        return shared + _of_parameters(self.law, slope_a, slope_b, alike.system, self.scales)
+
+    def _roughness(self, settings: Sequence[Setting]) -> list[float]:
+        """How rough the sources of runs are; of an unknown source, the others of the system."""
+        others: dict[Hashable, list[float]] = {}
+        for one in self.settings:
+            others.setdefault(one.system, []).append(self.rough[one.source[0]])
+        usual = {system: float(np.median(of)) for system, of in others.items()}
+        return [self.rough.get(one.source[0], usual.get(one.system, 1.0)) for one in settings]
+
+    def left_out(self, removed: Sequence[int], tested: Sequence[int]) -> tuple[Array, Array]:
+        """Error and deviation of ln(cost) of the tested runs, had the removed not been measured."""
+        block = np.linalg.inv(self.inverse[np.ix_(removed, removed)])
+        at = [list(removed).index(one) for one in tested]
+        error = (block @ self.weights[list(removed)])[at]
+        variance = np.diag(block)[at] - self.excess[list(tested)]
+        return error, np.sqrt(np.maximum(variance, self.scales.noise**2))
+
+
+def _of_parameters(law: Law, a: Array, b: Array, same_system: Array, s: Scales) -> Array:
+    """Covariance that the parameters give: one value for all, and a deviation of each system."""
+    _, spread = _prior(law)
+    found: Array = ((a * spread**2) @ b.T) * ((1 - s.own**2) + s.own**2 * same_system)
+    return found
+
+
+def fit(
+    law: Law,
+    settings: Sequence[Setting],
+    costs: Sequence[float],
+    noise: Sequence[float],
+    scales: Scales,
+    alike: Likeness | None = None,
+) -> Posterior:
+    """The posterior of runs with their costs and what deviates of ln(cost) by each alone."""
+    usual, spread = _prior(law)
+    alike = alike or likeness(settings, settings)
+    counted, files = basis(law, settings), [one.source[0] for one in settings]
+    alone = np.array([scales.noise**2 / one.jobs for one in settings]) + np.square(noise)
+    theta = np.tile(usual, (len(settings), 1))
+    heavy, rough = np.ones(len(settings)), np.ones(len(settings))
+    for at in range(_ROUNDS + 1):
+        value, slope = counted.linear(theta)
+        covariance = alike.covariance(scales, law.peak, np.outer(rough, rough))
+        covariance += _of_parameters(law, slope, slope, alike.system, scales)
+        inverse = np.linalg.inv(covariance + np.diag(alone * heavy + 1e-9)).astype(np.float64)
+        weights = inverse @ (np.log(costs) - value + ((theta - usual) * slope).sum(1))
+        if at == _ROUNDS:
+            break
+        pulled = slope * weights[:, None]
+        shift = (1 - scales.own**2) * pulled.sum(0) + scales.own**2 * (alike.system @ pulled)
+        theta = theta + _STEP * np.clip(usual + spread**2 * shift - theta, -1.0, 1.0)
+        # Student's t as a scaled normal: what a run has of its own tells how wide its noise is.
+        own = alone * heavy * weights
+        heavy = np.maximum((_TAILS + own**2 / alone) / (_TAILS + 1), 1.0)
+        if at >= _SMOOTH_ROUNDS:
+            rough = rough * _rougher(files, weights**2 / np.diag(inverse), rough)
+    weighed = slope * weights[:, None]
+    systems = {one.system: theta[at] for at, one in enumerate(settings)}
+    common = usual + spread**2 * (1 - scales.own**2) * weighed.sum(0)
+    return Posterior(
+        law, scales, tuple(settings), slope, inverse, weights, systems, common,
+        alone * (heavy - 1), dict(zip(files, rough.tolist(), strict=True)),
+    )  # fmt: skip
+
+
+def _rougher(files: Sequence[str], squares: Array, rough: Array) -> Array:
+    """The factor by which each run's file is rougher than was taken, by what its runs left out
+    would have been predicted as: squared errors over variances."""
+    found = np.ones(len(files))
+    for file in dict.fromkeys(files):
+        at = np.array([one == file for one in files])
+        mean = (np.minimum(squares[at], 9.0).sum() + _SHRINK) / (at.sum() + _SHRINK)
+        found[at] = np.clip(np.sqrt(mean), 0.6, 1.8)
+    bounded: Array = np.clip(rough * found, *_ROUGH) / rough
+    return bounded

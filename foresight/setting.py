@@ -1,0 +1,197 @@
+"""What a run is, as numbers that a cost model takes: work, traffic and tiles a token."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+
+from ..decide.rows import Row, batch_of
+from ..vocabulary.hardware import device_of
+
+_TILE = 128  # columns of a matrix product's tile on tensor cores
+_ASPECT = 128  # hidden size over layers of usual models, where no source states the shape
+_NODE = 8  # devices of a node that states none
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A configuration as the model reads it. `pace`: device-seconds a token, None: to predict.
+
+    `flops`: model FLOPs a token; `peak`: dense FLOP/s of a device, None where not known. Keys are
+    equal for runs that share a system, a source, a model or flags.
+    """
+
+    system: Hashable
+    source: tuple[str, str | None]  # and the regime in it
+    model: Hashable
+    shape: Hashable
+    group: Hashable  # equal for repeats of one configuration
+    words: Mapping[str, str]  # what else was set: flags, number format, recompute, ...
+    flops: float
+    peak: float | None
+    params: float
+    layers: float
+    hidden: float
+    heads: float | None
+    vocab: float
+    shaped: bool  # the shape is stated; else it is that of a usual model of its size
+    seq_len: float | None
+    devices: float
+    per_node: float
+    tp: float
+    pp: float
+    cp: float
+    ep: float
+    vpp: float
+    mbs: float | None
+    batch: float | None
+    zero: int
+    recompute: str | None
+    pace: float | None = None
+    noise: float = 0.0  # deviation of ln(pace) by printed digits
+    jobs: int = 1
+    memory: float | None = None  # GB of a device at its peak
+
+    @property
+    def dp(self) -> float:
+        """Replicas that the sizes leave."""
+        return max(1.0, self.devices / (self.tp * self.pp * self.cp))
+
+    @property
+    def nodes(self) -> float:
+        """Nodes that the devices fill."""
+        return max(1.0, self.devices / self.per_node)
+
+    @property
+    def micro_batches(self) -> float | None:
+        """Micro-batches a step and replica."""
+        if not self.batch or not self.mbs:
+            return None
+        return max(1.0, self.batch / (self.mbs * self.dp))
+
+
+def lacking(row: Row) -> str | None:
+    """What a run would have to state to train the model; None: nothing."""
+    if not row["device_count"]:
+        return "no number of devices"
+    if _flops(row) is None:
+        return "no size of the model"
+    return None if _pace(row) else "no tokens/s and no step time at a known batch"
+
+
+def setting(row: Row) -> Setting | None:
+    """A run or a configuration as numbers; None where devices or the model's size are not known."""
+    flops, devices = _flops(row), row["device_count"]
+    if not flops or not devices:
+        return None
+    params = _params(row) or flops / 6
+    layers, hidden = row["layers"], row["hidden"]
+    shaped = bool(layers and hidden)
+    if not hidden:
+        hidden = math.sqrt(params / 12 / layers) if layers else (params * _ASPECT / 12) ** (1 / 3)
+    batch, dense = batch_of(row), params / max(1.0, row["experts"] or 1)
+    if batch is None and row["mbs"] and row["grad_accum"] is None and row["device_batch"]:
+        batch = row["device_batch"] * devices
+    return Setting(
+        system=row["system"],
+        source=(row["uri"], row["epoch"]),
+        model=(row["size"], row["model"]),
+        shape=_shape(row),
+        group=_group(row),
+        words=_words(row),
+        flops=flops,
+        peak=_peak(row),
+        params=params,
+        layers=float(layers or dense / 12 / hidden**2),
+        hidden=float(hidden),
+        heads=row["heads"],
+        vocab=float(row["vocab_used"] or 50304),
+        shaped=shaped,
+        seq_len=row["seq_len"],
+        devices=float(devices),
+        per_node=float(devices / row["nodes"] if row["nodes"] else min(devices, _NODE)),
+        tp=float(row["tp"] or 1),
+        pp=float(row["pp"] or 1),
+        cp=float(row["cp"] or 1),
+        ep=float(row["ep"] or 1),
+        vpp=float(row["vpp"] or 1),
+        mbs=None if row["framework"] == "torchtitan" and (row["pp"] or 1) > 1 else row["mbs"],
+        batch=batch,
+        zero=row["zero_stage"] or 0,
+        recompute=row["recompute"],
+        pace=_pace(row),
+        noise=_rounding(row),
+        jobs=row.get("jobs") or 1,
+        memory=row["memory_gb"],
+    )  # fmt: skip
+
+
+def _flops(row: Row) -> float | None:
+    """FLOPs of the matrix products of a token: six a parameter that it meets, no attention."""
+    if row["active_b"]:
+        return 6e9 * float(row["active_b"])
+    sparse = row["dense"] is False or (row["experts"] or 1) > 1 or (row["ep"] or 1) > 1
+    params = None if sparse else _params(row)
+    return 6.0 * params if params else None
+
+
+def _params(row: Row) -> float | None:
+    known = row["params_computed"] or row["params_stated"]
+    return float(known) if known else float(row["params_b"] * 1e9) if row["params_b"] else None
+
+
+def _pace(row: Row) -> float | None:
+    """Device-seconds a token."""
+    if row["tokens_per_s_per_device"]:
+        return 1 / float(row["tokens_per_s_per_device"])
+    if row["tokens_per_s"] and row["device_count"]:
+        return float(row["device_count"] / row["tokens_per_s"])
+    return None
+
+
+def _peak(row: Row) -> float | None:
+    if row["peak_tflops"]:
+        return float(row["peak_tflops"]) * 1e12
+    device = device_of(row["device"]) if row["device"] else None
+    plain = max(device.peak.values(), default=None) if device else None
+    # Formats of half the width have twice the rate on every device that has them.
+    wide = {"fp8": 2, "fp4": 4}.get(row["dtype"] or "", 1)
+    return plain * wide * 1e12 if plain else None
+
+
+def _rounding(row: Row) -> float:
+    low, high, mid = (row[f"tokens_per_s{end}"] for end in ("_low", "_high", ""))
+    return (high - low) / mid / math.sqrt(12) if low and high and mid and row["basis"] else 0.0
+
+
+def _shape(row: Row) -> Hashable:
+    shape = (row["layers"], row["hidden"], row["heads"])
+    return shape if row["layers"] and row["hidden"] else (row["size"], row["model"])
+
+
+def _words(row: Row) -> dict[str, str]:
+    """Settings without a size, by name; a setting that is not stated is absent."""
+    kinds = ("recompute", "zero_stage", "dtype", "dtype_printed", "sequence_parallel", "recipe",
+             "async_launch")  # fmt: skip
+    said = {name: str(row[name]) for name in kinds if row[name] is not None}
+    env: dict[str, str] = row["env"]
+    return said | env | {f"column {name}": str(one) for name, one in row["others"].items()}
+
+
+def _group(row: Row) -> Hashable:
+    names = (
+        "device_count",
+        "nodes",
+        "dp",
+        "tp",
+        "pp",
+        "cp",
+        "ep",
+        "vpp",
+        "mbs",
+        "batch",
+        "seq_len",
+    )
+    words = frozenset(_words(row).items())
+    return (row["system"], _shape(row), words, *(row[name] for name in names))

@@ -1,0 +1,216 @@
+"""The cost of a token in physical terms, each a time with one parameter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .setting import Setting
+
+_HALF = 2  # bytes of a number that is sent
+_INTRA, _INTER, _MEMORY = 100e9, 10e9, 1.2e12  # bytes/s of a device: links of a node, net, memory
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A part of a cost; its parameter multiplies what `of` counts.
+
+    `usual`, `spread`: the prior of the parameter's logarithm. `of`: device-seconds a token, or GB
+    of a device, at a parameter of 1. `piped`: waits in the pipeline's bubble with the rest of a
+    micro-batch.
+    """
+
+    name: str
+    title: str
+    usual: float
+    spread: float
+    of: Callable[[Setting], float]
+    piped: bool = True
+
+
+def recomputed(one: Setting) -> float:
+    """Forward and backward FLOPs, with what is recomputed, over those of the model."""
+    return {"full": 4 / 3, "selective": 1.03}.get(one.recompute or "", 1.0)
+
+
+def _ideal(one: Setting) -> float:
+    return one.flops / (one.peak or 1e14)
+
+
+def _compute(one: Setting) -> float:
+    return _ideal(one) * recomputed(one)
+
+
+def _attention(one: Setting) -> float:
+    # Scores and their use, forward and backward, halved for the causal mask (F8).
+    if not one.seq_len:
+        return 0.0
+    return 6 * one.layers * one.hidden * one.seq_len / (one.peak or 1e14) * recomputed(one)
+
+
+def _kernels(one: Setting) -> float:
+    # A layer of a micro-batch starts some fifty kernels, whatever their size.
+    if not one.mbs or not one.seq_len:
+        return 0.0
+    return 1e-3 * one.layers * one.tp * recomputed(one) / (one.mbs * one.seq_len)
+
+
+def _tensor(one: Setting) -> float:
+    # Ring all-reduce of 2 b s h bytes, four times a layer, six with full recompute (2104.04473).
+    if one.tp <= 1:
+        return 0.0
+    times = 6 if one.recompute == "full" else 4
+    return times * 2 * _HALF * one.layers * one.hidden * (one.tp - 1)
+
+
+def _tensor_inside(one: Setting) -> float:
+    return _tensor(one) / _INTRA if one.tp <= one.per_node else 0.0
+
+
+def _tensor_across(one: Setting) -> float:
+    return _tensor(one) / _INTER if one.tp > one.per_node else 0.0
+
+
+def _stages(one: Setting) -> float:
+    if one.pp <= 1:
+        return 0.0
+    return 2 * _HALF * one.hidden * one.vpp * one.pp * one.tp / _INTER
+
+
+def _data(one: Setting) -> float:
+    """Gradients, and with ZeRO 3 the weights of each micro-batch, over the slowest link."""
+    if one.dp <= 1 or not one.batch or not one.seq_len:
+        return 0.0
+    across = one.devices > one.per_node
+    volume = 2 * _HALF * one.params * (one.dp - 1) * one.cp / (one.batch * one.seq_len)
+    if one.zero == 3:
+        volume *= 0.5 + (one.micro_batches or 1)
+    return volume / (_INTER if across else _INTRA)
+
+
+def _experts(one: Setting) -> float:
+    if one.ep <= 1:
+        return 0.0
+    return 8 * _HALF * one.layers * one.hidden / (_INTER if one.ep > one.per_node else _INTRA)
+
+
+def _optimizer(one: Setting) -> float:
+    if not one.batch or not one.seq_len:
+        return 0.0
+    shared = 1 if one.zero else one.dp * one.cp
+    return 20 * one.params * shared / (one.batch * one.seq_len) / _MEMORY
+
+
+def _step(one: Setting) -> float:
+    if not one.batch or not one.seq_len:
+        return 0.0
+    return 0.05 * one.devices / (one.batch * one.seq_len)
+
+
+def _jitter(one: Setting) -> float:
+    return _ideal(one) * math.log2(one.nodes)
+
+
+_PACE = (
+    Term("compute", "matrix products", math.log(2.0), 0.35, _compute),
+    Term("attention", "attention scores", math.log(2.5), 0.7, _attention),
+    Term("kernels", "kernel launches and small kernels", 0.0, 1.0, _kernels),
+    Term("tensor", "tensor parallelism inside a node", 0.0, 0.7, _tensor_inside),
+    Term("tensor_across", "tensor parallelism across nodes", 0.0, 0.7, _tensor_across),
+    Term("pipeline", "activations between stages", 0.0, 0.7, _stages),
+    Term("experts", "all-to-all of experts", 0.0, 1.0, _experts),
+    Term("jitter", "waiting for the slowest node", math.log(0.01), 1.0, _jitter, piped=False),
+    Term("data", "gradients, with weights under ZeRO 3", math.log(0.5), 1.0, _data, piped=False),
+    Term("optimizer", "optimizer", 0.0, 1.0, _optimizer, piped=False),
+    Term("step", "constant of a step", 0.0, 1.5, _step, piped=False),
+)
+
+
+def bubble(one: Setting) -> float:
+    """What a pipeline waits over what it works: (p - 1) / (v m), arXiv 2104.04473 section 2.2."""
+    m = one.micro_batches
+    return (one.pp - 1) / (one.vpp * m) if one.pp > 1 and m else 0.0
+
+
+def tile_waste(one: Setting) -> float:
+    """Share of computed columns that tiles of 128 add to the matrices of a layer split by TP."""
+    if not one.shaped:
+        return 0.0
+    split = (one.hidden / one.tp, 3 * one.hidden / one.tp, 4 * one.hidden / one.tp)
+    return sum(math.ceil(n / 128) * 128 / n - 1 for n in split) / 3
+
+
+def uneven_heads(one: Setting) -> float:
+    """1 where a head's channels are no multiple of 8, which tensor cores need."""
+    return float(bool(one.heads and one.shaped and one.hidden / one.heads % 8))
+
+
+def odd_heads(one: Setting) -> float:
+    """1 where the heads of a rank are more than 8 and no multiple of 8."""
+    mine = one.heads / one.tp if one.heads else 0
+    return float(mine > 8 and mine % 8 > 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What makes matrix products slow by a factor: exp(parameter x `of`), prior about 0."""
+
+    name: str
+    title: str
+    spread: float
+    of: Callable[[Setting], float]
+
+
+_SHAPES = (
+    Shape("tiles", "tiles that are not full", 1.0, tile_waste),
+    Shape("head", "head size no multiple of 8", 0.3, uneven_heads),
+    Shape("heads", "heads of a rank no multiple of 8", 0.1, odd_heads),
+)
+
+
+def _states(one: Setting) -> float:
+    # Bytes a parameter of mixed-precision Adam, by ZeRO stage (1910.02054, figure 1).
+    dp = one.dp
+    each = {0: 16.0, 1: 4 + 12 / dp, 2: 2 + 14 / dp}.get(one.zero, 16 / dp)
+    return one.params / (one.tp * one.pp) * each / 1e9
+
+
+def _activations(one: Setting) -> float:
+    """Of the first stage, which holds the micro-batches of all stages (1F1B, 2104.04473)."""
+    s, b, h, t = one.seq_len or 2048.0, one.mbs or 1.0, one.hidden, one.tp
+    flying = min(one.pp, one.micro_batches or one.pp)
+    kept = s * b * h * (10 + 24 / t) if one.recompute == "none" else 2 * s * b * h
+    return kept * one.layers / one.pp * flying / one.cp / 1e9
+
+
+def _layer(one: Setting) -> float:
+    """One layer in full and the logits, in fp16 and fp32 (2205.05198, equation 2)."""
+    s, b, h, t = one.seq_len or 2048.0, one.mbs or 1.0, one.hidden, one.tp
+    return s * b * (h * (10 + 24 / t) + 6 * one.vocab / t) / one.cp / 1e9
+
+
+def _context(one: Setting) -> float:
+    return 1.5  # GB of libraries and their buffers
+
+
+_MEMORY_TERMS = (
+    Term("states", "weights, gradients, optimizer", 0.1, 0.3, _states, piped=False),
+    Term("activations", "activations of the stages", 0.2, 0.5, _activations, piped=False),
+    Term("layer", "one layer and the logits", 0.2, 0.5, _layer, piped=False),
+    Term("context", "libraries and buffers", 0.3, 0.7, _context, piped=False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """A cost as a sum of terms, times factors; `waits`: the share that a pipeline adds."""
+
+    terms: tuple[Term, ...]
+    shapes: tuple[Shape, ...]
+    waits: Callable[[Setting], float]
+    peak: bool  # the terms rest on the peak of the device
+
+
+PACE = Law(_PACE, _SHAPES, bubble, peak=True)
+MEMORY = Law(_MEMORY_TERMS, (), lambda one: 0.0, peak=False)

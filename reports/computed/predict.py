@@ -1,0 +1,69 @@
+"""What a configuration that nobody ran would give, with 90% intervals and what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...decide.query import Query
+from ...decide.rows import Decision, Row
+from ...foresight.answers import predicted
+from ...schema.warehouse import Warehouse
+from ...vocabulary.format import percent, range_text, significant
+from ..answer import MEASURED, RUN, days_headed, with_words
+from ..short import Names
+
+RANKED = True
+PLACES = ()  # a command: what is asked of it are sizes that no page selects by
+PREDICTED = (
+    "tokens_per_s_per_device_low", "tokens_per_s_per_device_high", "memory_gb_predicted",
+    "memory_gb_low", "memory_gb_high", "memory_gb_device", "out_of_memory", "days", "days_low",
+    "days_high", "device_hours", "beyond", "scores",
+)  # fmt: skip
+COLUMNS = ("rank", "basis", *RUN, *MEASURED, *PREDICTED, "left_out")
+SHOWN = (
+    ("rank", "Rank"), ("basis", "Basis"), ("size", "Model"), ("system", "System"),
+    ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"),
+    ("heads", "Heads"), ("recompute", "Recompute"),
+    ("step_time_s", "Sec/it"), ("step_range", "90% interval"), ("rate", "Tokens/s/device"),
+    ("rate_range", "90% interval of it"), ("tflops_text", "Model TFLOP/s"), ("mfu", "MFU"),
+    ("days", "Days"), ("days_range", "Range"), ("device_hours", "Device-hours"),
+    ("memory_text", "GB"), ("memory_range", "90% interval of GB"), ("chance", "P(OOM)"),
+    ("where", "Where"),
+)  # fmt: skip
+
+
+def answer(warehouse: Warehouse, query: Query) -> Decision:
+    """All feasible splits of the devices of the nearest measured run."""
+    return predicted(warehouse, query, {}, every=True)
+
+
+def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The columns that people see, with what days are for where that is a unit."""
+    return days_headed(SHOWN, facts["plan"])
+
+
+def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as people read it."""
+    measured = row["basis"] == "measured"
+    words = with_words(names, row)
+    need = None if measured else row["memory_gb_predicted"]
+    return {
+        **words,
+        "where": words["where"] if measured else None,
+        "step_time_s": words["step_time_s"] if measured else significant(row["step_time_s"], 4),
+        "step_range": _range(row, "step_time"),
+        "rate": significant(row["tokens_per_s_per_device"], 4),
+        "rate_range": None if measured else _range(row, "tokens_per_s_per_device"),
+        "tflops_text": significant(row["model_tflops"], 4),
+        "days": significant(row["days"], 3),
+        "days_range": _range(row, "days"),
+        "device_hours": significant(row["device_hours"], 3),
+        "memory_text": significant(need or row["memory_gb"], 3),
+        "memory_range": None if measured else _range(row, "memory_gb"),
+        "chance": None if measured else percent(row["out_of_memory"], 0),
+    }
+
+
+def _range(row: Row, name: str) -> str | None:
+    return range_text(row[f"{name}_low"], row[f"{name}_high"], significant)

@@ -1,0 +1,41 @@
+"""The runs worth most to make next, as `bench plan` lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...decide.query import Query
+from ...decide.rows import Decision, Row
+from ...foresight.answers import Limits, proposed
+from ...schema.warehouse import Warehouse
+from ...vocabulary.format import percent, significant
+from ..answer import MEASURED, RUN
+from ..short import Names
+from .predict import PREDICTED
+from .predict import cells as predicted_cells
+
+PLACES = ()  # a command: its limits are no words of a region
+COLUMNS = (
+    "rank", "changes", *RUN, *MEASURED, *PREDICTED, "expected_gain", "run_device_hours", "left_out",
+)  # fmt: skip
+SHOWN = (
+    ("rank", "#"), ("changes", "Against the best"), ("nodes", "Nodes (devices)"),
+    ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"), ("step_time_s", "Sec/it, predicted"),
+    ("step_range", "90% interval"), ("gain", "Expected gain"), ("memory_text", "GB"),
+    ("chance", "P(OOM)"), ("hours", "Device-hours of the run"),
+)  # fmt: skip
+
+
+def answer(warehouse: Warehouse, query: Query) -> Decision:
+    """The five runs worth most."""
+    return proposed(warehouse, query, {}, 5, Limits())
+
+
+def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as people read it."""
+    return {
+        **predicted_cells(names, row, facts),
+        "gain": percent(row["expected_gain"], 2),
+        "hours": significant(row["run_device_hours"], 3),
+    }

@@ -1,0 +1,69 @@
+"""`bench predict` and `bench plan`: open, answer, write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..schema.errors import BenchError
+from .answers import fitted, write
+from .messages import info
+from .source import Source
+from .tables import Format, emit
+
+if TYPE_CHECKING:
+    from ..decide.query import Query
+
+_RECOMPUTE = ("none", "selective", "full")
+_SHOWN = 20  # rows of a ranking that people are shown
+
+
+def predict(
+    source: Source,
+    query: Query,
+    asked: Mapping[str, Any],
+    every: bool,
+    form: Format | None,
+    output: Path | None,
+) -> None:
+    """Write what is predicted of one configuration, or of all."""
+    from ..foresight.answers import predicted
+    from ..reports.computed import names_of, presented
+
+    if asked.get("recompute", "none") not in _RECOMPUTE:
+        raise BenchError(
+            f"--recompute {asked['recompute']!r} is unknown", hint=f"one of {', '.join(_RECOMPUTE)}"
+        )
+    with source.opened(query.table) as warehouse:
+        made = predicted(warehouse, query, asked, every)
+        names = names_of(warehouse)
+    write(fitted(presented(made, names, _SHOWN), query), form, output, "predict.md")
+    counted = f"{len(made.rows)} rows, {len(made.left_out)} excluded"
+    info(f"{counted}; next: bench plan --next 5" if every else f"{counted}; --all ranks all splits")
+
+
+def plan(
+    source: Source,
+    query: Query,
+    asked: Mapping[str, Any],
+    count: int,
+    limits: tuple[int | None, float | None, int],
+    form: Format | None,
+    output: Path | None,
+) -> None:
+    """Write the runs worth most; as TOML, a plan of them."""
+    from ..decide.neighbours import as_plan
+    from ..foresight.answers import Limits, proposed
+    from ..reports.computed import names_of, presented
+
+    with source.opened(query.table) as warehouse:
+        made = proposed(warehouse, query, asked, count, Limits(*limits))
+        names = names_of(warehouse)
+    answer = presented(made, names)
+    if output is not None and output.suffix == ".toml":
+        rows = [{**row, "iterations": limits[2]} for row in answer.rows]
+        emit(as_plan(rows, answer.summary, "proposals"), output)
+    else:
+        write(fitted(answer, query), form, output, "plan.md")
+    info(f"{len(answer.rows)} to run; -o plan.toml writes a plan for bench launch")

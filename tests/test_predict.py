@@ -1,0 +1,254 @@
+"""Predictions of configurations that nobody ran, from the published sweeps."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench.decide.eligible import candidates
+from bench.decide.neighbours import as_plan
+from bench.decide.query import Query
+from bench.foresight.answers import Limits, predicted, proposed
+from bench.foresight.asked import all_of, base_of, impossible, made_of
+from bench.foresight.intervals import Beyond, Scores, beyond, folds, scores
+from bench.foresight.posterior import fit
+from bench.foresight.predictor import Predictor, trained
+from bench.foresight.proposals import expected_improvement, order
+from bench.foresight.scales import PACE_SCALES
+from bench.foresight.setting import setting
+from bench.foresight.terms import PACE, bubble, tile_waste, uneven_heads
+from bench.ingest.pipeline import ingest_into
+from bench.launch.plan import Plan
+from bench.schema.errors import BenchError
+from bench.schema.warehouse import Warehouse, in_memory
+from tests.deciding import table
+from tests.program import quick
+
+ROOT = Path(__file__).resolve().parent.parent
+SWEEP = "2 | 1.3B | {dp} | {tp} | {pp} | {mbs} | 512 | {mem}GB | {time} | | "
+
+
+@pytest.fixture(scope="module")
+def warehouse() -> Warehouse:
+    """The published sweeps 002 and 004."""
+    found = in_memory()
+    tables = ROOT / "data" / "tables"
+    ingest_into(found, [*tables.glob("00[24]*.md")], ROOT)
+    return found
+
+
+@pytest.fixture(scope="module")
+def predictor(warehouse: Warehouse) -> Predictor:
+    """What these sweeps tell."""
+    known = candidates(warehouse, Query()).eligible("pace")
+    return trained(known.kept, known.left_out)
+
+
+def _small(folder: Path, rows: list[str], above: str = "") -> Path:
+    return table(folder / "sweep.md", rows, above)
+
+
+def _row(mbs: int = 1, time: float = 20.0, tp: int = 1, pp: int = 1, mem: int = 20) -> str:
+    return SWEEP.format(dp=16 // tp // pp, tp=tp, pp=pp, mbs=mbs, time=f"{time:.2f}", mem=mem)
+
+
+def test_doubted_rows_and_failures_do_not_train(predictor: Predictor) -> None:
+    assert not [row for row in predictor.rows if row["left_out"] or row["status"] == "oom"]
+    reasons = [str(row["left_out"]) for row in predictor.left_out]
+    assert any(reason.startswith("doubted") for reason in reasons)
+    assert any("oom" in reason for reason in reasons)
+
+
+def test_a_run_left_out_in_closed_form_is_as_one_that_was_never_there(
+    predictor: Predictor,
+) -> None:
+    settings = [one for one in predictor.pace.settings if one.source[0].endswith("1B3.md")]
+    costs, noise = [float(one.pace or 0) for one in settings], [one.noise for one in settings]
+    whole = fit(PACE, settings, costs, noise, PACE_SCALES)
+    at = 3
+    error, deviation = whole.left_out([at], [at])
+    kept = [one for one in range(len(settings)) if one != at]
+    again = fit(
+        PACE, [settings[one] for one in kept], [costs[one] for one in kept],
+        [noise[one] for one in kept], PACE_SCALES,
+    )  # fmt: skip
+    mean, covariance = again.predicted([settings[at]])
+    # Only the point of linearisation and the tails differ.
+    assert np.log(costs[at]) - mean[0] == pytest.approx(error[0], abs=0.02)
+    assert np.sqrt(covariance[0, 0]) == pytest.approx(deviation[0], rel=0.5)
+
+
+def _rated(predictor: Predictor, size: str, **asked: int) -> dict[str, Any]:
+    rows = [row for row in predictor.rows if row["size"] == size]
+    [made] = predictor.rated([made_of(base_of(rows, asked), asked)])
+    return made
+
+
+def test_terms_add_up_to_what_is_predicted(predictor: Predictor) -> None:
+    row = _rated(predictor, "181B", nodes=48, tp=4, pp=12, mbs=4)
+    assert sum(row["terms"].values()) == pytest.approx(1 / row["tokens_per_s_per_device"])
+    assert row["step_time_low"] < row["step_time_s"] < row["step_time_high"]
+    assert row["tokens_per_s"] == pytest.approx(row["tokens_per_step"] / row["step_time_s"])
+
+
+def test_more_nodes_are_faster_and_said_to_be_extrapolated(predictor: Predictor) -> None:
+    rates = []
+    for nodes in (48, 72, 96):
+        row = _rated(predictor, "181B", nodes=nodes, tp=8, pp=6)
+        rates.append(row["tokens_per_s"])
+        assert row["beyond"] == ("configuration" if nodes == 48 else "size")
+    assert rates[0] < rates[1] < rates[2] < rates[0] * 2
+
+
+def test_an_impossible_configuration_names_its_rule_and_the_nearest_possible(
+    predictor: Predictor,
+) -> None:
+    with pytest.raises(BenchError) as refused:
+        _rated(predictor, "181B", nodes=48, tp=7, pp=12)
+    assert refused.value.why == "TP 7 x PP 12 = 84 does not divide 384 devices"
+    assert "--tp 8" in str(refused.value.hint) and "--pp 12" in str(refused.value.hint)
+
+
+def test_sizes_that_nobody_asked_for_move_to_what_is_possible(predictor: Predictor) -> None:
+    row = _rated(predictor, "181B", nodes=44)
+    assert row["device_count"] == 352 and impossible(row, {}) is None
+    assert row["moved"]
+
+
+def test_all_splits_satisfy_the_arithmetic_and_rank_beside_the_measured(
+    warehouse: Warehouse,
+) -> None:
+    made = predicted(warehouse, Query(model="181B"), {"nodes": 48}, every=True)
+    guessed = [row for row in made.rows if row["basis"] == "predicted"]
+    assert guessed and len(guessed) < len(made.rows)
+    for row in guessed:
+        assert row["dp"] * row["tp"] * row["pp"] == 384
+        assert row["heads"] % row["tp"] == 0 and row["gbs"] % (row["mbs"] * row["dp"]) == 0
+        assert row["out_of_memory"] <= 0.5
+    rates = [row["tokens_per_s"] for row in made.rows]
+    assert rates == sorted(rates, reverse=True)
+
+
+def test_larger_micro_batches_need_more_memory(predictor: Predictor) -> None:
+    needs = [
+        _rated(predictor, "181B", nodes=48, tp=8, pp=12, mbs=mbs)["memory_gb_predicted"]
+        for mbs in (1, 4, 8)
+    ]
+    assert needs == sorted(needs) and needs[0] < needs[2]
+
+
+def test_a_size_that_nobody_measured_has_a_wider_interval(
+    predictor: Predictor, warehouse: Warehouse
+) -> None:
+    [new] = predicted(warehouse, Query(model="100B"), {"tp": 8, "pp": 12, "nodes": 48}).rows
+    known = _rated(predictor, "181B", tp=8, pp=12, nodes=48)
+    width, usual = (row["step_time_high"] / row["step_time_low"] for row in (new, known))
+    assert width > usual > 1
+    assert new["beyond"] == "source" and new["size"] == "100B"
+
+
+def test_one_run_gives_an_answer_with_a_wide_interval(tmp_path: Path) -> None:
+    _small(tmp_path, [_row()])
+    done = quick(tmp_path, "predict", "sweep.md", "--mbs", "2", "--format", "json")
+    assert done.code == 0, done.text
+    [row] = json.loads(done.out)
+    assert row["step_time_high"] / row["step_time_low"] > 1.2
+
+
+def test_equal_runs_give_their_own_time(tmp_path: Path) -> None:
+    _small(tmp_path, [_row(mbs, 20.0) for mbs in (1, 2, 4, 8)])
+    done = quick(tmp_path, "predict", "sweep.md", "--mbs", "16", "--format", "json")
+    [row] = json.loads(done.out)
+    assert row["step_time_s"] == pytest.approx(20.0, rel=0.1)
+
+
+def test_a_table_without_a_known_size_says_what_is_missing(tmp_path: Path) -> None:
+    text = "# Sweep\n\n| Nodes | TP | PP | MBS | Sec/it |\n| --: | --: | --: | --: | --: |\n"
+    (tmp_path / "sweep.md").write_text(
+        text + "| 4 | 1 | 1 | 1 | 20.0 |\n| 8 | 1 | 1 | 1 | 11.0 |\n"
+    )
+    done = quick(tmp_path, "predict", "sweep.md", "--nodes", "16")
+    assert done.code == 2
+    assert "no size of the model" in done.err or "tokens/s" in done.err
+
+
+def test_intervals_are_the_errors_of_runs_left_out() -> None:
+    known = Scores(tuple(float(n) for n in range(1, 100)), ("A100",) * 99)
+    assert known.factor("A100") == (90.0, 99)
+    few = Scores((1.0, 2.0), ("A100",) * 2)
+    assert few.factor("A100") == (3.0, 2)  # too few for 90%: the worst, and half as much more
+    assert Scores((), ()).factor("A100") == (3.0, 0)
+
+
+def test_sizes_left_out_take_all_above_them_along(predictor: Predictor) -> None:
+    settings = predictor.pace.settings
+    for fold in folds(settings, Beyond.SIZE):
+        least = min(settings[at].devices for at in fold.removed)
+        assert all(settings[at].devices == least for at in fold.tested)
+
+
+def test_intervals_cover_what_they_say(predictor: Predictor) -> None:
+    found = scores(predictor.pace, Beyond.SETTING)
+    factor, count = found.factor("A100-80GB")
+    own = [one for one, of in zip(found.scores, found.systems, strict=True) if of == "A100-80GB"]
+    assert count == len(own)
+    assert 0.88 <= np.mean(np.array(own) <= factor) <= 0.97
+
+
+def test_shapes_that_do_not_fill_tiles_are_told(predictor: Predictor) -> None:
+    rows = {
+        row["line"]: one for row, one in zip(predictor.rows, predictor.pace.settings, strict=True)
+    }
+    assert uneven_heads(rows[366]) and not uneven_heads(rows[328])  # 13824 / 128 = 108
+    assert tile_waste(rows[402]) == 0  # 14336 / 8 = 14 x 128
+    assert bubble(rows[427]) == pytest.approx(11 / 64)
+
+
+def test_the_nearest_run_is_where_a_prediction_starts(predictor: Predictor) -> None:
+    rows = [row for row in predictor.rows if row["size"] == "181B"]
+    base = base_of(rows, {"tp": 4, "pp": 12, "mbs": 2})
+    assert base["where"].endswith(":428")
+    again = made_of(base, {"mbs": 4})
+    one = setting(again)
+    assert one is not None and one.pace is None and one.mbs == 4
+    assert beyond(predictor.pace, one) is Beyond.SETTING
+    assert len({(row["tp"], row["pp"], row["mbs"]) for row in all_of(base, {})}) > 20
+
+
+def test_runs_proposed_are_feasible_new_and_a_plan_that_launch_reads(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    made = proposed(warehouse, Query(model="181B"), {}, 3, Limits(steps=7))
+    assert [row["rank"] for row in made.rows] == [1, 2, 3]
+    shapes = {(row["dp"], row["tp"], row["pp"], row["mbs"]) for row in made.rows}
+    assert len(shapes) == 3 and (8, 4, 12, 2) not in shapes  # the best measured run
+    text = as_plan([{**row, "iterations": 7} for row in made.rows], [], "proposals")
+    plan = Plan.model_validate(tomllib.loads(text))
+    assert plan.name == "proposals"
+    assert {(one.dp, one.tp, one.pp, one.mbs) for one in plan.matrix} == shapes
+    assert {one.iterations for one in plan.matrix} == {7}
+
+
+def test_limits_of_device_hours_hold_and_too_few_devices_are_an_error(
+    warehouse: Warehouse,
+) -> None:
+    whole = proposed(warehouse, Query(model="181B"), {}, 3, Limits())
+    hours = [row["run_device_hours"] for row in whole.rows]
+    assert whole.facts["spent"] == pytest.approx(sum(hours))
+    with pytest.raises(BenchError, match="within the limits"):
+        proposed(warehouse, Query(model="181B"), {}, 3, Limits(devices=8))
+
+
+def test_a_run_is_worth_what_it_may_improve_and_what_is_chosen_teaches() -> None:
+    mean = np.array([0.0, 0.0, 0.5])
+    alike = np.array([[0.04, 0.039, 0.0], [0.039, 0.04, 0.0], [0.0, 0.0, 0.0001]])
+    # The second is all but told by the first, and the third is known to be slow.
+    assert order(mean, alike, 0.0, 0.01, np.ones(3), 1) in ([0], [1])
+    assert order(mean, alike, 0.0, 0.01, np.array([0.1, 1.0, 1.0]), 1) == [1]
+    assert expected_improvement(np.array([-1.0]), np.array([1e-6]), 0.0) == pytest.approx([1.0])
+    assert order(mean, alike, 0.0, 0.01, np.ones(3), 9) != []
