@@ -22,7 +22,7 @@ from ..schema.catalogue import metrics
 from ..schema.errors import BenchError
 from ..schema.sql import digest, sql_files
 from ..schema.warehouse import Warehouse
-from .question import Question
+from .question import OF_DAYS, Question
 from .statement import Derivation, Place, Result, Row
 
 DIGITS = 12
@@ -86,7 +86,7 @@ def answered(warehouse: Warehouse, root: Path, question: Question) -> Answered:
     low, high = map(rounded, found.ends)
     result = Result(value=rounded(found.value), unit=found.tree.unit, low=low, high=high,
                     runs=found.considered)  # fmt: skip
-    places = frozenset((runs | found.tree.places()))
+    places = frozenset(runs | found.tree.places())
     return Answered(
         question, result, tuple(dict.fromkeys(rows)), _derivation(found.tree, known),
         used(found.tree), places,
@@ -95,7 +95,7 @@ def answered(warehouse: Warehouse, root: Path, question: Question) -> Answered:
 
 def fixed(warehouse: Warehouse, question: Question, query: Query) -> Question:
     """The question with the budget that days are for, unless a source states that itself."""
-    if question.answer == "value" and question.metric not in ("days", "device_hours"):
+    if question.metric not in OF_DAYS:
         return question
     select(warehouse, Query(model=question.model))
     plan = planned(warehouse, query)
@@ -106,9 +106,9 @@ def fixed(warehouse: Warehouse, question: Question, query: Query) -> Question:
 
 def used(tree: Node) -> dict[str, str]:
     """The formulas and metrics that a derivation goes through, each with the digest of its SQL."""
-    names = {f"formulas/{node.how.formula}" for node in tree.walk() if node.how and node.how.formula}
-    of_column = {metric.column: metric.name for metric in metrics()}
-    names |= {f"metrics/{of_column[node.name]}" for node in tree.walk() if node.name in of_column}
+    nodes, of_column = list(tree.walk()), {metric.column: metric.name for metric in metrics()}
+    names = {f"formulas/{node.how.formula}" for node in nodes if node.how and node.how.formula}
+    names |= {f"metrics/{of_column[node.name]}" for node in nodes if node.name in of_column}
     return {name: made for name, made in sorted(digests().items()) if name in names}
 
 
@@ -135,9 +135,7 @@ def _days(here: ExplainContext, query: Query, metric: str) -> _Found:
     return _first(here, query, "bench days", made, metric)
 
 
-def _first(
-    here: ExplainContext, query: Query, command: str, made: Decision, column: str
-) -> _Found:
+def _first(here: ExplainContext, query: Query, command: str, made: Decision, column: str) -> _Found:
     rows = [row for row in made.rows if row.get(column) is not None]
     if not rows:
         left = next(iter(made.left_out), None)
@@ -177,8 +175,8 @@ def _text(here: ExplainContext, known: Mapping[str, Source], uri: str, line: int
 def _derivation(node: Node, known: Mapping[str, Source]) -> Derivation:
     place = None
     if node.place:
-        source = known.get(node.place.uri)
-        place = Place(source=source and source.sha256, line=node.place.line,
+        sha256 = known[node.place.uri].sha256 if node.place.uri in known else None
+        place = Place(source=sha256, line=node.place.line,
                       column=node.place.column, text=node.place.raw)  # fmt: skip
     return Derivation(
         name=node.name, value=rounded(node.value), unit=node.unit,  # type: ignore[arg-type]  # texts stay

@@ -32,11 +32,12 @@ def checked(
     allowed: Path | None = None,
     signature: Path | None = None,
     unreadable: Callable[[str, str], None] | None = None,
+    root: Path | None = None,
 ) -> Checked:
     """A claim against the sources below `paths`, and its signature; nothing else is read.
 
-    `unreadable` gets the name and the reason of each unreadable file; without it the first raises
-    BenchError, as does a path that is not there.
+    Sources are named from `root`, else from here. `unreadable` gets the name and the reason of
+    each unreadable file; without it the first raises BenchError, as does a path that is not there.
     """
     data = read_bytes(claim)
     bad, signer = check(data, signature or signature_of(claim), allowed)
@@ -46,15 +47,17 @@ def checked(
     except BenchError as error:
         verdicts.append(Verdict(Way.INVALID, f"The file is {error.what}: {error.why}."))
         return Checked("", outcome(verdicts))
-    found = _against(statement, paths, unreadable)
+    found = _against(statement, paths, root or Path.cwd(), unreadable)
     notes = [*([signer] if signer else []), *found.notes]
     return Checked(sentence(statement), outcome([*verdicts, *found.verdicts], notes))
 
 
 def _against(
-    statement: Statement, paths: Sequence[Path], unreadable: Callable[[str, str], None] | None
+    statement: Statement,
+    paths: Sequence[Path],
+    root: Path,
+    unreadable: Callable[[str, str], None] | None,
 ) -> Outcome:
-    root = Path.cwd()
     try:
         warehouse, _, _ = read(paths, root, read_settings().formats, unreadable=unreadable,
                                given=annotations_of(statement))  # fmt: skip

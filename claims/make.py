@@ -15,7 +15,8 @@ from .answer import Source, answered, fixed, sources_of
 from .question import Question
 from .statement import Digest, Predicate, Size, Stated, Statement, Subject, Tool
 
-_RUNS = "SELECT s.sha256, r.line FROM runs r JOIN sources s USING (source_id) WHERE starts_with(r.run_id, ?)"
+_RUNS = """SELECT s.sha256, r.line FROM runs r JOIN sources s USING (source_id)
+    WHERE starts_with(r.run_id, ?)"""
 
 
 def claim(warehouse: Warehouse, root: Path, question: Question, query: Query) -> Statement:

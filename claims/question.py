@@ -1,7 +1,7 @@
 """What a claim answers, in one small grammar; it is kept as data, and never becomes SQL as it is.
 
     best METRIC for MODEL [on DEVICE] [where EXPR]     the first row of `bench best --by METRIC`
-    days [METRIC] for MODEL [on DEVICE] [where EXPR]   that of `bench days`; METRIC: days, device_hours
+    days [METRIC] for MODEL [on DEVICE] [where EXPR]   that of `bench days`; or device_hours
     value METRIC for MODEL [on DEVICE] [where EXPR]    a metric of the only run that fits
 
 MODEL `all` stands for any, EXPR is that of `--where`.
@@ -74,8 +74,8 @@ class Question(Part):
         known = [str(device) for (device,) in warehouse.rows(query)]
         found = [device for device in known if wanted.search(device.casefold())]
         if not found:
-            raise BenchError(f"no run on {self.device!r}",
-                             why=f"devices: {', '.join(known[:20]) or 'none is stated'}")  # fmt: skip
+            stated = ", ".join(known[:20]) or "none is stated"
+            raise BenchError(f"no run on {self.device!r}", why=f"devices: {stated}")
         quoted = (device.replace("'", "''") for device in found)
         return "device in ('" + "', '".join(quoted) + "')"
 
@@ -94,10 +94,10 @@ def parse_question(text: str) -> Question:
         raise BenchError(f"no metric {metric!r} of {kind!r}", hint=did_you_mean(metric, known))
     if max(map(len, (model, device))) > 200 or len(where) > 2000:
         raise BenchError("the question is too long", hint=_EXAMPLE)
-    return Question(
-        answer=kind, metric=metric, model=None if model == ANY else model, device=device or None,
-        where=where or None,
-    )  # type: ignore[arg-type]  # kind is one of the three  # fmt: skip
+    return Question.model_validate({
+        "answer": kind, "metric": metric, "model": None if model == ANY else model,
+        "device": device or None, "where": where or None,
+    })  # fmt: skip
 
 
 def _metrics(kind: str) -> tuple[str, ...]:

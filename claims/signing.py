@@ -38,9 +38,7 @@ def sign(data: bytes, key: Path) -> bytes:
     return done.stdout
 
 
-def check(
-    data: bytes, signature: Path, allowed: Path | None
-) -> tuple[Verdict | None, str]:
+def check(data: bytes, signature: Path, allowed: Path | None) -> tuple[Verdict | None, str]:
     """What is wrong with the signature of these bytes, and else who has signed.
 
     Without `allowed`, a file of allowed signers as ssh-keygen(1) has it, any key will do, and no
@@ -67,8 +65,8 @@ def check(
 
 def _by_whom(data: bytes, copy: Path, allowed: Path, key: str) -> tuple[Verdict | None, str]:
     named = _ssh("find-principals", "-s", str(copy), "-f", str(allowed))
-    principals = named.stdout.decode("utf-8", "replace").splitlines() if not named.returncode else []
-    for principal in (one for line in principals for one in line.split(",")):
+    listed = "" if named.returncode else named.stdout.decode("utf-8", "replace")
+    for principal in (one for line in listed.splitlines() for one in line.split(",")):
         done = _ssh("verify", "-f", str(allowed), "-I", principal, "-n", NAMESPACE, "-s", str(copy),
                     given=data)  # fmt: skip
         if not done.returncode:

@@ -60,8 +60,8 @@ class Row(Part):
 class Place(Part):
     """Where a number stands."""
 
-    source: Sha256 | None
-    line: Line | None
+    source: Sha256 | None = None
+    line: Line | None = None
     column: Line | None = None
     text: Text = ""
 
@@ -80,7 +80,7 @@ class Derivation(Part):
 
     def flat(self) -> list[tuple[object, ...]]:
         """The tree as a list of what must be the same for whoever computes it."""
-        place = self.place or Place(source=None, line=None)
+        place = self.place or Place()
         where = (place.source, place.line, place.text)
         this = (self.name, self.value, self.unit, self.expression, self.formula, *where)
         return [this, *(one for child in self.inputs for one in child.flat())]
@@ -159,7 +159,10 @@ class Statement(Part):
 
 def as_text(statement: Statement) -> str:
     """The claim as it is written and signed."""
-    return json_text(statement.model_dump(by_alias=True, mode="json"), indent=1) + "\n"
+    return (
+        json_text(statement.model_dump(by_alias=True, mode="json", exclude_none=True), indent=1)
+        + "\n"
+    )
 
 
 def read_bytes(path: Path, most: int = LARGEST) -> bytes:

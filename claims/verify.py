@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..decide.eligible import doubts
 from ..explain.ask import findings_on
 from ..explain.run import Lines
 from ..schema.errors import BenchError
@@ -79,7 +80,7 @@ def verify(statement: Statement, warehouse: Warehouse, root: Path) -> Outcome:
     except BenchError as error:
         why = ": ".join(filter(None, (error.what, error.why)))
     check = _Check(statement, warehouse, Lines(warehouse, root), match, found, why)
-    verdicts = [*_of_sources(check), *_of_rows(check), *_of_formulas(check), *_of_audit(check, root)]
+    verdicts = [*_of_sources(check), *_of_rows(check), *_of_formulas(check), *_of_audit(check)]
     if not any(one.way in _EXPLAINS for one in verdicts):
         verdicts += _of_answer(check)
     return outcome(verdicts, _notes(check))
@@ -167,12 +168,14 @@ def _fate(check: _Check, row: Row) -> Verdict | None:
     before = next(one.annotations.lines for one in subjects if one.digest.sha256 == row.source)
     near = lines[max(row.line - _NEAR, 0) : row.line + _NEAR]
     alike = difflib.get_close_matches(row.text[:_LONG], [one[:_LONG] for one in near], 1, _ALIKE)
-    if alike and len(lines) >= before:
+    if alike and check.match.here[uri].lines >= before:
         at = 1 + max(row.line - _NEAR, 0) + [one[:_LONG] for one in near].index(alike[0])
         now = check.lines.text(uri, at)
         return Verdict(Way.CHANGED_ROW, f"{uri}:{at} reads {now!r}; the claim rests on"
                        f" {row.text!r}.")  # fmt: skip
-    return Verdict(Way.REMOVED_ROW, f"The row {row.text!r} (line {row.line}) is no longer in {uri}.")
+    return Verdict(
+        Way.REMOVED_ROW, f"The row {row.text!r} (line {row.line}) is no longer in {uri}."
+    )
 
 
 _LONG = 500  # characters of a line that are compared
@@ -191,16 +194,18 @@ def _of_formulas(check: _Check) -> Iterator[Verdict]:
                           " name.")  # fmt: skip
 
 
-def _of_audit(check: _Check, root: Path) -> Iterator[Verdict]:
+def _of_audit(check: _Check) -> Iterator[Verdict]:
+    """What the audit says against the rows that the claim rests on."""
     places = {
         (uri, row.line)
         for row in check.statement.predicate.rows
         if (uri := check.match.same.get(row.source)) is not None
     }
-    for one in findings_on(check.warehouse, root, places):
-        if one.severity == "error" and not one.closed:
-            yield Verdict(Way.DOUBTED, f"The audit doubts {one.uri}:{one.line} ({one.rule}):"
-                          f" {one.message}: {one.evidence}.")  # fmt: skip
+    doubted = doubts(check.warehouse, sorted({uri for uri, _ in places}))
+    query = "SELECT run_id, uri, line FROM runs ORDER BY uri, line, run_id"
+    for run, uri, line in check.warehouse.rows(query) if doubted else ():
+        if (uri, line) in places and run in doubted:
+            yield Verdict(Way.DOUBTED, f"The audit doubts {uri}:{line}: {doubted[run]}.")
 
 
 def _of_answer(check: _Check) -> Iterator[Verdict]:

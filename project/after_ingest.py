@@ -91,7 +91,9 @@ def after_ingest(
     def opened() -> AbstractContextManager[Warehouse]:
         return nullcontext(warehouse)
 
-    return _after_ingest(opened, opened, _Sources(root, uris, overrides or {}, given), audited=audited)
+    return _after_ingest(
+        opened, opened, _Sources(root, uris, overrides or {}, given), audited=audited
+    )
 
 
 def after_ingest_into(
