@@ -18,8 +18,6 @@ from ..schema.errors import BenchError
 from ..vocabulary.printable import json_text
 from .question import Part, Question
 
-STATEMENT = "https://in-toto.io/Statement/v1"
-PREDICATE = "urn:bench-warehouse:claim:v1"
 LARGEST = 16 << 20  # bytes of a claim
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Uri = Annotated[str, Field(min_length=1, max_length=4096)]
@@ -135,10 +133,12 @@ class Predicate(Part):
 class Statement(Part):
     """A claim about the results that sources hold, as an in-toto Statement v1."""
 
-    type: Literal["https://in-toto.io/Statement/v1"] = Field(alias="_type", default=STATEMENT)
+    type: Literal["https://in-toto.io/Statement/v1"] = Field(
+        alias="_type", default="https://in-toto.io/Statement/v1"
+    )
     subject: Annotated[tuple[Subject, ...], Field(min_length=1)]
     predicate_type: Literal["urn:bench-warehouse:claim:v1"] = Field(
-        alias="predicateType", default=PREDICATE
+        alias="predicateType", default="urn:bench-warehouse:claim:v1"
     )
     predicate: Predicate
 
@@ -147,7 +147,8 @@ class Statement(Part):
         known = {one.digest.sha256 for one in self.subject}
         if len(known) < len(self.subject):
             raise ValueError("a source stands twice among the subjects")
-        if any(row.source not in known for row in (*self.predicate.rows, *self.predicate.stated)):
+        rows, stated = self.predicate.rows, self.predicate.stated
+        if {*(one.source for one in rows), *(one.source for one in stated)} - known:
             raise ValueError("it rests on a source that is not among the subjects")
         return self
 

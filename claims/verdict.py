@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Way(StrEnum):
-    """A way to be false. The order is that of gravity: a verdict of several exits with the first."""
+    """A way to be false. The order is that of gravity: of several the first gives the exit."""
 
     INVALID = "invalid"
     SIGNATURE = "signature"

@@ -26,7 +26,7 @@ html_show_copyright = False
 
 CONTENTS = {
     "Guides": ["decide", "sharing", "python", "launch", "watch", "audit", "explain"],
-    "Reference": ["cli", "pull_requests", "formats", "bundles", "facts", "warehouse"],
+    "Reference": ["cli", "pull_requests", "claims", "formats", "bundles", "facts", "warehouse"],
     "Project": ["architecture", "decisions", "trainer"],
 }
 AT_ROOT = ["CONTRIBUTING", "SECURITY", "CHANGELOG"]

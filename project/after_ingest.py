@@ -83,17 +83,15 @@ def after_ingest(
     """Bring all that is derived from the sources of a warehouse in memory up to date.
 
     `root` is where the paths of sources begin; `overrides` is what `--set` says of those at `uris`.
-    Callers that audit by themselves pass `audited=False`; with `given`, no facts.toml and no pattern
-    of bench.toml counts. Raises BenchError for a wrong bench.toml
-    or facts.toml.
+    Callers that audit by themselves pass `audited=False`; with `given`, no facts.toml and no
+    pattern of bench.toml counts. Raises BenchError for a wrong bench.toml or facts.toml.
     """
 
     def opened() -> AbstractContextManager[Warehouse]:
         return nullcontext(warehouse)
 
-    return _after_ingest(
-        opened, opened, _Sources(root, uris, overrides or {}, given), audited=audited
-    )
+    sources = _Sources(root, uris, overrides or {}, given)
+    return _after_ingest(opened, opened, sources, audited=audited)
 
 
 def after_ingest_into(

@@ -235,6 +235,11 @@ def test_a_tampered_claim_is_named(home: Path, opened: Warehouse, what: str) -> 
     assert found[0].way == way, found
 
 
+def _no_source(place: Path) -> None:
+    for file in (place / "in").iterdir():
+        file.unlink()
+
+
 def _faster_source(place: Path) -> None:
     text = (place / "in" / DOCUMENT).read_text().replace(FASTEST, FASTEST.replace("23", "20"))
     (place / "in" / "newer.md").write_text(text.replace("44.4", "51.1"))
@@ -329,9 +334,8 @@ def test_what_people_state_travels_with_the_claim(folder: Path) -> None:
     (folder / "facts.toml").unlink()
     found = checked(folder / "claim.json", [folder / "in"], root=folder)
     assert ways(found) == {}
-    assert (
-        "rests on 1 values that no source states, but the claim by A. Author" in found.outcome.notes
-    )
+    told = "rests on 1 values that no source states, but the claim by A. Author"
+    assert told in found.outcome.notes
     text = edited(folder, lambda made: made["predicate"]["stated"][0].update(value="4096"))
     (folder / "claim.json").write_bytes(text)
     assert list(verdicts(folder)) == [Way.ANSWER]
@@ -355,8 +359,8 @@ def test_questions_and_their_answers(home: Path, opened: Warehouse) -> None:
         said = claim(opened, home, parse_question(question), Query()).predicate
         assert said.result.value == pytest.approx(value, rel=1e-9), question
         assert str(said.question).startswith(question)
-    for question in ("value tflops for 1.3B", "best mfu for all where uri = 'x'", "best mfu for 1.3B"
-                     " on GV100"):  # fmt: skip
+    places = "best mfu for all where uri = 'x'"
+    for question in ("value tflops for 1.3B", places, "best mfu for 1.3B on GV100"):
         with pytest.raises(BenchError):
             claim(opened, home, parse_question(question), Query())
 
@@ -401,9 +405,8 @@ def test_the_commands(place: Path) -> None:
     done = quick(place, "verify", "new.json", "in")
     assert done.code == Way.CHANGED_ROW.exit_code and "FALSE (changed-row)" in done.out
     page = place / "README.md"
-    page.write_text(
-        "<!-- bench:begin report=claim claim=new.json from=in -->\n<!-- bench:end -->\n"
-    )
+    begin = "<!-- bench:begin report=claim claim=new.json from=in -->"
+    page.write_text(f"{begin}\n<!-- bench:end -->\n")
     assert quick(place, "report", "--update", "README.md").code == 0
     assert "**false** by its sources" in page.read_text()
     assert "- **changed-row**" in page.read_text()
