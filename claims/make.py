@@ -67,7 +67,7 @@ def _stated(warehouse: Warehouse, root: Path, known: dict[str, Source]) -> Itera
     given = (*facts_of(warehouse, root), *path_facts(warehouse, root), *_overrides(warehouse))
     seen: set[Stated] = set()
     for one in given:
-        for uri, source in known.items() if one.field != FINDING else ():
+        for uri, source in known.items() if not (one.field == FINDING or one.withdrawn) else ():
             if not (one.match.names(uri) and source.sha256.startswith(one.match.sha256 or "")):
                 continue
             lines = _lines(warehouse, one, source.sha256)

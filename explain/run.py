@@ -231,6 +231,7 @@ _AROUND = {
 _OTHERWISE = {
     "contradicts": "not used: the source states another",
     "outvoted": "not used: another annotation has precedence",
+    "withdrawn": "not used: it was withdrawn",
 }
 
 

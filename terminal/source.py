@@ -52,6 +52,7 @@ class Source:
     paths: tuple[Path, ...] = ()
     lock_timeout: float = LOCK_TIMEOUT
     overrides: Overrides = field(default_factory=dict)
+    corrected: bool = True  # whether what people state beside the sources counts
 
     @property
     def root(self) -> Path:
@@ -74,7 +75,6 @@ class Source:
         Raises NothingRecognised when none of the paths holds a log or a benchmark table.
         """
         from ..project.settings import find_db
-        from ..schema.warehouse import open_read
 
         paths = self.paths
         if table and not paths and Path(table.file).exists():
@@ -82,8 +82,17 @@ class Source:
         if not paths:
             if self.overrides:
                 raise self._without_paths()
-            return open_read(find_db(self.db), self.lock_timeout)
+            return self._file(find_db(self.db))
         return self._read(paths, skipped, audited)
+
+    def _file(self, db: Path) -> Warehouse:
+        from ..schema.warehouse import open_read
+
+        if self.corrected:
+            return open_read(db, self.lock_timeout)
+        from ..schema.uncorrected import without_annotations
+
+        return without_annotations(db, self.lock_timeout)
 
     def _read(self, paths: tuple[Path, ...], skipped: list[str] | None, audited: bool) -> Warehouse:
         from ..ingest.pipeline import cores
@@ -93,6 +102,7 @@ class Source:
         warehouse, summary, checked = read(
             paths, Path.cwd(), read_settings().formats, self.overrides, audited=audited,
             processes=cores(), unreadable=lambda uri, reason: warn(f"{uri}: {reason}"),
+            given=None if self.corrected else (),
         )  # fmt: skip
         if skipped is not None:
             skipped += summary.skipped
