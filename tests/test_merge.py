@@ -61,7 +61,7 @@ def test_sources_are_known_by_their_bytes(merged: tuple[Path, list[Merged]]) -> 
     assert second.added == ("b/own.log", "b/sweep.md")
     assert second.known == ("b/common-b.log",)
     assert second.otherwise == (("b/sweep.md", "a/sweep.md"),)
-    named = dict(rows(db, "SELECT uri, uris FROM sources"))
+    named = {str(uri): uris for uri, uris in rows(db, "SELECT uri, uris FROM sources")}
     assert named["a/common-a.log"] == ["a/common-a.log", "b/common-b.log"]
     assert len(named) == 4
 
