@@ -99,6 +99,7 @@ generate: $(VENV)/.developing ## what is made from declarations: code, JSON sche
 	$(VENV)/bin/python -m bench.project.facts_file > docs/facts.schema.json
 	$(VENV)/bin/python -m bench.launch.plan > docs/plan.schema.json
 	$(VENV)/bin/python -m bench.records.json_schema > docs/record.schema.json
+	$(VENV)/bin/python -m bench.claims.statement > docs/claim.schema.json
 
 clean: ## remove environments, builds, caches and out/; the warehouse bench.duckdb stays
 	rm -rf $(VENV) $(OLD) build dist out *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -65,7 +65,7 @@ def closed(
     warehouse: Warehouse, findings: Sequence[Finding], facts: Sequence[Annotation]
 ) -> list[Finding]:
     """The findings, marked closed where a fact matches; none is dropped."""
-    closing = [fact for fact in facts if fact.field == FINDING]
+    closing = [fact for fact in facts if fact.field == FINDING and not fact.withdrawn]
     if not closing:
         return list(findings)
     tables = tables_of(warehouse)
@@ -155,7 +155,11 @@ def _facts(
 ) -> Iterator[Finding]:
     tables = tables_of(warehouse)
     for fact in facts:
-        closes = fact.field != FINDING or any(matches(fact, one, tables) for one in findings)
+        closes = (
+            fact.field != FINDING
+            or fact.withdrawn
+            or any(matches(fact, one, tables) for one in findings)
+        )
         if not closes and (why := _why_fact(fact, uris, complete)):
             yield _finding(Place(fact.file, fact.line, text="[[fact]]", column=1), why)
 

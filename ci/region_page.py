@@ -29,12 +29,14 @@ from ..terminal.answers import as_text, fitted
 from ..terminal.messages import did_you_mean
 from ..terminal.options import parse_count, parse_table
 from ..terminal.tables import Format
-from .sources import Sources
+from .sources import Sources, refuse_links_out
 
 T = TypeVar("T")
 NOT_RENDERED = "templates of a fork are not rendered"
 DRAWING = 2  # raised when the same numbers are drawn otherwise: then every chart is stale
 _SHAPED = ("columns", "group")  # with one of these `days` is the answer of `bench days`
+CLAIM = "claim"
+_OF_CLAIM = frozenset(("report", "claim", "from"))
 _MARKER = re.compile(r"^<!-- bench:(?:begin|end)\b.*-->$")
 _DATA = re.compile(rb"<!-- bench:data ([0-9a-f]{12}) -->\s*\Z")
 
@@ -74,12 +76,14 @@ def make(region: Region, file: Path, sources: Sources) -> Made:
     options = region.options
     if "table" in options:
         return _table(options["table"], file, region, sources)
-    known = [*report_names(), *reports(REGION)]
+    known = [*report_names(), *reports(REGION), CLAIM]
     if region.report not in known:
         raise BenchError(
             f"unknown report {region.report!r}", hint=did_you_mean(region.report, known)
         )
     _check_options(region)
+    if region.report == CLAIM:
+        return _claim(region, file)
     if region.report in reports(REGION) or any(name in options for name in _SHAPED):
         return _answer(region, file, sources)
     warehouse = _warehouse(region, file, sources)
@@ -107,10 +111,27 @@ def _answer(region: Region, file: Path, sources: Sources) -> Made:
     return Made(section(body, options["section"]) if "section" in options else body)
 
 
+def _claim(region: Region, file: Path) -> Made:
+    """What a claim says, and whether it holds by the sources that `from=` names."""
+    from ..claims.badge import region_text
+    from ..claims.checked import checked
+
+    options = region.options
+    if "claim" not in options or "from" not in options:
+        raise BenchError("a region report=claim needs claim= and from=",
+                         hint="report=claim claim=claim.json from=tables")  # fmt: skip
+    claim, paths = inside(file.parent, options["claim"]), _paths(region, file)
+    refuse_links_out(paths)
+    return Made(region_text(checked(claim, paths, root=file.parent), options["claim"]))
+
+
 def _check_options(region: Region) -> None:
     """Raises BenchError for an option that this report has no use for."""
+    if region.report == CLAIM and (wrong := sorted({*region.options} - _OF_CLAIM)):
+        raise BenchError(f"marker option {wrong[0]!r} does not apply to report={CLAIM}",
+                         why="a claim asks one question")  # fmt: skip
     useful_for = {"by": ["compare"], "charts": ["model", "days", "sweep"],
-                  "template": report_names(),
+                  "template": report_names(), "claim": [CLAIM],
                   **{key: [*reports(REGION), "days"] for key in _SHAPED}}  # fmt: skip
     for name in sorted(region.options):
         useful = useful_for.get(name)
@@ -124,8 +145,13 @@ def _check_options(region: Region) -> None:
 def _warehouse(region: Region, file: Path, sources: Sources) -> Warehouse:
     if "from" not in region.options:
         return sources.usual()
+    return sources.of(_paths(region, file))
+
+
+def _paths(region: Region, file: Path) -> list[Path]:
+    """What `from=` names, from the page's folder."""
     named = [part.strip() for part in region.options["from"].split(",") if part.strip()]
-    return sources.of([inside(file.parent, name) for name in named])
+    return [inside(file.parent, name) for name in named]
 
 
 def _table(named: str, file: Path, region: Region, sources: Sources) -> Made:

@@ -7,8 +7,8 @@ from pathlib import Path
 # Help lists these first: what one does first comes first. Other files follow by name.
 _ORDER = (
     "ingest", "forget", "report", "site", "runs", "show", "explain", "days", "best", "compare",
-    "chart", "failures", "trend", "stragglers", "audit", "sql", "export", "diff", "ci", "doctor",
-    "launch", "watch", "db",
+    "predict", "plan", "chart", "failures", "trend", "stragglers", "history", "audit", "claim",
+    "verify", "sql", "export", "merge", "diff", "ci", "doctor", "launch", "watch", "db",
 )  # fmt: skip
 ALIASES = {"time-to-train": "days", "unmatched": "doctor"}
 

@@ -17,6 +17,7 @@ class By(StrEnum):
     """What configurations are ranked by."""
 
     TOKENS_PER_S = "tokens_per_s"
+    TOKENS_PER_S_PER_DEVICE = "tokens_per_s_per_device"
     MFU = "mfu"
     TFLOPS = "tflops"
     MEM = "mem"

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ..decide.query import Query
+from ..schema.errors import BenchError
 from ..terminal import options as o
 from ..terminal.source import Source
 
@@ -34,6 +35,12 @@ def report(
     suggestions: Annotated[
         bool,
         typer.Option("--suggestions", help="Show audit suggestions next to suspect rows."),
+    ] = False,
+    without_corrections: Annotated[
+        bool,
+        typer.Option(
+            "--without-corrections", help="Only what sources state: no facts.toml, no --set."
+        ),
     ] = False,
     update: Annotated[
         bool, typer.Option("--update", help="Update the regions in markdown files.")
@@ -64,14 +71,18 @@ def report(
             templates,
             flops,
             suggestions,
+            without_corrections,
             format,
             output,
         )
         raise typer.Exit(update_or_check(arguments, sources, source, update, check, any(more)))
     from ..terminal import reporting
 
+    if without_corrections and source.overrides:
+        raise BenchError("--set is a correction too", hint="leave out one of the two options")
     name, paths = reporting.split(arguments or [])
+    source = replace(source, paths=paths, corrected=not without_corrections)
     reporting.report(
-        name, replace(source, paths=paths), query, templates=templates, suggestions=suggestions,
+        name, source, query, templates=templates, suggestions=suggestions,
         flops=flops, form=format, output=output,
     )  # fmt: skip

@@ -21,7 +21,8 @@ from .statistics import ENOUGH, critical_difference, tells_apart
 _FAR = 1.5  # models that differ more in size are not compared
 _FEW = 4  # degrees of freedom: below, Student's t is wide for want of repeats
 _RATES = {"mfu", "tflops", "model_tflops"}
-_BY_TIME = {"tokens_per_s", "device_hours", "days"}
+_PER_DEVICE = {"tokens_per_s_per_device", "device_hours"}
+_BY_TIME = {"tokens_per_s", "days", *_PER_DEVICE}
 
 
 def far_apart(found: Iterable[Row]) -> tuple[float, ...]:
@@ -147,7 +148,7 @@ def _costs(row: Row, column: str) -> list[float]:
     if column in _RATES:
         return [1 / value for value in per_job(row["members"], column) if value]
     paces = per_job(row["members"], "pace")
-    return [pace * row["device_count"] for pace in paces] if column == "device_hours" else paces
+    return [pace * row["device_count"] for pace in paces] if column in _PER_DEVICE else paces
 
 
 def _digits_overlap(leader: Row, row: Row, column: str) -> bool:
@@ -161,7 +162,7 @@ def _digits_overlap(leader: Row, row: Row, column: str) -> bool:
     elif any(one["basis"] != "cell" or one["jobs"] > 1 for one in (leader, row)):
         return False
     # Of device-hours the rate of a device decides, so a row on more of them is brought to as many.
-    scale = leader["device_count"] / row["device_count"] if column == "device_hours" else 1.0
+    scale = leader["device_count"] / row["device_count"] if column in _PER_DEVICE else 1.0
     return bool(low and high and high * scale >= low)
 
 

@@ -11,7 +11,8 @@ from ..vocabulary.sizes import Length
 
 _CONDITION = re.compile(r"[=<>]|\s(?:in|is|like|ilike|between)\s", re.I)
 _RUN = re.compile(r".+:\d+|[0-9a-f]{6,}")
-RANKED_BY = ("tokens_per_s", "mfu", "tflops", "mem", "device_hours")  # what `bench best --by` takes
+# What `bench best --by` takes.
+RANKED_BY = ("tokens_per_s", "tokens_per_s_per_device", "mfu", "tflops", "mem", "device_hours")
 MOST = 20  # rows that people are shown, unless they ask for all
 
 

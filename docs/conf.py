@@ -25,8 +25,11 @@ html_copy_source = False
 html_show_copyright = False
 
 CONTENTS = {
-    "Guides": ["decide", "predict", "sharing", "python", "launch", "watch", "audit", "explain", "history"],
-    "Reference": ["cli", "pull_requests", "formats", "bundles", "facts", "warehouse"],
+    "Guides": [
+        "decide", "predict", "site", "sharing", "python", "launch", "watch", "history", "audit",
+        "explain",
+    ],  # fmt: skip
+    "Reference": ["cli", "pull_requests", "claims", "formats", "bundles", "facts", "warehouse"],
     "Project": ["architecture", "decisions", "trainer"],
 }
 AT_ROOT = ["CONTRIBUTING", "SECURITY", "CHANGELOG"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -72,7 +72,7 @@ def explain(
         kind,
         matches,
         more,
-        tuple(_findings(here, root, audited, facts)),
+        tuple(findings_on(warehouse, root, _lines(audited), facts)),
         tuple(here.versions(uris)),
         tuple(notes),
     )
@@ -221,19 +221,25 @@ def _at(here: ExplainContext, found: re.Match[str]) -> Iterator[Match]:
     return place.matches(here, uri, int(found[2]), column)
 
 
-def _findings(
-    here: ExplainContext, root: Path, matches: Iterable[Match], facts: Sequence[Annotation]
+def _lines(matches: Iterable[Match]) -> set[tuple[str, int]]:
+    return {one for match in matches for one in match.tree.places()}
+
+
+def findings_on(
+    warehouse: Warehouse,
+    root: Path,
+    lines: Collection[tuple[str, int]],
+    facts: Sequence[Annotation] = (),
 ) -> list[Finding]:
-    """What the audit doubts of the lines that the answer rests on: as stored, else made now."""
-    lines = {one for match in matches for one in match.tree.places()}
+    """What the audit doubts of lines that an answer rests on: as stored, else made now."""
     if not lines:
         return []
-    known = [uri for (uri,) in here.warehouse.rows("SELECT uri FROM sources ORDER BY uri")]
+    known = [uri for (uri,) in warehouse.rows("SELECT uri FROM sources ORDER BY uri")]
     uris = sorted({uri for uri, _ in lines})
-    found, others = stored_findings(here.warehouse, known if len(known) <= _ALL else uris, facts)
+    found, others = stored_findings(warehouse, known if len(known) <= _ALL else uris, facts)
     if set(others) & set(uris):  # a log, or what was read into memory: nothing is stored of them
         from ..audit.run import audit
 
-        found = audit(here.warehouse, None if len(known) <= _ALL else uris)
-    wanted = [one for one in placed(here.warehouse, found, root) if one.rows() & lines]
-    return closed(here.warehouse, wanted, facts)
+        found = audit(warehouse, None if len(known) <= _ALL else uris)
+    wanted = [one for one in placed(warehouse, found, root) if one.rows() & set(lines)]
+    return closed(warehouse, wanted, facts)

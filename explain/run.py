@@ -52,6 +52,10 @@ class Lines:
         lines = self._read(uri)
         return redact_text(lines[line - 1].strip()) if line and 0 < line <= len(lines) else ""
 
+    def all(self, uri: str) -> list[str]:
+        """Every line, stripped; none where the text is not at hand. Secrets are in them."""
+        return [line.strip() for line in self._read(uri)]
+
     def begins(self, uri: str, line: int) -> int | None:
         """The first character of a line's text, from 1: where findings on all of it stand."""
         lines = self._read(uri)
@@ -272,6 +276,7 @@ _AROUND = {
 _OTHERWISE = {
     "contradicts": "not used: the source states another",
     "outvoted": "not used: another annotation has precedence",
+    "withdrawn": "not used: it was withdrawn",
 }
 
 

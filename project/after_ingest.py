@@ -42,11 +42,13 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class _Sources:
-    """What was read: where paths begin, the sources, and what `--set` says of them."""
+    """What was read: where paths begin, the sources, what `--set` says of them, and what is stated
+    in place of the files of the project, if anything is."""
 
     root: Path
     uris: Sequence[str]
     overrides: Overrides
+    given: Sequence[Annotation] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +78,20 @@ def after_ingest(
     overrides: Overrides | None = None,
     *,
     audited: bool = True,
+    given: Sequence[Annotation] | None = None,
 ) -> Checked:
     """Bring all that is derived from the sources of a warehouse in memory up to date.
 
     `root` is where the paths of sources begin; `overrides` is what `--set` says of those at `uris`.
-    Callers that audit by themselves pass `audited=False`. Raises BenchError for a wrong bench.toml
-    or facts.toml.
+    Callers that audit by themselves pass `audited=False`; with `given`, no facts.toml and no
+    pattern of bench.toml counts. Raises BenchError for a wrong bench.toml or facts.toml.
     """
 
     def opened() -> AbstractContextManager[Warehouse]:
         return nullcontext(warehouse)
 
-    return _after_ingest(opened, opened, _Sources(root, uris, overrides or {}), audited=audited)
+    sources = _Sources(root, uris, overrides or {}, given)
+    return _after_ingest(opened, opened, sources, audited=audited)
 
 
 def after_ingest_into(
@@ -141,8 +145,11 @@ def _derived(warehouse: Warehouse, sources: _Sources) -> _Derived:
     from ..schema.sidecars import are_stored, find_links
     from ..schema.superseded import find_superseded, superseded_is_stored
 
-    facts = facts_of(warehouse, sources.root)
-    given = (*facts, *path_facts(warehouse, sources.root))
+    facts: Sequence[Annotation] = ()
+    given = sources.given
+    if given is None:
+        facts = facts_of(warehouse, sources.root)
+        given = (*facts, *path_facts(warehouse, sources.root))
     links, superseded = find_links(warehouse), find_superseded(warehouse)
     stale = (
         not (are_stored(warehouse, links) and superseded_is_stored(warehouse, superseded))

@@ -78,6 +78,13 @@ class Entry(_Section):
     date: datetime.date = Field(
         description="When it was stated; for a boundary without a line, when it changed."
     )
+    known_since: datetime.date | None = Field(
+        default=None, description="From when it has been known, if not from `date` on."
+    )
+    withdrawn: datetime.date | None = Field(
+        default=None, description="When it was taken back: it stays listed and no longer counts."
+    )
+    withdrawn_because: Text | None = Field(default=None, description="Why it was taken back.")
 
     @model_validator(mode="after")
     def _fits(self) -> Entry:
@@ -85,6 +92,9 @@ class Entry(_Section):
             raise WrongKey("value", f"value of a finding must be one of {', '.join(VALUES)}")
         if self.field == FINDING and self.match == MatchOf():
             raise WrongKey("match", "match of a finding needs a file, line or rule")
+        if (self.withdrawn is None) != (self.withdrawn_because is None):
+            key = "withdrawn_because" if self.withdrawn is None else "withdrawn"
+            raise WrongKey(key, "withdrawn and withdrawn_because go together: when, and why")
         if self.match.rule and self.field != FINDING:
             raise WrongKey("rule", "only findings can match a rule")
         if self.match.label and self.match.model:
@@ -142,8 +152,17 @@ def _fact(
         raise BenchError(what, where=f"{file}:{line_of(['field'])}", hint=hint)
     if entry.field in tellable():
         value = parse_told(entry.field, value, f"{file}:{line_of(['value'])}")
-    return Annotation(made, entry.field, value, entry.reason, entry.author, entry.date,
-                    file.name, line)  # fmt: skip
+    return Annotation(made, entry.field, value, _reason(entry), entry.author, entry.date,
+                    file.name, line, withdrawn=entry.withdrawn is not None)  # fmt: skip
+
+
+def _reason(entry: Entry) -> str:
+    """Why, with all that is known of the statement beside its author and date."""
+    parts = [entry.reason]
+    parts += [f"known since {entry.known_since}"] if entry.known_since else []
+    if entry.withdrawn:
+        parts.append(f"withdrawn on {entry.withdrawn}: {entry.withdrawn_because}")
+    return "; ".join(parts)
 
 
 _EXAMPLE = (

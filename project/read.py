@@ -10,6 +10,7 @@ from ..schema.errors import BenchError, NothingRecognised
 
 if TYPE_CHECKING:
     from ..ingest.pipeline import Summary
+    from ..schema.annotation import Annotation
     from ..schema.warehouse import Warehouse
     from .after_ingest import Checked
 
@@ -23,10 +24,12 @@ def read(
     audited: bool = True,
     processes: int = 1,
     unreadable: Callable[[str, str], None] | None = None,
+    given: Sequence[Annotation] | None = None,
 ) -> tuple[Warehouse, Summary, Checked]:
     """Logs, tables and records in memory, named from `root`; `formats` is a user's own folder.
 
-    `overrides` are the values of `--set`. `unreadable` gets the name and the reason of each
+    `overrides` are the values of `--set`; `given` is stated of runs in place of what files of the
+    project state. `unreadable` gets the name and the reason of each
     unreadable file; without it the first raises BenchError. Raises NothingRecognised when none
     holds a log or a table.
     """
@@ -41,7 +44,8 @@ def read(
             (unreadable or _refuse)(uri, reason)
         if not summary.new:
             raise nothing_recognised(len(summary.skipped))
-        checked = after_ingest(warehouse, root, summary.uris, overrides, audited=audited)
+        checked = after_ingest(warehouse, root, summary.uris, overrides, audited=audited,
+                               given=given)  # fmt: skip
     except BaseException:
         warehouse.close()
         raise

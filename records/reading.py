@@ -126,6 +126,8 @@ class _Reader:
         self._tables: set[str] = set()
         self._plans: set[tuple[str, str]] = set()
         self._titles: set[str | None] = set()
+        self._of_runs: set[str] = set()
+        self._stated: dict[tuple[str, str], list[str]] = {}
 
     def title(self) -> str | None:
         """The title of the documents, if they are one."""
@@ -135,11 +137,13 @@ class _Reader:
         """One record, whole or not at all; `file` is the name of its file."""
         run, source = _object(record, "run"), _source(_object(record, "source"))
         key = _text(run, "id"), str(source["sha256"])
-        if key in self._runs:
-            self.doubles += 1
-            return
         made = Rows()
         run_id = content_id("record", self.source_id, *key)
+        if key in self._runs:
+            self.doubles += 1
+            self._facts(made, run_id, record)
+            self._corrections(made, run_id, file)
+            return
         table_id, row_number = self._table(made, record, key[1], run)
         made.add("runs", source_id=self.source_id, run_id=run_id, table_id=table_id,
                  **_columns("run", run, {"id"}))  # fmt: skip
@@ -157,6 +161,7 @@ class _Reader:
         for plan in plans.keys() - self._plans:
             made.add("statements", **_columns("plans", plans[plan]))
         self._facts(made, run_id, record)
+        self._corrections(made, run_id, file)
         self._mark(made, run_id, key, source, file)
         self.rows.extend(made)
         self._runs.add(key)
@@ -202,6 +207,26 @@ class _Reader:
                     raise InvalidRecord(f"a value in a fact of {key!r} is not text")
                 facts.append({"run_id": run_id, "field": name, "line": line, "value": value,
                               "raw": raw, "scope": scope, "how": how or "stated"})  # fmt: skip
+
+    def _corrections(self, made: Rows, run_id: str, file: str) -> None:
+        """What people state of a run, of every record that it has: two branches of a repository may
+        each bring some. Where they contradict, that is told."""
+        kept = []
+        for one in made.by_table["facts"]:
+            known = self._stated.setdefault((run_id, str(one["field"])), [])
+            if one["how"] != "user":
+                kept.append(one)
+            elif one["value"] not in known:
+                if known:
+                    both = f"{one['value']}, and another record {known[0]}"
+                    self.rows.warn("record_contradiction", f"{file}: {one['field']} is {both}")
+                known.append(str(one["value"]))
+                kept.append(one)
+        if run_id in self._of_runs:
+            self.rows.by_table["facts"] += [one for one in kept if one["how"] == "user"]
+        else:
+            made.by_table["facts"] = kept
+            self._of_runs.add(run_id)
 
     def _mark(self, made: Rows, run_id: str, key: tuple[str, str], source: Row, file: str) -> None:
         """What the run was where it comes from: found again by an export, and by what is double."""

@@ -16,7 +16,7 @@ from ..schema.errors import BenchError
 FLAGS = frozenset(("all",))
 VALUES = frozenset((
     "report", "table", "model", "where", "document", "tokens", "steps", "from", "charts",
-    "template", "section", "by", "columns", "group",
+    "template", "section", "by", "columns", "group", "claim",
 ))  # fmt: skip
 _MARKER = re.compile(r"^\ufeff?(?P<indent>[ \t]*)<!--\s*bench:(?P<word>[\w-]*)(?P<rest>.*)$", re.S)
 _ANY = re.compile(r"<!--\s*bench", re.I)

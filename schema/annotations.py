@@ -24,7 +24,7 @@ _SIDECARS = ("W&B machine", "W&B configuration", "Hydra configuration", "DeepSpe
              "job script", "list of the environment", "list of packages")  # fmt: skip
 _GIVEN = {"run_id": "string", "field": "string", "value": "string", "file": "string",
           "line": "int64", "reason": "string", "author": "string", "stated_on": "date32",
-          "origin": "string", "position": "int32"}  # fmt: skip
+          "origin": "string", "withdrawn": "bool_", "position": "int32"}  # fmt: skip
 _NEWEST = "SELECT set_id FROM raw.fact_sets ORDER BY made_at DESC, set_id LIMIT 1"
 _ANY = """SELECT 1 FROM raw.told UNION ALL SELECT 1 FROM raw.links UNION ALL
           SELECT 1 FROM raw.facts WHERE source_kind IS NOT NULL LIMIT 1"""

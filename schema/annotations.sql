@@ -43,7 +43,7 @@ WITH annotated AS (
     ) ON * EXCLUDE (run_id) INTO NAME field VALUE value
 ), ranked AS (
     SELECT a.*, s.value AS by_source, row_number() OVER strongest AS place, first_value(a.value) OVER strongest AS counting
-    FROM annotated a SEMI JOIN runs USING (run_id)
+    FROM (FROM annotated WHERE withdrawn IS NOT TRUE) a SEMI JOIN runs USING (run_id)
     LEFT JOIN stated s USING (run_id, field)
     JOIN source_kinds k ON k.kind = a.origin
     WINDOW strongest AS (
@@ -56,6 +56,9 @@ WITH annotated AS (
              WHEN place = 1 THEN 'counts'
              WHEN NOT says_the_same(field, counting, value) THEN 'outvoted' END AS outcome
     FROM ranked
+    UNION ALL BY NAME
+    SELECT a.*, s.value AS by_source, 'withdrawn' AS outcome
+    FROM (FROM annotated WHERE withdrawn) a SEMI JOIN runs USING (run_id) LEFT JOIN stated s USING (run_id, field)
 )
 SELECT DISTINCT run_id, field, value, file, line, reason, coalesce(author, '') AS author, stated_on, origin, outcome,
     CASE WHEN outcome <> 'counts' THEN coalesce(by_source, counting) END AS stated

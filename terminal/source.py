@@ -59,6 +59,7 @@ class Source:
     overrides: Overrides = field(default_factory=dict)
     as_of: str | None = None
     known_at: datetime | None = None
+    corrected: bool = True  # whether what people state beside the sources counts
 
     @property
     def root(self) -> Path:
@@ -81,7 +82,6 @@ class Source:
         Raises NothingRecognised when none of the paths holds a log or a benchmark table.
         """
         from ..project.settings import find_db
-        from ..schema.warehouse import open_read
 
         paths = self.paths
         if table and not paths and Path(table.file).exists():
@@ -91,7 +91,7 @@ class Source:
         if not paths:
             if self.overrides:
                 raise self._without_paths()
-            return open_read(find_db(self.db), self.lock_timeout)
+            return self._file(find_db(self.db))
         return self._read(paths, skipped, audited)
 
     @property
@@ -109,6 +109,11 @@ class Source:
             raise BenchError(
                 "--as-of and --known-at ask the warehouse, not paths",
                 hint="bench ingest --history PATH, then leave the paths out",
+            )
+        if not self.corrected:
+            raise BenchError(
+                "--without-corrections tells today's rows, not earlier ones",
+                hint="leave --as-of and --known-at out, or --without-corrections",
             )
         if self.as_of is None and self.overrides:
             raise self._without_paths()
@@ -131,6 +136,15 @@ class Source:
         warn_of(checked.contradictions)
         return made
 
+    def _file(self, db: Path) -> Warehouse:
+        from ..schema.warehouse import open_read
+
+        if self.corrected:
+            return open_read(db, self.lock_timeout)
+        from ..schema.uncorrected import without_annotations
+
+        return without_annotations(db, self.lock_timeout)
+
     def _read(self, paths: tuple[Path, ...], skipped: list[str] | None, audited: bool) -> Warehouse:
         from ..ingest.pipeline import cores
         from ..project.read import read
@@ -139,6 +153,7 @@ class Source:
         warehouse, summary, checked = read(
             paths, Path.cwd(), read_settings().formats, self.overrides, audited=audited,
             processes=cores(), unreadable=lambda uri, reason: warn(f"{uri}: {reason}"),
+            given=None if self.corrected else (),
         )  # fmt: skip
         if skipped is not None:
             skipped += summary.skipped

@@ -35,7 +35,7 @@ ANTI JOIN hidden_runs h ON h.run_id = r.run_id;
 -- annotations.author: who says so
 -- annotations.stated_on: when
 -- annotations.origin: facts.toml, set (`bench ingest --set`), bundle (a sidecar file), path (a pattern of bench.toml), record
--- annotations.outcome: counts, agrees (the source says so too), contradicts (the source says otherwise, and counts), outvoted (a stronger annotation counts)
+-- annotations.outcome: counts, agrees (the source says so too), contradicts (the source says otherwise, and counts), outvoted (a stronger annotation counts), withdrawn (it was taken back)
 -- annotations.stated: what counts in its place, as text; NULL where it counts
 CREATE OR REPLACE VIEW annotations AS
 WITH newest AS (

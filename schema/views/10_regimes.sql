@@ -10,7 +10,7 @@ WITH drawn AS (
     UNION ALL
     SELECT run_id, coalesce(try_cast(split_part(value, '|', 2) AS BIGINT), 0), split_part(value, '|', 1) = 'since',
         split_part(value, '|', 3), regexp_replace(value, '^[^|]*\|[^|]*\|[^|]*\|', '')
-    FROM user_facts WHERE field = 'boundary'
+    FROM user_facts WHERE field = 'boundary' AND outcome = 'counts'
 ), sides AS (
     SELECT run_id, max_by(place, line) FILTER (behind) AS since, max_by(text, line) FILTER (behind) AS since_text,
         min_by(place, line) FILTER (NOT behind) AS before, min_by(text, line) FILTER (NOT behind) AS before_text

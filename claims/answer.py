@@ -1,0 +1,186 @@
+"""The answer to a question, computed from a warehouse, with all that it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..decide.answers import lasting, ranked
+from ..decide.budget import planned
+from ..decide.eligible import candidates
+from ..decide.query import Query
+from ..decide.rows import Decision
+from ..decide.selection import select
+from ..explain.columns import derive
+from ..explain.context import ExplainContext, explain_context
+from ..explain.decisions import DecisionContext
+from ..explain.run import run_context
+from ..explain.tree import Node
+from ..schema.catalogue import metrics
+from ..schema.errors import BenchError
+from ..schema.sql import digest, sql_files
+from ..schema.warehouse import Warehouse
+from .question import OF_DAYS, Question
+from .statement import Derivation, Place, Result, Row
+
+DIGITS = 12
+_ROW = Mapping[str, Any]
+_SOURCES = "SELECT unnest(uris) AS uri, sha256, kind, lines FROM sources ORDER BY uri"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A source as it was read: its digest, kind and number of lines."""
+
+    sha256: str
+    kind: str
+    lines: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answer, its rows and derivation; `places` are the lines that it rests on."""
+
+    question: Question
+    result: Result
+    rows: tuple[Row, ...]
+    derivation: Derivation
+    formulas: Mapping[str, str]
+    places: frozenset[tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The row that answers: its value, its runs, how it was made, and of how many it is one."""
+
+    value: float
+    ends: tuple[float | None, float | None]
+    runs: Sequence[_ROW]
+    tree: Node
+    considered: int
+
+
+def sources_of(warehouse: Warehouse) -> dict[str, Source]:
+    """Every source that could have answered, by its name."""
+    return {uri: Source(*one) for uri, *one in warehouse.rows(_SOURCES)}
+
+
+def answered(warehouse: Warehouse, root: Path, question: Question) -> Answered:
+    """The answer that a warehouse gives; sources lie below `root`.
+
+    Raises BenchError where it has none, or where a value is that of several runs.
+    """
+    select(warehouse, Query())
+    query = question.query(warehouse)
+    here = explain_context(warehouse, root, Query(model=query.model))
+    ways = {"best": _best, "days": _days, "value": _value}
+    found = ways[question.answer](here, query, question.metric)
+    known = sources_of(warehouse)
+    runs = {(run["uri"], run["line"]) for run in found.runs}
+    rows = (
+        Row(source=known[uri].sha256, line=line, text=_text(here, known, uri, line))
+        for uri, line in sorted(runs)
+    )
+    low, high = map(rounded, found.ends)
+    result = Result(value=rounded(found.value), unit=found.tree.unit, low=low, high=high,
+                    runs=found.considered)  # fmt: skip
+    places = frozenset(runs | found.tree.places())
+    return Answered(
+        question, result, tuple(dict.fromkeys(rows)), _derivation(found.tree, known),
+        used(found.tree), places,
+    )  # fmt: skip
+
+
+def fixed(warehouse: Warehouse, question: Question, query: Query) -> Question:
+    """The question with the budget that days are for, unless a source states that itself."""
+    if question.metric not in OF_DAYS:
+        return question
+    select(warehouse, Query(model=question.model))
+    plan = planned(warehouse, query)
+    if plan.origin == "stated":
+        return question
+    return question.model_copy(update={"tokens": plan.tokens, "steps": plan.steps})
+
+
+def used(tree: Node) -> dict[str, str]:
+    """The formulas and metrics that a derivation goes through, each with the digest of its SQL."""
+    nodes, of_column = list(tree.walk()), {metric.column: metric.name for metric in metrics()}
+    names = {f"formulas/{node.how.formula}" for node in nodes if node.how and node.how.formula}
+    names |= {f"metrics/{of_column[node.name]}" for node in nodes if node.name in of_column}
+    return {name: made for name, made in sorted(digests().items()) if name in names}
+
+
+def digests() -> dict[str, str]:
+    """The digest of the SQL of every formula and metric."""
+    folders = ("formulas", "metrics")
+    return {f"{one}/{name}": digest(text) for one in folders for name, text in sql_files(one)}
+
+
+def rounded(value: float | None) -> Any:  # Any: None for None, a number for a number
+    """A number to as many digits as every machine computes alike."""
+    if isinstance(value, bool) or not isinstance(value, float):
+        return value
+    return float(f"{value:.{DIGITS}g}")
+
+
+def _best(here: ExplainContext, query: Query, metric: str) -> _Found:
+    made = ranked(here.warehouse, candidates(here.warehouse, query), query)
+    return _first(here, query, "bench best", made, made.facts["order"].column)
+
+
+def _days(here: ExplainContext, query: Query, metric: str) -> _Found:
+    made = lasting(here.warehouse, query)
+    return _first(here, query, "bench days", made, metric)
+
+
+def _first(here: ExplainContext, query: Query, command: str, made: Decision, column: str) -> _Found:
+    rows = [row for row in made.rows if row.get(column) is not None]
+    if not rows:
+        left = next(iter(made.left_out), None)
+        raise BenchError("no run answers", hint="bench best lists what is left out, and why",
+                         why=f"{left['where']}: {left['left_out']}" if left else "")  # fmt: skip
+    select(here.warehouse, Query(model=query.model))
+    row = rows[0]
+    tree = DecisionContext(here, command, made).derive(row, column)
+    assert tree is not None, "the row has a value"
+    ends = row.get(f"{column}_low"), row.get(f"{column}_high")
+    return _Found(row[column], ends, row.get("members") or [row], tree, len(made.rows))
+
+
+def _value(here: ExplainContext, query: Query, metric: str) -> _Found:
+    rows = [row for row in candidates(here.warehouse, query).rows if row.get(metric) is not None]
+    if len(rows) != 1:
+        listed = ", ".join(row["where"] for row in rows[:12])
+        raise BenchError(f"{len(rows)} runs have a value of {metric}", why=listed,
+                         hint="where names one of them: where line = 44")  # fmt: skip
+    select(here.warehouse, Query(model=query.model))
+    [row] = rows
+    if isinstance(row[metric], bool) or not isinstance(row[metric], (int, float)):
+        raise BenchError(f"{metric} is no number", hint="claim a metric")
+    tree = derive(run_context(here.warehouse, here.lines, row["run"]), here.budget, metric)
+    return _Found(float(row[metric]), (tree.low, tree.high), rows, tree, 1)
+
+
+def _text(here: ExplainContext, known: Mapping[str, Source], uri: str, line: int) -> str:
+    """A line; a record and a member of an archive have none at hand."""
+    text, state = here.lines.text(uri, line), here.lines.state(uri)
+    if state and known[uri].kind != "record" and "!/" not in uri:
+        raise BenchError("a claim quotes the lines that it rests on", why=state,
+                         hint="bench ingest again, where the sources are")  # fmt: skip
+    return text
+
+
+def _derivation(node: Node, known: Mapping[str, Source]) -> Derivation:
+    place = None
+    if node.place:
+        sha256 = known[node.place.uri].sha256 if node.place.uri in known else None
+        place = Place(source=sha256, line=node.place.line,
+                      column=node.place.column, text=node.place.raw)  # fmt: skip
+    return Derivation(
+        name=node.name, value=rounded(node.value), unit=node.unit,  # type: ignore[arg-type]  # texts stay
+        expression=node.how.expression if node.how else "",
+        formula=node.how.formula if node.how else "", note=node.note, place=place,
+        inputs=tuple(_derivation(child, known) for child in node.inputs),
+    )  # fmt: skip

@@ -1,0 +1,87 @@
+"""A claim file checked with its sources: what `bench verify` does and says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..project.read import read
+from ..project.settings import read_settings
+from ..schema.errors import BenchError, NothingRecognised
+from ..vocabulary.printable import json_text, terminal
+from .badge import sentence
+from .make import annotations_of
+from .signing import check, signature_of
+from .statement import Statement, parse, read_bytes
+from .verdict import Outcome, Verdict, Way, outcome
+from .verify import verify
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What is claimed ('' where the file is no claim), and what came of it."""
+
+    claim: str
+    outcome: Outcome
+
+
+def checked(
+    claim: Path,
+    paths: Sequence[Path],
+    allowed: Path | None = None,
+    signature: Path | None = None,
+    unreadable: Callable[[str, str], None] | None = None,
+    root: Path | None = None,
+) -> Checked:
+    """A claim against the sources below `paths`, and its signature; nothing else is read.
+
+    Sources are named from `root`, else from here. `unreadable` gets the name and the reason of
+    each unreadable file; without it the first raises BenchError, as does a path that is not there.
+    """
+    data = read_bytes(claim)
+    bad, signer = check(data, signature or signature_of(claim), allowed)
+    verdicts = [bad] if bad else []
+    try:
+        statement = parse(data)
+    except BenchError as error:
+        verdicts.append(Verdict(Way.INVALID, f"The file is {error.what}: {error.why}."))
+        return Checked("", outcome(verdicts))
+    found = _against(statement, paths, root or Path.cwd(), unreadable)
+    notes = [*([signer] if signer else []), *found.notes]
+    return Checked(sentence(statement), outcome([*verdicts, *found.verdicts], notes))
+
+
+def _against(
+    statement: Statement,
+    paths: Sequence[Path],
+    root: Path,
+    unreadable: Callable[[str, str], None] | None,
+) -> Outcome:
+    try:
+        warehouse, _, _ = read(paths, root, read_settings().formats, unreadable=unreadable,
+                               given=annotations_of(statement))  # fmt: skip
+    except NothingRecognised:
+        words = "The paths hold no source of the claim: no log and no benchmark table."
+        return outcome([Verdict(Way.MISSING_SOURCE, words)])
+    with warehouse:
+        return verify(statement, warehouse, root)
+
+
+def as_lines(found: Checked) -> str:
+    """The verdict as lines: what is claimed, then what is false, or that it holds."""
+    verdicts = [f"FALSE ({one.way}): {one.sentence}" for one in found.outcome.verdicts]
+    lines = [found.claim, *(verdicts or ["TRUE: sources, answer and derivation are as claimed."])]
+    lines += [f"Note: {note}" for note in found.outcome.notes]
+    return "".join(f"{terminal(line)}\n" for line in lines if line)
+
+
+def as_json(found: Checked) -> str:
+    """The same for programs."""
+    verdicts = [
+        {"way": one.way.value, "exit_code": one.way.exit_code, "sentence": one.sentence}
+        for one in found.outcome.verdicts
+    ]
+    made = {"claim": found.claim, "holds": not verdicts, "exit_code": found.outcome.exit_code,
+            "verdicts": verdicts, "notes": found.outcome.notes}  # fmt: skip
+    return json_text(made, indent=1) + "\n"

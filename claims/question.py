@@ -1,0 +1,125 @@
+"""What a claim answers, in one small grammar; it is kept as data, and never becomes SQL as it is.
+
+    best METRIC for MODEL [on DEVICE] [where EXPR]     the first row of `bench best --by METRIC`
+    days [METRIC] for MODEL [on DEVICE] [where EXPR]   that of `bench days`; or device_hours
+    value METRIC for MODEL [on DEVICE] [where EXPR]    a metric of the only run that fits
+
+MODEL `all` stands for any, EXPR is that of `--where`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..decide.query import RANKED_BY, Query
+from ..decide.selection import listed_columns
+from ..schema.errors import BenchError, did_you_mean
+from ..schema.warehouse import Warehouse
+from ..schema.where_words import tokenize
+
+ANY = "all"
+OF_DAYS = ("days", "device_hours")
+# What hangs on where files lie, which is another place for each who checks.
+_PLACES = frozenset(("uri", "run_id", "run", "where"))
+_EXAMPLE = "best tokens_per_s_per_device for 1.3B on V100 where tp = 1"
+Word = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Count = Annotated[int, Field(ge=1, le=10**18)]
+
+
+class Part(BaseModel):
+    """A part of a claim: nothing unknown, nothing of another type, nothing that changes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Question(Part):
+    """What is asked. Budgets are those of the claim: no settings of whoever checks count."""
+
+    answer: Literal["best", "days", "value"] = Field(description="Which answer is claimed.")
+    metric: Word = Field(description="The metric, as bench best, days or explain names it.")
+    model: Name | None = Field(default=None, description="Size or model label; null: any.")
+    device: Name | None = Field(default=None, description="Device, or a part of its name.")
+    where: Annotated[str, Field(min_length=1, max_length=2000)] | None = Field(
+        default=None, description="Condition in the grammar of --where."
+    )
+    tokens: Count | None = Field(default=None, description="Training length in tokens, if given.")
+    steps: Count | None = Field(default=None, description="Training length in steps, if given.")
+
+    def __str__(self) -> str:
+        words = [self.answer] if self.answer == self.metric else [self.answer, self.metric]
+        words += ["for", self.model or ANY]
+        words += ["on", self.device] if self.device else []
+        return " ".join([*words, *(["where", self.where] if self.where else [])])
+
+    def query(self, warehouse: Warehouse) -> Query:
+        """The question as decisions take it; raises BenchError for a device that is not there.
+
+        The temporary table `selected` must hold all runs.
+        """
+        _refuse_places(self.where, listed_columns(warehouse))
+        by = self.metric if self.answer == "best" else None
+        asked = Query(model=self.model, where=self.where, by=by, tokens=self.tokens,
+                      steps=self.steps)  # fmt: skip
+        return asked.also(self._on(warehouse)) if self.device else asked
+
+    def _on(self, warehouse: Warehouse) -> str:
+        """The condition that a run is on the device: V100 is V100-32GB too, and no GV100."""
+        plain = re.escape((self.device or "").casefold())
+        wanted = re.compile(rf"(?<![a-z0-9]){plain}(?![a-z0-9])")
+        query = "SELECT DISTINCT device FROM selected WHERE device IS NOT NULL ORDER BY device"
+        known = [str(device) for (device,) in warehouse.rows(query)]
+        found = [device for device in known if wanted.search(device.casefold())]
+        if not found:
+            stated = ", ".join(known[:20]) or "none is stated"
+            raise BenchError(f"no run on {self.device!r}", why=f"devices: {stated}")
+        quoted = (device.replace("'", "''") for device in found)
+        return "device in ('" + "', '".join(quoted) + "')"
+
+
+def parse_question(text: str) -> Question:
+    """The question that a text asks; raises BenchError for another grammar or metric."""
+    head, where = _cut(text.strip(), "where")
+    head, device = _cut(head, "on")
+    asked, model = _cut(head, "for")
+    kind, _, metric = asked.partition(" ")
+    metric = metric.strip() or ("days" if kind == "days" else "")
+    if kind not in ("best", "days", "value") or not model or not re.fullmatch(r"\w+", metric):
+        raise BenchError(f"cannot read the question {text!r}", hint=_EXAMPLE)
+    known = _metrics(kind)
+    if metric not in known:
+        raise BenchError(f"no metric {metric!r} of {kind!r}", hint=did_you_mean(metric, known))
+    if max(map(len, (model, device))) > 200 or len(where) > 2000:
+        raise BenchError("the question is too long", hint=_EXAMPLE)
+    return Question.model_validate({
+        "answer": kind, "metric": metric, "model": None if model == ANY else model,
+        "device": device or None, "where": where or None,
+    })  # fmt: skip
+
+
+def _metrics(kind: str) -> tuple[str, ...]:
+    if kind == "best":
+        return RANKED_BY
+    if kind == "days":
+        return OF_DAYS
+    from ..explain.columns import names
+
+    return tuple(name for name in names() if name not in ("days", "device_days"))
+
+
+def _cut(text: str, word: str) -> tuple[str, str]:
+    """What stands before the first such word, and behind it."""
+    found = re.search(rf"\s{word}\s", text, re.I)
+    return (text[: found.start()].strip(), text[found.end() :].strip()) if found else (text, "")
+
+
+def _refuse_places(where: str | None, columns: dict[str, str]) -> None:
+    named = {token.text for token in tokenize(where or "", columns) if token.kind == "column"}
+    if wrong := sorted(named & _PLACES):
+        raise BenchError(
+            f"a claim cannot ask for {wrong[0]!r}", where=where or "",
+            why="paths and ids hang on where files lie", hint="name line, date, device or sizes",
+        )  # fmt: skip

@@ -1,0 +1,269 @@
+"""Whether a claim holds: its sources by their digests, its answer computed anew, its rows audited.
+
+Nothing of the claim is believed but what it asks; nothing but the paths given is read.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..decide.eligible import doubts
+from ..explain.ask import findings_on
+from ..explain.run import Lines
+from ..schema.errors import BenchError
+from ..schema.warehouse import Warehouse
+from ..vocabulary.format import significant
+from .answer import Answered, Source, answered, digests, sources_of
+from .make import tool
+from .statement import Row, Statement
+from .verdict import Outcome, Verdict, Way, outcome
+
+_LESS_IS_BETTER = frozenset(("mem", "device_hours", "days"))
+_NEAR = 200  # lines around its place in which a changed row is looked for
+_ALIKE = 0.6  # of two texts of one row
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """Which source of the claim is which of those that are here."""
+
+    here: Mapping[str, Source]  # by name here
+    same: Mapping[str, str] = field(default_factory=dict)  # digest of the claim -> name here
+    changed: Mapping[str, str] = field(default_factory=dict)
+    missing: Sequence[str] = ()  # digests
+    added: Sequence[str] = ()  # names here
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the same bytes are here, and nothing else."""
+        return not (self.changed or self.missing or self.added)
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """One claim against one warehouse."""
+
+    statement: Statement
+    warehouse: Warehouse
+    lines: Lines
+    match: _Match
+    found: Answered | None
+    why: str  # there is no answer
+
+    @property
+    def same_answer(self) -> bool:
+        """Whether the answer is that of the claim; with other sources, of any number of rows."""
+        claimed = self.statement.predicate.result
+        if self.found is None:
+            return False
+        runs = claimed.runs if not self.match.is_whole else self.found.result.runs
+        return self.found.result.model_copy(update={"runs": runs}) == claimed
+
+    @property
+    def same_version(self) -> bool:
+        return self.statement.predicate.tool == tool(self.warehouse)
+
+
+def verify(statement: Statement, warehouse: Warehouse, root: Path) -> Outcome:
+    """Every way in which a claim about the sources of a warehouse is false.
+
+    The warehouse must rest on what the claim states beside sources (`annotations_of`) and on no
+    other facts; sources lie below `root`.
+    """
+    match = _matched(statement, sources_of(warehouse))
+    found, why = None, ""
+    try:
+        found = answered(warehouse, root, statement.predicate.question)
+    except BenchError as error:
+        why = ": ".join(filter(None, (error.what, error.why)))
+    check = _Check(statement, warehouse, Lines(warehouse, root), match, found, why)
+    verdicts = [*_of_sources(check), *_of_rows(check), *_of_formulas(check), *_of_audit(check)]
+    if not any(one.way in _EXPLAINS for one in verdicts):
+        verdicts += _of_answer(check)
+    return outcome(verdicts, _notes(check))
+
+
+_EXPLAINS = frozenset(
+    (Way.MISSING_SOURCE, Way.CHANGED_ROW, Way.REMOVED_ROW, Way.BETTER_ROW, Way.DOUBTED, Way.FORMULA)
+)
+
+
+def _matched(statement: Statement, here: Mapping[str, Source]) -> _Match:
+    """By digests; what is left over by the same name, else the same last part of it."""
+    by_digest: dict[str, str] = {}
+    for uri, source in here.items():
+        by_digest.setdefault(source.sha256, uri)
+    names = statement.names
+    same = {sha256: by_digest[sha256] for sha256 in names if sha256 in by_digest}
+    left = [uri for uri, source in here.items() if source.sha256 not in names]
+    changed: dict[str, str] = {}
+    for sha256, name in names.items():
+        if sha256 in same:
+            continue
+        near = [uri for uri in left if uri == name] or [
+            uri for uri in left if uri.rsplit("/", 1)[-1] == name.rsplit("/", 1)[-1]
+        ]
+        if len(near) == 1:
+            changed[sha256] = near[0]
+            left.remove(near[0])
+    missing = [sha256 for sha256 in names if sha256 not in same and sha256 not in changed]
+    return _Match(here, same, changed, missing, left)
+
+
+def _of_sources(check: _Check) -> Iterator[Verdict]:
+    names, match = check.statement.names, check.match
+    for sha256 in match.missing:
+        yield Verdict(Way.MISSING_SOURCE, f"The source {names[sha256]} (sha256 {sha256[:12]}) is"
+                      " not among the paths.")  # fmt: skip
+    for sha256, uri in match.changed.items():
+        yield Verdict(Way.CHANGED_SOURCE, f"The source {uri} has changed since the claim: its"
+                      f" sha256 is {match.here[uri].sha256[:12]}, not {sha256[:12]}.")  # fmt: skip
+    for uri in match.added:
+        yield Verdict(Way.ADDED_SOURCE, f"The source {uri} is not one of the claim.")
+
+
+def _of_rows(check: _Check) -> Iterator[Verdict]:
+    """What became of the rows of the claim, and whether one that it leaves out is better."""
+    whole = True
+    for row in check.statement.predicate.rows:
+        if fate := _fate(check, row):
+            whole = False
+            yield fate
+    claimed, found = check.statement.predicate.result, check.found
+    if not whole or found is None or check.same_answer:
+        return
+    if sorted(map(_key, found.rows)) == sorted(map(_key, check.statement.predicate.rows)):
+        return
+    less = check.statement.predicate.question.metric in _LESS_IS_BETTER
+    better = found.result.value < claimed.value if less else found.result.value > claimed.value
+    if better and check.statement.predicate.question.answer != "value":
+        first = found.rows[0]
+        uri = next(uri for uri, one in check.match.here.items() if one.sha256 == first.source)
+        yield Verdict(
+            Way.BETTER_ROW,
+            f"{uri}:{first.line} is better than the claim: {_figure(found.result.value)} against"
+            f" {_figure(claimed.value)} {found.result.unit}.",
+        )
+
+
+def _fate(check: _Check, row: Row) -> Verdict | None:
+    """What has become of a row in a source that has changed; in one that has not, whether the
+    claim quotes it as it is."""
+    if row.source in check.match.missing:
+        return None
+    if (same := check.match.same.get(row.source)) is not None:
+        text = check.lines.text(same, row.line)
+        if text == row.text:
+            return None
+        return Verdict(Way.ROWS, f"{same}:{row.line} reads {text!r}; the claim quotes"
+                       f" {row.text!r}.")  # fmt: skip
+    uri = check.match.changed[row.source]
+    lines = check.lines.all(uri)
+    if row.text in lines or check.lines.text(uri, row.line) == row.text:
+        return None
+    subjects = check.statement.subject
+    before = next(one.annotations.lines for one in subjects if one.digest.sha256 == row.source)
+    near = lines[max(row.line - _NEAR, 0) : row.line + _NEAR]
+    alike = difflib.get_close_matches(row.text[:_LONG], [one[:_LONG] for one in near], 1, _ALIKE)
+    if alike and check.match.here[uri].lines >= before:
+        at = 1 + max(row.line - _NEAR, 0) + [one[:_LONG] for one in near].index(alike[0])
+        now = check.lines.text(uri, at)
+        return Verdict(Way.CHANGED_ROW, f"{uri}:{at} reads {now!r}; the claim rests on"
+                       f" {row.text!r}.")  # fmt: skip
+    return Verdict(
+        Way.REMOVED_ROW, f"The row {row.text!r} (line {row.line}) is no longer in {uri}."
+    )
+
+
+_LONG = 500  # characters of a line that are compared
+
+
+def _of_formulas(check: _Check) -> Iterator[Verdict]:
+    ours, theirs = digests(), check.statement.predicate.formulas
+    for name, sha256 in sorted(theirs.items()):
+        if ours.get(name) != sha256:
+            known = "is another one here" if name in ours else "is not known here"
+            yield Verdict(Way.FORMULA, f"The claim rests on {name} (sha256 {sha256[:12]}), which"
+                          f" {known}.")  # fmt: skip
+    if check.found is not None and check.same_answer and check.match.is_whole:
+        for name in sorted(check.found.formulas.keys() - theirs.keys()):
+            yield Verdict(Way.FORMULA, f"The answer rests on {name}, which the claim does not"
+                          " name.")  # fmt: skip
+
+
+def _of_audit(check: _Check) -> Iterator[Verdict]:
+    """What the audit says against the rows that the claim rests on."""
+    places = {
+        (uri, row.line)
+        for row in check.statement.predicate.rows
+        if (uri := check.match.same.get(row.source)) is not None
+    }
+    doubted = doubts(check.warehouse, sorted({uri for uri, _ in places}))
+    query = "SELECT run_id, uri, line FROM runs ORDER BY uri, line, run_id"
+    for run, uri, line in check.warehouse.rows(query) if doubted else ():
+        if (uri, line) in places and run in doubted:
+            yield Verdict(Way.DOUBTED, f"The audit doubts {uri}:{line}: {doubted[run]}.")
+
+
+def _of_answer(check: _Check) -> Iterator[Verdict]:
+    """Whether answer, rows and derivation are those of the claim, where nothing else says why."""
+    claimed, found = check.statement.predicate, check.found
+    way = Way.ANSWER if check.same_version else Way.VERSION
+    theirs, here = claimed.tool.version, tool(check.warehouse).version
+    by = "" if check.same_version else f" (by bench {theirs}; this is {here})"
+    if found is None:
+        yield Verdict(way, f"The sources give no answer{by}: {check.why}.")
+    elif not check.same_answer:
+        yield Verdict(way, f"The sources give {_result(found.result)}; the claim says"
+                      f" {_result(claimed.result)}{by}.")  # fmt: skip
+    elif check.match.is_whole or not check.match.changed:
+        if sorted(map(_key, found.rows)) != sorted(map(_key, claimed.rows)):
+            listed = ", ".join(str(row.line) for row in found.rows[:12])
+            yield Verdict(Way.ROWS, f"The answer comes from other rows than the claim quotes: lines"
+                          f" {listed}.")  # fmt: skip
+        elif found.derivation.flat() != claimed.derivation.flat():
+            yield Verdict(Way.DERIVATION, _difference(found, check.statement))
+
+
+def _difference(found: Answered, statement: Statement) -> str:
+    """The first number that is derived otherwise."""
+    ours, theirs = found.derivation.flat(), statement.predicate.derivation.flat()
+    at = next((n for n, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), None)
+    if at is None:
+        return f"The derivation has {len(ours)} numbers; that of the claim has {len(theirs)}."
+    told = ", ".join(f"{a!r} and not {b!r}" for a, b in zip(ours[at], theirs[at], strict=True)
+                     if a != b)  # fmt: skip
+    return f"The derivation of {ours[at][0]} differs: {told}."
+
+
+def _notes(check: _Check) -> Iterator[str]:
+    claimed = check.statement.predicate
+    if not check.same_version and check.same_answer:
+        yield f"made by bench {claimed.tool.version}; this is {tool(check.warehouse).version}"
+    if claimed.stated:
+        who = sorted({one.author for one in claimed.stated if one.author})
+        by = f" by {', '.join(who[:5])}" if who else ""
+        yield f"rests on {len(claimed.stated)} values that no source states, but the claim{by}"
+    if check.found:
+        warned = [
+            f"{one.uri}:{one.line} ({one.rule}): {one.message}"
+            for one in findings_on(check.warehouse, check.lines.root, check.found.places)
+            if one.severity == "warning" and not one.closed
+        ]
+        yield from (f"the audit warns of {one}" for one in dict.fromkeys(warned))
+
+
+def _result(one: object) -> str:
+    value, unit, runs = (getattr(one, name) for name in ("value", "unit", "runs"))
+    return f"{_figure(value)} {unit} of {runs} {'row' if runs == 1 else 'rows'}".replace("  ", " ")
+
+
+def _figure(value: float) -> str:
+    return significant(value, 6) or ""
+
+
+def _key(row: Row) -> tuple[str, int, str]:
+    return row.source, row.line, row.text

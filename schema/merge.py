@@ -1,0 +1,200 @@
+"""Another warehouse taken into this one: its tables alone, nothing twice, in one transaction.
+
+The other file is a stranger's: it is opened read-only on a connection that reaches nothing else,
+and only its base tables are read, never a view. Its ids hang on paths that may be ours too, so each
+is made anew from the name of the group and the id. What it hides, what it found itself (findings,
+links, superseded steps) and older states of its sources stay behind: they are worked out here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from .connect import attach, explain
+from .ddl import tables
+from .errors import Incompatible
+from .migrate import now_utc
+from .warehouse import Warehouse, open_read, open_write, transaction
+
+_IDS = frozenset(("load_id", "run_id", "table_id", "source_id", "part_id", "chain_id"))
+# What is worked out anew, or holds only where it was made; `loads` and `parts` are taken by hand.
+_LEFT = frozenset((
+    "loads", "parts", "hidden", "stamps", "checkpoints", "audits", "findings", "fact_sets",
+    "link_sets", "links", "redone", "told",
+))  # fmt: skip
+_ID = "substr(sha256(concat_ws(chr(31), 'merged', $group, {})), 1, 12)"
+_CURRENT = f"""CREATE TEMP TABLE theirs AS
+    WITH newest AS (
+        FROM other.raw.loads WHERE uri NOT IN (
+            SELECT id FROM other.raw.hidden WHERE scope = 'uri'
+            GROUP BY id HAVING max_by(hidden, hidden_at))
+        QUALIFY row_number() OVER (
+            PARTITION BY uri ORDER BY generation DESC, loaded_at DESC, load_id) = 1
+    ), known AS (
+        SELECT sha256, min(load_id) AS load_id, min_by(source_id, load_id) AS source_id
+        FROM current_uris GROUP BY sha256
+    )
+    SELECT n.* EXCLUDE (uri, generation), $group || '/' || n.uri AS uri,
+        coalesce(k.load_id, {_ID.format("n.load_id")}) AS as_load,
+        coalesce(k.source_id, {_ID.format("n.source_id")}) AS as_source, k.load_id IS NULL AS is_new
+    FROM newest n LEFT JOIN known k USING (sha256)"""
+# A row for each load, and for each part of a log that grew, of which the rows are not here yet.
+_ROWS = f"""CREATE TEMP TABLE moved AS
+    WITH wanted AS (
+        SELECT load_id FROM theirs WHERE is_new
+        UNION
+        SELECT p.part_id FROM theirs t JOIN other.raw.parts n ON n.load_id = t.load_id
+        JOIN other.raw.parts p ON p.chain_id = n.chain_id AND p.number <= n.number
+        WHERE t.is_new
+    )
+    SELECT load_id, {_ID.format("load_id")} AS as_load FROM wanted
+    WHERE as_load NOT IN (SELECT load_id FROM raw.loads UNION SELECT part_id FROM raw.parts)"""
+_PARTS = f"""INSERT INTO raw.parts BY NAME
+    SELECT {_ID.format("load_id")} AS load_id, {_ID.format("chain_id")} AS chain_id, number,
+        {_ID.format("part_id")} AS part_id, from_byte, to_byte
+    FROM other.raw.parts WHERE part_id IN (SELECT load_id FROM moved)"""
+_NEW_URIS = """SELECT t.uri, t.is_new FROM theirs t
+    ANTI JOIN current_uris u ON u.uri = t.uri AND u.sha256 = t.sha256 ORDER BY t.uri"""
+_LOADS = """INSERT INTO raw.loads BY NAME
+    SELECT t.uri, 1 + coalesce((SELECT max(generation) FROM raw.loads l WHERE l.uri = t.uri), 0)
+            AS generation,
+        t.as_load AS load_id, t.as_source AS source_id, t.sha256, t.from_byte, t.to_byte,
+        t.parser_version, $now AS loaded_at
+    FROM theirs t ANTI JOIN current_uris u ON u.uri = t.uri AND u.sha256 = t.sha256"""
+# What people stated there of runs comes along as it does with records: it counts, and says who. Of
+# bytes that are here under another name the same line is the same run.
+_STATED = f"""INSERT INTO raw.facts BY NAME
+    WITH newest AS (
+        SELECT set_id FROM other.raw.fact_sets ORDER BY made_at DESC, set_id LIMIT 1
+    ), runs AS (
+        SELECT r.run_id, m.as_load, {_ID.format("r.run_id")} AS as_run
+        FROM other.raw.runs r JOIN moved m ON m.load_id = r.load_id
+        UNION ALL
+        SELECT r.run_id, t.as_load, h.run_id
+        FROM theirs t ANTI JOIN current_uris u ON u.uri = t.uri AND u.sha256 = t.sha256
+        JOIN other.raw.runs r ON r.load_id = t.load_id
+        JOIN raw.runs h ON h.load_id = t.as_load AND h.line = r.line AND h.origin = r.origin
+        WHERE NOT t.is_new
+    )
+    SELECT DISTINCT r.as_load AS load_id, r.as_run AS run_id, f.field, f.value,
+        concat_ws(', ', f.raw, nullif(f.author, ''), f.stated_on::VARCHAR) AS raw,
+        'user' AS scope, 'user' AS how
+    FROM other.raw.facts f JOIN newest ON f.load_id = newest.set_id JOIN runs r USING (run_id)
+    WHERE f.source_kind IN ('facts.toml', 'set', 'path') AND f.outcome = 'counts'"""
+# Sources of one name, of which two groups, or a group and this warehouse, hold other bytes.
+_OTHERWISE = """SELECT DISTINCT t.uri, u.uri FROM theirs t
+    JOIN current_uris u ON u.sha256 <> t.sha256 AND u.uri <> t.uri AND (
+        u.uri = substr(t.uri, length($group) + 2)
+        OR substr(u.uri, 1 + strpos(u.uri, '/')) = substr(t.uri, length($group) + 2))
+    WHERE u.uri NOT IN (SELECT uri FROM theirs) ORDER BY ALL"""
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What came of one merge, in names of sources; `otherwise` are pairs of one name whose bytes
+    are not the same."""
+
+    added: tuple[str, ...]
+    known: tuple[str, ...]  # other names of bytes that are here
+    unchanged: int  # sources that this group had brought before
+    otherwise: tuple[tuple[str, str], ...]
+
+
+def disagreements(warehouse: Warehouse) -> list[str]:
+    """Runs of which groups, or records, state different values of one column, a sentence each."""
+    query = """SELECT r.uri, r.line, f.field, list(DISTINCT f.value ORDER BY f.value),
+            any_value(a.value)
+        FROM raw.facts f JOIN current_loads USING (load_id) JOIN runs r ON r.run_id = f.run_id
+        LEFT JOIN annotations a
+            ON a.run_id = f.run_id AND a.field = f.field AND a.outcome = 'counts'
+        WHERE f.how = 'user' GROUP BY r.uri, r.line, f.run_id, f.field
+        HAVING count(DISTINCT f.value) > 1 ORDER BY ALL"""
+    return [
+        f"{uri}:{line}: {field} is stated as {' and '.join(values)}: {used} is used"
+        for uri, line, field, values, used in warehouse.rows(query)
+    ]
+
+
+def merge(db: Path, other: Path, group: str, lock_timeout: float) -> Merged:
+    """Take the sources of another warehouse into `db`, each named GROUP/NAME; all or nothing.
+
+    Bytes that are here already are not doubled: they get one more name. Raises Locked,
+    Incompatible for a file that is no warehouse or of a newer version, BenchError.
+    """
+    open_read(other, lock_timeout).close()  # recognised, and of this version
+    with (
+        open_write(db, lock_timeout) as warehouse,
+        _attached(warehouse, other),
+        transaction(warehouse),
+    ):
+        try:
+            return _merged(warehouse, group)
+        except (duckdb.BinderException, duckdb.ConversionException) as error:
+            why = str(error).splitlines()[0]
+            raise Incompatible(f"{other} is no warehouse of bench", why=why) from error
+
+
+@contextmanager
+def _attached(warehouse: Warehouse, other: Path) -> Iterator[None]:
+    """The other file as `other`, read-only; the connection reaches no third one from then on."""
+    con = warehouse.con
+    try:
+        attach(con, other, "other", read_only=True)
+    except duckdb.Error as error:
+        raise explain(error, other) from error
+    try:
+        warehouse.confine()
+        _require_tables(con, other)
+        yield
+    finally:
+        con.execute("DETACH other")
+
+
+def _require_tables(con: duckdb.DuckDBPyConnection, other: Path) -> None:
+    """Raises Incompatible where something has the name of a table and is none: a view may read
+    whatever its maker liked."""
+    query = """SELECT table_name FROM duckdb_tables()
+               WHERE database_name = 'other' AND schema_name = 'raw'"""
+    found = {name for (name,) in con.execute(query).fetchall()}
+    if missing := sorted(set(tables()) - found):
+        raise Incompatible(f"{other} is no warehouse", why=f"raw.{missing[0]} is no table")
+
+
+def _merged(warehouse: Warehouse, group: str) -> Merged:
+    con, given = warehouse.con, {"group": group}
+    for query in (_CURRENT, _ROWS):
+        con.execute(query, given)
+    new = con.execute(_NEW_URIS).fetchall()
+    [(every,)] = con.execute("SELECT count(*) FROM theirs").fetchall()
+    otherwise = con.execute(_OTHERWISE, given).fetchall()
+    for table, columns in tables().items():
+        if "load_id" in columns and table not in _LEFT:
+            con.execute(
+                _copy(table, list(columns)), given if _IDS & {*columns} != {"load_id"} else {}
+            )
+    con.execute(_PARTS, given)
+    con.execute(_STATED, given)
+    con.execute(_LOADS, {"now": now_utc()})
+    for table in ("theirs", "moved"):
+        con.execute(f"DROP TABLE {table}")
+    added = tuple(uri for uri, is_new in new if is_new)
+    known = tuple(uri for uri, is_new in new if not is_new)
+    return Merged(added, known, every - len(new), tuple(otherwise))
+
+
+def _copy(table: str, columns: list[str]) -> str:
+    """The rows of the loads that are moved, with ids of this warehouse; of annotations none."""
+    made = [
+        "m.as_load AS load_id" if name == "load_id"
+        else f"CASE WHEN o.{name} IS NOT NULL THEN {_ID.format(f'o.{name}')} END AS {name}"
+        if name in _IDS
+        else f'o."{name}"'
+        for name in columns
+    ]  # fmt: skip
+    return f"""INSERT INTO raw.{table} BY NAME SELECT {", ".join(made)}
+               FROM other.raw.{table} o JOIN moved m ON m.load_id = o.load_id"""

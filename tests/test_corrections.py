@@ -1,0 +1,114 @@
+"""Corrections: dated, shown beside what is reported, withdrawn, left out of a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+from bench.project.facts_file import read_facts
+from bench.schema.errors import BenchError
+from tests.making import table
+from tests.program import quick
+from tests.test_facts import SIGNED, fact
+
+ROW = "2 | 1.3B | 8 | 1 | 1 | 1 | 512 | 23 | 44.4"
+SINCE = SIGNED + "known_since = 2026-01-31\n"
+BACK = SINCE + 'withdrawn = 2026-05-04\nwithdrawn_because = "it was another queue"\n'
+TOLD = "SELECT field, value, outcome, reason FROM annotations ORDER BY ALL"
+
+
+def facts(folder: Path, signed: str) -> None:
+    (folder / "facts.toml").write_text(
+        fact('file = "x.md"', "seq_len", "2048", signed) + fact('file = "x.md"', "tp", "4", signed)
+    )
+
+
+def told(folder: Path, *paths: str) -> list[dict[str, str]]:
+    done = quick(folder, "sql", TOLD, *paths, "--format", "json")
+    assert done.code == 0, done.text
+    found: list[dict[str, str]] = json.loads(done.out)
+    return found
+
+
+@pytest.fixture
+def place(folder: Path) -> Path:
+    (folder / "x.md").write_text(table(ROW))
+    facts(folder, SINCE)
+    return folder
+
+
+def test_a_correction_is_shown_beside_what_is_reported(place: Path) -> None:
+    assert quick(place, "ingest", "-q", "x.md").code == 0
+    reason = "measured twice; known since 2026-01-31"
+    assert [(one["field"], one["outcome"], one["reason"]) for one in told(place)] == [
+        ("seq_len", "counts", reason), ("tp", "contradicts", reason)
+    ]  # fmt: skip
+    page = quick(place, "report").out
+    assert "seq_len = 2048" in page and "tp = 4" in page and "1 (used)" in page
+    assert "tokens/s" in page.partition("## ")[0]
+
+
+def test_a_page_without_corrections(place: Path) -> None:
+    assert quick(place, "ingest", "-q", "x.md").code == 0
+    for paths in ((), ("x.md",)):
+        page = quick(place, "report", *paths, "--without-corrections")
+        assert page.code == 0, page.text
+        assert "‡" not in page.out and "2048" not in page.out
+        assert "‡" in quick(place, "report", *paths).out, "and nothing was changed"
+    (place / "facts.toml").unlink()
+    alone = quick(place, "report", "x.md").out
+    facts(place, SINCE)
+    assert quick(place, "report", "x.md", "--without-corrections").out == alone
+    assert quick(place, "report", "x.md", "--without-corrections", "--set", "tp=2").code == 2
+
+
+def test_a_withdrawn_correction_stays_listed(place: Path) -> None:
+    facts(place, BACK)
+    assert quick(place, "ingest", "-q", "x.md").code == 0
+    assert {(one["field"], one["outcome"]) for one in told(place)} == {
+        ("seq_len", "withdrawn"), ("tp", "withdrawn")
+    }  # fmt: skip
+    page = quick(place, "report").out
+    assert "withdrawn on 2026-05-04: it was another queue" in page
+    rates = "SELECT count(*) AS n FROM metric_tokens_per_s"
+    assert json.loads(quick(place, "sql", rates, "--format", "json").out) == [{"n": 0}]
+
+
+def test_a_withdrawn_exception_closes_nothing(folder: Path, data: Path) -> None:
+    text = (data / "tables" / "001_1.3b_benchmarking.md").read_bytes()
+    (folder / "001.md").write_bytes(text)
+    match = 'file = "001", line = 44, rule = "R6"'
+    for signed, closed in ((SIGNED, 1), (BACK, 0)):
+        (folder / "facts.toml").write_text(fact(match, "finding", '"exception"', signed))
+        found = json.loads(quick(folder, "audit", "001.md", "--format", "json").out)
+        assert sum(bool(one["closed"]) for one in found) == closed
+
+
+def test_when_and_why_go_together(place: Path) -> None:
+    facts(place, SIGNED + "withdrawn = 2026-05-04\n")
+    with pytest.raises(BenchError, match="invalid fact"):
+        read_facts(place / "facts.toml")
+
+
+def test_corrections_of_two_branches_are_merged(folder: Path) -> None:
+    """Each exports the same run with facts of its own; in one folder they come together."""
+    (folder / "x.md").write_text(table(ROW))
+    for field, value in (("seq_len", "2048"), ("device", '"V100"'), ("device", '"A100"')):
+        (folder / "facts.toml").write_text(fact('file = "x.md"', field, value))
+        assert quick(folder, "export", "--records", f"r{value.strip(chr(34))}", "x.md").code == 0
+    (folder / "facts.toml").unlink()
+    for name in ("r2048", "rV100"):
+        copytree(folder / name, folder / "merged", dirs_exist_ok=True)
+    for uri, n in (("merged", 2), ("r2048", 1)):
+        assert len(told(folder, uri)) == n
+    assert {(one["field"], one["value"]) for one in told(folder, "merged")} == {
+        ("seq_len", "2048"), ("device", "V100")
+    }  # fmt: skip
+    assert len(list((folder / "merged").rglob("*.json"))) == 2
+    copytree(folder / "rA100", folder / "merged", dirs_exist_ok=True)
+    done = quick(folder, "ingest", "merged")
+    assert done.code == 0 and "another record" in done.err and "A100" in done.err, done.text
+    assert sum(one["field"] == "device" for one in told(folder)) == 1, "one of them is used"

@@ -1,0 +1,166 @@
+"""Warehouses and records of several groups become one: nothing twice, all or nothing."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from bench.project.merging import Other, merge_all, parse_other
+from bench.schema.errors import BenchError, Incompatible
+from bench.schema.merge import Merged, disagreements, merge
+from bench.schema.warehouse import open_read
+from tests.making import log, table
+from tests.program import quick
+from tests.test_facts import fact
+
+ROW = "4 | 1.3B | 1 | 4 | 1 | 1 | 1024 | {} | 0.86"
+
+
+@pytest.fixture(scope="module")
+def sites(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two groups: a log in common, under two names; one name with other bytes; a log of one alone,
+    which was read while it grew."""
+    home = tmp_path_factory.mktemp("sites")
+    for site, ms in (("a", "100.5"), ("b", "90.5")):
+        folder = home / site
+        (folder / ".git").mkdir(parents=True)
+        (folder / "sweep.md").write_text(table(ROW.format(ms)))
+        (folder / f"common-{site}.log").write_text(log(3))
+    (home / "b" / "facts.toml").write_text(
+        fact('file = "common-b.log"', "device", '"A64FX"') + fact('file = "sweep"', "nodes", "1")
+    )
+    (home / "a" / "facts.toml").write_text(fact('file = "common-a.log"', "device", '"V100"'))
+    for lines in (4, 9):
+        (home / "b" / "own.log").write_text(log(lines, 222))
+        assert quick(home / "b", "ingest", "-q", ".").code == 0
+    assert quick(home / "a", "ingest", "-q", ".").code == 0
+    return home
+
+
+@pytest.fixture(scope="module")
+def merged(sites: Path) -> tuple[Path, list[Merged]]:
+    """A warehouse of both."""
+    (sites / "all").mkdir()
+    db = sites / "all" / "bench.duckdb"
+    others = [Other(site, sites / site / "bench.duckdb") for site in ("a", "b")]
+    done, _ = merge_all(db, others, None, 5.0)
+    return db, [one for _, one in done]
+
+
+def rows(db: Path, query: str) -> list[tuple[object, ...]]:
+    with open_read(db) as warehouse:
+        return warehouse.rows(query)
+
+
+def test_sources_are_known_by_their_bytes(merged: tuple[Path, list[Merged]]) -> None:
+    db, (first, second) = merged
+    assert first == Merged(("a/common-a.log", "a/sweep.md"), (), 0, ())
+    assert second.added == ("b/own.log", "b/sweep.md")
+    assert second.known == ("b/common-b.log",)
+    assert second.otherwise == (("b/sweep.md", "a/sweep.md"),)
+    named = {str(uri): uris for uri, uris in rows(db, "SELECT uri, uris FROM sources")}
+    assert named["a/common-a.log"] == ["a/common-a.log", "b/common-b.log"]
+    assert len(named) == 4
+
+
+def test_everything_of_a_run_comes_along(sites: Path, merged: tuple[Path, list[Merged]]) -> None:
+    db, _ = merged
+    told = """SELECT r.status, r.line, r.last_line, s.median, s.n, count(i.iteration) FROM runs r
+        JOIN run_stats s ON s.run_id = r.run_id AND s.metric = 'step_time_s'
+        JOIN iterations i ON i.run_id = r.run_id WHERE r.uri LIKE '%own.log' GROUP BY ALL"""
+    assert rows(db, told) == rows(sites / "b" / "bench.duckdb", told)
+    assert rows(db, "SELECT count(*) FROM iterations") == [(3 + 9,)]
+    told = "SELECT r.uri, c.name, c.raw FROM cells c JOIN tables t USING (table_id) JOIN runs r"
+    told += " ON r.table_id = t.table_id WHERE r.uri LIKE '%b/sweep.md' AND c.raw = '90.5'"
+    assert rows(db, told) == [("b/sweep.md", "step_time", "90.5")]
+
+
+def test_what_people_stated_comes_along_and_disagrees(merged: tuple[Path, list[Merged]]) -> None:
+    db, _ = merged
+    told = """SELECT a.field, a.value, a.origin, a.reason
+              FROM annotations a JOIN runs r USING (run_id)
+              WHERE r.uri = 'a/common-a.log' AND a.outcome = 'counts'"""
+    assert rows(db, told) == [
+        ("device", "A64FX", "record", "measured twice, A. Author, 2026-02-16")
+    ]
+    with open_read(db) as warehouse:
+        assert disagreements(warehouse) == [
+            "a/common-a.log:1: device is stated as A64FX and V100: A64FX is used"
+        ]
+
+
+def test_to_merge_again_changes_nothing(sites: Path, merged: tuple[Path, list[Merged]]) -> None:
+    db, _ = merged
+    before = rows(db, "SELECT count(*) FROM raw.facts UNION ALL SELECT count(*) FROM raw.loads")
+    again = merge(db, sites / "b" / "bench.duckdb", "b", 5.0)
+    assert (again.added, again.known, again.unchanged) == ((), (), 3)
+    after = rows(db, "SELECT count(*) FROM raw.facts UNION ALL SELECT count(*) FROM raw.loads")
+    assert after == before
+
+
+def test_records_and_folders_are_merged_alike(sites: Path, folder: Path) -> None:
+    assert quick(sites / "b", "export", "--records", str(folder / "records")).code == 0
+    done = quick(folder, "merge", f"a={sites / 'a' / 'bench.duckdb'}", "b=records")
+    assert done.code == 0, done.text
+    assert "a/sweep.md" in done.err or "sources added" in done.err
+    # The common log is a source of a, and its record of b gives way.
+    found = rows(
+        folder / "bench.duckdb", "SELECT split_part(uri, '/', 1), count(*) FROM runs GROUP BY 1"
+    )
+    assert dict(found) == {"a": 2, "b": 2}  # type: ignore[arg-type]  # two columns
+
+
+def test_a_log_that_has_grown_there_grows_here(sites: Path, folder: Path) -> None:
+    shutil.copytree(sites / "b", folder / "b")
+    db = folder / "bench.duckdb"
+    merge(db, folder / "b" / "bench.duckdb", "b", 5.0)
+    (folder / "b" / "own.log").write_text(log(15, 222))
+    assert quick(folder / "b", "ingest", "-q", ".").code == 0
+    grown = merge(db, folder / "b" / "bench.duckdb", "b", 5.0)
+    assert grown.added == ("b/own.log",) and grown.unchanged == 2
+    told = "SELECT count(*) FROM iterations i JOIN runs r USING (run_id) WHERE r.uri = 'b/own.log'"
+    assert rows(db, told) == [(15,)]
+
+
+def test_a_stranger_s_warehouse_is_tables_alone_and_all_or_nothing(
+    sites: Path, folder: Path
+) -> None:
+    shutil.copy(sites / "a" / "bench.duckdb", folder / "evil.duckdb")
+    (folder / "secret.csv").write_text("a\n1\n")
+    con = duckdb.connect(str(folder / "evil.duckdb"))
+    con.execute("DROP VIEW IF EXISTS hidden_runs")  # views may be missing, or lie: none is read
+    con.execute("CREATE OR REPLACE VIEW runs AS SELECT 1 / 0 AS run_id")
+    con.close()
+    db = folder / "bench.duckdb"
+    assert merge(db, folder / "evil.duckdb", "e", 5.0).added
+    before = rows(db, "SELECT count(*) FROM raw.runs")
+    con = duckdb.connect(str(folder / "evil.duckdb"))
+    con.execute("UPDATE raw.loads SET sha256 = sha256[:-2] || 'x'")
+    con.execute("ALTER TABLE raw.topology ALTER COLUMN tp TYPE VARCHAR")
+    con.execute("UPDATE raw.topology SET tp = 'four'")
+    con.close()
+    with pytest.raises(Incompatible):
+        merge(db, folder / "evil.duckdb", "f", 5.0)
+    assert rows(db, "SELECT count(*) FROM raw.runs") == before
+    con = duckdb.connect(str(folder / "evil.duckdb"))
+    con.execute("DROP TABLE raw.cells")
+    con.execute(f"CREATE VIEW raw.cells AS FROM read_csv('{folder / 'secret.csv'}')")
+    con.close()
+    with pytest.raises(Incompatible, match="no warehouse"):
+        merge(db, folder / "evil.duckdb", "f", 5.0)
+
+
+def test_names_of_groups(sites: Path, folder: Path) -> None:
+    assert parse_other(str(sites / "a" / "bench.duckdb")).group == "a"
+    assert parse_other(f"x={sites / 'a'}") == Other("x", sites / "a")
+    for wrong in ("nowhere", "x=nowhere", f"../x={sites}"):
+        with pytest.raises(BenchError):
+            parse_other(wrong)
+    one = Other("x", sites / "a" / "bench.duckdb")
+    with pytest.raises(BenchError, match="two groups"):
+        merge_all(folder / "bench.duckdb", [one, one], None, 5.0)
+    with pytest.raises(BenchError, match="itself"):
+        merge_all(one.path, [one], None, 5.0)
