@@ -26,9 +26,17 @@ html_show_copyright = False
 
 CONTENTS = {
     "Guides": [
-        "decide", "predict", "site", "sharing", "python", "launch", "watch", "history", "audit",
+        "decide",
+        "predict",
+        "site",
+        "sharing",
+        "python",
+        "launch",
+        "watch",
+        "history",
+        "audit",
         "explain",
-    ],  # fmt: skip
+    ],
     "Reference": ["cli", "pull_requests", "claims", "formats", "bundles", "facts", "warehouse"],
     "Project": ["architecture", "decisions", "trainer"],
 }
