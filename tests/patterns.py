@@ -21,6 +21,7 @@ ANCHORED = {"match", "fullmatch"}
 METHODS = ANCHORED | {"search", "sub", "subn", "split", "findall", "finditer"}
 # What data files call their patterns, and the folder of those that have no such word.
 IN_DATA = {"pattern", "anchor", "pair"}
+HOW = {"prefixes.toml": {"match"}}  # of data files: the others are searched for
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +51,40 @@ def trees() -> dict[Path, ast.Module]:
 
 
 @cache
-def uses() -> dict[str, set[str]]:
-    """By the name of a variable: the methods called on what it holds, in any module."""
-    found: dict[str, set[str]] = defaultdict(set)
-    for tree in trees().values():
+def uses() -> dict[tuple[str, Path], set[str]]:
+    """By the name of a variable and a module: the methods called there on what it holds."""
+    found: dict[tuple[str, Path], set[str]] = defaultdict(set)
+    for file, tree in trees().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and node.attr in METHODS:
                 owner = node.value
                 if isinstance(owner, ast.Name | ast.Attribute):
-                    found[owner.id if isinstance(owner, ast.Name) else owner.attr].add(node.attr)
+                    name = owner.id if isinstance(owner, ast.Name) else owner.attr
+                    found[name, file].add(node.attr)
     return found
 
 
+@cache
+def importers() -> dict[tuple[str, str], set[Path]]:
+    """By a name and the last word of its module: the modules that take it from there."""
+    found: dict[tuple[str, str], set[Path]] = defaultdict(set)
+    for file, tree in trees().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    found[alias.name, (node.module or "").rpartition(".")[2]].add(file)
+    return found
+
+
+def _methods(name: str, file: Path) -> set[str]:
+    """What is called on a variable of a module, there and where it is imported."""
+    return {method for one in {file, *importers()[name, file.stem]} for method in uses()[name, one]}
+
+
 def in_code() -> tuple[list[Found], list[str]]:
-    """Patterns in modules, and the places of those that only a running program makes."""
-    found, unknown = [], []
+    """Patterns in modules, and the modules of those that only a running program makes."""
+    found: list[Found] = []
+    unknown: list[str] = []
     for file, tree in trees().items():
         module = _module(file)
         names = {
@@ -72,15 +92,15 @@ def in_code() -> tuple[list[Found], list[str]]:
             for target in node.targets if isinstance(target, ast.Name)
         }  # fmt: skip
         for call, method in _calls(tree):
-            place = f"{file.relative_to(ROOT)}:{call.lineno}"
+            place = f"{file.relative_to(ROOT)}: {names.get(call, call.lineno)}"
             try:
                 given = re.compile(_value(call.args[0], module), _flags(call, method, module))
             except (NameError, AttributeError, TypeError, ValueError, re.error):
-                unknown.append(f"{file.relative_to(ROOT)}: {ast.unparse(call)[:90]}")
+                unknown.append(file.relative_to(ROOT).as_posix())
                 continue
             if isinstance(given.pattern, bytes):
                 given = re.compile(given.pattern.decode("latin-1"), given.flags & ~re.A | re.A)
-            used = uses().get(names.get(call, ""), set()) if method == "compile" else {method}
+            used = _methods(names.get(call, ""), file) if method == "compile" else {method}
             found.append(Found(place, given, frozenset(used)))
     return found, unknown
 
@@ -126,7 +146,7 @@ def in_data() -> list[Found]:
         if part.parts[0] in NOT_OURS or part.parts[0].startswith(".") or len(part.parts) < 2:
             continue
         for where, text in _texts(tomllib.loads(file.read_text("utf-8"))):
-            found.append(Found(f"{part}: {where}", re.compile(text), frozenset({"search"})))
+            found.append(Found(f"{part}: {where}", re.compile(text), frozenset(HOW.get(part.name, {"search"}))))
     for rule in rules():
         found.append(Found(f"{rule.id} of gitleaks", rule.pattern, frozenset({"sub"})))
     return found
