@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from bench.vocabulary.secret_forms import FORMS
 from bench.vocabulary.secret_rules import rules
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -149,6 +150,8 @@ def in_data() -> list[Found]:
             found.append(Found(f"{part}: {where}", re.compile(text), frozenset(HOW.get(part.name, {"search"}))))
     for rule in rules():
         found.append(Found(f"{rule.id} of gitleaks", rule.pattern, frozenset({"sub"})))
+    for number, form in enumerate(FORMS):
+        found.append(Found(f"form of secrets {number}", form.pattern, frozenset({"sub"})))
     return found
 
 

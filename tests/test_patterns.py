@@ -64,7 +64,7 @@ MADE = {
     "vocabulary/cells.py": "units of cells.py; tests/test_linear.py reads cells of each type",
     "vocabulary/hardware.py": "names of devices",
     "vocabulary/heading_words.py": "escaped words",
-    "vocabulary/secret_forms.py": "forms, found where they stand",
+    "vocabulary/secret_forms.py": "forms, found as data",
     "vocabulary/secret_rules.py": "rules of gitleaks, found as data",
 }
 

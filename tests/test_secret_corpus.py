@@ -11,6 +11,7 @@ from bench.schema.warehouse import open_read
 from bench.vocabulary.secret_forms import FORMS
 from bench.vocabulary.secret_rules import rules
 from bench.vocabulary.secrets import redact_lines, redact_text
+from tests import secret_list
 from tests.program import quick
 from tests.secret_corpus import Example, examples
 
@@ -39,6 +40,14 @@ def test_no_secret_of_the_corpus_survives(held_out: bool) -> None:
     half = [example for example in EVERY if example.held_out == held_out]
     assert len({secret for example in half for secret in example.secrets}) > 170
     assert [(one.context, left) for one in half if (left := missed(one))] == []
+
+
+def test_no_secret_of_another_list_survives() -> None:
+    listed = list(secret_list.examples())
+    found = [Example("log", text, text, secrets, True) for text, secrets in listed]
+    found += [Example("page", text, text, secrets, True) for text, secrets in listed]
+    assert len(found) == 200 and all(one.secrets for one in found)
+    assert [(one.area, one.context, left) for one in found if (left := missed(one))] == []
 
 
 def test_nothing_of_real_logs_and_tables_is_taken_for_a_secret() -> None:
