@@ -1,7 +1,7 @@
 """A hundred texts with a secret each, written before anybody looked at the rules that find them.
 
-`<a40>` stands for 40 letters and digits, `h` hexadecimal digits, `u` capitals and digits, `b` so
-many bytes in base64, `<w>` a password, `<uuid>` one of these. Eight were missed at first.
+`<a40>` stands for 40 letters and digits, `h` hexadecimal digits, `u` capitals and digits, `q` those
+of bech32, `b` so many bytes in base64, `<w>` a password, `<uuid>` one of these. Eight were missed at first.
 """
 
 # ruff: noqa: E501 (lines as they are printed)
@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from functools import partial
 
 _ALNUM = string.ascii_letters + string.digits
-_OF = {"a": _ALNUM, "h": "0123456789abcdef", "u": string.ascii_uppercase + string.digits}
+_OF = {"a": _ALNUM, "h": "0123456789abcdef", "u": string.ascii_uppercase + string.digits,
+       "q": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L"}  # fmt: skip
 
 
 def examples(seed: int = 77) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -26,7 +27,14 @@ def examples(seed: int = 77) -> Iterator[tuple[str, tuple[str, ...]]]:
     for text in TEXTS:
         secrets: list[str] = []
         put = partial(_made, chance, secrets)
-        yield re.sub(r"<([ahub])(\d+)>|<w>|<uuid>", put, text), tuple(secrets)
+        yield re.sub(r"<([ahubq])(\d+)>|<w>|<uuid>", put, text), tuple(secrets)
+
+
+def words(number: int, seed: int = 78) -> Iterator[str]:
+    """So many secrets by themselves."""
+    chance = random.Random(seed)
+    for _ in range(number):
+        yield "".join(chance.choices(_ALNUM, k=chance.randrange(20, 41)))
 
 
 def _made(chance: random.Random, secrets: list[str], found: re.Match[str]) -> str:
@@ -88,7 +96,7 @@ TEXTS = (
     "snowflake.connector.connect(user='ME', password='<w>', account='x')",
     "VAULT_TOKEN=s.<a24>",
     "CONSUL_HTTP_TOKEN=<uuid>",
-    "# created\nAGE-SECRET-KEY-1<u58>",
+    "# created\nAGE-SECRET-KEY-1<q58>",
     "[Interface]\nPrivateKey = <b32>\nAddress = 10.0.0.2/32",
     "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n<b48>\n-----END PGP PRIVATE KEY BLOCK-----",
     "+ sshpass -p <w> ssh node1",
