@@ -147,7 +147,11 @@ def in_data() -> list[Found]:
         if part.parts[0] in NOT_OURS or part.parts[0].startswith(".") or len(part.parts) < 2:
             continue
         for where, text in _texts(tomllib.loads(file.read_text("utf-8"))):
-            found.append(Found(f"{part}: {where}", re.compile(text), frozenset(HOW.get(part.name, {"search"}))))
+            found.append(
+                Found(
+                    f"{part}: {where}", re.compile(text), frozenset(HOW.get(part.name, {"search"}))
+                )
+            )
     for rule in rules():
         found.append(Found(f"{rule.id} of gitleaks", rule.pattern, frozenset({"sub"})))
     for number, form in enumerate(FORMS):

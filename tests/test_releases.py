@@ -49,5 +49,10 @@ def test_a_newer_warehouse_is_refused_in_words(tmp_path: Path) -> None:
         con.execute("INSERT INTO raw.applied VALUES (999, '999_later.sql', 'a', now()::TIMESTAMP)")
     before = db.read_bytes()
     for line in (["runs"], ["ingest", "."], ["report"], ["db", "check"], ["forget", "1"]):
-        told(quick(tmp_path, *line), Incompatible.exit_code, "made by another version", "upgrade bench")
+        told(
+            quick(tmp_path, *line),
+            Incompatible.exit_code,
+            "made by another version",
+            "upgrade bench",
+        )
     assert db.read_bytes() == before
