@@ -26,7 +26,7 @@ QUERIES = (
 
 
 def unpacked(packed: Path, to: Path) -> Path:
-    """A warehouse as a release left it: of `tests.making.folder(logs=2, tables=1, iterations=20)`."""
+    """As a release left it: of `tests.making.folder(logs=2, tables=1, iterations=20)`."""
     to.write_bytes(lzma.decompress(packed.read_bytes()))
     return to
 

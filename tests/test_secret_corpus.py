@@ -131,14 +131,32 @@ def test_an_error_quotes_none(folder: Path) -> None:
 
 # What people write into plans: as a value of the environment, and as words of a command.
 IN_ENV = (
-    "HF_TOKEN", "WANDB_API_KEY", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "OPENAI_API_KEY", "NGC_APIKEY",
-    "AZURE_CLIENT_SECRET", "DB_PASS", "https_proxy", "COMET_API_KEY", "SENTRY_DSN", "GIT_CREDENTIALS",
-)  # fmt: skip
+    "HF_TOKEN",
+    "WANDB_API_KEY",
+    "AWS_SECRET_ACCESS_KEY",
+    "PGPASSWORD",
+    "OPENAI_API_KEY",
+    "NGC_APIKEY",
+    "AZURE_CLIENT_SECRET",
+    "DB_PASS",
+    "https_proxy",
+    "COMET_API_KEY",
+    "SENTRY_DSN",
+    "GIT_CREDENTIALS",
+)
 IN_COMMAND = (
-    "--api-key {}", "--hub_token={}", "+logger.wandb.api_key={}", "--proxy http://me:{}@proxy:3128",
-    "--header 'Authorization: Bearer {}'", "--store s3://x?X-Amz-Signature={}", "--db postgresql://me:{}@db/x",
-    "WANDB_API_KEY={}", "--password '{}'", "hub.token={}", "--webhook https://hooks.slack.com/services/T1/B1/{}",
-)  # fmt: skip
+    "--api-key {}",
+    "--hub_token={}",
+    "+logger.wandb.api_key={}",
+    "--proxy http://me:{}@proxy:3128",
+    "--header 'Authorization: Bearer {}'",
+    "--store s3://x?X-Amz-Signature={}",
+    "--db postgresql://me:{}@db/x",
+    "WANDB_API_KEY={}",
+    "--password '{}'",
+    "hub.token={}",
+    "--webhook https://hooks.slack.com/services/T1/B1/{}",
+)
 
 
 @pytest.mark.slow
@@ -159,8 +177,11 @@ def test_a_launch_tells_none(tmp_path: Path) -> None:
     assert [one for one in secrets if one in "".join(said)] == []
     # The program itself prints its words: into a log, from where nothing goes on.
     kept = {"plan.toml", "command.sh", *(file.name for file in tmp_path.rglob("*.log"))}
-    told = {file.name: [one for one in secrets if one.encode() in file.read_bytes()]
-            for file in tmp_path.rglob("*") if file.is_file() and file.name not in kept}  # fmt: skip
+    told = {
+        file.name: [one for one in secrets if one.encode() in file.read_bytes()]
+        for file in tmp_path.rglob("*")
+        if file.is_file() and file.name not in kept
+    }
     assert {name: left for name, left in told.items() if left} == {}
 
 

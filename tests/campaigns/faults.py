@@ -139,8 +139,10 @@ def vanishing(top: Path) -> list[str]:
         for delay in (0.5, 1.5):
             work = top / f"v{delay}{name == '.'}"
             shutil.copytree(top / "more", work / "more")
-            process = subprocess.Popen([*BENCH, "ingest", "more"], cwd=work, text=True,
-                                       stderr=subprocess.STDOUT, stdout=subprocess.PIPE)  # fmt: skip
+            command = [*BENCH, "ingest", "more"]
+            process = subprocess.Popen(
+                command, cwd=work, text=True, stderr=subprocess.STDOUT, stdout=subprocess.PIPE
+            )
             time.sleep(delay)
             shutil.rmtree(work / name if name != "." else work, ignore_errors=True)
             text, _ = process.communicate(timeout=LIMIT_S)
@@ -188,7 +190,8 @@ def clock(top: Path) -> list[str]:
     ):
         code, text = run(top, line, LD_PRELOAD=str(top / "clock.so"))
         found += wrong(f"clock back, {line}", code, text)
-    query = "SELECT max(iteration) FROM iterations JOIN runs USING (run_id) WHERE uri = 'logs/run000.log'"
+    query = """SELECT max(iteration) FROM iterations JOIN runs USING (run_id)
+               WHERE uri = 'logs/run000.log'"""
     with open_read(top / "bench.duckdb") as warehouse:
         [(last,)] = warehouse.rows(query)
     return found if last == 40 else [*found, f"clock back: the newest load is not shown ({last})"]

@@ -37,8 +37,8 @@ def campaign(files: int, limit: int, seconds: float, seed: int) -> tuple[str, li
                 failures.append(str(error))
             slowest, done = max(slowest, (time.monotonic() - at, line)), done + 1
     return (
-        f"{files} files, {done} of {len(lines)} command lines, {limit} s of processor time and 6 GiB "
-        f"of address space each: {len(failures)} failed; slowest {slowest[0]:.0f} s, {slowest[1]}"
+        f"{files} files, {done} of {len(lines)} command lines, {limit} s of processor time, 6 GiB "
+        f"of addresses each: {len(failures)} failed; slowest {slowest[0]:.0f} s, {slowest[1]}"
     ), failures
 
 
