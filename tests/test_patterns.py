@@ -15,7 +15,7 @@ from tests.patterns import Found, in_code, in_data
 
 SIZES = (24, 96, 384, 1536)  # characters: what doubles with each would be seen at once
 SOON = 0.0015  # s of processor time: too short to be told from noise
-MOST_LINES = 150  # texts made against a pattern
+MOST_LINES = 60  # texts made against a pattern
 MOST = 0.25  # s for the longest of them: the cube of its length would take many times that
 SQUARE = 11.0  # times as long for four times the text: linear is 4, the square 16
 
