@@ -10,12 +10,16 @@ TORCH := torch==2.13.0
 # Its own extensions are not compiled: gloo and torch do what the tests need.
 DEEPSPEED := deepspeed==0.19.8
 PYTEST := $(VENV)/bin/python -m pytest
+# What looks after the supply chain, apart: its own dependencies are many, and none is bench's.
+SUPPLY := .venv-supply
+SUPPLY_TOOLS := 'uv>=0.9,<1' 'cyclonedx-bom>=7,<8' 'pip-audit>=2.9,<3'
+LOWEST := .venv-lowest
 # A process for each core, and a file to one of them: its tests share what they read. In the order
 # of tests/conftest.py.
 PYTEST_ARGS ?= -n logical --dist loadfile --no-loadscope-reorder
 
 # An environment does not survive a move of its folder: forget the stamps of one made elsewhere.
-$(foreach env,$(VENV) $(OLD),$(shell [ "$$(cat $(env)/.made 2>/dev/null)" = "$(CURDIR)" ] || \
+$(foreach env,$(VENV) $(OLD) $(SUPPLY) $(LOWEST),$(shell [ "$$(cat $(env)/.made 2>/dev/null)" = "$(CURDIR)" ] || \
   rm -f $(env)/.made $(env)/.installed $(env)/.developing $(env)/.deepspeed $(env)/.fuzzing $(env)/.browser))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -23,7 +27,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-fast test-all test-services test-duckdb15 tcmalloc losses fuzz lint docs format generate clean python truth
+.PHONY: help demo test test-fast test-all test-services test-duckdb15 test-lowest audit-packages lock sbom tcmalloc losses fuzz lint docs format generate clean python truth
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,7 +44,7 @@ test-fast: $(VENV)/.developing ## each part by itself, few whole commands; stops
 	$(PYTEST) -m "not services and not slow and not programs" -x -q $(PYTEST_ARGS)
 
 # With -j the services' tests, which wait most of their time, run beside the others.
-test-all: test truth test-services test-duckdb15 ## every test, on both lines of DuckDB
+test-all: test truth test-services test-duckdb15 audit-packages ## every test, on both lines of DuckDB
 
 # Slurm and what its accounting needs, and a browser, installed as root; the tests start their own,
 # on loopback.
@@ -60,6 +64,26 @@ test-duckdb15: $(OLD)/.developing
 	@echo '*** what asks the warehouse, on duckdb $(OLD_DUCKDB) ***'
 	$(OLD)/bin/python -m pytest -m "not services and not slow" -k "not changed_copies and not put_away" $(OLD_TESTS) $(PYTEST_ARGS)
 	$(OLD)/bin/python -m pytest -n0 tests/test_views_at_size.py
+
+# What leans on libraries most: the warehouse, tables, pages, charts, the command line, settings.
+LOWEST_TESTS := $(foreach name,api cells chart cli escape formulas golden markdown own_formats settings \
+  strangers terminal,tests/test_$(name).py)
+test-lowest: $(LOWEST)/.developing ## the core on the lowest versions that pyproject.toml allows
+	$(LOWEST)/bin/python -m pytest -m "not services and not slow" $(LOWEST_TESTS) $(PYTEST_ARGS)
+
+audit-packages: $(SUPPLY)/.made ## known vulnerabilities of what the Action installs
+	$(SUPPLY)/bin/python tests/vulnerabilities.py requirements.lock
+
+LOCKED := pyproject.toml out/build.in --universal --python-version 3.11 --generate-hashes
+lock: $(SUPPLY)/.made ## requirements.lock anew from pyproject.toml: the newest versions, with hashes
+	@mkdir -p out
+	@$(SUPPLY)/bin/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' >out/build.in
+	$(SUPPLY)/bin/uv pip compile -q $(LOCKED) --upgrade --no-header --no-emit-index-url --no-emit-find-links -o out/requirements.lock
+	{ head -1 requirements.lock; cat out/requirements.lock; } >out/lock && mv out/lock requirements.lock
+
+sbom: $(SUPPLY)/.made ## out/bench.cdx.json: what the Action installs, as CycloneDX
+	@mkdir -p out
+	$(SUPPLY)/bin/cyclonedx-py requirements requirements.lock --pyproject pyproject.toml --output-reproducible --spec-version 1.6 -o out/bench.cdx.json
 
 tcmalloc: $(VENV)/.developing ## with or without tcmalloc, beside the published table: five minutes on two cores
 	tests/services/packages.sh libtcmalloc-minimal4
@@ -102,7 +126,7 @@ generate: $(VENV)/.developing ## what is made from declarations: code, JSON sche
 	$(VENV)/bin/python -m bench.claims.statement > docs/claim.schema.json
 
 clean: ## remove environments, builds, caches and out/; the warehouse bench.duckdb stays
-	rm -rf $(VENV) $(OLD) build dist out *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLD) $(SUPPLY) $(LOWEST) build dist out *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './.git/*' -type d -prune -exec rm -rf {} +
 
 python:
@@ -113,7 +137,7 @@ python:
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
 	  { echo 'error: $(PYTHON) has no venv: on Debian, apt-get install python3-venv' >&2; exit 1; }
 
-$(VENV)/.made $(OLD)/.made: | python
+$(VENV)/.made $(OLD)/.made $(LOWEST)/.made: | python
 	rm -rf $(@D)
 	$(PYTHON) -m venv $(@D)
 	@echo '$(CURDIR)' >$@
@@ -148,6 +172,18 @@ out/npm/.installed: tests/services/package.json
 
 $(VENV)/.fuzzing: $(VENV)/.developing
 	$(VENV)/bin/python -m pip install --quiet -e '.[fuzz]'
+	@touch $@
+
+$(SUPPLY)/.made: Makefile | python
+	rm -rf $(@D)
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet $(SUPPLY_TOOLS)
+	@echo '$(CURDIR)' >$@
+
+# The lowest of what pyproject.toml names; what these need in turn is the newest that fits.
+$(LOWEST)/.developing: pyproject.toml $(SUPPLY)/.made | $(LOWEST)/.made
+	$(SUPPLY)/bin/uv pip install -q -p $(LOWEST)/bin/python --resolution lowest-direct --only-binary :all: -e .
+	$(SUPPLY)/bin/uv pip install -q -p $(LOWEST)/bin/python pytest pytest-xdist hypothesis jsonschema
 	@touch $@
 
 $(OLD)/.developing: pyproject.toml | $(OLD)/.made

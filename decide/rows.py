@@ -241,7 +241,8 @@ def configured(row: Row) -> tuple[Any, ...]:
     """The columns of a configuration, in their order."""
     # Labels round: one shape may be called 1.3B and 1.4B.
     shaped = row["layers"] is not None and row["hidden"] is not None
-    return _columns({**row, "size": None, "model": None} if shaped else row)
+    values: tuple[Any, ...] = _columns({**row, "size": None, "model": None} if shaped else row)
+    return values
 
 
 def follows_ranks(rows: Sequence[Row]) -> frozenset[str]:

@@ -25,6 +25,7 @@ from .names import is_candidate
 from .packed import LEAST_BYTES, MOST_TIMES, packing, unpacked
 
 STDIN = "-"
+_PIECE = 1 << 20  # bytes
 MOST_MEMBERS = 100_000  # a guard against archive bombs
 _ARCHIVE = re.compile(r"\.(?:tar(?:\.(?:gz|bz2|xz|zst))?|tgz|tbz2?|txz)$", re.I)
 _CHUNK = 1 << 20
@@ -134,9 +135,15 @@ def _standard_input() -> Path:
         raise BenchError("nothing is piped in", hint="zcat x.log.gz | bench ingest - --name x.log")
     folder = tempfile.TemporaryDirectory(prefix="bench-")
     atexit.register(folder.cleanup)
-    kept = Path(folder.name, "stdin")
+    kept, room = Path(folder.name, "stdin"), shutil.disk_usage(folder.name).free // 2
     with kept.open("wb") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file)
+        while piece := sys.stdin.buffer.read(_PIECE):
+            room -= len(piece)
+            if room < 0:
+                why = f"it takes more than half of what is free in {tempfile.gettempdir()}"
+                hint = "write it to a file and ingest that; or TMPDIR=FOLDER of a larger disk"
+                raise BenchError("what is piped in does not fit", why=why, hint=hint)
+            file.write(piece)
     return kept
 
 

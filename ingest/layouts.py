@@ -17,7 +17,7 @@ from .record import Field
 from .segments import LOSS_NOTATION, Layout, Segments
 from .step import CLOCK, rank_prefix_of
 
-NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")  # no thousands separators
+NUMBER = re.compile(r"[-+]?(?:\d++\.?\d*+|\.\d++)(?:[eE][-+]?\d++)?")  # no thousands separators
 TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?")
 DECIMAL = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 LONGEST_KEPT = 12  # letters of a value kept as printed: no secret is as short and a number

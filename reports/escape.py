@@ -24,7 +24,7 @@ PUNCTUATION = r"[!-/:-@\[-`{-~]"
 INLINE = re.compile(rf"(?P<kept>\\{PUNCTUATION})|(?P<ticks>`+)|(?:{HTML}|{LINK})")
 STOOD = re.compile(rf"(?P<kept>\\{PUNCTUATION})|(?P<ticks>`+)|(?:{TAG}|{LINK})")
 PIPE = re.compile(r"(?P<kept>\\[\\|])|\|")
-LAST_BACKSLASHES = re.compile(r"\\+$")
+LAST_BACKSLASHES = re.compile(r"(?<!\\)\\++$")
 LINE_END_BACKSLASH = re.compile(r"(?<!\\)((?:\\\\)*)\\$", re.MULTILINE)
 
 # What would start a block in CommonMark, or end the paragraph above as a heading or a table.

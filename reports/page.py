@@ -80,12 +80,12 @@ def page(
         )
     plan = planned(warehouse, query)
     most = 0 if query.all_rows else MOST
-    limits = {
+    limits: dict[str, int | None] = {
         "most": most,
         "sweep_rows_shown": SWEEP_ROWS if most and report == "model" else 0,
         "listed": LIST_ROWS if most else None,
     }
-    rows = _run_all(warehouse, report, plan.parameters | limits)
+    rows = _run_all(warehouse, report, {**plan.parameters, **limits})
     names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
     asked = Asked(warehouse, query, plan, names, most)
     context = {

@@ -77,6 +77,13 @@ def test_an_archive_that_does_not_fit(tmp_path: Path, monkeypatch: pytest.Monkey
     assert not list(found) and "does not fit" in failed[0]
 
 
+def test_a_pipe_without_end(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: Room())
+    with open("/dev/zero") as endless:
+        monkeypatch.setattr("sys.stdin", endless)
+        told(quick(folder, "ingest", "-", "--name", "x.log"), 2, "piped in does not fit", "TMPDIR")
+
+
 class Room:
     free = 100
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.campaigns import damage, kills
+from tests.campaigns import crowd, damage, kills
 
 
 @pytest.mark.slow
@@ -15,3 +15,9 @@ def test_kills_leave_a_whole_warehouse() -> None:
 def test_damage_is_named_or_refused() -> None:
     found = damage.campaign(offsets=6, seconds=60, seed=6)
     assert found.total() > 0 and not found.keys() - {"whole", "named", "refused"}
+
+
+@pytest.mark.slow
+def test_a_crowd_loses_nothing() -> None:
+    told, wrong = crowd.campaign(writers=2, readers=2, seconds=3)
+    assert "rows exactly" in told and wrong == []

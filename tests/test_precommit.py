@@ -7,10 +7,13 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
 
 from bench.project.configuration import json_schema
 from tests.making import table
@@ -141,6 +144,30 @@ def test_the_examples_of_workflows(path: Path) -> None:
     assert path.stem == "pull_request" or not (writes and runs_their_code)
     scripts = [s["run"] for job in found["jobs"].values() for s in job["steps"] if "run" in s]
     assert not [script for script in scripts if "${{" in script]
+
+
+def test_what_is_used_is_pinned(root: Path) -> None:
+    """By commit or by hash: a tag may be moved, a version be replaced."""
+    for path in (root / "docs" / "ci").glob("*.yml"):
+        used = re.findall(r"uses: (\S+)", path.read_text("utf-8"))
+        assert not [one for one in used if not re.fullmatch(r".+@([0-9a-f]{40}|COMMIT)", one)]
+    install = load("action.yml")["runs"]["steps"][0]["run"]
+    assert "--require-hashes" in install and "requirements.lock" in install
+
+
+def test_the_lock_is_of_this_project(root: Path) -> None:
+    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
+    entries = re.split(r"\n(?=\S)", (root / "requirements.lock").read_text("utf-8"))[1:]
+    assert not [entry for entry in entries if "--hash=sha256:" not in entry]
+    locked = defaultdict(list)
+    for entry in entries:
+        name, version = re.split("==", entry.split()[0])
+        locked[name].append(version)
+    for text in project["project"]["dependencies"] + project["build-system"]["requires"]:
+        wanted = Requirement(text)
+        assert locked[wanted.name], f"{text}: make lock"
+        assert all(version in wanted.specifier for version in locked[wanted.name]), text
+    assert "://" not in (root / "requirements.lock").read_text("utf-8"), "no host of a registry"
 
 
 SCHEMAS = {

@@ -1,5 +1,6 @@
 """Many secrets where people leave them: none is stored or shown, and nothing else goes."""
 
+import json
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -11,6 +12,7 @@ from bench.schema.warehouse import open_read
 from bench.vocabulary.secret_forms import FORMS
 from bench.vocabulary.secret_rules import rules
 from bench.vocabulary.secrets import redact_lines, redact_text
+from tests import secret_list
 from tests.program import quick
 from tests.secret_corpus import Example, examples
 
@@ -39,6 +41,14 @@ def test_no_secret_of_the_corpus_survives(held_out: bool) -> None:
     half = [example for example in EVERY if example.held_out == held_out]
     assert len({secret for example in half for secret in example.secrets}) > 170
     assert [(one.context, left) for one in half if (left := missed(one))] == []
+
+
+def test_no_secret_of_another_list_survives() -> None:
+    listed = list(secret_list.examples())
+    found = [Example("log", text, text, secrets, True) for text, secrets in listed]
+    found += [Example("page", text, text, secrets, True) for text, secrets in listed]
+    assert len(found) == 200 and all(one.secrets for one in found)
+    assert [(one.area, one.context, left) for one in found if (left := missed(one))] == []
 
 
 def test_nothing_of_real_logs_and_tables_is_taken_for_a_secret() -> None:
@@ -117,6 +127,62 @@ def test_the_doctor_shows_none(folder: Path) -> None:
 def test_an_error_quotes_none(folder: Path) -> None:
     asked = quick(folder, "runs", "--where", "x = 'hf_abcdefghijklmnopqrstuvwxyzabcdefgh'")
     assert asked.code and "abcdefghijkl" not in asked.err
+
+
+# What people write into plans: as a value of the environment, and as words of a command.
+IN_ENV = (
+    "HF_TOKEN",
+    "WANDB_API_KEY",
+    "AWS_SECRET_ACCESS_KEY",
+    "PGPASSWORD",
+    "OPENAI_API_KEY",
+    "NGC_APIKEY",
+    "AZURE_CLIENT_SECRET",
+    "DB_PASS",
+    "https_proxy",
+    "COMET_API_KEY",
+    "SENTRY_DSN",
+    "GIT_CREDENTIALS",
+)
+IN_COMMAND = (
+    "--api-key {}",
+    "--hub_token={}",
+    "+logger.wandb.api_key={}",
+    "--proxy http://me:{}@proxy:3128",
+    "--header 'Authorization: Bearer {}'",
+    "--store s3://x?X-Amz-Signature={}",
+    "--db postgresql://me:{}@db/x",
+    "WANDB_API_KEY={}",
+    "--password '{}'",
+    "hub.token={}",
+    "--webhook https://hooks.slack.com/services/T1/B1/{}",
+)
+
+
+@pytest.mark.slow
+def test_a_launch_tells_none(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    made = secret_list.words(len(IN_ENV) + len(IN_COMMAND))
+    env = {name: f"http://me:{next(made)}@x" if "proxy" in name or "DSN" in name else next(made)
+           for name in IN_ENV}  # fmt: skip
+    words = [word.format(next(made)) for word in IN_COMMAND]
+    command = json.dumps(f"echo {{n}} {' '.join(words)}")
+    plan = f"trainer = 'command'\ncommand = {command}\nvalues = {{ n = [1, 2] }}\n[env]\n"
+    plan += "".join(f"{name} = {json.dumps(value)}\n" for name, value in env.items())
+    (tmp_path / "plan.toml").write_text(plan)
+    secrets = list(secret_list.words(len(IN_ENV) + len(IN_COMMAND)))
+    said = [quick(tmp_path, "launch", "plan.toml", *more).text for more in (["--dry-run"], [])]
+    assert "[2/2]" in said[1]
+    said += [quick(tmp_path, word).text for word in ("runs", "failures", "report")]
+    assert [one for one in secrets if one in "".join(said)] == []
+    # The program itself prints its words: into a log, from where nothing goes on.
+    kept = {"plan.toml", "command.sh", *(file.name for file in tmp_path.rglob("*.log"))}
+    told = {
+        file.name: [one for one in secrets if one.encode() in file.read_bytes()]
+        for file in tmp_path.rglob("*")
+        if file.is_file() and file.name not in kept
+    }
+    assert {name: left for name, left in told.items() if left} == {}
 
 
 PARTS = ["password ", "a@", "--", "'--", "://", "&sig=", "-----BEGIN PRIVATE KEY-----", "curl "]

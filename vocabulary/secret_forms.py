@@ -118,7 +118,8 @@ _TOKENS = r"""(?x) (?<![A-Za-z0-9]) (?: (?:hf|gh[pousr])_[A-Za-z0-9]{16,} | hvs\
     | xox[abeoprs]-[\w-]{8,} | nvapi-[\w-]{16,} | AIza[\w-]{30,} | dckr_pat_[\w-]{8,}
     | eyJ[\w-]{8,4000}\.[\w-]{4,}\.[\w-]* | (?:r8|gsk)_[A-Za-z0-9]{30,} | xai-[A-Za-z0-9]{30,}
     | tskey-[a-z]+-[\w-]{16,} | rpa_[A-Z0-9]{30,} | \d{8,11}:AA[\w-]{32,34}
-    | [ps]k-lf-[0-9a-f-]{30,} | key-[0-9a-f]{32} | SK[0-9a-f]{32} )
+    | [ps]k-lf-[0-9a-f-]{30,} | key-[0-9a-f]{32} | SK[0-9a-f]{32} | sbp_[0-9a-f]{40}
+    | NRAK-[A-Z0-9]{27} | [MNO][A-Za-z\d]{23,25}\.[\w-]{6}\.[\w-]{27,40} )
     | (?<=/bot)\d{8,11}:[\w-]{30,40}"""
 # The words that say what comes is a secret; between them and it few others, none of a measurement.
 _NOUN = (
@@ -136,6 +137,7 @@ _COMMANDS = (
     r"(?P<is>\b(?:curl\b[^|;\n]{0,200}?\s(?:-u|--user)[\s=]|sshpass\s+-p"
     r"|(?:docker|podman|az)\s+login\b[^|;\n]{0,200}?\s(?:-p|--password)[\s=]"
     r"|redis-cli\b[^|;\n]{0,200}?\s-a\s|ssh-keygen\b[^|;\n]{0,200}?\s-N\s"
+    r"|(?:un)?zip\b[^|;\n]{0,200}?\s-P\s|mc\s+alias\s+set\s+\S{1,200}\s+\S{1,200}\s+\S{1,200}\s"
     r"|smbclient\b[^|;\n]{0,200}?\s-U\s?[\w.\\-]{1,60}%"
     r"|(?:mysql|mysqldump|mysqladmin|mariadb|7za?)\b[^|;\n]{0,200}?[\s'\"]-p(?=[^\s\"']))\s{0,3})"
     rf"(?P<value>{_UNREAD}(?:\"[^\"]*\"|'[^']*'|[^\s\"'])+)"
@@ -156,8 +158,8 @@ FORMS = (
     ),
     _form(
         "value",
-        rf"(?P<is>(?<![\w.-]){_NAME}[\"']?:\s*(?:desc:[^\n]*\s+)?"
-        r"\{?\s*[\"']?value[\"']?:\s*[\"']?)"
+        rf"(?P<is>(?<![\w.-]){_NAME}[\"']?:\s{{0,99}}+(?:desc:[^\n]{{0,300}}\s{{1,99}}+)?"
+        r"\{?\s{0,99}+[\"']?value[\"']?:\s{0,99}+[\"']?)"
         rf"(?P<value>{_UNREAD}[^\s\"',}}]+)",
         across=True,
     ),
@@ -171,7 +173,7 @@ FORMS = (
     ),
     _form(
         "hf_ hvs. gh glpat- akia asia sk- sk xox nvapi- aiza dckr_ eyj r8_ gsk_ xai- tskey- rpa_"
-        " :aa /bot -lf- key-",
+        " :aa /bot -lf- key- sbp_ nrak- discord",
         _TOKENS,
         REDACTED,
     ),
@@ -202,7 +204,10 @@ FORMS = (
         rf"(?P<is>\becho\s+(?:-n\s+)?[\"']?)(?P<value>{_UNREAD}[^\s\"'|]{{6,}})"
         r"(?=[\"']?\s{0,9}\|[^|]{0,90}?(?:login|--password-stdin))",
     ),
-    _form("curl sshpass login redis-cli ssh-keygen smbclient mysql maria 7z", _COMMANDS),
+    _form("curl sshpass login redis-cli ssh-keygen smbclient mysql maria 7z zip alias", _COMMANDS),
+    _form("/t/", r"(?P<is>//[\w.-]{1,100}(?::\d{1,5})?/t/)(?P<value>(?=[\w-]*\d)[\w-]{12,})"),
+    # Who binds says a name and its password.
+    _form("bind(", rf"(?P<is>\bbind(?:_s)?\([\"'][^\"'\n]{{1,200}}[\"'],\s{{0,3}}[\"']){_PLAIN}"),
     _form("pass:", rf"(?P<is>(?<![\w-])pass:){_PLAIN}"),
     _form(
         "pgpass",

@@ -84,6 +84,8 @@ def is_secret_name(name: str) -> bool:
 def _has_secret_words(name: str) -> bool:
     # W&B puts a setting's value under `NAME.value`.
     words = [word.lower() for word in WORD.findall(name.removesuffix(".value"))]
+    if words[-2:] == ["key", "data"]:  # of a kubeconfig: a key itself
+        return True
     found = set(words)
     if found & SECRET or (found & PLURAL and found & OWNERS):
         return True

@@ -19,6 +19,7 @@ from pathlib import Path
 from bench.schema.check import check
 from bench.schema.warehouse import open_read
 from tests.making import folder, log
+from tests.test_releases import RELEASES, unpacked
 
 BENCH = [sys.executable, "-P", "-m", "bench"]
 LIMIT_S = 120.0
@@ -30,7 +31,10 @@ COMMANDS = {
     "backup": ["db", "backup", "-q", "copy.duckdb"],
     "restore": ["db", "restore", "-q", "kept.duckdb"],
     "report --update": ["report", "--update", "PAGE.md"],
+    "migration": ["runs", "-q", "--db", "old.duckdb"],
+    "launch": ["launch", "-q", "plan.toml", "-o", "launches"],
 }
+PLAN = 'trainer = "command"\ncommand = "echo {ends}"\n[values]\nends = ["a", "b", "c"]\n'
 PAGE = "# Page\n\n<!-- bench:begin report=runs -->\n<!-- bench:end -->\n"
 
 
@@ -49,6 +53,7 @@ def campaign(kills: int, seconds: float, seed: int) -> tuple[Counter[str], list[
         top = Path(folder_)
         folder(top / "logs", logs=20, tables=3, iterations=20)
         (top / "long.log").write_text(log(20_000))
+        (top / "plan.toml").write_text(PLAN)
         run(top, ["ingest", "-q", "logs"]).wait(LIMIT_S)
         run(top, ["db", "backup", "-q", "kept.duckdb"]).wait(LIMIT_S)
         started = time.monotonic()
@@ -59,6 +64,7 @@ def campaign(kills: int, seconds: float, seed: int) -> tuple[Counter[str], list[
             name = names[killed.total() % len(names)]
             (top / "PAGE.md").write_text(PAGE)
             (top / "copy.duckdb").unlink(missing_ok=True)
+            Path(f"{unpacked(RELEASES[0], top / 'old.duckdb')}.wal").unlink(missing_ok=True)
             two = [run(top, COMMANDS[name]) for _ in range(chance.choice((1, 2)))]
             time.sleep(chance.uniform(0.2, 6) * start_s)
             for process in two:
@@ -75,8 +81,9 @@ def problems(top: Path) -> list[str]:
     db = top / "bench.duckdb"
     if not db.exists():
         return ["the warehouse is gone"]
-    with open_read(db) as warehouse:
-        found += [problem for one in check(warehouse) for problem in one.problems]
+    for file in (db, top / "old.duckdb"):
+        with open_read(file) as warehouse:
+            found += [problem for one in check(warehouse) for problem in one.problems]
     page = (top / "PAGE.md").read_text()
     if not page.startswith("# Page\n") or not page.rstrip().endswith("-->"):
         found.append("the page is half")

@@ -1,0 +1,130 @@
+"""Every pattern of the program, found in its modules and data, takes time like its text."""
+
+from __future__ import annotations
+
+import gc
+import re
+import time
+from collections.abc import Callable
+
+import pytest
+
+from bench.ingest import hostile
+from bench.ingest.hostile import lines_against
+from tests.patterns import Found, in_code, in_data
+
+SIZES = (24, 96, 384, 1536)  # characters: what doubles with each would be seen at once
+SOON = 0.0015  # s of processor time: too short to be told from noise
+MOST_LINES = 60  # texts made against a pattern
+MOST = 0.25  # s for the longest of them: the cube of its length would take many times that
+SQUARE = 11.0  # times as long for four times the text: linear is 4, the square 16
+
+
+# What takes the square of its text, and how long that is. A cell, heading or line of a document has
+# at most 2,000 characters, a name of a file 255.
+DOCUMENT, FILE_NAME, OURS = "2,000 characters", "a name of a file", "a text of the program itself"
+BOUNDED = {
+    "audit/rule.py": FILE_NAME,
+    "decide/failures.py: _PLACE": "a reason, cut by ingest/termination.py",
+    "ingest/csv_directive.py": DOCUMENT,
+    "ingest/masks.py": OURS,
+    "ingest/names.py": FILE_NAME,
+    "ingest/number_names.py: _NAME": "200 characters before a number",
+    "ingest/paired.py": DOCUMENT,
+    "ingest/prose.py": DOCUMENT,
+    "ingest/unfolded.py": DOCUMENT,
+    "ingest/context.toml": DOCUMENT,
+    "ingest/dialects/deepspeed_step.toml": "repeats of 2,000 at most: linear beyond",
+    "ingest/dialects/trainer_environment.toml": "repeats of 2,000 at most: linear beyond",
+    "launch/launchers/slurm.py": "what scontrol answers",
+    "schema/catalogue.py": OURS,
+    "schema/where.py": "the words of a user's own --where",
+    "terminal/answers.py": OURS,
+    "terminal/options.py": "a user's own option",
+    "vocabulary/cells.py": DOCUMENT,
+    "vocabulary/heading_words.py": DOCUMENT,
+    "vocabulary/headings.py": DOCUMENT,
+}
+# Made while the program runs, of parts that are found here or of escaped words.
+MADE = {
+    "ingest/context.py": "phrases of context.toml, found as data",
+    "ingest/declaration.py": "formats: those of bench found as data, a user's tried at load",
+    "ingest/hostile.py": "the same",
+    "ingest/lines.py": "prefixes.toml, found as data",
+    "ingest/masks.py": "formats without their digits",
+    "launch/process_probe.py": "names of libraries of the program",
+    "project/facts_file.py": "an escaped name",
+    "project/path_patterns.py": "tests/test_bounds.py",
+    "project/settings.py": "an escaped name",
+    "records/scrub.py": "escaped names",
+    "reports/escape.py": "backticks",
+    "schema/repeated_logs.py": "a number",
+    "schema/sidecar_links.py": "tests/test_bounds.py",
+    "schema/where.py": "forms of where.py",
+    "vocabulary/cells.py": "units of cells.py; tests/test_linear.py reads cells of each type",
+    "vocabulary/hardware.py": "names of devices",
+    "vocabulary/heading_words.py": "escaped words",
+    "vocabulary/secret_forms.py": "forms, found as data",
+    "vocabulary/secret_rules.py": "rules of gitleaks, found as data",
+}
+
+
+def test_no_pattern_is_missed() -> None:
+    found, made = in_code()
+    assert len(found) > 500 and len(in_data()) > 300
+    assert set(made) == MADE.keys()
+
+
+@pytest.mark.slow
+def test_time_is_as_the_length_or_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    gc.disable()
+    try:
+        every = [*in_code()[0], *in_data()]
+        again = [one for one in every if slow(one, monkeypatch)]
+        square = {one.place: took for one in again if (took := slow(one, monkeypatch))}
+    finally:
+        gc.enable()
+    assert max(seconds for seconds, _ in square.values()) < MOST
+    unbounded = {place: text[:60] for place, (_, text) in square.items()
+                 if not any(place.startswith(one) for one in BOUNDED)}  # fmt: skip
+    assert not unbounded
+
+
+def test_it_would_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    bad = Found("here", re.compile(r"(?:a|aa)+\s+$"), frozenset({"search"}))
+    good = Found("here", re.compile(r"(?<!\s)\s++$"), frozenset({"search"}))
+    assert slow(bad, monkeypatch) and not slow(good, monkeypatch)
+
+
+def texts(pattern: str, size: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is made to hold it up, so long."""
+    monkeypatch.setattr(hostile, "TRIED", size)
+    monkeypatch.setattr(hostile, "MOST_LINES", MOST_LINES)
+    return lines_against(pattern, [])
+
+
+def slow(found: Found, monkeypatch: pytest.MonkeyPatch) -> tuple[float, str] | None:
+    """A text that takes the square of its length or more, if one does, and its seconds."""
+    ways = found.methods if found.anchored else {"search"}
+    return next(filter(None, (_slow(found, way, monkeypatch) for way in sorted(ways))), None)
+
+
+def _slow(found: Found, way: str, monkeypatch: pytest.MonkeyPatch) -> tuple[float, str] | None:
+    tried: Callable[[str], object] = getattr(found.pattern, way)
+    before: list[float] = []
+    for size in SIZES:
+        took = []
+        for number, text in enumerate(texts(found.pattern.pattern, size, monkeypatch)):
+            took.append(used(tried, text))
+            if took[-1] > SOON and number < len(before):
+                took[-1] = min(took[-1], used(tried, text), used(tried, text))
+                if took[-1] > max(SOON, SQUARE * max(before[number], 1e-6)):
+                    return took[-1], text
+        before = took
+    return None
+
+
+def used(tried: Callable[[str], object], text: str) -> float:
+    begun = time.process_time()
+    tried(text)
+    return time.process_time() - begun
