@@ -14,7 +14,7 @@ from pathlib import Path
 
 import duckdb
 
-from .connect import STORAGE_VERSION, attach, connect_file, disconnect
+from .connect import STORAGE_VERSION, attach, connect_file, disconnect, explained
 from .migrate import bring_up_to_date, definitions, now_utc
 
 _OTHERS_KEPT_S = 30 * 86400.0  # templates of other versions
@@ -32,6 +32,29 @@ def fill(con: duckdb.DuckDBPyConnection, path: Path | None = None) -> None:
         template = None
     if template is None or not _copied(con, template):
         bring_up_to_date(con, path)
+
+
+def create_file(path: Path) -> None:
+    """A new warehouse file, filled, under its name: whole, or not there at all.
+
+    Nothing is done where another process was first. Raises BenchError.
+    """
+    draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}.new")
+    try:
+        con = connect_file(draft, read_only=False)
+        try:
+            with explained(path):
+                fill(con, draft)
+                con.execute("CHECKPOINT wh")
+        finally:
+            disconnect(con)
+        # FileExistsError: another process was first. Else a file system without hard links: then
+        # the file is made in place, which is safe from other processes, if not from kill -9.
+        with suppress(OSError):
+            os.link(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+        Path(f"{draft}.wal").unlink(missing_ok=True)
 
 
 def _copied(con: duckdb.DuckDBPyConnection, template: Path) -> bool:
@@ -59,7 +82,7 @@ def _kept() -> Path:
     """The template of this version, made if there is none."""
     from platformdirs import user_cache_path
 
-    path = user_cache_path("bench", appauthor=False) / f"template-{_version()}.duckdb"
+    path = user_cache_path("bench", appauthor=False) / f"template-{version()}.duckdb"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         _make(path)
@@ -68,7 +91,7 @@ def _kept() -> Path:
 
 
 @cache
-def _version() -> str:
+def version() -> str:
     """What the bytes of a template depend on."""
     text = "\n".join((duckdb.__version__, STORAGE_VERSION, *definitions()))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
