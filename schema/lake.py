@@ -21,7 +21,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from .connect import connect, disconnect
+from .connect import connect
 from .ddl import tables
 from .errors import BenchError, Locked
 from .migrate import apply_tables, lacks_tables
@@ -33,6 +33,7 @@ _PATIENCE_S = 60.0
 _SLICE = 1 << 20  # rows
 _NONE = ("creating disabled", "does not exist", "unable to open database file")
 _FASTER = ("conflict", "database is locked", "could not serialize")
+_free: dict[tuple[int, str], list[duckdb.DuckDBPyConnection]] = {}  # by process and catalog
 _CHECKED = "checkpoints"  # whose rows are deleted when newer ones come
 
 
@@ -156,18 +157,14 @@ class Lake:
         if self.kind != "postgres":  # each connection to it is alone
             yield
             return
-        con = connect()
-        try:
+        with _instance(self.kind) as con:
             with self._told():
-                _load(con, "postgres_scanner")
                 con.execute(f"ATTACH '{_quoted(self.catalog)}' AS guard (TYPE postgres)")
                 con.execute("BEGIN")
                 con.execute(
                     f"CALL postgres_execute('guard', 'SELECT pg_advisory_xact_lock({_GUARD})')"
                 )
             yield
-        finally:
-            disconnect(con, reusable=False)
 
     @contextmanager
     def _attached(
@@ -184,12 +181,8 @@ class Lake:
         with ExitStack() as stack:
             if self.kind != "postgres":
                 stack.enter_context(_locked(self._lock))
-            con = connect()
-            stack.callback(disconnect, con, reusable=False)
+            con = stack.enter_context(_instance(self.kind))
             stack.enter_context(self._told())
-            for extension in ("ducklake", _SCANNER.get(self.kind)):
-                if extension:
-                    _load(con, extension)
             con.execute(f"ATTACH '{name}' AS wh ({', '.join(options)})")
             con.execute("USE wh")
             yield con
@@ -205,6 +198,24 @@ class Lake:
                 f"the lake with its catalog in {self.kind} failed", why=why,
                 hint="check that its server, catalog and files can be reached; bench db check",
             ) from error  # fmt: skip
+
+
+@contextmanager
+def _instance(kind: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection with the extensions for a kind of catalog, which take half a second to load."""
+    free = _free.setdefault((os.getpid(), kind), [])
+    keeper = free.pop() if free else connect()
+    for extension in ("ducklake", _SCANNER.get(kind)):
+        if extension:
+            _load(keeper, extension)
+    con = keeper.cursor()
+    try:
+        yield con
+    finally:
+        con.close()  # what it has begun is rolled back
+        for name in ("wh", "guard"):
+            keeper.execute(f"DETACH DATABASE IF EXISTS {name}")
+        free.append(keeper)
 
 
 @contextmanager

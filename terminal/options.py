@@ -35,7 +35,8 @@ SHARED = {
     "db": Shared(
         ("--db",),
         "PATH",
-        "Warehouse: a file, folder:DIR or ducklake:CATALOG. Default: BENCH_DB, bench.toml, ./bench.duckdb.",
+        "Warehouse: a file, folder:DIR or ducklake:CATALOG. "
+        "Default: BENCH_DB, bench.toml, ./bench.duckdb.",
     ),
     "model": Shared(("--model",), "LABEL", "Only runs of this model, e.g. 1.3B."),
     "table": Shared(("--table",), "FILE[:N]", "Only tables of FILE (N: number or line)."),
