@@ -42,19 +42,21 @@ test-fast: $(VENV)/.developing ## each part by itself, few whole commands; stops
 # With -j the services' tests, which wait most of their time, run beside the others.
 test-all: test truth test-services test-duckdb15 ## every test, on both lines of DuckDB
 
-# Slurm and what its accounting needs, installed as root; the tests start their own, on loopback.
-SERVICES := slurm-wlm slurmdbd munge mariadb-server-core mariadb-client-core
+# Slurm and what its accounting needs, PostgreSQL for the catalogs of lakes; installed as root. The
+# tests start their own, on loopback.
+SERVICES := slurm-wlm slurmdbd munge mariadb-server-core mariadb-client-core postgresql
 test-services: $(VENV)/.deepspeed
 	@if [ "$$(id -u)" != 0 ]; then \
 	  echo '*** services: SKIPPED, their Debian packages cannot be installed without root ***' >&2; \
 	else \
-	  tests/services/packages.sh $(SERVICES) && $(PYTEST) -m services -n0; \
+	  tests/services/packages.sh $(SERVICES) && $(PYTEST) -m services -n0 && $(MAKE) $(OLD)/.developing && \
+	  $(OLD)/bin/python -m pytest -n0 tests/test_shared_postgres.py; \
 	fi
 
 # Each SQL text, and what the file of a warehouse goes through: the rest is the same Python, as is
 # how changed copies of tables are read.
 OLD_TESTS := $(foreach name,api audit bundles crash facts formulas golden growing \
-  ingest ingest_races listings materialized metrics records reports restate rotated schema sealed template told where,tests/test_$(name).py)
+  ingest ingest_races listings materialized metrics records reports restate rotated schema sealed shared template told where,tests/test_$(name).py)
 test-duckdb15: $(OLD)/.developing
 	@echo '*** what asks the warehouse, on duckdb $(OLD_DUCKDB) ***'
 	$(OLD)/bin/python -m pytest -m "not services and not slow" -k "not changed_copies" $(OLD_TESTS) $(PYTEST_ARGS)
@@ -135,5 +137,5 @@ $(VENV)/.fuzzing: $(VENV)/.developing
 	@touch $@
 
 $(OLD)/.developing: pyproject.toml | $(OLD)/.made
-	$(OLD)/bin/python -m pip install --quiet -e '.[dev]' 'duckdb==$(OLD_DUCKDB)'
+	$(OLD)/bin/python -m pip install --quiet -e '.[dev,lake]' 'duckdb==$(OLD_DUCKDB)'
 	@touch $@

@@ -135,7 +135,8 @@ def _insert(warehouse: Warehouse, audited: Audited, of_uri: Mapping[str, str]) -
             made_at=made_at,
         )  # fmt: skip
     for number, finding in enumerate(audited.findings, 1):
-        if load := of_uri.get(finding.uri):
+        if finding.uri in of_uri:
+            load = of_uri[finding.uri]
             _add(rows[load], finding, number, names[load])
     for load, made in rows.items():
         insert(warehouse.con, made, load)

@@ -298,8 +298,7 @@ def _gone(con: duckdb.DuckDBPyConnection, first: int, latest: int) -> tuple[str,
 
 
 def _slices(con: duckdb.DuckDBPyConnection, source: str) -> Iterator[pa.Table]:
-    reader = con.execute(f"SELECT * FROM {source}").to_arrow_reader(_SLICE)
-    for batch in reader:
+    for batch in con.sql(f"SELECT * FROM {source}").to_arrow_reader(_SLICE):
         yield pa.Table.from_batches([batch])
 
 

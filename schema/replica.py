@@ -39,7 +39,8 @@ _UNCOMMITTED = 36_028_797_018_960_000  # row ids from here on are those of rows 
 _SLICE = 1 << 20  # rows
 _KEPT_S = 30 * 86400.0
 _STATE = "CREATE SCHEMA replica; CREATE TABLE replica.state (number BIGINT NOT NULL)"
-_P, _T = ParamSpec("_P"), TypeVar("_T")
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 class _Rebuilt(Exception):
