@@ -25,7 +25,7 @@ html_copy_source = False
 html_show_copyright = False
 
 CONTENTS = {
-    "Guides": ["decide", "sharing", "python", "launch", "watch", "audit", "explain"],
+    "Guides": ["decide", "sharing", "shared_warehouse", "python", "launch", "watch", "audit", "explain"],
     "Reference": ["cli", "pull_requests", "formats", "bundles", "facts", "warehouse"],
     "Project": ["architecture", "decisions", "trainer"],
 }
