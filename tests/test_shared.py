@@ -211,7 +211,7 @@ def test_four_writers_of_the_same_and_of_other_files(place: Path, tmp_path: Path
 @pytest.mark.slow
 def test_kill_at_any_moment_leaves_whole_files_only(place: Path, tmp_path: Path) -> None:
     files = folder(tmp_path / "logs", logs=20, tables=0, iterations=20)
-    killed(place, tmp_path, files, kills=10, longest_s=1.0)
+    killed(place, tmp_path, files, kills=10, longest_s=6.0)
     take(files, place)
     assert stored(place)["iterations"] == 20 * 20
 
