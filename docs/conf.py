@@ -25,10 +25,11 @@ html_copy_source = False
 html_show_copyright = False
 
 CONTENTS = {
-    "Guides": ["decide", "sharing", "shared_warehouse", "python", "launch", "watch", "audit", "explain"],
+    "Guides": ["decide", "sharing", "shared_warehouse", "python", "launch", "watch", "audit",
+               "explain"],
     "Reference": ["cli", "pull_requests", "formats", "bundles", "facts", "warehouse"],
     "Project": ["architecture", "decisions", "trainer"],
-}
+}  # fmt: skip
 AT_ROOT = ["CONTRIBUTING", "SECURITY", "CHANGELOG"]
 
 
