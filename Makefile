@@ -46,20 +46,21 @@ test-fast: $(VENV)/.developing ## each part by itself, few whole commands; stops
 # With -j the services' tests, which wait most of their time, run beside the others.
 test-all: test truth test-services test-duckdb15 audit-packages ## every test, on both lines of DuckDB
 
-# Slurm and what its accounting needs, and a browser, installed as root; the tests start their own,
-# on loopback.
-SERVICES := slurm-wlm slurmdbd munge mariadb-server-core mariadb-client-core chromium fonts-dejavu-core
+# Slurm and what its accounting needs, PostgreSQL for the catalogs of lakes, and a browser; installed
+# as root. The tests start their own, on loopback.
+SERVICES := slurm-wlm slurmdbd munge mariadb-server-core mariadb-client-core postgresql chromium fonts-dejavu-core
 test-services: $(VENV)/.deepspeed $(VENV)/.browser out/npm/.installed
 	@if [ "$$(id -u)" != 0 ]; then \
 	  echo '*** services: SKIPPED, their Debian packages cannot be installed without root ***' >&2; \
 	else \
-	  tests/services/packages.sh $(SERVICES) && $(PYTEST) -m services -n0; \
+	  tests/services/packages.sh $(SERVICES) && $(PYTEST) -m services -n0 && $(MAKE) $(OLD)/.developing && \
+	  $(OLD)/bin/python -m pytest -n0 tests/test_shared_postgres.py; \
 	fi
 
 # Each SQL text, and what the file of a warehouse goes through: the rest is the same Python, as is
 # how changed copies of tables are read, and readers of logs that are put away.
 OLD_TESTS := $(foreach name,api audit bundles crash facts formulas golden growing \
-  ingest ingest_races listings materialized metrics records reports restate rotated schema sealed template told where,tests/test_$(name).py)
+  ingest ingest_races listings materialized metrics records reports restate rotated schema sealed shared template told where,tests/test_$(name).py)
 test-duckdb15: $(OLD)/.developing
 	@echo '*** what asks the warehouse, on duckdb $(OLD_DUCKDB) ***'
 	$(OLD)/bin/python -m pytest -m "not services and not slow" -k "not changed_copies and not put_away" $(OLD_TESTS) $(PYTEST_ARGS)
@@ -187,5 +188,5 @@ $(LOWEST)/.developing: pyproject.toml $(SUPPLY)/.made | $(LOWEST)/.made
 	@touch $@
 
 $(OLD)/.developing: pyproject.toml | $(OLD)/.made
-	$(OLD)/bin/python -m pip install --quiet -e '.[dev]' 'duckdb==$(OLD_DUCKDB)'
+	$(OLD)/bin/python -m pip install --quiet -e '.[dev,lake]' 'duckdb==$(OLD_DUCKDB)'
 	@touch $@

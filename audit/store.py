@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,11 @@ _OPEN = """SELECT s.load_id, s.uri FROM sources s
         QUALIFY row_number() OVER (PARTITION BY load_id ORDER BY made_at DESC, audit_id) = 1
     ) a USING (load_id)
     WHERE s.kind <> 'log' AND (a.rules_version, a.facts) IS DISTINCT FROM (?, ?) ORDER BY s.uri"""
+
+_DONE = """SELECT load_id FROM (
+        SELECT load_id, rules_version, facts FROM raw.audits WHERE list_contains(?, load_id)
+        QUALIFY row_number() OVER (PARTITION BY load_id ORDER BY made_at DESC, audit_id) = 1)
+    WHERE rules_version = ? AND facts = ?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +117,20 @@ def open_errors(warehouse: Warehouse, uris: Sequence[str]) -> list[Finding]:
 
 
 def store_audit(warehouse: Warehouse, audited: Audited) -> None:
-    """Store findings, each with the load of its first doubted cell."""
+    """Store findings, each with the load of its first doubted cell.
+
+    Of documents that another process has audited meanwhile nothing is stored.
+    """
+    # Materialized runs and sources do not depend on findings and are expensive: keep them.
+    with transaction(warehouse, (*OF_RUNS, *OF_SOURCES)):
+        given = [[load for load, _ in audited.loads], rules_version(), audited.facts]
+        done = {load for (load,) in warehouse.rows(_DONE, given)}
+        _insert(warehouse, audited, {u: load for load, u in audited.loads if load not in done})
+
+
+def _insert(warehouse: Warehouse, audited: Audited, of_uri: Mapping[str, str]) -> None:
     from ..schema.store import insert  # most calls have nothing to store
 
-    of_uri = {uri: load for load, uri in audited.loads}
     rows: dict[str, Rows] = defaultdict(Rows)
     made_at = now_utc()
     names = {
@@ -128,12 +143,11 @@ def store_audit(warehouse: Warehouse, audited: Audited) -> None:
             made_at=made_at,
         )  # fmt: skip
     for number, finding in enumerate(audited.findings, 1):
-        load = of_uri[finding.uri]
-        _add(rows[load], finding, number, names[load])
-    # Materialized runs and sources do not depend on findings and are expensive: keep them.
-    with transaction(warehouse, (*OF_RUNS, *OF_SOURCES)):
-        for load, made in rows.items():
-            insert(warehouse.con, made, load)
+        if finding.uri in of_uri:
+            load = of_uri[finding.uri]
+            _add(rows[load], finding, number, names[load])
+    for load, made in rows.items():
+        insert(warehouse.con, made, load)
 
 
 def _add(rows: Rows, finding: Finding, number: int, audit_id: str) -> None:

@@ -16,6 +16,7 @@ from ..decide.query import Query
 from ..project.facts import facts_of
 from ..project.settings import find_db
 from ..schema.errors import FINE, FOUND, NothingRecognised
+from ..schema.place import is_there
 from ..terminal import options as o
 from ..terminal.messages import info
 from ..terminal.source import Source
@@ -73,7 +74,7 @@ def audit(
     output: o.Output = None,
 ) -> None:
     """Check printed numbers for contradictions and impossible values."""
-    if if_any and not source.paths and not find_db(source.db).exists():
+    if if_any and not source.paths and not is_there(find_db(source.db)):
         raise typer.Exit(FINE)
     try:
         raise typer.Exit(_audit(source, query.model, fail_on, history, format, output))

@@ -11,6 +11,7 @@ import typer
 from ..decide.query import Query
 from ..project.facts import facts_of
 from ..project.settings import find_db
+from ..schema.place import is_there
 from ..terminal import options as o
 from ..terminal.messages import info
 from ..terminal.source import Source
@@ -79,7 +80,7 @@ def _open(source: Source, what: str) -> Warehouse:
     from ..explain.formula import formula_named, no_formula, rule_named
     from ..schema.warehouse import in_memory
 
-    if source.db is None and not source.paths and not find_db(None).exists():
+    if source.db is None and not source.paths and not is_there(find_db(None)):
         if formula_named(what) or rule_named(what):
             return in_memory()
         if problem := no_formula(what):

@@ -117,7 +117,7 @@ def benchmark_tables(
 
 def _at_path(warehouse: Warehouse, uris: Sequence[str], wanted: str) -> list[str]:
     """The source that lies at a path, by its name or, under links, by what they lead to."""
-    root = os.path.abspath(warehouse.path.parent if warehouse.path else os.curdir)
+    root = os.path.abspath(warehouse.home)
     path = Path(os.path.relpath(os.path.abspath(wanted), root)).as_posix()
     if path in uris:
         return [path]

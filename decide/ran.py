@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from ..ingest.environment import naming
@@ -54,7 +53,7 @@ def ran(warehouse: Warehouse) -> dict[str, Ran]:
             undated[row["run_id"]] = row["uri"]
     if undated:
         # Git tells when a file came, which is later than its run but better than nothing.
-        root = warehouse.path.parent if warehouse.path else Path.cwd()
+        root = warehouse.home
         times = added(root, sorted(set(undated.values())))
         for run, uri in undated.items():
             if uri in times:

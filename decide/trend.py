@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
@@ -187,7 +186,7 @@ def _placed(
     order: dict[str, tuple[Any, ...]] = {text: _version_key(text) for text in texts}
     if "commit" in name:
         # The order of history where the repository is here, else of the first run of each.
-        root = warehouse.path.parent if warehouse.path else Path.cwd()
+        root = warehouse.home
         known = committed(root, texts)
         clock = known if texts <= {*known} else first
         order = {text: (text not in clock, clock.get(text, datetime.min), text) for text in texts}

@@ -30,6 +30,7 @@ CONTENTS = {
         "predict",
         "site",
         "sharing",
+        "shared_warehouse",
         "python",
         "launch",
         "watch",

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..schema.ledger import Ledger, Stamp, read_ledger
+from ..schema.place import home_of, is_there
+from ..schema.replica import repeated
 from ..schema.warehouse import LOCK_TIMEOUT_S, Warehouse, open_read, open_write, require_folder
 from .content import is_untouched
 from .folders import uri_of
@@ -60,7 +62,7 @@ def ingest(
     """
 
     def known() -> Ledger:
-        if not db.exists():
+        if not is_there(db):
             require_folder(db)
             return Ledger()
         with open_read(db, lock_timeout) as warehouse:
@@ -72,13 +74,14 @@ def ingest(
         with open_read(db, lock_timeout) as warehouse:
             return read_stored(warehouse, load_ids)
 
+    @repeated
     def commit(loads: Sequence[Load], stamps: _Stamps) -> Collection[str]:
         from ..schema.store import store
 
         with open_write(db, lock_timeout, confined=True) as warehouse:
             return store(warehouse, loads, stamps)
 
-    root = db.absolute().parent
+    root = home_of(db)
     run = _Ingest(root, known, commit, resume, progress, formats, stdin_name, live, processes)
     return run.all_of(paths)
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..schema.place import is_there
 from ..schema.warehouse import Warehouse, open_read
 from .cases import Case
 
@@ -46,7 +47,7 @@ def estimate(db: Path, cases: Sequence[Case], lock_timeout: float, device: str |
 
     Runs on another device tell nothing; None: it is not known which one the runs will have.
     """
-    if not db.exists():
+    if not is_there(db):
         return Estimate(0.0, 0, len(cases))
     with open_read(db, lock_timeout) as warehouse:
         walls, steps = (_past(warehouse, query, device) for query in (_WALLS, _STEPS))

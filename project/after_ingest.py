@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..schema.errors import Locked
+from ..schema.place import home_of, is_there
+from ..schema.replica import repeated
 from .facts import facts_of, path_facts
 
 if TYPE_CHECKING:
@@ -94,6 +96,7 @@ def after_ingest(
     return _after_ingest(opened, opened, sources, audited=audited)
 
 
+@repeated
 def after_ingest_into(
     db: Path, lock_timeout: float, uris: Sequence[str] = (), overrides: Overrides | None = None
 ) -> Checked:
@@ -104,11 +107,11 @@ def after_ingest_into(
     """
     from ..schema.warehouse import open_read, open_write
 
-    if not db.exists():
+    if not is_there(db):
         return Checked()
     reading = partial(open_read, db, lock_timeout)
     writing = partial(open_write, db, lock_timeout, confined=True)  # its views may be a stranger's
-    return _after_ingest(reading, writing, _Sources(db.absolute().parent, uris, overrides or {}))
+    return _after_ingest(reading, writing, _Sources(home_of(db), uris, overrides or {}))
 
 
 def _after_ingest(
@@ -131,12 +134,17 @@ def _after_ingest(
         with reading() as warehouse:
             audit = _audit(warehouse, sources, derived.facts, audited=audited)
     if audit.found:
-        with writing() as warehouse:
-            return _store_audit(warehouse, audit)
+        return _stored(writing, audit)
     if audit.lacks_views:
         with suppress(Locked), writing() as warehouse:  # without them pages take longer, no more
             return _store_audit(warehouse, audit)
     return audit.checked
+
+
+@repeated
+def _stored(writing: Opener, audit: _Audit) -> Checked:
+    with writing() as warehouse:
+        return _store_audit(warehouse, audit)
 
 
 def _derived(warehouse: Warehouse, sources: _Sources) -> _Derived:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..schema.errors import BenchError, did_you_mean
+from ..schema.place import located
 from ..vocabulary.sizes import Length, parse_length, parse_size
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def find_db(flag: Path | None, cwd: Path | None = None) -> Path:
     """The warehouse: `--db`, else BENCH_DB, else `bench.toml`, else `./bench.duckdb`."""
     directory = cwd or Path.cwd()
     named = flag or os.environ.get("BENCH_DB") or read_settings(directory).db or DEFAULT_DB
-    return directory / Path(named).expanduser()
+    return located(named, directory)
 
 
 def find_templates(flag: Path | None, cwd: Path | None = None) -> Path | None:
@@ -121,7 +122,7 @@ def _checked(file: Path, text: str, values: Mapping[str, Any]) -> Settings:
         raise _refused(file, text, first) from error
     return Settings(
         file=file,
-        db=_path(file, found.db),
+        db=located(found.db, file.parent) if found.db else None,
         templates=_inside(file, found.templates) if found.templates else None,
         formats=_inside(file, found.formats) if found.formats else None,
         facts=_inside(file, found.facts) if found.facts else None,
@@ -222,10 +223,6 @@ def _inside(file: Path, value: str) -> Path:
     except BenchError as error:
         error.where = str(file)
         raise
-
-
-def _path(file: Path, value: str | None) -> Path | None:
-    return file.parent / Path(value).expanduser() if value else None
 
 
 def _read(file: Path) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 from ..decide.lookup import find_run, source_named
 from ..schema.copies import compact
 from ..schema.errors import BenchError
 from ..schema.purge import purge
+from ..schema.replica import repeated
 from ..schema.store import hide
 from ..schema.stored import store_views
 from ..schema.superseded import find_superseded, store_superseded
@@ -24,6 +26,7 @@ _SHOW_ALL = f"""INSERT INTO raw.hidden
                 SELECT scope, id, false, TIMESTAMP '9999-01-01' FROM ({_HIDDEN})"""
 
 
+@repeated
 def forget(
     db: Path, names: Sequence[str], *, undo: bool, lock_timeout: float
 ) -> list[tuple[str, str]]:
@@ -39,6 +42,7 @@ def forget(
     return found
 
 
+@repeated
 def purge_sources(db: Path, names: Sequence[str], *, lock_timeout: float) -> list[str]:
     """Delete sources with every byte of them; gives their uris. None, when one is unknown."""
     require_warehouse(db)
@@ -48,6 +52,8 @@ def purge_sources(db: Path, names: Sequence[str], *, lock_timeout: float) -> lis
             uris = sorted({source_named(warehouse, name, whole=True) for name in names})
         purge(warehouse, uris)
         store_superseded(warehouse, find_superseded(warehouse))
+        if warehouse.replica:
+            warehouse.replica.place.collect(timedelta(0))
         compact(warehouse)
     finally:
         warehouse.close()

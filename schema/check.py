@@ -44,6 +44,19 @@ def check(warehouse: Warehouse, *, deep: bool = False) -> list[Check]:
     return [_checked(warehouse, name, one) for name, one in checks]
 
 
+def check_place(warehouse: Warehouse) -> list[Check]:
+    """The files of a shared place; nothing of a warehouse that is a file."""
+    if not warehouse.replica:
+        return []
+    return [Check("files", *_listed(*warehouse.replica.place.check()))]
+
+
+def _listed(files: int, problems: list[str]) -> tuple[int, tuple[str, ...]]:
+    left = len(problems) - _SHOWN
+    more = (f"{left} more of the same kind",) if left > 0 else ()
+    return files, (*problems[:_SHOWN], *more)
+
+
 def _checked(
     warehouse: Warehouse, name: str, one: Callable[[Warehouse], tuple[int, list[str]]]
 ) -> Check:

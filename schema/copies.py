@@ -12,9 +12,20 @@ import duckdb
 
 from .check import check
 from .connect import STORAGE_VERSION, connect_file, disconnect, explained
+from .ddl import tables
 from .errors import BenchError, Incompatible
 from .migrate import STORED_VIEWS
-from .warehouse import Warehouse, open_read, open_write, require_folder
+from .place import is_shared, place_of
+from .replica import remove, repeated, slices
+from .stored import store_views
+from .warehouse import (
+    Warehouse,
+    open_read,
+    open_write,
+    require_folder,
+    require_warehouse,
+    transaction,
+)
 
 
 def backup(db: Path, to: Path, lock_timeout: float) -> int:
@@ -24,15 +35,16 @@ def backup(db: Path, to: Path, lock_timeout: float) -> int:
     BenchError when the file is there, when the disk is full or when what was copied is damaged.
     """
     if to.is_dir():
-        to = to / db.name
+        to = to / ("bench.duckdb" if is_shared(db) else db.name)
     if to.exists():
         raise BenchError(
             f"{to} already exists", hint="choose another name; backups are not replaced"
         )
     require_folder(to)
     with _draft_of(to) as draft:
-        with open_read(db, lock_timeout):  # holds the lock that keeps writers out
-            _copy(db, draft)
+        with open_read(db, lock_timeout) as source:  # holds the lock that keeps writers out
+            assert source.path is not None
+            _copy(source.path, draft)
         _sound(draft, f"the copy of {db}")
         _put(draft, to)
     return to.stat().st_size
@@ -44,6 +56,11 @@ def restore(copy: Path, db: Path, lock_timeout: float) -> Path | None:
     The copy is read whole first. Raises BenchError when it is no sound warehouse, Locked while
     others have the present one open.
     """
+    if is_shared(db):
+        raise BenchError(
+            f"{db} is shared: no copy can take its place",
+            hint=f"bench db copy --db {copy} NEW-PLACE",
+        )
     if not copy.is_file():
         raise BenchError(f"no backup at {copy}", hint="bench db backup FILE makes one")
     if db.exists() and copy.samefile(db):
@@ -55,6 +72,42 @@ def restore(copy: Path, db: Path, lock_timeout: float) -> Path | None:
         kept = _set_aside(db, lock_timeout) if db.exists() else None
         os.replace(draft, db)
     return kept
+
+
+def share(db: Path, to: Path, data: Path | None, lock_timeout: float) -> int:
+    """Copy a warehouse to a shared place, made if there is none; gives its rows.
+
+    What was copied is read again from there, and compared by count and checksum. Raises BenchError
+    when something is stored there already, or when the copy differs.
+    """
+    place = place_of(to)
+    if not place.exists():
+        place.create(data)
+    with open_read(db, lock_timeout) as source:
+        with open_write(to, lock_timeout) as target:
+            if target.rows("SELECT 1 FROM raw.loads LIMIT 1"):
+                raise BenchError(f"{to} is not empty", hint="copy to a new place")
+            with transaction(target):
+                for table in tables():
+                    for rows in slices(source.con, table):
+                        target.con.register("incoming", rows)
+                        target.con.execute(f"INSERT INTO raw.{table} BY NAME FROM incoming")
+                        target.con.unregister("incoming")
+            written = target.path
+        assert written is not None
+        remove(written)  # so that it is read from the place
+        with open_read(to, lock_timeout) as copied:
+            digests = [_digests(each) for each in (source, copied)]
+    wrong = [table for table in tables() if digests[0][table] != digests[1][table]]
+    if wrong:
+        raise BenchError(f"the copy at {to} differs", why=f"rows of {', '.join(wrong)}")
+    return sum(rows for rows, _ in digests[0].values())
+
+
+def _digests(warehouse: Warehouse) -> dict[str, tuple[int, int | None]]:
+    """Of each table its rows, and a checksum that does not hang on their order."""
+    query = "SELECT count(*), bit_xor(hash(one)) FROM raw.{} one"
+    return {table: warehouse.rows(query.format(table))[0] for table in tables()}
 
 
 def compact(warehouse: Warehouse) -> None:
@@ -79,6 +132,23 @@ def compact(warehouse: Warehouse) -> None:
         _flush(draft)
         os.replace(draft, path)
         warehouse.close()
+
+
+@repeated
+def compact_at(db: Path, lock_timeout: float) -> None:
+    """Put a warehouse into few files, or anew into its one; errors as above."""
+    require_warehouse(db)
+    if is_shared(db) and place_of(db).merge():
+        return
+    with open_write(db, lock_timeout) as warehouse:
+        if not warehouse.replica:
+            compact(warehouse)
+        else:
+            with transaction(warehouse, whole=True):
+                pass
+    if not is_shared(db):
+        with open_write(db, lock_timeout) as warehouse:
+            store_views(warehouse)
 
 
 @contextmanager
@@ -107,6 +177,7 @@ def _sound(draft: Path, name: str) -> None:
     con = connect_file(draft, read_only=False)
     try:
         with explained(draft):
+            con.execute("DROP SCHEMA IF EXISTS replica CASCADE")  # a file stands for itself
             con.execute("CHECKPOINT wh")
         found = check(Warehouse(con, draft), deep=True)
     except duckdb.Error as error:

@@ -72,6 +72,29 @@ def is_up_to_date(con: duckdb.DuckDBPyConnection, path: Path | None = None) -> b
     return text == views_digest() or (release.isdigit() and int(release) > _release())
 
 
+def last_table() -> int:
+    """The number of the newest table file that this version knows."""
+    return max(number for number, _, _ in _tables())
+
+
+def lacks_tables(con: duckdb.DuckDBPyConnection, path: Path) -> bool:
+    """Whether tables of this version are missing, views aside; raises Incompatible as above."""
+    is_up_to_date(con, path)
+    return not _is_ours(con) or not {number for number, _, _ in _tables()} <= set(_applied(con))
+
+
+def apply_tables(con: duckdb.DuckDBPyConnection) -> None:
+    """The missing tables alone, in one transaction: a place that is shared has no views."""
+    con.execute("BEGIN")
+    try:
+        _apply_tables(con)
+        con.execute("COMMIT")
+    except BaseException:
+        with suppress(duckdb.Error):
+            con.execute("ROLLBACK")
+        raise
+
+
 def create_tables(con: duckdb.DuckDBPyConnection) -> None:
     """The tables alone, in schema `raw`: enough to know their columns."""
     con.execute("CREATE SCHEMA raw")
@@ -163,6 +186,7 @@ def _holds_anything(con: duckdb.DuckDBPyConnection) -> bool:
         SELECT 1 FROM duckdb_tables() WHERE database_name = 'wh'
         UNION ALL SELECT 1 FROM duckdb_views() WHERE database_name = 'wh' AND NOT internal
         UNION ALL SELECT 1 FROM duckdb_schemas() WHERE database_name = 'wh' AND NOT internal
+            AND schema_name <> 'main'  -- a lake's own
         UNION ALL SELECT 1 FROM duckdb_functions() WHERE database_name = 'wh' AND NOT internal"""
     return con.execute(query).fetchone() is not None
 

@@ -31,7 +31,7 @@ def purge(warehouse: Warehouse, uris: Sequence[str]) -> int:
     """
     con, deleted = warehouse.con, 0
     listed = list(uris)
-    with transaction(warehouse):
+    with transaction(warehouse, whole=True):
         con.execute(_GONE, [listed, listed])
         for query in (_PARTS, _SOURCES, _RUNS):
             con.execute(query)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import duckdb
 
-from .connect import STORAGE_VERSION, attach, connect_file, disconnect
+from .connect import STORAGE_VERSION, attach, connect_file, disconnect, explained
 from .migrate import bring_up_to_date, definitions, now_utc
 
 _OTHERS_KEPT_S = 30 * 86400.0  # templates of other versions
@@ -53,6 +53,27 @@ def tell_time(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("UPDATE raw.applied SET applied_at = ?", [now_utc()])
 
 
+def create_file(path: Path) -> bool:
+    """A new warehouse file, filled, under its name: whole, or not there at all.
+
+    Gives whether it was made here: nothing is done where another process was first. Raises
+    BenchError.
+    """
+    draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}.new")
+    try:
+        with explained(path):
+            make_file(draft)
+        # FileExistsError: another process was first. Else a file system without hard links: then
+        # the file is made in place, which is safe from other processes, if not from kill -9.
+        with suppress(OSError):
+            os.link(draft, path)
+            return True
+        return False
+    finally:
+        draft.unlink(missing_ok=True)
+        Path(f"{draft}.wal").unlink(missing_ok=True)
+
+
 def _copied(con: duckdb.DuckDBPyConnection, template: Path) -> bool:
     try:
         attach(con, template, "template", read_only=True)
@@ -79,7 +100,7 @@ def _kept() -> Path:
     from platformdirs import user_cache_path
 
     folder = user_cache_path("bench", appauthor=False)
-    name = f"template-{_version()}"
+    name = f"template-{version()}"
     for path in folder.glob(f"{name}-*.duckdb"):
         if path.name == f"{name}-{_digest(path)}.duckdb":
             return path
@@ -95,7 +116,7 @@ def _digest(path: Path) -> str:
 
 
 @cache
-def _version() -> str:
+def version() -> str:
     """What the bytes of a template depend on."""
     text = "\n".join((duckdb.__version__, STORAGE_VERSION, *definitions()))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

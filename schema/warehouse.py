@@ -15,7 +15,9 @@ import duckdb
 from .connect import confine, connect_file, connect_memory, disconnect, explained
 from .errors import BenchError, Incompatible, Locked
 from .migrate import LAST_STORED, STORED_VIEWS, bring_up_to_date, is_up_to_date
-from .template import fill, make_file, tell_time
+from .place import home_of, is_shared, require_place
+from .replica import Replica, open_replica
+from .template import create_file, fill, tell_time
 
 LOCK_TIMEOUT_S = 5.0
 # PIVOT is a CREATE and a SELECT, or MULTI, before it runs.
@@ -38,9 +40,11 @@ class Warehouse:
         *,
         read_only: bool = False,
         confined: bool = False,
+        replica: Replica | None = None,
     ) -> None:
         self.con = con
         self.path = path
+        self.replica = replica  # of the shared place that the file stands for, if any
         self.read_only = read_only
         self.confined = confined  # to its file, which cannot be undone
         self.sealed = False
@@ -48,6 +52,13 @@ class Warehouse:
         self.materialized: list[str] = []  # views computed once, kept
         self.small: bool | None = None  # None: not counted since the last write
         self.stores_views: bool | None = None  # None: not looked for since the last write
+
+    @property
+    def home(self) -> Path:
+        """The folder that paths of sources begin at."""
+        if self.replica:
+            return self.replica.home
+        return home_of(self.path) if self.path else Path.cwd()
 
     def table(
         self, query: str, parameters: object = None
@@ -154,6 +165,11 @@ def open_read(
     Raises Locked while another process writes to it, Incompatible for a foreign, newer or damaged
     file, BenchError when there is none.
     """
+    if is_shared(path):
+        con, replica = open_replica(path, _store_views)
+        if confined:
+            confine(con, replica.file)
+        return Warehouse(con, replica.file, read_only=True, confined=confined, replica=replica)
     require_warehouse(path)
     deadline = time.monotonic() + lock_timeout
     while True:
@@ -174,6 +190,9 @@ def open_write(
     Incompatible for a foreign, newer or damaged file, BenchError when its folder is not there or
     not writable.
     """
+    if is_shared(path):
+        con, replica = open_replica(path)
+        return Warehouse(con, replica.file, replica=replica)
     require_folder(path)
     made = not path.exists() and _create(path)
     con = connect_file(path, read_only=False, lock_timeout=lock_timeout, confined=confined)
@@ -189,8 +208,10 @@ def open_write(
 
 
 def require_warehouse(path: Path) -> None:
-    """Raises BenchError when there is no file."""
-    if not path.exists():
+    """Raises BenchError when there is none."""
+    if is_shared(path):
+        require_place(path)
+    elif not path.exists():
         raise BenchError(
             f"no warehouse at {path}",
             hint="bench ingest PATH... makes one; or name logs and tables: bench report FILE",
@@ -199,6 +220,9 @@ def require_warehouse(path: Path) -> None:
 
 def require_folder(path: Path) -> None:
     """Raises BenchError when there is no folder to make the warehouse `path` in, or to write to."""
+    if is_shared(path):
+        require_place(path)
+        return
     what = f"cannot make a warehouse at {path}"
     if not path.parent.is_dir():
         hint = f"mkdir -p {path.parent}"
@@ -210,13 +234,19 @@ def require_folder(path: Path) -> None:
 
 @contextmanager
 def transaction(
-    warehouse: Warehouse, spared: Collection[str] = (), *, aside: bool = False
+    warehouse: Warehouse,
+    spared: Collection[str] = (),
+    *,
+    aside: bool = False,
+    whole: bool = False,
 ) -> Iterator[None]:
     """All of it or nothing; materialized views that do not depend on what is written are `spared`.
 
     What tells that the views stored in the file are up to date is dropped first, since none may be
-    older than what it shows; not for what stands `aside`, which none of them reads.
-    Raises BenchError when the disk is full or the file damaged.
+    older than what it shows; not for what stands `aside`, which none of them reads. In a shared
+    place it is one commit, which a `whole` one makes of all rows, as it has to where any are
+    deleted. Raises BenchError when the disk is full or the file damaged, Overtaken when others have
+    committed since the warehouse was opened.
     """
     con = warehouse.con
     with explained(warehouse.path):
@@ -227,6 +257,8 @@ def transaction(
             if not aside:
                 con.execute(f"DROP TABLE IF EXISTS {STORED_VIEWS}.{LAST_STORED}")
             yield
+            if warehouse.replica:
+                warehouse.replica.publish(con, whole=whole)
             con.execute("COMMIT")
         except BaseException:
             with suppress(duckdb.Error):  # a failed COMMIT has rolled back already
@@ -241,6 +273,16 @@ def _current(con: duckdb.DuckDBPyConnection, path: Path) -> bool:
     except BaseException:
         disconnect(con, reusable=False)
         raise
+
+
+def _store_views(con: duckdb.DuckDBPyConnection, file: Path) -> None:
+    """What pages read of a replica that is not small, brought up to date."""
+    from .materialized import is_small
+    from .stored import store_views
+
+    warehouse = Warehouse(con, file)
+    if not is_small(warehouse):
+        store_views(warehouse)
 
 
 def _upgrade(path: Path, lock_timeout: float) -> None:
@@ -262,19 +304,7 @@ def _create(path: Path) -> bool:
     Gives whether it was made here.
     """
     _sweep_drafts(path)
-    draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}.new")
-    try:
-        with explained(path):
-            make_file(draft)
-        # FileExistsError: another process was first. Else a file system without hard links: then
-        # the file is made in place, which is safe from other processes, if not from kill -9.
-        with suppress(OSError):
-            os.link(draft, path)
-            return True
-        return False
-    finally:
-        draft.unlink(missing_ok=True)
-        Path(f"{draft}.wal").unlink(missing_ok=True)
+    return create_file(path)
 
 
 def _sweep_drafts(path: Path) -> None:

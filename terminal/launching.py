@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ..decide.query import TableRef
 from ..project.settings import find_db, read_settings
 from ..schema.errors import FINE, FOUND, BenchError
+from ..schema.place import is_there
 from .dry_run import Prepared, count_of, show, show_dropped
 from .live import Board
 from .messages import info, warn
@@ -98,7 +99,7 @@ def missing(table: TableRef, request: Request) -> None:
             hint="bench launch --missing FILE:1 -o plan.toml; bench launch plan.toml --dry-run",
         )
     paths = [Path(table.file)] if Path(table.file).exists() else []
-    if not paths and not find_db(request.source.db).exists():
+    if not paths and not is_there(find_db(request.source.db)):
         hint = "give an existing file, or a source in the warehouse (none found)"
         raise BenchError("no such file", where=table.file, hint=hint)
     with replace(request.source, paths=tuple(paths)).opened() as warehouse:

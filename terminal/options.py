@@ -33,7 +33,10 @@ class Shared:
 
 SHARED = {
     "db": Shared(
-        ("--db",), "PATH", "Warehouse file. Default: BENCH_DB, bench.toml, ./bench.duckdb."
+        ("--db",),
+        "PATH",
+        "Warehouse: a file, folder:DIR or ducklake:CATALOG. "
+        "Default: BENCH_DB, bench.toml, ./bench.duckdb.",
     ),
     "model": Shared(("--model",), "LABEL", "Only runs of this model, e.g. 1.3B."),
     "table": Shared(("--table",), "FILE[:N]", "Only tables of FILE (N: number or line)."),

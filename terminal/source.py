@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..schema.errors import BenchError
+from ..schema.place import home_of
 from .messages import warn, warn_of
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Source:
         """The folder that names of sources are relative to."""
         from ..project.settings import find_db
 
-        return Path.cwd() if self.paths else find_db(self.db).absolute().parent
+        return Path.cwd() if self.paths else home_of(find_db(self.db))
 
     def opened(
         self,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ..project.settings import find_db, read_settings
 from ..reports.escape import terminal
 from ..schema.errors import FINE, FOUND, Locked, NothingRecognised
+from ..schema.place import is_there
 from ..watch.follow import Follower
 from ..watch.status import Budget, RunStatus, statuses
 from .messages import detail, info, warn
@@ -128,7 +129,7 @@ def _wait(seconds: float, over: Callable[[], bool]) -> None:
 def _statuses(options: WatchOptions, follower: Follower) -> list[RunStatus]:
     from ..schema.warehouse import open_read
 
-    if not follower.db.exists():
+    if not is_there(follower.db):
         return []
     with open_read(follower.db, options.source.lock_timeout) as warehouse:
         return statuses(warehouse, follower.uris(), options.budget, time.time(), options.hang_after)

@@ -14,6 +14,7 @@ from ..ingest.names import family, is_log_name, is_packed_log
 from ..ingest.pipeline import Summary, ingest
 from ..ingest.rotated import Folders
 from ..schema.errors import BenchError, Locked
+from ..schema.place import home_of
 
 _State = tuple[int, int, int]  # inode, bytes, time of the last change in ns
 
@@ -55,7 +56,7 @@ class Follower:
         changed = [path for path, state in states.items() if self._seen.get(path) != state]
         summary = self._ingest(changed, live=True) if changed else Summary()
         # What could not be read is looked at again.
-        root, failed = self.db.absolute().parent, {uri for uri, _ in summary.failed}
+        root, failed = home_of(self.db), {uri for uri, _ in summary.failed}
         self._seen |= {p: state for p, state in states.items() if uri_of(p, root) not in failed}
         return summary
 
@@ -67,7 +68,7 @@ class Follower:
 
     def uris(self) -> dict[str, Path]:
         """The files by their names in the warehouse."""
-        root = self.db.absolute().parent
+        root = home_of(self.db)
         return {uri_of(path, root): path for path in self.files()}
 
     def failures(self, summary: Summary) -> Iterator[str]:

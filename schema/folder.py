@@ -1,0 +1,295 @@
+"""A shared warehouse that is a folder and nothing else: no server, no lock.
+
+`commits/NUMBER.json` names the Parquet files of a commit, which lie in `data/`. All files are
+written once. A commit is claimed by `link`, which file systems do atomically, also those whose
+locks are doubtful (NFS, Lustre): of two writers of one number one fails, and begins anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import TypedDict
+
+import pyarrow as pa
+
+from .ddl import tables
+from .errors import BenchError, Incompatible
+from .migrate import last_table, now_utc
+from .place import Change, Commit
+
+_MARK, _FORMAT = "bench-warehouse.json", 1
+_NAME = re.compile(r"[0-9a-f]{32}\.parquet")
+_COMMIT = re.compile(r"(\d{10})\.json")
+# A writer that took so long between its files and its commit starts again: `collect` by default
+# removes what is older than a day.
+_SLOW_S = 43_200.0
+
+
+class _File(TypedDict):
+    table: str
+    name: str
+    rows: int
+    bytes: int
+    sha256: str
+
+
+class _Entry(TypedDict):
+    """A commit as it is written; `tables` is the number of the newest table that it may fill."""
+
+    at: str
+    tables: int
+    whole: bool
+    gone: list[str]
+    files: list[_File]
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The place `folder:DIR`; what each method does is said in `place.Place`."""
+
+    path: Path
+
+    def exists(self) -> bool:
+        try:
+            mark = json.loads((self.path / _MARK).read_bytes())
+        except FileNotFoundError:
+            return False
+        except (OSError, ValueError) as error:
+            raise BenchError(f"cannot read {self.path / _MARK}", why=str(error)) from error
+        if mark != {"format": _FORMAT}:
+            raise Incompatible(
+                f"{self.path} was made by another version of bench", hint="upgrade bench"
+            )
+        return True
+
+    def create(self, data: Path | None) -> None:
+        if data is not None:
+            raise BenchError("a folder keeps its files in itself", hint="leave --data out")
+        if self.path.is_dir() and any(self.path.iterdir()):
+            raise BenchError(f"{self.path} is not empty", hint="name a folder that is not there")
+        with self._writing():
+            for folder in ("commits", "data"):
+                (self.path / folder).mkdir(parents=True, exist_ok=True)
+            draft = self._draft(json.dumps({"format": _FORMAT}).encode())
+            try:
+                os.link(draft, self.path / _MARK)
+            except OSError as error:
+                raise BenchError(
+                    f"cannot share {self.path}",
+                    why="its file system has no hard links",
+                    hint="another folder, or a lake with a catalog in PostgreSQL",
+                ) from error
+            finally:
+                draft.unlink(missing_ok=True)
+
+    def latest(self) -> int:
+        return max(self._numbers(), default=0)
+
+    def changes(self, after: int) -> Iterator[Change]:
+        numbers = self._numbers()
+        latest = max(numbers, default=0)
+        start = after + 1
+        if after == 0 or (after < latest and start not in numbers):
+            start = self._newest_whole(latest)
+        for number in range(start, latest + 1):
+            entry = self._entry(number)
+            rows = {
+                table: partial(self._read, [f for f in entry["files"] if f["table"] == table])
+                for table in dict.fromkeys(file["table"] for file in entry["files"])
+            }
+            yield Change(number, rows, entry["whole"], tuple(entry["gone"]))
+
+    def commit(self, after: int, change: Change) -> int | None:
+        if self.latest() != after:
+            return None
+        began = time.time()
+        written: list[_File] = []
+        with self._writing():
+            try:
+                for table, slices in change.tables.items():
+                    written += self._write(table, slices())
+                entry = _Entry(
+                    at=now_utc().isoformat(), tables=last_table(), whole=change.whole,
+                    gone=list(change.gone), files=written,
+                )  # fmt: skip
+                if time.time() - began < _SLOW_S and self._claim(after + 1, entry):
+                    return after + 1
+            except BaseException:
+                self._remove(written)
+                raise
+        self._remove(written)
+        return None
+
+    def history(self) -> list[Commit]:
+        return [
+            Commit(number, datetime.fromisoformat(entry["at"]), _tables(entry))
+            for number in sorted(self._numbers())
+            for entry in (self._entry(number),)
+        ]
+
+    def merge(self) -> bool:
+        return False
+
+    def collect(self, age: timedelta) -> int:
+        latest = self.latest()
+        first = self._newest_whole(latest)
+        kept, removed = set(), 0
+        with self._writing():
+            probe = self._draft(b"")
+            oldest = probe.stat().st_mtime - age.total_seconds()  # by the clock of the files
+            probe.unlink()
+            # Commits go before their files: whoever still reads one is told of it.
+            for number in self._numbers():
+                path = self._path_of(number)
+                if number < first and path.stat().st_mtime <= oldest:
+                    path.unlink()
+                    removed += 1
+                else:
+                    kept |= {file["name"] for file in self._entry(number)["files"]}
+            for path in (*(self.path / "data").iterdir(), *self.path.glob(".*.new")):
+                with suppress(FileNotFoundError):
+                    if path.name not in kept and path.stat().st_mtime <= oldest:
+                        path.unlink()
+                        removed += 1
+        return removed
+
+    def check(self) -> tuple[int, list[str]]:
+        numbers, problems, files = self._numbers(), [], 0
+        first = self._newest_whole(max(numbers, default=0))
+        for number in range(first, max(numbers, default=0) + 1):
+            try:
+                entry = self._entry(number)
+            except BenchError as error:
+                problems.append(error.what)
+                continue
+            for file in entry["files"]:
+                files += 1
+                path = self.path / "data" / file["name"]
+                if not path.is_file():
+                    problems.append(f"commit {number}: {file['name']} is missing")
+                elif _sha256(path) != file["sha256"]:
+                    problems.append(f"commit {number}: {file['name']} has other bytes")
+        return files, problems
+
+    def _numbers(self) -> set[int]:
+        try:
+            names = os.listdir(self.path / "commits")
+        except OSError as error:
+            raise BenchError(
+                f"cannot read {self.path / 'commits'}", why=error.strerror or str(error)
+            ) from error
+        return {int(found[1]) for name in names if (found := _COMMIT.fullmatch(name))}
+
+    def _newest_whole(self, latest: int) -> int:
+        """The commit that a new reader begins with."""
+        for number in range(latest, 1, -1):
+            if self._entry(number)["whole"]:
+                return number
+        return 1
+
+    def _path_of(self, number: int) -> Path:
+        return self.path / "commits" / f"{number:010d}.json"
+
+    def _entry(self, number: int) -> _Entry:
+        path = self._path_of(number)
+        try:
+            entry: _Entry = json.loads(path.read_bytes())
+            newer = entry["tables"] > last_table()
+            files = [_NAME.fullmatch(file["name"]) for file in entry["files"]]
+            known = newer or all(file["table"] in tables() for file in entry["files"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise BenchError(
+                f"cannot read commit {number} of {self.path}", why=str(error), where=str(path),
+                hint="try again; bench db check tells what is missing",
+            ) from error  # fmt: skip
+        if newer:
+            raise Incompatible(f"{self.path} was written by a newer bench", hint="upgrade bench")
+        if not all(files) or not known:
+            raise Incompatible(f"commit {number} of {self.path} is not one of bench")
+        return entry
+
+    def _read(self, files: list[_File]) -> Iterator[pa.Table]:
+        import pyarrow.parquet as pq
+
+        for file in files:
+            path = self.path / "data" / file["name"]
+            try:
+                with pq.ParquetFile(path) as opened:
+                    for batch in opened.iter_batches(1 << 20):
+                        yield pa.Table.from_batches([batch])
+            except (OSError, pa.ArrowInvalid) as error:
+                raise BenchError(
+                    f"cannot read {path}", why=str(error).splitlines()[0],
+                    hint="try again; bench db check tells what is missing",
+                ) from error  # fmt: skip
+
+    def _write(self, table: str, slices: Iterator[pa.Table]) -> Iterator[_File]:
+        """The rows of a table in a file each million; on disk before they are named."""
+        import pyarrow.parquet as pq
+
+        for rows in slices:
+            path = self.path / "data" / f"{os.urandom(16).hex()}.parquet"
+            try:
+                pq.write_table(rows, path, compression="zstd")
+                with path.open("rb+") as file:
+                    os.fsync(file.fileno())
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
+            yield _File(
+                table=table, name=path.name, rows=len(rows), bytes=path.stat().st_size,
+                sha256=_sha256(path),
+            )  # fmt: skip
+
+    def _claim(self, number: int, entry: _Entry) -> bool:
+        draft, path = self._draft(json.dumps(entry).encode()), self._path_of(number)
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            # Over NFS an answer may be lost: then the first try was ours.
+            return os.path.samefile(draft, path)
+        finally:
+            draft.unlink(missing_ok=True)
+        return True
+
+    def _draft(self, text: bytes) -> Path:
+        path = self.path / f".{os.urandom(16).hex()}.new"
+        with path.open("xb") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        return path
+
+    def _remove(self, files: list[_File]) -> None:
+        for file in files:
+            with suppress(OSError):
+                (self.path / "data" / file["name"]).unlink()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise BenchError(
+                f"cannot write to {self.path}", why=error.strerror or str(error),
+                hint="check its permissions and the space that is left",
+            ) from error  # fmt: skip
+
+
+def _tables(entry: _Entry) -> tuple[str, ...]:
+    return tuple(sorted({file["table"] for file in entry["files"]}))
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

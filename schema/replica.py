@@ -1,0 +1,297 @@
+"""The warehouse file of this machine that stands for a shared place.
+
+Before it answers it takes in the commits that are new, so that every query runs as fast as on a
+file, and no view is asked of the place. A transaction is stored in the place first: its rows become
+the commit right behind the last one taken in; if others were faster it is rolled back, and what it
+decided on is read anew (`repeated`). A killed process leaves a replica without its last commit,
+which is taken in like any other.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import platform
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+import duckdb
+
+from .connect import connect_file, disconnect, explained
+from .ddl import tables
+from .errors import BenchError, Incompatible, Locked
+from .migrate import LAST_STORED, STORED_VIEWS
+from .place import Change, Overtaken, Place, home_of, place_of, require_place
+from .template import create_file, version
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_SLOTS = 64  # processes of a machine that use one place at once, each with a replica if need be
+_ATTEMPTS = 200
+_UNCOMMITTED = 36_028_797_018_960_000  # row ids from here on are those of rows of the transaction
+_SLICE = 1 << 20  # rows
+_KEPT_S = 30 * 86400.0
+_STATE = "CREATE SCHEMA replica; CREATE TABLE replica.state (number BIGINT NOT NULL)"
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+class _Rebuilt(Exception):
+    """The commits behind a replica are gone: it is made anew."""
+
+
+@dataclass(slots=True)
+class Replica:
+    """A replica that is open: its file, its place, the commit that it stands at."""
+
+    file: Path
+    home: Path  # the folder that paths of sources begin at
+    place: Place
+    number: int
+
+    def publish(self, con: duckdb.DuckDBPyConnection, *, whole: bool = False) -> None:
+        """Make the rows of the open transaction a commit; raises Overtaken.
+
+        Nothing is committed when none is new. Of all that is deleted checkpoints alone are, unless
+        the commit is `whole`.
+        """
+        change = _change(con, whole=whole)
+        if not (change.tables or change.gone or whole):
+            return
+        number = self.place.commit(self.number, change)
+        if number is None:
+            raise Overtaken
+        con.execute("UPDATE replica.state SET number = ?", [number])
+        self.number = number
+
+
+def open_replica(
+    path: Path, prepare: Callable[[duckdb.DuckDBPyConnection, Path], None] | None = None
+) -> tuple[duckdb.DuckDBPyConnection, Replica]:
+    """A connection to a replica of a place as it is now, attached as `wh` and in use.
+
+    With `prepare` it only reads; where something was new, that is done to the file before.
+
+    Raises Locked when too many processes use it, else BenchError.
+    """
+    place, home = place_of(path), home_of(path)
+    try:
+        latest = place.latest() if prepare else 0
+    except BenchError:
+        require_place(path)
+        raise
+    for file in _files(path):
+        with suppress(Locked):
+            if prepare and file.exists():
+                con = _reading(file, latest)
+                if con is not None:
+                    return con, Replica(file, home, place, latest)
+            con, number = _writing(file, path, place)
+            if not prepare:
+                return con, Replica(file, home, place, number)
+            try:
+                prepare(con, file)
+            finally:
+                disconnect(con, reusable=False)
+            con = _reading(file, number)
+            if con is not None:
+                return con, Replica(file, home, place, number)
+    why = f"{_SLOTS} processes of this machine use it"
+    raise Locked(f"{path} is locked", why=why, hint="wait for one of them")
+
+
+def repeated(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Begins anew, after a while, what others have overtaken: it opens the warehouse itself.
+
+    Raises Overtaken after many times.
+    """
+
+    @functools.wraps(function)
+    def insistent(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        for attempt in range(_ATTEMPTS):
+            try:
+                return function(*args, **kwargs)
+            except Overtaken:
+                time.sleep(random.uniform(0, min(0.02 * 1.5**attempt, 1.0)))
+        return function(*args, **kwargs)
+
+    return insistent
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """Replicas that a process may use; not shared between machines, whose locks do not meet."""
+    from platformdirs import user_cache_path
+
+    digest = hashlib.sha256(f"{path}\n{version()}".encode()).hexdigest()[:16]
+    folder = user_cache_path("bench", appauthor=False) / "replicas"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for number in range(_SLOTS):
+        yield folder / f"{digest}-{platform.node()}-{number}.duckdb"
+
+
+def _sweep(folder: Path) -> None:
+    """Remove replicas that nobody has used for long."""
+    for file in folder.glob("*.duckdb"):
+        with suppress(OSError):
+            if time.time() - file.stat().st_mtime > _KEPT_S:
+                file.unlink()
+
+
+def _reading(file: Path, number: int) -> duckdb.DuckDBPyConnection | None:
+    """A replica that stands at a commit, or a later one, read-only."""
+    try:
+        con = connect_file(file, read_only=True)
+    except Incompatible:  # killed while it was made, or damaged: it is made anew
+        return None
+    if (_number(con) or 0) >= number:
+        return con
+    disconnect(con)
+    return None
+
+
+def _writing(file: Path, path: Path, place: Place) -> tuple[duckdb.DuckDBPyConnection, int]:
+    """A replica with what is new in its place; made anew where it cannot be used."""
+    for _ in range(3):
+        if not file.exists():
+            _sweep(file.parent)
+            create_file(file)
+        try:
+            con = connect_file(file, read_only=False)
+        except Incompatible:
+            remove(file)
+            continue
+        try:
+            with explained(file):
+                return con, _catch_up(con, place)
+        except (_Rebuilt, Incompatible) as error:
+            disconnect(con)
+            remove(file)
+            if not isinstance(error, _Rebuilt):
+                raise
+        except BaseException as error:
+            disconnect(con, reusable=False)
+            if isinstance(error, BenchError):
+                require_place(path)
+            raise
+    raise BenchError(f"cannot make {file}", hint="remove it, and try again")
+
+
+def remove(file: Path) -> None:
+    """Remove a replica; the next process makes it anew from its place."""
+    for each in (file, Path(f"{file}.wal")):
+        each.unlink(missing_ok=True)
+
+
+def _number(con: duckdb.DuckDBPyConnection) -> int | None:
+    """The commit that a replica stands at; None of a new one."""
+    try:
+        [(number,)] = con.execute("SELECT max(number) FROM replica.state").fetchall()
+    except duckdb.CatalogException:
+        return None
+    return None if number is None else int(number)
+
+
+def _catch_up(con: duckdb.DuckDBPyConnection, place: Place) -> int:
+    """Take in what is new; gives the number of the last commit."""
+    number = _number(con)
+    if number is None:
+        con.execute(_STATE)
+        con.execute("INSERT INTO replica.state VALUES (0)")
+        number = 0
+    for change in place.changes(number):
+        if change.whole and number:
+            raise _Rebuilt
+        con.execute("BEGIN")
+        try:
+            con.execute(f"DROP TABLE IF EXISTS {STORED_VIEWS}.{LAST_STORED}")
+            _take_in(con, change)
+            con.execute("COMMIT")
+        except BaseException:
+            with suppress(duckdb.Error):
+                con.execute("ROLLBACK")
+            raise
+        number = change.number
+    return number
+
+
+def _take_in(con: duckdb.DuckDBPyConnection, change: Change) -> None:
+    for table, slices in change.tables.items():
+        for rows in slices():
+            con.register("incoming", rows)
+            con.execute(f"INSERT INTO raw.{table} BY NAME SELECT * FROM incoming")
+            con.unregister("incoming")
+    con.execute(
+        "DELETE FROM raw.checkpoints WHERE load_id IN (SELECT unnest(?::VARCHAR[]))",
+        [list(change.gone)],
+    )
+    con.execute("UPDATE replica.state SET number = ?", [change.number])
+
+
+def _change(con: duckdb.DuckDBPyConnection, *, whole: bool) -> Change:
+    """What the open transaction has written."""
+    low = 0 if whole else _UNCOMMITTED
+    filled: dict[str, Callable[[], Iterator[pa.Table]]] = {}
+    counts = _counts(con, low)
+    for table, rows in counts.items():
+        if rows:
+            filled[table] = partial(slices, con, table, low)
+    before = con.cursor()  # it sees what is committed
+    try:
+        gone = () if whole else _gone(con, before)
+        if not whole:
+            _refuse_deleted(_counts(con, 0), counts, _counts(before, 0), len(gone))
+    finally:
+        before.close()
+    return Change(0, filled, whole, gone)
+
+
+def _counts(con: duckdb.DuckDBPyConnection, low: int) -> dict[str, int]:
+    """Rows by table, from a row id on."""
+    one = "SELECT '{0}', count(*) FROM wh.raw.{0}" + (f" WHERE rowid >= {low}" if low else "")
+    query = " UNION ALL ".join(one.format(table) for table in tables())
+    return {table: int(rows) for table, rows in con.execute(query).fetchall()}
+
+
+def _gone(con: duckdb.DuckDBPyConnection, before: duckdb.DuckDBPyConnection) -> tuple[str, ...]:
+    query = "SELECT load_id FROM wh.raw.checkpoints"
+    left = {load for (load,) in con.execute(query).fetchall()}
+    return tuple(sorted({load for (load,) in before.execute(query).fetchall()} - left))
+
+
+def _refuse_deleted(
+    now: dict[str, int], new: dict[str, int], before: dict[str, int], gone: int
+) -> None:
+    """A commit has no way to say that rows of other tables were deleted."""
+    for table, rows in now.items():
+        missing = before[table] + new[table] - rows
+        assert missing == (gone if table == "checkpoints" else 0), f"{missing} rows of raw.{table}"
+
+
+def slices(con: duckdb.DuckDBPyConnection, table: str, low: int = 0) -> Iterator[pa.Table]:
+    """The rows of a table from a row id on, a million or so at a time."""
+    query = f"SELECT min(rowid), max(rowid) FROM raw.{table} WHERE rowid >= {low}"
+    [(first, last)] = con.execute(query).fetchall()
+    if first is None:
+        return
+    starts = [first] if last - first < _UNCOMMITTED // 2 else [first, _UNCOMMITTED]
+    for start in starts:
+        end = last if start == starts[-1] else _last_below(con, table)
+        for at in range(start, end + 1, _SLICE):
+            rows = con.sql(
+                f"SELECT * FROM raw.{table} WHERE rowid BETWEEN {at} AND {at + _SLICE - 1}"
+            ).to_arrow_table()
+            if len(rows):
+                yield rows
+
+
+def _last_below(con: duckdb.DuckDBPyConnection, table: str) -> int:
+    query = f"SELECT max(rowid) FROM raw.{table} WHERE rowid < {_UNCOMMITTED}"
+    [(last,)] = con.execute(query).fetchall()
+    return int(last)

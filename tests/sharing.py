@@ -1,0 +1,101 @@
+"""Shared warehouses for tests: places, machines (each with replicas of its own), and writers."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from bench.ingest.pipeline import ingest
+from bench.project.after_ingest import after_ingest_into
+from bench.schema.check import check
+from bench.schema.errors import BenchError
+from bench.schema.lake import _load
+from bench.schema.place import place_of
+from bench.schema.warehouse import open_read
+from tests.warm import Child
+
+_ROWS = ("loads", "runs", "iterations", "cells", "facts", "findings", "audits", "run_stats")
+
+
+def needs_lake(name: str = "ducklake") -> None:
+    """Skips where DuckDB has no such extension."""
+    with duckdb.connect() as con:
+        try:
+            _load(con, name)
+        except BenchError:
+            pytest.skip(f"NOT TESTED: no extension {name} for DuckDB {duckdb.__version__}")
+
+
+def made(form: str, folder: Path) -> Path:
+    """An empty shared warehouse of this form."""
+    if form != "folder":
+        needs_lake()
+    names = {"folder": "folder:{}/shelf", "sqlite": "ducklake:sqlite:{}/lake.sqlite",
+             "duckdb": "ducklake:{}/lake.ducklake"}  # fmt: skip
+    place = Path(names[form].format(folder))
+    place_of(place).create(None)
+    return place
+
+
+def at(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From here on this process is on another machine: it knows no replica of the first."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(machine))
+
+
+def take(files: Path, place: Path) -> None:
+    """What `bench ingest` does."""
+    summary = ingest([files], place)
+    assert summary.failed == []
+    after_ingest_into(place, 5, summary.uris)
+
+
+def stored(place: Path) -> dict[str, int]:
+    """Rows by table, and that nothing is wrong with them."""
+    with open_read(place) as warehouse:
+        assert [problem for one in check(warehouse) for problem in one.problems] == []
+        return {
+            table: int(warehouse.rows(f"SELECT count(*) FROM raw.{table}")[0][0]) for table in _ROWS
+        }
+
+
+def write(ready: Connection, machine: Path, files: Path, place: Path) -> None:
+    """A writer on a machine of its own: small batches, so that there are many commits."""
+    os.environ["XDG_CACHE_HOME"] = str(machine)
+    from bench.ingest import pipeline
+
+    pipeline._BATCH_FILES = 3
+    ready.send("ready")
+    take(files, place)
+
+
+def raced(place: Path, top: Path, files: list[Path]) -> None:
+    """A writer for each folder of files, each on a machine of its own, at once."""
+    children = [
+        Child(write, top / f"machine{number}", each, place) for number, each in enumerate(files)
+    ]
+    for child in children:
+        child.process.join(500)  # a machine may be busy with other tests
+    assert [child.end() for child in children] == [0] * len(children)
+
+
+def killed(place: Path, top: Path, files: Path, kills: int, longest_s: float) -> None:
+    """Two writers of the same files, of which one is killed at a random moment, again and again.
+
+    After each kill there are whole files only; the machines keep their replicas.
+    """
+    dice = random.Random(20)
+    for number in range(kills):
+        children = [Child(write, top / f"machine{machine}", files, place) for machine in (0, 1)]
+        time.sleep(dice.uniform(0, longest_s))
+        children[number % 2].kill()
+        children[1 - number % 2].kill()
+        for child in children:
+            child.end()
+        counts = stored(place)
+        assert counts["iterations"] == 20 * counts["runs"] or counts["cells"]
