@@ -9,6 +9,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -59,8 +60,8 @@ def opens(chromium: Browser, site: Path) -> Iterator[Opens]:
         if not of.url.startswith(("file:", "data:", "http://127.0.0.1:")):
             heard.append(f"asked for {of.url}")
 
-    def opened(path: str, *, top: str = site.as_uri(), **settings: object) -> Page:
-        context = chromium.new_context(**settings)  # type: ignore[arg-type]
+    def opened(path: str, *, top: str = site.as_uri(), **settings: Any) -> Page:  # of Playwright
+        context = chromium.new_context(**settings)
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(5000)
@@ -96,14 +97,16 @@ def until(page: Page, holds: str) -> None:
 
 def first_column(page: Page, table: str) -> list[str]:
     """The names of the rows that are seen."""
-    return page.locator(f"#{table} tbody tr:not(.space):visible > :first-child").all_inner_texts()
+    rows = page.locator(f"#{table} tbody tr:not(.space):visible > :first-child")
+    names: list[str] = rows.all_inner_texts()
+    return names
 
 
 def long_table(page: Page) -> str:
     """The id of the table whose rows are data, once the script has them."""
     table = page.locator("table.grid[data-key]").first
     table.scroll_into_view_if_needed()
-    name = table.get_attribute("id")
+    name: str | None = table.get_attribute("id")
     assert name
     page.wait_for_selector(f"#{name}[aria-rowcount]")
     return name
@@ -121,7 +124,7 @@ def numbers(page: Page, table: str, key: str) -> list[float]:
 def numeric_key(page: Page, table: str) -> str:
     """A column of numbers that differ."""
     heads = page.locator(f"#{table} thead th[data-kind=number]").all()
-    keys = [key for one in heads if (key := one.get_attribute("data-key"))]
+    keys: list[str] = [key for one in heads if (key := one.get_attribute("data-key"))]
     return next(key for key in keys if len(set(numbers(page, table, key))) > 3)
 
 
