@@ -25,7 +25,8 @@ COMMANDS = commands()
 def test_the_commands(root: Path) -> None:
     names = (
         "ingest forget report runs show explain days best compare chart sql export audit diff ci"
-        " doctor launch watch db failures trend stragglers site history predict plan"
+        " doctor launch watch db failures trend stragglers site history predict plan claim verify"
+        " merge"
     )
     assert sorted(COMMANDS) == sorted(names.split())
     files = {file.stem for file in (root / "commands").glob("*.py")}
