@@ -15,7 +15,7 @@ from tests.hostile_files import make
 from tests.program import environment
 from tests.test_escape import is_obeyed
 
-CODES = {0, 1, 2, 3, 4, 5}
+CODES = {0, 1, 2, 3, 4, 5, *range(10, 26)}  # from 10 on, the ways of a claim to be false
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 MEMORY = 6 << 30  # bytes of address space, of which DuckDB takes much and uses little
 COMMANDS = {
@@ -48,6 +48,13 @@ COMMANDS = {
     "launch": ["launch deep.toml --dry-run"],
     "db": ["db check"],
     "watch": ["watch . --once"],
+    "site": ["site -o site", "site . -o pages"],
+    "history": ["history", "report --as-of 2022-01-01"],
+    "predict": ["predict --model 1.3B --nodes 4", "predict --all --format html"],
+    "plan": ["plan --next 2"],
+    "claim": ["claim 'best tokens_per_s for 1.3B' . -o claim.json"],
+    "verify": ["verify claim.json .", "verify deep.toml ."],
+    "merge": ["merge d0"],
 }
 
 

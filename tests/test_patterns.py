@@ -47,6 +47,7 @@ BOUNDED = {
 }
 # Made while the program runs, of parts that are found here or of escaped words.
 MADE = {
+    "claims/question.py": "escaped words",
     "ingest/context.py": "phrases of context.toml, found as data",
     "ingest/declaration.py": "formats: those of bench found as data, a user's tried at load",
     "ingest/hostile.py": "the same",
@@ -58,9 +59,11 @@ MADE = {
     "project/settings.py": "an escaped name",
     "records/scrub.py": "escaped names",
     "reports/escape.py": "backticks",
+    "schema/moment.py": "names of views, over the program's own SQL",
     "schema/repeated_logs.py": "a number",
     "schema/sidecar_links.py": "tests/test_bounds.py",
     "schema/where.py": "forms of where.py",
+    "site/models.py": "escaped names of sources",
     "vocabulary/cells.py": "units of cells.py; tests/test_linear.py reads cells of each type",
     "vocabulary/hardware.py": "names of devices",
     "vocabulary/heading_words.py": "escaped words",
