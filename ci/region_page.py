@@ -113,7 +113,7 @@ def _answer(region: Region, file: Path, sources: Sources) -> Made:
 
 def _claim(region: Region, file: Path) -> Made:
     """What a claim says, and whether it holds by the sources that `from=` names."""
-    from ..claims.badge import region_text
+    from ..claims.region import region_text
     from ..claims.checked import checked
 
     options = region.options

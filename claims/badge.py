@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from ..reports.escape import html, markdown_text
 from ..vocabulary.format import number, significant
 from .statement import Statement
-
-if TYPE_CHECKING:
-    from .checked import Checked
 
 _HEIGHT, _CHARACTER, _PAD = 20, 6.4, 7  # pixels, of DejaVu Sans at 11 px
 
@@ -53,12 +49,3 @@ def markdown(statement: Statement, badge: Path, claim: Path) -> str:
     """The badge as a link to the claim, both beside the page."""
     alt = markdown_text(sentence(statement))
     return f"[![{alt}]({quote(badge.name)})]({quote(claim.name)})\n"
-
-
-def region_text(found: Checked, claim: str) -> str:
-    """A claim in a page: what it says, a link to it, and whether it holds."""
-    said = markdown_text(found.claim or "not a claim")
-    verdicts = [f"- **{one.way}**: {markdown_text(one.sentence)}" for one in found.outcome.verdicts]
-    holds = "**false** by its sources" if verdicts else "holds by its sources"
-    return "\n".join([f"{said} ([claim]({quote(claim)}), {holds}).", *([""] if verdicts else []),
-                      *verdicts])  # fmt: skip
