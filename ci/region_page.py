@@ -113,8 +113,8 @@ def _answer(region: Region, file: Path, sources: Sources) -> Made:
 
 def _claim(region: Region, file: Path) -> Made:
     """What a claim says, and whether it holds by the sources that `from=` names."""
-    from ..claims.region import region_text
     from ..claims.checked import checked
+    from ..claims.region import region_text
 
     options = region.options
     if "claim" not in options or "from" not in options:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from ..reports.escape import markdown_text
 from .checked import Checked
 
