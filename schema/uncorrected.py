@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 
 from .annotations import rank_annotations, store_annotations
-from .connect import attach, explain
+from .connect import attach, confine, explain
 from .ddl import tables
 from .warehouse import Warehouse, in_memory, open_read
 
@@ -35,8 +35,8 @@ def without_annotations(path: Path, lock_timeout: float) -> Warehouse:
             attach(con, path, "other", read_only=True)
         except duckdb.Error as error:
             raise explain(error, path) from error
-        warehouse.confined = True  # its instance serves no other warehouse
-        con.execute("SET enable_external_access = false")
+        confine(con)
+        warehouse.confined = True
         for table in tables():
             where = _KEPT.get(table, "true")
             con.execute(f"INSERT INTO raw.{table} BY NAME FROM other.raw.{table} WHERE {where}")
