@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 FOLDER, LAKE = "folder:", "ducklake:"
 _CATALOG = re.compile(r"ducklake:(?:(?P<kind>sqlite|postgres):)?(?P<name>.+)", re.S)
-_SECRET = re.compile(r"\b(?:password|passfile|sslpassword)\s*=|://", re.I)
+# A `Path` has made one slash of the two of a URL.
+_SECRET = re.compile(r"\b(?:passfile|\w*(?:password|secret))\s*=|:/+[^/@]*:[^/@]*@", re.I)
+_URL = re.compile(r"\w:/")
 Slices = Callable[[], Iterator["pa.Table"]]
 
 
@@ -76,7 +78,7 @@ class Place(Protocol):
     def collect(self, age: timedelta) -> int:
         """Remove files older than `age` that no commit needs; gives how many.
 
-        An age of zero also removes what a reader or writer may need at this moment.
+        Never those of a writer at work. An age of zero also removes what a reader needs right now.
         """
 
     def check(self) -> tuple[int, list[str]]:
@@ -113,8 +115,7 @@ def place_of(path: Path) -> Place:
 def catalog_of(path: Path) -> tuple[str, str]:
     """The kind of a lake's catalog (`duckdb`, `sqlite`, `postgres`) and its name.
 
-    A password in it would be seen in lists of processes, and kept in histories of shells. Raises
-    BenchError, which does not quote it.
+    Raises BenchError.
     """
     found = _CATALOG.fullmatch(str(path))
     if found is None:
@@ -123,18 +124,21 @@ def catalog_of(path: Path) -> tuple[str, str]:
             "ducklake:postgres:dbname=NAME",
         )  # fmt: skip
     kind, name = found["kind"] or "duckdb", found["name"]
-    if kind == "postgres" and _SECRET.search(name):
+    if kind == "postgres" and _URL.search(name):
         raise BenchError(
-            "the name of a PostgreSQL catalog holds a password, or is a URL",
-            why="passwords on command lines are seen by others",
+            "the name of a PostgreSQL catalog is a URL",
             hint="ducklake:postgres:dbname=NAME host=HOST; the password in ~/.pgpass or PGPASSWORD",
         )
     return kind, name
 
 
 def located(name: str | Path, folder: Path) -> Path:
-    """A warehouse by its name as seen from a folder: absolute, also inside of a place's name."""
+    """A warehouse by its name as seen from a folder: absolute, also inside of a place's name.
+
+    Raises BenchError when the name holds a password, or a lake no catalog.
+    """
     text = str(name)
+    _refuse_secret(text)
     if not is_shared(Path(text)):
         return folder / Path(text).expanduser()
     if text.startswith(FOLDER):
@@ -145,6 +149,16 @@ def located(name: str | Path, folder: Path) -> Path:
             return Path(text)
         head = text.removesuffix(path)
     return Path(head + str(folder / Path(path).expanduser()))
+
+
+def _refuse_secret(name: str) -> None:
+    """A password would be seen in lists of processes, and repeated in messages: not in this one."""
+    if _SECRET.search(name):
+        raise BenchError(
+            "the name of the warehouse holds a password",
+            why="passwords on command lines are seen by others",
+            hint="ducklake:postgres:dbname=NAME host=HOST; the password in ~/.pgpass or PGPASSWORD",
+        )
 
 
 def home_of(path: Path) -> Path:
