@@ -87,7 +87,7 @@ class Folder:
                 raise BenchError(
                     f"cannot share {self.path}",
                     why="its file system has no hard links",
-                    hint="another folder, or a lake with a catalog in PostgreSQL",
+                    hint="a folder on another file system",
                 ) from error
             finally:
                 draft.unlink(missing_ok=True)
