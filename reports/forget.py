@@ -42,21 +42,24 @@ def forget(
     return found
 
 
-@repeated
 def purge_sources(db: Path, names: Sequence[str], *, lock_timeout: float) -> list[str]:
     """Delete sources with every byte of them; gives their uris. None, when one is unknown."""
-    require_warehouse(db)
-    warehouse = open_write(db, lock_timeout)
-    try:
-        with _all_shown(warehouse):  # what is hidden has its bytes in the file too
-            uris = sorted({source_named(warehouse, name, whole=True) for name in names})
-        purge(warehouse, uris)
-        store_superseded(warehouse, find_superseded(warehouse))
-        if warehouse.replica:
-            warehouse.replica.place.collect(timedelta(0))
-        compact(warehouse)
-    finally:
-        warehouse.close()
+    uris: list[str] = []
+
+    @repeated
+    def purged() -> None:
+        with open_write(db, lock_timeout) as warehouse:
+            if not uris:  # else others have written behind the purge: what follows it is left
+                with _all_shown(warehouse):  # what is hidden has its bytes in the file too
+                    found = {source_named(warehouse, name, whole=True) for name in names}
+                purge(warehouse, sorted(found))
+                uris.extend(sorted(found))
+            store_superseded(warehouse, find_superseded(warehouse))
+            if warehouse.replica:
+                warehouse.replica.place.collect(timedelta(0))
+            compact(warehouse)
+
+    purged()
     with open_write(db, lock_timeout) as warehouse:
         store_views(warehouse)
     return uris

@@ -2,7 +2,8 @@
 
 `commits/NUMBER.json` names the Parquet files of a commit, which lie in `data/`. All files are
 written once. A commit is claimed by `link`, which file systems do atomically, also those whose
-locks are doubtful (NFS, Lustre): of two writers of one number one fails, and begins anew.
+locks are doubtful (NFS, Lustre): of two writers of one number one fails, and begins anew. Numbers
+are never free again; so once one is taken, files of writers that wanted it can be removed.
 """
 
 from __future__ import annotations
@@ -30,9 +31,6 @@ from .place import Change, Commit
 _MARK, _FORMAT = "bench-warehouse.json", 1
 _NAME = re.compile(r"[0-9a-f]{32}\.parquet")
 _COMMIT = re.compile(r"(\d{10})\.json")
-# A writer that took so long between its files and its commit starts again: `collect` by default
-# removes what is older than a day.
-_SLOW_S = 43_200.0
 
 
 class _File(TypedDict):
@@ -83,24 +81,32 @@ class Folder:
             draft = self._draft(json.dumps({"format": _FORMAT}).encode())
             try:
                 os.link(draft, self.path / _MARK)
+            except FileExistsError:
+                raise BenchError(f"{self.path} has just been made by another process") from None
             except OSError as error:
                 raise BenchError(
                     f"cannot share {self.path}",
                     why="its file system has no hard links",
-                    hint="another folder, or a lake with a catalog in PostgreSQL",
+                    hint="a folder on another file system",
                 ) from error
             finally:
                 draft.unlink(missing_ok=True)
 
     def latest(self) -> int:
-        return max(self._numbers(), default=0)
+        try:
+            names = os.listdir(self.path / "commits")
+        except OSError as error:
+            raise BenchError(
+                f"cannot read {self.path / 'commits'}", why=error.strerror or str(error)
+            ) from error
+        return max(
+            (int(found[1]) for name in names if (found := _COMMIT.fullmatch(name))), default=0
+        )
 
     def changes(self, after: int) -> Iterator[Change]:
-        numbers = self._numbers()
-        latest = max(numbers, default=0)
-        start = after + 1
-        if after == 0 or (after < latest and start not in numbers):
-            start = self._newest_whole(latest)
+        latest = self.latest()
+        # What lies behind a whole commit may be gone: nobody needs it.
+        start = self._newest_whole(latest, after) or after + 1
         for number in range(start, latest + 1):
             entry = self._entry(number)
             rows = {
@@ -112,28 +118,31 @@ class Folder:
     def commit(self, after: int, change: Change) -> int | None:
         if self.latest() != after:
             return None
-        began = time.time()
         written: list[_File] = []
         with self._writing():
             try:
                 for table, slices in change.tables.items():
                     written += self._write(table, slices())
-                entry = _Entry(
-                    at=now_utc().isoformat(), tables=last_table(), whole=change.whole,
-                    gone=list(change.gone), files=written,
-                )  # fmt: skip
-                if time.time() - began < _SLOW_S and self._claim(after + 1, entry):
-                    return after + 1
-            except BaseException:
-                self._remove(written)
+            except BaseException as error:
+                self._removed(self._paths(written))
+                if isinstance(error, FileNotFoundError) and self._path_of(after + 1).exists():
+                    return None  # `collect` has taken the number, and removed a file
                 raise
-        self._remove(written)
+            entry = _Entry(
+                at=now_utc().isoformat(), tables=last_table(), whole=change.whole,
+                gone=list(change.gone), files=written,
+            )  # fmt: skip
+            # Interrupted here the commit may be there: its files stay, if need be for `collect`.
+            if self._claim(after + 1, entry):
+                return after + 1
+            self._removed(self._paths(written))
         return None
 
     def history(self) -> list[Commit]:
+        latest = self.latest()
         return [
             Commit(number, datetime.fromisoformat(entry["at"]), _tables(entry))
-            for number in sorted(self._numbers())
+            for number in range(self._newest_whole(latest) or 1, latest + 1)
             for entry in (self._entry(number),)
         ]
 
@@ -141,32 +150,20 @@ class Folder:
         return False
 
     def collect(self, age: timedelta) -> int:
-        latest = self.latest()
-        first = self._newest_whole(latest)
-        kept, removed = set(), 0
+        past = time.time() - age.total_seconds() if age else None
         with self._writing():
-            probe = self._draft(b"")
-            oldest = probe.stat().st_mtime - age.total_seconds()  # by the clock of the files
-            probe.unlink()
-            # Commits go before their files: whoever still reads one is told of it.
-            for number in self._numbers():
-                path = self._path_of(number)
-                if number < first and path.stat().st_mtime <= oldest:
-                    path.unlink()
-                    removed += 1
-                else:
-                    kept |= {file["name"] for file in self._entry(number)["files"]}
-            for path in (*(self.path / "data").iterdir(), *self.path.glob(".*.new")):
-                with suppress(FileNotFoundError):
-                    if path.name not in kept and path.stat().st_mtime <= oldest:
-                        path.unlink()
-                        removed += 1
-        return removed
+            gone = self._orphans(past)
+            # Their writers want a number up to the fence's at most: none can take it any more.
+            latest = self._fence() if gone else self.latest()
+            first = self._newest_whole(latest) or 1
+            for number in range(1, first):
+                if past is None or self._path_of(number).stat().st_mtime <= past:
+                    gone |= self._named(number, number)
+            return self._removed(gone - self._named(first, latest))
 
     def check(self) -> tuple[int, list[str]]:
-        numbers, problems, files = self._numbers(), [], 0
-        first = self._newest_whole(max(numbers, default=0))
-        for number in range(first, max(numbers, default=0) + 1):
+        latest, problems, files = self.latest(), [], 0
+        for number in range(self._newest_whole(latest) or 1, latest + 1):
             try:
                 entry = self._entry(number)
             except BenchError as error:
@@ -181,21 +178,38 @@ class Folder:
                     problems.append(f"commit {number}: {file['name']} has other bytes")
         return files, problems
 
-    def _numbers(self) -> set[int]:
-        try:
-            names = os.listdir(self.path / "commits")
-        except OSError as error:
-            raise BenchError(
-                f"cannot read {self.path / 'commits'}", why=error.strerror or str(error)
-            ) from error
-        return {int(found[1]) for name in names if (found := _COMMIT.fullmatch(name))}
-
-    def _newest_whole(self, latest: int) -> int:
-        """The commit that a new reader begins with."""
-        for number in range(latest, 1, -1):
-            if self._entry(number)["whole"]:
+    def _newest_whole(self, latest: int, after: int = 0) -> int | None:
+        """The newest commit behind `after` that stands for all before it."""
+        for number in range(latest, after, -1):
+            # The first one stands on nothing, so it need not be read.
+            if number > 1 and self._entry(number)["whole"]:
                 return number
-        return 1
+        return None
+
+    def _orphans(self, past: float | None) -> set[Path]:
+        """Files that no commit names, last written before a time: of writers killed or at work."""
+        found = set()
+        for path in (*(self.path / "data").iterdir(), *self.path.glob(".*.new")):
+            with suppress(FileNotFoundError):
+                if past is None or path.stat().st_mtime <= past:
+                    found.add(path)
+        return found - self._named(1, self.latest())
+
+    def _named(self, first: int, last: int) -> set[Path]:
+        """The files of commits, asked by number: a listing may be old."""
+        entries = (self._entry(number) for number in range(first, last + 1))
+        return {path for entry in entries for path in self._paths(entry["files"])}
+
+    def _paths(self, files: list[_File]) -> set[Path]:
+        return {self.path / "data" / file["name"] for file in files}
+
+    def _fence(self) -> int:
+        """Take a number with a commit of nothing."""
+        entry = _Entry(at=now_utc().isoformat(), tables=0, whole=False, gone=[], files=[])
+        number = self.latest() + 1
+        while not self._claim(number, entry):
+            number += 1
+        return number
 
     def _path_of(self, number: int) -> Path:
         return self.path / "commits" / f"{number:010d}.json"
@@ -254,10 +268,15 @@ class Folder:
     def _claim(self, number: int, entry: _Entry) -> bool:
         draft, path = self._draft(json.dumps(entry).encode()), self._path_of(number)
         try:
+            mine = draft.stat()
             os.link(draft, path)
         except FileExistsError:
             # Over NFS an answer may be lost: then the first try was ours.
-            return os.path.samefile(draft, path)
+            return os.path.samestat(mine, path.stat())
+        except FileNotFoundError:
+            if path.exists():  # `collect` has taken the number, and removed the draft
+                return False
+            raise
         finally:
             draft.unlink(missing_ok=True)
         return True
@@ -270,10 +289,13 @@ class Folder:
             os.fsync(file.fileno())
         return path
 
-    def _remove(self, files: list[_File]) -> None:
-        for file in files:
-            with suppress(OSError):
-                (self.path / "data" / file["name"]).unlink()
+    def _removed(self, paths: set[Path]) -> int:
+        removed = 0
+        for path in paths:
+            with suppress(FileNotFoundError):
+                path.unlink()
+                removed += 1
+        return removed
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

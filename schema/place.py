@@ -1,7 +1,7 @@
 """Where a warehouse lies: a file of one machine, or a place that many machines write to.
 
 `--db` names a file, `folder:DIR`, or a lake by its catalog: `ducklake:FILE.ducklake`,
-`ducklake:sqlite:FILE`, `ducklake:postgres:dbname=... host=...`. A shared place is a sequence of
+`ducklake:sqlite:FILE`. A shared place is a sequence of
 numbered commits. Each is rows for the tables of schema `raw`, whole or not there at all; what reads
 and writes is a replica, a warehouse file of this machine (`replica.py`).
 """
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 FOLDER, LAKE = "folder:", "ducklake:"
 _CATALOG = re.compile(r"ducklake:(?:(?P<kind>sqlite|postgres):)?(?P<name>.+)", re.S)
-_SECRET = re.compile(r"\b(?:password|passfile|sslpassword)\s*=|://", re.I)
+# A `Path` has made one slash of the two of a URL.
+_SECRET = re.compile(r"\b(?:passfile|\w*(?:password|secret))\s*=|:/+[^/@]*:[^/@]*@", re.I)
 Slices = Callable[[], Iterator["pa.Table"]]
 
 
@@ -76,7 +77,7 @@ class Place(Protocol):
     def collect(self, age: timedelta) -> int:
         """Remove files older than `age` that no commit needs; gives how many.
 
-        An age of zero also removes what a reader or writer may need at this moment.
+        Never those of a writer at work. An age of zero also removes what a reader needs right now.
         """
 
     def check(self) -> tuple[int, list[str]]:
@@ -113,38 +114,47 @@ def place_of(path: Path) -> Place:
 def catalog_of(path: Path) -> tuple[str, str]:
     """The kind of a lake's catalog (`duckdb`, `sqlite`, `postgres`) and its name.
 
-    A password in it would be seen in lists of processes, and kept in histories of shells. Raises
-    BenchError, which does not quote it.
+    Raises BenchError.
     """
     found = _CATALOG.fullmatch(str(path))
     if found is None:
         raise BenchError(
-            f"{LAKE} lacks its catalog", hint="ducklake:FILE.ducklake, ducklake:sqlite:FILE, "
-            "ducklake:postgres:dbname=NAME",
-        )  # fmt: skip
-    kind, name = found["kind"] or "duckdb", found["name"]
-    if kind == "postgres" and _SECRET.search(name):
-        raise BenchError(
-            "the name of a PostgreSQL catalog holds a password, or is a URL",
-            why="passwords on command lines are seen by others",
-            hint="ducklake:postgres:dbname=NAME host=HOST; the password in ~/.pgpass or PGPASSWORD",
+            f"{LAKE} lacks its catalog", hint="ducklake:FILE.ducklake, ducklake:sqlite:FILE"
         )
+    kind, name = found["kind"] or "duckdb", found["name"]
     return kind, name
 
 
 def located(name: str | Path, folder: Path) -> Path:
-    """A warehouse by its name as seen from a folder: absolute, also inside of a place's name."""
+    """A warehouse by its name as seen from a folder: absolute, also inside of a place's name.
+
+    Raises BenchError when the name holds a password, or a lake no catalog that is supported.
+    """
     text = str(name)
+    _refuse_secret(text)
     if not is_shared(Path(text)):
         return folder / Path(text).expanduser()
     if text.startswith(FOLDER):
         head, path = FOLDER, text.removeprefix(FOLDER)
     else:
         kind, path = catalog_of(Path(text))
-        if kind == "postgres":
-            return Path(text)
+        if kind == "postgres":  # not shown yet to lose nothing when writers are killed
+            raise BenchError(
+                "a catalog in PostgreSQL is not supported",
+                hint="folder:DIR, in a folder that all machines see",
+            )
         head = text.removesuffix(path)
     return Path(head + str(folder / Path(path).expanduser()))
+
+
+def _refuse_secret(name: str) -> None:
+    """A password would be seen in lists of processes, and repeated in messages: not in this one."""
+    if _SECRET.search(name):
+        raise BenchError(
+            "the name of the warehouse holds a password",
+            why="passwords on command lines are seen by others",
+            hint="folder:DIR, ducklake:sqlite:FILE or ducklake:FILE.ducklake",
+        )
 
 
 def home_of(path: Path) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import time
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from bench.schema.check import check
 from bench.schema.errors import BenchError
 from bench.schema.lake import _load
 from bench.schema.place import place_of
+from bench.schema.template import _kept
 from bench.schema.warehouse import open_read
 from tests.warm import Child
 
@@ -45,7 +47,16 @@ def made(form: str, folder: Path) -> Path:
 
 def at(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From here on this process is on another machine: it knows no replica of the first."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(machine))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(furnished(machine)))
+
+
+def furnished(machine: Path) -> Path:
+    """A cache for a machine, with the template of a warehouse, which takes seconds to make."""
+    template = _kept()
+    (machine / "bench").mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        os.link(template, machine / "bench" / template.name)
+    return machine
 
 
 def take(files: Path, place: Path) -> None:
@@ -77,7 +88,8 @@ def write(ready: Connection, machine: Path, files: Path, place: Path) -> None:
 def raced(place: Path, top: Path, files: list[Path]) -> None:
     """A writer for each folder of files, each on a machine of its own, at once."""
     children = [
-        Child(write, top / f"machine{number}", each, place) for number, each in enumerate(files)
+        Child(write, furnished(top / f"machine{number}"), each, place)
+        for number, each in enumerate(files)
     ]
     for child in children:
         child.process.join(500)  # a machine may be busy with other tests
@@ -91,7 +103,9 @@ def killed(place: Path, top: Path, files: Path, kills: int, longest_s: float) ->
     """
     dice = random.Random(20)
     for number in range(kills):
-        children = [Child(write, top / f"machine{machine}", files, place) for machine in (0, 1)]
+        children = [
+            Child(write, furnished(top / f"machine{machine}"), files, place) for machine in (0, 1)
+        ]
         time.sleep(dice.uniform(0, longest_s))
         children[number % 2].kill()
         children[1 - number % 2].kill()

@@ -69,7 +69,7 @@ def test_writers_of_the_same_files_store_each_once(place: Path, tmp_path: Path) 
 
 def test_kills_leave_whole_files_only(place: Path, tmp_path: Path) -> None:
     files = folder(tmp_path / "logs", logs=20, tables=0, iterations=20)
-    killed(place, tmp_path, files, kills=40, longest_s=8.0)
+    killed(place, tmp_path, files, kills=5, longest_s=4.0)
     take(files, place)
     assert stored(place)["iterations"] == 20 * 20
 
