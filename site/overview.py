@@ -138,7 +138,7 @@ def best_table(content: Content) -> Table:
         ),
         Column(
             "for",
-            "of",
+            "for",
             [Cell(plan.amount) for _, plan, _ in found]
             if len(amounts) > 1
             else [Cell() for _ in found],

@@ -36,7 +36,12 @@ class Text:
         """One line of plain text, not yet escaped: so many characters, and how many more."""
         text = str(value)
         # Nearly every text: nothing in it is to be shown otherwise.
-        if not self.scrubs and len(text) <= most and text.isprintable() and not INVISIBLE & {*text}:
+        if (
+            not self.scrubs
+            and len(text) <= most
+            and text.isprintable()
+            and (text.isascii() or INVISIBLE.isdisjoint(text))
+        ):
             return text
         rest = len(text) - most
         if rest > 0:
