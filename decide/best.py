@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..vocabulary.prices import Prices
+from ..vocabulary.prices import NO_PRICES, Prices
 from .budget import Budget
 from .comparable import (
     comparable,
@@ -79,7 +79,7 @@ def ranked(
 
 
 def best(
-    rows: Rows, by: str, plan: Budget, spreads: Mapping[str, Spread], prices: Prices = Prices()
+    rows: Rows, by: str, plan: Budget, spreads: Mapping[str, Spread], prices: Prices = NO_PRICES
 ) -> Decision:
     """The ranking with all that qualifies it; `plan` is what the days are for."""
     rows = of_one_regime(rows)

@@ -13,7 +13,7 @@ from typing import Any
 from ..schema.errors import BenchError
 from ..vocabulary.format import number, percent
 from ..vocabulary.format import tokens as as_tokens
-from ..vocabulary.prices import Prices
+from ..vocabulary.prices import NO_PRICES, Prices
 from .best import spread_numbers
 from .budget import SECONDS_A_DAY, Budget
 from .comparable import comparable, far_apart, of_one_regime, of_other_regimes, tie, tied
@@ -36,7 +36,7 @@ class Plan:
     budget: Budget
     goodput: float | None = None
     ramp: RampUp | None = None
-    prices: Prices = Prices()
+    prices: Prices = NO_PRICES
     order: str = "days"  # cost, energy_kwh: what is least comes first
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from ..vocabulary.prices import Prices
+from ..vocabulary.prices import NO_PRICES, Prices
 from ..vocabulary.sizes import Length
 
 _CONDITION = re.compile(r"[=<>]|\s(?:in|is|like|ilike|between)\s", re.I)
@@ -48,7 +48,7 @@ class Query:
     lengths: Mapping[float, Length] = field(
         default_factory=dict
     )  # of bench.toml, by parameters in 1e9
-    prices: Prices = Prices()  # of a device-hour: --price, else those of bench.toml
+    prices: Prices = NO_PRICES  # of a device-hour: --price, else those of bench.toml
     # Days: on so many nodes, the share of the time that trains, a ramp-up of the batch, and whether
     # sizes that nobody measured are fitted.
     nodes: int | None = None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..schema.errors import BenchError, did_you_mean
 from ..schema.place import located
-from ..vocabulary.prices import Price, Prices
+from ..vocabulary.prices import NO_PRICES, Price, Prices
 from ..vocabulary.sizes import Length, parse_length, parse_size
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Settings:
     pages: tuple[str, ...] = ()
     paths: tuple[PathPattern, ...] = ()
     lengths: Mapping[float, Length] = field(default_factory=dict)  # by parameters in 1e9
-    prices: Prices = Prices()
+    prices: Prices = NO_PRICES
     github: JobSettings = JobSettings()
     gitlab: JobSettings = JobSettings()
 
@@ -132,7 +132,7 @@ def _checked(file: Path, text: str, values: Mapping[str, Any]) -> Settings:
         pages=tuple(found.pages),
         paths=_patterns(file, text, found.paths),
         lengths=_lengths(file, text, found.budgets),
-        prices=_prices(found.prices) if found.prices else Prices(),
+        prices=_prices(found.prices) if found.prices else NO_PRICES,
         github=_job(found.github),
         gitlab=_job(found.gitlab),
     )

@@ -38,7 +38,7 @@ def devices() -> tuple[Device, ...]:
             e.get("memory_gib"),
             e.get("power_w"),
             e.get("power_source", ""),
-        )  # fmt: skip
+        )
         for e in tomllib.loads(text)["device"]
     )
 

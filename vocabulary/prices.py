@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 
 from .hardware import device_of
 
-_PRICE = re.compile(
-    r"(?:([A-Za-z]{3}|[€$£¥])\s*)?(\d{1,9}(?:\.\d{1,9})?)(?:\s*([A-Za-z]{3}|[€$£¥]))?"
-)
+_CURRENCY = r"[A-Za-z]{3}|[€$£¥]"
+_PRICE = re.compile(rf"(?:({_CURRENCY})\s*)?(\d{{1,9}}(?:\.\d{{1,9}})?)(?:\s*({_CURRENCY}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +50,6 @@ def parse_price(text: str) -> Price | None:
     if not amount or not math.isfinite(amount):
         return None
     return Price(amount, currency.upper() if currency else None)
+
+
+NO_PRICES = Prices()

@@ -28,7 +28,8 @@ SHOWN = (
     ("tokens_per_s_normalised", "Normalised"), ("rank_normalised", "Its rank"),
     ("tokens_per_s_per_device", "Tokens/s/device"), ("mfu", "MFU"), ("hfu", "HFU"),
     ("tflops", "TFLOPs"), ("days", "Days"),
-    ("device_hours", "Device-hours"), *COSTS, ("pareto", "Pareto"), ("date", "Date"), ("where", "Where"),
+    ("device_hours", "Device-hours"), *COSTS, ("pareto", "Pareto"),
+    ("date", "Date"), ("where", "Where"),
 )  # fmt: skip
 COLUMNS = (
     "rank", "ties_with", *RUN, *MEASURED, "tokens_per_s_normalised", "rank_normalised", "days",
