@@ -175,6 +175,7 @@ def _query(options: Mapping[str, str]) -> Query:
         tokens=_count(options, "tokens"),
         steps=_count(options, "steps"),
         lengths=read_settings().lengths,
+        prices=read_settings().prices,
         by=options.get("by"),
         all_rows="all" in options,
         columns=options.get("columns"),

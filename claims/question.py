@@ -102,7 +102,8 @@ def parse_question(text: str) -> Question:
 
 def _metrics(kind: str) -> tuple[str, ...]:
     if kind == "best":
-        return RANKED_BY
+        # A claim holds no prices, and those of whoever checks it do not count.
+        return tuple(name for name in RANKED_BY if name != "cost")
     if kind == "days":
         return OF_DAYS
     from ..explain.columns import names

@@ -21,7 +21,7 @@ from .make import tool
 from .statement import Row, Statement
 from .verdict import Outcome, Verdict, Way, outcome
 
-_LESS_IS_BETTER = frozenset(("mem", "device_hours", "days"))
+_LESS_IS_BETTER = frozenset(("mem", "device_hours", "days", "energy"))
 _NEAR = 200  # lines around its place in which a changed row is looked for
 _ALIKE = 0.6  # of two texts of one row
 

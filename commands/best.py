@@ -22,9 +22,11 @@ class By(StrEnum):
     TFLOPS = "tflops"
     MEM = "mem"
     DEVICE_HOURS = "device_hours"
+    COST = "cost"
+    ENERGY = "energy"
 
 
-@o.command(query=(*o.SELECTION, *o.LISTING))
+@o.command(query=(*o.SELECTION, *o.LISTING, "prices"))
 def best(
     source: Source,
     query: Query,

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
 from ..decide.query import Query
 from ..terminal import options as o
 from ..terminal.source import Source
 
 
-@o.command(query=(*o.SELECTION, *o.DAYS, *o.LISTING))
-def days(source: Source, query: Query, format: o.Format = None, output: o.Output = None) -> None:
-    """Estimate training time in days and device-hours, with ranges."""
+class By(StrEnum):
+    """What trainings are ordered by."""
+
+    DAYS = "days"
+    COST = "cost"
+    ENERGY = "energy"
+
+
+@o.command(query=(*o.SELECTION, *o.DAYS, *o.LISTING, "prices"))
+def days(
+    source: Source,
+    query: Query,
+    by: Annotated[By, typer.Option("--by", help="What is least comes first.")] = By.DAYS,
+    format: o.Format = None,
+    output: o.Output = None,
+) -> None:
+    """Estimate training time in days, device-hours, money and energy, with ranges."""
     from ..terminal import deciding
 
+    query = replace(query, by=by.value)
     deciding.report("days", source, query, format, output, next_command="bench best")

@@ -28,7 +28,7 @@ class ExplainFormat(StrEnum):
     JSON = "json"
 
 
-@o.command(query=(*o.SELECTION, *o.DAYS, "tokens", "steps", "all_rows"))
+@o.command(query=(*o.SELECTION, *o.DAYS, "tokens", "steps", "all_rows", "prices"))
 def explain(
     what: Annotated[
         str,

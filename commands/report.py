@@ -65,7 +65,7 @@ def report(
         from ..ci.update import update_or_check
 
         more = (
-            query != Query(lengths=query.lengths),
+            query != Query(lengths=query.lengths, prices=query.prices),
             source.overrides,
             source.is_past,
             templates,

@@ -13,6 +13,7 @@ from ..schema.warehouse import Warehouse
 from .best import best
 from .budget import Budget, planned
 from .compare import compare
+from .cost import ORDERED
 from .days import Plan, days
 from .eligible import Candidates, Rows, candidates
 from .extrapolate import at_nodes
@@ -54,7 +55,7 @@ def ranked(
     column = query.ranked_by or "tokens_per_s"
     need = {"mem": "memory", "mfu": "mfu", "tflops": "tflops"}.get(column, "tokens_per_s")
     rows = chosen.eligible(need)
-    return best(rows, column, plan, chosen.spreads)
+    return best(rows, column, plan, chosen.spreads, query.prices)
 
 
 def lasting(warehouse: Warehouse, query: Query, chosen: Candidates | None = None) -> Decision:
@@ -66,7 +67,7 @@ def lasting(warehouse: Warehouse, query: Query, chosen: Candidates | None = None
     plan = planned(warehouse, query)
     need = "tokens_per_s" if plan.tokens is not None else "steps_per_s"
     rows = on_nodes(chosen.eligible(need), query.nodes, query.extrapolate)
-    assumptions = Plan(plan, query.goodput, ramp)
+    assumptions = Plan(plan, query.goodput, ramp, query.prices, ORDERED.get(query.by or "", "days"))
     return days(rows, assumptions, chosen.spreads, measured(warehouse))
 
 

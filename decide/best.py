@@ -7,16 +7,19 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..vocabulary.prices import NO_PRICES, Prices
 from .budget import Budget
 from .comparable import (
     comparable,
     far_apart,
     labels_apart,
+    model_group,
     of_one_regime,
     of_other_regimes,
     tie,
     tied,
 )
+from .cost import ORDERED, costed, facts_of, split
 from .eligible import Rows
 from .jobs import Spread, alike_but_stated, by_configuration, spread_of, unstated
 from .provenance import Column, Derivation, Number, device_hours_of, given
@@ -41,6 +44,8 @@ ORDERS = {
     "tflops": Order("tflops", True, "Highest printed TFLOP/s"),
     "mem": Order("memory_gb", False, "Least memory"),
     "device_hours": Order("device_hours", False, "Fewest device-hours"),
+    "cost": Order("cost", False, "Cheapest"),
+    "energy": Order("energy_kwh", False, "Least energy"),
 }
 
 
@@ -54,9 +59,13 @@ def order_by(by: str, rows: Sequence[Row]) -> Order:
     return found
 
 
-def ranked(rows: Sequence[Row], order: Order, plan: Budget) -> list[dict[str, Any]]:
-    """One row a configuration, best first, with days and device-hours for the budget."""
-    found = [_with_days(row, plan) for row in by_configuration(rows)]
+def ranked(
+    rows: Sequence[Row], order: Order, plan: Budget, prices: Prices
+) -> tuple[list[dict[str, Any]], list[Row]]:
+    """One row a configuration, best first, with days, device-hours and costs for the budget;
+    and those that have no cost, with the reason."""
+    every = [costed(_with_days(row, plan), prices) for row in by_configuration(rows)]
+    found, lacking = split(every, order.column)
     sign = -1 if order.most else 1
     found = [row for row in found if row[order.column] is not None]
     found.sort(key=lambda row: (sign * row[order.column], row["uri"], row["line"]))
@@ -66,16 +75,18 @@ def ranked(rows: Sequence[Row], order: Order, plan: Budget) -> list[dict[str, An
     return [
         {**row, "rank": rank, "derivations": {**row["derivations"], "rank": made}}
         for rank, row in enumerate(found, 1)
-    ]
+    ], lacking
 
 
-def best(rows: Rows, by: str, plan: Budget, spreads: Mapping[str, Spread]) -> Decision:
+def best(
+    rows: Rows, by: str, plan: Budget, spreads: Mapping[str, Spread], prices: Prices = NO_PRICES
+) -> Decision:
     """The ranking with all that qualifies it; `plan` is what the days are for."""
     rows = of_one_regime(rows)
     order = order_by(by, rows.kept)
-    found = ranked(rows.kept, order, plan)
+    found, lacking = ranked(rows.kept, order, plan, prices)
     apart = far_apart(found)
-    by_days = order.column == "device_hours"
+    by_days = order.column in ("device_hours", *ORDERED.values())
     tie(
         found, order.column, spreads,
         lambda row: (comparable(row, apart), plan.work(row) if by_days else None),
@@ -99,9 +110,11 @@ def best(rows: Rows, by: str, plan: Budget, spreads: Mapping[str, Spread]) -> De
         "leads_if": bool(found) and counts_nobody_stated(found[0]),
         "plan": plan,
         "unequal": len({plan.work(row) for row in found}) > 1,
-        "numbers": spread_numbers(found, rows.left_out, spreads),
+        "cost_fronts": _cost_fronts(found, apart, plan),
+        **(costs := facts_of(found)),
+        "numbers": [*spread_numbers(found, rows.left_out, spreads), *costs["cost_numbers"]],
     }
-    return Decision("best", tuple(found), rows.left_out, facts)
+    return Decision("best", tuple(found), (*rows.left_out, *lacking), facts)
 
 
 def spread_numbers(
@@ -182,6 +195,18 @@ def _fronts(found: Sequence[Row], apart: tuple[float, ...]) -> list[list[Row]]:
             fronts.setdefault(comparable(row, apart), []).append(row)
     ordered = [sorted(front, key=lambda row: row["device_count"]) for front in fronts.values()]
     return [front for front in ordered if len(front) > 1]
+
+
+def _cost_fronts(found: Sequence[Row], apart: tuple[float, ...], plan: Budget) -> list[list[Row]]:
+    """The Pareto fronts of cost against days, across systems: money makes them comparable."""
+    fronts: dict[Hashable, list[Row]] = {}
+    priced = [row for row in found if row["cost"] and row["days"]]
+    for row in sorted(priced, key=lambda row: (row["cost"], row["days"])):
+        front = fronts.setdefault((model_group(row, apart), plan.work(row)), [])
+        # From the cheapest upwards: on the front is what is faster than all that cost less.
+        if not front or row["days"] < front[-1]["days"]:
+            front.append(row)
+    return [front for front in fronts.values() if len(front) > 1]
 
 
 def _values(found: Sequence[Row], name: str) -> list[Any]:

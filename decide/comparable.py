@@ -21,7 +21,7 @@ from .statistics import ENOUGH, critical_difference, tells_apart
 _FAR = 1.5  # models that differ more in size are not compared
 _FEW = 4  # degrees of freedom: below, Student's t is wide for want of repeats
 _RATES = {"mfu", "tflops", "model_tflops"}
-_PER_DEVICE = {"tokens_per_s_per_device", "device_hours"}
+_PER_DEVICE = {"tokens_per_s_per_device", "device_hours", "cost", "energy_kwh"}
 _BY_TIME = {"tokens_per_s", "days", *_PER_DEVICE}
 
 
@@ -35,9 +35,14 @@ def far_apart(found: Iterable[Row]) -> tuple[float, ...]:
 def comparable(row: Row, apart: tuple[float, ...]) -> Hashable:
     """Equal for runs of one system, and of models of about one size where others are far apart;
     of models whose size nothing tells, for those of one label."""
+    return (row["system"], model_group(row, apart))
+
+
+def model_group(row: Row, apart: tuple[float, ...]) -> Hashable:
+    """Equal for runs of models of about one size, whatever their systems."""
     size = _parameters(row)
     of = bisect_right(apart, size) if size else row["model"]
-    return (row["system"], of if apart or not size else None)
+    return of if apart or not size else None
 
 
 def labels_apart(found: Iterable[Row]) -> list[str]:
@@ -148,6 +153,8 @@ def _costs(row: Row, column: str) -> list[float]:
     if column in _RATES:
         return [1 / value for value in per_job(row["members"], column) if value]
     paces = per_job(row["members"], "pace")
+    if column == "energy_kwh":
+        return [pace * row["device_count"] * row["power_w"] for pace in paces]
     return [pace * row["device_count"] for pace in paces] if column in _PER_DEVICE else paces
 
 
@@ -163,6 +170,8 @@ def _digits_overlap(leader: Row, row: Row, column: str) -> bool:
         return False
     # Of device-hours the rate of a device decides, so a row on more of them is brought to as many.
     scale = leader["device_count"] / row["device_count"] if column in _PER_DEVICE else 1.0
+    if column == "energy_kwh":
+        scale *= leader["power_w"] / row["power_w"]
     return bool(low and high and high * scale >= low)
 
 

@@ -13,9 +13,11 @@ from typing import Any
 from ..schema.errors import BenchError
 from ..vocabulary.format import number, percent
 from ..vocabulary.format import tokens as as_tokens
+from ..vocabulary.prices import NO_PRICES, Prices
 from .best import spread_numbers
 from .budget import SECONDS_A_DAY, Budget
 from .comparable import comparable, far_apart, of_one_regime, of_other_regimes, tie, tied
+from .cost import costed, facts_of, split
 from .eligible import Rows
 from .goodput import Goodput
 from .jobs import Spread, by_configuration, spread_of, unstated
@@ -34,32 +36,37 @@ class Plan:
     budget: Budget
     goodput: float | None = None
     ramp: RampUp | None = None
+    prices: Prices = NO_PRICES
+    order: str = "days"  # cost, energy_kwh: what is least comes first
 
 
 def days(
     rows: Rows, plan: Plan, spreads: Mapping[str, Spread], measured: Mapping[str, Goodput]
 ) -> Decision:
-    """The configurations by days, shortest first; `measured` holds goodputs by uri of a log."""
+    """The configurations, shortest or cheapest first; `measured` holds goodputs by uri of a log."""
     rows = of_one_regime(_rampable(rows, plan))
     found = []
     for row in by_configuration(rows.kept):
         share = _goodput(row, plan.goodput, measured)
-        found.append(_with_days(row, plan, share, spread_of(row, spreads)))
-    found.sort(key=lambda row: (row["days"], row["uri"], row["line"]))
+        found.append(costed(_with_days(row, plan, share, spread_of(row, spreads)), plan.prices))
+    found, lacking = split(found, plan.order)
+    found.sort(key=lambda row: (row[plan.order], row["uri"], row["line"]))
     found = [{**row, "rank": rank} for rank, row in enumerate(found, 1)]
     apart = far_apart(found)
     tie(
         found,
-        "days",
+        plan.order,
         spreads,
         lambda row: (comparable(row, apart), row["goodput"], plan.budget.work(row)),
     )
     stages = schedule(found[0], plan.ramp) if plan.ramp and found else []
     facts: dict[str, Any] = {
         "plan": plan.budget,
+        "order": plan.order,
+        **(costs := facts_of(found)),
         "tokens": sorted({row["budget_tokens"] for row in found if row["budget_tokens"]}),
         "unequal": len({plan.budget.work(row) for row in found}) > 1,
-        "ties": tied(found, "days", spreads),
+        "ties": tied(found, plan.order, spreads),
         "boundary": of_other_regimes(rows),
         "ramp": plan.ramp,
         "schedule": stages,
@@ -69,9 +76,10 @@ def days(
             *_numbers(plan, stages),
             *spread_numbers(found, rows.left_out, spreads),
             *_critical_numbers(found, spreads),
+            *costs["cost_numbers"],
         ],
     }
-    return Decision("days", tuple(found), rows.left_out, facts)
+    return Decision("days", tuple(found), (*rows.left_out, *lacking), facts)
 
 
 def _rampable(rows: Rows, plan: Plan) -> Rows:

@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from ..vocabulary.prices import NO_PRICES, Prices
 from ..vocabulary.sizes import Length
 
 _CONDITION = re.compile(r"[=<>]|\s(?:in|is|like|ilike|between)\s", re.I)
 _RUN = re.compile(r".+:\d+|[0-9a-f]{6,}")
 # What `bench best --by` takes.
-RANKED_BY = ("tokens_per_s", "tokens_per_s_per_device", "mfu", "tflops", "mem", "device_hours")
+RANKED_BY = (
+    "tokens_per_s", "tokens_per_s_per_device", "mfu", "tflops", "mem", "device_hours", "cost",
+    "energy",
+)  # fmt: skip
 MOST = 20  # rows that people are shown, unless they ask for all
 
 
@@ -44,6 +48,7 @@ class Query:
     lengths: Mapping[float, Length] = field(
         default_factory=dict
     )  # of bench.toml, by parameters in 1e9
+    prices: Prices = NO_PRICES  # of a device-hour: --price, else those of bench.toml
     # Days: on so many nodes, the share of the time that trains, a ramp-up of the batch, and whether
     # sizes that nobody measured are fitted.
     nodes: int | None = None

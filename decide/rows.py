@@ -15,6 +15,7 @@ from ..schema.warehouse import Warehouse
 from ..vocabulary.fields import compared, fields
 from ..vocabulary.hardware import device_of
 from ..vocabulary.slices import slice_of
+from .cost import powers
 from .other_columns import other_columns
 from .provenance import Column, Derivation, Derivations, devices_of
 
@@ -99,7 +100,7 @@ def load(warehouse: Warehouse) -> list[Row]:
         elif name not in _IN_COLUMNS and not _ASIDE.fullmatch(name):
             # Lines of several processes run into each other: True.......
             arguments.setdefault(run, {})[name] = str(value).rstrip(".")
-    others = other_columns(warehouse)
+    others, stated = other_columns(warehouse), powers(warehouse)
     return [
         {
             **row,
@@ -111,6 +112,7 @@ def load(warehouse: Warehouse) -> list[Row]:
             "versions": versions.get(row["run"], {}),
             "arguments": arguments.get(row["run"], {}),
             "memory_gb": gigabytes(row),
+            "power_stated_w": stated.get(row["run"]),
             "batch": batch_of(row),
             "steps_per_s": per_second(row),
             **(pace := _pace(row, batch_of(row))),

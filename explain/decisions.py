@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..decide.answers import compared, effects, lasting, ranked, scaled, two_sides
+from ..decide.cost import NUMBERS as COSTS
 from ..decide.eligible import Candidates, Rows, candidates
 from ..decide.jobs import MEASURED, by_job
 from ..decide.lookup import find_run, source_named
@@ -34,10 +35,11 @@ from .tree import How, Match, Node
 _OWN: Mapping[str, tuple[str, ...]] = {
     "bench best": (
         "rank", "ties_with", "days", "device_hours", "tokens_per_s_normalised", "rank_normalised",
+        *COSTS,
     ),
     "bench days": (
         "days", "days_low", "days_high", "budget_tokens", "goodput", "device_hours",
-        "ramp_up_steps", "ramp_up_days",
+        "ramp_up_steps", "ramp_up_days", *COSTS,
     ),
     "bench compare": (
         "speedup", "change_percent", "p_value", "q_value", "could_see_percent", "cv_percent",

@@ -52,6 +52,23 @@ class PathPattern(_Section):
     )
 
 
+Amount = Annotated[float, Field(gt=0, lt=1e9, allow_inf_nan=False)]
+
+
+class DevicePrices(_Section):
+    """What a device-hour costs: `[prices]`; --price takes precedence."""
+
+    currency: str = Field(
+        pattern=r"^(?:[A-Z]{3}|[€$£¥])$", description="The one currency of all prices, as USD."
+    )
+    default: Amount | None = Field(
+        default=None, description="Price of an hour of a device that has no price of its own."
+    )
+    devices: dict[Text, Amount] = Field(
+        default={}, description="Price of a device-hour by name of the device, as A100."
+    )
+
+
 class Configuration(_Section):
     """Settings of bench for one repository; paths are relative to this file."""
 
@@ -89,6 +106,9 @@ class Configuration(_Section):
         description="How long the training of a model is, by its size: 380B tokens, or 362_000 "
         "steps of each run's batch; --tokens and --steps take precedence. Default: as a source "
         "states; else days are per 100B tokens.",
+    )
+    prices: DevicePrices | None = Field(
+        default=None, description="Prices of a device-hour. Default: cost is not known."
     )
     github: Job = Field(default_factory=Job, description="Settings of `bench ci github`.")
     gitlab: Job = Field(default_factory=Job, description="Settings of `bench ci gitlab`.")

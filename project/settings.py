@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..schema.errors import BenchError, did_you_mean
 from ..schema.place import located
+from ..vocabulary.prices import NO_PRICES, Price, Prices
 from ..vocabulary.sizes import Length, parse_length, parse_size
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Settings:
     pages: tuple[str, ...] = ()
     paths: tuple[PathPattern, ...] = ()
     lengths: Mapping[float, Length] = field(default_factory=dict)  # by parameters in 1e9
+    prices: Prices = NO_PRICES
     github: JobSettings = JobSettings()
     gitlab: JobSettings = JobSettings()
 
@@ -130,6 +132,7 @@ def _checked(file: Path, text: str, values: Mapping[str, Any]) -> Settings:
         pages=tuple(found.pages),
         paths=_patterns(file, text, found.paths),
         lengths=_lengths(file, text, found.budgets),
+        prices=_prices(found.prices) if found.prices else NO_PRICES,
         github=_job(found.github),
         gitlab=_job(found.gitlab),
     )
@@ -164,17 +167,29 @@ def _lengths(file: Path, text: str, budgets: Mapping[str, str]) -> dict[float, L
     return found
 
 
+def _prices(found: configuration.DevicePrices) -> Prices:
+    said = f"as set in {FILE}"
+
+    def price(amount: float) -> Price:
+        return Price(amount, found.currency, said)
+
+    devices = {name: price(amount) for name, amount in found.devices.items()}
+    return Prices(price(found.default) if found.default else None, devices)
+
+
 def _job(found: configuration.Job) -> JobSettings:
     return JobSettings(found.comment, found.comment_id, tuple(found.fail_on))
 
 
 def _refused(file: Path, text: str, error: ErrorDetails) -> BenchError:
-    from .configuration import Configuration, Job, PathPattern
+    from .configuration import Configuration, DevicePrices, Job, PathPattern
 
     place = error["loc"]
     key = ".".join(str(part) for part in place if not isinstance(part, int))
     where = f"{file}:{_line(text, place)}"
-    sections: dict[str, type[BaseModel]] = {"github": Job, "gitlab": Job, "paths": PathPattern}
+    sections: dict[str, type[BaseModel]] = {
+        "github": Job, "gitlab": Job, "paths": PathPattern, "prices": DevicePrices,
+    }  # fmt: skip
     section = sections.get(str(place[0]), Configuration) if len(place) > 1 else Configuration
     known = [field.alias or name for name, field in section.model_fields.items()]
     if error["type"] == "extra_forbidden":
@@ -189,6 +204,8 @@ def _refused(file: Path, text: str, error: ErrorDetails) -> BenchError:
         if is_path
         else "see docs/facts.md"
         if place[0] == "paths"
+        else 'currency = "USD", default = 2.10'
+        if place[0] == "prices"
         else "see docs/pull_requests.md",
     )
 

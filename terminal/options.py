@@ -15,6 +15,7 @@ import typer
 
 from ..decide.query import Query, TableRef
 from ..project.settings import read_settings
+from ..vocabulary.prices import Price, Prices, parse_price
 from ..vocabulary.sizes import parse_whole
 from . import tables
 from .messages import volume
@@ -79,6 +80,14 @@ def parse_share(text: str) -> float:
     if not 0.01 <= share <= 1:
         raise typer.BadParameter(f"{text!r} is not a fraction in 0.01-1; use e.g. 0.9 or 90%.")
     return share
+
+
+def parse_price_of(text: str) -> Price:
+    """The price of a device-hour: 2.10, USD 2.10, 2.10 EUR."""
+    price = parse_price(text)
+    if price is None:
+        raise typer.BadParameter(f"{text!r} is not a price; use e.g. 2.10 or 'USD 2.10'.")
+    return price
 
 
 def parse_table(text: str) -> TableRef:
@@ -197,6 +206,16 @@ KnownAt = Annotated[
 Nodes = Annotated[
     int | None, typer.Option("--nodes", metavar="N", min=1, help="Only runs on N nodes.")
 ]
+PriceOf = Annotated[
+    Price | None,
+    typer.Option(
+        "--price",
+        metavar="PRICE",
+        parser=parse_price_of,
+        show_default=False,
+        help="Price of a device-hour: 2.10 or 'USD 2.10'. Default: [prices] of bench.toml.",
+    ),
+]
 Goodput = Annotated[
     float | None,
     typer.Option(
@@ -229,7 +248,7 @@ _QUERY: Options = {
     "since": (Since, None), "document": (Document, None), "nodes": (Nodes, None),
     "goodput": (Goodput, None), "ramp_up": (RampUp, None), "extrapolate": (Extrapolate, False),
     "all_rows": (All, False), "steps": (Steps, None), "tokens": (Tokens, None),
-    "columns": (Columns, None), "group": (Group, None),
+    "columns": (Columns, None), "group": (Group, None), "prices": (PriceOf, None),
 }  # fmt: skip
 # Fields of a Query that several commands share.
 SELECTION = ("model", "table", "where", "since", "document")
@@ -272,6 +291,9 @@ def command(
             if Query in kinds:
                 lengths = read_settings().lengths if "tokens" in query else {}
                 fields = {name: given.pop(name) for name in query}
+                if "prices" in query:
+                    asked = fields["prices"]
+                    fields["prices"] = Prices(asked) if asked else read_settings().prices
                 given[kinds[Query]] = Query(**fields, lengths=lengths)
             if Source in kinds:
                 fields = {name: given.pop(name) for name in (*source, "lock_timeout")}

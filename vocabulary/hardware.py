@@ -20,6 +20,8 @@ class Device:
     peak: Mapping[str, float]
     source: str
     memory_gib: float | None = None
+    power_w: float | None = None  # rated, of one device
+    power_source: str = ""
 
 
 @cache
@@ -28,7 +30,14 @@ def devices() -> tuple[Device, ...]:
     text = (files(__package__ or "bench.vocabulary") / "hardware.toml").read_text("utf-8")
     return tuple(
         Device(
-            e["name"], e["family"], tuple(e["names"]), e["peak"], e["source"], e.get("memory_gib")
+            e["name"],
+            e["family"],
+            tuple(e["names"]),
+            e["peak"],
+            e["source"],
+            e.get("memory_gib"),
+            e.get("power_w"),
+            e.get("power_source", ""),
         )
         for e in tomllib.loads(text)["device"]
     )

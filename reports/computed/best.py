@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...decide.answers import ranked
+from ...decide.cost import COLUMNS as COST_COLUMNS
 from ...decide.eligible import candidates
 from ...decide.query import Query
 from ...decide.rows import Decision, Row
 from ...schema.warehouse import Warehouse
 from ...vocabulary.format import significant
 from ..answer import MEASURED, RUN, days_headed, with_words
+from ..costs import COSTS, cost_cells, costs_headed
 from ..short import Names
 
 RANKED = True
@@ -26,11 +28,12 @@ SHOWN = (
     ("tokens_per_s_normalised", "Normalised"), ("rank_normalised", "Its rank"),
     ("tokens_per_s_per_device", "Tokens/s/device"), ("mfu", "MFU"), ("hfu", "HFU"),
     ("tflops", "TFLOPs"), ("days", "Days"),
-    ("device_hours", "Device-hours"), ("pareto", "Pareto"), ("date", "Date"), ("where", "Where"),
+    ("device_hours", "Device-hours"), *COSTS, ("pareto", "Pareto"),
+    ("date", "Date"), ("where", "Where"),
 )  # fmt: skip
 COLUMNS = (
     "rank", "ties_with", *RUN, *MEASURED, "tokens_per_s_normalised", "rank_normalised", "days",
-    "device_hours", "pareto", "left_out",
+    "device_hours", *COST_COLUMNS, "pareto", "left_out",
 )  # fmt: skip
 
 
@@ -41,7 +44,7 @@ def answer(warehouse: Warehouse, query: Query) -> Decision:
 
 def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """The columns that people see, with what days are for where that is a unit."""
-    return days_headed(SHOWN, facts["plan"])
+    return days_headed(costs_headed(SHOWN, facts), facts["plan"])
 
 
 def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,5 +54,6 @@ def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
         "jobs": row["jobs"] if row["jobs"] > 1 else None,
         "days": significant(row["days"], 3),
         "device_hours": significant(row["device_hours"], 3),
+        **cost_cells(row),
         "pareto": "yes" if row["pareto"] else "",
     }

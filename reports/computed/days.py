@@ -6,24 +6,27 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...decide.answers import lasting
+from ...decide.cost import COLUMNS as COST_COLUMNS
 from ...decide.query import Query
 from ...decide.rows import Decision, Row
 from ...schema.warehouse import Warehouse
 from ...vocabulary.format import range_text, significant
 from ...vocabulary.format import tokens as as_tokens
 from ..answer import MEASURED, RUN, days_headed, with_words
+from ..costs import COSTS, cost_cells, costs_headed
 from ..short import Names
 
 RANKED = True
 PLACES = ()  # a page has this name: in a region columns= or group= ask for this one
 COLUMNS = (
     "rank", "ties_with", "days", "days_low", "days_high", "range_from", "goodput", "goodput_from",
-    "budget_tokens", "ramp_up_steps", "ramp_up_days", "device_hours", *RUN, *MEASURED, "left_out",
+    "budget_tokens", "ramp_up_steps", "ramp_up_days", "device_hours", *COST_COLUMNS,
+    *RUN, *MEASURED, "left_out",
 )  # fmt: skip
 SHOWN = (
     ("rank", "Rank"), ("ties_with", "Ties with"), ("days", "Days"), ("range", "Range"),
     ("range_from", "Range from"), ("tokens", "Tokens"), ("ramp_up_days", "Ramp-up"),
-    ("device_hours", "Device-hours"),
+    ("device_hours", "Device-hours"), *COSTS,
     ("size", "Model"), ("system", "System"),
     ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"),
     ("device_batch", "Batch/device"),
@@ -41,7 +44,7 @@ def answer(warehouse: Warehouse, query: Query) -> Decision:
 
 def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """The columns that people see, with what days are for where that is a unit."""
-    return days_headed(SHOWN, facts["plan"])
+    return days_headed(costs_headed(SHOWN, facts), facts["plan"])
 
 
 def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -53,6 +56,7 @@ def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
         "days": significant(row["days"], 3),
         "range": range_text(row["days_low"], row["days_high"], significant),
         "device_hours": significant(row["device_hours"], 3),
+        **cost_cells(row),
         "ramp_up_days": significant(row["ramp_up_days"], 3),
         "jobs": row["jobs"] if row["jobs"] > 1 else None,
         "goodput": f"{row['goodput']:.2f}",

@@ -1,0 +1,142 @@
+"""What a training costs: money from prices of a device-hour, energy from the power of devices.
+
+Cost = device-hours x price; energy = device-hours x W / 1000. The power is what a row or a log
+states of a device, else the rated power of the device, which answers name as an assumption. Hosts,
+network and cooling are in neither.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+from ..schema.errors import BenchError
+from ..schema.warehouse import Warehouse
+from ..vocabulary.hardware import device_of
+from ..vocabulary.prices import Price, Prices
+from .provenance import Derivation, Row, device_hours_of, given
+
+COLUMNS = (
+    "cost", "currency", "price_per_device_hour", "energy_kwh", "joules_per_token", "power_w",
+    "power_from",
+)  # fmt: skip
+NUMBERS = ("cost", "price_per_device_hour", "energy_kwh", "joules_per_token", "power_w")
+ORDERED = {"cost": "cost", "energy": "energy_kwh"}  # column by what --by names
+STATED, RATED = "stated", "rated"
+_TOO_MUCH = 1.5  # of the rated power: what is stated above is not that of one device
+_STATED = """
+    SELECT run_id, median(value) FROM (
+        SELECT run_id, value FROM measured WHERE metric = 'power_w'
+        UNION ALL
+        SELECT run_id, try_cast(more['power per GPU (W/GPU)'] AS DOUBLE) FROM effective_steps
+        WHERE more['power per GPU (W/GPU)'] IS NOT NULL
+    ) SEMI JOIN selected USING (run_id) WHERE value > 0 AND isfinite(value) GROUP BY run_id"""
+
+
+def powers(warehouse: Warehouse) -> dict[str, float]:
+    """W of a device, as the runs of the temporary table `selected` state it, by run."""
+    return dict(warehouse.rows(_STATED))
+
+
+def costed(row: Row, prices: Prices) -> dict[str, Any]:
+    """A row that has days and device-hours, with what they cost; None where nothing tells it."""
+    price = prices.of(row["device"])
+    power, source, known = _power(row)
+    hours, rate, devices = row["device_hours"], row["tokens_per_s"], row["device_count"]
+    made: dict[str, Any] = {
+        "price_per_device_hour": price.amount if price else None,
+        "currency": price.currency if price else None,
+        "cost": hours * price.amount if hours and price else None,
+        "power_w": power,
+        "power_from": source,
+        "energy_kwh": hours * power / 1000 if hours and power else None,
+        "joules_per_token": power * devices / rate if power and devices and rate else None,
+    }
+    derivations = {**row["derivations"], **_derivations(row, price, known)}
+    return {**row, **made, "derivations": derivations}
+
+
+def _power(row: Row) -> tuple[float | None, str | None, str]:
+    """W of a device, whether stated or rated, and who says so."""
+    known = device_of(row["device"]) if row["device"] else None
+    rated = known.power_w if known else None
+    stated = [one for run in row.get("members", (row,)) if (one := run["power_stated_w"])]
+    if stated and (rated is None or median(stated) <= _TOO_MUCH * rated):
+        return median(stated), STATED, "power of a device, as its sources state it"
+    if known is None or rated is None:
+        return None, None, ""
+    return rated, RATED, f"rated power of {known.name}, assumed: {known.power_source}"
+
+
+def _derivations(row: Row, price: Price | None, power: str) -> dict[str, Derivation]:
+    unit = price.currency or "" if price else ""
+    many = next(iter(device_hours_of(row).inputs[1:]))
+    return {
+        "price_per_device_hour": Derivation(unit=unit, note=price.origin if price else ""),
+        "cost": Derivation(
+            expression="device_hours x price_per_device_hour",
+            inputs=("device_hours", "price_per_device_hour"), unit=unit,
+        ),
+        "power_w": Derivation(unit="W", note=power),
+        "energy_kwh": Derivation(
+            expression="device_hours x power_w / 1000", inputs=("device_hours", "power_w"),
+            unit="kWh",
+        ),
+        "joules_per_token": Derivation(
+            expression=f"power_w x {many} / tokens_per_s",
+            inputs=("power_w", many, "tokens_per_s"), unit="J a token",
+        ),
+    }  # fmt: skip
+
+
+def split(rows: Sequence[Row], column: str) -> tuple[list[Row], list[Row]]:
+    """The rows that have a cost or an energy, and the others with the reason.
+
+    Raises BenchError, saying how to state one, where no row has it.
+    """
+    if column not in ORDERED.values():
+        return list(rows), []
+    kept = [row for row in rows if row[column] is not None]
+    judged = [{**row, "left_out": _lacks(row, column)} for row in rows if row[column] is None]
+    if rows and not kept:
+        reasons = Counter(row["left_out"] for row in judged)
+        raise BenchError(
+            f"no {'cost' if column == 'cost' else 'energy'} is known",
+            why=reasons.most_common(1)[0][0],
+            hint="--price 'USD 2.10' for a device-hour, or [prices] in bench.toml"
+            if column == "cost" else "a column Power (W) of the table states it",
+        )  # fmt: skip
+    return kept, judged
+
+
+def _lacks(row: Row, column: str) -> str:
+    if not row["device_hours"]:
+        return "no device-hours: devices or tokens/s are not known"
+    device = row["device"] or "a device that is not stated"
+    if column == "cost":
+        return f"no price of {device}"
+    return f"no power of {device}: neither a source nor hardware.toml has one"
+
+
+def facts_of(rows: Sequence[Row]) -> dict[str, Any]:
+    """What sentences tell of prices and powers: each once, and whether any energy is measured."""
+    rated: dict[str, float] = {}
+    for row in rows:
+        known = device_of(row["device"]) if row["device"] else None
+        if known and row["power_from"] == RATED:
+            rated[f"{known.name} ({known.power_source})"] = row["power_w"]
+    priced = {
+        (row["currency"], row["price_per_device_hour"],
+         row["derivations"]["price_per_device_hour"].note)
+        for row in rows if row["price_per_device_hour"] is not None
+    }  # fmt: skip
+    numbers = [given("price", amount, currency or "", note) for currency, amount, note in priced]
+    numbers += [given("power", watts, "W", f"rated: {name}") for name, watts in rated.items()]
+    return {
+        "prices": sorted(priced, key=str),
+        "rated": sorted(rated.items()),
+        "stated_power": any(row["power_from"] == STATED for row in rows),
+        "cost_numbers": numbers,
+    }

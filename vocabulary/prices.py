@@ -1,0 +1,55 @@
+"""Prices of a device-hour: `2.10`, `USD 2.10`, or of each device as bench.toml has them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .hardware import device_of
+
+_CURRENCY = r"[A-Za-z]{3}|[€$£¥]"
+_PRICE = re.compile(rf"(?:({_CURRENCY})\s*)?(\d{{1,9}}(?:\.\d{{1,9}})?)(?:\s*({_CURRENCY}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """The price of a device-hour; `currency` is None where nobody says it."""
+
+    amount: float
+    currency: str | None = None
+    origin: str = "as asked for with --price"
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """The prices by name of the device, and what all others cost."""
+
+    default: Price | None = None
+    devices: Mapping[str, Price] = field(default_factory=dict)
+
+    def of(self, device: str | None) -> Price | None:
+        """The price of a device as a source calls it: by that name, by that of hardware.toml, by
+        its family, else the default."""
+        if not device or not self.devices:
+            return self.default
+        known = device_of(device)
+        names = (device, known.name, known.family) if known else (device,)
+        by_name = {name.casefold(): price for name, price in self.devices.items()}
+        found = (by_name.get(name.casefold()) for name in names)
+        return next((price for price in found if price), self.default)
+
+
+def parse_price(text: str) -> Price | None:
+    """The price that a text states; None for anything else, and for 0."""
+    found = _PRICE.fullmatch(text.strip())
+    if not found or (found[1] and found[3]):
+        return None
+    amount, currency = float(found[2]), found[1] or found[3]
+    if not amount or not math.isfinite(amount):
+        return None
+    return Price(amount, currency.upper() if currency else None)
+
+
+NO_PRICES = Prices()
