@@ -61,7 +61,7 @@ def order_by(by: str, rows: Sequence[Row]) -> Order:
 
 def ranked(
     rows: Sequence[Row], order: Order, plan: Budget, prices: Prices
-) -> tuple[list[dict[str, Any]], list[Row]]:
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """One row a configuration, best first, with days, device-hours and costs for the budget;
     and those that have no cost, with the reason."""
     every = [costed(_with_days(row, plan), prices) for row in by_configuration(rows)]

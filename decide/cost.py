@@ -91,7 +91,9 @@ def _derivations(row: Row, price: Price | None, power: str) -> dict[str, Derivat
     }  # fmt: skip
 
 
-def split(rows: Sequence[Row], column: str) -> tuple[list[Row], list[Row]]:
+def split(
+    rows: Sequence[dict[str, Any]], column: str
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The rows that have a cost or an energy, and the others with the reason.
 
     Raises BenchError, saying how to state one, where no row has it.

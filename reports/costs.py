@@ -31,7 +31,7 @@ def costs_headed(
 
 def by_energy(facts: Mapping[str, Any]) -> bool:
     """Whether an answer is ordered by energy."""
-    return getattr(facts["order"], "column", facts["order"]) == "energy_kwh"
+    return bool(getattr(facts["order"], "column", facts["order"]) == "energy_kwh")
 
 
 def cost_cells(row: Row) -> dict[str, Any]:
