@@ -46,15 +46,14 @@ test-fast: $(VENV)/.developing ## each part by itself, few whole commands; stops
 # With -j the services' tests, which wait most of their time, run beside the others.
 test-all: test truth test-services test-duckdb15 audit-packages ## every test, on both lines of DuckDB
 
-# Slurm and what its accounting needs, PostgreSQL for the catalogs of lakes, and a browser; installed
-# as root. The tests start their own, on loopback.
-SERVICES := slurm-wlm slurmdbd munge mariadb-server-core mariadb-client-core postgresql chromium fonts-dejavu-core
+# Slurm and what its accounting needs, and a browser; installed as root. The tests start their own,
+# on loopback.
+SERVICES := slurm-wlm slurmdbd munge mariadb-server-core mariadb-client-core chromium fonts-dejavu-core
 test-services: $(VENV)/.deepspeed $(VENV)/.browser out/npm/.installed
 	@if [ "$$(id -u)" != 0 ]; then \
 	  echo '*** services: SKIPPED, their Debian packages cannot be installed without root ***' >&2; \
 	else \
-	  tests/services/packages.sh $(SERVICES) && $(PYTEST) -m services -n0 && $(MAKE) $(OLD)/.developing && \
-	  $(OLD)/bin/python -m pytest -n0 tests/test_shared_postgres.py; \
+	  tests/services/packages.sh $(SERVICES) && $(PYTEST) -m services -n0; \
 	fi
 
 # Each SQL text, and what the file of a warehouse goes through: the rest is the same Python, as is

@@ -1,4 +1,8 @@
-"""A lake with its catalog in a real PostgreSQL on loopback: writers, kills, a restart."""
+"""A lake with its catalog in a real PostgreSQL on loopback: writers, kills, a restart.
+
+`pytest tests/campaigns/shared_postgres.py`, with Debian's postgresql and the extra `lake`. The
+command line refuses such a catalog until all of it has passed.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ pytestmark = [
         shutil.which("pg_ctlcluster") is None, reason="NOT TESTED: PostgreSQL is not installed"
     ),
 ]
-SCRIPT = Path(__file__).with_name("services") / "postgres.sh"
+SCRIPT = Path(__file__).parents[1] / "services" / "postgres.sh"
 PORT = "15918"
 
 
