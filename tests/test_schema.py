@@ -323,7 +323,7 @@ def test_columns_of_arrow_are_of_the_types_of_the_tables() -> None:
     with in_memory() as warehouse:
         for name, shape in shapes.shapes().items():
             warehouse.con.register("given", shape.schema.empty_table())
-            query = "SELECT {} FROM (DESCRIBE {}) ORDER BY column_name"
-            given = warehouse.rows(query.format("column_name, column_type", "given"))
-            made = f"SELECT * EXCLUDE (load_id) FROM raw.{name}"
-            assert given == warehouse.rows(query.format("column_name, column_type", made))
+            query = """SELECT column_name, column_type FROM (DESCRIBE {})
+                       WHERE column_name <> 'load_id' ORDER BY column_name"""
+            given = warehouse.rows(query.format("given"))
+            assert given == warehouse.rows(query.format(f"raw.{name}"))
