@@ -63,7 +63,7 @@ def opens(chromium: Browser, site: Path) -> Iterator[Opens]:
         context = chromium.new_context(**settings)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(5000)
+        page.set_default_timeout(60_000)  # a limit for a busy machine, no claim
         page.on("console", lambda said: heard.extend([said.text] * (said.type == "error")))
         page.on("pageerror", lambda error: heard.append(str(error)))
         page.on("request", request)
@@ -87,7 +87,7 @@ def a_page(site: Path, holds: str, folder: str = "") -> str:
 
 def until(page: Page, holds: str) -> None:
     """Wait for an expression; the page forbids Playwright's own way, which is eval."""
-    for _ in range(100):
+    for _ in range(2000):
         if page.evaluate(holds):
             return
         page.wait_for_timeout(30)
