@@ -96,7 +96,7 @@ def test_time_is_as_the_length_or_bounded(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_it_would_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    bad = Found("here", re.compile(r"(?:a|aa)+\s+$"), frozenset({"search"}))
+    bad = Found("here", re.compile(r"\s+$"), frozenset({"search"}))
     good = Found("here", re.compile(r"(?<!\s)\s++$"), frozenset({"search"}))
     assert slow(bad, monkeypatch) and not slow(good, monkeypatch)
 
