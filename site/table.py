@@ -172,8 +172,10 @@ def _data(one: Column, looks: Sequence[str]) -> dict[str, Any]:
         if len(distinct) <= _FEW * len(cells):
             place = {text: at for at, text in enumerate(distinct)}
             made["dictionary"] = distinct
-            shown = [None if text is None else place[text] for text in shown]  # type: ignore[misc]
-        made |= {"values": shown, "texts": None}
+            indices = [None if text is None else place[text] for text in shown]
+            made |= {"values": indices, "texts": None}
+        else:
+            made |= {"values": shown, "texts": None}
     hrefs = [cell.href for cell in cells]
     classes = [
         " ".join(filter(None, (cell.look, looks[at] if looks else ""))) or None
