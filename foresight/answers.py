@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,6 +21,8 @@ from .predictor import Predictor, trained
 from .setting import lacking, setting
 
 _EQUAL = 1e-9  # of two labels of one size
+_FARTHEST = 8  # times larger or smaller than any measured model: beyond, nothing tells its speed
+_ALIKE = 1.25  # times farther than the nearest model that is near too
 _LIKELY = 0.5  # a chance of no room above which a configuration is not ranked
 
 
@@ -70,13 +73,29 @@ def _prepared(
             hint="bench runs shows what each states; --where and --model choose others",
         )  # fmt: skip
     size = model.get("params_b")
-    near = [*rows]
+    near: Sequence[Row] = rows
     if size:
-        apart = min(abs(_size(row) - size) for row in near)
-        near = [row for row in near if abs(_size(row) - size) <= 1.5 * apart]
+        near = _near(rows, size)
     base = base_of(_newest(near), asked)
     known = everything.eligible("pace")
     return model, base, rows, trained(known.kept, known.left_out, base["system"])
+
+
+def _near(rows: Sequence[Row], size: float) -> Sequence[Row]:
+    """The runs of the models nearest to a size, in 1e9 parameters; raises BenchError where all are
+    so far away that their speed tells nothing of it."""
+    apart = {id(row): abs(math.log(_size(row) / size)) if _size(row) else math.inf for row in rows}
+    nearest = min(rows, key=lambda row: apart[id(row)])
+    if apart[id(nearest)] > math.log(_FARTHEST):
+        known = _size(nearest)
+        raise BenchError(
+            f"no run of a model near {size:g}B",
+            why=f"the nearest is of {known:.3g}B, more than {_FARTHEST} times away"
+            if known else "no run states a model",
+            hint="bench report --model lists what was measured",
+        )  # fmt: skip
+    limit = apart[id(nearest)] + math.log(_ALIKE)
+    return [row for row in rows if apart[id(row)] <= limit]
 
 
 def _newest(rows: Sequence[Row]) -> Sequence[Row]:

@@ -133,7 +133,8 @@ def impossible(made: Row, asked: Mapping[str, Any]) -> str | None:
     product = math.prod(split.values())
     words = " x ".join(f"{name.upper()} {size}" for name, size in split.items() if size > 1)
     if devices and devices % product:
-        return f"{words} = {product} does not divide {number(devices)} devices"
+        words += f" = {product}" if " x " in words else ""
+        return f"{words} does not divide {number(devices)} devices"
     if devices and asked.get("dp") and asked["dp"] * product != devices:
         return (
             f"DP {asked['dp']} x {words or 'TP 1'} = {asked['dp'] * product},"

@@ -111,6 +111,9 @@ def test_an_impossible_configuration_names_its_rule_and_the_nearest_possible(
     with pytest.raises(BenchError) as refused:
         _rated(predictor, "181B", nodes=48, tp=7, pp=12)
     assert refused.value.why == "TP 7 x PP 12 = 84 does not divide 384 devices"
+    with pytest.raises(BenchError) as alone:
+        _rated(predictor, "181B", nodes=48, tp=7, pp=1)
+    assert alone.value.why == "TP 7 does not divide 384 devices"
     assert "--tp 8" in str(refused.value.hint) and "--pp 12" in str(refused.value.hint)
 
 
@@ -150,6 +153,15 @@ def test_a_size_that_nobody_measured_has_a_wider_interval(
     width, usual = (row["step_time_high"] / row["step_time_low"] for row in (new, known))
     assert width > usual > 1
     assert new["beyond"] == "source" and new["size"] == "100B"
+
+
+def test_the_start_is_of_the_nearest_model_and_one_too_far_is_refused(
+    warehouse: Warehouse,
+) -> None:
+    found = predicted(warehouse, Query(model="999B"), {"nodes": 4})
+    assert found.rows[0]["base"]["params_b"] > 170, "and not whatever ran on 4 nodes"
+    with pytest.raises(BenchError, match="no run of a model near 9999B"):
+        predicted(warehouse, Query(model="9999B"), {"nodes": 4})
 
 
 def test_one_run_gives_an_answer_with_a_wide_interval(tmp_path: Path) -> None:
