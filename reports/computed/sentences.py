@@ -71,6 +71,7 @@ def _environment() -> jinja2.Environment:
         "statuses": _statuses,
         "cut": _cut,
         "plain": lambda value: f"{value:.10g}",
+        "price": lambda value: f"{value:.2f}" if round(value, 2) == value else f"{value:.10g}",
     }
     environment.globals["FEWEST"] = FEWEST
     return environment
