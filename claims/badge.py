@@ -6,15 +6,18 @@ from pathlib import Path
 from urllib.parse import quote
 
 from ..reports.escape import html, markdown_text
-from ..vocabulary.format import number, significant
+from ..vocabulary.format import number, percent, significant
 from .statement import Statement
 
+_SHARE = "share of "  # units that people read in percent
 _HEIGHT, _CHARACTER, _PAD = 20, 6.4, 7  # pixels, of DejaVu Sans at 11 px
 
 
 def figure(statement: Statement) -> str:
     """The answer with its unit, as a badge and a sentence show it."""
     result = statement.predicate.result
+    if result.unit.startswith(_SHARE):
+        return f"{percent(result.value, 1)} of {result.unit.removeprefix(_SHARE)}"
     value = number(result.value, 0) if abs(result.value) >= 1000 else significant(result.value, 4)
     return f"{value} {result.unit}".strip()
 
