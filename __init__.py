@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
-    from .schema.api import Bench
+    from .notebook.api import Bench
     from .schema.catalogue import Formula, Metric
 
 __all__ = ["formulas", "metrics", "open", "read"]
@@ -27,7 +27,7 @@ def open(path: "str | PathLike[str]" = "bench.duckdb", *, lock_timeout: float = 
     """
     from pathlib import Path
 
-    from .schema.api import Bench
+    from .notebook.api import Bench
     from .schema.warehouse import open_read
 
     open_read(Path(path), lock_timeout).close()
@@ -51,7 +51,7 @@ def read(
     from pathlib import Path
 
     from .project import read as project
-    from .schema.api import Bench
+    from .notebook.api import Bench
     from .schema.tellable import parse_told
 
     told = {name: parse_told(name, str(value), "set") for name, value in (set or {}).items()}

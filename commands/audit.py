@@ -129,6 +129,11 @@ def _text(findings: Sequence[Finding], scope: Sequence[str], form: str) -> str:
         from importlib.metadata import version
 
         return output.as_sarif(findings, version("bench-warehouse"), scope)
+    if form == "html":
+        from ..terminal.layouts import html
+
+        above = [_summary(findings), *scope]
+        return html(output.COLUMNS, output.rows(findings), above=above, badges=("severity",))
     width = get_terminal_size().columns
     if form == "table" and width < _NARROW:
         listed = output.as_lines(findings, width) if findings else ""

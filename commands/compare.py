@@ -16,6 +16,7 @@ from ..project.settings import find_home, read_settings
 from ..schema.errors import FINE, FOUND, BenchError
 from ..terminal import options as o
 from ..terminal.answers import fitted, write
+from ..terminal.deciding import drawn
 from ..terminal.messages import info, warn_of
 from ..terminal.source import Source
 
@@ -74,7 +75,8 @@ def compare(
     made, names = _decision(arguments or [], source, query)
     made = gate.gated(made, thresholds, fails)
     worse = sum(bool(row["worse"]) for row in made.rows)
-    write(fitted(presented(made, names), query), format, output, "compare.md")
+    answer = presented(made, names)
+    write(fitted(answer, query), format, output, "compare.md", lambda: drawn(names, answer))
     many = f"{len(made.rows)} {'pair' if len(made.rows) == 1 else 'pairs'}"
     info(f"{many}, {worse} worse, {len(made.left_out)} runs excluded")
     raise typer.Exit(FOUND if fails and worse else FINE)

@@ -15,9 +15,7 @@ from .pictures import draw
 
 
 def page_text(page: Page, form: str) -> str:
-    """A page as md or html text, or its data as a JSON object."""
-    if form == "html":
-        return _html(page.markdown())
+    """A page as md text, or its data as a JSON object."""
     if form == "json":
         return json_text(page.context, indent=1) + "\n"
     return page.markdown()
@@ -53,27 +51,6 @@ def charts_stem(page: Page) -> str:
 
     name = re.sub(r"[^\w.-]+", "-", page.context["name"])
     return name if page.report == "model" else f"{name}-{page.report}"
-
-
-_STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:75em;margin:2em auto;padding:0 1em}
-table{border-collapse:collapse;font-size:13px;display:block;overflow-x:auto;margin:1em 0}
-th,td{border:1px solid #d0d7de;padding:3px 8px;white-space:nowrap}th{background:#f6f8fa}
-tr:nth-child(even){background:#fafbfc}code{background:#f0f2f4;padding:1px 4px;border-radius:3px}
-@media print{body{max-width:none;margin:0;font-size:10px}table{display:table;font-size:8px}
-th,td{white-space:normal}tr{break-inside:avoid}h2{break-after:avoid}}"""
-
-
-def _html(markdown: str) -> str:
-    """One file that needs no other: with its title, its style and a layout for paper."""
-    from html import escape
-
-    from markdown_it import MarkdownIt
-
-    shown = "\n".join(line for line in markdown.split("\n") if not line.startswith("<!-- bench:"))
-    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(shown)
-    title = next((line[2:] for line in shown.split("\n") if line.startswith("# ")), "bench")
-    head = f'<meta charset="utf-8">\n<title>{escape(title)}</title>\n<style>{_STYLE}</style>'
-    return f"<!doctype html>\n{head}\n{body}"
 
 
 # Headings of earlier versions: markers in files of users may still ask for them.

@@ -101,8 +101,7 @@ class _Maker:
         self.folder.write(f"data/{name}.js", data_file(name, value), key)
 
     def assets(self) -> None:
-        own = (files(__package__ or "bench.site") / "assets" / "site.css").read_text("utf-8")
-        for name, text in (("site.css", own + bundle.style()), *bundle.scripts().items()):
+        for name, text in (("site.css", bundle.sheet()), *bundle.scripts().items()):
             self.folder.write(f"assets/{name}", text.encode(), digest(text)[:20])
 
     def models(self) -> None:

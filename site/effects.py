@@ -7,15 +7,15 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..decide.rows import Decision
 from ..reports.answer import configuration_words
 from ..reports.words import label_of
 from ..vocabulary.format import number, times
 from . import svg
 from .charts import Chart
-from .load import Content
+from .labels import Labels
+from .runtable import run_cell
 from .svg import Mark
-from .table import Cell, Column, Table
+from .table import Cell, Column, Table, column
 
 _ROW, _MOST = 20, 30
 _LEFT, _TOP = 225, 8
@@ -36,17 +36,14 @@ _PARTS = (
 Row = Mapping[str, Any]
 
 
-def effects_chart(content: Content, changed: Sequence[Decision], root: str) -> Chart | None:
+def effects_chart(labels: Labels, pairs: Sequence[Row], root: str) -> Chart | None:
     """The speed-ups of pairs that differ in one setting alone, by setting; uncertain ones grey."""
-    groups: list[tuple[str, list[Row]]] = []
-    for one in changed:
-        by_level: dict[str, list[Row]] = {}
-        for row in one.rows:
-            if row["speedup"] and not row["also_differs"]:
-                by_level.setdefault(
-                    f"{one.facts['title']}: {row['base']} → {row['level']}", []
-                ).append(row)
-        groups += by_level.items()
+    by_change: dict[str, list[Row]] = {}
+    for row in pairs:
+        if row["speedup"] and not row["also_differs"]:
+            change = f"{row['factor']}: {row['base']} → {row['level']}"
+            by_change.setdefault(change, []).append(row)
+    groups = list(by_change.items())
     every = [row for _, rows in groups for row in rows]
     if not every:
         return None
@@ -57,7 +54,7 @@ def effects_chart(content: Content, changed: Sequence[Decision], root: str) -> C
         room = _MOST - sum(len(of) for _, of in kept)
         if room > 0:
             kept.append((name, sorted(rows, key=lambda row: -row["speedup"])[:room]))
-    return _drawn(content, kept, every, root)
+    return _drawn(labels, kept, every, root)
 
 
 def _label(row: Row, apart: Sequence[str]) -> str:
@@ -81,7 +78,7 @@ def _sure(row: Row) -> bool:
 
 
 def _drawn(
-    content: Content, groups: Sequence[tuple[str, list[Row]]], every: Sequence[Row], root: str
+    labels: Labels, groups: Sequence[tuple[str, list[Row]]], every: Sequence[Row], root: str
 ) -> Chart:
     shown = [row for _, rows in groups for row in rows]
     apart = [name for name in _PARTS if len({str(row[name]) for row in shown}) > 1]
@@ -101,10 +98,10 @@ def _drawn(
     parts.append(svg.words((_LEFT + svg.WIDTH) / 2, height - 6, said, "name", "middle"))
     y = _TOP + _ROW / 2
     for name, rows in groups:
-        parts.append(svg.words(4, y + 4, content.text.line(name, 60), "group"))
+        parts.append(svg.words(4, y + 4, labels.text.line(name, 60), "group"))
         y += _ROW
         for row in rows:
-            parts.append(_row(content, row, content.text.line(_label(row, apart), 60), x, y, root))
+            parts.append(_row(labels, row, labels.text.line(_label(row, apart), 60), x, y, root))
             y += _ROW
     left = len(every) - len(shown)
     note = (
@@ -117,12 +114,12 @@ def _drawn(
         note,
         svg.drawing("effects", "".join(parts), height=height, rows=True),
         Markup(""),
-        _table(content, every).html(root),
+        _table(labels, every).html(root),
     )
 
 
-def _row(content: Content, row: Row, label: str, x: svg.Axis, y: float, root: str) -> str:
-    words = content.text.line(configuration_words({**row, "settings": None}), 90)
+def _row(labels: Labels, row: Row, label: str, x: svg.Axis, y: float, root: str) -> str:
+    words = labels.text.line(content_words(row), 90)
     label = label if len(label) <= 34 else f"{label[:33]}…"
     low, high = row["speedup_low"], row["speedup_high"]
     whisker = ""
@@ -133,8 +130,8 @@ def _row(content: Content, row: Row, label: str, x: svg.Axis, y: float, root: st
         row["speedup"],
         0,
         says,
-        content.href(row["run"]),
-        content.id(row["run"]),
+        labels.href(row["run"]),
+        labels.id(row["run"]),
         0,
         "" if _sure(row) else "unsure",
     )
@@ -145,56 +142,29 @@ def _row(content: Content, row: Row, label: str, x: svg.Axis, y: float, root: st
     )
 
 
-def _table(content: Content, rows: Sequence[Row]) -> Table:
-    line = content.text.line
+def _table(labels: Labels, rows: Sequence[Row]) -> Table:
+    line = labels.text.line
 
     def ratio(key: str, title: str) -> Column:
-        return Column(
-            key,
-            title,
-            [
-                Cell(row[key], times(row[key]), look="computed") if row[key] else Cell()
-                for row in rows
-            ],
-            "number",
-        )
+        def cell(row: Row) -> Cell:
+            return Cell(row[key], times(row[key]), look="computed") if row[key] else Cell()
+
+        return column(key, title, rows, cell, kind="number")
+
+    def change(row: Row) -> Cell:
+        return Cell(line(f"{row['factor']}: {row['base']} → {row['level']}", 80))
 
     return Table(
         "effects-table",
         "What one change does",
         [
-            Column(
-                "factor",
-                "Change",
-                [
-                    Cell(line(f"{row['factor']}: {row['base']} → {row['level']}", 80))
-                    for row in rows
-                ],
-            ),
-            Column(
-                "of",
-                "Of",
-                [Cell(line(configuration_words({**row, "settings": None}), 120)) for row in rows],
-            ),
+            column("factor", "Change", rows, change),
+            column("of", "Of", rows, lambda row: Cell(line(content_words(row), 120))),
             ratio("speedup", "Speed-up"),
             ratio("speedup_low", "from"),
             ratio("speedup_high", "to"),
-            Column("verdict", "Verdict", [Cell(line(row["verdict"], 80)) for row in rows]),
-            Column(
-                "base",
-                "Without",
-                [
-                    Cell(
-                        content.place(row["first_base"]),
-                        href=content.href(row["first_base"]["run"]),
-                    )
-                    for row in rows
-                ],
-            ),
-            Column(
-                "with",
-                "With",
-                [Cell(content.place(row), href=content.href(row["run"])) for row in rows],
-            ),
+            column("verdict", "Verdict", rows, lambda row: Cell(line(row["verdict"], 80))),
+            column("base", "Without", rows, lambda row: run_cell(labels, row["first_base"])),
+            column("with", "With", rows, lambda row: run_cell(labels, row)),
         ],
     )

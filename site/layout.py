@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import jinja2
@@ -25,14 +26,7 @@ class Layout:
     """The templates with what all pages of a site share."""
 
     def __init__(self, text: Text, site: dict[str, Any], live: bool) -> None:
-        self._environment = jinja2.Environment(
-            loader=jinja2.PackageLoader(__package__ or "bench.site", "templates"),
-            autoescape=True,
-            undefined=jinja2.StrictUndefined,
-            finalize=lambda value: _shown(value, text),
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
+        self._environment = _environment(text)
         self._environment.filters |= FILTERS
         self._environment.filters |= {"long": lambda value: text.html(value, 4000)}
         self._shared = {"site": {"pages": PAGES, **site}, "live": live}
@@ -44,6 +38,27 @@ class Layout:
         return made.render(**self._shared, root=root, here=file, **content).encode(
             "utf-8", "backslashreplace"
         )
+
+
+def _environment(text: Text) -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader(__package__ or "bench.site", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=lambda value: _shown(value, text),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@cache
+def _single() -> jinja2.Template:
+    return _environment(Text()).get_template("single.html.j2")
+
+
+def alone(**content: Any) -> str:
+    """A page in one file."""
+    return _single().render(**content) + "\n"
 
 
 def _shown(value: object, text: Text) -> object:

@@ -21,6 +21,7 @@ from ..decide.selection import narrow, select
 from ..schema.errors import BenchError
 from ..schema.sql import named_statements
 from ..schema.warehouse import Warehouse
+from .labels import Labels
 from .text import ShownNames, Slugs, Text
 
 ROWS_WITH_PAGES = 2000  # of a source; rows of a longer table lead to their lines
@@ -29,13 +30,12 @@ NOT_STATED = "Model not stated"
 
 
 @dataclass(frozen=True)
-class Content:
+class Content(Labels):
     """The runs of a site, in order of place, and all that its pages say of them."""
 
+    names: ShownNames
     warehouse: Warehouse
     query: Query
-    text: Text
-    names: ShownNames
     rows: Sequence[Row]
     doubted: Mapping[str, str]
     spreads: Mapping[str, Any]
@@ -88,10 +88,6 @@ class Content:
                     found[run].append(one)
         return found
 
-    def id(self, run: str) -> str:
-        """The id of a run as pages have it."""
-        return self.text.run_id(run)
-
     def href(self, run: str) -> str:
         """The page of a run; without one, its line."""
         if run in self.with_pages:
@@ -112,10 +108,6 @@ class Content:
     def source_href(self, uri: str) -> str | None:
         """The page on which a source begins."""
         return source_file(self.slugs[uri], 0) if uri in self.slugs else None
-
-    def place(self, row: Row) -> str:
-        """A run by its place: 001:27."""
-        return self.text.line(self.names.at(row["uri"], row["line"]), 120)
 
     def at(self, row: Row) -> datetime | None:
         """When a run ran, as far as it is known."""

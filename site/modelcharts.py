@@ -11,10 +11,10 @@ from ..reports.words import label_of
 from ..vocabulary.format import days, number, percent, significant
 from .charts import Chart, Plot, front, scatter
 from .effects import effects_chart
-from .load import Content
+from .labels import Labels
 from .runtable import look_of, run_cell
 from .svg import Mark
-from .table import Cell, Column, Table
+from .table import Cell, Table, column
 
 # What labels tell apart, where it differs.
 _LABEL = (
@@ -30,12 +30,13 @@ _LABEL = (
     "seq_len",
     "nodes",
 )
+SETTINGS = ("mbs", "tp", "pp", "cp", "zero_stage", "dtype")  # beside flags and recompute
 _MOST = 7  # series; what is beyond them is one more
 _TABLE = 200  # rows of the table of a chart
 
 
 def charts(
-    content: Content,
+    labels: Labels,
     rows: Sequence[Row],
     best: Decision,
     scaling: Decision,
@@ -44,7 +45,7 @@ def charts(
     root: str,
 ) -> list[Chart]:
     """Those that have something to show."""
-    drawer = Drawer(content, rows, root)
+    drawer = Drawer(labels, rows, root)
     count, what = (
         ("nodes", "Nodes")
         if all(row["nodes"] for row in rows if row["aggregate_pflops"])
@@ -78,7 +79,7 @@ def charts(
         drawer.runs(
             "mfu", "Model FLOPs utilization", devices, "Devices", "mfu", "MFU", percent, log=False
         ),
-        effects_chart(content, changed, root),
+        effects_chart(labels, [row for one in changed for row in one.rows], root),
     ]
     return [one for one in found if one is not None]
 
@@ -86,17 +87,17 @@ def charts(
 class Drawer:
     """Marks of runs, a series a system."""
 
-    def __init__(self, content: Content, rows: Sequence[Row], root: str) -> None:
-        self.content, self.rows, self.root = content, rows, root
+    def __init__(self, labels: Labels, rows: Sequence[Row], root: str) -> None:
+        self.labels, self.rows, self.root = labels, rows, root
         self.has_aggregate = any(row["aggregate_pflops"] for row in rows)
         count: dict[str, int] = {}
         for row in rows:
             count[row["system"]] = count.get(row["system"], 0) + 1
         order = sorted(count, key=lambda name: -count[name])
         self.systems = {name: min(at, _MOST) for at, name in enumerate(order)}
-        names = [content.text.line(content.names.system(name), 40) for name in order[:_MOST]]
+        names = [labels.text.line(labels.names.system(name), 40) for name in order[:_MOST]]
         parts = [name for name in _LABEL if len({str(row[name]) for row in rows}) > 1]
-        self.labels = {
+        self.apart = {
             row["run"]: " ".join(
                 label_of(name, row[name]) for name in parts if row[name] is not None
             )
@@ -165,20 +166,20 @@ class Drawer:
         self, row: Row, x: float, y: float, says: str, ends: tuple[str, str] | None = None
     ) -> Mark:
         """A run as a mark that links to its page."""
-        content = self.content
-        words = content.text.line(configuration_words({**row, "settings": None}), 90)
-        note = f"{words}: {says} ({content.place(row)})"
+        labels = self.labels
+        words = labels.text.line(configuration_words({**row, "settings": None}), 90)
+        note = f"{words}: {says} ({labels.place(row)})"
         low, high = (row[ends[0]], row[ends[1]]) if ends else (None, None)
-        run = content.id(row["run"]) if row["run"] in content.with_pages else ""
+        run = labels.id(row["run"]) if row["run"] in labels.with_pages else ""
         return Mark(
             x,
             y,
             note,
-            content.href(row["run"]),
+            labels.href(row["run"]),
             run,
             self.systems[row["system"]],
             look_of(row),
-            content.text.line(self.labels[row["run"]] or content.place(row), 60),
+            labels.text.line(self.apart[row["run"]] or labels.place(row), 60),
             low,
             high,
         )
@@ -195,32 +196,24 @@ class Drawer:
     ) -> Table:
         """The numbers of a chart, the largest first."""
         shown = sorted(pairs, key=lambda pair: -pair[1])[:_TABLE]
-        content = self.content
+        labels = self.labels
+        line = labels.text.line
         return Table(
             f"{id}-table",
             title,
             [
-                Column("run", "Run", [run_cell(content, row) for row, _ in shown]),
-                Column(
-                    "system",
-                    "System",
-                    [
-                        Cell(content.text.line(content.names.system(row["system"]), 60))
-                        for row, _ in shown
-                    ],
-                ),
-                Column("x", x_title, [Cell(row[x], number(row[x])) for row, _ in shown], "number"),
-                Column(
-                    "y", y_title, [Cell(at, text(at), look="computed") for _, at in shown], "number"
-                ),
-                Column(
-                    "counts",
-                    "Counts",
-                    [Cell("no" if row["left_out"] else "yes") for row, _ in shown],
-                ),
+                column("run", "Run", shown, lambda of: run_cell(labels, of[0])),
+                column("system", "System", shown,
+                       lambda of: Cell(line(labels.names.system(of[0]["system"]), 60))),
+                column("x", x_title, shown, lambda of: Cell(of[0][x], number(of[0][x])),
+                       kind="number"),
+                column("y", y_title, shown, lambda of: Cell(of[1], text(of[1]), look="computed"),
+                       kind="number"),
+                column("counts", "Counts", shown,
+                       lambda of: Cell("no" if of[0]["left_out"] else "yes")),
             ],
             looks=[look_of(row) for row, _ in shown],
-        )
+        )  # fmt: skip
 
 
 def _short(title: str) -> str:
@@ -237,7 +230,7 @@ def _scaling(drawer: Drawer, scaling: Decision, root: str) -> Chart | None:
         members = [row for row in rows if row["group"] == group]
         first = members[0]
         series.append(
-            drawer.content.text.line(
+            drawer.labels.text.line(
                 configuration_words({**first, "settings": None, "nodes": None, "devices": None}),
                 60,
             )

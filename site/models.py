@@ -17,11 +17,10 @@ from ..reports.computed.sentences import said, sentences
 from ..reports.page import MOST, statements
 from ..reports.templating import rendered_part
 from .load import Content
-from .modelcharts import charts
+from .modelcharts import SETTINGS, charts
 from .runtable import run_cell, run_table
 from .table import Cell, Column, Table
 
-_SETTINGS = ("mbs", "tp", "pp", "cp", "zero_stage", "dtype")  # beside flags and recompute
 _FEW = 4000  # runs whose pairs are looked for setting by setting
 _SENTENCES = 6
 
@@ -47,7 +46,7 @@ def model_page(
     alike, table = run_table(
         content, "runs", ordered, plan, label=f"Runs of {name}", key=f"models/{slug}/runs"
     )
-    changed = effects(chosen, _SETTINGS if len(rows) <= _FEW else ())
+    changed = effects(chosen, SETTINGS if len(rows) <= _FEW else ())
     scaling = scaled(chosen)
     answers, more = _answers(content, rows, plan, found, scaling, changed)
     page = {
@@ -100,7 +99,7 @@ def _answers(
     )
     asked = statements("model")
     faster = warehouse.dicts(asked["faster"], plan.parameters)
-    stated = [one for one in changed if one.facts["title"] not in _SETTINGS]
+    stated = [one for one in changed if one.facts["title"] not in SETTINGS]
     context = {
         "ranked": ranking(rows, plan, MOST),
         "budget": plan,

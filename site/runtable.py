@@ -10,6 +10,7 @@ from ..decide.rows import Row
 from ..reports.words import step_time
 from ..vocabulary.fields import fields
 from ..vocabulary.format import days, number, percent, significant
+from .labels import Labels
 from .load import Content
 from .table import BLANK, Cell, Column, Table
 
@@ -69,9 +70,9 @@ def look_of(row: Row) -> str:
     return "" if row["status"] in _FINE else "failed"
 
 
-def run_cell(content: Content, row: Row) -> Cell:
+def run_cell(labels: Labels, row: Row) -> Cell:
     """A run by its place, as a link to its page."""
-    return Cell(content.place(row), href=content.href(row["run"]))
+    return Cell(labels.place(row), href=labels.href(row["run"]))
 
 
 def status_cell(row: Row) -> Cell:
@@ -99,25 +100,19 @@ def measured_columns(rows: Sequence[Row], plan: Budget) -> list[Column]:
 
         return Column(key, title, [cell(row) for row in rows], "number", unit)
 
-    def rate(key: str) -> Callable[[Row], bool]:
-        return lambda row: row["rate_from"] != key
+    def rate(key: str, title: str) -> Column:
+        return numbers(
+            key,
+            title,
+            "",
+            lambda r: significant(r[key], 4),
+            computed=lambda r: r["rate_from"] != key,
+        )
 
     found = [
         numbers("step_time_s", "Step", "s", _step, computed=lambda row: row["basis"] == "log"),
-        numbers(
-            "tokens_per_s",
-            "Tokens/s",
-            "",
-            lambda r: significant(r["tokens_per_s"], 4),
-            computed=rate("tokens_per_s"),
-        ),
-        numbers(
-            "tokens_per_s_per_device",
-            "Tokens/s/device",
-            "",
-            lambda r: significant(r["tokens_per_s_per_device"], 4),
-            computed=rate("tokens_per_s_per_device"),
-        ),
+        rate("tokens_per_s", "Tokens/s"),
+        rate("tokens_per_s_per_device", "Tokens/s/device"),
         numbers(
             "tflops",
             "TFLOP/s printed",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,36 +29,47 @@ def fitted(answer: Answer, query: Query) -> Answer:
     return answer
 
 
-def write(answer: Answer, form: Format | None, output: Path | None, name: str) -> None:
-    """Write an answer: all rows and columns for programs, sentences and a table for people."""
-    emit(as_text(answer, choose_format(form, output)), output, name=name)
+def write(
+    answer: Answer,
+    form: Format | None,
+    output: Path | None,
+    name: str,
+    draw: Callable[[], Sequence[str]] = tuple,
+) -> None:
+    """Write an answer: all rows and columns for programs, sentences and a table for people.
+
+    `draw` gives the drawings of a page of HTML.
+    """
+    chosen = choose_format(form, output)
+    figures = draw() if chosen is Format.HTML else ()
+    emit(as_text(answer, chosen, figures), output, name=name)
 
 
-def as_text(answer: Answer, form: Format) -> str:
-    """An answer in one format."""
+def as_text(answer: Answer, form: Format, figures: Sequence[str] = ()) -> str:
+    """An answer in one format; of these a page of HTML alone has figures."""
     if form in (Format.CSV, Format.TSV, Format.JSON):
         return render(answer.columns, answer.records(), form)
-    from ..reports.escape import html, markdown_text, terminal
+    from ..reports.escape import markdown_text, terminal
     from ..reports.words import MARK
 
     heads, rows, common = answer.display_rows()
-    figures = [list(map(_figure, row)) for row in rows]
-    table = render(heads, figures, form, keep=answer.keep, chosen=answer.chosen) if rows else ""
-    writers: dict[Format, Callable[[str], str]] = {
-        Format.MD: lambda line: f"{markdown_text(line)}\n",
-        Format.HTML: lambda line: f"<p>{html(line)}</p>",
-        Format.TABLE: terminal,
-    }
-    one = writers[form]
-    above = "".join(
-        f"{one(line)}\n" for line in [*answer.summary, *([f"All: {common}."] if common else [])]
-    )
+    cells = [list(map(_figure, row)) for row in rows]
     annotated = (
         "‡ = annotated by a user, not stated by the source (see bench sql 'FROM user_facts')."
     )
     marked = MARK in common or any(MARK in str(value) for row in rows for value in row)
+    said = [*answer.summary, *([f"All: {common}."] if common else [])]
     notes = [*answer.notes, *([annotated] if marked else [])]
-    below = "".join(f"{one(line)}\n" for line in notes)
+    if form is Format.HTML:
+        from .layouts import html
+
+        return html(heads, cells, above=said, below=notes, figures=figures)
+    table = render(heads, cells, form, keep=answer.keep, chosen=answer.chosen) if rows else ""
+
+    def one(line: str) -> str:
+        return terminal(line) if form is Format.TABLE else f"{markdown_text(line)}\n"
+
+    above, below = ("".join(f"{one(line)}\n" for line in lines) for lines in (said, notes))
     gap = "\n" if form is Format.TABLE and table else ""
     middle = f"{table}\n" if form is Format.MD and table and below else table
     return f"{above}{gap}{middle}{gap}{below}".rstrip("\n") + "\n"

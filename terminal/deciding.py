@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from .tables import Format, emit
 if TYPE_CHECKING:
     from ..decide.query import Query
     from ..reports.answer import Answer
+    from ..reports.short import Names
 
 
 def best(
@@ -24,11 +26,11 @@ def best(
     if suggest:
         suggestions(source, query, form, output)
         return
-    from ..reports.computed import answered
+    from ..reports.computed import answered, names_of
 
     with source.opened(query.table) as warehouse:
-        answer = answered(warehouse, "best", query)
-    write(fitted(answer, query), form, output, "best.md")
+        answer, names = answered(warehouse, "best", query), names_of(warehouse)
+    write(fitted(answer, query), form, output, "best.md", lambda: drawn(names, answer))
     info(
         f"{len(answer.rows)} ranked, {len(answer.left_out)} excluded; "
         f"next: {show_first(answer, source)}"
@@ -44,15 +46,22 @@ def report(
     next_command: str | None = "",
 ) -> None:
     """Write a report that is computed; without a `next_command`, the first row is the next look."""
-    from ..reports.computed import answered
+    from ..reports.computed import answered, names_of
 
     with source.opened(query.table) as warehouse:
-        answer = answered(warehouse, name, query)
-    write(fitted(answer, query), form, output, f"{name}.md")
+        answer, names = answered(warehouse, name, query), names_of(warehouse)
+    write(fitted(answer, query), form, output, f"{name}.md", lambda: drawn(names, answer))
     if next_command is None:
         next_command = show_first(answer, source) if answer.rows else ""
     hint = f"; next: {next_command}" if next_command else ""
     info(f"{len(answer.rows)} rows, {len(answer.left_out)} excluded{hint}")
+
+
+def drawn(names: Names, answer: Answer) -> Sequence[str]:
+    """The drawings of an answer, for its page."""
+    from ..site.alone import answer_charts
+
+    return answer_charts(names, answer)
 
 
 def show_first(answer: Answer, source: Source) -> str:

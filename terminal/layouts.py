@@ -89,12 +89,31 @@ def json(columns: Sequence[str], rows: Rows) -> str:
     return "[\n" + ",\n".join(f"  {line}" for line in lines) + "\n]\n" if objects else "[]\n"
 
 
-def html(columns: Sequence[str], rows: Rows) -> str:
-    """A <table> to put into a page."""
-    right = _numeric(len(columns), rows)
-    lines = ["<table>", "<thead>", _html_row("th", columns, right), "</thead>", "<tbody>"]
-    lines += [_html_row("td", [human(value) for value in row], right) for row in rows]
-    return "\n".join([*lines, "</tbody>", "</table>"]) + "\n"
+def html(
+    columns: Sequence[str],
+    rows: Rows,
+    *,
+    above: Sequence[str] = (),
+    below: Sequence[str] = (),
+    figures: Sequence[str] = (),
+    badges: Collection[str] = (),
+) -> str:
+    """A page in one file: sentences, drawings and the table, which sorts."""
+    from ..site.single import listing  # with its templates
+
+    cells = [[human(value) for value in row] for row in rows]
+    return listing(
+        _title(), columns, cells, _numeric(len(columns), rows), above=above, below=below,
+        figures=figures, badges=badges,
+    )  # fmt: skip
+
+
+def _title() -> str:
+    """What a page is called that no source gives a name: the command that makes it."""
+    from click import get_current_context
+
+    context = get_current_context(silent=True)
+    return f"bench {context.info_name}" if context and context.info_name else "bench"
 
 
 def human(value: object) -> str:
@@ -147,9 +166,3 @@ def _numeric(count: int, rows: Rows) -> list[bool]:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float, Decimal, Exact)) and not isinstance(value, bool)
-
-
-def _html_row(tag: str, cells: Sequence[str], right: list[bool]) -> str:
-    style = [' style="text-align: right"' if end else "" for end in right]
-    made = [f"<{tag}{s}>{escape.html(c)}</{tag}>" for s, c in zip(style, cells, strict=True)]
-    return f"<tr>{''.join(made)}</tr>"

@@ -90,7 +90,7 @@ def report(
             suggestions=suggestions,
             restated=_restated(warehouse, name, flops) if flops is not None else None,
         )
-        _write_page(warehouse, made, form, output)
+        _write_page(warehouse, made, query, form, output)
 
 
 def runs(source: Source, query: Query, form: Format | None, output: Path | None) -> None:
@@ -166,7 +166,9 @@ def _show_first(names: Sequence[str], rows: Sequence[Sequence[Any]], paths: Sequ
     return shlex.join(("bench", "show", *words))
 
 
-def _write_page(warehouse: Warehouse, made: Page, form: Format | None, output: Path | None) -> None:
+def _write_page(
+    warehouse: Warehouse, made: Page, query: Query, form: Format | None, output: Path | None
+) -> None:
     from ..reports.write import page_text, write_folder
 
     folder = _is_folder(output)
@@ -179,6 +181,10 @@ def _write_page(warehouse: Warehouse, made: Page, form: Format | None, output: P
     form = form or (choose_format(None, output) if output else Format.MD)
     if form in (Format.CSV, Format.TSV):
         emit(_rows(warehouse, form), output, name=f"runs.{form}")
+    elif form is Format.HTML:
+        from ..site.alone import report_page
+
+        emit(report_page(warehouse, made, query), output, name="page.html")
     else:
         emit(page_text(made, form.value), output, name=f"page.{form}")
 

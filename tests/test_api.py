@@ -10,7 +10,7 @@ import pytest
 
 import bench
 from bench.ingest.pipeline import ingest
-from bench.schema.api import Bench
+from bench.notebook.api import Bench
 from bench.schema.errors import BenchError, Locked, NothingRecognised
 from bench.schema.warehouse import open_write
 from tests.making import folder, log

@@ -5,10 +5,13 @@ readAddress();
 document.documentElement.classList.add("scripted");
 document.body.append(speaker, tip, basketBar);
 
-const search = new Search();
-document.body.append(search.dialog);
 const tools = document.querySelector("header .tools") || document.querySelector("header");
-tools?.append(search.button, themeButton());
+// A page in one file stands alone: there is nothing beside it to search.
+if (tools) {
+  const search = new Search();
+  document.body.append(search.dialog);
+  tools.append(search.button, themeButton());
+}
 
 for (const table of every("table.grid[id]")) startGrid(/** @type {HTMLTableElement} */ (table));
 for (const line of every("tr[data-run]")) tickable(/** @type {HTMLTableRowElement} */ (line));

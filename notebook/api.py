@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from .errors import BenchError
+from ..schema.errors import BenchError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .warehouse import Warehouse
+    from ..schema.warehouse import Warehouse
 
 Runs = str | Sequence[str] | None
 
@@ -92,7 +91,7 @@ class Bench:
         The names and units: `[(m.name, m.unit) for m in bench.metrics()]`. Raises BenchError for
         another name.
         """
-        from .catalogue import metrics
+        from ..schema.catalogue import metrics
 
         views = {metric.name: metric.view for metric in metrics()}
         if name not in views:
@@ -140,10 +139,12 @@ class Bench:
                    count(DISTINCT uri) AS sources
                FROM configurations GROUP BY ALL ORDER BY runs DESC, model, device"""
         ).fillna({"model": "not stated", "device": "not stated"})
-        return f"<p>{escape(repr(self))}</p>\n{counts.to_html(index=False, border=0)}"
+        from .frame import shown_html
+
+        return shown_html(counts, repr(self))
 
     def _open(self) -> Warehouse:
-        from .warehouse import open_read
+        from ..schema.warehouse import open_read
 
         if self._path is None:
             raise BenchError("this warehouse in memory is closed", hint="bench.read(...) again")
@@ -182,8 +183,10 @@ class Bench:
 
 
 def _frame(warehouse: Warehouse, query: str, parameters: object) -> pd.DataFrame:
-    from .connect import explained
+    from ..schema.connect import explained
 
     with explained(warehouse.path):
-        frame: pd.DataFrame = warehouse.execute(query, parameters).df()
-    return frame
+        made: pd.DataFrame = warehouse.execute(query, parameters).df()
+    from .frame import Frame  # with the templates of pages
+
+    return Frame(made)

@@ -1,0 +1,1 @@
+"""The warehouse from Python: every answer is a DataFrame, shown as pages show tables."""

@@ -1,0 +1,48 @@
+"""A DataFrame that a notebook shows as a page of bench does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+
+from ..site.single import fragment
+from ..terminal.layouts import human
+
+LONGEST = 200  # characters of a cell
+
+
+class Frame(pd.DataFrame):
+    """A pandas DataFrame in all but its looks; what is selected from it is one too."""
+
+    @property
+    def _constructor(self) -> Callable[..., Frame]:
+        return Frame
+
+    def _repr_html_(self) -> str:
+        """A table; as many rows as `display.max_rows` of pandas allows, every text escaped."""
+        most = pd.get_option("display.max_rows") or len(self)
+        shown = self.head(most)
+        rest = f"the first {len(shown):,} of " if len(shown) < len(self) else ""
+        below = f"{rest}{len(self):,} rows × {self.shape[1]:,} columns"
+        return shown_html(shown, "", below)
+
+
+def shown_html(frame: pd.DataFrame, above: str = "", below: str = "") -> str:
+    """A frame as a table with a line above and below it."""
+    heads = [str(name) for name in frame.columns]
+    series = [frame.iloc[:, at] for at in range(len(heads))]
+    numbers = [pd.api.types.is_numeric_dtype(one) and one.dtype != bool for one in series]
+    columns = [[_text(value) for value in one.array] for one in series]
+    return fragment(heads, list(zip(*columns, strict=True)), numbers, above, below)
+
+
+def _text(value: Any) -> str:  # Any: a cell of any type
+    if not isinstance(value, (str, list, tuple, dict)) and value is not None:
+        missing = pd.isna(value)
+        if isinstance(missing, bool) and missing:
+            return ""
+    item = getattr(value, "item", None)  # a scalar of numpy
+    text = human(item() if item and getattr(value, "ndim", 1) == 0 else value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

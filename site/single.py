@@ -1,0 +1,198 @@
+"""One page in one file: its style and script within it, and a policy that lets no other run."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import version
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup
+
+from . import bundle
+from .layout import alone
+from .table import Cell, Column, Table
+
+_NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?|[-+]?\.\d+")
+_WIDE = 48  # characters of a cell that may break into lines
+_MARKER = "<!-- bench:"  # of a region; nothing for a reader
+
+
+def page(title: str, body: Markup) -> str:
+    """A whole file of HTML: what a reader sees, sorts, filters and prints, and asks nobody for."""
+    style, script = bundle.sheet(), _script()
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    return alone(
+        title=title, body=body, policy=policy, version=version("bench-warehouse"),
+        style=Markup(style), script=Markup(script),
+    )  # fmt: skip
+
+
+def of_markdown(markdown: str, figures: Mapping[str, Markup] | None = None) -> str:
+    """A report as a page; an image named in `figures` becomes that drawing.
+
+    Its tables sort; a heading is a place to link to.
+    """
+    text = "\n".join(line for line in markdown.split("\n") if not line.startswith(_MARKER))
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = reader.parse(text)
+    title = next((b.content for a, b in zip(tokens, tokens[1:], strict=False)
+                  if a.type == "heading_open"), "bench")  # fmt: skip
+    return page(title, Markup().join(_blocks(reader, tokens, figures or {})))
+
+
+def listing(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numbers: Sequence[bool],
+    *,
+    above: Sequence[str] = (),
+    below: Sequence[str] = (),
+    figures: Sequence[Markup] = (),
+    badges: Collection[str] = (),
+) -> str:
+    """A table as a page, sentences above and below it; `badges` are columns of a status."""
+    table = _table("rows", title, columns, [[Cell(text=cell) for cell in row] for row in rows],
+                   numbers, badges)  # fmt: skip
+    drawn = Markup('<div class="figures">{}</div>').format(Markup().join(figures))
+    parts = [
+        Markup("<h1>{}</h1>").format(title),
+        *_sentences(above, "answers"),
+        drawn if figures else Markup(),
+        table.html("") or Markup('<p class="more">No rows.</p>'),
+        *_sentences(below, "remarks"),
+    ]
+    return page(title, Markup("\n").join(parts))
+
+
+def _sentences(lines: Sequence[str], look: str) -> list[Markup]:
+    items = Markup().join(Markup("<li>{}</li>").format(line) for line in lines)
+    return [Markup('<section class="{}"><ul>{}</ul></section>').format(look, items)] * bool(lines)
+
+
+def _blocks(
+    reader: MarkdownIt, tokens: Sequence[Token], figures: Mapping[str, Markup]
+) -> list[Markup]:
+    """What stands between tables as it is, each table as one that sorts."""
+    made: list[Markup] = []
+    rest: list[Token] = []
+    heading, at = "Table", 0
+
+    def flush() -> None:
+        made.append(Markup(reader.renderer.render(rest, reader.options, {})))
+        rest.clear()
+
+    while at < len(tokens):
+        token = tokens[at]
+        if token.type == "heading_open":
+            heading = tokens[at + 1].content
+            token.attrSet("id", _key(heading, at))
+        if token.type == "table_open":
+            end = next(n for n in range(at, len(tokens)) if tokens[n].type == "table_close")
+            flush()
+            label = heading if not made else f"{heading}, table {len(made)}"
+            made.append(_of_tokens(reader, tokens[at:end], label, f"table-{at}").html(""))
+            at = end
+        elif figure := _figure(tokens, at, figures):
+            flush()
+            made.append(figure)
+            at += 2
+        else:
+            rest.append(token)
+        at += 1
+    flush()
+    return made
+
+
+def _figure(tokens: Sequence[Token], at: int, figures: Mapping[str, Markup]) -> Markup | None:
+    """The drawing that a paragraph of one image stands for."""
+    if tokens[at].type != "paragraph_open":
+        return None
+    parts = tokens[at + 1].children or []
+    is_image = len(parts) == 1 and parts[0].type == "image"
+    return figures.get(str(parts[0].attrGet("src"))) if is_image else None
+
+
+def _of_tokens(reader: MarkdownIt, tokens: Sequence[Token], label: str, id: str) -> Table:
+    heads: list[str] = []
+    numbers: list[bool] = []
+    rows: list[list[Cell]] = []
+    for at, token in enumerate(tokens):
+        if token.type == "tr_open":
+            rows.append([])
+        if token.type == "th_open":
+            heads.append(_text(tokens[at + 1]))
+            numbers.append("right" in str(token.attrGet("style") or ""))
+        if token.type == "td_open":
+            inline = tokens[at + 1]
+            shown = Markup(reader.renderer.render([inline], reader.options, {}))
+            rows[-1].append(Cell(_text(inline), shown))
+    return _table(id, label, heads, rows[1:], numbers, ())
+
+
+def _text(inline: Token) -> str:
+    """What a cell says, without its markup."""
+    return "".join(one.content for one in inline.children or [] if one.type != "html_inline")
+
+
+def _table(
+    id: str, label: str, heads: Sequence[str], rows: Sequence[Sequence[Cell]],
+    numbers: Sequence[bool], badges: Collection[str],
+) -> Table:  # fmt: skip
+    columns = []
+    for at, head in enumerate(heads):
+        cells = [row[at] for row in rows]
+        wide = any(len(cell.shown) > _WIDE for cell in cells)
+        kind = "number" if numbers[at] else "status" if head in badges else "text"
+        made = [_valued(cell, kind) for cell in cells]
+        columns.append(Column(_key(head, at), head, made, kind, wide=wide))
+    return Table(id, label, columns, first=len(rows))
+
+
+def _valued(cell: Cell, kind: str) -> Cell:
+    """A cell with what it is sorted by: the number that its text begins with."""
+    if kind == "status":
+        return Cell(cell.shown.partition(" ")[0], cell.text)
+    if kind != "number":
+        return Cell(None, cell.text)
+    found = _NUMBER.search(str(cell.value or cell.shown))
+    return Cell(float(found[0].replace(",", "")) if found else None, cell.text)
+
+
+def _key(text: str, at: int) -> str:
+    """A name for the address of a page: of letters and digits, each once."""
+    return f"{re.sub(r'[^0-9A-Za-z]+', '-', text).strip('-').lower()[:40] or 'part'}-{at}"
+
+
+@cache
+def _script() -> str:
+    """The script of the site, as far as a page without others needs it."""
+    return bundle.scripts()["site.js"].replace("</", "<\\/")
+
+
+def _hash(text: str) -> str:
+    """An inline style or script as a policy names it."""
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+def fragment(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[bool],
+             above: str = "", below: str = "") -> str:  # fmt: skip
+    """The same table for a page of somebody else, such as a notebook's, in whose colours it is."""
+    table = _table("", "Rows", columns, [[Cell(text=cell) for cell in row] for row in rows],
+                   numbers, ())  # fmt: skip
+    parts = [
+        Markup('<p class="note">{}</p>').format(text) if text else "" for text in (above, below)
+    ]
+    return str(
+        Markup('<div class="bench-table"><style>{}</style>{}{}{}</div>').format(
+            Markup(bundle.scoped(".bench-table")), parts[0], table.html(""), parts[1]
+        )
+    )
