@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 from .input import AuditInput
@@ -59,8 +60,8 @@ def logs(data: AuditInput) -> Iterator[Log]:
             "= 'log'"
         )
     }
-    steps = (Step(*row) for row in data.warehouse.rows(_QUERY))
-    for run_id, found in groupby(steps, key=lambda step: step.run_id):
+    steps = map(Step._make, data.warehouse.rows(_QUERY))
+    for run_id, found in groupby(steps, key=attrgetter("run_id")):
         uri, line, gbs, seq_len, world = head.get(run_id, ("", 0, None, None, None))
         if uri in wanted:
             yield Log(uri, run_id, line, gbs, seq_len, world, tuple(found))

@@ -133,7 +133,8 @@ def _text(findings: Sequence[Finding], scope: Sequence[str], form: str) -> str:
         from ..terminal.layouts import html
 
         above = [_summary(findings), *scope]
-        return html(output.COLUMNS, output.rows(findings), above=above, badges=("severity",))
+        made = output.rows(findings)
+        return html(output.COLUMNS, made, "bench audit", above=above, badges=("severity",))
     width = get_terminal_size().columns
     if form == "table" and width < _NARROW:
         listed = output.as_lines(findings, width) if findings else ""

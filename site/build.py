@@ -17,12 +17,13 @@ from ..decide.rows import Row
 from ..explain.run import Lines
 from ..schema.warehouse import Warehouse
 from . import bundle, lists, overview
+from .facts import details, stated
 from .folder import Folder, opened
 from .layout import Layout
 from .load import Content, read_content
 from .models import model_page
 from .neighbours import neighbours
-from .runs import details, run_data, run_page, stated
+from .runs import run_data, run_page
 from .sources import source_key, source_pages
 from .table import Table
 from .text import Text, data_file, digest
@@ -123,6 +124,7 @@ class _Maker:
                 continue
             page, tables = model_page(content, name, rows, "../")
             self.tables(tables, key)
+            self.data(f"models/{content.model_slugs[name]}/effects", page["effects"], key)
             self.folder.write(file, self.layout.page("model", file, **page), key)
 
     def tables(self, tables: Sequence[Table], key: str) -> None:

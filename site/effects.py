@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,10 +14,12 @@ from ..vocabulary.format import number, times
 from . import svg
 from .charts import Chart
 from .labels import Labels
+from .load import Content
 from .runtable import run_cell
 from .svg import Mark
 from .table import Cell, Column, Table, column
 
+SMALL = 0.01  # a share by which a speed may differ before anybody asks
 _ROW, _MOST = 20, 30
 _LEFT, _TOP = 225, 8
 _PARTS = (
@@ -41,8 +44,7 @@ def effects_chart(labels: Labels, pairs: Sequence[Row], root: str) -> Chart | No
     by_change: dict[str, list[Row]] = {}
     for row in pairs:
         if row["speedup"] and not row["also_differs"]:
-            change = f"{row['factor']}: {row['base']} → {row['level']}"
-            by_change.setdefault(change, []).append(row)
+            by_change.setdefault(_change(row), []).append(row)
     groups = list(by_change.items())
     every = [row for _, rows in groups for row in rows]
     if not every:
@@ -55,6 +57,31 @@ def effects_chart(labels: Labels, pairs: Sequence[Row], root: str) -> Chart | No
         if room > 0:
             kept.append((name, sorted(rows, key=lambda row: -row["speedup"])[:room]))
     return _drawn(labels, kept, every, root)
+
+
+def effects_data(content: Content, pairs: Sequence[Row]) -> dict[str, Any]:
+    """The pairs as a page that compares takes them, the surest and largest first."""
+
+    def told(row: Row) -> dict[str, Any]:
+        low, high = row["speedup_low"], row["speedup_high"]
+        return {
+            "base": [content.id(one["run"]) for one in row["first_base"]["members"]],
+            "with": [content.id(one["run"]) for one in row["members"]],
+            "change": content.text.line(_change(row), 80),
+            "of": content.text.line(content_words(row), 120),
+            "text": times(row["speedup"]),
+            "range": f"{times(low)} to {times(high)}" if low and high else "not known",
+            "verdict": content.text.line(row["verdict"], 80),
+            "sure": _sure(row) and abs(row["speedup"] - 1) >= SMALL,
+        }
+
+    counted = [row for row in pairs if row["speedup"] and not row["also_differs"]]
+    counted.sort(key=lambda row: (not _sure(row), -abs(math.log(row["speedup"]))))
+    return {"pairs": [told(row) for row in counted]}
+
+
+def _change(row: Row) -> str:
+    return f"{row['factor']}: {row['base']} → {row['level']}"
 
 
 def _label(row: Row, apart: Sequence[str]) -> str:
@@ -152,7 +179,7 @@ def _table(labels: Labels, rows: Sequence[Row]) -> Table:
         return column(key, title, rows, cell, kind="number")
 
     def change(row: Row) -> Cell:
-        return Cell(line(f"{row['factor']}: {row['base']} → {row['level']}", 80))
+        return Cell(line(_change(row), 80))
 
     return Table(
         "effects-table",

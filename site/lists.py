@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from importlib.metadata import version
 from typing import Any
 
 from markupsafe import Markup
 
+from ..decide.rows import Decision
 from ..decide.trend import trend
 from ..reports.computed import report
 from ..reports.computed.sentences import sentences
@@ -21,8 +22,9 @@ from .charts import Plot, scatter
 from .load import ROWS_WITH_PAGES, Content
 from .models import as_html, escape_md, failures_table, finding_words
 from .overview import causes
+from .runtable import run_cell
 from .svg import Mark
-from .table import Cell, Column, Table
+from .table import Cell, Column, Table, column
 
 Page = tuple[dict[str, Any], list[Table]]
 _TRENDS = 12  # configurations whose course is drawn
@@ -30,55 +32,10 @@ _TRENDS = 12  # configurations whose course is drawn
 
 def findings_page(content: Content) -> Page:
     """Every finding once, errors first; those that a person closed last."""
-    line = content.text.line
     found = sorted(content.findings, key=lambda one: bool(one["closed"]))
     words = [finding_words(content, one) for one in found]
 
-    def place(one: dict[str, Any]) -> Cell:
-        text, href = one["places"][0] if one["places"] else (content.names.short(one["uri"]), None)
-        return Cell(
-            line(text + (f" +{len(one['lines']) - 1}" if len(one["places"]) > 1 else ""), 120),
-            href=href,
-        )
-
-    table = Table(
-        "findings",
-        "Findings",
-        [
-            Column("place", "Stands at", [place(one) for one in words]),
-            Column("severity", "Severity", [Cell(one["severity"]) for one in words], "status"),
-            Column("rule", "Rule", [Cell(one["rule"]) for one in words]),
-            Column("title", "What", [Cell(line(one["title"])) for one in words], wide=True),
-            Column(
-                "evidence",
-                "Evidence",
-                [Cell(line(one["evidence"], 600)) for one in words],
-                wide=True,
-            ),
-            Column(
-                "suggestion",
-                "Suggestion",
-                [Cell(line(one["suggestion"] or "", 300)) for one in words],
-                wide=True,
-            ),
-            Column(
-                "run",
-                "Run",
-                [
-                    Cell(one["of"][0][1], href=one["of"][0][0]) if one["of"] else Cell()
-                    for one in words
-                ],
-            ),
-            Column(
-                "closed",
-                "Closed by a person",
-                [Cell(line(one["closed"] or "", 300)) for one in words],
-            ),
-        ],
-        key="findings",
-        looks=["left-out" if one["closed"] else "" for one in words],
-    )
-    table = replace(table, columns=[one for one in table.columns if not one.is_empty])
+    table = _findings_table(content, words)
     counts = Counter(one["severity"] for one in found if not one["closed"])
     return {
         "title": "Findings",
@@ -86,6 +43,36 @@ def findings_page(content: Content) -> Page:
         "counts": counts,
         "closed": sum(bool(one["closed"]) for one in found),
     }, [table]
+
+
+def _findings_table(content: Content, words: Sequence[Mapping[str, Any]]) -> Table:
+    """A row a finding, the place first."""
+    line = content.text.line
+
+    def place(one: Mapping[str, Any]) -> Cell:
+        text, href = one["places"][0] if one["places"] else (content.names.short(one["uri"]), None)
+        more = f" +{len(one['lines']) - 1}" if len(one["places"]) > 1 else ""
+        return Cell(line(text + more, 120), href=href)
+
+    def run(one: Mapping[str, Any]) -> Cell:
+        return Cell(one["of"][0][1], href=one["of"][0][0]) if one["of"] else Cell()
+
+    columns = [
+        column("place", "Stands at", words, place),
+        column("severity", "Severity", words, lambda one: Cell(one["severity"]), kind="status"),
+        column("rule", "Rule", words, lambda one: Cell(one["rule"])),
+        column("title", "What", words, lambda one: Cell(line(one["title"])), wide=True),
+        column("evidence", "Evidence", words,
+               lambda one: Cell(line(one["evidence"], 600)), wide=True),
+        column("suggestion", "Suggestion", words,
+               lambda one: Cell(line(one["suggestion"] or "", 300)), wide=True),
+        column("run", "Run", words, run),
+        column("closed", "Closed by a person", words,
+               lambda one: Cell(line(one["closed"] or "", 300))),
+    ]  # fmt: skip
+    looks = ["left-out" if one["closed"] else "" for one in words]
+    kept = [one for one in columns if not one.is_empty]
+    return Table("findings", "Findings", kept, key="findings", looks=looks)
 
 
 def failures_page(content: Content) -> Page:
@@ -115,56 +102,7 @@ def trends_page(content: Content) -> Page:
             "charts": [],
             "said": "",
         }, []
-    line, of = content.text.line, report("trend")
-    cells = [of.cells(content.names, row, found.facts) for row in found.rows]
-    shown = [
-        Column(
-            "label", "Configuration", [Cell(line(one["label"], 160)) for one in cells], wide=True
-        ),
-        *(
-            Column(key, title, [Cell(line(one[key] or "", 80)) for one in cells])
-            for key, title in (("from", "From"), ("to", "To"))
-        ),
-        Column(
-            "value",
-            "Sec/it",
-            [
-                Cell(row["value"], one["value_text"], look="computed")
-                for row, one in zip(found.rows, cells, strict=True)
-            ],
-            "number",
-        ),
-        Column(
-            "change",
-            "Change",
-            [
-                Cell(row["change"], one["change_text"], look="computed")
-                if row["change"] is not None
-                else Cell()
-                for row, one in zip(found.rows, cells, strict=True)
-            ],
-            "number",
-        ),
-        Column("verdict", "Verdict", [Cell(line(one["verdict"] or "", 60)) for one in cells]),
-        Column(
-            "p",
-            "p",
-            [
-                Cell(row["p_value"], one["p_text"]) if row["p_value"] is not None else Cell()
-                for row, one in zip(found.rows, cells, strict=True)
-            ],
-            "number",
-        ),
-        Column(
-            "jobs", "Jobs", [Cell(row["jobs"], number(row["jobs"])) for row in found.rows], "number"
-        ),
-        Column(
-            "run",
-            "First run",
-            [Cell(content.place(row), href=content.href(row["run"])) for row in found.rows],
-        ),
-    ]
-    table = Table("trends", "Levels of step time", shown, key="trends")
+    table = _levels(content, found)
     above, below = sentences(content.names, found, 0)
     said = as_html(
         content, "".join(f"- {escape_md(one)}\n" for one in (*above, *below)), content.rows, ""
@@ -186,43 +124,50 @@ def trends_page(content: Content) -> Page:
     }, [table]
 
 
+def _levels(content: Content, found: Decision) -> Table:
+    """A row for each level of each configuration."""
+    line, of = content.text.line, report("trend")
+    rows = [(row, of.cells(content.names, row, found.facts)) for row in found.rows]
+
+    def text(key: str, title: str, most: int = 80, wide: bool = False) -> Column:
+        return column(key, title, rows, lambda one: Cell(line(one[1][key] or "", most)), wide=wide)
+
+    def numbers(key: str, title: str, words: str, look: str = "computed") -> Column:
+        def cell(one: tuple[Mapping[str, Any], Mapping[str, Any]]) -> Cell:
+            value = one[0][key]
+            return Cell() if value is None else Cell(value, one[1][words], look=look)
+
+        return column(key, title, rows, cell, kind="number")
+
+    columns = [
+        text("label", "Configuration", 160, wide=True),
+        text("from", "From"),
+        text("to", "To"),
+        numbers("value", "Sec/it", "value_text"),
+        numbers("change", "Change", "change_text"),
+        text("verdict", "Verdict", 60),
+        numbers("p_value", "p", "p_text", ""),
+        column("jobs", "Jobs", rows, lambda one: Cell(one[0]["jobs"], number(one[0]["jobs"])),
+               kind="number"),
+        column("run", "First run", rows, lambda one: run_cell(content, one[0])),
+    ]  # fmt: skip
+    return Table("trends", "Levels of step time", columns, key="trends")
+
+
 def _course(content: Content, at: int, name: str, one: Any) -> Markup | str:
     """The runs of one configuration over the days."""
     marks = []
     for place, rows in zip(one.places, one.rows, strict=True):
         day = float(date.fromisoformat(place).toordinal())
-        for row in rows:
-            value = row["step_time_s"]
-            if value:
-                marks.append(
-                    Mark(
-                        day,
-                        value,
-                        f"{place}: {significant(value, 4)} s ({content.place(row)})",
-                        content.href(row["run"]),
-                        content.id(row["run"]),
-                    )
-                )
+        marks += [_mark(content, row, day, place) for row in rows if row["step_time_s"]]
     if len({mark.x for mark in marks}) < 2:
         return ""
-    table = Table(
-        f"trend-{at}-table",
-        name,
-        [
-            Column("day", "Day", [Cell(mark.note.partition(":")[0]) for mark in marks]),
-            Column(
-                "value",
-                "Sec/it",
-                [Cell(mark.y, significant(mark.y, 4)) for mark in marks],
-                "number",
-            ),
-            Column(
-                "run",
-                "Run",
-                [Cell(mark.note.rpartition("(")[2].rstrip(")"), href=mark.href) for mark in marks],
-            ),
-        ],
-    )
+    columns = [
+        column("day", "Day", marks, lambda mark: Cell(mark.note.partition(":")[0])),
+        column("value", "Sec/it", marks, lambda mark: Cell(mark.y, significant(mark.y, 4)),
+               kind="number"),
+        column("run", "Run", marks, lambda mark: Cell(mark.label, href=mark.href)),
+    ]  # fmt: skip
     plot = Plot(
         id=f"trend-{at}",
         title=content.text.line(name, 160),
@@ -234,8 +179,16 @@ def _course(content: Content, at: int, name: str, one: Any) -> Markup | str:
         log_y=False,
         x_text=lambda v: f"{date.fromordinal(round(v)):%Y-%m-%d}",
     )
-    made = scatter(plot, "", table)
+    made = scatter(plot, "", Table(f"trend-{at}-table", name, columns))
     return made.html if made else ""
+
+
+def _mark(content: Content, row: Mapping[str, Any], day: float, when: str) -> Mark:
+    """A run on its day."""
+    value, place = row["step_time_s"], content.place(row)
+    says = f"{when}: {significant(value, 4)} s ({place})"
+    run = row["run"]
+    return Mark(day, value, says, content.href(run), content.id(run), label=place)
 
 
 def sources_page(content: Content) -> Page:
@@ -243,57 +196,30 @@ def sources_page(content: Content) -> Page:
     line = content.text.line
     count = Counter(row["uri"] for row in content.rows)
     found = [content.sources[uri] for uri in content.slugs]
-    table = Table(
-        "sources",
-        "Sources",
-        [
-            Column(
-                "source",
-                "Source",
-                [
-                    Cell(
-                        line(content.names.short(one["uri"]), 100),
-                        href=content.source_href(one["uri"]),
-                    )
-                    for one in found
-                ],
-            ),
-            Column(
-                "path",
-                "Path",
-                [Cell(line(content.names.path(one["uri"]), 200)) for one in found],
-                wide=True,
-            ),
-            Column("title", "Title", [Cell(line(one["title"] or "", 120)) for one in found]),
-            Column("kind", "Kind", [Cell(line(one["format"] or one["kind"], 60)) for one in found]),
-            Column(
-                "runs",
-                "Runs",
-                [Cell(count[one["uri"]], number(count[one["uri"]])) for one in found],
-                "number",
-            ),
-            Column(
-                "lines",
-                "Lines",
-                [Cell(one["lines"], number(one["lines"])) for one in found],
-                "number",
-            ),
-            Column(
-                "unread",
-                "Not read",
-                [Cell(one["lines_unread"], number(one["lines_unread"])) for one in found],
-                "number",
-            ),
-            Column(
-                "version",
-                "Version",
-                [Cell(one["generation"], number(one["generation"])) for one in found],
-                "number",
-            ),
-            Column("sha256", "SHA-256", [Cell(one["sha256"][:12]) for one in found]),
-        ],
-        key="sources",
-    )
+
+    def text(key: str, title: str, of: Callable[[Mapping[str, Any]], str], **more: Any) -> Column:
+        return column(key, title, found, lambda one: Cell(line(of(one), 200)), **more)
+
+    def count_of(key: str, title: str, of: Callable[[Mapping[str, Any]], int | None]) -> Column:
+        return column(key, title, found, lambda one: Cell(of(one), number(of(one))), kind="number")
+
+    def source(one: Mapping[str, Any]) -> Cell:
+        return Cell(
+            line(content.names.short(one["uri"]), 100), href=content.source_href(one["uri"])
+        )
+
+    columns = [
+        column("source", "Source", found, source),
+        text("title", "Title", lambda one: one["title"] or "", wide=True),
+        text("kind", "Kind", lambda one: one["format"] or one["kind"]),
+        count_of("runs", "Runs", lambda one: count[one["uri"]]),
+        count_of("lines", "Lines", lambda one: one["lines"]),
+        count_of("unread", "Not read", lambda one: one["lines_unread"]),
+        count_of("version", "Version", lambda one: one["generation"]),
+        text("sha256", "SHA-256", lambda one: one["sha256"][:12]),
+        text("path", "Path", lambda one: content.names.path(one["uri"]), hidden=True, wide=True),
+    ]
+    table = Table("sources", "Sources", columns, key="sources")
     return {"title": "Sources", "table": table.html(""), "count": len(found)}, [table]
 
 

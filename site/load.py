@@ -95,6 +95,10 @@ class Content(Labels):
         row = self.by_id[run]
         return self.line_href(row["uri"], row["line"]) or "index.html"
 
+    def effects_key(self, row: Row) -> str:
+        """The data of what one change does to the model of a run."""
+        return f"models/{self.model_slugs[model_of(row)]}/effects"
+
     def model_href(self, row: Row) -> str:
         return f"models/{self.model_slugs[model_of(row)]}.html"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -16,10 +16,11 @@ from ..decide.rows import Decision, Row
 from ..reports.computed.sentences import said, sentences
 from ..reports.page import MOST, statements
 from ..reports.templating import rendered_part
+from .effects import effects_data
 from .load import Content
 from .modelcharts import SETTINGS, charts
 from .runtable import run_cell, run_table
-from .table import Cell, Column, Table
+from .table import Cell, Column, Table, column
 
 _FEW = 4000  # runs whose pairs are looked for setting by setting
 _SENTENCES = 6
@@ -64,6 +65,7 @@ def model_page(
         "failed": failed_table(content, rows).html(root),
         "findings": findings_of(content, {row["run"] for row in rows}),
         "command": f"bench report --model {name}",
+        "effects": effects_data(content, [row for one in changed for row in one.rows]),
     }
     return page, [table]
 
@@ -188,36 +190,28 @@ def failures_table(
             href=content.line_href(one["uri"], one["line"]),
         )
 
+    def count(key: str, title: str) -> Column:
+        def cell(one: Mapping[str, Any]) -> Cell:
+            return Cell(one[key], f"{one[key]:,}") if one[key] else Cell()
+
+        return column(key, title, rows, cell, kind="number")
+
+    def text(key: str, title: str, of: Callable[[Mapping[str, Any]], str]) -> Column:
+        return column(key, title, rows, lambda one: Cell(line(of(one), 120)))
+
+    def status(one: Mapping[str, Any]) -> Cell:
+        return Cell(one["status"], str(one["status"]).replace("_", " "))
+
     runs = [content.id(one["run"]) if one["run"] in content.with_pages else "" for one in rows]
-    ran = [Cell(f"{one['at']:%Y-%m-%d %H:%M}") if one["at"] else Cell() for one in rows]
     columns = [
-        Column("run", "Run", [cell(one) for one in rows]),
-        Column("ran", "Ran", ran),
-        Column(
-            "status",
-            "Status",
-            [Cell(one["status"], str(one["status"]).replace("_", " ")) for one in rows],
-            "status",
-        ),
-        Column("why", "Why, and the line that says so", [why(one) for one in rows], wide=True),
-        Column(
-            "recurs", "Alike", [Cell(one["recurs"], f"{one['recurs']:,}") for one in rows], "number"
-        ),
-        Column(
-            "model", "Model", [Cell(line(one["size"] or one["model"] or "", 60)) for one in rows]
-        ),
-        Column(
-            "devices",
-            "Devices",
-            [
-                Cell(one["device_count"], f"{one['device_count']:,}")
-                if one["device_count"]
-                else Cell()
-                for one in rows
-            ],
-            "number",
-        ),
-        Column("hosts", "Hosts", [Cell(line(", ".join(one["hosts"][:4]), 120)) for one in rows]),
+        column("run", "Run", rows, cell),
+        text("ran", "Ran", lambda one: f"{one['at']:%Y-%m-%d %H:%M}" if one["at"] else ""),
+        column("status", "Status", rows, status, kind="status"),
+        column("why", "Why, and the line that says so", rows, why, wide=True),
+        count("recurs", "Alike"),
+        text("model", "Model", lambda one: one["size"] or one["model"] or ""),
+        count("device_count", "Devices"),
+        text("hosts", "Hosts", lambda one: ", ".join(one["hosts"][:4])),
     ]
     kept = [one for one in columns if not one.is_empty or one.key in ("run", "status")]
     return Table(id, "Failed runs", kept, runs, key=key)

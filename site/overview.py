@@ -134,12 +134,12 @@ def best_table(content: Content) -> Table:
         numbers(
             "days",
             f"Days for {amounts.copy().pop()}" if len(amounts) == 1 else "Days",
-            lambda one: days_words(one[0]["days"]),
+            lambda one: days_words(one[0]["days"]).removesuffix(" days"),
         ),
         Column(
             "for",
-            "for",
-            [Cell(plan.amount) for _, plan, _ in found]
+            "for tokens",
+            [Cell(plan.amount.removesuffix(" tokens")) for _, plan, _ in found]
             if len(amounts) > 1
             else [Cell() for _ in found],
         ),

@@ -2,129 +2,29 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.resources import files
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..decide.rows import Row
-from ..explain.columns import heads, of_column
-from ..explain.many import KnownRun, known_runs
-from ..explain.output import text_of
-from ..explain.run import Lines
 from ..explain.tree import Node
 from ..reports.answer import configuration_words
-from ..schema.sql import named_statements
-from ..vocabulary.fields import fields
-from ..vocabulary.format import number, significant
+from ..vocabulary.format import number
+from .derivation import derivation
+from .facts import Details, Part, Stated, title_of, value_text
 from .load import NOT_STATED, Content
 from .models import finding_words
 from .neighbours import Neighbour
-from .series import Series, figure, series_of
+from .series import figure
 
-Part = Mapping[str, Any]
-_TITLES = {
-    "days": "Days to train",
-    "step_time_s": "Step time",
-    "tokens_per_s": "Tokens/s",
-    "tokens_per_s_per_device": "Tokens/s of a device",
-    "model_tflops": "Model TFLOP/s",
-    "aggregate_pflops": "Aggregate PFLOP/s",
-    "tflops": "TFLOP/s as printed",
-    "memory": "Memory",
-    "mfu": "MFU",
-    "hfu": "HFU",
-    "params_computed": "Parameters",
-    "world_size": "Processes",
-    "train_iters": "Planned steps",
-    "tokens_per_step": "Tokens a step",
-    "vocab_used": "Vocabulary",
-    "device_days": "Device-days",
-}
-_GROUPS = {
-    "cell": "Cells of the row",
-    "arguments": "Arguments",
-    "header": "Header of the log",
-    "environment": "Environment",
-    "user": "Stated by users",
-    "bundle": "Files beside the log",
-}
-_ASIDE = ("system", "device_count")  # which device and devices tell
-_AS_READ = "as the source was read"  # what an explanation says where no line is kept
-_NOT_SHOWN = ("first_step",)  # a digest by which copies of a log are found
 _OPEN = 40  # facts of a group that are shown at once
 _CURVES = 4  # drawn at once; the others unfold
-
-
-class NoLines(Lines):
-    """No source is read: what the warehouse holds of a line is enough here."""
-
-    def _open(self, uri: str) -> tuple[list[str], str]:
-        return [], "not read"
-
-
-@dataclass(frozen=True, slots=True)
-class Details:
-    """What the pages of some runs need beside their rows, by run."""
-
-    known: Mapping[str, KnownRun]
-    series: Mapping[str, Sequence[Series]]
-    facts: Mapping[str, Sequence[Part]]
-    events: Mapping[str, Sequence[Part]]
-    told: Mapping[str, Sequence[Part]]
-    beside: Mapping[str, Sequence[Part]]
-    goes_on: Mapping[str, Sequence[Part]]
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """One thing that is stated of a run, and where; `value` where it is a number."""
-
-    key: str
-    title: str
-    text: str
-    value: float | int | None = None
-    href: str | None = None
-    place: str | None = None
-    note: str = ""
-
-
-def details(content: Content, runs: Sequence[str]) -> Details:
-    """All that is printed of these runs, in one query a kind."""
-    text = (files(__package__ or "bench.site") / "runs.sql").read_text("utf-8")
-    made: dict[str, dict[str, list[Part]]] = {}
-    for name, query in named_statements(text).items():
-        parts: dict[str, list[Part]] = defaultdict(list)
-        for row in content.warehouse.dicts(query, {"runs": list(runs)}):
-            parts[row["run_id"]].append(row)
-        made[name] = parts
-    warehouse = content.warehouse
-    warehouse.rows("CREATE OR REPLACE TEMP TABLE selected AS FROM site_runs")
-    known = {one.run_id: one for one in known_runs(warehouse, NoLines(warehouse, Path()), runs)}
-    return Details(known, series_of(warehouse, runs), **made)
-
-
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """What page and data of a run tell alike: its numbers, and what states it."""
-
-    numbers: Sequence[Node]
-    groups: Sequence[tuple[str, Sequence[Fact]]]
-
-
-def stated(content: Content, row: Row, of: Details) -> Stated:
-    """The numbers of a run as derivations, and its facts by group."""
-    numbers = tuple(heads(of.known[row["run"]], content.plan_of(row)))
-    return Stated(numbers, tuple(fact_groups(content, row, of)))
 
 
 def run_page(
     content: Content, row: Row, of: Details, said: Stated, near: Sequence[Neighbour]
 ) -> dict[str, Any]:
     """What the template of a run needs."""
-    run, id, line = row["run"], content.id(row["run"]), content.text.line
+    run, id = row["run"], content.id(row["run"])
     curves = [figure(id, one, f"runs/{id}/series") for one in of.series.get(run, ())]
     return {
         "title": content.place(row),
@@ -136,32 +36,13 @@ def run_page(
         "reason": content.names.within(row["status_reason"] or ""),
         "reason_href": content.line_href(row["uri"], row["status_line"]),
         "left_out": content.names.within(row["left_out_detail"] or "") if row["left_out"] else "",
-        "numbers": [_number(content, node) for node in said.numbers],
+        "numbers": [derivation(content, node, "../") for node in said.numbers],
         "curves": [one for one in curves if one][:_CURVES],
         "more_curves": [one for one in curves if one][_CURVES:],
         "groups": [(title, facts, len(facts) > _OPEN) for title, facts in said.groups],
-        "events": [
-            (
-                one["kind"],
-                one["iteration"],
-                one["raw"],
-                one["line"],
-                content.line_href(row["uri"], one["line"]),
-                line(f"{one['printed_at']:%Y-%m-%d %H:%M:%S}") if one["printed_at"] else "",
-            )
-            for one in of.events.get(run, ())
-        ],
+        "events": [_event(content, row, one) for one in of.events.get(run, ())],
         "findings": [finding_words(content, one) for one in content.findings_of.get(run, ())],
-        "goes_on": [
-            (
-                one["words"],
-                content.place(content.by_id[one["other"]]),
-                content.href(one["other"]),
-                one["iteration"],
-            )
-            for one in of.goes_on.get(run, ())
-            if one["other"] in content.by_id
-        ],
+        "goes_on": list(_segments(content, of.goes_on.get(run, ()))),
         "near": near,
         "beside": [
             (content.names.path(one["uri"]), one["rule"], content.source_href(one["uri"]))
@@ -169,6 +50,21 @@ def run_page(
         ],
         "command": f"bench explain {content.place(row)}",
     }
+
+
+def _event(content: Content, row: Row, one: Part) -> tuple[object, ...]:
+    """What a log tells beside its steps: kind, step, text, line, link, when."""
+    at = one["printed_at"]
+    href = content.line_href(row["uri"], one["line"])
+    when = f"{at:%Y-%m-%d %H:%M:%S}" if at else ""
+    return one["kind"], one["iteration"], one["raw"], one["line"], href, when
+
+
+def _segments(content: Content, parts: Sequence[Part]) -> Iterator[tuple[object, ...]]:
+    """The runs that a run goes on from, or that go on from it: words, place, link, step."""
+    for one in parts:
+        if row := content.by_id.get(one["other"]):
+            yield one["words"], content.place(row), content.href(row["run"]), one["iteration"]
 
 
 def _lead(content: Content, row: Row) -> str:
@@ -192,157 +88,10 @@ def _lead(content: Content, row: Row) -> str:
     )
 
 
-def title_of(name: str) -> str:
-    """A value of a run as pages head it."""
-    field = fields().get(name)
-    return (
-        _TITLES.get(name) or (field.title if field else None) or name.replace("_", " ").capitalize()
-    )
-
-
-def _number(content: Content, node: Node) -> dict[str, Any]:
-    return {"id": f"n-{node.name}", "title": title_of(node.name), "tree": _tree(content, node)}
-
-
-def _tree(content: Content, node: Node) -> dict[str, Any]:
-    """A derivation as the template walks it: names, numbers, places."""
-    line = content.text.line
-    place = node.place
-    spread = node.low is not None and node.high is not None and node.low != node.high
-    return {
-        "name": line(node.name.replace("_", " "), 80),
-        "value": line(_value(node.value), 200),
-        "unit": node.unit,
-        "range": f"{_value(node.low)} to {_value(node.high)}" if spread else "",
-        "how": f"{node.how.formula + ': ' if node.how.formula else ''}{node.how.expression}"
-        if node.how
-        else "",
-        "title": node.how.title if node.how else "",
-        "source": node.how.source if node.how else "",
-        "place": line(content.names.at(place.uri, place.line), 120) if place else "",
-        "href": content.line_href(place.uri, place.line) if place else None,
-        "raw": line(place.raw, 120) if place and place.raw and place.raw != str(node.value) else "",
-        "note": line(content.names.within(node.note), 300),
-        "inputs": [_tree(content, one) for one in node.inputs],
-    }
-
-
-def _value(value: object) -> str:
-    """A number as explanations print it, to six digits where it has more."""
-    if isinstance(value, float) and value and not value.is_integer():
-        return (
-            significant(value, 6).rstrip("0").rstrip(".")
-            if "e" not in significant(value, 6)
-            else significant(value, 6)
-        )
-    return text_of(value)
-
-
-def fact_groups(content: Content, row: Row, of: Details) -> Iterator[tuple[str, list[Fact]]]:
-    """Everything that is stated of a run, by what states it; its configuration first."""
-    run = of.known[row["run"]]
-    found = [
-        _column(content, run, name)
-        for name, field in fields().items()
-        if run.row.get(name) is not None
-        and name not in _ASIDE
-        and field.role not in ("identity", "outcome")
-    ]
-    yield "Configuration", found
-    stated: dict[str, list[Fact]] = defaultdict(list)
-    for one in of.facts.get(row["run"], ()):
-        if one["name"] in _NOT_SHOWN:
-            continue
-        stated[_GROUPS.get(one["part"], one["part"].replace("_", " ").capitalize())].append(
-            _stated(content, row, one)
-        )
-    yield from stated.items()
-    told = [_told(content, one) for one in of.told.get(row["run"], ())]
-    if told:
-        yield "Annotations", told
-
-
-def _column(content: Content, run: KnownRun, name: str) -> Fact:
-    node = of_column(run, name)
-    value = run.row[name]
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    text = (
-        number(value)
-        if is_number
-        else {True: "yes", False: "no"}.get(value, str(value))
-        if isinstance(value, bool)
-        else str(value)
-    )
-    place = node.place
-    note = node.how.expression if node.how else "" if place or node.note == _AS_READ else node.note
-    return Fact(
-        name,
-        title_of(name),
-        content.text.line(text),
-        value if is_number else None,
-        content.line_href(place.uri, place.line) if place else None,
-        content.text.line(content.names.at(place.uri, place.line), 120) if place else None,
-        content.text.line(note or "", 160),
-    )
-
-
-def _stated(content: Content, row: Row, one: Part) -> Fact:
-    uri, name = one["file"] or row["uri"], str(one["name"])
-    text = content.text.named(
-        name, one["value"] if one["value"] is not None else "stated as absent"
-    )
-    return Fact(
-        content.text.line(f"{one['part']}.{name}", 120),
-        content.text.line(name, 120),
-        text,
-        _numeric(text),
-        content.line_href(uri, one["line"]),
-        content.text.line(content.names.at(uri, one["line"]), 120),
-    )
-
-
-def _told(content: Content, one: Part) -> Fact:
-    by = ", ".join(filter(None, (one["reason"], one["author"], str(one["stated_on"] or ""))))
-    note = f"{one['outcome']}; {by}" if by else one["outcome"]
-    text = content.text.named(one["field"], one["value"])
-    return Fact(
-        f"told.{one['field']}",
-        one["field"],
-        text,
-        None,
-        content.line_href(one["file"], one["line"]),
-        content.text.line(content.names.at(one["file"], one["line"]), 120),
-        content.text.line(note),
-    )
-
-
-def _numeric(text: str) -> float | None:
-    try:
-        value = float(text.replace(",", ""))
-    except ValueError:
-        return None
-    return value if abs(value) < 1e300 else None
-
-
 def run_data(content: Content, row: Row, of: Details, said: Stated) -> Iterator[tuple[str, Any]]:
     """The files of data of a run: what it states, for comparisons, and its series."""
-    run, id = row["run"], content.id(row["run"])
+    run, id, line = row["run"], content.id(row["run"]), content.text.line
     facts: list[list[Any]] = []
-    derived = []
-    for node in said.numbers:
-        title = title_of(node.name)
-        unit = f" {node.unit}" if node.unit else ""
-        derived.append(
-            [
-                node.name,
-                title,
-                f"{_value(node.value)}{unit}",
-                node.value if isinstance(node.value, (int, float)) else None,
-                f"{content.href(run)}#n-{node.name}",
-                "",
-                node.how.expression if node.how else "",
-            ]
-        )
     for title, group in said.groups:
         facts.append(["", title])
         facts += [[one.key, one.title, one.text, one.value, one.href, one.place] for one in group]
@@ -352,26 +101,36 @@ def run_data(content: Content, row: Row, of: Details, said: Stated) -> Iterator[
             "id": id,
             "title": content.place(row),
             "href": content.href(run),
-            "model": content.text.line(row["size"] or row["model"] or "", 60),
-            "system": content.text.line(content.names.system(row["system"]), 60),
+            "model": line(row["size"] or row["model"] or "", 60),
+            "system": line(content.names.system(row["system"]), 60),
             "status": row["status"],
             "name": content.place(row),
-            "derived": derived,
+            "effects": content.effects_key(row),
+            "derived": [_derived(content, run, node) for node in said.numbers],
             "facts": facts,
             "series": bool(of.series.get(run)),
         },
     )
     if series := of.series.get(run):
         events = [
-            {"x": one["iteration"], "text": content.text.line(f"{one['kind']}: {one['raw']}", 160)}
+            {"x": one["iteration"], "text": line(f"{one['kind']}: {one['raw']}", 160)}
             for one in of.events.get(run, ())
             if one["iteration"] is not None
         ]
-        made: dict[str, Any] = {
-            "x": "step",
-            "series": [one.data() for one in series],
-            "events": events,
-        }
-        if row["tokens_per_step"]:
-            made["tokens_per_step"] = row["tokens_per_step"]
-        yield f"runs/{id}/series", made
+        made = {"x": "step", "series": [one.data() for one in series], "events": events}
+        tokens = {"tokens_per_step": row["tokens_per_step"]} if row["tokens_per_step"] else {}
+        yield f"runs/{id}/series", made | tokens
+
+
+def _derived(content: Content, run: str, node: Node) -> list[Any]:
+    """A computed number as a fact that leads to its derivation."""
+    unit = f" {node.unit}" if node.unit else ""
+    return [
+        node.name,
+        title_of(node.name),
+        f"{value_text(node.value)}{unit}",
+        node.value if isinstance(node.value, (int, float)) else None,
+        f"{content.href(run)}#n-{node.name}",
+        "",
+        node.how.expression if node.how else "",
+    ]

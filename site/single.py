@@ -18,19 +18,23 @@ from .layout import alone
 from .table import Cell, Column, Table
 
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?|[-+]?\.\d+")
+_END = Markup("</div>")
 _WIDE = 48  # characters of a cell that may break into lines
 _MARKER = "<!-- bench:"  # of a region; nothing for a reader
 
 
-def page(title: str, body: Markup) -> str:
-    """A whole file of HTML: what a reader sees, sorts, filters and prints, and asks nobody for."""
+def page(title: str, body: Markup, *, slanted: bool = False) -> str:
+    """A whole file of HTML: what a reader sees, sorts, filters and prints, and asks nobody for.
+
+    `slanted`: it is said what italic numbers are.
+    """
     style, script = bundle.sheet(), _script()
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
     return alone(
-        title=title, body=body, policy=policy, version=version("bench-warehouse"),
+        title=title, body=body, policy=policy, version=version("bench-warehouse"), slanted=slanted,
         style=Markup(style), script=Markup(script),
     )  # fmt: skip
 
@@ -43,9 +47,9 @@ def of_markdown(markdown: str, figures: Mapping[str, Markup] | None = None) -> s
     text = "\n".join(line for line in markdown.split("\n") if not line.startswith(_MARKER))
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = reader.parse(text)
-    title = next((b.content for a, b in zip(tokens, tokens[1:], strict=False)
-                  if a.type == "heading_open"), "bench")  # fmt: skip
-    return page(title, Markup().join(_blocks(reader, tokens, figures or {})))
+    opened = (at for at, token in enumerate(tokens) if token.type == "heading_open")
+    title = next((tokens[at + 1].content for at in opened), "bench")
+    return page(title, Markup().join(_blocks(reader, tokens, figures or {})), slanted=True)
 
 
 def listing(
@@ -56,13 +60,13 @@ def listing(
     *,
     above: Sequence[str] = (),
     below: Sequence[str] = (),
-    figures: Sequence[Markup] = (),
+    figures: Sequence[str] = (),
     badges: Collection[str] = (),
 ) -> str:
     """A table as a page, sentences above and below it; `badges` are columns of a status."""
     table = _table("rows", title, columns, [[Cell(text=cell) for cell in row] for row in rows],
                    numbers, badges)  # fmt: skip
-    drawn = Markup('<div class="figures">{}</div>').format(Markup().join(figures))
+    drawn = Markup('<div class="figures">{}</div>').format(Markup("".join(figures)))
     parts = [
         Markup("<h1>{}</h1>").format(title),
         *_sentences(above, "answers"),
@@ -103,13 +107,26 @@ def _blocks(
             at = end
         elif figure := _figure(tokens, at, figures):
             flush()
-            made.append(figure)
-            at += 2
+            drawn = made[-2:-1] if not made[-1].strip() else []
+            if drawn and drawn[0].endswith(_END):  # beside the one before it
+                made[-2:] = [drawn[0][: -len(_END)] + figure + _END]
+            else:
+                made.append(Markup('<div class="figures">') + figure + _END)
+            at += 2 + _caption(tokens, at + 3)
         else:
             rest.append(token)
         at += 1
     flush()
     return made
+
+
+def _caption(tokens: Sequence[Token], at: int) -> int:
+    """The tokens of a paragraph in italics that stands below a picture: a drawing has its own."""
+    if at + 2 < len(tokens) and tokens[at].type == "paragraph_open":
+        parts = [one for one in tokens[at + 1].children or [] if one.type != "text" or one.content]
+        if parts and parts[0].type == "em_open" and parts[-1].type == "em_close":
+            return 3
+    return 0
 
 
 def _figure(tokens: Sequence[Token], at: int, figures: Mapping[str, Markup]) -> Markup | None:

@@ -42,10 +42,10 @@ def write(
     """
     chosen = choose_format(form, output)
     figures = draw() if chosen is Format.HTML else ()
-    emit(as_text(answer, chosen, figures), output, name=name)
+    emit(as_text(answer, chosen, figures, f"bench {Path(name).stem}"), output, name=name)
 
 
-def as_text(answer: Answer, form: Format, figures: Sequence[str] = ()) -> str:
+def as_text(answer: Answer, form: Format, figures: Sequence[str] = (), title: str = "bench") -> str:
     """An answer in one format; of these a page of HTML alone has figures."""
     if form in (Format.CSV, Format.TSV, Format.JSON):
         return render(answer.columns, answer.records(), form)
@@ -63,7 +63,7 @@ def as_text(answer: Answer, form: Format, figures: Sequence[str] = ()) -> str:
     if form is Format.HTML:
         from .layouts import html
 
-        return html(heads, cells, above=said, below=notes, figures=figures)
+        return html(heads, cells, title, above=said, below=notes, figures=figures)
     table = render(heads, cells, form, keep=answer.keep, chosen=answer.chosen) if rows else ""
 
     def one(line: str) -> str:

@@ -92,6 +92,7 @@ def json(columns: Sequence[str], rows: Rows) -> str:
 def html(
     columns: Sequence[str],
     rows: Rows,
+    title: str = "bench",
     *,
     above: Sequence[str] = (),
     below: Sequence[str] = (),
@@ -103,17 +104,9 @@ def html(
 
     cells = [[human(value) for value in row] for row in rows]
     return listing(
-        _title(), columns, cells, _numeric(len(columns), rows), above=above, below=below,
+        title, columns, cells, _numeric(len(columns), rows), above=above, below=below,
         figures=figures, badges=badges,
     )  # fmt: skip
-
-
-def _title() -> str:
-    """What a page is called that no source gives a name: the command that makes it."""
-    from click import get_current_context
-
-    context = get_current_context(silent=True)
-    return f"bench {context.info_name}" if context and context.info_name else "bench"
 
 
 def human(value: object) -> str:

@@ -182,7 +182,7 @@ function pinned(mark, open) {
 
 /** @typedef {[string, string, string?, (number | string | null)?, string?, string?, string?]} Fact */
 /** @typedef {{id: string | number, title: string, href: string, facts: Fact[], derived?: Fact[],
- *   series?: boolean}} Run */
+ *   series?: boolean, effects?: string}} Run */
 
 /** What bench computed, then what is stated.
  * @param {Run} run

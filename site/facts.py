@@ -1,0 +1,211 @@
+"""What is stated of a run and what is computed, each with the line that it rests on."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from ..decide.rows import Row
+from ..explain.columns import heads, of_column
+from ..explain.many import KnownRun, known_runs
+from ..explain.output import text_of
+from ..explain.run import Lines
+from ..explain.tree import Node
+from ..schema.sql import named_statements
+from ..vocabulary.fields import fields
+from ..vocabulary.format import number, significant
+from .load import Content
+from .series import Series, series_of
+
+Part = Mapping[str, Any]
+_TITLES = {
+    "days": "Days to train",
+    "step_time_s": "Step time",
+    "tokens_per_s": "Tokens/s",
+    "tokens_per_s_per_device": "Tokens/s of a device",
+    "model_tflops": "Model TFLOP/s",
+    "aggregate_pflops": "Aggregate PFLOP/s",
+    "tflops": "TFLOP/s as printed",
+    "memory": "Memory",
+    "mfu": "MFU",
+    "hfu": "HFU",
+    "params_computed": "Parameters",
+    "world_size": "Processes",
+    "train_iters": "Planned steps",
+    "tokens_per_step": "Tokens a step",
+    "vocab_used": "Vocabulary",
+    "device_days": "Device-days",
+}
+_GROUPS = {
+    "cell": "Cells of the row",
+    "arguments": "Arguments",
+    "header": "Header of the log",
+    "environment": "Environment",
+    "user": "Stated by users",
+    "bundle": "Files beside the log",
+}
+_ASIDE = ("system", "device_count")  # which device and devices tell
+_AS_READ = "as the source was read"  # what an explanation says where no line is kept
+_NOT_SHOWN = ("first_step",)  # a digest by which copies of a log are found
+
+
+class NoLines(Lines):
+    """No source is read: what the warehouse holds of a line is enough here."""
+
+    def _open(self, uri: str) -> tuple[list[str], str]:
+        return [], "not read"
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """What the pages of some runs need beside their rows, by run."""
+
+    known: Mapping[str, KnownRun]
+    series: Mapping[str, Sequence[Series]]
+    facts: Mapping[str, Sequence[Part]]
+    events: Mapping[str, Sequence[Part]]
+    told: Mapping[str, Sequence[Part]]
+    beside: Mapping[str, Sequence[Part]]
+    goes_on: Mapping[str, Sequence[Part]]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing that is stated of a run, and where; `value` where it is a number."""
+
+    key: str
+    title: str
+    text: str
+    value: float | int | None = None
+    href: str | None = None
+    place: str | None = None
+    note: str = ""
+
+
+def details(content: Content, runs: Sequence[str]) -> Details:
+    """All that is printed of these runs, in one query a kind."""
+    text = (files(__package__ or "bench.site") / "runs.sql").read_text("utf-8")
+    made: dict[str, dict[str, list[Part]]] = {}
+    for name, query in named_statements(text).items():
+        parts: dict[str, list[Part]] = defaultdict(list)
+        for row in content.warehouse.dicts(query, {"runs": list(runs)}):
+            parts[row["run_id"]].append(row)
+        made[name] = parts
+    warehouse = content.warehouse
+    warehouse.rows("CREATE OR REPLACE TEMP TABLE selected AS FROM site_runs")
+    known = {one.run_id: one for one in known_runs(warehouse, NoLines(warehouse, Path()), runs)}
+    return Details(known, series_of(warehouse, runs), **made)
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What page and data of a run tell alike: its numbers, and what states it."""
+
+    numbers: Sequence[Node]
+    groups: Sequence[tuple[str, Sequence[Fact]]]
+
+
+def stated(content: Content, row: Row, of: Details) -> Stated:
+    """The numbers of a run as derivations, and its facts by group."""
+    numbers = tuple(heads(of.known[row["run"]], content.plan_of(row)))
+    return Stated(numbers, tuple(fact_groups(content, row, of)))
+
+
+def title_of(name: str) -> str:
+    """A value of a run as pages head it."""
+    field = fields().get(name)
+    return (
+        _TITLES.get(name) or (field.title if field else None) or name.replace("_", " ").capitalize()
+    )
+
+
+def value_text(value: object) -> str:
+    """A number as explanations print it, to six digits where it has more."""
+    if not isinstance(value, float) or not value or value.is_integer():
+        return text_of(value)
+    text = significant(value, 6)
+    return text if "e" in text else text.rstrip("0").rstrip(".")
+
+
+def fact_groups(content: Content, row: Row, of: Details) -> Iterator[tuple[str, list[Fact]]]:
+    """Everything that is stated of a run, by what states it; its configuration first."""
+    run = of.known[row["run"]]
+    found = [
+        _column(content, run, name)
+        for name, field in fields().items()
+        if run.row.get(name) is not None
+        and name not in _ASIDE
+        and field.role not in ("identity", "outcome")
+    ]
+    yield "Configuration", found
+    stated: dict[str, list[Fact]] = defaultdict(list)
+    for one in of.facts.get(row["run"], ()):
+        if one["name"] in _NOT_SHOWN:
+            continue
+        stated[_GROUPS.get(one["part"], one["part"].replace("_", " ").capitalize())].append(
+            _stated(content, row, one)
+        )
+    yield from stated.items()
+    told = [_told(content, one) for one in of.told.get(row["run"], ())]
+    if told:
+        yield "Annotations", told
+
+
+def _column(content: Content, run: KnownRun, name: str) -> Fact:
+    node = of_column(run, name)
+    value = run.row[name]
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    text = number(value) if is_number else {True: "yes", False: "no"}.get(value, str(value))
+    place = node.place
+    note = node.how.expression if node.how else "" if place or node.note == _AS_READ else node.note
+    return Fact(
+        name,
+        title_of(name),
+        content.text.line(text),
+        value if is_number else None,
+        content.line_href(place.uri, place.line) if place else None,
+        content.text.line(content.names.at(place.uri, place.line), 120) if place else None,
+        content.text.line(note or "", 160),
+    )
+
+
+def _stated(content: Content, row: Row, one: Part) -> Fact:
+    uri, name = one["file"] or row["uri"], str(one["name"])
+    text = content.text.named(
+        name, one["value"] if one["value"] is not None else "stated as absent"
+    )
+    return Fact(
+        content.text.line(f"{one['part']}.{name}", 120),
+        content.text.line(name, 120),
+        text,
+        _numeric(text),
+        content.line_href(uri, one["line"]),
+        content.text.line(content.names.at(uri, one["line"]), 120),
+    )
+
+
+def _told(content: Content, one: Part) -> Fact:
+    by = ", ".join(filter(None, (one["reason"], one["author"], str(one["stated_on"] or ""))))
+    note = f"{one['outcome']}; {by}" if by else one["outcome"]
+    text = content.text.named(one["field"], one["value"])
+    return Fact(
+        f"told.{one['field']}",
+        one["field"],
+        text,
+        None,
+        content.line_href(one["file"], one["line"]),
+        content.text.line(content.names.at(one["file"], one["line"]), 120),
+        content.text.line(note),
+    )
+
+
+def _numeric(text: str) -> float | None:
+    try:
+        value = float(text.replace(",", ""))
+    except ValueError:
+        return None
+    return value if abs(value) < 1e300 else None
