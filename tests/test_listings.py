@@ -105,9 +105,10 @@ def test_json() -> None:
 
 def test_html() -> None:
     text = render(["<b>", "tp"], [["<script>", 4], ["&", None]], Format.HTML)
-    assert text.startswith("<table>") and text.endswith("</table>\n")
-    assert "<script>" not in text and "<b>" not in text and "&lt;script&gt;" in text
-    assert '<td style="text-align: right">4</td>' in text
+    assert text.startswith("<!doctype html>") and text.endswith("</html>\n")
+    body = text[text.index("<main") : text.index("</main>")]
+    assert "<script>" not in body and "<b>" not in body and "&lt;script&gt;" in body
+    assert '<td class="number" data-value="4.0">4</td>' in body and "style=" not in body
 
 
 CELLS = st.one_of(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import http.server
+import json
 import re
 import shutil
 import threading
@@ -14,6 +15,7 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.program import quick
 from tests.site_pages import HOSTILE, SPIKE, built
 
 if TYPE_CHECKING:
@@ -38,6 +40,18 @@ Opens = Callable[..., "Page"]
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A built site: tables of data/, a long sweep, logs with a spike, hostile names and lines."""
     return built(tmp_path_factory.mktemp("site"))
+
+
+@pytest.fixture(scope="module")
+def single(site: Path) -> Path:
+    """Pages in one file, of the same warehouse."""
+    root = site.parent / "results"
+    for name in ("report", "best", "days"):
+        command = ("-q", name, "--model", "1.3B", "-o", str(site.parent / f"{name}.html"))
+        assert quick(root, *command).code == 0
+    audit = quick(root, "-q", "audit", "tables", "-o", str(site.parent / "audit.html"))
+    assert audit.code in (0, 1)
+    return site.parent
 
 
 @pytest.fixture(scope="module")
@@ -405,6 +419,61 @@ KINDS = [
     "runs/",
     "sources/",
 ]
+
+
+@pytest.mark.parametrize("name", ["report", "best", "days", "audit"])
+def test_a_page_in_one_file_sorts_and_asks_nobody(opens: Opens, single: Path, name: str) -> None:
+    page = opens(f"{name}.html", top=single.as_uri())
+    head = page.locator("table.grid th button.sort").first
+    head.scroll_into_view_if_needed()
+    head.click()
+    assert page.locator("th[aria-sort]").count() == 1 and "sort=" in page.url
+    assert page.locator("header, .open-search").count() == 0, "there is nothing beside it"
+    if name != "audit":
+        page.locator("svg a.mark").first.hover()
+        expect(page.locator("#tip")).to_be_visible()
+    if AXE.is_file():
+        for theme in ("light", "dark"):
+            page.emulate_media(color_scheme=theme)
+            page.evaluate(AXE.read_text("utf-8"))
+            assert page.evaluate(AXE_RUN, {"runOnly": RULES}) == []
+
+
+def test_an_effect_is_told_of_runs_that_differ_in_one_setting(opens: Opens, site: Path) -> None:
+    pairs = [
+        (pair["base"][0], pair["with"][0])
+        for file in sorted(site.glob("data/models/*/effects.js"))
+        for pair in json.loads(file.read_text("utf-8").partition(", ")[2].rpartition(")")[0])[
+            "pairs"
+        ]
+        if not pair["sure"]
+    ]
+    page = opens(f"compare.html#runs={','.join(pairs[0])}")
+    folded = page.locator("#compare .effects details").first
+    folded.locator("summary").click()
+    assert folded.locator("tbody tr").count() >= 1
+    assert page.locator("#compare .effects > .table-frame tbody tr").count() == 0, "none is sure"
+
+
+@pytest.mark.parametrize("width", [390, 1280, 2000])
+def test_no_kind_of_page_is_wider_than_the_window(
+    opens: Opens, site: Path, single: Path, width: int
+) -> None:
+    """Pictures of each kind of page are kept in out/pages/, for people to look at."""
+    kept = AXE.parents[3] / "pages"
+    tops = {
+        **dict.fromkeys(KINDS, site),
+        **{f"{name}.html": single for name in ("report", "audit")},
+    }
+    for kind, top in tops.items():
+        for theme in ("light", "dark"):
+            page = opens(
+                a_page(site, "", kind) if kind.endswith("/") else kind,
+                top=top.as_uri(), viewport={"width": width, "height": 1400}, color_scheme=theme,
+            )  # fmt: skip
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), kind
+            name = kind.strip("/").removesuffix(".html")
+            page.screenshot(path=kept / f"{name}-{width}-{theme}.png")
 
 
 @pytest.mark.skipif(not AXE.is_file(), reason="NOT TESTED: axe-core is not installed (npm)")
