@@ -47,7 +47,7 @@ test-fast: $(VENV)/.developing ## each part by itself, few whole commands; stops
 test-all: test truth test-services test-duckdb15 audit-packages ## every test, on both lines of DuckDB
 
 # Slurm and what its accounting needs, and a browser; installed as root. The tests start their own,
-# on loopback.
+# on loopback. Pictures of each kind of page of the site are left in out/pages/.
 SERVICES := slurm-wlm slurmdbd munge mariadb-server-core mariadb-client-core chromium fonts-dejavu-core
 test-services: $(VENV)/.deepspeed $(VENV)/.browser out/npm/.installed
 	@if [ "$$(id -u)" != 0 ]; then \
