@@ -50,8 +50,8 @@ def read(
     import warnings
     from pathlib import Path
 
-    from .project import read as project
     from .notebook.api import Bench
+    from .project import read as project
     from .schema.tellable import parse_told
 
     told = {name: parse_told(name, str(value), "set") for name, value in (set or {}).items()}

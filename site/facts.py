@@ -38,6 +38,8 @@ _TITLES = {
     "train_iters": "Planned steps",
     "tokens_per_step": "Tokens a step",
     "vocab_used": "Vocabulary",
+    "params_b": "Parameters, billions",
+    "procs_per_node": "Processes/node",
     "device_days": "Device-days",
 }
 _GROUPS = {

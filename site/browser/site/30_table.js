@@ -96,6 +96,11 @@ class Grid {
       this.restart();
     this.frame.scrollTop = 0;
     this.drawSeen();
+    // Rows of the page may break into lines, these do not: how high they are is known only now.
+    const height = this.drawn.get(this.shown[0])?.getBoundingClientRect().height || this.height;
+    if (Math.abs(height - this.height) < 0.5) return;
+    this.height = height;
+    this.drawSeen();
   }
 
   /** Rows of the page: moved into the order, hidden where they do not match. */
