@@ -184,6 +184,19 @@ function differing(rows, shown) {
   return new Set(found.map((column) => column.key));
 }
 
+/** The characters of the longest text of a column, by up to 2,000 rows of it.
+ * @param {Column} column
+ * @param {number} rows
+ */
+function longest(column, rows) {
+  let most = 0;
+  if (column.dictionary && !column.texts)
+    for (const entry of column.dictionary) most = Math.max(most, String(entry).length);
+  else
+    for (let row = 0; row < rows; row += Math.ceil(rows / 2000)) most = Math.max(most, textAt(column, row).length);
+  return most;
+}
+
 /** A table of HTML as columns; a number of a cell stands in data-value where its text is not one.
  * @param {HTMLTableElement} table
  * @returns {Rows}

@@ -245,19 +245,6 @@ class Grid {
   }
 }
 
-/** The characters of the longest text of a column, by up to 2,000 rows of it.
- * @param {Column} column
- * @param {number} rows
- */
-function longest(column, rows) {
-  let most = 0;
-  if (column.dictionary && !column.texts)
-    for (const entry of column.dictionary) most = Math.max(most, String(entry).length);
-  else
-    for (let row = 0; row < rows; row += Math.ceil(rows / 2000)) most = Math.max(most, textAt(column, row).length);
-  return most;
-}
-
 /** A table becomes a grid at once, or where its rows are data when it comes near the window.
  * @param {HTMLTableElement} table
  */
