@@ -36,6 +36,10 @@ _STATED = """
         UNION ALL
         SELECT run_id, try_cast(more['power per GPU (W/GPU)'] AS DOUBLE) FROM effective_steps
         WHERE more['power per GPU (W/GPU)'] IS NOT NULL
+        UNION ALL
+        SELECT c.run_id, try_cast(f.value AS DOUBLE)
+        FROM companions c JOIN sources s USING (source_id) JOIN raw.facts f ON f.load_id = s.load_id
+        WHERE c.format = 'power samples' AND c.run_id IS NOT NULL AND f.field = 'power_w'
     ) SEMI JOIN selected USING (run_id) WHERE value > 0 AND isfinite(value) GROUP BY run_id"""
 
 
@@ -118,7 +122,8 @@ def split(
             f"no {'cost' if column == 'cost' else 'energy'} is known",
             why=reasons.most_common(1)[0][0],
             hint="--price 'USD 2.10' for a device-hour, or [prices] in bench.toml"
-            if column == "cost" else "a column Power (W) of the table states it",
+            if column == "cost" else "a column Power (W), a log's energy lines, or samples of"
+            " nvidia-smi, DCGM or jpwr beside the log state it",
         )  # fmt: skip
     return kept, judged
 

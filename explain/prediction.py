@@ -12,6 +12,7 @@ from ..decide.rows import Row
 from ..foresight.answers import predicted
 from ..foresight.intervals import LEVEL
 from ..foresight.posterior import Part
+from ..reports.short import Names
 from ..schema.warehouse import Warehouse
 from ..vocabulary.format import percent, significant
 from .context import explain_context
@@ -33,7 +34,8 @@ def explain_prediction(
         matches.append(Match(f"{WORD}.memory_gb", "of bench predict", _memory(row)))
     here = explain_context(warehouse, root, query)
     uris = {uri for match in matches for uri, _ in match.tree.places()}
-    notes = tuple(f"assumed: {said}" for said in made.facts["assumed"])
+    names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
+    notes = tuple(f"assumed: {names.within(said)}" for said in made.facts["assumed"])
     return Answer(WORD, WORD, tuple(matches), versions=tuple(here.versions(uris)), notes=notes)
 
 
@@ -52,11 +54,12 @@ def _time(row: Row) -> Node:
     if timed:
         inputs += [Node("tokens_per_step", row["tokens_per_step"], "tokens"),
                    Node("devices", row["device_count"])]  # fmt: skip
+    rests_on = (row["base"], *row["rests_on"])
     return Node(
         "step_time_s" if timed else "pace", whole, "s", low, high,
         How(words, title="a law of physical terms, fitted to runs", source=_SOURCE),
         note=f"{LEVEL:.0%} interval by {row['scores']} runs left out: {row['beyond']}",
-        inputs=(*inputs, *(_run(one) for one in (row["base"], *row["rests_on"]))),
+        inputs=(*inputs, *map(_run, {one["where"]: one for one in rests_on}.values())),
     )  # fmt: skip
 
 
