@@ -19,7 +19,7 @@ from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.prices import Prices
 from ..vocabulary.sizes import parse_size
-from .asked import all_of, base_of, made_of
+from .asked import SHAPE, all_of, base_of, changed, made_of
 from .predictor import Predictor, trained
 from .setting import lacking, setting, system_of
 
@@ -143,6 +143,8 @@ def prepared(warehouse: Warehouse, query: Query, asked: Mapping[str, Any]) -> St
     size = model.get("params_b")
     near: Sequence[Row] = _near(rows, size) if size else rows
     base = base_of(_newest(near), asked)
+    if shape := {name: asked[name] for name in SHAPE if name in asked}:
+        _near(rows, _size(changed(base, shape)) or 1.0)
     known = everything.eligible("pace")
     predictor = trained(known.kept, known.left_out, system_of(base))
     plan = planned(warehouse, query)
