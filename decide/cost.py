@@ -37,9 +37,8 @@ _STATED = """
         SELECT run_id, try_cast(more['power per GPU (W/GPU)'] AS DOUBLE) FROM effective_steps
         WHERE more['power per GPU (W/GPU)'] IS NOT NULL
         UNION ALL
-        SELECT c.run_id, try_cast(f.value AS DOUBLE)
-        FROM companions c JOIN sources s USING (source_id) JOIN raw.facts f ON f.load_id = s.load_id
-        WHERE c.format = 'power samples' AND c.run_id IS NOT NULL AND f.field = 'power_w'
+        SELECT run_id, try_cast(value AS DOUBLE) FROM facts
+        WHERE scope = 'power' AND field = 'power_w'
     ) SEMI JOIN selected USING (run_id) WHERE value > 0 AND isfinite(value) GROUP BY run_id"""
 
 
