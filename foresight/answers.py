@@ -78,7 +78,9 @@ class Start:
             if tuple(row[name] for name in alike) in of
         ]
 
-    def ranked(self, found: Sequence[Row], measured: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    def ranked(
+        self, found: Sequence[dict[str, Any]], measured: Sequence[dict[str, Any]]
+    ) -> tuple[list[Row], list[Row]]:
         """Predicted and measured rows in order; what was measured is not predicted as well."""
         known = set(map(_split, measured))
         new = [row for row in found if _split(row) not in known]

@@ -286,7 +286,8 @@ PRICED = Query(model="181B", prices=Prices(Price(2.0, "USD")))
 
 
 def test_by_cost_all_measured_node_counts_are_ranked_with_their_front(tmp_path: Path) -> None:
-    rows = [_row(1, 20.0), _row(2, 19.0), _row(1, 11.0).replace("2 |", "4 |", 1)]
+    wider = SWEEP.format(dp=32, tp=1, pp=1, mbs=1, mem=20, time="11.00").replace("2 |", "4 |", 1)
+    rows = [_row(1, 20.0), _row(2, 19.0), wider]
     found = in_memory()
     ingest_into(found, [_small(tmp_path, rows)], tmp_path)
     made = predicted(found, Query(prices=PRICED.prices, by="cost"), {}, every=True)
@@ -329,7 +330,8 @@ def test_an_explanation_has_the_terms_and_the_lines_it_rests_on(warehouse: Wareh
         ]
         assert sum(float(one.value or 0) for one in parts) == pytest.approx(tree.value)
     assert all(uri.endswith("prequel.md") for uri, _ in time.places()) and time.places()
-    assert time.low is not None and time.high is not None and time.low < time.value < time.high
+    middle, low, high = (float(one or 0) for one in (time.value, time.low, time.high))
+    assert 0 < low < middle < high
 
 
 @pytest.mark.parametrize(("every", "words"), [(False, "matrix products"), (True, "within their")])
