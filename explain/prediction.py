@@ -32,7 +32,8 @@ def explain_prediction(
     matches = [Match(f"{WORD}.{_time(row).name}", "of bench predict", _time(row))]
     if row["memory_terms"]:
         matches.append(Match(f"{WORD}.memory_gb", "of bench predict", _memory(row)))
-    here = explain_context(warehouse, root, query)
+    # Of the sources alone: a model that nobody measured selects no run.
+    here = explain_context(warehouse, root, Query())
     uris = {uri for match in matches for uri, _ in match.tree.places()}
     names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
     notes = tuple(f"assumed: {names.within(said)}" for said in made.facts["assumed"])

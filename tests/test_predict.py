@@ -322,6 +322,7 @@ def test_money_limits_the_runs_that_are_proposed(warehouse: Warehouse) -> None:
 
 
 def test_an_explanation_has_the_terms_and_the_lines_it_rests_on(warehouse: Warehouse) -> None:
+    assert explain_prediction(warehouse, ROOT, Query(model="176B"), {"nodes": 64}).versions
     found = explain_prediction(warehouse, ROOT, Query(model="181B"), {"nodes": 48, "tp": 4})
     time, memory = (match.tree for match in found.matches)
     for tree, unit in ((time, "s"), (memory, "GB")):
