@@ -122,6 +122,8 @@ _KEYS: tuple[Callable[[StatedRow], object], ...] = (
     lambda row: (row.section, _text(row.settings)),
     lambda row: _text(row.settings),
     lambda row: (row.section, _text(row.printed)) if row.numbers else id(row),
+    # A heading above was renamed or put in between, and with it what is stated around the table.
+    lambda row: _text(row.printed) if len(row.numbers) > 1 else id(row),
 )
 
 

@@ -38,7 +38,7 @@ from .revisions import (
     repository_of,
 )
 
-VERSION = 1  # of the comparison of rows, beside that of the code that reads documents
+VERSION = 2  # of the comparison of rows, beside that of the code that reads documents
 _CHUNK_BLOBS, _CHUNK_BYTES = 64, 4 << 20  # read in one go by a process
 _BATCH_BLOBS, _BATCH_COMMITS = 1_024, 4_096  # of one transaction
 _ROWS_HELD = 40_000  # of documents between two of their revisions

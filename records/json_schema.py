@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from ..schema.catalogue import column_note
-from .layout import LISTS, MARK, SOURCE, TABLES, VERSION, columns
+from .layout import CORRECTIONS, LISTS, MARK, SOURCE, TABLES, VERSION, columns
 
 Schema = dict[str, Any]
 _ABOUT = """One benchmark run as `bench export --records` writes it: what its source states, its
@@ -40,6 +40,19 @@ def schema() -> Schema:
         "maxItems": 4,
         "description": "field, line, value as typed text, and as written where that differs",
     }
+    day = {"type": "string", "format": "date"}
+    correction: Schema = {
+        "type": "object",
+        "properties": {
+            "field": text,
+            "value": {"type": "string"},
+            "raw": {"type": "string", "description": "who says so, when and why"},
+            "known_since": day | {"description": "from when it is known"},
+            "withdrawn_on": day | {"description": "when it was taken back"},
+        },
+        "required": ["field", "value", "raw"],
+        "additionalProperties": False,
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A run record of bench",
@@ -53,6 +66,11 @@ def schema() -> Schema:
                 "type": "object",
                 "additionalProperties": {"type": "array", "items": fact},
                 "description": "facts from the source by scope: arguments, heading, line, ...",
+            },
+            CORRECTIONS: {
+                "type": "array",
+                "items": correction,
+                "description": "values stated by people that have such a date",
             },
             **parts,
         },

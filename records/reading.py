@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from ..schema.rows import Row, Rows, content_id
 from .layout import (
+    CORRECTIONS,
     FILE,
     KEY,
     LISTS,
@@ -26,6 +29,7 @@ from .layout import (
 
 FORMAT = "bench record"
 _HEAD = 200
+_BY_PEOPLE = ("user", "withdrawn")  # how a fact is one that people state
 _KINDS: dict[str, type | tuple[type, ...]] = {"bytes": int, "lines": int}
 
 
@@ -127,7 +131,7 @@ class _Reader:
         self._plans: set[tuple[str, str]] = set()
         self._titles: set[str | None] = set()
         self._of_runs: set[str] = set()
-        self._stated: dict[tuple[str, str], list[str]] = {}
+        self._stated: dict[tuple[str, str, str], list[str]] = {}
 
     def title(self) -> str | None:
         """The title of the documents, if they are one."""
@@ -142,7 +146,7 @@ class _Reader:
         if key in self._runs:
             self.doubles += 1
             self._facts(made, run_id, record)
-            self._corrections(made, run_id, file)
+            self._merge_corrections(made, run_id, file)
             return
         table_id, row_number = self._table(made, record, key[1], run)
         made.add("runs", source_id=self.source_id, run_id=run_id, table_id=table_id,
@@ -161,7 +165,7 @@ class _Reader:
         for plan in plans.keys() - self._plans:
             made.add("statements", **_columns("plans", plans[plan]))
         self._facts(made, run_id, record)
-        self._corrections(made, run_id, file)
+        self._merge_corrections(made, run_id, file)
         self._mark(made, run_id, key, source, file)
         self.rows.extend(made)
         self._runs.add(key)
@@ -207,15 +211,20 @@ class _Reader:
                     raise InvalidRecord(f"a value in a fact of {key!r} is not text")
                 facts.append({"run_id": run_id, "field": name, "line": line, "value": value,
                               "raw": raw, "scope": scope, "how": how or "stated"})  # fmt: skip
+        for one in _list(record, CORRECTIONS):
+            _add_correction(facts, run_id, one)
 
-    def _corrections(self, made: Rows, run_id: str, file: str) -> None:
+    def _merge_corrections(self, made: Rows, run_id: str, file: str) -> None:
         """What people state of a run, of every record that it has: two branches of a repository may
         each bring some. Where they contradict, that is told."""
         kept = []
         for one in made.by_table["facts"]:
-            known = self._stated.setdefault((run_id, str(one["field"])), [])
-            if one["how"] != "user":
+            known = self._stated.setdefault((run_id, str(one["field"]), str(one["how"])), [])
+            if one["how"] not in _BY_PEOPLE:
                 kept.append(one)
+            elif one["how"] == "withdrawn":
+                kept += [one] if one["value"] not in known else []
+                known.append(str(one["value"]))
             elif one["value"] not in known:
                 if known:
                     both = f"{one['value']}, and another record {known[0]}"
@@ -223,7 +232,7 @@ class _Reader:
                 known.append(str(one["value"]))
                 kept.append(one)
         if run_id in self._of_runs:
-            self.rows.by_table["facts"] += [one for one in kept if one["how"] == "user"]
+            self.rows.by_table["facts"] += [one for one in kept if one["how"] in _BY_PEOPLE]
         else:
             made.by_table["facts"] = kept
             self._of_runs.add(run_id)
@@ -235,6 +244,31 @@ class _Reader:
         for name, value, raw in marks:
             made.add("facts", run_id=run_id, field=name, value=value, raw=raw, scope="record",
                      how="stated")  # fmt: skip
+
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+def _add_correction(facts: list[Row], run_id: str, item: Mapping[str, Any]) -> None:
+    """What is withdrawn as a fact of its own, and since when another one is known."""
+    field, value, raw = (_text(item, name) for name in ("field", "value", "raw"))
+    days = {name: _day(item, name) for name in ("known_since", "withdrawn_on")}
+    stated = [one for one in facts if (one["field"], one["value"], one["how"]) == (
+        field, value, "user")]  # fmt: skip
+    if days["withdrawn_on"]:
+        facts.append({"run_id": run_id, "field": field, "line": None, "value": value, "raw": raw,
+                      "scope": "user", "how": "withdrawn", **days})  # fmt: skip
+    for one in stated if not days["withdrawn_on"] else ():
+        one.update(days)
+
+
+def _day(item: Mapping[str, Any], name: str) -> date | None:
+    if (found := item.get(name)) is None:
+        return None
+    try:
+        return date.fromisoformat(found if _DAY.fullmatch(str(found)) else "")
+    except (TypeError, ValueError) as error:
+        raise InvalidRecord(f"{name} of a correction is no date") from error
 
 
 def _columns(part: str, item: Mapping[str, Any], extra: set[str] | None = None) -> Row:

@@ -8,9 +8,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bench.project.merging import Other, merge_all, parse_other
+from bench.project.merging import Other, contradicting, merge_all, parse_other
 from bench.schema.errors import BenchError, Incompatible
-from bench.schema.merge import Merged, disagreements, merge
+from bench.schema.merge import Merged, merge
 from bench.schema.warehouse import open_read
 from tests.making import log, table
 from tests.program import quick
@@ -86,10 +86,18 @@ def test_what_people_stated_comes_along_and_disagrees(merged: tuple[Path, list[M
     assert rows(db, told) == [
         ("device", "A64FX", "record", "measured twice, A. Author, 2026-02-16")
     ]
-    with open_read(db) as warehouse:
-        assert disagreements(warehouse) == [
-            "a/common-a.log:1: device is stated as A64FX and V100: A64FX is used"
-        ]
+
+
+def test_copies_and_statements_that_contradict_are_findings(
+    merged: tuple[Path, list[Merged]],
+) -> None:
+    rows, stated = contradicting(merged[0], 5.0)
+    assert rows.startswith("b/sweep.md:5: copies of two groups contradict each other: a/sweep.md:5")
+    assert "step_time_s 90.5 here and 100.5 there" in rows
+    assert stated == (
+        "a/common-a.log:1: device is stated in contradictory ways: A64FX stated by b/facts.toml:1,"
+        " V100 stated by a/facts.toml:1: A64FX is used"
+    )
 
 
 def test_to_merge_again_changes_nothing(sites: Path, merged: tuple[Path, list[Merged]]) -> None:
