@@ -40,10 +40,7 @@ def history(
     `query.document`, or of none of them the rows that ever changed. Raises BenchError where no
     history is stored, and for what is in none.
     """
-    if not warehouse.rows("SELECT 1 FROM raw.commits LIMIT 1"):
-        raise BenchError(
-            "no history is stored", hint="bench ingest --history PATH reads that of a repository"
-        )
+    require_history(warehouse)
     conditions, given = ["true"], dict[str, object]()
     if row is not None:
         conditions.append("list_contains($rows::VARCHAR[], v.row_id)")
@@ -79,6 +76,23 @@ def history(
         "until": warehouse.rows("SELECT max(committed_at) FROM raw.commits")[0][0],
     }
     return Decision("history", tuple(events), (), facts)
+
+
+def require_history(warehouse: Warehouse) -> None:
+    """Raises BenchError where no history is stored."""
+    if not warehouse.rows("SELECT 1 FROM raw.commits LIMIT 1"):
+        raise BenchError(
+            "no history is stored", hint="bench ingest --history PATH reads that of a repository"
+        )
+
+
+def scope(warehouse: Warehouse) -> str:
+    """What the rules that ask for the history look at, in a few words."""
+    query = """SELECT count(DISTINCT row_id), count(DISTINCT document_id), count(DISTINCT commit_id),
+        count(*) FILTER (kind IN ('changed', 'returned')) FROM row_versions"""
+    [(rows, documents, commits, changes)] = warehouse.rows(query)
+    return (f"history: {rows} rows of {documents} documents in {commits} commits, {changes} changes"
+            " of a row")  # fmt: skip
 
 
 def _rows_named(warehouse: Warehouse, wanted: str) -> list[str]:
