@@ -17,7 +17,10 @@ _SHOWN = 10
 def merge(
     others: Annotated[
         list[str],
-        typer.Argument(metavar="[NAME=]OTHER...", help="Warehouses, shared ones too, or directories of records."),
+        typer.Argument(
+            metavar="[NAME=]OTHER...",
+            help="Warehouses, shared ones too, or directories of records.",
+        ),
     ],
     source: Source,
 ) -> None:

@@ -88,8 +88,9 @@ def require_history(warehouse: Warehouse) -> None:
 
 def scope(warehouse: Warehouse) -> str:
     """What the rules that ask for the history look at, in a few words."""
-    query = """SELECT count(DISTINCT row_id), count(DISTINCT document_id), count(DISTINCT commit_id),
-        count(*) FILTER (kind IN ('changed', 'returned')) FROM row_versions"""
+    query = """SELECT count(DISTINCT row_id), count(DISTINCT document_id),
+        count(DISTINCT commit_id), count(*) FILTER (kind IN ('changed', 'returned'))
+        FROM row_versions"""
     [(rows, documents, commits, changes)] = warehouse.rows(query)
     return (f"history: {rows} rows of {documents} documents in {commits} commits, {changes} changes"
             " of a row")  # fmt: skip

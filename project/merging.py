@@ -21,7 +21,7 @@ _MAGIC = slice(8, 12)  # where a DuckDB file has DUCK
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """A warehouse (a file or a shared place) or a folder of another group, and what the group is called here."""
+    """A warehouse, shared or a file, or a folder of a group, and what the group is called here."""
 
     group: str
     path: Path
