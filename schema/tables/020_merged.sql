@@ -4,5 +4,5 @@ ALTER TABLE raw.facts ADD COLUMN withdrawn_on DATE; -- of an annotation, when it
 
 CREATE TABLE raw.merges (
     group_name VARCHAR NOT NULL,    -- what stands in front of the names of its sources
-    merged_at TIMESTAMP NOT NULL    -- when something of it was merged in, UTC
+    merged_at TIMESTAMP NOT NULL    -- when something of it was merged in first, UTC
 );
