@@ -40,10 +40,11 @@ def examined(
     materialize(warehouse, *OF_RUNS)
     materialize_if_cheap(warehouse, *OF_SOURCES)
     data = load(warehouse, uris, model)
+    wanted = {"", asked, *(["merges"] if warehouse.rows("FROM merges LIMIT 1") else [])}
     for document in data.documents:
         detect(document)
     for rule in rules():
-        for check in rule.checks if rule.asked in ("", asked) else ():
+        for check in rule.checks if rule.asked in wanted else ():
             # Rows with a finding are no evidence, so a check must see all earlier findings.
             data.findings += list(check(data))
     found = sorted(merged(data.findings), key=lambda one: (one.uri, one.line, one.rules))
