@@ -13,6 +13,7 @@ from typing import Any
 
 from .warehouse import Warehouse
 
+_Day = date  # a field of that name hides the type
 FINDING, BOUNDARY = "finding", "boundary"
 # Kinds of sources, as the view source_kinds ranks them.
 FILE, SET, SIDECAR, PATH = "facts.toml", "set", "bundle", "path"
@@ -70,8 +71,8 @@ class Annotation:
     file: str = FILE
     line: int = 1
     origin: str = FILE
-    known_since: date | None = None
-    withdrawn: date | None = None  # since then it is listed, and counts no longer
+    known_since: _Day | None = None
+    withdrawn: _Day | None = None  # since then it is listed, and counts no longer
 
     @property
     def signed(self) -> str:
