@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..schema.errors import BenchError, did_you_mean
@@ -41,16 +41,7 @@ def history(
     history is stored, and for what is in none.
     """
     require_history(warehouse)
-    conditions, given = ["true"], dict[str, object]()
-    if row is not None:
-        conditions.append("list_contains($rows::VARCHAR[], v.row_id)")
-        given["rows"] = _rows_named(warehouse, row)
-    if query.model is not None:
-        conditions.append(_MODEL)
-        given["model"] = query.model
-    if query.document is not None:
-        conditions.append("v.document_id IN (SELECT document_id FROM revisions WHERE uri = $uri)")
-        given["uri"] = _document(warehouse, query.document)
+    conditions, given = _conditions(warehouse, query, row)
     text = _VERSIONS.format(tips=TIPS, condition=" AND ".join(conditions))
     found = warehouse.dicts(text, given)
     if not found:
@@ -64,9 +55,32 @@ def history(
     if metric is not None:
         events = _of_metric(events, metric)
     rows = {(one["history_id"], one["row_id"]) for one in found}
-    facts: dict[str, Any] = {
-        "asked": row or query.model or query.document or "",
-        "metric": metric,
+    asked = {"asked": row or query.model or query.document or "", "metric": metric}
+    return Decision("history", tuple(events), (), asked | _facts(warehouse, rows, events))
+
+
+def _conditions(
+    warehouse: Warehouse, query: Query, row: str | None
+) -> tuple[list[str], dict[str, object]]:
+    """Which versions of rows are meant, with the parameters of the conditions."""
+    conditions, given = ["true"], dict[str, object]()
+    if row is not None:
+        conditions.append("list_contains($rows::VARCHAR[], v.row_id)")
+        given["rows"] = _rows_named(warehouse, row)
+    if query.model is not None:
+        conditions.append(_MODEL)
+        given["model"] = query.model
+    if query.document is not None:
+        conditions.append("v.document_id IN (SELECT document_id FROM revisions WHERE uri = $uri)")
+        given["uri"] = _document(warehouse, query.document)
+    return conditions, given
+
+
+def _facts(
+    warehouse: Warehouse, rows: Collection[object], events: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """How many rows and changes there are, and from when to when."""
+    return {
         "row_count": len(rows),
         "changed": len({one["row_id"] for one in events if one["kind"] == "changed"}),
         "went": len({one["row_id"] for one in events if one["kind"] == "went" and one["is_gone"]}),
@@ -75,7 +89,6 @@ def history(
         "last": max((one["date"] for one in events), default=None),
         "until": warehouse.rows("SELECT max(committed_at) FROM raw.commits")[0][0],
     }
-    return Decision("history", tuple(events), (), facts)
 
 
 def require_history(warehouse: Warehouse) -> None:

@@ -94,8 +94,8 @@ def matched(old: Sequence[StatedRow], new: Sequence[StatedRow]) -> dict[int, int
             if same := by_key.get(key(row)):
                 found[at] = same.pop(0)
                 del left[found[at]], right[at]
-    same = {(old[before].section, new[at].section) for at, before in found.items()}
-    found |= dict(_nearest(left, right, same))
+    tables = {(old[before].section, new[at].section) for at, before in found.items()}
+    found |= dict(_nearest(left, right, tables))
     return found
 
 

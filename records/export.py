@@ -31,7 +31,8 @@ from .layout import (
     marker_of,
     marker_text,
 )
-from .reading import InvalidRecord, identity
+from .parts import InvalidRecord
+from .reading import identity
 from .scrub import Scrubber
 
 Row = dict[str, Any]

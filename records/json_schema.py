@@ -40,19 +40,6 @@ def schema() -> Schema:
         "maxItems": 4,
         "description": "field, line, value as typed text, and as written where that differs",
     }
-    day = {"type": "string", "format": "date"}
-    correction: Schema = {
-        "type": "object",
-        "properties": {
-            "field": text,
-            "value": {"type": "string"},
-            "raw": {"type": "string", "description": "who says so, when and why"},
-            "known_since": day | {"description": "from when it is known"},
-            "withdrawn_on": day | {"description": "when it was taken back"},
-        },
-        "required": ["field", "value", "raw"],
-        "additionalProperties": False,
-    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A run record of bench",
@@ -69,12 +56,29 @@ def schema() -> Schema:
             },
             CORRECTIONS: {
                 "type": "array",
-                "items": correction,
+                "items": _correction(),
                 "description": "values stated by people that have such a date",
             },
             **parts,
         },
         "required": [MARK, "run", "source"],
+        "additionalProperties": False,
+    }
+
+
+def _correction() -> Schema:
+    day = {"type": "string", "format": "date"}
+    text: Schema = {"type": "string", "minLength": 1}
+    return {
+        "type": "object",
+        "properties": {
+            "field": text,
+            "value": {"type": "string"},
+            "raw": {"type": "string", "description": "who says so, when and why"},
+            "known_since": day | {"description": "from when it is known"},
+            "withdrawn_on": day | {"description": "when it was taken back"},
+        },
+        "required": ["field", "value", "raw"],
         "additionalProperties": False,
     }
 

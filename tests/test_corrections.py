@@ -143,7 +143,7 @@ def test_what_is_known_since_and_taken_back_travels_with_records(place: Path) ->
     broken = record.read_text().replace("2026-01-31", "31.1.2026")
     rows = rows_of_record(broken.encode(), record.name, "s")
     assert not rows.by_table["runs"]
-    assert "no date" in rows.by_table["warnings"][0]["message"]
+    assert "no date" in str(rows.by_table["warnings"][0]["message"])
 
 
 def test_a_correction_counts_from_when_it_is_known_until_it_is_taken_back(place: Path) -> None:
