@@ -15,7 +15,7 @@ from .provenance import Derivation, Number
 from .query import Query
 
 UNIT = 100_000_000_000  # tokens that days are told for where nobody says how long a training is
-REFERENCE_TIMES_S = (0.5, 1.0, 2.0, 3.0, 10.0)
+A_SECOND = 1.0  # of a step: days at any other time follow
 SECONDS_A_DAY = 86_400
 IN_SETTINGS = "bench.toml"
 UNEQUAL = "rows of another batch do not do equal work in equal steps; --tokens compares equal work"
@@ -218,17 +218,15 @@ def plans(warehouse: Warehouse) -> tuple[list[dict[str, Any]], set[float]]:
 
 
 def references(plan: Budget, printed: Sequence[Mapping[str, Any]]) -> list[Reference]:
-    """Days at round step times, computed; beside them what documents print, to its digits.
+    """Days at a second a step and at the times that documents name; beside them what they print, to
+    its digits.
 
     Nothing where the steps of the budget or their tokens are not stated.
     """
     if plan.steps is None or plan.tokens_per_step is None:
         return []
     stated = {row["step_time_s"]: row for row in printed}
-    return [
-        _reference(plan.steps, time, stated.get(time))
-        for time in sorted({*REFERENCE_TIMES_S, *stated})
-    ]
+    return [_reference(plan.steps, time, stated.get(time)) for time in sorted({A_SECOND, *stated})]
 
 
 def _reference(steps: int, time: float, row: Mapping[str, Any] | None) -> Reference:

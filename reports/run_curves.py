@@ -11,7 +11,7 @@ from ..decide.selection import select
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.format import number, significant
-from .drawing import Picture
+from .picture import Picture
 from .short import Names
 
 if TYPE_CHECKING:
