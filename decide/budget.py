@@ -15,6 +15,7 @@ from .provenance import Derivation, Number
 from .query import Query
 
 UNIT = 100_000_000_000  # tokens that days are told for where nobody says how long a training is
+UNIT_OF_TOYS, TOY = 1_000_000_000, 0.01  # of models below so many parameters, in 1e9
 A_SECOND = 1.0  # of a step: days at any other time follow
 SECONDS_A_DAY = 86_400
 IN_SETTINGS = "bench.toml"
@@ -166,7 +167,7 @@ class Reference:
 
 def budget(plans: Sequence[Mapping[str, Any]], sizes: set[float], query: Query) -> Budget:
     """The budget by --tokens or --steps, else bench.toml's of the model, else what the sources
-    agree on, else 100B tokens as a unit.
+    agree on, else 100B tokens as a unit (of toys alone 1B: nobody trains them for years).
 
     Raises BenchError if both options are given.
     """
@@ -187,7 +188,8 @@ def budget(plans: Sequence[Mapping[str, Any]], sizes: set[float], query: Query) 
     if len(differ) == 1:
         return found[0]
     others = tuple(differ[tokens] for tokens in sorted(differ))
-    return Budget(UNIT, None, None, "unit", others=others)
+    unit = UNIT_OF_TOYS if sizes and max(sizes) < TOY else UNIT
+    return Budget(unit, None, None, "unit", others=others)
 
 
 def _set_for(sizes: set[float], lengths: Mapping[float, Length]) -> Budget | None:
