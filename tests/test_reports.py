@@ -174,7 +174,9 @@ def test_the_ranking_is_by_tokens_a_second(swept: Path) -> None:
         speeds.append(tokens / value(row["Sec/it"]))
     assert speeds == sorted(speeds, reverse=True)
     short = table(text, "Device-days")
-    assert all(row in rows for row in short)
+    # Without columns that are empty in all of its rows, and without what takes ten times as long.
+    assert all(any(row.items() <= other.items() for other in rows) for row in short)
+    assert all(value(row["Sec/it"]) < 10 * 162.5 for row in short), "the best of 001"
     shown = [place for row in short for place in row["Source"].split(", ")]
     assert len(shown) == 5 * len({row["System"] for row in rows})
     assert f"{len(sources) - len(shown)} more timed: `--all`" in text

@@ -47,7 +47,7 @@ def test_batches_that_grow_are_weak_scaling(folder: Path) -> None:
     found = answer(folder, "report", "scaling", "a.md")
     assert {row["scaling"] for row in found} == {"weak"}
     assert found[-1]["efficiency"] == pytest.approx(10.1 / 10.8, rel=1e-3)
-    assert "GBS grows with them" in quick(folder, "report", "scaling", "a.md").out
+    assert "GBS grows with the nodes" in quick(folder, "report", "scaling", "a.md").out
 
 
 def test_what_the_bubble_takes(folder: Path) -> None:
