@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..schema.errors import BenchError
@@ -167,7 +167,7 @@ class Reference:
 
 def budget(plans: Sequence[Mapping[str, Any]], sizes: set[float], query: Query) -> Budget:
     """The budget by --tokens or --steps, else bench.toml's of the model, else what the sources
-    agree on, else 100B tokens as a unit (of toys alone 1B: nobody trains them for years).
+    agree on, else 100B tokens as a unit.
 
     Raises BenchError if both options are given.
     """
@@ -188,8 +188,7 @@ def budget(plans: Sequence[Mapping[str, Any]], sizes: set[float], query: Query) 
     if len(differ) == 1:
         return found[0]
     others = tuple(differ[tokens] for tokens in sorted(differ))
-    unit = UNIT_OF_TOYS if sizes and max(sizes) < TOY else UNIT
-    return Budget(unit, None, None, "unit", others=others)
+    return Budget(UNIT, None, None, "unit", others=others)
 
 
 def _set_for(sizes: set[float], lengths: Mapping[float, Length]) -> Budget | None:
@@ -201,7 +200,13 @@ def _set_for(sizes: set[float], lengths: Mapping[float, Length]) -> Budget | Non
 
 def planned(warehouse: Warehouse, query: Query) -> Budget:
     """The budget of a query for the runs of the temporary table `selected`."""
-    return budget(*plans(warehouse), query)
+    found = budget(*plans(warehouse), query)
+    if not found.is_unit:
+        return found
+    labels = warehouse.rows("SELECT DISTINCT size FROM selected WHERE size IS NOT NULL")
+    sizes = [parse_size(label) or TOY for (label,) in labels]
+    # Nobody trains a toy for years: days of its own size.
+    return replace(found, tokens=UNIT_OF_TOYS) if sizes and max(sizes) < TOY else found
 
 
 def plans(warehouse: Warehouse) -> tuple[list[dict[str, Any]], set[float]]:
