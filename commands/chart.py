@@ -20,9 +20,9 @@ SUFFIXES = (".svg", ".png")
 # The answer that each chart draws.
 _ANSWERS = {
     "effects": "compare", "efficiency": "scaling", "pareto": "best", "days": "days",
-    "tflops": "best", "memory": "best",
+    "tflops": "best", "mfu": "best", "memory": "best",
 }  # fmt: skip
-_RANKED_BY = {"tflops": "tflops", "memory": "mem"}
+_RANKED_BY = {"tflops": "tflops", "mfu": "mfu", "memory": "mem"}
 
 
 @o.command(query=(*o.SELECTION, "steps", "tokens"))
@@ -30,7 +30,8 @@ def chart(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="effects, efficiency, pareto, days, tflops, memory, steps or loss."
+            metavar="NAME",
+            help="effects, efficiency, pareto, days, tflops, mfu, memory, steps or loss.",
         ),
     ],
     source: Source,

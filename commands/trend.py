@@ -70,7 +70,8 @@ def trend(
     else:
         write(fitted(presented(made, names, query.most), query), format, output, "trend.md")
     worse = len(made.facts["worse"])
-    info(f"{len(made.facts['newest'])} configurations, {worse} worse")
+    count = len(made.facts["newest"])
+    info(f"{count} {'configuration' if count == 1 else 'configurations'}, {worse} worse")
     raise typer.Exit(FOUND if worse and fail_on is FailOn.REGRESSION else FINE)
 
 

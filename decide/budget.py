@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..schema.errors import BenchError
@@ -15,7 +15,8 @@ from .provenance import Derivation, Number
 from .query import Query
 
 UNIT = 100_000_000_000  # tokens that days are told for where nobody says how long a training is
-REFERENCE_TIMES_S = (0.5, 1.0, 2.0, 3.0, 10.0)
+UNIT_OF_TOYS, TOY = 1_000_000_000, 0.01  # of models below so many parameters, in 1e9
+A_SECOND = 1.0  # of a step: days at any other time follow
 SECONDS_A_DAY = 86_400
 IN_SETTINGS = "bench.toml"
 UNEQUAL = "rows of another batch do not do equal work in equal steps; --tokens compares equal work"
@@ -199,7 +200,13 @@ def _set_for(sizes: set[float], lengths: Mapping[float, Length]) -> Budget | Non
 
 def planned(warehouse: Warehouse, query: Query) -> Budget:
     """The budget of a query for the runs of the temporary table `selected`."""
-    return budget(*plans(warehouse), query)
+    found = budget(*plans(warehouse), query)
+    if not found.is_unit:
+        return found
+    labels = warehouse.rows("SELECT DISTINCT size FROM selected WHERE size IS NOT NULL")
+    sizes = [parse_size(label) or TOY for (label,) in labels]
+    # Nobody trains a toy for years: days of its own size.
+    return replace(found, tokens=UNIT_OF_TOYS) if sizes and max(sizes) < TOY else found
 
 
 def plans(warehouse: Warehouse) -> tuple[list[dict[str, Any]], set[float]]:
@@ -218,17 +225,15 @@ def plans(warehouse: Warehouse) -> tuple[list[dict[str, Any]], set[float]]:
 
 
 def references(plan: Budget, printed: Sequence[Mapping[str, Any]]) -> list[Reference]:
-    """Days at round step times, computed; beside them what documents print, to its digits.
+    """Days at a second a step and at the times that documents name; beside them what they print, to
+    its digits.
 
     Nothing where the steps of the budget or their tokens are not stated.
     """
     if plan.steps is None or plan.tokens_per_step is None:
         return []
     stated = {row["step_time_s"]: row for row in printed}
-    return [
-        _reference(plan.steps, time, stated.get(time))
-        for time in sorted({*REFERENCE_TIMES_S, *stated})
-    ]
+    return [_reference(plan.steps, time, stated.get(time)) for time in sorted({A_SECOND, *stated})]
 
 
 def _reference(steps: int, time: float, row: Mapping[str, Any] | None) -> Reference:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..project.settings import aliased, read_settings
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 
@@ -19,7 +20,7 @@ def source_named(warehouse: Warehouse, name: str, *, whole: bool = False) -> str
 
     Unless it has to be `whole`, any part that one source alone has will do.
     """
-    uris = [str(uri) for (uri,) in warehouse.rows("SELECT uri FROM sources ORDER BY uri")]
+    uris = _uris(warehouse)
     found = matching(uris, name.removeprefix("./"), whole)
     if len(found) != 1 and os.path.exists(name):  # a path from here: uris are from the warehouse's
         found = _at_path(warehouse, uris, name) or found
@@ -36,6 +37,7 @@ def source_named(warehouse: Warehouse, name: str, *, whole: bool = False) -> str
 def find_run(warehouse: Warehouse, wanted: str) -> str:
     """The run that `wanted` means: an id, the start of one, FILE:LINE, or a source with one run."""
     place = re.fullmatch(r"(.+):(\d+)", wanted)
+    uri = ""
     # 001 is a document before it is the beginning of an id.
     if not place and len(wanted) < _ID and _is_source(warehouse, wanted):
         return _only_run_of(warehouse, wanted)
@@ -54,8 +56,13 @@ def find_run(warehouse: Warehouse, wanted: str) -> str:
     if not found and not place:
         return _only_run_of(warehouse, wanted)
     if not found:
+        lines = warehouse.rows("SELECT line FROM runs WHERE uri = ? ORDER BY line", [uri])
         raise BenchError(
             f"no run {wanted!r}",
+            why=f"runs of {place[1]} are on lines {', '.join(str(n) for (n,) in lines[:12])}"
+            + (f" and {len(lines) - 12} more" if len(lines) > 12 else "")
+            if place and lines
+            else "",
             hint="bench runs --all lists ids and places; or name one as FILE:LINE",
         )
     listed = ", ".join(run for (run,) in found)
@@ -63,8 +70,11 @@ def find_run(warehouse: Warehouse, wanted: str) -> str:
 
 
 def _is_source(warehouse: Warehouse, name: str) -> bool:
-    uris = [str(uri) for (uri,) in warehouse.rows("SELECT uri FROM sources ORDER BY uri")]
-    return len(matching(uris, name, whole=True)) == 1
+    return len(matching(_uris(warehouse), name, whole=True)) == 1
+
+
+def _uris(warehouse: Warehouse) -> list[str]:
+    return [str(uri) for (uri,) in warehouse.rows("SELECT uri FROM sources ORDER BY uri")]
 
 
 def _only_run_of(warehouse: Warehouse, name: str) -> str:
@@ -128,14 +138,18 @@ def _at_path(warehouse: Warehouse, uris: Sequence[str], wanted: str) -> list[str
 def matching(uris: Sequence[str], wanted: str, whole: bool) -> list[str]:
     """The uris that a name may mean, by the strictest test that any of them passes."""
     # From the strictest on: a name that is whole for one file may be part of many.
+    named = aliased(uris, read_settings().aliases)
     tests: Sequence[Callable[[str], bool]] = (
         lambda uri: uri == wanted,
+        lambda uri: named.get(uri) == wanted,
         lambda uri: uri.rsplit("/", 1)[-1] == wanted,
         lambda uri: uri.rsplit("/", 1)[-1].rsplit(".", 1)[0] == wanted,
         lambda uri: uri.endswith("/" + wanted),
+        # The end of a path that was made a name: OWNER__REPO__docs__performance-summary.md.
+        lambda uri: uri.rsplit("/", 1)[-1].rsplit(".", 1)[0].endswith("__" + wanted),
         lambda uri: uri.rsplit("/", 1)[-1].startswith(wanted),
         lambda uri: wanted in uri,
     )
     if whole:
-        tests = tests[:5]
+        tests = tests[:-1]
     return next((found for test in tests if (found := [uri for uri in uris if test(uri)])), [])

@@ -10,6 +10,7 @@ from .budget import Budget
 from .jobs import by_configuration
 from .rows import Row
 
+SLOWEST = 10  # times as long as the best of its model and system: no candidate for a training
 _COLUMNS = (
     "run_id", "size", "model", "system", "nodes", "devices", "world_size", "dp", "tp", "pp", "cp",
     "mbs", "gbs", "seq_len", "zero_stage", "recompute", "framework", "settings", "step_time_s",
@@ -22,8 +23,9 @@ _COLUMNS = (
 def ranking(rows: Iterable[Row], plan: Budget, most: int) -> list[dict[str, Any]]:
     """The configurations of runs, repeats as one row, with days.
 
-    `place` counts within a model and system, of which the first `most` come (0: all); `timed`
-    counts all of them. Days are of the budget, the range that of the digits or of the jobs.
+    `place` counts within a model and system, of which the first `most` come that take less than
+    SLOWEST times as long as the best (0: all); `timed` counts all of them. Days are of the budget,
+    the range that of the digits or of the jobs.
     """
     kept = [_with_days(row, plan) for row in by_configuration(filter(counts, rows))]
     kept.sort(key=lambda row: (-row["tokens_per_s"], row["uri"], row["line"]))
@@ -31,7 +33,16 @@ def ranking(rows: Iterable[Row], plan: Budget, most: int) -> list[dict[str, Any]
     for row in kept:
         row["place"] = place[row["size"], row["system"]] = place[row["size"], row["system"]] + 1
         row["timed"] = len(kept)
-    return [row for row in kept if not most or row["place"] <= most]
+    best = {(row["size"], row["system"]): row["tokens_per_s"] for row in reversed(kept)}
+    return [
+        row
+        for row in kept
+        if not most
+        or (
+            row["place"] <= most
+            and row["tokens_per_s"] * SLOWEST > best[row["size"], row["system"]]
+        )
+    ]
 
 
 def counts(row: Row) -> bool:

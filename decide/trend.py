@@ -160,7 +160,6 @@ def _column(metric: str) -> str:
         raise BenchError(
             f"unknown metric {metric!r}",
             hint=did_you_mean(name, columns()),
-            why=f"metrics: {', '.join(columns())}",
         )
     return _NAMES.get(name, name)
 

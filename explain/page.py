@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..audit.restate import HARDWARE, MODEL, Restated, implied_times, restate_all
-from ..decide.budget import REFERENCE_TIMES_S, SECONDS_A_DAY
+from ..decide.budget import A_SECOND, SECONDS_A_DAY
 from ..decide.ranking import ranking
 from ..decide.rows import load
 from ..reports.page import MOST, statements
@@ -119,7 +119,7 @@ def _budget_node(here: ExplainContext) -> Node:
 
 
 def _reference(here: ExplainContext, number: Number) -> Iterator[Match]:
-    """The list of days at round step times."""
+    """Days at the step times that the page names."""
     steps = here.budget.steps
     if steps is None or here.budget.tokens_per_step is None:
         return
@@ -130,16 +130,16 @@ def _reference(here: ExplainContext, number: Number) -> Iterator[Match]:
                WHERE kind = 'days' AND uri IN (SELECT uri FROM selected)"""
         )
     }
-    for time in sorted({*REFERENCE_TIMES_S, *filter(None, stated)}):
-        given = Node("step_time_s", time, "s", note="a round time of the list")
+    for time in sorted({A_SECOND, *filter(None, stated)}):
+        given = Node("step_time_s", time, "s", note="a step time of the page")
         if number.stands_in(f"{time:g}"):
-            yield Match("page", "the reference list of days", given)
+            yield Match("page", "days at a step time", given)
         days = steps * time / SECONDS_A_DAY
         if number.stands_in(f"{days:,.2f}"):
             how = by_formula("D1", "steps x step_time_s / 86400")
             inputs = (_budget_node(here), given)
             node = Node("days", days, "days", how=how, inputs=inputs)
-            yield Match("page", "the reference list of days", node)
+            yield Match("page", "days at a step time", node)
 
 
 def _repaired(here: ExplainContext, number: Number) -> Iterator[Match]:

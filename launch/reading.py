@@ -41,7 +41,10 @@ def read_plan(file: Path) -> Plan:
         raise BenchError("the plan is not UTF-8", why=str(error), where=str(file)) from error
     except OSError as error:
         why = error.strerror or str(error)
-        raise BenchError("cannot read the plan", why=why, where=str(file)) from error
+        raise BenchError(
+            "cannot read the plan", why=why, where=str(file),
+            hint="bench plan -o plan.toml proposes one; docs/launch.md shows one",
+        ) from error  # fmt: skip
     try:
         values = loads(text)
     except TOMLDecodeError as error:

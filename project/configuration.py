@@ -107,6 +107,11 @@ class Configuration(_Section):
         "steps of each run's batch; --tokens and --steps take precedence. Default: as a source "
         "states; else days are per 100B tokens.",
     )
+    aliases: dict[Text, Annotated[str, Field(pattern=r"^\w[\w.+-]{0,39}$")]] = Field(
+        default={},
+        description="Short names of sources on pages and in commands, by the path or file name of "
+        "the source. Default: its number, or its file name without what all share.",
+    )
     prices: DevicePrices | None = Field(
         default=None, description="Prices of a device-hour. Default: cost is not known."
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +50,7 @@ class Settings:
     pages: tuple[str, ...] = ()
     paths: tuple[PathPattern, ...] = ()
     lengths: Mapping[float, Length] = field(default_factory=dict)  # by parameters in 1e9
+    aliases: Mapping[str, str] = field(default_factory=dict)  # by path or file name of a source
     prices: Prices = NO_PRICES
     github: JobSettings = JobSettings()
     gitlab: JobSettings = JobSettings()
@@ -132,6 +133,7 @@ def _checked(file: Path, text: str, values: Mapping[str, Any]) -> Settings:
         pages=tuple(found.pages),
         paths=_patterns(file, text, found.paths),
         lengths=_lengths(file, text, found.budgets),
+        aliases=_aliases(file, text, found.aliases),
         prices=_prices(found.prices) if found.prices else NO_PRICES,
         github=_job(found.github),
         gitlab=_job(found.gitlab),
@@ -165,6 +167,27 @@ def _lengths(file: Path, text: str, budgets: Mapping[str, str]) -> dict[float, L
             )
         found[size] = length
     return found
+
+
+def _aliases(file: Path, text: str, found: Mapping[str, str]) -> Mapping[str, str]:
+    for named, alias in found.items():
+        if list(found.values()).count(alias) > 1:
+            raise BenchError(
+                f"two aliases in {FILE} are {alias!r}", why="an alias names one source",
+                where=f"{file}:{_line(text, ('aliases', named))}", hint="rename one of them",
+            )  # fmt: skip
+    return found
+
+
+def aliased(uris: Iterable[str], aliases: Mapping[str, str]) -> dict[str, str]:
+    """The alias of each source that has one: by its path, or a file name that it alone has."""
+    files: dict[str, list[str]] = {}
+    for uri in uris:
+        for named in {uri, uri.rsplit("/", 1)[-1]}:
+            files.setdefault(named, []).append(uri)
+    return {
+        files[named][0]: alias for named, alias in aliases.items() if len(files.get(named, ())) == 1
+    }
 
 
 def _prices(found: configuration.DevicePrices) -> Prices:
@@ -204,6 +227,8 @@ def _refused(file: Path, text: str, error: ErrorDetails) -> BenchError:
         if is_path
         else "see docs/facts.md"
         if place[0] == "paths"
+        else '"PATH" = "NAME": letters, digits, dots and dashes'
+        if place[0] == "aliases"
         else 'currency = "USD", default = 2.10'
         if place[0] == "prices"
         else "see docs/pull_requests.md",

@@ -24,7 +24,7 @@ MEASURED = (
 )  # fmt: skip
 # Shown before the settings, but only where rows differ in it.
 _DISTINGUISHING = (("seq_len", "Seq len"), ("dtype", "Dtype"))
-_MOST = 12  # places that a sentence lists
+_MOST, _SHORT = 12, 8  # places that a sentence lists; letters of a name that may be repeated
 _LONGEST = 80  # characters of settings in a sentence or cell
 
 
@@ -224,8 +224,14 @@ def devices_words(row: Row) -> str:
 
 def places(names: Names, rows: Sequence[Row]) -> str:
     """Several locations in one list, cut to the first few."""
-    shown = [place(names, row) for row in rows[:_MOST]]
-    more = len(rows) - len(shown)
+    # Several runs of one line, as columns of a table hold them, are one place.
+    found = list(dict.fromkeys((names.short(row["uri"]), row["line"]) for row in rows))
+    shown, last = [], ""
+    for name, line in found[:_MOST]:
+        again = name == last and len(name) > _SHORT
+        shown.append(f":{line}" if again else f"{name}:{line}")
+        last = name
+    more = len(found) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more else "")
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from ..decide.budget import planned
 from ..decide.query import Query
+from ..decide.ranking import SLOWEST
 from ..decide.selection import select
 from ..schema.errors import BenchError
 from ..schema.generated import expand
@@ -82,6 +83,7 @@ def page(
     most = 0 if query.all_rows else MOST
     limits: dict[str, int | None] = {
         "most": most,
+        "slowest": SLOWEST,
         "sweep_rows_shown": SWEEP_ROWS if most and report == "model" else 0,
         "listed": LIST_ROWS if most else None,
     }

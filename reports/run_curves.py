@@ -11,7 +11,7 @@ from ..decide.selection import select
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.format import number, significant
-from .drawing import Picture
+from .picture import Picture
 from .short import Names
 
 if TYPE_CHECKING:
@@ -85,9 +85,9 @@ def _message(names: Names, name: str, runs: Sequence[Mapping[str, object]]) -> s
     if name == "loss":
         run, ys = min(every, key=lambda one: one[1][-1])
         last = number(_numbers(run["xs"])[-1])
-        lowest = "loss" if len(runs) == 1 else f"lowest of {len(runs)} losses"
+        lowest = "loss" if len(runs) == 1 else f"lowest of {len(runs)} losses:"
         fell = f"{significant(ys[-1], 3)} at iteration {last}, from {significant(ys[0], 3)}"
-        return f"{begin}{lowest} {fell}"
+        return f"{begin}{lowest} {fell}" if begin else f"{lowest.capitalize()} {fell}"
     middles = [median(ys) for _, ys in every]
     if len(runs) == 1:
         ys = every[0][1]

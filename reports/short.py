@@ -1,24 +1,32 @@
-"""Short names of sources for pages: `001` of `001_1.3b.md`, else the file name (the last part of
-one that was a path: `OWNER__REPO__NAME.md`), else the path."""
+"""Short names of sources for pages: the alias of `bench.toml`, `001` of `001_1.3b.md`, else the
+file name (the last parts of one that was a path: `OWNER__REPO__NAME.md`), else the path."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+
+from ..project.settings import aliased, read_settings
 
 
 class Names:
-    """The shortest name of each source that tells it from the others of the warehouse."""
+    """The shortest name of each source that tells it from the others of the warehouse.
 
-    def __init__(self, uris: Iterable[str]) -> None:
-        self._short: dict[str, str] = {}
+    `aliases`, by path or file name, go before; None: those of the nearest `bench.toml`.
+    """
+
+    def __init__(self, uris: Iterable[str], aliases: Mapping[str, str] | None = None) -> None:
         self._uris = frozenset(uris)
-        left = sorted(self._uris)
+        known = read_settings().aliases if aliases is None else aliases
+        self._short = aliased(self._uris, known) if known else {}
+        left = sorted(self._uris - self._short.keys())
         for shorten in (_number, _last, _stem, _file):
             count = Counter(map(shorten, left))
             self._short |= {
-                uri: name for uri in left if (name := shorten(uri)) and count[name] == 1
+                uri: name
+                for uri in left
+                if (name := shorten(uri)) and count[name] == 1 and name not in known.values()
             }
             left = [uri for uri in left if uri not in self._short]
 
@@ -52,9 +60,12 @@ def _stem(uri: str) -> str:
 
 
 def _last(uri: str) -> str:
-    """The last part of a path that was made a name: OWNER__REPO__docs__performance-summary.md."""
+    """The last part of a path that was made a name, as OWNER__REPO__docs__performance-summary.md;
+    of a README the last two."""
     path, _, last = _stem(uri).rpartition("__")
-    return last if path and last.casefold() not in ("readme", "index", "log") else ""
+    if path and last.casefold() in ("readme", "index", "log"):  # of its folder
+        return "__".join([path.rpartition("__")[2], last])
+    return last if path else ""
 
 
 def _file(uri: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -42,6 +42,7 @@ class Sweep:
     shown: tuple[Row, ...]  # rows with a result, or planned
     without_result: tuple[Row, ...]
     context: Sequence[Row]
+    parts: tuple[Sweep, ...] = ()  # the tables that this one joins, of one layout
 
     @property
     def uri(self) -> str:
@@ -84,11 +85,15 @@ class Sweep:
         """What its rows share, said once above it."""
         headings = self.published["headings"]
         shared = (f"{headings[at]} {text}" for at, text in self.lifted.items() if text != "-")
-        around = (
+        return ", ".join(filter(None, [*shared, self.facts]))
+
+    @property
+    def facts(self) -> str:
+        """What the text around it states of its rows."""
+        return ", ".join(
             f"{_STATED.get(fact['field'], fact['field'])}{fact['value']} (line {fact['line']})"
             for fact in self.context
         )
-        return ", ".join([*shared, *around])
 
     @property
     def table(self) -> Markdown:
@@ -102,6 +107,10 @@ class Sweep:
             row["model_tflops"] is not None and not row["left_out"] for row in self.shown
         )
         body = [_body_row(row, places, published, computed) for row in self.shown]
+        if self.parts:
+            header, alignment = ["Table", *header], ["right", *alignment]
+            numbers = [part.number for part in self.parts for _ in part.shown]
+            body = [[str(n), *cells] for n, cells in zip(numbers, body, strict=True)]
         if computed:
             header.append("Model TFLOP/s/process")
             alignment.append("right")
@@ -127,6 +136,38 @@ def sweeps(
         _sweep(table, by_table.get(table["table_id"], []), around.get(table["table_id"], []))
         for table in tables
     ]
+
+
+def merged(found: Sequence[Sweep]) -> list[Sweep]:
+    """The tables of a page with neighbours of one document and one layout as one table each."""
+    groups: list[list[Sweep]] = []
+    for sweep in found:
+        alike = groups and _layout(groups[-1][-1]) == _layout(sweep) and sweep.shown
+        groups[-1].append(sweep) if alike else groups.append([sweep])
+    return [group[0] if len(group) == 1 else _joined(group) for group in groups]
+
+
+def _layout(sweep: Sweep) -> object:
+    return (sweep.uri, list(sweep.published["columns"]), list(sweep.published["headings"]))
+
+
+def _joined(group: Sequence[Sweep]) -> Sweep:
+    stated = [{_stated_as(fact) for fact in sweep.context} for sweep in group]
+    shared = set.intersection(*stated)
+    return Sweep(
+        group[0].published,
+        tuple(row for sweep in group for row in sweep.shown),
+        tuple(row for sweep in group for row in sweep.without_result),
+        [fact for fact in group[0].context if _stated_as(fact) in shared],
+        tuple(
+            replace(one, context=[fact for fact in one.context if _stated_as(fact) not in shared])
+            for one in group
+        ),
+    )
+
+
+def _stated_as(fact: Row) -> tuple[Any, ...]:
+    return fact["field"], fact["value"], fact["line"]
 
 
 def _sweep(table: Row, rows: Sequence[Row], context: Sequence[Row]) -> Sweep:

@@ -57,7 +57,7 @@ def days_table(names: Names, rows: Sequence[Row], plan: Budget | None = None) ->
     dropped |= {"Jobs"} if all(row["jobs"] == 1 for row in rows) else set()
     dropped |= {"MFU"} if all(row["mfu"] is None for row in rows) else set()
     kept = [column for column in columns if column[0] not in dropped]
-    return _table(kept, rows, merged=("DP/TP/PP", "Source"))
+    return _table(kept, rows, merged=("DP/TP/PP", "MBS", "Source"))
 
 
 def shape_table(names: Names, rows: Sequence[Row], lines: Sequence[Row]) -> Markdown:
@@ -123,21 +123,19 @@ def shape_table(names: Names, rows: Sequence[Row], lines: Sequence[Row]) -> Mark
     )
 
 
-def reference_table(plan: Budget, printed: Sequence[Row]) -> Markdown:
-    """Days at the documents' reference step times, beside what was printed."""
+def reference_days(plan: Budget, printed: Sequence[Row]) -> Markdown:
+    """Days at a second a step; and those that documents print, beside what the budget gives."""
     found = references(plan, printed)
-    header = [
-        "Sec/it"
-        + (f", {number(plan.tokens_per_step)} tokens each" if plan.tokens_per_step else ""),
-        *(f"{one.step_time_s:g}" for one in found),
-    ]
-    computed = ["days, computed", *(f"*{one.days:,.2f}*" for one in found)]
-    body = [computed]
-    if any(one.printed is not None for one in found):
-        body.append(
-            ["days, printed", *(_printed(one.printed, one.line, one.differs) for one in found)]
-        )
-    return pipe_table(header, body, ["left", *["right"] * len(found)])
+    told = ", ".join(
+        f"{one.printed:g} at {one.step_time_s:g} s/it (line {one.line}"
+        + (f" ⚠, computed *{one.days:,.2f}*)" if one.differs else ")")
+        for one in found
+        if one.printed is not None
+    )
+    a_second = next(one.days for one in found if one.step_time_s == 1)
+    return Markdown(
+        f"At 1 s/it: *{a_second:,.2f}* days." + (f" Printed days: {told}." if told else "")
+    )
 
 
 def log_table(names: Names, rows: Sequence[Row]) -> Markdown:
@@ -251,26 +249,34 @@ def _table(
     """Rows as a table; neighbours that differ in `merged` columns alone are one row."""
     heads = [head for head, _, _ in columns]
     apart = [at for at, head in enumerate(heads) if head in merged]
-    body: list[list[str]] = []
+    groups: list[list[list[str]]] = []
     for cells in ([write(row) for _, _, write in columns] for row in rows):
-        last = body[-1] if body else []
-        if apart and last and all(a == b for at, (a, b) in enumerate(zip(last, cells, strict=True))
-                                  if at not in apart):  # fmt: skip
-            for at in apart:
-                last[at] = _joined(last[at], cells[at])
+        last = groups[-1][0] if groups else []
+        alike = [a == b for a, b in zip(last, cells, strict=False)]
+        if apart and last and all(same for at, same in enumerate(alike) if at not in apart):
+            groups[-1].append(cells)
         else:
-            body.append(cells)
+            groups.append([cells])
+    body = [
+        [
+            _joined(each) if at in apart else each[0]
+            for at, each in enumerate(zip(*group, strict=True))
+        ]
+        for group in groups
+    ]
     return pipe_table(heads, body, [side for _, side, _ in columns])
 
 
-def _joined(listed: str, more: str) -> str:
-    """Two cells as one: 004:44 and 004:45 as 004:44, :45."""
-    known = listed.split(", ")
-    if more in known:
-        return listed
-    source, colon, line = more.rpartition(":")
-    same = colon and known[-1].rpartition(":")[0] in (source, "") and known[0].startswith(source)
-    return f"{listed}, :{line}" if same else f"{listed}, {more}"
+def _joined(cells: Sequence[str]) -> str:
+    """Cells as one, in order: 004:44, :45; what all share once."""
+    if len(set(cells)) == 1:
+        return cells[0]
+    said, last = [], ""
+    for cell in cells:
+        source, colon, line = cell.rpartition(":")
+        said.append(f":{line}" if colon and source == last else cell)
+        last = source
+    return ", ".join(said)
 
 
 def _source(names: Names, row: Row) -> str:
@@ -310,10 +316,6 @@ def _window(row: Row) -> str:
         else str(row["first_iteration"])
     )
     return f"{span}, n = {row['n']} in {row['lines']} {'line' if row['lines'] == 1 else 'lines'}"
-
-
-def _printed(value: float | None, line: int | None, differs: bool) -> str:
-    return "" if value is None else f"{value:g}{' ⚠' if differs else ''} (line {line})"
 
 
 def _days_range(row: Row) -> str:

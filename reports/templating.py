@@ -20,7 +20,7 @@ from . import pairs, tables, words
 from .escape import FILTERS as ESCAPES
 from .escape import Markdown, italic, markdown_text, pipe_table, visible
 from .short import Names
-from .sweep import sweeps
+from .sweep import merged, sweeps
 from .words import annotation_table, with_mark
 
 # Errors of template expressions, in addition to Jinja's own.
@@ -160,7 +160,8 @@ def _environment(own: Mapping[str, OwnTemplate]) -> jinja2.Environment:
     )
     environment.filters |= {function.__name__: _with_names(function) for function in named}
     environment.filters |= {
-        "reference_table": tables.reference_table,
+        "reference_days": tables.reference_days,
+        "merged": merged,
         "no_results": words.no_results,
         "speed_words": words.speed_words,
         "step_time": lambda row: Markdown(words.step_time(row)),

@@ -36,10 +36,23 @@ _LABELS: dict[str, Callable[[Any], str]] = {
     "recompute": lambda v: f"{'no' if v == 'none' else v} recompute",
 }  # fmt: skip
 
+_WORDED = {"recompute", "mbs", "gbs", "seq_len", "zero_stage", *axes()}  # of what is compared
+
 
 def label_of(name: str, value: object) -> str:
     """A value of a configuration by itself: MBS 4, 2 nodes, TP8, full recompute."""
     return _LABELS.get(name, str)(value)
+
+
+def level_words(level: str, title: str) -> str:
+    """One value of what is compared, for a sentence: no recompute, LD_PRELOAD=libtcmalloc.so."""
+    if not title:
+        return level
+    if title in _WORDED and level != "not stated":
+        return label_of(title, level)
+    if level == "none":
+        return f"no {title}"
+    return f"{title}={level}" if title.isupper() and level != "not stated" else f"{title} {level}"
 
 
 def budget_words(names: Names, plan: Budget) -> Markdown:

@@ -59,7 +59,7 @@ class NothingRecognised(BenchError):
 
 
 def did_you_mean(word: str, known: Collection[str]) -> str:
-    """A hint: the field that has this other name, else the nearest word; all of a short list."""
+    """A hint: the field that has this other name, else the nearest word, else the first of them."""
     import difflib  # errors are rare, start-up is not
 
     from ..vocabulary.fields import named
@@ -67,7 +67,9 @@ def did_you_mean(word: str, known: Collection[str]) -> str:
     by_fold = {name.casefold(): name for name in known}
     other = named("also").get(word.casefold(), "")
     near = [other] if other in by_fold else difflib.get_close_matches(word.casefold(), by_fold, n=1)
-    listed = f"known: {', '.join(known)}"
+    more = len(known) - _FEW
+    listed = f"known: {', '.join(list(known)[:_FEW])}"
+    listed += f" and {more} more, as docs/warehouse.md lists them" if more > 0 else ""
     if not near:
         return listed
     # Behind a guess, a hundred columns would only hide it.

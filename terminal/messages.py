@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -22,6 +23,9 @@ PIPE_CLOSED = 128 + 13  # what a shell shows for a program that SIGPIPE ended
 RED, YELLOW, PLAIN = "\x1b[31m", "\x1b[33m", "\x1b[0m"
 CLEAR = "\r\x1b[K"
 _SHOWN = 10  # of contradictions
+_INVALID = re.compile(
+    r"(Invalid value for [^:]{1,99}): (.{0,4000}?)(?:; (use .{1,999}))?$", re.DOTALL
+)
 
 # typer carries click inside since 0.26 and imported it before: this base is the same in both.
 _ClickException: type[Exception] = typer.BadParameter.__mro__[2]
@@ -70,9 +74,7 @@ def _guarded(app: typer.Typer, args: Sequence[str]) -> int:
         _flush()
         return code
     except _ClickException as error:
-        usage = io.StringIO()
-        error.show(usage)  # type: ignore[attr-defined]  # declared on the class, known by its place
-        _write(usage.getvalue().rstrip("\n"))
+        fail(_misused(error))
         return int(getattr(error, "exit_code", FOUND))
     except BenchError as error:
         fail(error)
@@ -103,6 +105,17 @@ def _invoke(app: typer.Typer, args: Sequence[str]) -> int:
     except typer.Exit as done:
         return done.exit_code
     return 0
+
+
+def _misused(error: Exception) -> BenchError:
+    """What is wrong with a command line, as an error of ours: what, why, what to try."""
+    # Of pydantic's words the first two say nothing to a user.
+    told = str(getattr(error, "format_message", error.__str__)()).replace("Value error, ", "")
+    found = _INVALID.match(told)
+    what, why, use = found.groups("") if found else (told.rstrip("."), "", "")
+    asked = getattr(getattr(error, "ctx", None), "command_path", "bench")
+    hint = f"{use.rstrip('.')}; {asked} -h" if use else f"{asked} -h"
+    return BenchError(what, why=why.rstrip("."), hint=hint)
 
 
 def _as_error(error: OSError) -> BenchError:

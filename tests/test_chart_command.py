@@ -18,7 +18,7 @@ from tests.deciding import Stored, table
 from tests.program import quick, told
 
 TCMALLOC = "003_check_tcmalloc.md"
-SHOWING = {"tflops": "004_tr3m-1B3.md", "memory": "004_tr3m-1B3.md"}
+SHOWING = {"tflops": "004_tr3m-1B3.md", "mfu": "004_tr3m-1B3.md", "memory": "004_tr3m-1B3.md"}
 LOGS = ("steps", "loss")
 
 
@@ -159,6 +159,7 @@ MESSAGES = {
     "efficiency data/tables/003_check_tcmalloc.md": "efficiency on 64 nodes",
     "effects --by LD_PRELOAD data/tables/003_check_tcmalloc.md": "1.30x to 1.77x the speed of none",
     "tflops data/tables/004_tr3m-1B3.md": "TFLOP/s at best",
+    "mfu data/tables/004_tr3m-1B3.md": "35.6% MFU at best",
     "memory data/tables/004_tr3m-1B3.md": "GB at best",
     "steps data/logs": "s/it",
     "loss data/logs": "at iteration",

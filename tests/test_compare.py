@@ -64,7 +64,7 @@ def test_one_job_a_side_tells_nothing_and_repeats_elsewhere_do(folder: Path) -> 
     assert row["verdict"] == UNKNOWN and row["p_value"] is None
     said = quick(folder, "compare", one.name, "--by", "mbs").out
     assert said.startswith(
-        "mbs 2 is 1.20x slower than mbs 1 in the one configuration tried: not proved"
+        "MBS 2 is 1.20x slower than MBS 1 in the one configuration tried, run once: one pair proves"
     )
     repeats = [line.replace("| 512 |", "| 256 |") for line in jobs([5.0, 5.02, 4.98, 5.01], 1)]
     table(folder / "two.md", jobs([10.0], 1) + jobs([12.0], 2) + repeats)

@@ -99,9 +99,11 @@ def test_pages_from_records_tell_the_same(
     theirs = quick(swept, "report", name, "--model", "1.3B").out
     assert ours.code == 0, ours.text
     ours_lines, theirs_lines = ours.out.splitlines(), theirs.splitlines()
+    # Days that a document prints are not in its records.
+    theirs_lines = [line.partition(" Printed days:")[0] for line in theirs_lines]
     other = [line for line in theirs_lines if line not in ours_lines]
     # What a document says beside its runs, and where the files lie.
-    assert all(re.match(r"\| (days, printed|Sec/it, |:-|File|Name|00[014] )|Remarks|\| days, comp",
+    assert all(re.match(r"\| (:-|File|Name|00[014] )|Remarks",
                         line) for line in other), other  # fmt: skip
     assert name == "model" or not other
     assert quick(folder, "show", "001:29", "records").code == 0

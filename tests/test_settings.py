@@ -52,6 +52,8 @@ def test_the_search_ends_at_the_checkout(tmp_path: Path) -> None:
         ('db = ""\n', ":1", "is not a path"),
         ('db = "x"\n\ndb = = \n', ":3", "not valid TOML"),
         ('db = "x', "bench.toml", "not valid TOML"),
+        ('[aliases]\n"a.md" = "two words"\n', ":2", "setting 'aliases.a.md'"),
+        ('[aliases]\n"a.md" = "x"\n"b.md" = "x"\n', ":2", "two aliases"),
     ],
 )
 def test_a_wrong_file_is_told_with_its_line(
@@ -68,3 +70,21 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
     (tmp_path / "bench.toml").write_bytes(b"db = '\xff\xfe'")
     with pytest.raises(BenchError, match="not UTF-8"):
         find_db(None, tmp_path)
+
+
+def test_an_alias_is_the_name_of_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bench.decide.lookup import matching
+    from bench.reports.short import Names
+
+    uris = ["runs/a.md", "runs/b__docs__README.md", "old/c.md", "new/c.md"]
+    (tmp_path / "bench.toml").write_text(
+        '[aliases]\n"a.md" = "bloom"\n"c.md" = "both"\n"new/c.md" = "c2"\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    names = Names(uris)
+    assert [names.short(uri) for uri in uris] == ["bloom", "docs__README", "c", "c2"]
+    assert names.place("runs/a.md:7") == "bloom:7"
+    assert [matching(uris, name, whole=True) for name in ("bloom", "docs__README", "c2")] == [
+        [uris[0]], [uris[1]], [uris[3]],
+    ]  # fmt: skip
+    assert Names(uris, {}).short("runs/a.md") == "a"

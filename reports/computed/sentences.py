@@ -16,7 +16,7 @@ from ...decide.rows import Decision
 from ...vocabulary.format import FILTERS
 from .. import answer
 from ..short import Names
-from ..words import text_of
+from ..words import level_words, text_of
 
 _NAMES = "names"  # in the context: the short names of the sources
 _BREAK = "---"  # the line between what stands above the table and what stands below it
@@ -68,6 +68,7 @@ def _environment() -> jinja2.Environment:
         "clusters": clusters_text,
         "text": text_of,
         "labels": _labels,
+        "level_words": level_words,
         "statuses": _statuses,
         "cut": _cut,
         "plain": lambda value: f"{value:.10g}",

@@ -10,7 +10,7 @@ from ...decide.rows import Decision, Row
 from ...decide.trend import trend
 from ...schema.warehouse import Warehouse
 from ...vocabulary.format import significant
-from ..drawing import labels_of
+from ..picture import labels_of
 from ..short import Names
 
 RANKED = True

@@ -1,0 +1,169 @@
+"""Days as a picture: over devices, the front of those that none beats, and bars of one size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..decide.comparable import comparable, far_apart
+from ..decide.rows import Row
+from ..vocabulary.format import significant
+from .answer import Answer, devices_words
+from .picture import (
+    MOST_BARS,
+    MOST_SERIES,
+    SETTING,
+    Picture,
+    bar_labels,
+    counted,
+    cut,
+    is_estimated,
+    labels_of,
+    require,
+    told,
+)
+from .short import Names
+from .words import topology_short
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def pareto(names: Names, answer: Answer) -> Picture:
+    """Devices against days: the configurations that none beats in both, and the others."""
+    from .chart import Point, Series, days_over_devices
+
+    rows, left = _sized(answer)
+    if len({row["device_count"] for row in rows}) == 1:
+        return _days_of_one_size(names, answer, rows, left)
+    apart = far_apart(rows)
+    sets = list(dict.fromkeys(comparable(row, apart) for row in rows))
+    called = [
+        _front_words(names, rows, [row for row in rows if comparable(row, apart) == one])
+        for one in sets
+    ]
+    left += cut("fronts", called, MOST_SERIES - 1)
+    sets = sets[: MOST_SERIES - 1]
+    rows = [row for row in rows if comparable(row, apart) in sets]
+    others = tuple(
+        Point(row["device_count"], row["days"], estimated=is_estimated(row))
+        for row in rows
+        if not row["pareto"]
+    )
+    series = [Series("slower configurations", others, joined=False, lowest=True)] if others else []
+    for one, name in zip(sets, called, strict=False):
+        front = [row for row in rows if row["pareto"] and comparable(row, apart) == one]
+        labels = labels_of(names, front, ("tp", "pp", "mbs", *SETTING), named=False)
+        points = tuple(
+            Point(
+                row["device_count"], row["days"], label=label or None, estimated=is_estimated(row)
+            )
+            for row, label in zip(front, labels, strict=True)
+        )
+        series.append(Series(name, points, lowest=True))
+
+    def draw(title: str) -> Figure:
+        return days_over_devices(series, title=title, y_label=_days_head(answer))
+
+    return Picture(draw, tuple(rows), tuple(left), _days_message(names, answer, rows))
+
+
+def _front_words(names: Names, rows: Sequence[Row], members: Sequence[Row]) -> str:
+    """What tells a front from the others: its system, where there are several, and its model."""
+    sizes = {row["size"] for row in members if row["pareto"]} - {None}
+    several = len({row["size"] for row in rows}) > 1
+    size = [" and ".join(sorted(map(str, sizes)))] if len(sizes) in (1, 2) and several else []
+    system = [names.system(members[0]["system"])] if len({r["system"] for r in rows}) > 1 else []
+    return ", ".join([*size, *(system or ["fastest at each size"])])
+
+
+def days(names: Names, answer: Answer) -> Picture:
+    """Days over devices with their ranges, a line for each setting of several sizes; of runs of
+    one size, a bar a configuration."""
+    from .chart import Point, Series, days_over_devices
+
+    rows, left = _sized(answer)
+    if len({row["device_count"] for row in rows}) == 1:
+        return _days_of_one_size(names, answer, rows, left)
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in SETTING), []).append(row)
+    found = sorted(groups.values(), key=lambda rows: min(row["days"] for row in rows))
+    labels = labels_of(names, [rows[0] for rows in found], SETTING)
+    left += cut("settings, of most days", labels, MOST_SERIES)
+    drawn = found[:MOST_SERIES]
+    series = [
+        Series(
+            label,
+            tuple(
+                Point(
+                    row["device_count"],
+                    row["days"],
+                    row["days_low"],
+                    row["days_high"],
+                    estimated=is_estimated(row),
+                )
+                for row in rows
+            ),
+            lowest=True,
+        )
+        for label, rows in zip(labels, drawn, strict=False)
+    ]
+
+    def draw(title: str) -> Figure:
+        return days_over_devices(series, title=title, y_label=_days_head(answer))
+
+    every = tuple(row for rows in drawn for row in rows)
+    return Picture(draw, every, tuple(left), _days_message(names, answer, every))
+
+
+def _days_of_one_size(
+    names: Names, answer: Answer, rows: Sequence[Row], left: Sequence[str]
+) -> Picture:
+    from .chart import Bar, days_to_train
+
+    found = sorted(rows, key=lambda row: row["days"])
+    drawn = found[:MOST_BARS]
+    labels, every = bar_labels(names, drawn), bar_labels(names, found)
+    bars = [
+        Bar(
+            label,
+            row["days"],
+            row.get("days_low"),
+            row.get("days_high"),
+            estimated=is_estimated(row),
+        )
+        for label, row in zip(labels, drawn, strict=False)
+    ]
+
+    def draw(title: str) -> Figure:
+        head = f"{_days_head(answer)}, on {devices_words(rows[0])}"
+        return days_to_train(bars, title=title, x_label=head)
+
+    more = cut("configurations, of most days", every, MOST_BARS)
+    return Picture(draw, tuple(drawn), (*left, *more), _days_message(names, answer, drawn))
+
+
+def _days_head(answer: Answer) -> str:
+    """What the days are for: Days per 100B tokens."""
+    return next((head for name, head in answer.shown if name == "days"), "Days")
+
+
+def _days_message(names: Names, answer: Answer, rows: Sequence[Row]) -> str:
+    """The fewest days, and where: 7B on A100: 0.36 days per 100B tokens on 1,024 devices."""
+    best = min(rows, key=lambda row: row["days"])
+    head = _days_head(answer)
+    what = head[0].lower() + head[1:] if head != "Days" else "days to train"
+    split = f"DP/TP/PP {topology_short(best)}" if best["tp"] and best["dp"] and best["pp"] else ""
+    batch = f"MBS {best['mbs']}" if best["mbs"] else ""
+    # Of several machines and models, those of the best.
+    machine = told(names, [best])
+    at = ", ".join(filter(None, (f"on {devices_words(best)}", split, batch)))
+    return f"{machine}{significant(best['days'], 3)} {what} at best, {at}"
+
+
+def _sized(answer: Answer) -> tuple[list[Row], list[str]]:
+    """The rows that have a place in devices and days, and in words how many have none."""
+    rows = [row for row in answer.rows if row["device_count"] and row["days"]]
+    require(rows, "no run states its devices and a time")
+    return rows, counted(len(answer.rows) - len(rows), "run without devices")

@@ -1,0 +1,139 @@
+"""Differences as a picture: what a setting does, and what is left of the speed of many devices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..decide.rows import Row
+from ..vocabulary.format import number, percent, times
+from .answer import Answer
+from .picture import (
+    MOST_BARS,
+    MOST_SERIES,
+    SETTING,
+    Picture,
+    counted,
+    cut,
+    labels_of,
+    require,
+    told,
+)
+from .short import Names
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_CHANGE = {False: "level", True: "change"}  # what labels a pair, with one base and with several
+
+
+def effects(names: Names, answer: Answer) -> Picture:
+    """Speed-ups of pairs that differ in nothing else, one row a configuration."""
+    from .chart import Bar, paired_effects
+
+    alone = [row for row in answer.rows if not row["also_differs"]]
+    found = [
+        {**row, "change": f"{row['base']} → {row['level']}"}
+        for row in alone
+        if row["speedup"] is not None
+    ]
+    rows = found[:MOST_BARS]
+    require(rows, "no pair differs in one column only")
+    columns = ["nodes", "dp", "tp", "pp", "mbs", "gbs", "device_batch", "date", *SETTING]
+    same = [name for name in columns if all(str(row[name]) == row["level"] for row in found)]
+    several = len({row["base"] for row in found}) > 1
+    shown = bool(same) and not several
+    if several:
+        columns = [name for name in columns if name not in same]
+    labels = labels_of(names, found, columns if shown else [_CHANGE[several], *columns])
+    bars = [
+        Bar(label, row["speedup"], row["speedup_low"], row["speedup_high"], _short(row["verdict"]))
+        for label, row in zip(labels, rows, strict=False)
+    ]
+    sure = [row["verdict"] in ("faster", "slower") for row in rows]
+    levels = sorted({row["level"] for row in rows})
+    what = f"Speed-up of {levels[0]}" if len(levels) == 1 else "Speed-up"
+    base = f"{rows[0]['factor']} {rows[0]['base']}".strip() if shown else rows[0]["base"]
+    base = "the first value" if several else base
+    left = [
+        *cut("pairs", labels, MOST_BARS),
+        *counted(len(answer.rows) - len(alone), "pair that differs in other columns"),
+        *counted(len(alone) - len(found), "pair of which one side failed"),
+    ]
+
+    def draw(title: str) -> Figure:
+        return paired_effects(bars, sure, title=title, x_label=f"{what} against {base}")
+
+    return Picture(draw, tuple(rows), tuple(left), _effect_message(names, rows, what, base))
+
+
+def _effect_message(names: Names, rows: Sequence[Row], what: str, base: str) -> str:
+    """How much the pairs differ: LD_PRELOAD x: 1.3x to 1.8x of none (124M on A64FX)."""
+    ups = [row["speedup"] for row in rows]
+    least, most = min(ups), max(ups)
+    much = times(least) if least == most else f"{times(least)} to {times(most)}"
+    return f"{told(names, rows)}{what.removeprefix('Speed-up of ')}: {much} the speed of {base}"
+
+
+def _short(verdict: str) -> str:
+    """A verdict without the advice that a table has room for."""
+    return re.sub(r"(not significant|not tested).*", r"\1", verdict)
+
+
+def efficiency(names: Names, answer: Answer) -> Picture:
+    """Efficiency over nodes or devices, one line a scaling group."""
+    from .chart import Point, Series, scaling_efficiency
+
+    require(answer.rows, "no two runs differ only in the number of devices")
+    groups: dict[int, list[Row]] = {}
+    for row in answer.rows:
+        groups.setdefault(row["group"], []).append(row)
+    found = sorted(groups.values(), key=len, reverse=True)
+    count = "nodes" if all(row["nodes"] for row in answer.rows) else "device_count"
+    columns = ("scaling", "mbs", "gbs", "device_batch", "seq_len", "dtype", *SETTING)
+    labels = labels_of(names, [_with_batch(rows[0]) for rows in found], columns)
+
+    def point(row: Row) -> Point:
+        ends = [row["efficiency_low"], row["efficiency_high"]]
+        shown = [None if end is None or row["efficiency"] == 1 else 100 * end for end in ends]
+        return Point(row[count], 100 * row["efficiency"], shown[0], shown[1])
+
+    drawn = found[:MOST_SERIES]
+    series = [
+        Series(label, tuple(map(point, rows))) for label, rows in zip(labels, drawn, strict=False)
+    ]
+
+    def draw(title: str) -> Figure:
+        unit = "node" if count == "nodes" else "device"
+        measures = {row["measure"] for rows in drawn for row in rows}
+        only = {"tflops": "TFLOP/s", "step_time_s": "Sequences/s"}.get(min(measures), "Tokens/s")
+        rate = only if len(measures) == 1 else "Speed"
+        y_label = f"{rate} a {unit}, against the smallest run"
+        x_label = f"{unit.capitalize()}s"
+        return scaling_efficiency(series, title=title, x_label=x_label, y_label=y_label)
+
+    left = cut("groups, of fewest sizes", labels, MOST_SERIES)
+    every = tuple(row for rows in drawn for row in rows)
+    return Picture(draw, every, tuple(left), _efficiency_message(names, drawn, count))
+
+
+def _efficiency_message(names: Names, groups: Sequence[Sequence[Row]], count: str) -> str:
+    """What is left on the most nodes or devices: 7B on A100: 88% efficiency on 1,024 devices."""
+    unit = "nodes" if count == "nodes" else "devices"
+    lasts = [max(rows, key=lambda row: row[count]) for rows in groups]
+    most = max(row[count] for row in lasts)
+    shares = [row["efficiency"] for row in lasts if row[count] == most]
+    low, high = percent(min(shares)), percent(max(shares))
+    share = high if low == high else f"{low} to {high}"
+    machine = told(names, [row for rows in groups for row in rows])
+    return f"{machine}{share} efficiency on {number(most)} {unit}"
+
+
+def _with_batch(row: Row) -> Row:
+    """The first row of a group with the batch that all its sizes have: of a step, or a device."""
+    batch = row["batch"]
+    if row["scaling"] == "strong":
+        return {**row, "gbs": f"{batch:.10g}", "device_batch": None}
+    share = batch / row["device_count"] if batch and row["scaling"] == "weak" else None
+    return {**row, "gbs": None, "device_batch": share or row["device_batch"]}

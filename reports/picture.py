@@ -1,0 +1,111 @@
+"""A chart under way, and what all charts of answers share: names of rows, titles, what is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..decide.rows import Row
+from ..schema.errors import BenchError
+from .short import Names
+from .words import label_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_SERIES, MOST_BARS = 7, 11  # of a chart; more cannot be told apart
+_MOST_NAMED = 4
+SETTING = ("size", "system", "tp", "pp", "recompute", "settings")
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A chart under way: what draws it, of which rows, what it leaves out and says, in words."""
+
+    draw: Callable[[str], Figure]
+    rows: tuple[Row, ...]
+    left: tuple[str, ...] = ()
+    message: str = ""
+
+    @property
+    def note(self) -> str:
+        """What is not drawn, for a line below the chart."""
+        return f"Not drawn: {'; '.join(self.left)}." if self.left else ""
+
+
+def told(names: Names, rows: Sequence[Row]) -> str:
+    """Model, machine and batch, as far as the rows share them: `176B on A100, GBS 2048: `."""
+
+    def one(name: str) -> str | None:
+        found = {row.get(name) for row in rows}
+        value = found.pop() if len(found) == 1 else None
+        return None if value is None else str(value)
+
+    model, system, gbs = one("size") or one("model"), one("system"), one("gbs")
+    # A document that states no device says nothing of the machine.
+    known = system if system and names.system(system) == system else None
+    machine = f"on {known}" if model and known else known
+    words = [" ".join(filter(None, (model, machine)))] + ([f"GBS {gbs}"] if gbs else [])
+    return f"{', '.join(filter(None, words))}: " if any(words) else ""
+
+
+def is_estimated(row: Row) -> bool:
+    """Whether nobody measured it: a fit, or marked so by the authors."""
+    return row.get("basis") == "fit" or bool(row.get("time_is_marked"))
+
+
+def bar_labels(names: Names, rows: Sequence[Row]) -> list[str]:
+    """A name for each bar; those that would be equal bear their line."""
+    columns = (*SETTING[:2], "dp", *SETTING[2:], "mbs", "gbs", "device_batch", "date")
+    labels = labels_of(
+        names, [{**row, "size": row["size"] or row["model"]} for row in rows], columns
+    )
+    alone = len({row["uri"] for row in rows}) == 1
+    lines = [f"line {row['line']}" if alone else names.place(row["where"]) for row in rows]
+    return [
+        label if labels.count(label) == 1 else ", ".join(filter(None, (label, line)))
+        for label, line in zip(labels, lines, strict=True)
+    ]
+
+
+def cut(what: str, labels: Sequence[str], most: int) -> list[str]:
+    """What a chart has no room for, by name."""
+    more = [label for label in labels[most:] if label]
+    if len(labels) <= most:
+        return []
+    named = f" ({', '.join(f'{label!r}' for label in more[:_MOST_NAMED])}" if more else ""
+    rest = f" and {len(more) - _MOST_NAMED} more)" if len(more) > _MOST_NAMED else ")"
+    return [f"{len(labels) - most} of {len(labels)} {what}{named}{rest if named else ''}"]
+
+
+def counted(count: int, what: str) -> list[str]:
+    noun, *rest = what.split(" ", 1)
+    return [" ".join([f"{count} {noun}{'' if count == 1 else 's'}", *rest])] if count else []
+
+
+def require(rows: Sequence[Row], why: str) -> None:
+    if not rows:
+        raise BenchError("nothing to draw", why=why, hint="bench runs lists what there is")
+
+
+def labels_of(
+    names: Names, rows: Sequence[Row], columns: Sequence[str], named: bool = True
+) -> list[str]:
+    """What tells each row from the others; what all share is not said.
+
+    Where nothing does, a row is `named` by its model, or not at all.
+    """
+    differ = [name for name in dict.fromkeys(columns) if len({row[name] for row in rows}) > 1]
+    if "nodes" in differ and "dp" in differ:
+        differ.remove("dp")  # follows
+    found = []
+    for row in rows:
+        system = names.system(row["system"])
+        said = [
+            system if name == "system" else label_of(name, row[name])
+            for name in differ
+            if row[name] is not None
+        ]
+        found.append(", ".join(said) or (str(row["size"] or system) if named else ""))
+    return found

@@ -1,0 +1,67 @@
+"""Rankings as a picture: TFLOP/s, MFU and memory, a bar a configuration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..vocabulary.format import percent, significant
+from .answer import Answer, devices_words
+from .picture import MOST_BARS, Picture, bar_labels, cut, is_estimated, require, told
+from .short import Names
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def tflops(names: Names, answer: Answer) -> Picture:
+    """TFLOP/s of a device, a bar a configuration, with the MFU where it is known."""
+    return _ranking(names, answer, "tflops", " TFLOP/s", "TFLOP/s per device, as printed")
+
+
+def mfu(names: Names, answer: Answer) -> Picture:
+    """MFU, a bar a configuration: as printed, else of the peak that the device is known to have."""
+    assumed = any(row["mfu"] and row["peak_assumed"] for row in answer.rows)
+    head = "Model FLOPs utilization (MFU), %" + (" if it ran in 16 bits" if assumed else "")
+    return _ranking(names, answer, "mfu", "%", head)
+
+
+def memory(names: Names, answer: Answer) -> Picture:
+    """Memory, a bar a configuration, the least first."""
+    return _ranking(names, answer, "memory_gb", " GB", "Memory, GB as printed")
+
+
+def _ranking(names: Names, answer: Answer, column: str, unit: str, head: str) -> Picture:
+    from .chart import Bar, ranked_bars
+
+    scale = 100 if column == "mfu" else 1  # a share, drawn in percent
+    rows = [row for row in answer.rows if row[column]]
+    require(rows, f"no run states {head.partition(',')[0]}")
+    drawn = rows[:MOST_BARS]
+    labels, every = bar_labels(names, drawn), bar_labels(names, rows)
+    sizes = {row["device_count"] for row in drawn}
+    if len(sizes) > 1:
+        labels = [
+            f"{label}, {devices_words(row)}" if row["device_count"] else label
+            for label, row in zip(labels, drawn, strict=True)
+        ]
+    bars = [
+        Bar(
+            label,
+            row[column] * scale,
+            note=f"MFU {percent(row['mfu'])}" if column == "tflops" and row.get("mfu") else None,
+            estimated=is_estimated(row),
+        )
+        for label, row in zip(labels, drawn, strict=True)
+    ]
+
+    def draw(title: str) -> Figure:
+        def text(value: float) -> str:
+            return f"{significant(value, 3)}{unit}"
+
+        return ranked_bars(bars, title=title, x_label=head, value_text=text)
+
+    best = f"{significant(drawn[0][column] * scale, 3)}{unit}{' MFU' if column == 'mfu' else ''}"
+    at = labels[0] or devices_words(drawn[0])
+    message = f"{told(names, drawn)}{best} at best, {at}"
+    more = cut("configurations, ranked below", every, MOST_BARS)
+    return Picture(draw, tuple(drawn), tuple(more), message)
