@@ -95,7 +95,7 @@ class DecisionContext:
     def near(self, limits: Limits) -> Iterator[tuple[Row, str]]:
         """The numbers of rows that may print so, row by row: formatting is slow, and most values
         are far off."""
-        found = set()
+        found: set[tuple[int, int]] = set()
         for low, high in ((-_SMALL, _SMALL), *limits):
             first = bisect_left(self.numbers, low, key=itemgetter(0))
             last = bisect_right(self.numbers, high, key=itemgetter(0))
