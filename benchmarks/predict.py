@@ -24,7 +24,7 @@ import numpy as np
 from bench.decide.eligible import candidates
 from bench.decide.jobs import by_configuration
 from bench.decide.query import Query
-from bench.foresight.intervals import Beyond, Fold, folds, scores
+from bench.foresight.intervals import Beyond, Fold, Widths, folds
 from bench.foresight.likeness import places
 from bench.foresight.posterior import fit
 from bench.foresight.scales import PACE_SCALES
@@ -86,9 +86,9 @@ def misses(settings: Sequence[Setting], beyond: Beyond) -> Iterator[Miss]:
         fitted = fit(PACE, kept, paces, [one.noise for one in kept], PACE_SCALES)
         mean, covariance = fitted.predicted(tested)
         deviation = np.sqrt(np.maximum(np.diag(covariance), 0) + PACE_SCALES.noise**2)
-        known_scores = scores(fitted, beyond)
+        widths = Widths(fitted)
         for one, middle, of in zip(tested, mean, deviation, strict=True):
-            width = known_scores.factor(one.system)[0] * of
+            width = widths.factor(beyond, one.system)[0] * of
             same = [run for run in kept if run.system == one.system]
             rate = statistics.median(run.flops / float(run.pace or 1) for run in same)
             like = nearest(one, same)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..decide.query import Query
 from ..project.facts import facts_of
 from ..project.settings import find_db
+from ..schema.errors import BenchError
 from ..schema.place import is_there
 from ..terminal import options as o
 from ..terminal.messages import info
 from ..terminal.source import Source
 from ..terminal.tables import emit
+from .predict import ASKED
 
 if TYPE_CHECKING:
     from ..schema.warehouse import Warehouse
@@ -28,17 +31,25 @@ class ExplainFormat(StrEnum):
     JSON = "json"
 
 
-@o.command(query=(*o.SELECTION, *o.DAYS, "tokens", "steps", "all_rows", "prices"))
+_SIZES = {name: option for name, option in ASKED.items() if name != "nodes"}  # one of o.DAYS
+
+
+@o.command(
+    query=(*o.SELECTION, *o.DAYS, "tokens", "steps", "all_rows", "prices"),
+    groups={"asked": _SIZES},
+)
 def explain(
     what: Annotated[
         str,
         typer.Argument(
             metavar="WHAT",
-            help="RUN[.METRIC], FILE:LINE[:COLUMN], A / B, a number (145.92) or a formula (F7).",
+            help="RUN[.METRIC], FILE:LINE[:COLUMN], A / B, a number (145.92), a formula (F7) or"
+            " prediction (of the sizes below).",
         ),
     ],
     source: Source,
     query: Query,
+    asked: Mapping[str, Any],
     by: Annotated[
         str | None,
         typer.Option("--by", metavar="COLUMN", help="--by of bench compare or bench best."),
@@ -56,14 +67,25 @@ def explain(
 
     from ..explain.ask import explain as answer
     from ..explain.output import as_json, as_tree
+    from ..explain.prediction import WORD, explain_prediction
     from ..reports.short import Names
+    from ..terminal.foreseeing import checked
 
     every, query = query.all_rows, replace(query, by=by, base=base, all_rows=True)
     root = source.root
     with _open(source, what) as warehouse:
-        found = answer(
-            warehouse, root, what, query=query, every=every, facts=facts_of(warehouse, root)
-        )
+        if what == WORD:
+            nodes = {"nodes": query.nodes} if query.nodes else {}
+            found = explain_prediction(warehouse, root, query, {**checked(asked), **nodes})
+        elif asked:
+            raise BenchError(
+                f"--{min(asked).replace('_', '-')} is a size of a prediction",
+                why=f"{what} is explained as it was measured", hint="bench explain prediction ...",
+            )  # fmt: skip
+        else:
+            found = answer(
+                warehouse, root, what, query=query, every=every, facts=facts_of(warehouse, root)
+            )
         names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
     text = (
         as_json(found, version("bench-warehouse"))

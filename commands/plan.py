@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -10,10 +11,10 @@ import typer
 from ..decide.query import Query
 from ..terminal import options as o
 from ..terminal.source import Source
-from .predict import ASKED
+from .predict import ASKED, By
 
 
-@o.command(query=(*o.SELECTION, "columns"), groups={"asked": ASKED})
+@o.command(query=(*o.SELECTION, "steps", "tokens", "columns", "prices"), groups={"asked": ASKED})
 def plan(
     source: Source,
     query: Query,
@@ -26,6 +27,10 @@ def plan(
         float | None,
         typer.Option("--device-hours", min=0, help="Maximum device-hours of all runs."),
     ] = None,
+    money: Annotated[
+        float | None, typer.Option("--money", min=0, help="Maximum cost of all runs, by --price.")
+    ] = None,
+    by: Annotated[By, typer.Option("--by", help="What the best is sought by.")] = By.TOKENS_PER_S,
     run_steps: Annotated[int, typer.Option("--run-steps", min=1, help="Steps of each run.")] = 20,
     format: o.Format = None,
     output: o.Output = None,
@@ -33,4 +38,6 @@ def plan(
     """Propose the runs worth most; -o plan.toml writes a plan for bench launch."""
     from ..terminal import foreseeing
 
-    foreseeing.plan(source, query, asked, count, (devices, device_hours, run_steps), format, output)
+    query = replace(query, by=by.value)
+    limits = (devices, device_hours, run_steps, money)
+    foreseeing.plan(source, query, asked, count, limits, format, output)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -33,7 +35,16 @@ ASKED: o.Options = {
 }
 
 
-@o.command(query=(*o.SELECTION, "steps", "tokens", "columns"), groups={"asked": ASKED})
+class By(StrEnum):
+    """What configurations are ordered by."""
+
+    TOKENS_PER_S = "tokens_per_s"
+    DAYS = "days"
+    COST = "cost"
+    ENERGY = "energy"
+
+
+@o.command(query=(*o.SELECTION, "steps", "tokens", "columns", "prices"), groups={"asked": ASKED})
 def predict(
     source: Source,
     query: Query,
@@ -41,10 +52,12 @@ def predict(
     every: Annotated[
         bool, typer.Option("--all", help="All feasible splits of the devices, beside the measured.")
     ] = False,
+    by: Annotated[By, typer.Option("--by", help="What --all ranks by.")] = By.TOKENS_PER_S,
     format: o.Format = None,
     output: o.Output = None,
 ) -> None:
-    """Predict speed, memory and days of a configuration that was not run."""
+    """Predict speed, memory, days and costs of a configuration not run; -o FILE.svg draws it."""
     from ..terminal import foreseeing
 
+    query = replace(query, by=by.value)
     foreseeing.predict(source, query, asked, every, format, output)

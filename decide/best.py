@@ -110,7 +110,7 @@ def best(
         "leads_if": bool(found) and counts_nobody_stated(found[0]),
         "plan": plan,
         "unequal": len({plan.work(row) for row in found}) > 1,
-        "cost_fronts": _cost_fronts(found, apart, plan),
+        "cost_fronts": cost_fronts(found, apart, plan),
         **(costs := facts_of(found)),
         "numbers": [*spread_numbers(found, rows.left_out, spreads), *costs["cost_numbers"]],
     }
@@ -197,7 +197,7 @@ def _fronts(found: Sequence[Row], apart: tuple[float, ...]) -> list[list[Row]]:
     return [front for front in ordered if len(front) > 1]
 
 
-def _cost_fronts(found: Sequence[Row], apart: tuple[float, ...], plan: Budget) -> list[list[Row]]:
+def cost_fronts(found: Sequence[Row], apart: tuple[float, ...], plan: Budget) -> list[list[Row]]:
     """The Pareto fronts of cost against days, across systems: money makes them comparable."""
     fronts: dict[Hashable, list[Row]] = {}
     priced = [row for row in found if row["cost"] and row["days"]]

@@ -19,12 +19,16 @@ from ..vocabulary.prices import Price, Prices
 from .provenance import Derivation, Row, device_hours_of, given
 
 COLUMNS = (
-    "cost", "currency", "price_per_device_hour", "energy_kwh", "joules_per_token", "power_w",
-    "power_from",
+    "cost", "currency", "price_per_device_hour", "cost_per_100b_tokens", "energy_kwh",
+    "joules_per_token", "power_w", "power_from",
 )  # fmt: skip
-NUMBERS = ("cost", "price_per_device_hour", "energy_kwh", "joules_per_token", "power_w")
+NUMBERS = (
+    "cost", "price_per_device_hour", "cost_per_100b_tokens", "energy_kwh", "joules_per_token",
+    "power_w",
+)  # fmt: skip
 ORDERED = {"cost": "cost", "energy": "energy_kwh"}  # column by what --by names
 STATED, RATED = "stated", "rated"
+_UNIT = 100e9  # tokens
 _TOO_MUCH = 1.5  # of the rated power: what is stated above is not that of one device
 _STATED = """
     SELECT run_id, median(value) FROM (
@@ -32,6 +36,9 @@ _STATED = """
         UNION ALL
         SELECT run_id, try_cast(more['power per GPU (W/GPU)'] AS DOUBLE) FROM effective_steps
         WHERE more['power per GPU (W/GPU)'] IS NOT NULL
+        UNION ALL
+        SELECT run_id, try_cast(value AS DOUBLE) FROM facts
+        WHERE scope = 'power' AND field = 'power_w'
     ) SEMI JOIN selected USING (run_id) WHERE value > 0 AND isfinite(value) GROUP BY run_id"""
 
 
@@ -49,11 +56,13 @@ def costed(row: Row, prices: Prices) -> dict[str, Any]:
         "price_per_device_hour": price.amount if price else None,
         "currency": price.currency if price else None,
         "cost": hours * price.amount if hours and price else None,
+        "cost_per_100b_tokens": _UNIT / rate / 3600 * devices * price.amount
+        if price and devices and rate else None,
         "power_w": power,
         "power_from": source,
         "energy_kwh": hours * power / 1000 if hours and power else None,
         "joules_per_token": power * devices / rate if power and devices and rate else None,
-    }
+    }  # fmt: skip
     derivations = {**row["derivations"], **_derivations(row, price, known)}
     return {**row, **made, "derivations": derivations}
 
@@ -78,6 +87,10 @@ def _derivations(row: Row, price: Price | None, power: str) -> dict[str, Derivat
         "cost": Derivation(
             expression="device_hours x price_per_device_hour",
             inputs=("device_hours", "price_per_device_hour"), unit=unit,
+        ),
+        "cost_per_100b_tokens": Derivation(
+            expression=f"{_UNIT:.0e} / tokens_per_s / 3600 x {many} x price_per_device_hour",
+            inputs=("tokens_per_s", many, "price_per_device_hour"), unit=unit,
         ),
         "power_w": Derivation(unit="W", note=power),
         "energy_kwh": Derivation(
@@ -108,7 +121,8 @@ def split(
             f"no {'cost' if column == 'cost' else 'energy'} is known",
             why=reasons.most_common(1)[0][0],
             hint="--price 'USD 2.10' for a device-hour, or [prices] in bench.toml"
-            if column == "cost" else "a column Power (W) of the table states it",
+            if column == "cost" else "a column Power (W), a log's energy lines, or samples of"
+            " nvidia-smi, DCGM or jpwr beside the log state it",
         )  # fmt: skip
     return kept, judged
 

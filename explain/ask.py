@@ -92,7 +92,8 @@ def _nothing(text: str) -> BenchError:
         f"no source or result contains {text}",
         why="no cell, no line that states something and no computed value prints so",
         hint="bench explain takes RUN[.METRIC], FILE:LINE[:COLUMN], A / B, a number, a"
-        " formula (F7) or a rule (R9); numbers of an answer need its --where, --by and the like",
+        " formula (F7), a rule (R9) or prediction; numbers of an answer need its --where, --by and"
+        " the like",
     )
 
 

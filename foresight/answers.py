@@ -3,65 +3,135 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..decide.best import cost_fronts
 from ..decide.budget import Budget, planned
+from ..decide.comparable import far_apart
+from ..decide.cost import ORDERED, STATED, costed, facts_of, split
 from ..decide.eligible import Candidates, candidates
-from ..decide.neighbours import wordless
 from ..decide.query import Query
 from ..decide.rows import Decision, Row
 from ..decide.selection import known_models, select
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
+from ..vocabulary.prices import Prices
 from ..vocabulary.sizes import parse_size
-from .asked import all_of, base_of, made_of
+from .asked import SHAPE, all_of, base_of, changed, made_of
 from .predictor import Predictor, trained
-from .setting import lacking, setting
+from .setting import lacking, setting, system_of
 
 _EQUAL = 1e-9  # of two labels of one size
 _FARTHEST = 8  # times larger or smaller than any measured model: beyond, nothing tells its speed
 _ALIKE = 1.25  # times farther than the nearest model that is near too
 _LIKELY = 0.5  # a chance of no room above which a configuration is not ranked
+SPEED = "tokens_per_s"
+START = "start"  # the power of a device is that of the run that a prediction starts from
+_WITH_DAYS = (
+    "device_hours", "cost", "cost_per_100b_tokens", "energy_kwh", "joules_per_token",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What an answer begins with: the run nearest to what is asked, those it was chosen of, the
+    model asked for where nobody measured its size, and what the runs of the warehouse tell."""
+
+    model: Mapping[str, Any]
+    base: Row
+    rows: Sequence[Row]
+    predictor: Predictor
+    plan: Budget
+    prices: Prices
+    by: str  # tokens_per_s, days, cost, energy
+
+    @property
+    def column(self) -> str:
+        """The column that configurations are ordered by."""
+        return ORDERED.get(self.by, self.by)
+
+    def splits(self, asked: Mapping[str, Any]) -> list[Row]:
+        """Every feasible split of the devices asked for or of the base; by cost or energy, which
+        tell sizes apart, on every node count on which the base's model was measured."""
+        wanted = {**asked, **self.model}
+        if self.by not in ORDERED or not self.base["nodes"] or {"nodes", "dp"} & asked.keys():
+            return all_of(self.base, wanted)
+        alike = [row for row in self.rows if _is_of(row, self.base)]
+        sizes = sorted({row["nodes"] for row in alike if row["nodes"]})
+        return [made for nodes in sizes for made in all_of(self.base, {**wanted, "nodes": nodes})]
+
+    def rated(self, made: Sequence[Row]) -> list[dict[str, Any]]:
+        """Configurations with what is predicted of them, its days and its costs."""
+        return [
+            {**_with_days(row, self), "basis": "predicted"} for row in self.predictor.rated(made)
+        ]
+
+    def measured(self, made: Sequence[Row]) -> list[dict[str, Any]]:
+        """The runs that stand beside configurations: of their model, system, sizes and batch."""
+        alike = ("system", "size", "device_count", "gbs", "seq_len")
+        of = {tuple(row[name] for name in alike) for row in made}
+        return [
+            {**_with_days(row, self), "basis": "measured"}
+            for row in self.rows
+            if tuple(row[name] for name in alike) in of
+        ]
+
+    def ranked(
+        self, found: Sequence[dict[str, Any]], measured: Sequence[dict[str, Any]]
+    ) -> tuple[list[Row], list[Row]]:
+        """Predicted and measured rows in order; what was measured is not predicted as well."""
+        known = set(map(_split, measured))
+        new = [row for row in found if _split(row) not in known]
+        full = [row for row in new if (row["out_of_memory"] or 0) > _LIKELY]
+        left: list[Row] = [
+            {**row, "left_out": f"out of memory with {row['out_of_memory']:.0%} probability"}
+            for row in full
+        ]
+        kept = [row for row in new if (row["out_of_memory"] or 0) <= _LIKELY]
+        both, lacking = split([*kept, *measured], self.column)
+        sign = -1 if self.by == SPEED else 1
+        both = [row for row in both if row[self.column] is not None]
+        both.sort(key=lambda row: (sign * row[self.column], row["uri"], row["line"]))
+        return [{**row, "rank": rank} for rank, row in enumerate(both, 1)], [*left, *lacking]
 
 
 def predicted(
     warehouse: Warehouse, query: Query, asked: Mapping[str, Any], every: bool = False
 ) -> Decision:
     """The configuration asked for with its intervals; with `every`, all feasible splits of its
-    devices among the measured ones, the fastest first.
+    devices among the measured ones, in the order of `query.by`: the fastest first.
 
     Raises BenchError where nothing that was measured tells of it, or where it cannot be.
     """
-    model, base, rows, predictor = _prepared(warehouse, query, asked)
-    plan = planned(warehouse, query)
+    start = prepared(warehouse, query, asked)
+    base, predictor, wanted = start.base, start.predictor, {**asked, **start.model}
     if every:
-        made = all_of(base, {**asked, **model})
+        made = start.splits(asked)
         if not made:
-            made_of(base, {**asked, **model})  # raises, and names the rule that is broken
+            made_of(base, wanted)  # raises, and names the rule that is broken
             raise BenchError("no split of these devices is feasible", hint="other --nodes or --gbs")
     else:
-        made = [made_of(base, {**asked, **model})]
-    found = [_with_days(row, plan) for row in predictor.rated(made)]
-    measured = [
-        {**_with_days(row, plan), "basis": "measured"} for row in rows if _same_work(row, made[0])
-    ]
-    kept, left = _ranked(found, measured) if every else (found, [])
+        made = [made_of(base, wanted)]
+    found, measured = start.rated(made), start.measured(made)
+    kept, left = start.ranked(found, measured) if every else (found, [])
+    fronts = cost_fronts(kept, far_apart(kept), start.plan) if every else []
     facts: dict[str, Any] = {
-        "asked": asked, "base": base, "plan": plan, "every": every, "runs": len(predictor.rows),
-        "of_system": sum(row["system"] == base["system"] for row in predictor.rows),
-        "model_stated": not model, "assumed": _assumptions(made[0]),
-        "unused": len(predictor.left_out),
+        "asked": asked, "base": base, "plan": start.plan, "every": every, "order": start.column,
+        "runs": len(predictor.rows), "predictor": predictor,
+        "of_system": sum(system_of(row) == system_of(base) for row in predictor.rows),
+        "model_stated": not start.model, "assumed": _assumptions(found[0]),
+        "unused": len(predictor.left_out), "cost_fronts": fronts, "front_models": False,
         "alike": [row for row in measured if not every and _split(row) == _split(made[0])],
+        **facts_of(kept),
     }  # fmt: skip
     return Decision("predict", tuple(kept), tuple(left), facts)
 
 
-def _prepared(
-    warehouse: Warehouse, query: Query, asked: Mapping[str, Any]
-) -> tuple[dict[str, Any], Row, Sequence[Row], Predictor]:
-    """What the model asked for changes, the run to start from, the runs, the predictor."""
+def prepared(warehouse: Warehouse, query: Query, asked: Mapping[str, Any]) -> Start:
+    """The run to start from, the runs beside it and what all runs tell; raises BenchError where
+    none can be a start, or train."""
     everything = candidates(warehouse, Query())
     model, chosen = _chosen(warehouse, query)
     rows = [row for row in chosen.eligible("pace").kept if not lacking(row)]
@@ -73,12 +143,14 @@ def _prepared(
             hint="bench runs shows what each states; --where and --model choose others",
         )  # fmt: skip
     size = model.get("params_b")
-    near: Sequence[Row] = rows
-    if size:
-        near = _near(rows, size)
+    near: Sequence[Row] = _near(rows, size) if size else rows
     base = base_of(_newest(near), asked)
+    if shape := {name: asked[name] for name in SHAPE if name in asked}:
+        _near(rows, _size(changed(base, shape)) or 1.0)
     known = everything.eligible("pace")
-    return model, base, rows, trained(known.kept, known.left_out, base["system"])
+    predictor = trained(known.kept, known.left_out, system_of(base))
+    plan = planned(warehouse, query)
+    return Start(model, base, rows, predictor, plan, query.prices, query.by or SPEED)
 
 
 def _near(rows: Sequence[Row], size: float) -> Sequence[Row]:
@@ -146,25 +218,39 @@ def _assumptions(row: Row) -> list[str]:
         said.append("no peak of the device: speeds are relative to its own runs")
     if row["batch"] is None:
         said.append("the batch as in the runs it rests on, which do not state it")
+    if row["power_from"] == START:
+        said.append(f"{row['power_w']:.4g} W a device, as {row['base']['where']} states it")
     return said
 
 
-def _with_days(row: Row, plan: Budget) -> dict[str, Any]:
+def _with_days(row: Row, start: Start) -> dict[str, Any]:
+    """A row with days, device-hours, money and energy, each with its interval."""
+    plan = start.plan
     days, devices = plan.days(row), row["device_count"]
-    return {
+    made = {
         **row,
-        "basis": "predicted",
         "days": days,
         "days_low": plan.days(row, "_high"),
         "days_high": plan.days(row, "_low"),
         "device_hours": days * 24 * devices if days and devices else None,
     }
+    found = costed(made, start.prices)
+    if found["power_from"] == STATED and row["origin"] == "prediction":
+        found["power_from"] = START
+    return found | dict(_ends(found))
 
 
-def _same_work(row: Row, of: Row) -> bool:
-    """Whether a measured run stands beside a prediction: its model, system, devices and batch."""
-    names = ("system", "size", "device_count", "gbs", "seq_len")
-    return all(row[name] == of[name] for name in names)
+def _ends(row: Row) -> Iterator[tuple[str, float | None]]:
+    """The ends of what grows as days do."""
+    for end in ("low", "high"):
+        ratio = row[f"days_{end}"] / row["days"] if row["days"] and row[f"days_{end}"] else None
+        for name in _WITH_DAYS:
+            yield f"{name}_{end}", row[name] * ratio if row[name] and ratio else None
+
+
+def _is_of(row: Row, base: Row) -> bool:
+    """Whether a run is of the model and system of another."""
+    return bool(row["system"] == base["system"] and row["size"] == base["size"])
 
 
 def _split(row: Row) -> tuple[Any, ...]:
@@ -172,96 +258,6 @@ def _split(row: Row) -> tuple[Any, ...]:
     return tuple(row[name] or None for name in _SPLIT)
 
 
-_SPLIT = ("dp", "tp", "pp", "cp", "vpp", "mbs", "layers", "hidden", "heads", "recompute")
-
-
-def _ranked(found: Sequence[Row], measured: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-    """Predicted and measured rows by tokens/s; what was measured is not predicted as well."""
-    known = set(map(_split, measured))
-    new = [row for row in found if _split(row) not in known]
-    full = [row for row in new if (row["out_of_memory"] or 0) > _LIKELY]
-    left: list[Row] = [
-        {**row, "left_out": f"out of memory with {row['out_of_memory']:.0%} probability"}
-        for row in full
-    ]
-    kept = [row for row in new if (row["out_of_memory"] or 0) <= _LIKELY]
-    both = sorted(
-        (*kept, *measured), key=lambda row: (-row["tokens_per_s"], row["uri"], row["line"])
-    )
-    return [{**row, "rank": rank} for rank, row in enumerate(both, 1)], left
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What the proposed runs may take: devices of each, device-hours and money of all."""
-
-    devices: int | None = None
-    device_hours: float | None = None
-    steps: int = 20  # of each run
-
-
-def proposed(
-    warehouse: Warehouse, query: Query, asked: Mapping[str, Any], most: int, limits: Limits
-) -> Decision:
-    """The configurations worth most to run next, with what each is expected to give.
-
-    Splits of the devices asked for, else of the best measured run's; a repeat of that run where
-    others come too near to tell. Raises BenchError where no split is within the limits.
-    """
-    model, base, rows, predictor = _prepared(warehouse, query, asked)
-    fastest = max(rows, key=lambda row: row["tokens_per_s"] or 0.0)
-    base = base if asked else fastest
-    plan = planned(warehouse, query)
-    within = all_of(base, {**asked, **model})
-    if limits.devices is not None:
-        within = [row for row in within if row["device_count"] <= limits.devices]
-    if not within:
-        raise BenchError(
-            "no split of these devices is feasible within the limits",
-            why=f"{base['device_count']} devices, {limits.devices or 'any number'} allowed",
-            hint="--nodes asks for fewer",
-        )  # fmt: skip
-    guessed = [_with_days(row, plan) for row in predictor.rated(within)]
-    measured = [
-        {**_with_days(row, plan), "basis": "measured"} for row in rows if _same_work(row, within[0])
-    ]
-    ranked, left = _ranked(guessed, measured)
-    new = [row for row in ranked if row["basis"] == "predicted"]
-    if not new:
-        raise BenchError(
-            "nothing is left to run",
-            why=f"{len(measured)} splits are measured, {len(left)} are likely to be out of memory",
-            hint="--nodes or --gbs asks for others",
-        )  # fmt: skip
-    chosen, spent = _affordable(predictor.proposed(new, most), limits)
-    rows = [
-        {**row, "rank": rank, "changes": _changes(base, row)} for rank, row in enumerate(chosen, 1)
-    ]
-    facts: dict[str, Any] = {
-        "base": base, "plan": plan, "candidates": len(new), "measured": len(measured),
-        "limits": limits, "spent": spent, "runs": len(predictor.rows), "every": True,
-        "unplanned": wordless(base),
-    }  # fmt: skip
-    return Decision("proposals", tuple(rows), tuple(left), facts)
-
-
-def _changes(base: Row, row: Row) -> str:
-    names = ("nodes", "dp", "tp", "pp", "mbs")
-    moved = [
-        f"{name.upper()} {base[name]} → {row[name]}" for name in names if base[name] != row[name]
-    ]
-    return ", ".join(moved) or "the same"
-
-
-def _affordable(chosen: Sequence[Row], limits: Limits) -> tuple[list[Row], float]:
-    """The runs, in order, that device-hours allow, with those of each; and the sum."""
-    kept: list[Row] = []
-    spent = 0.0
-    for row in chosen:
-        time = row["step_time_high"]
-        hours = time * limits.steps * row["device_count"] / 3600 if time else None
-        if limits.device_hours is not None and hours and spent + hours > limits.device_hours:
-            continue
-        spent += hours or 0.0
-        kept.append({**row, "run_device_hours": hours})
-    return kept, spent
+_SPLIT = (
+    "device_count", "dp", "tp", "pp", "cp", "vpp", "mbs", "layers", "hidden", "heads", "recompute",
+)  # fmt: skip

@@ -54,7 +54,7 @@ def made_of(base: Row, asked: Mapping[str, Any]) -> Row:
     which it can, and `moved` holds them. Raises BenchError where none can, with the rule that is
     broken and the nearest possible sizes.
     """
-    made = _changed(base, asked)
+    made = changed(base, asked)
     why = impossible(made, asked)
     if why is None:
         return made
@@ -66,12 +66,14 @@ def made_of(base: Row, asked: Mapping[str, Any]) -> Row:
     found = _nearest(base, asked, [name for name in _MOVABLE if name in asked], free)
     if found is None:
         raise BenchError("this configuration cannot be", why=why, hint="change --tp, --pp or --gbs")
-    told = (name for name in _MOVABLE if name in asked or found[name] != base[name])
+    told = [name for name in _MOVABLE if name in asked or found[name] != base[name]]
+    told += ["dp"] if "dp" in asked else []
     shown = " ".join(f"--{name.replace('_', '-')} {found[name]}" for name in told)
     raise BenchError("this configuration cannot be", why=why, hint=f"the nearest that can: {shown}")
 
 
-def _changed(base: Row, asked: Mapping[str, Any]) -> dict[str, Any]:
+def changed(base: Row, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The base with the sizes asked for, whether or not it can be."""
     base = with_dp(base)
     made: dict[str, Any] = {**base, **asked}
     per_node = (
@@ -140,6 +142,9 @@ def impossible(made: Row, asked: Mapping[str, Any]) -> str | None:
             f"DP {asked['dp']} x {words or 'TP 1'} = {asked['dp'] * product},"
             f" of {number(devices)} devices"
         )
+    heads, hidden = made["heads"], made["hidden"]
+    if {"heads", "hidden"} & asked.keys() and heads and hidden and hidden % heads:
+        return f"hidden size {number(hidden)} does not divide by {number(heads)} heads"
     if not made["dp"]:
         return None
     return broken_rule({**made, "tp": made["tp"] or 1, "pp": made["pp"] or 1})
@@ -158,7 +163,7 @@ def _nearest(
         if axes:
             told.pop("dp", None)
         if "gbs" in start:
-            told["gbs"] = _batch(_changed(base, told), start["gbs"])
+            told["gbs"] = _batch(changed(base, told), start["gbs"])
         # A size that nobody asked for is cheaper to move; the batch is dearest of all.
         apart = sum(
             abs(math.log2(told[name] / start[name])) * (1 if name in axes else _WEIGHT[name])
@@ -166,7 +171,7 @@ def _nearest(
         )
         if best is not None and apart >= best[0]:
             continue
-        made = _changed(base, told)
+        made = changed(base, told)
         if impossible(made, told) is None:
             best = (apart, made)
     return best[1] if best else None
@@ -191,7 +196,7 @@ def all_of(base: Row, asked: Mapping[str, Any]) -> list[Row]:
 
     TP stays in the node; sizes are those that divide the heads and the layers, else powers of two.
     """
-    start = _changed(base, asked)
+    start = changed(base, asked)
     devices = int(start["device_count"])
     inside = round(devices / start["nodes"]) if start["nodes"] else 8
     tps = [asked["tp"]] if "tp" in asked else _parts(start["heads"], inside)
@@ -205,7 +210,7 @@ def all_of(base: Row, asked: Mapping[str, Any]) -> list[Row]:
         told = {**asked, "tp": tp, "pp": pp, **({"mbs": mbs} if mbs else {})}
         if (start["vpp"] or 1) > 1 and pp == 1:
             told["vpp"] = 1
-        made = _changed(base, told)
+        made = changed(base, told)
         if devices % (tp * pp * (made["cp"] or 1)) == 0 and impossible(made, told) is None:
             found.append(made)
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
 
@@ -104,6 +104,26 @@ def scores(fitted: Posterior, beyond: Beyond) -> Scores:
         of = [fitted.settings[one].system for one in fold.tested]
         found += zip(np.abs(error / deviation).tolist(), of, strict=True)
     return Scores(tuple(one for one, _ in found), tuple(of for _, of in found))
+
+
+@dataclass(slots=True)
+class Widths:
+    """What deviations of a fit are multiplied by, computed once for each way to leave out."""
+
+    fitted: Posterior
+    known: dict[Beyond, Scores] = field(default_factory=dict)
+
+    def of(self, kind: Beyond) -> Scores:
+        """The scores of a kind; where nothing can be left out so, of configurations."""
+        if kind not in self.known:
+            self.known[kind] = scores(self.fitted, kind)
+        found = self.known[kind]
+        return found if found.scores or kind is Beyond.SETTING else self.of(Beyond.SETTING)
+
+    def factor(self, kind: Beyond, system: Hashable) -> tuple[float, int]:
+        """The factor and how many scores tell it; what is extrapolated is never the surer."""
+        found, by = self.of(kind).factor(system)
+        return max(found, self.of(Beyond.SETTING).factor(system)[0]), by
 
 
 def beyond(fitted: Posterior, one: Setting) -> Beyond:

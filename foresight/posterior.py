@@ -9,6 +9,7 @@ Learning, 2.7), so that what a run left out would have been predicted as needs n
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from .likeness import Array, Likeness, Scales, likeness
 from .setting import Setting
-from .terms import Law
+from .terms import WAITING, Law
 
 _ROUNDS = 10
 _STEP = 0.7  # of the way to the linearised optimum, so that no round leaves where it holds
@@ -72,6 +73,19 @@ def _prior(law: Law) -> tuple[Array, Array]:
     return np.array(usual), np.array(spread)
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a predicted cost; its parameter as fitted, the prior's middle and its factor of one
+    deviation. None of these for what like runs add."""
+
+    title: str
+    cost: float  # device-seconds a token, or GB
+    parameter: float | None = None
+    usual: float = 0.0
+    spread: float = 0.0
+    words: str = ""  # what is counted
+
+
 @dataclass(frozen=True)
 class Posterior:
     """A law as runs tell it."""
@@ -116,6 +130,24 @@ class Posterior:
             others.setdefault(one.system, []).append(self.rough[one.source[0]])
         usual = {system: float(np.median(of)) for system, of in others.items()}
         return [self.rough.get(one.source[0], usual.get(one.system, 1.0)) for one in settings]
+
+    def terms(self, one: Setting, mean: float) -> tuple[Part, ...]:
+        """What is predicted of a run as parts that add up to it, in the order of the law; the last
+        is what like runs add or take beside the terms."""
+        theta, (usual, spread) = self.parameters([one]), _prior(self.law)
+        costs, wait = basis(self.law, [one]).parts(theta)
+        told = [
+            Part(term.title, float(cost), float(np.exp(at)), math.exp(prior), math.exp(wide),
+                 term.words)
+            for term, cost, at, prior, wide in
+            zip(self.law.terms, costs[0], theta[0], usual, spread, strict=False)
+        ]  # fmt: skip
+        at = len(self.law.terms)
+        told.append(Part("pipeline bubble", float(wait[0]), math.exp(theta[0, at]), 1.0,
+                         math.exp(spread[at]), WAITING))  # fmt: skip
+        rest = math.exp(mean) - sum(part.cost for part in told)
+        told.append(Part("what like runs add or save", rest))
+        return tuple(part for part in told if part.cost)
 
     def left_out(self, removed: Sequence[int], tested: Sequence[int]) -> tuple[Array, Array]:
         """Error and deviation of ln(cost) of the tested runs, had the removed not been measured."""

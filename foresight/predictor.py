@@ -12,13 +12,13 @@ import numpy as np
 from ..decide.jobs import by_configuration
 from ..decide.rows import Row
 from ..schema.errors import BenchError
-from .intervals import Beyond, Scores, beyond, scores
+from .intervals import Beyond, Widths, beyond, folds
 from .likeness import likeness
 from .memory import fitted, room
-from .posterior import Posterior, basis, fit
+from .posterior import Posterior, fit
 from .proposals import expected_improvement, order
 from .scales import PACE_SCALES
-from .setting import Setting, lacking, setting
+from .setting import Setting, lacking, setting, system_of
 from .terms import PACE
 
 MOST = 800  # runs that train: the time of a fit grows with their cube
@@ -33,7 +33,8 @@ class Predictor:
     pace: Posterior
     memory: Posterior | None
     left_out: tuple[Row, ...]  # each with its reason
-    _scores: dict[tuple[str, Beyond], Scores] = field(default_factory=dict, repr=False)
+    widths: Widths = field(repr=False)
+    memory_widths: Widths | None = field(default=None, repr=False)
 
     def rated(self, made: Sequence[Row]) -> list[dict[str, Any]]:
         """Rows of configurations with what is predicted of them; raises BenchError for one that
@@ -43,26 +44,35 @@ class Predictor:
             return []
         mean, covariance = self.pace.predicted(settings)
         needs = self.memory.predicted(settings) if self.memory else None
+        rests_on = self._nearest(settings)
         found = []
         for at, (row, one) in enumerate(zip(made, settings, strict=True)):
             kind = beyond(self.pace, one)
-            width, by = self._width("pace", self.pace, one, kind, covariance[at, at])
-            known = {"beyond": str(kind), "scores": by, "rests_on": self._nearest(one)}
+            width, by = _width(self.widths, one, kind, covariance[at, at])
+            known = {"beyond": str(kind), "scores": by, "rests_on": rests_on[at]}
             known |= _of_pace(row, one, float(mean[at]), width)
             if needs:
                 known |= self._of_memory(row, one, kind, float(needs[0][at]), needs[1][at, at])
-            found.append({**row, **_NO_MEMORY, **known, "terms": self.terms(one, float(mean[at]))})
+            known["terms"] = self.pace.terms(one, float(mean[at]))
+            found.append({**row, **_NO_MEMORY, **known})
         return found
 
-    def proposed(self, made: Sequence[Row], most: int) -> list[Row]:
-        """The configurations of `made`, which are rated, that are worth most to run, in order."""
+    def proposed(
+        self, made: Sequence[Row], most: int, per_device: bool = False
+    ) -> list[dict[str, Any]]:
+        """The configurations of `made`, which are rated, that are worth most to run, in order: by
+        their time, or `per_device`, by the device-hours that they take."""
+
+        def work(one: Setting) -> float:
+            return one.flops * (1 if per_device else one.devices)
+
         settings = [_of(row, self.systems) for row in made]
         mean, covariance = self.pace.predicted(settings)
-        mean = mean - np.log([one.flops * one.devices for one in settings])
+        mean = mean - np.log([work(one) for one in settings])
         known = {one.group for one in settings}
         system, model = settings[0].system, settings[0].model
         measured = [
-            math.log(float(one.pace or 0) / one.flops / one.devices)
+            math.log(float(one.pace or 0) / work(one))
             for one in self.pace.settings
             if one.system == system and (one.model == model or one.group in known)
         ]
@@ -77,24 +87,11 @@ class Predictor:
         """The systems that runs were measured on."""
         return frozenset(one.system for one in self.pace.settings)
 
-    def _width(
-        self, name: str, of: Posterior, one: Setting, kind: Beyond, variance: float
-    ) -> tuple[float, int]:
-        """Half of the 90% interval of ln(cost), and how many runs left out tell it."""
-        key = (name, kind)
-        if key not in self._scores:
-            self._scores[key] = scores(of, kind)
-        known = self._scores[key]
-        if not known.scores:  # nothing can be left out so: what is asked further tells least
-            known = scores(of, Beyond.SETTING)
-        factor, by = known.factor(one.system)
-        return factor * math.sqrt(max(variance, 0.0) + of.scales.noise**2), by
-
     def _chance(self, kind: Beyond, mean: float, variance: float, space: float) -> float:
         """The probability that a need exceeds the room: the share of runs left out that were missed
         by as many deviations, half of them on this side."""
-        assert self.memory is not None
-        known = self._scores["memory", kind].scores or scores(self.memory, Beyond.SETTING).scores
+        assert self.memory is not None and self.memory_widths is not None
+        known = self.memory_widths.of(kind).scores
         deviation = math.sqrt(max(variance, 0.0) + self.memory.scales.noise**2)
         apart = (math.log(space) - mean) / deviation
         beyond_it = (1 + sum(one >= abs(apart) for one in known)) / (len(known) + 1) / 2
@@ -103,8 +100,8 @@ class Predictor:
     def _of_memory(
         self, row: Row, one: Setting, kind: Beyond, mean: float, variance: float
     ) -> dict[str, Any]:
-        assert self.memory is not None
-        width, _ = self._width("memory", self.memory, one, kind, variance)
+        assert self.memory is not None and self.memory_widths is not None
+        width, _ = _width(self.memory_widths, one, kind, variance)
         space = room(row["device"])
         return {
             "memory_gb_predicted": math.exp(mean),
@@ -112,29 +109,52 @@ class Predictor:
             "memory_gb_high": math.exp(mean + width),
             "memory_gb_device": space,
             "out_of_memory": self._chance(kind, mean, variance, space) if space else None,
+            "memory_terms": self.memory.terms(one, mean),
         }
 
-    def _nearest(self, one: Setting) -> tuple[Row, ...]:
-        """The runs of its system most like a configuration, by the covariance of the model."""
+    def _nearest(self, settings: Sequence[Setting]) -> list[tuple[Row, ...]]:
+        """The runs of its system most like each configuration, by the covariance of the model."""
         scale = self.pace.scales
-        pairs = likeness([one], self.pace.settings)
-        shared = pairs.covariance(scale, False, np.ones((1, len(self.rows))))[0]
-        order = np.argsort(-shared - 1e-6 * np.exp(-pairs.apart[0]), kind="stable")
-        return tuple(self.rows[at] for at in order[:_NEAREST] if shared[at] > 0)
+        pairs = likeness(settings, self.pace.settings)
+        shared = pairs.covariance(scale, False, np.ones((len(settings), len(self.rows))))
+        order = np.argsort(-shared - 1e-6 * np.exp(-pairs.apart), axis=1, kind="stable")
+        return [
+            tuple(self.rows[at] for at in nearest[:_NEAREST] if own[at] > 0)
+            for own, nearest in zip(shared, order, strict=True)
+        ]
 
-    def terms(self, one: Setting, mean: float) -> dict[str, float]:
-        """Device-seconds a token by term; the last is what like runs add or take."""
-        found = basis(PACE, [one])
-        costs, wait = found.parts(self.pace.parameters([one]))
-        named = {term.title: float(cost) for term, cost in zip(PACE.terms, costs[0], strict=True)}
-        named["pipeline bubble"] = float(wait[0])
-        named["what like runs add or save"] = math.exp(mean) - sum(named.values())
-        return {title: cost for title, cost in named.items() if cost}
+    def agreement(self, system: object) -> list[tuple[Row, float, float, float]]:
+        """The runs of a system with the tokens/s a device that they would have been predicted as
+        had their configuration not been measured, and the ends of the 90% interval."""
+        found, known = [], self.widths.of(Beyond.SETTING)
+        for fold in folds(self.pace.settings, Beyond.SETTING):
+            if self.pace.settings[fold.tested[0]].system != system:
+                continue
+            error, deviation = self.pace.left_out(fold.removed, fold.tested)
+            width = known.factor(system)[0] * deviation
+            for at, miss, half in zip(fold.tested, error, width, strict=True):
+                rate = math.exp(miss) / float(self.pace.settings[at].pace or 1)
+                ends = (rate * math.exp(-half), rate * math.exp(half))
+                found.append((self.rows[at], rate, *ends))
+        return found
 
 
 _NO_MEMORY = dict.fromkeys(
-    ("memory_gb_predicted", "memory_gb_low", "memory_gb_high", "memory_gb_device", "out_of_memory")
+    (
+        "memory_gb_predicted",
+        "memory_gb_low",
+        "memory_gb_high",
+        "memory_gb_device",
+        "out_of_memory",
+        "memory_terms",
+    )
 )
+
+
+def _width(of: Widths, one: Setting, kind: Beyond, variance: float) -> tuple[float, int]:
+    """Half of the 90% interval of ln(cost), and how many runs left out tell it."""
+    factor, by = of.factor(kind, one.system)
+    return factor * math.sqrt(max(variance, 0.0) + of.fitted.scales.noise**2), by
 
 
 def _of(row: Row, systems: frozenset[object]) -> Setting:
@@ -166,10 +186,10 @@ def _of_pace(row: Row, one: Setting, mean: float, width: float) -> dict[str, Any
         name = "step_time_s" if not end else f"step_time{end}"
         made[name] = tokens / made[f"tokens_per_s{of}"] if tokens else None
     made["steps_per_s"] = 1 / made["step_time_s"] if tokens else None
-    flops = row["flops_per_token"]
-    made["model_tflops"] = each[""] * flops / 1e12 if flops else None
-    peak = row["peak_tflops"]
-    made["mfu"] = made["model_tflops"] / peak if flops and peak else None
+    flops, peak = row["flops_per_token"], row["peak_tflops"]
+    for end, rate in each.items():
+        made[f"model_tflops{end}"] = rate * flops / 1e12 if flops else None
+        made[f"mfu{end}"] = rate * flops / 1e12 / peak if flops and peak else None
     return made
 
 
@@ -187,13 +207,15 @@ def trained(rows: Sequence[Row], left_out: Sequence[Row], system: object = None)
             "no run can train a prediction", why="; ".join(reasons[:5]) or "there are none",
             hint="bench runs shows what is known of each; --set or facts.toml adds what is missing",
         )  # fmt: skip
-    kept.sort(key=lambda row: (row["system"] != system, row["uri"], row["line"]))
+    kept.sort(key=lambda row: (system_of(row) != system, row["uri"], row["line"]))
     left += [{**row, "left_out": f"beyond the first {MOST:,} runs"} for row in kept[MOST:]]
     kept = kept[:MOST]
     settings = [one for row in kept if (one := setting(row))]
     paces = [float(one.pace or 0) for one in settings]
     pace = fit(PACE, settings, paces, [one.noise for one in settings], PACE_SCALES)
-    return Predictor(tuple(kept), pace, fitted(settings, _failed(left)), tuple(left))
+    memory = fitted(settings, _failed(left))
+    widths = Widths(memory) if memory else None
+    return Predictor(tuple(kept), pace, memory, tuple(left), Widths(pace), widths)
 
 
 def _failed(rows: Sequence[Row]) -> list[tuple[Setting, float]]:

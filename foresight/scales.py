@@ -1,4 +1,4 @@
-"""How much runs share, tuned once: by `benchmarks/predict.py tune` on half of the documents."""
+"""How much runs share, tuned once, on the documents that `TUNED` of benchmarks/predict.py names."""
 
 from __future__ import annotations
 

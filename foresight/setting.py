@@ -15,6 +15,16 @@ _NODE = 8  # devices of a node that states none
 
 
 @dataclass(frozen=True, slots=True)
+class Links:
+    """Bytes/s that a device reaches: of its memory, of the links of a node. Of unknown devices as
+    of an A100; 0.6 of the memory's and a sixth of the links' figure of the data sheet, which counts
+    both directions, are what kernels and collectives usually reach: the prior, not the fit."""
+
+    memory: float = 1.2e12
+    inside: float = 100e9
+
+
+@dataclass(frozen=True, slots=True)
 class Setting:
     """A configuration as the model reads it. `pace`: device-seconds a token, None: to predict.
 
@@ -30,6 +40,7 @@ class Setting:
     words: Mapping[str, str]  # what else was set: flags, number format, recompute, ...
     flops: float
     peak: float | None
+    links: Links
     params: float
     layers: float
     hidden: float
@@ -94,7 +105,7 @@ def setting(row: Row) -> Setting | None:
     if batch is None and row["mbs"] and row["grad_accum"] is None and row["device_batch"]:
         batch = row["device_batch"] * devices
     return Setting(
-        system=row["system"],
+        system=system_of(row),
         source=(row["uri"], row["epoch"]),
         model=(row["size"], row["model"]),
         shape=_shape(row),
@@ -102,6 +113,7 @@ def setting(row: Row) -> Setting | None:
         words=_words(row),
         flops=flops,
         peak=_peak(row),
+        links=_links(row),
         params=params,
         layers=float(layers or dense / 12 / hidden**2),
         hidden=float(hidden),
@@ -125,6 +137,12 @@ def setting(row: Row) -> Setting | None:
         jobs=row.get("jobs") or 1,
         memory=row["memory_gb"],
     )  # fmt: skip
+
+
+def system_of(row: Row) -> Hashable:
+    """The kind of device, where hardware.toml knows it: sources spell one device in many ways."""
+    known = device_of(row["device"]) if row["device"] else None
+    return known.name if known else row["system"]
 
 
 def _flops(row: Row) -> float | None:
@@ -158,6 +176,15 @@ def _peak(row: Row) -> float | None:
     # Formats of half the width have twice the rate on every device that has them.
     wide = {"fp8": 2, "fp4": 4}.get(row["dtype"] or "", 1)
     return plain * wide * 1e12 if plain else None
+
+
+def _links(row: Row) -> Links:
+    device = device_of(row["device"]) if row["device"] else None
+    memory, inside = (device.memory_gb_s, device.link_gb_s) if device else (None, None)
+    plain = Links()
+    return Links(
+        memory * 0.6e9 if memory else plain.memory, inside * 1e9 / 6 if inside else plain.inside
+    )
 
 
 def _rounding(row: Row) -> float:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from .setting import Setting
 
 _HALF = 2  # bytes of a number that is sent
-_INTRA, _INTER, _MEMORY = 100e9, 10e9, 1.2e12  # bytes/s of a device: links of a node, net, memory
+_INTER = 10e9  # bytes/s of a device over the network, which no source states
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class Term:
     usual: float
     spread: float
     of: Callable[[Setting], float]
+    words: str  # the formula of `of`
     piped: bool = True
 
 
@@ -65,7 +66,7 @@ def _tensor(one: Setting) -> float:
 
 
 def _tensor_inside(one: Setting) -> float:
-    return _tensor(one) / _INTRA if one.tp <= one.per_node else 0.0
+    return _tensor(one) / one.links.inside if one.tp <= one.per_node else 0.0
 
 
 def _tensor_across(one: Setting) -> float:
@@ -86,20 +87,21 @@ def _data(one: Setting) -> float:
     volume = 2 * _HALF * one.params * (one.dp - 1) * one.cp / (one.batch * one.seq_len)
     if one.zero == 3:
         volume *= 0.5 + (one.micro_batches or 1)
-    return volume / (_INTER if across else _INTRA)
+    return volume / (_INTER if across else one.links.inside)
 
 
 def _experts(one: Setting) -> float:
     if one.ep <= 1:
         return 0.0
-    return 8 * _HALF * one.layers * one.hidden / (_INTER if one.ep > one.per_node else _INTRA)
+    link = _INTER if one.ep > one.per_node else one.links.inside
+    return 8 * _HALF * one.layers * one.hidden / link
 
 
 def _optimizer(one: Setting) -> float:
     if not one.batch or not one.seq_len:
         return 0.0
     shared = 1 if one.zero else one.dp * one.cp
-    return 20 * one.params * shared / (one.batch * one.seq_len) / _MEMORY
+    return 20 * one.params * shared / (one.batch * one.seq_len) / one.links.memory
 
 
 def _step(one: Setting) -> float:
@@ -112,19 +114,32 @@ def _jitter(one: Setting) -> float:
     return _ideal(one) * math.log2(one.nodes)
 
 
+WAITING = "(PP - 1) / (VPP x micro-batches) of what micro-batches cost"
+
 _PACE = (
-    Term("compute", "matrix products", math.log(2.0), 0.35, _compute),
-    Term("attention", "attention scores", math.log(2.5), 0.7, _attention),
-    Term("kernels", "kernel launches and small kernels", 0.0, 1.0, _kernels),
-    Term("tensor", "tensor parallelism inside a node", 0.0, 0.7, _tensor_inside),
-    Term("tensor_across", "tensor parallelism across nodes", 0.0, 0.7, _tensor_across),
-    Term("pipeline", "activations between stages", 0.0, 0.7, _stages),
-    Term("experts", "all-to-all of experts", 0.0, 1.0, _experts),
-    Term("jitter", "waiting for the slowest node", math.log(0.01), 1.0, _jitter, piped=False),
-    Term("data", "gradients, with weights under ZeRO 3", math.log(0.5), 1.0, _data, piped=False),
-    Term("optimizer", "optimizer", 0.0, 1.0, _optimizer, piped=False),
-    Term("step", "constant of a step", 0.0, 1.5, _step, piped=False),
-)
+    Term("compute", "matrix products", math.log(2.0), 0.35, _compute,
+         "6 FLOPs x parameters / peak, x 4/3 with full recompute"),
+    Term("attention", "attention scores", math.log(2.5), 0.7, _attention,
+         "6 x layers x hidden x sequence length / peak"),
+    Term("kernels", "kernel launches and small kernels", 0.0, 1.0, _kernels,
+         "1 ms x layers x TP / (MBS x sequence length)"),
+    Term("tensor", "tensor parallelism inside a node", 0.0, 0.7, _tensor_inside,
+         "4 all-reduces of a layer, 6 with full recompute / links of a node"),
+    Term("tensor_across", "tensor parallelism across nodes", 0.0, 0.7, _tensor_across,
+         "4 all-reduces of a layer, 6 with full recompute / network"),
+    Term("pipeline", "activations between stages", 0.0, 0.7, _stages,
+         "4 bytes x hidden x VPP x PP x TP / network"),
+    Term("experts", "all-to-all of experts", 0.0, 1.0, _experts,
+         "16 bytes x layers x hidden / links"),
+    Term("jitter", "waiting for the slowest node", math.log(0.01), 1.0, _jitter,
+         "FLOPs / peak x doublings of nodes", piped=False),
+    Term("data", "gradients, with weights under ZeRO 3", math.log(0.5), 1.0, _data,
+         "4 bytes x parameters x (DP - 1) / tokens of a step / links", piped=False),
+    Term("optimizer", "optimizer", 0.0, 1.0, _optimizer,
+         "20 bytes x parameters / tokens of a step / memory bandwidth", piped=False),
+    Term("step", "constant of a step", 0.0, 1.5, _step,
+         "0.05 s x devices / tokens of a step", piped=False),
+)  # fmt: skip
 
 
 def bubble(one: Setting) -> float:
@@ -195,11 +210,15 @@ def _context(one: Setting) -> float:
 
 
 _MEMORY_TERMS = (
-    Term("states", "weights, gradients, optimizer", 0.1, 0.3, _states, piped=False),
-    Term("activations", "activations of the stages", 0.2, 0.5, _activations, piped=False),
-    Term("layer", "one layer and the logits", 0.2, 0.5, _layer, piped=False),
-    Term("context", "libraries and buffers", 0.3, 0.7, _context, piped=False),
-)
+    Term("states", "weights, gradients, optimizer", 0.1, 0.3, _states,
+         "16 bytes a parameter / (TP x PP), shared by DP under ZeRO", piped=False),
+    Term("activations", "activations of the stages", 0.2, 0.5, _activations,
+         "layers of a stage x micro-batches in flight", piped=False),
+    Term("layer", "one layer and the logits", 0.2, 0.5, _layer,
+         "one layer and the logits of a micro-batch", piped=False),
+    Term("context", "libraries and buffers", 0.3, 0.7, _context,
+         "1.5 GB", piped=False),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from .lines import read_lines
 from .log import LogReader
 from .packed import ended_early
 from .sidecars.files import may_be_sidecar
+from .sidecars.power import LARGEST_OF_SAMPLES, are_samples
 from .tensorboard import is_event_file
 
 # What only some files need is imported where it is: most of a folder is known, or is logs.
@@ -105,7 +106,8 @@ def read_file(task: Task, sink: Sink | None = None) -> ReadFile:
 
 def _read_text(task: Task, head: bytes, sink: Sink | None) -> ReadFile:
     suffix, size = task.content.path.suffix.lower(), task.content.size
-    if suffix not in _LOGS and size <= _COMPANION_LIMIT and may_be_sidecar(task.uri, head):
+    limit = LARGEST_OF_SAMPLES if are_samples(head) else _COMPANION_LIMIT
+    if suffix not in _LOGS and size <= limit and may_be_sidecar(task.uri, head):
         sidecar = _sidecar(task)
         if sidecar.kind:
             return sidecar

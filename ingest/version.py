@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..schema.errors import BenchError
 
-PARSER_VERSION = 18
+PARSER_VERSION = 19
 
 
 def parser_version(formats: Path | None) -> int:

@@ -12,7 +12,9 @@ from ..vocabulary.wildcards import is_quick
 
 _NUMBER = re.compile(r"(?<!\d)\d{4,12}(?!\d)")
 _DATE = re.compile(r"(?:19|20)\d{2}(?:\d{2}){0,5}")
-_ENDS = re.compile(r"(?:\.(?:log|out|err|txt|stdout|stderr|gz|xz|bz2|zst|o\d+|e\d+)){1,8}$", re.I)
+_ENDS = re.compile(
+    r"(?:\.(?:log|out|err|txt|csv|power|stdout|stderr|gz|xz|bz2|zst|o\d+|e\d+)){1,8}$", re.I
+)
 _WANDB = re.compile(r"(?:offline-)?run-[\w-]+")
 ALONE = "alone together"
 Link = tuple[str, str | None, str]  # companion, run, why

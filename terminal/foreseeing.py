@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _RECOMPUTE = ("none", "selective", "full")
 _SHOWN = 20  # rows of a ranking that people are shown
+_PICTURES = (".svg", ".png")
 
 
 def predict(
@@ -31,16 +32,28 @@ def predict(
     from ..foresight.answers import predicted
     from ..reports.computed import names_of, presented
 
+    with source.opened(query.table) as warehouse:
+        made = predicted(warehouse, query, checked(asked), every)
+        names = names_of(warehouse)
+    if output is not None and output.suffix.lower() in _PICTURES:
+        from ..reports.chart import write as write_chart
+        from ..reports.predict_chart import predict_picture
+
+        write_chart(predict_picture(names, made), output)
+        info(f"wrote {output}")
+        return
+    write(fitted(presented(made, names, _SHOWN), query), form, output, "predict.md")
+    counted = f"{len(made.rows)} rows, {len(made.left_out)} excluded"
+    info(f"{counted}; next: bench plan --next 5" if every else f"{counted}; --all ranks all splits")
+
+
+def checked(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Sizes as asked for; raises BenchError for words that no run has."""
     if asked.get("recompute", "none") not in _RECOMPUTE:
         raise BenchError(
             f"--recompute {asked['recompute']!r} is unknown", hint=f"one of {', '.join(_RECOMPUTE)}"
         )
-    with source.opened(query.table) as warehouse:
-        made = predicted(warehouse, query, asked, every)
-        names = names_of(warehouse)
-    write(fitted(presented(made, names, _SHOWN), query), form, output, "predict.md")
-    counted = f"{len(made.rows)} rows, {len(made.left_out)} excluded"
-    info(f"{counted}; next: bench plan --next 5" if every else f"{counted}; --all ranks all splits")
+    return asked
 
 
 def plan(
@@ -48,17 +61,17 @@ def plan(
     query: Query,
     asked: Mapping[str, Any],
     count: int,
-    limits: tuple[int | None, float | None, int],
+    limits: tuple[int | None, float | None, int, float | None],
     form: Format | None,
     output: Path | None,
 ) -> None:
     """Write the runs worth most; as TOML, a plan of them."""
     from ..decide.neighbours import as_plan
-    from ..foresight.answers import Limits, proposed
+    from ..foresight.planning import Limits, proposed
     from ..reports.computed import names_of, presented
 
     with source.opened(query.table) as warehouse:
-        made = proposed(warehouse, query, asked, count, Limits(*limits))
+        made = proposed(warehouse, query, checked(asked), count, Limits(*limits))
         names = names_of(warehouse)
     answer = presented(made, names)
     if output is not None and output.suffix == ".toml":

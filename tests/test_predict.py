@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,19 +14,25 @@ import pytest
 from bench.decide.eligible import candidates
 from bench.decide.neighbours import as_plan
 from bench.decide.query import Query
-from bench.foresight.answers import Limits, predicted, proposed
+from bench.explain.prediction import explain_prediction
+from bench.foresight.answers import predicted
 from bench.foresight.asked import all_of, base_of, impossible, made_of
 from bench.foresight.intervals import Beyond, Scores, beyond, folds, scores
+from bench.foresight.planning import Limits, proposed
 from bench.foresight.posterior import fit
 from bench.foresight.predictor import Predictor, trained
 from bench.foresight.proposals import expected_improvement, order
 from bench.foresight.scales import PACE_SCALES
-from bench.foresight.setting import setting
+from bench.foresight.setting import setting, system_of
 from bench.foresight.terms import PACE, bubble, tile_waste, uneven_heads
 from bench.ingest.pipeline import ingest_into
 from bench.launch.plan import Plan
+from bench.reports.chart import write as write_chart
+from bench.reports.computed import names_of
+from bench.reports.predict_chart import predict_picture
 from bench.schema.errors import BenchError
 from bench.schema.warehouse import Warehouse, in_memory
+from bench.vocabulary.prices import Price, Prices
 from tests.deciding import table
 from tests.program import quick
 
@@ -91,7 +98,9 @@ def _rated(predictor: Predictor, size: str, **asked: int) -> dict[str, Any]:
 
 def test_terms_add_up_to_what_is_predicted(predictor: Predictor) -> None:
     row = _rated(predictor, "181B", nodes=48, tp=4, pp=12, mbs=4)
-    assert sum(row["terms"].values()) == pytest.approx(1 / row["tokens_per_s_per_device"])
+    assert sum(part.cost for part in row["terms"]) == pytest.approx(
+        1 / row["tokens_per_s_per_device"]
+    )
     assert row["step_time_low"] < row["step_time_s"] < row["step_time_high"]
     assert row["tokens_per_s"] == pytest.approx(row["tokens_per_step"] / row["step_time_s"])
 
@@ -206,8 +215,8 @@ def test_sizes_left_out_take_all_above_them_along(predictor: Predictor) -> None:
 
 def test_intervals_cover_what_they_say(predictor: Predictor) -> None:
     found = scores(predictor.pace, Beyond.SETTING)
-    factor, count = found.factor("A100-80GB")
-    own = [one for one, of in zip(found.scores, found.systems, strict=True) if of == "A100-80GB"]
+    factor, count = found.factor("A100")
+    own = [one for one, of in zip(found.scores, found.systems, strict=True) if of == "A100"]
     assert count == len(own)
     assert 0.88 <= np.mean(np.array(own) <= factor) <= 0.97
 
@@ -251,7 +260,7 @@ def test_limits_of_device_hours_hold_and_too_few_devices_are_an_error(
 ) -> None:
     whole = proposed(warehouse, Query(model="181B"), {}, 3, Limits())
     hours = [row["run_device_hours"] for row in whole.rows]
-    assert whole.facts["spent"] == pytest.approx(sum(hours))
+    assert whole.facts["spent"]["run_device_hours"] == pytest.approx(sum(hours))
     with pytest.raises(BenchError, match="within the limits"):
         proposed(warehouse, Query(model="181B"), {}, 3, Limits(devices=8))
 
@@ -264,3 +273,73 @@ def test_a_run_is_worth_what_it_may_improve_and_what_is_chosen_teaches() -> None
     assert order(mean, alike, 0.0, 0.01, np.array([0.1, 1.0, 1.0]), 1) == [1]
     assert expected_improvement(np.array([-1.0]), np.array([1e-6]), 0.0) == pytest.approx([1.0])
     assert order(mean, alike, 0.0, 0.01, np.ones(3), 9) != []
+
+
+def test_a_device_that_sources_spell_in_many_ways_is_one_system(predictor: Predictor) -> None:
+    [row] = [row for row in predictor.rows if row["size"] == "181B"][:1]
+    for name in ("A100-80GB", "nvidia_a100-sxm4-80gb", "A100 80G"):
+        assert system_of({**row, "device": name, "system": name}) == "A100"
+    assert system_of({**row, "device": "SX-9", "system": "SX-9"}) == "SX-9"
+
+
+PRICED = Query(model="181B", prices=Prices(Price(2.0, "USD")))
+
+
+def test_by_cost_all_measured_node_counts_are_ranked_with_their_front(tmp_path: Path) -> None:
+    wider = SWEEP.format(dp=32, tp=1, pp=1, mbs=1, mem=20, time="11.00").replace("2 |", "4 |", 1)
+    rows = [_row(1, 20.0), _row(2, 19.0), wider]
+    found = in_memory()
+    ingest_into(found, [_small(tmp_path, rows)], tmp_path)
+    made = predicted(found, Query(prices=PRICED.prices, by="cost"), {}, every=True)
+    costs = [row["cost"] for row in made.rows]
+    assert costs == sorted(costs)
+    assert {row["nodes"] for row in made.rows if row["basis"] == "predicted"} == {2, 4}
+    [front] = made.facts["cost_fronts"]
+    days = [row["days"] for row in front]
+    assert len(days) > 1 and days == sorted(days, reverse=True)
+
+
+def test_costs_have_the_interval_of_days(warehouse: Warehouse) -> None:
+    [row] = predicted(warehouse, PRICED, {"nodes": 48}).rows
+    assert row["cost"] == pytest.approx(row["device_hours"] * 2)
+    assert row["cost_high"] / row["cost"] == pytest.approx(row["days_high"] / row["days"])
+    assert row["cost_per_100b_tokens"] == pytest.approx(row["cost"])  # 100B tokens are the unit
+    assert (row["power_w"], row["power_from"]) == (400, "rated")
+    with pytest.raises(BenchError, match="no cost is known"):
+        predicted(warehouse, Query(model="181B", by="cost"), {}, every=True)
+
+
+def test_money_limits_the_runs_that_are_proposed(warehouse: Warehouse) -> None:
+    whole = proposed(warehouse, PRICED, {}, 3, Limits())
+    costs = [row["run_cost"] for row in whole.rows]
+    made = proposed(warehouse, PRICED, {}, 3, Limits(money=costs[0] + min(costs[1:])))
+    assert made.facts["spent"]["run_cost"] <= costs[0] + min(costs[1:])
+    assert len(made.rows) < 3 or made.rows != whole.rows
+    with pytest.raises(BenchError, match="no run is within the limits"):
+        proposed(warehouse, PRICED, {}, 3, Limits(money=0.01))
+    with pytest.raises(BenchError, match="no price of"):
+        proposed(warehouse, Query(model="181B"), {}, 3, Limits(money=100.0))
+
+
+def test_an_explanation_has_the_terms_and_the_lines_it_rests_on(warehouse: Warehouse) -> None:
+    assert explain_prediction(warehouse, ROOT, Query(model="176B"), {"nodes": 64}).versions
+    found = explain_prediction(warehouse, ROOT, Query(model="181B"), {"nodes": 48, "tp": 4})
+    time, memory = (match.tree for match in found.matches)
+    for tree, unit in ((time, "s"), (memory, "GB")):
+        parts = [
+            one for one in tree.inputs if (one.unit == unit and one.how) or "beside" in one.note
+        ]
+        assert sum(float(one.value or 0) for one in parts) == pytest.approx(tree.value)
+    assert all(uri.endswith("prequel.md") for uri, _ in time.places()) and time.places()
+    middle, low, high = (float(one or 0) for one in (time.value, time.low, time.high))
+    assert 0 < low < middle < high
+
+
+@pytest.mark.parametrize(("every", "words"), [(False, "matrix products"), (True, "within their")])
+def test_charts_of_a_prediction_and_of_all(
+    warehouse: Warehouse, tmp_path: Path, every: bool, words: str
+) -> None:
+    made = predicted(warehouse, Query(model="181B"), {"nodes": 48}, every)
+    write_chart(predict_picture(names_of(warehouse), made), tmp_path / "a.svg")
+    text = " ".join(re.findall(r"<!-- (.*?) -->", (tmp_path / "a.svg").read_text()))
+    assert words in text

@@ -23,6 +23,7 @@ class Step:
     grad_norm: float | None
     skipped: bool
     nan: bool
+    joules: float | None = None  # of a process, where the processors count them
 
 
 def world_line(options: Options) -> str:
@@ -129,6 +130,9 @@ def iteration_line(options: Options, step: Step) -> str:
         f"samples per second: {options.gbs / step.seconds:.3f}",
         f"TFLOPs: {flops / (step.seconds * options.grid.world * 1e12):.4f}",
     ]
+    if step.joules is not None:  # Megatron's words for a device
+        cells.append(f"energy per GPU (J/iter/GPU): {step.joules:.3f}")
+        cells.append(f"power per GPU (W/GPU): {step.joules / step.seconds:.3f}")
     return " | ".join(cells) + " |"
 
 

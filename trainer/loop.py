@@ -7,6 +7,7 @@ import os
 import resource
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
 
@@ -15,7 +16,7 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.cuda import nccl
 
-from . import environment, log
+from . import energy, environment, log
 from .data import Replicas, replicas
 from .groups import Groups, connect, device
 from .model import Stage
@@ -45,8 +46,14 @@ def steps(options: Options) -> Iterator[log.Step]:
     print_model(options, stage)
     timers = Timers(where)
     copies, work = replicas(stage, timers), passes(stage, where)
+    # The processors of this node are shared by its processes, and count no accelerator.
+    node = energy.meter() if where.type == "cpu" else energy.Meter(())
+    node.take()
     for iteration in range(1, options.iters + 1):
         step = _step(options, groups, copies, work, timers, iteration, where)
+        joules = node.take()
+        if joules is not None:
+            step = replace(step, joules=joules / int(os.environ["LOCAL_WORLD_SIZE"]))
         print_step(options, groups, step, timers, where)
         yield step
     finish(groups, where)

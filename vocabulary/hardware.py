@@ -22,6 +22,8 @@ class Device:
     memory_gib: float | None = None
     power_w: float | None = None  # rated, of one device
     power_source: str = ""
+    memory_gb_s: float | None = None  # of its memory, 1e9 bytes/s
+    link_gb_s: float | None = None  # of its links to the others of a node, both directions
 
 
 @cache
@@ -38,6 +40,8 @@ def devices() -> tuple[Device, ...]:
             e.get("memory_gib"),
             e.get("power_w"),
             e.get("power_source", ""),
+            e.get("memory_gb_s"),
+            e.get("link_gb_s"),
         )
         for e in tomllib.loads(text)["device"]
     )

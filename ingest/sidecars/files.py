@@ -11,6 +11,7 @@ from pathlib import PurePath
 from ...schema.rows import Rows
 from ..coverage import Coverage
 from ..environment import is_told, states
+from .power import are_samples, read_samples
 from .script import read_script
 from .statement import Statements, names
 from .tree import LARGEST, Leaf, leaves
@@ -18,6 +19,7 @@ from .tree import LARGEST, Leaf, leaves
 KIND = "companion"  # as warehouses store it
 SCRIPT, DEEPSPEED = "job script", "DeepSpeed configuration"
 WANDB, WANDB_MACHINE = "W&B configuration", "W&B machine"
+SAMPLES = "power samples"
 HYDRA, PACKAGES, ENVIRONMENT = "Hydra configuration", "list of packages", "list of the environment"
 _SCRIPTS = frozenset((".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".pjm", ".job", ".sub", ".qsub"))
 _DIRECTIVE = re.compile(r"^#(?:SBATCH|PJM|PBS)\s", re.M)
@@ -52,11 +54,15 @@ def may_be_sidecar(path: str, head: bytes) -> bool:
     """Whether a file is worth looking at, by its name and how it begins."""
     name, suffix = PurePath(path).name, PurePath(path).suffix.lower()
     named = suffix in _SCRIPTS or suffix in (".json", ".yaml", ".yml") or head.startswith(b"#!")
-    return named or bool(_PACKAGES.fullmatch(name) or _ENVIRONMENT.fullmatch(name))
+    listed = _PACKAGES.fullmatch(name) or _ENVIRONMENT.fullmatch(name)
+    return named or bool(listed) or are_samples(head)
 
 
 def read_sidecar(path: str, text: str) -> Sidecar | None:
     """What a file beside a log says, by its name and its text; None for any other file."""
+    if are_samples(text[:2000].encode()):
+        samples = read_samples(text)
+        return Sidecar(SAMPLES, samples) if samples else None
     if len(text) > LARGEST:
         return None
     name, suffix = PurePath(path).name, PurePath(path).suffix.lower()

@@ -72,7 +72,8 @@ class Rows:
             panel.write(spot, [self.notes[i]], f"row-note-{i}", size=SMALL, color=MUTED)
 
 
-def _rows(bars: Sequence[Bar], value_text: Callable[[float], str]) -> Rows:
+def measured_rows(bars: Sequence[Bar], value_text: Callable[[float], str]) -> Rows:
+    """The texts of bars, wrapped."""
     size, lines, widest = TEXT, LINES, LABEL_WIDEST
     if sheet().ratio and len(bars) > ROOMY:  # a slide has room for small letters alone
         size, lines, widest = SMALL - 1, 2, LABEL_WIDEST + 60
@@ -89,7 +90,7 @@ def draw_bars(
 ) -> Figure:
     """Bars in the order given, on a log axis if the longest is far longer; estimates hatched."""
     with styled():
-        rows = _rows(bars, value_text)
+        rows = measured_rows(bars, value_text)
         values = [bar.value for bar in bars]
         log = max(values) > LOG_FROM * min(values)
         if any(bar.estimated for bar in bars):
@@ -109,7 +110,7 @@ def draw_bars(
             ends = [end for end in (bar.low, bar.high) if end is not None]
             if ends:
                 ends = [max(min(*ends, bar.value), start), max(*ends, bar.value)]
-                _range(panel, ends, middle, INK)
+                draw_range(panel, ends, middle, INK)
             rows.write(panel, i, panel.place(_end(bar), 0)[0])
         return panel.figure
 
@@ -136,7 +137,7 @@ def _bar_limits(panel: Panel, rows: Rows, bars: Sequence[Bar], log: bool) -> tup
 def draw_effects(bars: Sequence[Bar], sure: Sequence[bool], title: str, x_label: str) -> Figure:
     """Speed-ups with their intervals, in the order given; filled dots where the effect is sure."""
     with styled():
-        rows = _rows(bars, times)
+        rows = measured_rows(bars, times)
         right = max(rows.beside(i) for i in range(len(bars)))
         panel = rows.panel(EDGE + right, title, x_label)
         values = [
@@ -153,7 +154,7 @@ def draw_effects(bars: Sequence[Bar], sure: Sequence[bool], title: str, x_label:
         for i, bar in enumerate(bars):
             color = _FASTER if bar.value > 1 else _SLOWER
             if bar.low is not None and bar.high is not None:
-                _range(panel, [bar.low, bar.high], rows.middle(i), color)
+                draw_range(panel, [bar.low, bar.high], rows.middle(i), color)
             panel.axes.plot(
                 [bar.value], [rows.middle(i)], linestyle="", marker="o", markersize=points(8),
                 color=color, markerfacecolor=color if sure[i] else "white",
@@ -163,6 +164,7 @@ def draw_effects(bars: Sequence[Bar], sure: Sequence[bool], title: str, x_label:
         return panel.figure
 
 
-def _range(panel: Panel, ends: Sequence[float], middle: float, color: str) -> None:
+def draw_range(panel: Panel, ends: Sequence[float], middle: float, color: str) -> None:
+    """A thin bar between the ends of a range."""
     panel.axes.plot(ends, [middle, middle], color=color, linewidth=points(1.5), marker="|",
                     markersize=points(7), zorder=3)  # fmt: skip

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ...decide.cost import COLUMNS as COST_COLUMNS
 from ...decide.query import Query
 from ...decide.rows import Decision, Row
 from ...foresight.answers import predicted
 from ...schema.warehouse import Warehouse
 from ...vocabulary.format import percent, range_text, significant
 from ..answer import MEASURED, RUN, days_headed, with_words
+from ..costs import COSTS, cost_cells, costs_headed
 from ..short import Names
 
 RANKED = True
@@ -18,7 +20,10 @@ PLACES = ()  # a command: what is asked of it are sizes that no page selects by
 PREDICTED = (
     "tokens_per_s_per_device_low", "tokens_per_s_per_device_high", "memory_gb_predicted",
     "memory_gb_low", "memory_gb_high", "memory_gb_device", "out_of_memory", "days", "days_low",
-    "days_high", "device_hours", "beyond", "scores",
+    "days_high", "model_tflops_low", "model_tflops_high", "mfu_low", "mfu_high", "device_hours",
+    "device_hours_low", "device_hours_high", *COST_COLUMNS, "cost_low", "cost_high",
+    "cost_per_100b_tokens_low", "cost_per_100b_tokens_high", "energy_kwh_low", "energy_kwh_high",
+    "joules_per_token_low", "joules_per_token_high", "beyond", "scores",
 )  # fmt: skip
 COLUMNS = ("rank", "basis", *RUN, *MEASURED, *PREDICTED, "left_out")
 SHOWN = (
@@ -28,6 +33,7 @@ SHOWN = (
     ("step_time_s", "Sec/it"), ("step_range", "90% interval"), ("rate", "Tokens/s/device"),
     ("rate_range", "90% interval of it"), ("tflops_text", "Model TFLOP/s"), ("mfu", "MFU"),
     ("days", "Days"), ("days_range", "Range"), ("device_hours", "Device-hours"),
+    *COSTS,
     ("memory_text", "GB"), ("memory_range", "90% interval of GB"), ("chance", "P(OOM)"),
     ("where", "Where"),
 )  # fmt: skip
@@ -40,7 +46,7 @@ def answer(warehouse: Warehouse, query: Query) -> Decision:
 
 def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """The columns that people see, with what days are for where that is a unit."""
-    return days_headed(SHOWN, facts["plan"])
+    return days_headed(costs_headed(SHOWN, facts), facts["plan"])
 
 
 def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,6 +56,7 @@ def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
     need = None if measured else row["memory_gb_predicted"]
     return {
         **words,
+        **cost_cells(row),
         "where": words["where"] if measured else None,
         "step_time_s": words["step_time_s"] if measured else significant(row["step_time_s"], 4),
         "step_range": _range(row, "step_time"),

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...decide.query import Query
 from ...decide.rows import Decision, Row
-from ...foresight.answers import Limits, proposed
+from ...foresight.planning import Limits, proposed
 from ...schema.warehouse import Warehouse
 from ...vocabulary.format import percent, significant
 from ..answer import MEASURED, RUN
@@ -17,13 +17,14 @@ from .predict import cells as predicted_cells
 
 PLACES = ()  # a command: its limits are no words of a region
 COLUMNS = (
-    "rank", "changes", *RUN, *MEASURED, *PREDICTED, "expected_gain", "run_device_hours", "left_out",
+    "rank", "changes", *RUN, *MEASURED, *PREDICTED, "expected_gain", "run_device_hours", "run_cost",
+    "left_out",
 )  # fmt: skip
 SHOWN = (
     ("rank", "#"), ("changes", "Against the best"), ("nodes", "Nodes (devices)"),
     ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"), ("step_time_s", "Sec/it, predicted"),
     ("step_range", "90% interval"), ("gain", "Expected gain"), ("memory_text", "GB"),
-    ("chance", "P(OOM)"), ("hours", "Device-hours of the run"),
+    ("chance", "P(OOM)"), ("hours", "Device-hours of the run"), ("money", "Cost of the run"),
 )  # fmt: skip
 
 
@@ -38,4 +39,5 @@ def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
         **predicted_cells(names, row, facts),
         "gain": percent(row["expected_gain"], 2),
         "hours": significant(row["run_device_hours"], 3),
+        "money": significant(row["run_cost"], 3),
     }

@@ -1,0 +1,100 @@
+"""`bench explain prediction`: the terms of a prediction, their parameters, what it rests on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..decide.query import Query
+from ..decide.rows import Row
+from ..foresight.answers import predicted
+from ..foresight.intervals import LEVEL
+from ..foresight.posterior import Part
+from ..reports.short import Names
+from ..schema.warehouse import Warehouse
+from ..vocabulary.format import percent, significant
+from .context import explain_context
+from .tree import Answer, How, Match, Node, Place
+
+WORD = "prediction"
+_SOURCE = "docs/predict.md: terms, priors and intervals"
+
+
+def explain_prediction(
+    warehouse: Warehouse, root: Path, query: Query, asked: Mapping[str, Any]
+) -> Answer:
+    """The derivation of what is predicted of a configuration; raises BenchError as a prediction
+    does."""
+    made = predicted(warehouse, query, asked)
+    [row] = made.rows
+    matches = [Match(f"{WORD}.{_time(row).name}", "of bench predict", _time(row))]
+    if row["memory_terms"]:
+        matches.append(Match(f"{WORD}.memory_gb", "of bench predict", _memory(row)))
+    # Of the sources alone: a model that nobody measured selects no run.
+    here = explain_context(warehouse, root, Query())
+    uris = {uri for match in matches for uri, _ in match.tree.places()}
+    names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
+    notes = tuple(f"assumed: {names.within(said)}" for said in made.facts["assumed"])
+    return Answer(WORD, WORD, tuple(matches), versions=tuple(here.versions(uris)), notes=notes)
+
+
+def _time(row: Row) -> Node:
+    """The seconds of a step, or those of a token and device where no batch is known."""
+    rate, timed = row["tokens_per_s_per_device"], row["step_time_s"]
+    whole = timed or 1 / rate
+    ends = ("step_time_low", "step_time_high")
+    low, high = (row[end] for end in ends) if timed else (
+        1 / row[f"tokens_per_s_per_device{end}"] for end in ("_high", "_low")
+    )  # fmt: skip
+    words = "sum of the terms" + (
+        " x tokens_per_step / devices" if timed else ", device-seconds a token"
+    )
+    inputs = [_part(part, whole * rate, whole, "s") for part in row["terms"]]
+    if timed:
+        inputs += [Node("tokens_per_step", row["tokens_per_step"], "tokens"),
+                   Node("devices", row["device_count"])]  # fmt: skip
+    rests_on = (row["base"], *row["rests_on"])
+    return Node(
+        "step_time_s" if timed else "pace", whole, "s", low, high,
+        How(words, title="a law of physical terms, fitted to runs", source=_SOURCE),
+        note=f"{LEVEL:.0%} interval by {row['scores']} runs left out: {row['beyond']}",
+        inputs=(*inputs, *map(_run, {one["where"]: one for one in rests_on}.values())),
+    )  # fmt: skip
+
+
+def _memory(row: Row) -> Node:
+    whole = row["memory_gb_predicted"]
+    inputs = [_part(part, 1.0, whole, "GB") for part in row["memory_terms"]]
+    if row["memory_gb_device"]:
+        inputs.append(Node("memory of the device", row["memory_gb_device"], "GB"))
+        inputs.append(Node("P(out of memory)", percent(row["out_of_memory"], 1)))
+    return Node(
+        "memory_gb", whole, "GB", row["memory_gb_low"], row["memory_gb_high"],
+        How("sum of the terms", title="fitted to printed peaks and to runs without room",
+            source=_SOURCE),
+        inputs=tuple(inputs),
+    )  # fmt: skip
+
+
+def _part(part: Part, scale: float, whole: float, unit: str) -> Node:
+    """A term; its parameter multiplies what the words count."""
+    share = percent(part.cost * scale / whole, 1)
+    if part.parameter is None:
+        return Node(part.title, part.cost * scale, unit, note=f"{share}; beside all terms")
+    fitted = significant(part.parameter, 3)
+    moved = abs(math.log(part.parameter / part.usual)) / math.log(part.spread)
+    prior = f"prior {significant(part.usual, 3)}, {moved:.1f} deviations away"
+    return Node(
+        part.title, part.cost * scale, unit, note=share,
+        how=How(f"{fitted} x ({part.words})", title=prior),
+    )  # fmt: skip
+
+
+def _run(row: Row) -> Node:
+    """A run that the prediction rests on, where its source states it."""
+    return Node(
+        "tokens_per_s_per_device of a run it rests on", row["tokens_per_s_per_device"],
+        "tokens/s", place=Place(row["uri"], row["line"]),
+    )  # fmt: skip

@@ -1,0 +1,129 @@
+"""Which runs to make next: what each may gain and tell, within devices, hours and money."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..decide.cost import facts_of
+from ..decide.neighbours import wordless
+from ..decide.query import Query
+from ..decide.rows import Decision, Row
+from ..schema.errors import BenchError
+from ..schema.warehouse import Warehouse
+from .answers import SPEED, prepared
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the proposed runs may take: devices of each, device-hours and money of all."""
+
+    devices: int | None = None
+    device_hours: float | None = None
+    steps: int = 20  # of each run
+    money: float | None = None  # in the currency of the price
+
+
+def proposed(
+    warehouse: Warehouse, query: Query, asked: Mapping[str, Any], most: int, limits: Limits
+) -> Decision:
+    """The configurations worth most to run next, with what each is expected to give.
+
+    Splits of the devices asked for, else of the best measured run's, or, by cost or energy, of
+    all node counts; a repeat of the best run where others come too near to tell. Raises BenchError
+    where no split is within the limits, and for a limit of money without a price.
+    """
+    start = prepared(warehouse, query, asked)
+    if not asked:
+        speed = max(start.rows, key=lambda row: row[SPEED] or 0.0)
+        start = replace(start, base=speed)
+    within = start.splits(asked)
+    if limits.devices is not None:
+        within = [row for row in within if row["device_count"] <= limits.devices]
+    if not within:
+        raise BenchError(
+            "no split of these devices is feasible within the limits",
+            why=f"{start.base['device_count']} devices, {limits.devices or 'any number'} allowed",
+            hint="--nodes asks for fewer",
+        )  # fmt: skip
+    measured = start.measured(within)
+    ranked, left = start.ranked(start.rated(within), measured)
+    new = [row for row in ranked if row["basis"] == "predicted"]
+    if not new:
+        raise BenchError(
+            "nothing is left to run",
+            why=f"{len(measured)} splits are measured, {len(left)} are likely to be out of memory",
+            hint="--nodes or --gbs asks for others",
+        )  # fmt: skip
+    best = min(measured, key=lambda row: _order(row, start.column), default=start.base)
+    found = start.predictor.proposed(new, most, per_device=start.by != SPEED)
+    chosen, spent = _affordable(found, limits)
+    if not chosen:
+        raise BenchError(
+            "no run is within the limits",
+            why=f"the first takes up to {_words(_with_hours(found[0], limits))} for"
+            f" {limits.steps} steps",
+            hint="fewer --run-steps, or more --device-hours or --money",
+        )  # fmt: skip
+    rows = [
+        {**row, "rank": rank, "changes": _changes(best, row)} for rank, row in enumerate(chosen, 1)
+    ]
+    facts: dict[str, Any] = {
+        "base": best, "plan": start.plan, "candidates": len(new), "measured": len(measured),
+        "limits": limits, "spent": spent, "runs": len(start.predictor.rows), "every": True,
+        "unplanned": wordless(start.base), "order": start.column, "cost_fronts": [],
+        "front_models": False, **facts_of(rows),
+    }  # fmt: skip
+    return Decision("proposals", tuple(rows), tuple(left), facts)
+
+
+def _order(row: Row, column: str) -> float:
+    return -float(row[SPEED] or 0.0) if column == SPEED else float(row[column] or float("inf"))
+
+
+def _words(row: Row) -> str:
+    hours = f"{row['run_device_hours']:.3g} device-hours"
+    if row["run_cost"] is None:
+        return hours
+    return f"{hours}, {' '.join(filter(None, (row['currency'], format(row['run_cost'], '.3g'))))}"
+
+
+def _changes(base: Row, row: Row) -> str:
+    names = ("nodes", "dp", "tp", "pp", "mbs")
+    moved = [
+        f"{name.upper()} {base[name]} → {row[name]}" for name in names if base[name] != row[name]
+    ]
+    return ", ".join(moved) or "the same"
+
+
+def _with_hours(row: Row, limits: Limits) -> dict[str, Any]:
+    """A run with the device-hours and the money that it takes at the slow end of its interval."""
+    time, price = row["step_time_high"], row["price_per_device_hour"]
+    hours = time * limits.steps * row["device_count"] / 3600 if time else None
+    return {
+        **row,
+        "run_device_hours": hours,
+        "run_cost": hours * price if hours and price else None,
+    }
+
+
+def _affordable(chosen: Sequence[Row], limits: Limits) -> tuple[list[Row], dict[str, float]]:
+    """The runs, in order, that device-hours and money allow, and the sums of both."""
+    of = {"run_device_hours": limits.device_hours, "run_cost": limits.money}
+    spent = dict.fromkeys(of, 0.0)
+    kept: list[Row] = []
+    for row in (_with_hours(one, limits) for one in chosen):
+        if limits.money is not None and row["price_per_device_hour"] is None:
+            raise BenchError(
+                f"no price of {row['device'] or 'a device that is not stated'}",
+                why="--money limits what runs cost",
+                hint="--price 'USD 2.10' for a device-hour, or [prices] in bench.toml",
+            )  # fmt: skip
+        if any(most is not None and row[name] is None for name, most in of.items()):
+            continue  # without a step time nothing tells what it takes
+        if any(most is not None and spent[name] + row[name] > most for name, most in of.items()):
+            continue
+        spent = {name: spent[name] + (row[name] or 0.0) for name in of}
+        kept.append(row)
+    return kept, spent

@@ -1,0 +1,64 @@
+"""Predicted against measured, each with its interval, beside the line where both are equal."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from matplotlib.figure import Figure
+
+from .panel import heading_height, new_panel
+from .style import COLORS, DASHES, EDGE, MUTED, SMALL, points, styled
+from .text import text_width
+from .ticks import log_limits, log_ticks, tick_text
+
+HEIGHT, BELOW = 420, 52
+INSIDE, OUTSIDE = COLORS[0], COLORS[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What was measured, what was predicted without it, and the ends of its interval."""
+
+    measured: float
+    predicted: float
+    low: float
+    high: float
+
+    @property
+    def held(self) -> bool:
+        """Whether the interval holds what was measured."""
+        return self.low <= self.measured <= self.high
+
+
+def draw_agreement(pairs: Sequence[Pair], title: str, unit: str) -> Figure:
+    """A mark a run on equal log axes; hollow where the interval misses what was measured."""
+    with styled():
+        values = [end for one in pairs for end in (one.measured, one.predicted, one.low, one.high)]
+        low, high = log_limits(values, 0.05, 1.1)
+        ticks = log_ticks(low, high, 8)
+        texts = list(map(tick_text, ticks))
+        left = EDGE + max(text_width(text, SMALL + 1) for text in texts) + 10
+        y_label = f"Predicted {unit}, with the run's configuration left out"
+        panel = new_panel(left, EDGE + 24, HEIGHT, heading_height(title, y_label), BELOW + EDGE)
+        axes = panel.axes
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xticks(ticks, texts)
+        axes.set_yticks(ticks, texts)
+        axes.set_xticks([], [], minor=True)
+        axes.set_yticks([], [], minor=True)
+        axes.set_xlim(low, high)
+        axes.set_ylim(low, high)
+        panel.grid("y")
+        panel.write_heading(title, y_label, "predicted as measured")
+        panel.write_x_label(f"Measured {unit} (hollow: outside of the interval)", BELOW - 14)
+        axes.plot([low, high], [low, high], color=MUTED, linewidth=points(1.4), linestyle=DASHES)
+        for one in pairs:
+            color = INSIDE if one.held else OUTSIDE
+            axes.plot([one.measured] * 2, [one.low, one.high], color=color, alpha=0.5,
+                      linewidth=points(1.2), zorder=2)  # fmt: skip
+            axes.plot(
+                [one.measured], [one.predicted], linestyle="", marker="o", markersize=points(6),
+                color=color, markerfacecolor=color if one.held else "white",
+                markeredgewidth=points(1.3), zorder=3,
+            )  # fmt: skip
+        return panel.figure

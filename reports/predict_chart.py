@@ -1,0 +1,65 @@
+"""Charts of predictions: the parts of one, and of many predicted against measured."""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from ..decide.rows import Decision
+from ..foresight.setting import system_of
+from ..schema.errors import BenchError
+from ..vocabulary.format import percent, significant
+from .answer import configuration_words
+from .charts.agreement import Pair, draw_agreement
+from .charts.data import Bar
+from .charts.waterfall import draw_waterfall
+from .short import Names
+
+
+def predict_picture(names: Names, made: Decision) -> Figure:
+    """The chart of an answer of `bench predict`; raises BenchError for an answer without rows."""
+    return _agreement(names, made) if made.facts["every"] else _waterfall(names, made)
+
+
+def _waterfall(names: Names, made: Decision) -> Figure:
+    """The seconds of a step, term by term; of a token and device where no batch is known."""
+    row = made.rows[0]
+    tokens, timed = row["tokens_per_s"], row["step_time_s"]
+    # Terms are device-seconds a token.
+    scale = timed * row["tokens_per_s_per_device"] if timed else 1e6
+    whole = timed or 1e6 / row["tokens_per_s_per_device"]
+    parts = [Bar(part.title, part.cost * scale) for part in row["terms"]]
+    ends = (row["step_time_low"], row["step_time_high"]) if timed else (
+        1e6 / row["tokens_per_s_per_device_high"], 1e6 / row["tokens_per_s_per_device_low"],
+    )  # fmt: skip
+    unit = "s" if timed else "µs"
+    told = f"{row['size']} on {names.system(row['system'])}" if row["size"] else "Predicted"
+    title = f"{told}, {configuration_words(row)}: {significant(whole, 3)} {unit}"
+    title += f" a step, {significant(tokens, 3)} tokens/s" if timed else " a token and device"
+    label = "Seconds of a step" if timed else "Microseconds of a token and device"
+    total = Bar("predicted, with 90% interval", whole, *ends)
+
+    def text(value: float) -> str:
+        return f"{significant(value, 3)} {unit}"
+
+    return draw_waterfall(parts, total, title, label, text)
+
+
+def _agreement(names: Names, made: Decision) -> Figure:
+    """Runs of the start's model, or of all models of its system where these are few."""
+    base = made.facts["base"]
+    every = made.facts["predictor"].agreement(system_of(base))
+    own = [one for one in every if one[0]["size"] == base["size"]]
+    chosen = own if len(own) > 1 else every
+    if not chosen:
+        raise BenchError(
+            "nothing to draw", why="the warehouse has no other run to predict this one from",
+            hint="bench ingest more runs of its system",
+        )  # fmt: skip
+    pairs = [Pair(row["tokens_per_s_per_device"], *ends) for row, *ends in chosen]
+    pairs.sort(key=lambda one: (one.measured, one.predicted))
+    off = sorted(abs(one.predicted / one.measured - 1) for one in pairs)[len(pairs) // 2]
+    held = sum(one.held for one in pairs)
+    what = f"{base['size']} on " if chosen is own and base["size"] else ""
+    title = f"{what}{names.system(base['system'])}: predictions off by {percent(off, 1)} (median),"
+    title += f" {held} of {len(pairs)} within their 90% intervals"
+    return draw_agreement(pairs, title, "tokens/s a device")
