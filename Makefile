@@ -23,7 +23,8 @@ $(foreach env,$(VENV) $(OLD) $(SUPPLY) $(LOWEST),$(shell [ "$$(cat $(env)/.made 
   rm -f $(env)/.made $(env)/.installed $(env)/.developing $(env)/.deepspeed $(env)/.fuzzing $(env)/.browser))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-unexport PYTHONPATH PYTHONHOME
+# Without bytecode each program that a test starts compiles bench anew, and each worker all tests.
+unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

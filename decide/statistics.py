@@ -244,7 +244,8 @@ def _ranks(
             n_resamples=RESAMPLES, method="percentile", rng=numpy.random.default_rng(_SEED),
         )  # fmt: skip
         low, high = (float(end) for end in found.confidence_interval)
-    squares = sum((x - mean(one)) ** 2 for one in (a, b) for x in one)
+    middles = [mean(one) for one in (a, b)]
+    squares = sum((x - at) ** 2 for one, at in zip((a, b), middles, strict=True) for x in one)
     deviation = math.sqrt(squares / (len(a) + len(b) - 2))
     least = 2 / math.comb(len(a) + len(b), len(a))
     made = Effect(

@@ -7,8 +7,11 @@ write nothing of is a column of runs, or a median over jobs that their rows hold
 from __future__ import annotations
 
 import os
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +79,30 @@ class DecisionContext:
                 for run in job:
                     found.setdefault(run, row)
         return found
+
+    @cached_property
+    def numbers(self) -> list[tuple[float, int, int]]:
+        """Every number of the rows and the ends of its range, in ascending order: the value, and
+        the places of its row and its column, as `columns` lists them."""
+        return sorted(
+            (value, at, place)
+            for at, row in enumerate(self.decision.rows)
+            for place, name in enumerate(columns(self.command))
+            for value in _ends(row, name)
+            if _is_number(value)
+        )
+
+    def near(self, limits: Limits) -> Iterator[tuple[Row, str]]:
+        """The numbers of rows that may print so, row by row: formatting is slow, and most values
+        are far off."""
+        found: set[tuple[int, int]] = set()
+        for low, high in ((-_SMALL, _SMALL), *limits):
+            first = bisect_left(self.numbers, low, key=itemgetter(0))
+            last = bisect_right(self.numbers, high, key=itemgetter(0))
+            found.update((at, place) for _, at, place in self.numbers[first:last])
+        names = columns(self.command)
+        for at, place in sorted(found):
+            yield self.decision.rows[at], names[place]
 
     def derive(self, row: Row, name: str) -> Node | None:
         """A number of a row; None where the row has none."""
@@ -157,9 +184,13 @@ def _of_effects(here: ExplainContext, query: Query) -> Iterator[DecisionContext]
     chosen = here.once("candidates", lambda: _chosen(here, query))
     if query.compared_by is not None or chosen is None:
         return
-    for made in here.once("effects", lambda: list(effects(chosen))):
-        yield DecisionContext(here, "bench compare", made)
-    _select_again(here, query)
+
+    def made() -> list[DecisionContext]:
+        found = [DecisionContext(here, "bench compare", one) for one in effects(chosen)]
+        _select_again(here, query)
+        return found
+
+    yield from here.once("effects", made)
 
 
 def _decided(here: ExplainContext, query: Query, command: str) -> DecisionContext | None:
@@ -269,10 +300,9 @@ def on_answer(here: ExplainContext, query: Query, target: Asked, command: str) -
 def _on_decision(context: DecisionContext, target: Asked) -> Iterator[Match]:
     near = _limits(target)
     command = context.command
-    for row in context.decision.rows:
-        for name in columns(command):
-            if _shows(row, name, target, near):
-                yield from _matched(context, row, name)
+    for row, name in context.near(near):
+        if _shows(row, name, target, near):
+            yield from _matched(context, row, name)
     # What prints otherwise is not looked up: its tree may have a node for each row.
     for said in context.decision.facts["numbers"]:
         ends = (said.value, said.low, said.high)
@@ -283,8 +313,8 @@ def _on_decision(context: DecisionContext, target: Asked) -> Iterator[Match]:
 
 def _shows(row: Row, name: str, target: Asked, near: Limits) -> bool:
     """Whether a value, or an end of its range, prints so; only then its tree is worth making."""
-    low, high = (row.get(f"{name.removesuffix('_s')}_{end}") for end in ("low", "high"))
-    close = [value for value in (row.get(name), low, high) if _is_near(value, near)]
+    _, low, high = ends = _ends(row, name)
+    close = [value for value in ends if _is_near(value, near)]
     if any(_prints(target, value) for value in close):
         return True
     ways = ("days", significant) if name == "days" and close else ()
@@ -296,22 +326,38 @@ def _limits(target: Asked) -> Limits:
     return [*target.limits(), (0.0094 * target.value, 0.0106 * target.value)]
 
 
+def _ends(row: Row, name: str) -> tuple[Any, Any, Any]:
+    """A value of a row and the ends of its range."""
+    low, high = (f"{name.removesuffix('_s')}_{end}" for end in ("low", "high"))
+    return row.get(name), row.get(low), row.get(high)
+
+
+def _is_number(value: Any) -> bool:
+    """A nan, which equals nothing, has no place in an order."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+
+
 def _is_near(value: Any, near: Limits) -> bool:
-    """Whether a number may print so: formatting is slow, and most values are far off."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    """Whether a number may print so."""
+    if not _is_number(value):
         return False
     return abs(value) <= _SMALL or any(low <= value <= high for low, high in near)
 
 
 def _prints(target: Asked, value: Any) -> bool:
     """Whether one of the ways in which answers write a number gives these digits."""
+    return any(target.stands_in(text) for text in _texts(value))
+
+
+@lru_cache(maxsize=1 << 14, typed=True)  # one in the place of the other prints otherwise: 1, 1.0
+def _texts(value: Any) -> tuple[str, ...]:
     texts = [number(value), number(value, 0), number(value, 1), times(value)]
     texts += [significant(value, digits) for digits in (2, 3, 4)]
     texts += [percent(value, places) for places in (0, 1, 2)]
     texts += [f"{value:.2g}%", f"{value:.1f}%", f"{number(value, 0)}%"]  # of columns in percent
     texts += [days_words(value)] if value > 0 else []
     texts += [as_tokens(int(value))] if isinstance(value, int) and value > 0 else []
-    return any(text and target.stands_in(text) for text in texts)
+    return tuple(filter(None, dict.fromkeys(texts)))
 
 
 def _counts(context: DecisionContext, target: Asked) -> Iterator[Match]:

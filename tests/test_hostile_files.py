@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bench.commands import names
-from tests.hostile_files import make
+from tests.hostile_files import KINDS, make
 from tests.program import environment
 from tests.test_escape import is_obeyed
 
@@ -82,8 +82,8 @@ def walked(folder: Path, line: str, seconds: int) -> None:
 
 @pytest.mark.slow
 def test_every_command_ends_in_words(folder: Path) -> None:
-    """Over 48 files; `tests/campaigns/hostile.py` makes a thousand."""
-    make(folder, 48, seed=48)
+    """Over three files of each kind; `tests/campaigns/hostile.py` makes a thousand."""
+    make(folder, 3 * len(KINDS), seed=48)
     (folder / "deep.toml").write_text("x = " + "[" * 90_000)
     lines = [line for name in names() for line in COMMANDS[name]]
     failures = []

@@ -1,7 +1,7 @@
 """Every topology of the trainer gives the losses and gradient norms of one process.
 
-Two or four processes are started once and run one grid after the other: importing torch takes
-longer than training the model.
+One process imports torch, which takes longer than training the model; one, two and four ranks are
+forked from it, and run one grid after the other.
 """
 
 import importlib
@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import traceback
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,34 +108,79 @@ def work(cases: list[tuple[str, str]]) -> None:
             steps = loop.train(options.parse([*MODEL.split(), *words.split()]))
         if os.environ["RANK"] == "0":
             found = {"losses": [s.loss for s in steps], "norms": [s.grad_norm for s in steps]}
-            print("RUN " + json.dumps([name, found]), flush=True)
+            ranks = int(os.environ["WORLD_SIZE"])
+            print("RUN " + json.dumps([ranks, name, found]), flush=True)
     spawn.leave()
 
 
-def runs(ranks: int, cases: dict[str, str]) -> dict[str, Run]:
-    """All cases on so many processes; this file is the program of each."""
-    command = [*PROGRAM, str(ranks), json.dumps(list(cases.items()))]
+def forked(groups: list[tuple[int, list[tuple[str, str]]]]) -> int:
+    """Each group of cases on so many forked ranks, one group after the other; 0 if all went well.
+
+    A rank that fails takes the others along, which lose their connection to it.
+    """
+    importlib.import_module("bench.trainer.loop")
+    for ranks, cases in groups:
+        port, launcher = spawn.free_port(), {"BENCH_LAUNCHER": str(os.getpid())}
+        children = []
+        for rank in range(ranks):
+            if not (child := os.fork()):
+                os.environ |= spawn.environment(rank, ranks, port, os.environ | launcher)
+                spawn.die_with_parent()
+                if rank:  # rank 0 tells what came; two would break each other's lines
+                    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+                try:
+                    work(cases)
+                finally:
+                    traceback.print_exc()
+                    os._exit(1)
+            children.append(child)
+        # The first that ends badly ends the run: peers may wait for it for minutes.
+        for _ in children:
+            _, status = os.wait()
+            if status:
+                return 1
+    return 0
+
+
+def runs(groups: dict[int, dict[str, str]]) -> dict[int, dict[str, Run]]:
+    """All cases on so many processes; this file is the program that they are forked from."""
+    listed = [(ranks, list(cases.items())) for ranks, cases in groups.items()]
     env = os.environ | {"OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(
+        [*PROGRAM, json.dumps(listed)], cwd=ROOT, env=env, capture_output=True, text=True,
+        timeout=600, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-6000:]
-    rows = [json.loads(row[4:]) for row in done.stdout.splitlines() if row.startswith("RUN ")]
-    return {name: Run(**found) for name, found in rows}
+    found: dict[int, dict[str, Run]] = {ranks: {} for ranks in groups}
+    for row in done.stdout.splitlines():
+        if row.startswith("RUN "):
+            ranks, name, one = json.loads(row[4:])
+            found[ranks][name] = Run(**one)
+    return found
+
+
+EVERY = {1: ONE, 2: TWO | {name: mutant[0] for name, mutant in MUTANTS.items()}, 4: FOUR}
 
 
 @pytest.fixture(scope="module")
-def one() -> dict[str, Run]:
+def every() -> dict[int, dict[str, Run]]:
+    return runs(EVERY)
+
+
+@pytest.fixture(scope="module")
+def one(every: dict[int, dict[str, Run]]) -> dict[str, Run]:
     """The reference: one process."""
-    return runs(1, ONE)
+    return every[1]
 
 
 @pytest.fixture(scope="module")
-def two() -> dict[str, Run]:
-    return runs(2, TWO | {name: mutant[0] for name, mutant in MUTANTS.items()})
+def two(every: dict[int, dict[str, Run]]) -> dict[str, Run]:
+    return every[2]
 
 
 @pytest.fixture(scope="module")
-def four() -> dict[str, Run]:
-    return runs(4, FOUR)
+def four(every: dict[int, dict[str, Run]]) -> dict[str, Run]:
+    return every[4]
 
 
 def norms_of(name: str) -> float:
@@ -182,11 +228,11 @@ HEAD = """\
 
 def table() -> bool:
     """Every topology against one process, printed; whether all are as near as they have to be."""
-    print(HEAD, flush=True)
-    one, good = runs(1, ONE), True
-    mutants = {name: mutant[0] for name, mutant in MUTANTS.items()}
-    for ranks, cases in ((2, TWO), (4, FOUR), (2, mutants)):
-        for name, found in runs(ranks, cases).items():
+    every = runs(EVERY)
+    one, good = every[1], True
+    print(HEAD)
+    for ranks in (2, 4):
+        for name, found in every[ranks].items():
             reference = one["bf16" if "bf16" in name else "fp32"]
             allowed = BF16 if "bf16" in name else FP32
             off = found.far_from(reference)
@@ -205,8 +251,4 @@ def table() -> bool:
 if __name__ == "__main__":
     if len(sys.argv) == 1:
         sys.exit(not table())
-    wanted, listed = int(sys.argv[1]), json.loads(sys.argv[2])
-    if "RANK" in os.environ:
-        spawn.die_with_parent()
-        work(listed)
-    sys.exit(spawn.run([*PROGRAM, *sys.argv[1:]], wanted))
+    sys.exit(forked(json.loads(sys.argv[1])))
