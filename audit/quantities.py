@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..vocabulary.hardware import device_of
+from ..vocabulary.heading_words import says_of_device
 from .detect import expected, rate_of, time_of
 from .fixes import devices_a_node
 from .formulas import shape_of
@@ -51,6 +52,13 @@ def _peak(row: Row) -> tuple[float, str]:
 def _rate_of_device(row: Row) -> float | None:
     """TFLOPs, unless they are stated to be the whole job's."""
     return row.tflops.value if row.tflops and row.tflops.scope != "job" else None
+
+
+def _may_be_of_job(table: Table, row: Row) -> bool:
+    """Whether TFLOPs above the peak are explained as the whole job's, and no heading denies it."""
+    named = zip(table.headings, table.columns, strict=False)
+    denied = any(says_of_device(heading) for heading, column in named if column == "tflops")
+    return not denied and (not row.world or bool(_as_of_job(row)))
 
 
 def _as_of_job(row: Row) -> str:
@@ -170,6 +178,7 @@ _OF_TABLES: Mapping[str, Callable[[Table, Row], Any]] = {
     "columns": lambda table, _: table.columns,
     "sum_divisor": lambda table, _: _sum_divisor(table),
     "usual_devices": lambda table, _: devices_a_node(table),
+    "may_be_of_job": _may_be_of_job,
     "only_cut": _only_cut,
     "counts_otherwise": lambda table, _: counts_otherwise(table),
 }

@@ -13,7 +13,7 @@ from ..vocabulary.secrets import REDACTED, is_secret_name, redact
 from .agreement import Refused
 from .around import TableContext
 from .column_cells import add_cells, read_rows
-from .context import Fact
+from .context import Fact, is_aside
 from .grid import Table, TableRow
 from .rate_scope import settled
 from .results import Result, habits_of, results
@@ -144,6 +144,8 @@ class RowReader:
     ) -> None:
         status = status_of(read.by_name, columns, measured, self.footnotes, unread)
         flags = flags_of(read.cells, columns, self.footnotes)
+        if found.path and is_aside(found.path[-1].text, "projected"):
+            status = replace(status, kind="planned")
         if said := found.withdrawn:
             flags = sorted([*flags, "withdrawn"])
             status = replace(status, reason=status.reason or said.text.strip(), line=said.line)

@@ -91,9 +91,7 @@ class PublishedRow:
         said = counted_of(self.word("device") or "") if "nodes" not in self.by_name else None
         if said and is_machine(said[1]):
             return said[0]
-        own = (
-            None if {"devices", "nodes", "ranks"} & self.by_name.keys() else self._counted("nodes")
-        )
+        own = None if {"nodes", "ranks"} & self.by_name.keys() else self._counted("nodes")
         return own or self.integer("nodes")
 
     def device(self) -> str | None:
@@ -225,7 +223,9 @@ class PublishedRow:
 
     def _counted(self, name: str) -> int | None:
         """The one count of devices or nodes in the row's words: `64× A100`, `5 nodes`."""
-        found = {fact.value for fact in counted(self.words, self.line) if fact.field == name}
+        beside = [self.by_name[one].raw for one in ("size", "devices") if one in self.by_name]
+        words = " | ".join([self.words, *beside])
+        found = {fact.value for fact in counted(words, self.line) if fact.field == name}
         return int(found.pop() or 0) if len(found) == 1 else None
 
     def _around(self, name: str) -> str | None:
