@@ -43,6 +43,9 @@ _GENERAL = re.compile(
     r"\b(?:overview|set-?up|hyper-?parameters?|configurations?|config|common|environment|hardware|model|notations?|settings?)\b",
     re.I,
 )
+_ACCUMULATES = re.compile(
+    r"grad(?:ient)?[ _-]acc[a-z]{0,10}(?:[ _-]steps?)?\W{1,4}(\d{1,6})\b", re.I
+)
 _REMARKS = re.compile(r"^(?:comments?|notes?|remarks?|caveats?)\b", re.I)
 _OPENING = 2  # the document itself and its title
 _LEAD = 12  # lines of the paragraph above a table that speak of it
@@ -131,6 +134,8 @@ class _Reader:
 
     def _line(self, line: TextLine) -> None:
         self.document.text_lines += 1
+        said = _ACCUMULATES.search(line.text) if len(line.text) <= LONGEST else None
+        self.document.accumulates |= bool(said and int(said[1]) > 1)
         if len(line.text) > LONGEST:
             self.document.quotes.append(Quote(line, tuple(self._facts())))
             self.lead = []

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ..vocabulary.cells import Cell
+from ..vocabulary.cells import Cell, is_link
 from ..vocabulary.fields import stated_by
 from ..vocabulary.hardware import device_pattern
 from ..vocabulary.parallelism import sizes_in
@@ -134,6 +134,7 @@ class PublishedRow:
         cells = (self.by_name.get(name) for name in ("recipe", "dtype"))
         said = [recipe_of(cell.raw) for cell in cells if cell]
         own = self.word("recipe") if "recipe" in self.by_name else None
+        own = None if own and is_link(own) else own  # `[Link](https://...)` names none
         return own or next(filter(None, said), None) or recipe_of(self.words)
 
     def active_b(self) -> float | None:

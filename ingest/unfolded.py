@@ -30,7 +30,8 @@ _MARKUP = re.compile(r"<br\s*/?>|[`*]", re.I)
 _JOINING = re.compile(r"^(?:on|with|at|of|for|in)\s+|\s+(?:on|with|at|of|for|in)$", re.I)
 # Libraries under frameworks; `torch.compile` is none.
 _LIBRARY = re.compile(
-    r"(?<![\w.-])(?:paddle(?:paddle)?|py ?torch|torch|jax|tensorflow|mindspore|oneflow)(?![\w.-])", re.I
+    r"(?<![\w.-])(?:paddle(?:paddle)?|py ?torch|torch|jax|tensorflow|mindspore|oneflow)(?![\w.-])",
+    re.I,
 )
 _NETWORK = re.compile(r"(?<!\w)\d{1,5}\s?[GT]bps(?!\w)", re.I)
 _NOT_MEASURED = frozenset(("", "-", "–", "—", "n/a", "na"))

@@ -155,6 +155,11 @@ def parse_cell(raw: str, column: Column | None) -> Cell:
     return replace(cell, raw=raw, pieces=(*opened, *cell.pieces, *closed))
 
 
+def is_link(text: str) -> bool:
+    """Whether a text is a link and nothing else."""
+    return bool(_LINK.match(text.strip()) or re.fullmatch(r"https?://\S+", text.strip()))
+
+
 def _layer(text: str, column: Column) -> tuple[str, str, str] | None:
     """What opens and closes an emphasis or a link around a whole cell, and what is within."""
     if found := _WRAP.match(text):

@@ -21,7 +21,9 @@ def meant(word: str, known: Set[str]) -> str | None:
     cuts = [(body[:at], body[at:]) for at in range(len(body) + 1)]
     bodies = {left + right[1:] for left, right in cuts if right}
     bodies |= {left + right[1] + right[0] + right[2:] for left, right in cuts if len(right) > 1}
-    bodies |= {left + letter + right[1:] for left, right in cuts for letter in ascii_lowercase if right}
+    bodies |= {
+        left + letter + right[1:] for left, right in cuts for letter in ascii_lowercase if right
+    }
     bodies |= {left + letter + right for left, right in cuts for letter in ascii_lowercase}
     found = {f"{head}{one}{tail}" for one in bodies} & known
     return found.pop() if len(found) == 1 else None
