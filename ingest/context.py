@@ -245,7 +245,8 @@ def _phrase_facts(field: str, value: str, text: str, line: int, scope: str) -> l
     if value == "unclear":
         return [Fact(field, None, text.strip(), line, scope)]
     if field == "dtype":
-        value = _DTYPES.get(value.lower(), value.lower())
+        plain = value.lower().replace("-", "")
+        value = _DTYPES.get(plain, plain)
     return [
         Fact(
             field, value.replace(",", "") if field in INTEGERS else value, text.strip(), line, scope

@@ -32,6 +32,11 @@ _KINDS = (
 _ROLES = ("topology", "batch", "model", "setting", "result", "remark")
 
 
+def test_a_unit_of_memory_without_brackets() -> None:
+    column = column_of("Peak GPU MB")
+    assert column is not None and (column.name, column.unit) == ("mem", "MB")
+
+
 MISSPELT = [
     ("Throughout tokens/s", "tokens_per_s"), ("throuthput(sample/sec)", "samples_per_s"),
     ("Sequnece length", "seq_len"), ("Sampled tokens/s", None), ("Inferred tokens/s", None),
