@@ -242,8 +242,8 @@ class _Reader:
         table = unfolded(with_pairs_apart(turned), quantity)
         # Where nothing else speaks of it, the names of the rows may: `Gradient Accumulation`.
         names = " | ".join(row.cells[0] for row in table.rows if row.cells)
-        near = [names, *above]
-        if is_training(table.header.cells, near, lead, self.subject) and not lists_features(table):
+        words = [names, *above]
+        if is_training(table.header.cells, words, lead, self.subject) and not lists_features(table):
             number = 1 + sum(found.number is not None for found in self.document.tables)
         elif not self.aside_line:
             self.sections[-1].facts += set_up(given)

@@ -15,7 +15,8 @@ _TRAINING = re.compile(
     re.I,
 )
 _INFERENCE = re.compile(
-    r"\binferenc\w*|\bserving\b|\bdecod(?:e|ing)\b|\bprefill\b|(?<!\d(?:st|nd|rd|th) )(?<!next[- ])\bgenerat(?:e|ion)\b|\bvLLM\b"
+    r"\binferenc\w*|\bserving\b|\bdecod(?:e|ing)\b|\bprefill\b|\bvLLM\b"
+    r"|(?<!\d(?:st|nd|rd|th) )(?<!next[- ])\bgenerat(?:e|ion)\b"  # of text, not of hardware
     r"|\bTTFT\b|\bTPOT\b|\bevaluation\b|\bweb_?demo\b|推理|评测",
     re.I,
 )
