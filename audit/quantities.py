@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import log2
 from typing import Any
 
 from ..vocabulary.hardware import device_of
+from ..vocabulary.heading_words import says_of_device
 from .detect import expected, rate_of, time_of
 from .fixes import devices_a_node
 from .formulas import shape_of
@@ -53,6 +55,13 @@ def _rate_of_device(row: Row) -> float | None:
     return row.tflops.value if row.tflops and row.tflops.scope != "job" else None
 
 
+def _may_be_of_job(table: Table, row: Row) -> bool:
+    """Whether TFLOPs above the peak are explained as the whole job's, and no heading denies it."""
+    named = zip(table.headings, table.columns, strict=False)
+    denied = any(says_of_device(heading) for heading, column in named if column == "tflops")
+    return not denied and (not row.world or bool(_as_of_job(row)))
+
+
 def _as_of_job(row: Row) -> str:
     """TFLOPs above the peak explained as the whole job's, if that is plausible."""
     if row.tflops is None or not row.world or row.world < 2:
@@ -81,6 +90,26 @@ def _gibibytes(row: Row) -> float | None:
 def _copies(row: Row) -> int | None:
     """DP, or every process if the model is not split."""
     return row.data_parallel or (row.world if row.tp is None and row.pp is None else None)
+
+
+def _copies_of_world(row: Row) -> int | None:
+    """The processes over TP x PP x CP, where these are stated and divide them."""
+    if row.world is None or row.tp is None or row.pp is None:
+        return None
+    model = row.tp * row.pp * (row.cp or 1)
+    return row.world // model if model and row.world % model == 0 else None
+
+
+def _length_of_rates(row: Row) -> float | None:
+    """Tokens of a sequence by tokens/s and samples/s of the job: a power of two that they meet."""
+    samples = row.printed.get("samples_per_s")
+    tokens, each = row.printed.get("tokens_per_s"), row.printed.get("tokens_per_s_per_device")
+    if samples is None or not (tokens or (each and row.world)):
+        return None
+    rate = tokens.either if tokens else each.either * float(row.world or 1)  # type: ignore[union-attr]
+    ends = (rate.low / samples.either.high, rate.high / samples.either.low)
+    length = 2.0 ** round(log2((ends[0] * ends[1]) ** 0.5))
+    return length if ends[0] <= length <= ends[1] else None
 
 
 def _split(row: Row) -> int:
@@ -146,6 +175,8 @@ def _only_cut(table: Table, row: Row) -> bool | None:
 _OF_ROWS: Mapping[str, Callable[[Row], Any]] = {
     "copies": _copies,
     "slots": lambda row: (row.mbs or 0) * (row.grad_accum or 0) * (_copies(row) or 0),
+    "copies_of_world": _copies_of_world,
+    "length_of_rates": _length_of_rates,
     "split": _split,
     "split_names": _split_names,
     "shards": lambda row: (row.dp_shard or 1) * (row.tp or 1) * (row.pp or 1) * (row.cp or 1),
@@ -170,6 +201,7 @@ _OF_TABLES: Mapping[str, Callable[[Table, Row], Any]] = {
     "columns": lambda table, _: table.columns,
     "sum_divisor": lambda table, _: _sum_divisor(table),
     "usual_devices": lambda table, _: devices_a_node(table),
+    "may_be_of_job": _may_be_of_job,
     "only_cut": _only_cut,
     "counts_otherwise": lambda table, _: counts_otherwise(table),
 }

@@ -25,6 +25,10 @@ _NUMBER = re.compile(
     re.I,
 )
 
+_LINK = re.compile(r"\[[^\[\]]{1,80}\]\(|https?://")
+_DIFFERENCE = re.compile(r"[-+−]\s?\d[\d.,]*\s?%")  # from another column
+_BEGINS_WITH_NUMBER = re.compile(r"[~≈<>]?\s*\d")
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -85,10 +89,13 @@ def is_setting(heading: str, cells: Sequence[str]) -> bool:
         return False
     if set(words) <= _OF_A_JOB:  # a job may be named by its model's size: 1.34G
         return all(giga_of(text) or (_SIZE.fullmatch(text) and parse_size(text)) for text in stated)
+    if all(map(_LINK.match, stated)) or all(map(_DIFFERENCE.match, stated)):
+        return False
     numbers = [_NUMBER.fullmatch(text) for text in stated]
-    if not all(numbers):
-        return True
-    if (_MEASURED & set(words) and not _SET & set(words)) or unread_results([plain]):
+    measured = bool(_MEASURED & set(words)) and not _SET & set(words)
+    if not all(numbers):  # `8.4 (300B in 1.75 days)` is a number with a remark
+        return not (measured and all(map(_BEGINS_WITH_NUMBER.match, stated)))
+    if measured or unread_results([plain]):
         return False
     # Measured decimals hardly ever recur; settings do, in half of the rows or more.
     decimal = any(found["point"] for found in numbers if found)

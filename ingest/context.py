@@ -14,6 +14,7 @@ from ..vocabulary.fields import fields as run_fields
 from ..vocabulary.fields import named
 from ..vocabulary.hardware import device_of, device_pattern
 from ..vocabulary.sizes import find_size
+from ..vocabulary.spelling import meant
 from .cast import integer
 
 INTEGERS = frozenset({"steps", *(one.name for one in run_fields().values() if one.is_whole)})
@@ -145,7 +146,10 @@ def machine_facts(text: str, line: int, scope: str) -> list[Fact]:
 
 
 def is_aside(text: str, where: str) -> bool:
-    """Whether words of `headings` or `lines` say that what follows is no setting of a run here."""
+    """Whether words of `headings` or `lines` say that what follows is no setting of a run here.
+
+    Those of `projected` say that it is no measurement either.
+    """
     return bool(_aside(where).search(text))
 
 
@@ -221,8 +225,9 @@ def framework_of(text: str, line: int) -> list[Fact]:
 def setting_field(name: str) -> str | None:
     """The field that a setting of this name states, None: no field; its letters alone count."""
     letters = re.sub(r"[^a-z]", "", name.lower())
-    known: str | None = named("settings").get(letters) or _file()["keys"].get(letters)
-    return known
+    known = {**_file()["keys"], **named("settings")}
+    found: str | None = known.get(letters) or known.get(meant(letters, frozenset(known)) or "")
+    return found
 
 
 def _denies(value: str, other: str) -> bool:
@@ -240,7 +245,8 @@ def _phrase_facts(field: str, value: str, text: str, line: int, scope: str) -> l
     if value == "unclear":
         return [Fact(field, None, text.strip(), line, scope)]
     if field == "dtype":
-        value = _DTYPES.get(value.lower(), value.lower())
+        plain = value.lower().replace("-", "")
+        value = _DTYPES.get(plain, plain)
     return [
         Fact(
             field, value.replace(",", "") if field in INTEGERS else value, text.strip(), line, scope

@@ -34,6 +34,9 @@ _NEXT = re.compile(
 _ASSIGNMENT = re.compile(r"^[\w.-]{1,60}\s?=\s?\S+$")  # of a name that is no field's
 _VALUE = re.compile(r"^[\d.e+-]+[kKmM]?$")  # a further value of the setting before it
 _BETWEEN = re.compile(r"[,;|()]|\s/\s|\.\s")
+# `length: 8,192` is one number; `GBS: 256,512` may be two.
+_GROUPED = re.compile(r"((?:length|vocab\w*)\s?[:=]\s?\d{1,3}),(\d{3})(?![\d,])", re.I)
+_REMARK = re.compile(r"(?<!\s)\s?\([^()=\d]{1,120}\)$")  # `Length: 8,192 (without padding)`
 _LINK = re.compile(r"\[([^\[\]]{1,80})\]\([^()]{0,200}\)")
 _ABOVE = re.compile(r"\(\s*(?:for\s+)?(?:the\s+)?above(?:,?\s*too)?\s*\)|\babove,? too\b", re.I)
 _LEADING = re.compile(r"^(?:all|with|using|export|set|and)\s+", re.I)
@@ -145,6 +148,7 @@ def is_launch(text: str) -> bool:
 def _parts(text: str) -> Iterator[str]:
     body = _LINK.sub(r"\1", _ABOVE.sub("", _BULLET.sub("", text)))
     body = re.sub(r"(?<!\s)\s++#.*$|[`*]", "", body).strip().rstrip(":,\\").strip()
+    body = _GROUPED.sub(r"\1\2", _REMARK.sub("", body))
     body = re.sub(r"\s+", " ", body)  # runs of blanks make patterns slow
     head, colon, rest = body.partition(": ")
     if colon and not re.search(r"[=(]", head) and (find_size(head) or "=" in rest):

@@ -43,6 +43,9 @@ _GENERAL = re.compile(
     r"\b(?:overview|set-?up|hyper-?parameters?|configurations?|config|common|environment|hardware|model|notations?|settings?)\b",
     re.I,
 )
+_ACCUMULATES = re.compile(
+    r"grad(?:ient)?[ _-]acc[a-z]{0,10}(?:[ _-]steps?)?\W{1,4}(\d{1,6})\b", re.I
+)
 _REMARKS = re.compile(r"^(?:comments?|notes?|remarks?|caveats?)\b", re.I)
 _OPENING = 2  # the document itself and its title
 _LEAD = 12  # lines of the paragraph above a table that speak of it
@@ -131,6 +134,8 @@ class _Reader:
 
     def _line(self, line: TextLine) -> None:
         self.document.text_lines += 1
+        said = _ACCUMULATES.search(line.text) if len(line.text) <= LONGEST else None
+        self.document.accumulates |= bool(said and int(said[1]) > 1)
         if len(line.text) > LONGEST:
             self.document.quotes.append(Quote(line, tuple(self._facts())))
             self.lead = []
@@ -235,7 +240,10 @@ class _Reader:
         if turned.header.cells != table.header.cells:  # what stood on top is no heading any more
             lead = " ".join([lead, *table.header.cells])
         table = unfolded(with_pairs_apart(turned), quantity)
-        if is_training(table.header.cells, above, lead, self.subject) and not lists_features(table):
+        # Where nothing else speaks of it, the names of the rows may: `Gradient Accumulation`.
+        names = " | ".join(row.cells[0] for row in table.rows if row.cells)
+        words = [names, *above]
+        if is_training(table.header.cells, words, lead, self.subject) and not lists_features(table):
             number = 1 + sum(found.number is not None for found in self.document.tables)
         elif not self.aside_line:
             self.sections[-1].facts += set_up(given)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _NOTHING = frozenset(("", "&nbsp;", "-", "–", "—"))
+_FEWEST = 2  # empty cells behind the name of a group of rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +18,10 @@ class TableRow:
 
     @property
     def is_filler(self) -> bool:
-        """Whether a row only parts others: it says nothing but that there is nothing."""
-        return all(cell in _NOTHING for cell in self.cells)
+        """Whether a row only parts others: it says nothing, or names those below (`MP | | |`)."""
+        first, *rest = self.cells or ("",)
+        named = len(rest) >= _FEWEST and not any(rest) and any(map(str.isalpha, first))
+        return named or all(cell in _NOTHING for cell in self.cells)
 
     @property
     def last_line(self) -> int:

@@ -20,6 +20,7 @@ from .grid import Table, TableRow
 
 _SEPARATOR = re.compile(r"^\s*+(?:\|\s*+)?:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*$")
 _QUOTE = re.compile(r"^\s{0,3}(?:>\s?)+")
+_ALERT = re.compile(r"^\s{0,3}>\s?\[!(?:NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]", re.I)
 _DRAWN = re.compile(r"--|:-|-:")
 _BEGIN, _END = re.compile(r"^\s*<!--\s*bench:begin\b"), re.compile(r"^\s*<!--\s*bench:end\b")
 _HTML_HEADING = re.compile(r"\s*<h([1-6])(?:\s[^<>]*)?>(.*?)</h\1\s*>", re.I)
@@ -66,6 +67,7 @@ def blocks(text: str) -> Iterator[Block]:
     headings, code, hidden = _structure(text)
     hidden |= _generated(lines)
     at = 0
+    alert = False  # a note of the author in the form of a quotation
     while at < len(lines):
         number = at + 1
         if number in hidden:
@@ -82,8 +84,9 @@ def blocks(text: str) -> Iterator[Block]:
             yield table
             at = table.last_line
             continue
+        alert = bool(_ALERT.match(lines[at])) or (alert and bool(_QUOTE.match(lines[at])))
         if lines[at].strip():
-            yield TextLine(number, lines[at], number in code)
+            yield TextLine(number, _unquote(lines[at]) if alert else lines[at], number in code)
         at += 1
 
 

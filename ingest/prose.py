@@ -37,7 +37,7 @@ _LIMIT = re.compile(
     re.I,
 )
 _COUNT = re.compile(
-    r"(?<![\w.,/])(?P<n>\d{1,6})(?:\s*[x×]\s*|\s+)(?:(?:NVIDIA|AMD|Intel)\s+)?", re.I
+    r"(?<![\w.,/])(?P<n>\d{1,6})(?:\s*[x×*]\s*|\s+)(?:(?:NVIDIA|AMD|Intel)\s+)?", re.I
 )
 # `A100 80G * 8`
 _TIMES = re.compile(r"\s*[x×*]\s*(?P<n>\d{1,6})(?![\w.%]|\s*(?:nodes?|hosts?)\b)", re.I)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -13,7 +14,7 @@ from ..vocabulary.secrets import REDACTED, is_secret_name, redact
 from .agreement import Refused
 from .around import TableContext
 from .column_cells import add_cells, read_rows
-from .context import Fact
+from .context import Fact, is_aside
 from .grid import Table, TableRow
 from .rate_scope import settled
 from .results import Result, habits_of, results
@@ -23,6 +24,7 @@ from .status import Footnotes, flags_of, rough, status_of
 from .unfolded import UNNAMED
 from .variables import flags_in
 
+_BARE_BATCH = re.compile(r"\W*(?:batch(?:[ _-]?size)?|bsz?)\W*", re.I)
 _RESULT = tuple(one.name for one in fields(Result))
 
 
@@ -34,6 +36,7 @@ class RowReader:
     rows: Rows
     footnotes: Footnotes = field(default_factory=Footnotes)
     everywhere: Sequence[Fact] = ()
+    accumulates: bool = False  # the document speaks of several micro-batches a step
     _seen: Counter[str] = field(default_factory=Counter)
     _told: set[Fact] = field(default_factory=set)
 
@@ -41,7 +44,7 @@ class RowReader:
         """Add one table and, when it is a benchmark table, its cells and runs."""
         table = _without_secrets(found.table)
         found = replace(found, table=table)
-        columns = _columns(found)
+        columns = self._known(found)
         unread = unread_results(table.header.cells) if found.number is not None else []
         for heading in unread:
             message = f"the column {heading!r} is kept, and read as no measurement we know"
@@ -73,6 +76,19 @@ class RowReader:
             zip(rows, runs, measured, strict=True), 1
         ):
             self._add_run(table_id, number, row, reading, columns, found, one, open_ended)
+
+    def _known(self, found: FoundTable) -> list[Column | None]:
+        """The columns; a bare `Batch size` beside no other batch is of a step or a micro-batch."""
+        columns, headings = _columns(found), found.table.header.cells
+        named = {column.name for column in columns if column}
+        if not self.accumulates or {"mbs", "grad_accum", "device_batch"} & named:
+            return columns
+        for at, column in enumerate(columns):
+            if column and column.name == "gbs" and _BARE_BATCH.fullmatch(headings[at]):
+                message = f"{headings[at]!r} may be the batch of a step or a micro-batch: not taken"
+                self.rows.warn("batch_not_stated", message, found.table.header.line)
+                columns[at] = None
+        return columns
 
     def _id(self, kind: str, cells: Sequence[str]) -> str:
         """An identity that outlives changes elsewhere: the text, and which of its kind it is."""
@@ -144,6 +160,8 @@ class RowReader:
     ) -> None:
         status = status_of(read.by_name, columns, measured, self.footnotes, unread)
         flags = flags_of(read.cells, columns, self.footnotes)
+        if found.path and is_aside(found.path[-1].text, "projected"):
+            status = replace(status, kind="planned")
         if said := found.withdrawn:
             flags = sorted([*flags, "withdrawn"])
             status = replace(status, reason=status.reason or said.text.strip(), line=said.line)

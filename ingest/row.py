@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ..vocabulary.cells import Cell
+from ..vocabulary.cells import Cell, is_link
 from ..vocabulary.fields import stated_by
 from ..vocabulary.hardware import device_pattern
 from ..vocabulary.parallelism import sizes_in
@@ -91,9 +91,7 @@ class PublishedRow:
         said = counted_of(self.word("device") or "") if "nodes" not in self.by_name else None
         if said and is_machine(said[1]):
             return said[0]
-        own = (
-            None if {"devices", "nodes", "ranks"} & self.by_name.keys() else self._counted("nodes")
-        )
+        own = None if {"nodes", "ranks"} & self.by_name.keys() else self._counted("nodes")
         return own or self.integer("nodes")
 
     def device(self) -> str | None:
@@ -136,6 +134,7 @@ class PublishedRow:
         cells = (self.by_name.get(name) for name in ("recipe", "dtype"))
         said = [recipe_of(cell.raw) for cell in cells if cell]
         own = self.word("recipe") if "recipe" in self.by_name else None
+        own = None if own and is_link(own) else own  # `[Link](https://...)` names none
         return own or next(filter(None, said), None) or recipe_of(self.words)
 
     def active_b(self) -> float | None:
@@ -225,7 +224,9 @@ class PublishedRow:
 
     def _counted(self, name: str) -> int | None:
         """The one count of devices or nodes in the row's words: `64× A100`, `5 nodes`."""
-        found = {fact.value for fact in counted(self.words, self.line) if fact.field == name}
+        beside = [self.by_name[one].raw for one in ("size", "devices") if one in self.by_name]
+        words = " | ".join([self.words, *beside])
+        found = {fact.value for fact in counted(words, self.line) if fact.field == name}
         return int(found.pop() or 0) if len(found) == 1 else None
 
     def _around(self, name: str) -> str | None:

@@ -61,5 +61,6 @@ class Document:
     statements: list[Statement] = field(default_factory=list)
     legends: list[Statement] = field(default_factory=list)
     everywhere: list[Fact] = field(default_factory=list)
+    accumulates: bool = False  # it speaks of several micro-batches a step
     lines: int = 0
     text_lines: int = 0

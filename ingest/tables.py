@@ -26,7 +26,9 @@ def read_markdown(text: str, source_id: str) -> tuple[Rows, Coverage]:
     if legends:
         marks = {mark for found in document.tables for mark in _marks(found)}
         legends = {subject: one for subject, one in legends.items() if subject in marks}
-    reader = RowReader(source_id, rows, Footnotes(legends.values()), document.everywhere)
+    reader = RowReader(
+        source_id, rows, Footnotes(legends.values()), document.everywhere, document.accumulates
+    )
     for found in document.tables:
         reader.add(found, "markdown")
     seen: Counter[str] = Counter()

@@ -10,11 +10,13 @@ from ..vocabulary.headings import Column, columns_of, is_benchmark
 
 _TRAINING = re.compile(
     r"\b(?:pre-?|post-?)?train(?:s|ed|ing|er)?\b|\bfine-?tun\w*|\bFSDP2?\b|\bHSDP\b|\bZeRO\b"
-    r"|\bactivation (?:checkpoint|recompute)\w*|\btokens? (?:per|/) ?gpu|\bmicro-?batch|训练|微调",
+    r"|\bactivation (?:checkpoint|recompute)\w*|\btokens? (?:per|/) ?gpu|\bmicro-?batch"
+    r"|\bgradient (?:accumulation|checkpoint\w*)|训练|微调",
     re.I,
 )
 _INFERENCE = re.compile(
-    r"\binferenc\w*|\bserving\b|\bdecod(?:e|ing)\b|\bprefill\b|\bgenerat(?:e|ion)\b|\bvLLM\b"
+    r"\binferenc\w*|\bserving\b|\bdecod(?:e|ing)\b|\bprefill\b|\bvLLM\b"
+    r"|(?<!\d(?:st|nd|rd|th) )(?<!next[- ])\bgenerat(?:e|ion)\b"  # of text, not of hardware
     r"|\bTTFT\b|\bTPOT\b|\bevaluation\b|\bweb_?demo\b|推理|评测",
     re.I,
 )

@@ -8,7 +8,7 @@ Where the headings are settings alone, the text around says what was measured, o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..vocabulary.hardware import device_pattern
@@ -28,7 +28,13 @@ _EDGES = re.compile(
 )
 _MARKUP = re.compile(r"<br\s*/?>|[`*]", re.I)
 _JOINING = re.compile(r"^(?:on|with|at|of|for|in)\s+|\s+(?:on|with|at|of|for|in)$", re.I)
+# Libraries under frameworks; `torch.compile` is none.
+_LIBRARY = re.compile(
+    r"(?<![\w.-])(?:paddle(?:paddle)?|py ?torch|torch|jax|tensorflow|mindspore|oneflow)(?![\w.-])",
+    re.I,
+)
 _NETWORK = re.compile(r"(?<!\w)\d{1,5}\s?[GT]bps(?!\w)", re.I)
+_NOT_MEASURED = frozenset(("", "-", "–", "—", "n/a", "na"))
 _FEWEST = 2  # runs of one row
 
 UNNAMED = "Result"  # of a column of numbers that nothing says the meaning of
@@ -61,19 +67,20 @@ def unfolded(table: Table, quantity: str = UNNAMED) -> Table:
     heads = list(dict.fromkeys(one.heading or quantity for one in found))
     places = {one.at for one in found}
     shared = [at for at in range(len(table.header.cells)) if at not in places]
-    above = {
-        column.name for column in columns_of([table.header.cells[at] for at in shared]) if column
-    }
+    above = {column.name for column in columns_of(_at(table, shared)) if column}
     if above & {column.name for kind in (*kinds, *heads) if (column := column_of(kind))}:
         return table
-    if len(settings) < _FEWEST and not found[0].heading:
-        return table
+    others = any(column.role == "result" for column in columns_of(_at(table, shared)) if column)
+    if len(settings) < _FEWEST and (others or not found[0].heading):
+        return table  # `1B Training Time` beside other results is no size of these
     header = (*(table.header.cells[at] for at in shared), *kinds, *heads)
+    # `Paddle Setup | Torch Setup` beside the rates of both: each is of its own runs.
+    owned = {at: own for at in shared if (own := _settings(table.header.cells[at])[0]) in settings}
     by_place = {(one.settings, one.heading or quantity): one.at for one in found}
     rows = tuple(
         TableRow(row.line, cells)
         for row in table.rows
-        for cells in _runs(row, shared, settings, heads, by_place)
+        for cells in _runs(row, shared, owned, settings, heads, by_place)
     )
     return replace(
         table,
@@ -81,6 +88,10 @@ def unfolded(table: Table, quantity: str = UNNAMED) -> Table:
         alignment=("none",) * len(header),
         rows=rows,
     )
+
+
+def _at(table: Table, places: Sequence[int]) -> list[str]:
+    return [table.header.cells[at] for at in places]
 
 
 def _of_one_kind(found: Iterator[_Result]) -> list[_Result]:
@@ -111,6 +122,7 @@ def _results(headings: Sequence[str]) -> Iterator[_Result]:
 
 _PATTERNS = (
     ("Size", _SIZE), ("Dtype", _DTYPE), ("GPU", device_pattern()), ("Network", _NETWORK),
+    ("Framework", _LIBRARY),
 )  # fmt: skip
 
 
@@ -140,6 +152,7 @@ def _settings(heading: str) -> tuple[Settings, str]:
 def _runs(
     row: TableRow,
     shared: Sequence[int],
+    owned: Mapping[int, Settings],
     settings: Sequence[Settings],
     heads: Sequence[str],
     by_place: dict[tuple[Settings, str], int],
@@ -152,5 +165,6 @@ def _runs(
     for one in settings:
         places = [by_place.get((one, head), -1) for head in heads]
         own = [cells.get(at, "") for at in places]
-        if any(own):
-            yield (*(cells.get(at, "") for at in shared), *(value for _, value in one), *own)
+        if any(cell.strip().casefold() not in _NOT_MEASURED for cell in own):
+            above = ("" if owned.get(at, one) != one else cells.get(at, "") for at in shared)
+            yield (*above, *(value for _, value in one), *own)

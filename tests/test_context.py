@@ -96,7 +96,7 @@ def test_headings(text: str, facts: Mapping[str, str | None]) -> None:
         ("- 20 nodes, 2 replicas", {"nodes": "20", "dp": "2"}),
         ("- 1 node, 1 replica", {"nodes": "1", "dp": "1"}),
         ("BS=1024, SIZE=104B,", {"gbs": "1024", "size": "104B"}),
-        ("Seq length: 4,096", {}),
+        ("Seq length: 4,096", {"seq_len": "4096"}),
         ("PP_SIZE=1 # NLAYERS must be a multiple of PP_SIZE here", {"pp": "1"}),
         ("SEQ_LEN=2048, VOCAB_LENGTH=250k", {"seq_len": "2048", "vocab_label": "250k"}),
         (

@@ -288,3 +288,33 @@ def test_tr8_of_bigscience(tmp_path: Path) -> None:
     check(second, memory=None, status="ok", gbs=1024)
     check(failed, status="oom", memory=None, gbs=2048)
     check(last, status="ok", memory=27.0, gbs=2048, size="104B")
+
+
+# Notes of the author as an alert, groups of rows, counts behind devices
+ALERT = """\
+# Speed of training
+
+> [!NOTE]
+> Training conditions:
+> - Sequnece length: 8,192 (Without padding, fully filled tokens)
+> - w/ Gradient checkpointing (with two methods)
+> - Gradient accumulation: 32
+
+| Model | GPU | Peak Mem. (Model Mem.) | Batch size | Sec/step | Lantency |
+|:- |-:|-:|-:|-:|-:|
+| LoRA | | | | | |
+| [Llama 3.1 8B](a.yaml) ** | H100 x 2 | 36 (GiB) | 2 | 6.4 | 3 |
+"""
+
+
+def test_notes_groups_and_counts(tmp_path: Path) -> None:
+    [row], summary = read(ALERT, tmp_path)
+    check(row, size="8B", device="H100", devices=2, memory=36.0, step_time_s=6.4, gbs=None)
+    check(row, seq_len=8192, recompute="full", mbs=None)
+    assert [warning.code for warning in summary.warnings] == ["batch_not_stated"]
+
+
+def test_a_projection_is_no_measurement(tmp_path: Path) -> None:
+    table = "| Nodes | GPUs | Tokens/s | TFLOPS |\n|--|--|--|--|\n| 8 | 64 | 703,466 | 32,078 |\n"
+    [row], _ = read(f"# Training\n\n## Scaling (assuming linear)\n\n{table}", tmp_path)
+    check(row, kind="planned", tokens_per_s=703466.0)

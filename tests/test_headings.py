@@ -32,6 +32,23 @@ _KINDS = (
 _ROLES = ("topology", "batch", "model", "setting", "result", "remark")
 
 
+def test_a_unit_of_memory_without_brackets() -> None:
+    column = column_of("Peak GPU MB")
+    assert column is not None and (column.name, column.unit) == ("mem", "MB")
+
+
+MISSPELT = [
+    ("Throughout tokens/s", "tokens_per_s"), ("throuthput(sample/sec)", "samples_per_s"),
+    ("Sequnece length", "seq_len"), ("Sampled tokens/s", None), ("Inferred tokens/s", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("heading", "name"), MISSPELT)
+def test_a_slip_is_read_an_unknown_word_is_not(heading: str, name: str | None) -> None:
+    column = column_of(heading)
+    assert (column and column.name) == name
+
+
 def headings(root: Path) -> list[tuple[str, str]]:
     named = [
         (name, entry.get("headings", ()))

@@ -26,6 +26,18 @@ TWO = "2 | 16 | 1 | 1 | 1 | 256 | {} | 10.0\n2 | 16 | 1 | 1 | 1 | 256 | {} | 8.0
 
 
 @pytest.mark.parametrize(
+    ("heading", "cells"),
+    [
+        ("Recipe", ["[Link](https://example.org/a)", "[Link](https://example.org/b)"]),
+        ("Error", ["+7.20%", "-3.10%"]),
+        ("1B Training Time(minutes)", ["8.4(300B 1.75days)", "3.2(1211105280, 3.9minutes)"]),
+    ],
+)
+def test_links_differences_and_results_set_nothing(heading: str, cells: list[str]) -> None:
+    assert not is_setting(heading, cells)
+
+
+@pytest.mark.parametrize(
     ("heading", "name"),
     [
         ("NCCL_ALGO", "NCCL_ALGO"), ("`OMP_NUM_THREADS`", "OMP_NUM_THREADS"),

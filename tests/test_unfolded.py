@@ -63,6 +63,23 @@ def cells(found: Table) -> list[tuple[str, ...]]:
             [("TP", "Nodes", "(tok/s/GPU)"), ("2", "1", "410"), ("2", "8", "390")],
         ),
         (
+            [
+                "GPUs | Paddle Setup | Paddle Tokens/s | Torch Setup | Torch Tokens/s",
+                "4 | MP 4 | 2873 | ZeRO 3 | 1634",
+                "4 | MP 4 | 2213 | | N/A",
+            ],
+            [
+                ("GPUs", "Paddle Setup", "Torch Setup", "Framework", "Tokens/s"),
+                ("4", "MP 4", "", "Paddle", "2873"),
+                ("4", "", "ZeRO 3", "Torch", "1634"),
+                ("4", "MP 4", "", "Paddle", "2213"),
+            ],
+        ),
+        (
+            ["GPUs | 1B Training Time(minutes) | Tokens/s", "8 | 8.4 | 1984k"],
+            [("GPUs", "1B Training Time(minutes)", "Tokens/s"), ("8", "8.4", "1984k")],
+        ),
+        (
             ["PP | DP=1 | DP=2 | Scaling (%)", "1 | 63.8 | 51.2 | 80.3"],
             [
                 ("PP", "Scaling (%)", "DP", "Result"),

@@ -235,7 +235,7 @@ def documents_of(golden: Path) -> list[Golden]:
     documents: list[Golden] = json.loads(golden.read_text("utf-8"))["documents"]
     for document in documents:
         for one in document["tables"]:
-            one.setdefault("last_line", max(row["line"] for row in one["rows"]))
+            one.setdefault("last_line", max((row["line"] for row in one["rows"]), default=0))
             for row in one["rows"]:
                 row.setdefault("values", {**row.get("record", {}), **as_reported(row)})
     return documents

@@ -76,6 +76,7 @@ _SIGNED = re.compile(r"\s*\+\s*\d")  # +2.80: a gain, no rate
 _RATES = frozenset({"rate", "percent", "time", "throughput"})
 _WORDS_BEHIND = re.compile(r"\s*[^\W\d_]")  # 4160 tokens/s on Atlas 800T A2
 _UNIT_BEHIND = re.compile(rf"\d\s*(?:{_ANY_UNIT})(?![A-Za-z/])", re.I)
+_UNIT_IN_BRACKETS = re.compile(rf"(\s*\(\s*)({_ANY_UNIT})(\s*\)\s*)$", re.I)  # 406.16 (ms)
 _WRAP = re.compile(r"^(\*\*|__|~~|`|\*|_)(?=\S)(.+?)(?<=\S)\1$", re.S)
 # [842](https://example.org)
 _LINK = re.compile(
@@ -154,6 +155,11 @@ def parse_cell(raw: str, column: Column | None) -> Cell:
     return replace(cell, raw=raw, pieces=(*opened, *cell.pieces, *closed))
 
 
+def is_link(text: str) -> bool:
+    """Whether a text is a link and nothing else."""
+    return bool(_LINK.match(text.strip()) or re.fullmatch(r"https?://\S+", text.strip()))
+
+
 def _layer(text: str, column: Column) -> tuple[str, str, str] | None:
     """What opens and closes an emphasis or a link around a whole cell, and what is within."""
     if found := _WRAP.match(text):
@@ -191,6 +197,8 @@ def _label(raw: str, column: Column) -> Cell:
     text, found = closing_marks(raw)
     pieces: list[Piece] = [["word", text]]
     pieces += [["mark", mark] for mark in found]
+    if link := _LINK.match(text.strip()):
+        text = link[2]
     value = parse_size(text) or giga_of(text) or count_of(text, column.unit)
     return Cell(raw, "label", value=value, text=text.strip(), marks=found, pieces=tuple(pieces))
 
@@ -275,6 +283,9 @@ def _scale(suffix: str, value: float, column: Column) -> float:
 
 def _with_rest(cell: Cell, rest: str, column: Column) -> Cell:
     """A number followed by more: a second value, a range, settings in parentheses, words."""
+    if (unit := _UNIT_IN_BRACKETS.match(rest)) and cell.unit is None:
+        pieces = (*cell.pieces, ["gap", unit[1]], ["unit", unit[2]], ["gap", unit[3]])
+        return replace(cell, unit=unit[2], pieces=pieces)
     pair, span = _PAIR.match(rest), _RANGE.match(rest)
     if pair and not pair[2]:
         second = number_piece(pair[1])

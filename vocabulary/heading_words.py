@@ -14,6 +14,8 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
+from .spelling import meant
+
 _TOKEN = re.compile(r"[a-z]+|[/%#]|\d+|[^\W\d_]+")
 _PER = frozenset({"/", "per"})
 _COUNT = "count"
@@ -104,6 +106,11 @@ def says_of_all(heading: str) -> bool:
     return "job" in words.of and ("s" in words.per or bool(_ALL_RATES & words.of))
 
 
+def says_of_device(heading: str) -> bool:
+    """Whether a heading says that it is of one device: `TFLOP/s/GPU`."""
+    return bool(_DEVICES & _words_of(heading).per)
+
+
 def _words_of(heading: str) -> HeadingWords:
     plain = _OF_ALL.sub(" total ", _GLUED.sub(" ", translated(heading)).lower())
     of: set[str] = set()
@@ -131,7 +138,8 @@ def _parts(text: str) -> Iterator[str]:
         if word == "#":
             yield _COUNT
         elif word != "%":
-            yield spelled.get(word, word)
+            right = word if word in spelled else meant(word, _long_words()) or word
+            yield spelled.get(right, right)
 
 
 @cache
@@ -146,6 +154,13 @@ def _meanings() -> tuple[_Meaning, ...]:
 @cache
 def _spelled() -> dict[str, str]:
     return {other: word for word, others in _file()["spelled"].items() for other in (word, *others)}
+
+
+@cache
+def _long_words() -> frozenset[str]:
+    """All words with a meaning, for those that are misspelt."""
+    meanings = (words for one in _meanings() for words in (one.of, one.may, one.per, one.per_may))
+    return frozenset().union(_spelled(), _neutral(), *meanings)
 
 
 @cache

@@ -11,6 +11,7 @@ _TWO_CORES = frozenset({"v2", "v3", "v4", "v5p"})
 
 # `8xH200`, `1x 4090`; `2x8` counts twice
 _COUNTED = re.compile(r"(\d{1,6})\s*[x×*]\s*(?=[A-Za-z]|\d{4}(?!\d))(.+)", re.I)
+_COUNT_BEHIND = re.compile(r"([A-Za-z][\w .-]{1,40}?)\s*[x×*]\s*(\d{1,6})")  # `H100 x 8`
 _MACHINE = re.compile(r"(?:DGX|HGX|nodes?|hosts?|servers?)\b|\w+\.\w*(?:large|metal)\b", re.I)
 
 
@@ -24,7 +25,10 @@ def slice_of(text: str) -> tuple[str, int] | None:
 
 
 def counted_of(text: str) -> tuple[int, str] | None:
-    """The count before a name and the name: 8 and H200 of `8xH200`; None of slices, kept whole."""
+    """The count beside a name, and the name: 8 and H200 of `8xH200`; None of slices, kept whole."""
+    behind = _COUNT_BEHIND.fullmatch(text.strip())
+    if behind and not slice_of(behind[1]):
+        return int(behind[2]), behind[1]
     found = _COUNTED.fullmatch(text.strip())
     if found is None or slice_of(found[2]):
         return None

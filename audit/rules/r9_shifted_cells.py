@@ -24,6 +24,7 @@ RULE = declared(__name__)
 
 _MANY = 3  # cells that do not fit: fewer are slips
 _QUOTED = 60  # characters of a cell
+_NOTATIONS = ("no number", "more than a number")  # what we cannot read need not be wrong
 _FAR = 20.0  # times the median of a column: no such row is a neighbour of the others
 
 
@@ -179,7 +180,7 @@ def _wrong_unit(table: Table, raws: Sequence[str]) -> bool:
     """A unit of another quantity, or a count that is none: not merely words in a number's place."""
     pairs = zip(columns_of(table.headings), raws, strict=False)
     problems = [parse_cell(raw, column).invalid or "" for column, raw in pairs if column]
-    return any(text and not text.startswith("no number") for text in problems)
+    return any(text and not text.startswith(_NOTATIONS) for text in problems)
 
 
 def _suggestion(table: Table, raws: Sequence[str], move: Move) -> str:
