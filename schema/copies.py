@@ -74,7 +74,7 @@ def restore(copy: Path, db: Path, lock_timeout: float) -> Path | None:
     return kept
 
 
-def share(db: Path, to: Path, data: Path | None, lock_timeout: float) -> int:
+def share(db: Path, to: Path, data: str | None, lock_timeout: float) -> int:
     """Copy a warehouse to a shared place, made if there is none; gives its rows.
 
     What was copied is read again from there, and compared by count and checksum. Raises BenchError

@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import duckdb
 
+from .commits import Again, Change, Overtaken, Place
 from .connect import connect_file, disconnect, explained
 from .ddl import tables
 from .errors import BenchError, Incompatible, Locked
 from .migrate import LAST_STORED, STORED_VIEWS
-from .place import Change, Overtaken, Place, home_of, place_of, require_place
+from .place import place_of, require_place
 from .template import create_file, version
 
 if TYPE_CHECKING:
@@ -81,11 +82,12 @@ def open_replica(
 
     Raises Locked when too many processes use it, else BenchError.
     """
-    place, home = place_of(path), home_of(path)
+    place = place_of(path)
     try:
-        latest = place.latest() if prepare else 0
-    except BenchError:
-        require_place(path)
+        home, latest = place.home, place.latest() if prepare else 0
+    except BenchError as error:
+        if not isinstance(error, Again):
+            require_place(path)
         raise
     for file in _files(path):
         with suppress(Locked):
@@ -108,9 +110,9 @@ def open_replica(
 
 
 def repeated(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Begins anew, after a while, what others have overtaken: it opens the warehouse itself.
+    """Begins anew, after a while, what others have overtaken or what a lost connection ended.
 
-    Raises Overtaken after many times.
+    The function opens the warehouse itself. Raises Again after many times.
     """
 
     @functools.wraps(function)
@@ -118,7 +120,7 @@ def repeated(function: Callable[_P, _T]) -> Callable[_P, _T]:
         for attempt in range(_ATTEMPTS):
             try:
                 return function(*args, **kwargs)
-            except Overtaken:
+            except Again:
                 time.sleep(random.uniform(0, min(0.02 * 1.5**attempt, 1.0)))
         return function(*args, **kwargs)
 
@@ -177,7 +179,7 @@ def _writing(file: Path, path: Path, place: Place) -> tuple[duckdb.DuckDBPyConne
                 raise
         except BaseException as error:
             disconnect(con, reusable=False)
-            if isinstance(error, BenchError):
+            if isinstance(error, BenchError) and not isinstance(error, Again):
                 require_place(path)
             raise
     raise BenchError(f"cannot make {file}", hint="remove it, and try again")

@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 import random
 import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import datetime
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from bench.ingest.pipeline import ingest
 from bench.project.after_ingest import after_ingest_into
 from bench.schema.check import check
+from bench.schema.commits import Change
 from bench.schema.errors import BenchError
-from bench.schema.lake import _load
+from bench.schema.extensions import load
 from bench.schema.place import place_of
 from bench.schema.template import _kept
 from bench.schema.warehouse import open_read
@@ -29,7 +33,7 @@ def needs_lake(name: str = "ducklake") -> None:
     """Skips where DuckDB has no such extension."""
     with duckdb.connect() as con:
         try:
-            _load(con, name)
+            load(con, name)
         except BenchError:
             pytest.skip(f"NOT TESTED: no extension {name} for DuckDB {duckdb.__version__}")
 
@@ -113,3 +117,14 @@ def killed(place: Path, top: Path, files: Path, kills: int, longest_s: float) ->
             child.end()
         counts = stored(place)
         assert counts["iterations"] == 20 * counts["runs"] or counts["cells"]
+
+
+def hidden(name: str, between: Callable[[], None]) -> Change:
+    """A row, with something done after it was written and before it is committed."""
+
+    def rows() -> Iterator[pa.Table]:
+        at = datetime(2026, 1, 1)
+        yield pa.table({"scope": ["uri"], "id": [name], "hidden": [True], "hidden_at": [at]})
+        between()
+
+    return Change(0, {"hidden": rows})
