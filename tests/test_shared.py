@@ -22,7 +22,7 @@ from bench.schema.replica import repeated
 from bench.schema.warehouse import open_read, open_write, transaction
 from tests.making import folder
 from tests.program import quick
-from tests.sharing import at, furnished, hidden, killed, made, raced, stored, take
+from tests.sharing import at, furnished, hidden, killed, made, raced, stored, tailed, take
 from tests.warm import Child
 
 SECRET = "hf_" + "abCDefGHijKLmnOPqrSTuvWXyzABcdEFgh"
@@ -281,6 +281,14 @@ def test_kill_at_any_moment_leaves_whole_files_only(place: Path, tmp_path: Path)
     killed(place, tmp_path, files, kills=10, longest_s=6.0)
     take(files, place)
     assert stored(place)["iterations"] == 20 * 20
+
+
+@pytest.mark.slow
+def test_tails_of_one_log_beside_who_compacts(place: Path, tmp_path: Path) -> None:
+    tailed(place, tmp_path, tails=2, pieces=4)
+    with open_read(place) as warehouse:
+        assert warehouse.rows("SELECT count(*) FROM iterations") == [(20,)]
+    assert stored(place)["iterations"] == 20
 
 
 @pytest.fixture
