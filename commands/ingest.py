@@ -10,6 +10,7 @@ import typer
 
 from ..terminal import options as o
 from ..terminal.messages import Progress, info, volume, warn_of
+from ..terminal.moments import parse_since
 from ..terminal.source import Source
 from ..terminal.tables import choose_format, emit, render
 
@@ -39,7 +40,7 @@ def ingest(
         typer.Option(
             "--since",
             metavar="DATE|'90 days'",
-            parser=o.parse_since,
+            parser=parse_since,
             show_default=False,
             help="Begin --history with what there was then.",
         ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 import tempfile
 import time
@@ -16,6 +15,7 @@ from weakref import WeakKeyDictionary
 import duckdb
 
 from .errors import BenchError, Incompatible, Locked
+from .turn import Turn, pause
 
 STORAGE_VERSION = "v1.5.0"  # DuckDB 1.5 and 2.x both open it
 # To start an instance takes 30 ms, as long as ten queries: free ones wait here for the next
@@ -111,28 +111,43 @@ def connect_file(
     """
     _refuse(path)
     deadline = time.monotonic() + lock_timeout
-    while True:
-        con = connect(_name(path) if confined else "")
-        try:
-            before = _identity(path)
-            attach(con, path, "wh", read_only=read_only)
-            con.execute("USE wh")
-            # Between open and lock another process may have put another file in its place.
-            if before in (None, _identity(path)):
-                if confined:
-                    confine(con, path)
-                return con
+    with Turn(path) as turn:
+        while True:
+            if read_only:
+                turn.stand_back(deadline - time.monotonic())
+            try:
+                con = _connect_file(path, read_only, confined)
+            except Locked:
+                if time.monotonic() >= deadline:
+                    raise
+            else:
+                if con:
+                    return con
+                continue
+            if not read_only:
+                turn.claim()
+            pause()
+
+
+def _connect_file(path: Path, read_only: bool, confined: bool) -> duckdb.DuckDBPyConnection | None:
+    """The connection; None when another process put another file in its place meanwhile."""
+    con = connect(_name(path) if confined else "")
+    try:
+        before = _identity(path)
+        attach(con, path, "wh", read_only=read_only)
+        con.execute("USE wh")
+        if before not in (None, _identity(path)):
             disconnect(con)
-            continue
-        except duckdb.Error as error:
-            disconnect(con)
-            problem = explain(error, path)
-            if not isinstance(problem, Locked) or time.monotonic() >= deadline:
-                raise problem from error
-        except BaseException:
-            disconnect(con, reusable=False)
-            raise
-        time.sleep(random.uniform(0.02, 0.08))
+            return None
+        if confined:
+            confine(con, path)
+        return con
+    except duckdb.Error as error:
+        disconnect(con)
+        raise explain(error, path) from error
+    except BaseException:
+        disconnect(con, reusable=False)
+        raise
 
 
 def attach(con: duckdb.DuckDBPyConnection, path: Path, name: str, *, read_only: bool) -> None:

@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, get_type_hints
@@ -19,6 +19,7 @@ from ..vocabulary.prices import Price, Prices, parse_price
 from ..vocabulary.sizes import parse_whole
 from . import tables
 from .messages import volume
+from .moments import parse_moment, parse_since
 from .source import LOCK_TIMEOUT as LOCK_TIMEOUT
 from .source import Source, parse_overrides
 
@@ -100,33 +101,6 @@ def parse_table(text: str) -> TableRef:
     return TableRef(file, int(number[:9]))
 
 
-def parse_since(text: str) -> datetime:
-    """A date, or a time before now: 7 days, 36 hours, 2 weeks."""
-    found = _AGO.fullmatch(text)
-    if found:
-        ago = timedelta(**{f"{found[2].lower()}s": int(found[1])})
-        return datetime.now().replace(microsecond=0) - ago
-    for form in DATES:
-        try:
-            return datetime.strptime(text.strip(), form)
-        except ValueError:
-            continue
-    raise typer.BadParameter(
-        f"{text!r} is neither a date nor a time ago; use 2024-05-31 or '7 days'."
-    )
-
-
-def parse_moment(text: str) -> datetime:
-    """A time, UTC; a day is meant with its evening. Raises BadParameter for anything else."""
-    if _DAY.fullmatch(text):
-        return parse_since(text) + timedelta(days=1, microseconds=-1)
-    try:
-        at = datetime.fromisoformat(text.strip())
-    except ValueError:
-        return parse_since(text)
-    return at.astimezone(UTC).replace(tzinfo=None) if at.tzinfo else at
-
-
 def _set_quiet(value: bool) -> bool:
     volume.quiet = value
     return value
@@ -146,10 +120,6 @@ def _option(name: str, **more: Any) -> Any:  # Any: typer's own type for an opti
 def _parsed(name: str, parser: Callable[[str], object]) -> Any:  # Any: as above
     return _option(name, parser=parser, show_default=False)
 
-
-_DAY = re.compile(r"\s*\d{4}-\d\d-\d\d\s*")
-_AGO = re.compile(r"\s*(\d{1,5})\s*(minute|hour|day|week)s?(?:\s+ago)?\s*", re.I)
-DATES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"]
 
 Paths = Annotated[
     list[Path] | None,

@@ -174,7 +174,7 @@ def _time(text: str) -> datetime | None:
     """A time that a user names; None where it is none, as a commit is."""
     import typer
 
-    from .options import parse_moment
+    from .moments import parse_moment
 
     try:
         return parse_moment(text)

@@ -43,7 +43,7 @@ BOUNDED = {
     "site/bundle.py": OURS,
     "terminal/answers.py": OURS,
     "terminal/site.py": "a user's own option",
-    "terminal/options.py": "a user's own option",
+    "terminal/moments.py": "a user's own option",
     "vocabulary/cells.py": DOCUMENT,
     "vocabulary/heading_words.py": DOCUMENT,
     "vocabulary/headings.py": DOCUMENT,

@@ -58,17 +58,15 @@ _SIGNS = "!#%*+~^"  # of passwords
 _TURN = re.compile(rf"(?<=[A-Za-z])[\d{_SIGNS}]|(?<=[\d{_SIGNS}])[A-Za-z]|(?<=[a-z])[A-Z]")
 
 
-def _encoded(found: re.Match[str]) -> str:
+def _encoded(found: re.Match[str], redact: Callable[[str], str]) -> str:
     """Base64 of a text that has a secret in it."""
-    from .secrets import redact_text
-
     text = found.group()
     try:
         inside = base64.b64decode(text + "=" * (-len(text) % 4), validate=True).decode("ascii")
     except (binascii.Error, UnicodeDecodeError, ValueError):
         return text
     plain = inside.replace("\n", " ").replace("\t", " ")
-    return REDACTED if plain.isprintable() and redact_text(inside) != inside else text
+    return REDACTED if plain.isprintable() and redact(inside) != inside else text
 
 
 def _body(found: re.Match[str]) -> str:
@@ -246,12 +244,15 @@ class Hinted:
         forms = tuple([form for form in self.forms if _hinted(form, low)])
         return Hinted(forms, tuple([keyword for keyword in self.keywords if keyword in low]))
 
-    def redact(self, text: str, low: str) -> str:
-        """A text without what stands in a form or is a token; `low` is it in small letters."""
+    def redact(self, text: str, low: str, whole: Callable[[str], str]) -> str:
+        """A text without what stands in a form or is a token; `low` is it in small letters.
+
+        `whole` redacts by names too: what is encoded is a text of its own.
+        """
         if _LONG.search(text):
             text = redact_tokens(text, " ".join(_LONG.findall(low)), self.keywords, REDACTED)
             text = _KEY_LINE.sub(rf"\g<is>{REDACTED}\g<end>", text)
-            text = _BASE64.sub(_encoded, text)
+            text = _BASE64.sub(lambda found: _encoded(found, whole), text)
         for form in self.forms:
             if _hinted(form, low):
                 text = form.pattern.sub(form.put, text)

@@ -150,7 +150,7 @@ def redact_lines(text: str) -> str:
 
 def _redact(text: str, hinted: Hinted) -> str:
     low = text.lower()
-    return _redact_named(hinted.redact(text, low), low)
+    return _redact_named(hinted.redact(text, low, redact_text), low)
 
 
 def _redact_named(text: str, low: str) -> str:
