@@ -24,6 +24,7 @@ def instance(extensions: tuple[str, ...]) -> Iterator[duckdb.DuckDBPyConnection]
     free = _free.setdefault((os.getpid(), extensions), [])
     keeper = free.pop() if free else _started(extensions)
     con = keeper.cursor()
+    con.execute("SET enable_progress_bar = false")
     try:
         yield con
     finally:

@@ -246,6 +246,7 @@ def _change(con: duckdb.DuckDBPyConnection, *, whole: bool) -> Change:
             filled[table] = partial(slices, con, table, low)
     before = con.cursor()  # it sees what is committed
     try:
+        before.execute("SET enable_progress_bar = false")
         gone = () if whole else _gone(con, before)
         if not whole:
             _refuse_deleted(_counts(con, 0), counts, _counts(before, 0), len(gone))
