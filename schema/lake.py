@@ -25,7 +25,7 @@ from .extensions import instance
 from .migrate import apply_tables, lacks_tables
 
 _SLICE = 1 << 20  # rows
-_FASTER = ("conflict", "database is locked", "could not serialize", "duplicate key", "retry count")
+_FASTER = ("conflict", "database is locked", "could not serialize", "duplicate key")
 _CHECKED = "checkpoints"  # whose rows are deleted when newer ones come
 S3 = "s3://"
 

@@ -31,7 +31,7 @@ from tests.warm import Child
 _ROWS = ("loads", "runs", "iterations", "cells", "facts", "findings", "audits", "run_stats")
 
 
-_BROKEN = """SELECT uri, count(line) FROM raw.sources LEFT JOIN raw.iterations USING (load_id)
+_BROKEN = """SELECT uri, count(line) FROM raw.loads LEFT JOIN raw.iterations USING (load_id)
     WHERE contains(uri, ?) GROUP BY ALL HAVING count(line) <> 20"""
 
 
