@@ -85,7 +85,11 @@ class Lake:
             yield Change(latest, rows, whole, () if whole else _gone(con, first, latest))
 
     def commit(self, after: int, change: Change) -> int | None:
-        with self.catalog.guarded() as still, self._attached(read_only=False) as con:
+        with ExitStack() as stack:
+            still = stack.enter_context(self.catalog.guarded())
+            if self.latest() != after:  # most who waited are late, and need not attach it
+                return None
+            con = stack.enter_context(self._attached(read_only=False))
             # What others commit all the same is a conflict, not a reason to come behind it.
             con.execute("SET ducklake_max_retry_count = 0")
             if lacks_tables(con, Path(self.catalog.address)):
