@@ -22,8 +22,8 @@ from tests.making import folder
 from tests.sharing import furnished, killed, made, raced, stored, tailed, take
 
 
-def campaign(place: Path, top: Path, kills: int) -> list[str]:
-    """A row for each part: what was done, rows expected and found, seconds."""
+def campaign(place: Path, top: Path, kills: int) -> None:
+    """Prints a row for each part: what was done, rows expected and found, seconds."""
     same = folder(top / "same", logs=8, tables=2, iterations=4)
     others = [folder(top / f"of{n}", logs=4, tables=0, iterations=5 + n) for n in range(4)]
     logs = folder(top / "logs", logs=20, tables=0, iterations=20)
@@ -34,16 +34,17 @@ def campaign(place: Path, top: Path, kills: int) -> list[str]:
          partial(tailed, place, top, tails=3, pieces=10), 50),
         (f"{kills} kills of 2 writers", partial(killing, place, top, logs, kills), 20 * 20),
     ]  # fmt: skip
-    rows, expected = ["| what | iterations expected | found | seconds |", "|---" * 4 + "|"], 0
+    print("| what | iterations expected | found | seconds |", "|---" * 4 + "|", sep="\n")
+    expected = 0
     for what, work, more in parts:
         began, expected = time.monotonic(), expected + more
         work()
         found = stored(place)["iterations"]
-        rows.append(f"| {what} | {expected} | {found} | {time.monotonic() - began:.0f} |")
-        assert found == expected, rows
+        took = time.monotonic() - began
+        print(f"| {what} | {expected} | {found} | {took:.0f} |", flush=True)
+        assert found == expected
         with open_read(place) as warehouse:
             assert [problem for one in check_place(warehouse) for problem in one.problems] == []
-    return rows
 
 
 def killing(place: Path, top: Path, logs: Path, kills: int) -> None:
@@ -62,7 +63,7 @@ def main() -> int:
         os.environ["XDG_CACHE_HOME"] = str(furnished(Path(name) / "here"))
         place = given.at or made(given.form, Path(name))
         print(f"{given.form if not given.at else given.at}, {place_of(place).latest()} commits")
-        print("\n".join(campaign(place, Path(name), given.kills)))
+        campaign(place, Path(name), given.kills)
         print(f"{place_of(place).latest()} commits; nothing lost or doubled")
     return 0
 
