@@ -62,12 +62,16 @@ def export(warehouse: Warehouse, folder: Path, form: str) -> list[tuple[str, int
 def _export(warehouse: Warehouse, name: str, file: Path, form: str) -> tuple[str, int, str]:
     part = file.with_name(f".{file.name}.part")
     query = f"SELECT * FROM {name} ORDER BY ALL"
-    if form == "parquet":
-        _write_parquet(warehouse, query, part)
-    else:
-        with part.open("w", encoding="utf-8", newline="") as stream:
-            (_write_csv if form == "csv" else _write_json)(warehouse, query, stream)
-    os.replace(part, file)
+    try:
+        if form == "parquet":
+            _write_parquet(warehouse, query, part)
+        else:
+            with part.open("w", encoding="utf-8", newline="") as stream:
+                (_write_csv if form == "csv" else _write_json)(warehouse, query, stream)
+        os.replace(part, file)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
     [(rows,)] = warehouse.rows(f"SELECT count(*) FROM {name}")
     return name, rows, str(file)
 
@@ -76,9 +80,12 @@ def _write_parquet(warehouse: Warehouse, query: str, file: Path) -> None:
     """By Arrow: the warehouse itself reaches no other file, and so writes none."""
     import pyarrow.parquet  # only here
 
-    # Arrow's own protocol: the methods for it differ between the lines of DuckDB.
-    batches = pyarrow.RecordBatchReader.from_stream(warehouse.con.sql(query))
-    with pyarrow.parquet.ParquetWriter(file, batches.schema) as writer:
+    # Arrow's own protocol: the methods for it differ between the lines of DuckDB. Left open, as
+    # when the disk is full, it would keep the connection from anything else.
+    with (
+        pyarrow.RecordBatchReader.from_stream(warehouse.con.sql(query)) as batches,
+        pyarrow.parquet.ParquetWriter(file, batches.schema) as writer,
+    ):
         for batch in batches:
             writer.write_batch(batch)
 
