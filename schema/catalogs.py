@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import duckdb
 
-from .commits import Again
+from .commits import Again, repeated
 from .connect import connect, disconnect
 from .errors import BenchError, Locked
 
@@ -58,6 +58,9 @@ class Catalog(Protocol):
     @property
     def folder(self) -> Path | None:
         """Where its file is."""
+
+    def __hash__(self) -> int:
+        """By what it is called."""
 
     def state(self) -> State | None:
         """None where no lake has been made."""
@@ -148,6 +151,7 @@ class Postgres:
     def folder(self) -> Path | None:
         return None
 
+    @repeated
     def state(self) -> State | None:
         import psycopg
 

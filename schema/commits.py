@@ -5,17 +5,23 @@ Each is rows for the tables of schema `raw`, whole or not there at all.
 
 from __future__ import annotations
 
+import functools
+import random
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 
 from .errors import Locked
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_ATTEMPTS = 200
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 Slices = Callable[[], Iterator["pa.Table"]]
 
 
@@ -91,3 +97,21 @@ class Overtaken(Again):
             "others keep writing to the warehouse", why="each commit was overtaken by another",
             hint="try again; what is stored stays",
         )  # fmt: skip
+
+
+def repeated(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Begins anew, after a while, what others have overtaken or what a lost connection ended.
+
+    The function opens the warehouse itself. Raises Again after many times.
+    """
+
+    @functools.wraps(function)
+    def insistent(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        for attempt in range(_ATTEMPTS):
+            try:
+                return function(*args, **kwargs)
+            except Again:
+                time.sleep(random.uniform(0, min(0.02 * 1.5**attempt, 1.0)))
+        return function(*args, **kwargs)
+
+    return insistent

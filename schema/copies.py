@@ -11,12 +11,13 @@ from pathlib import Path
 import duckdb
 
 from .check import check
+from .commits import repeated
 from .connect import STORAGE_VERSION, connect_file, disconnect, explained
 from .ddl import tables
 from .errors import BenchError, Incompatible
 from .migrate import STORED_VIEWS
 from .place import is_shared, place_of
-from .replica import remove, repeated, slices
+from .replica import remove, slices
 from .stored import store_views
 from .warehouse import (
     Warehouse,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -28,9 +28,22 @@ def instance(extensions: tuple[str, ...]) -> Iterator[duckdb.DuckDBPyConnection]
     try:
         yield con
     finally:
-        con.close()  # what it has begun is rolled back
+        if _ended(con, keeper):
+            free.append(keeper)
+        else:
+            keeper.close()
+
+
+def _ended(con: duckdb.DuckDBPyConnection, keeper: duckdb.DuckDBPyConnection) -> bool:
+    """What was begun is rolled back, and `wh` let go; False if a server is not there for that."""
+    try:
+        with suppress(duckdb.TransactionException):  # nothing was begun
+            con.execute("ROLLBACK")  # one that fails only when it closes would end the process
+        con.close()
         keeper.execute("DETACH DATABASE IF EXISTS wh")
-        free.append(keeper)
+    except duckdb.Error:
+        return False
+    return True
 
 
 def load(con: duckdb.DuckDBPyConnection, name: str) -> None:

@@ -9,21 +9,19 @@ which is taken in like any other.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import platform
-import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING
 
 import duckdb
 
-from .commits import Again, Change, Overtaken, Place
+from .commits import Again, Change, Overtaken, Place, repeated
 from .connect import connect_file, disconnect, explained
 from .ddl import tables
 from .errors import BenchError, Incompatible, Locked
@@ -35,13 +33,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _SLOTS = 64  # processes of a machine that use one place at once, each with a replica if need be
-_ATTEMPTS = 200
 _UNCOMMITTED = 36_028_797_018_960_000  # row ids from here on are those of rows of the transaction
 _SLICE = 1 << 20  # rows
 _KEPT_S = 30 * 86400.0
 _STATE = "CREATE SCHEMA replica; CREATE TABLE replica.state (number BIGINT NOT NULL)"
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
 
 
 class _Rebuilt(Exception):
@@ -73,6 +68,7 @@ class Replica:
         self.number = number
 
 
+@repeated
 def open_replica(
     path: Path, prepare: Callable[[duckdb.DuckDBPyConnection, Path], None] | None = None
 ) -> tuple[duckdb.DuckDBPyConnection, Replica]:
@@ -107,24 +103,6 @@ def open_replica(
                 return con, Replica(file, home, place, number)
     why = f"{_SLOTS} processes of this machine use it"
     raise Locked(f"{path} is locked", why=why, hint="wait for one of them")
-
-
-def repeated(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Begins anew, after a while, what others have overtaken or what a lost connection ended.
-
-    The function opens the warehouse itself. Raises Again after many times.
-    """
-
-    @functools.wraps(function)
-    def insistent(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-        for attempt in range(_ATTEMPTS):
-            try:
-                return function(*args, **kwargs)
-            except Again:
-                time.sleep(random.uniform(0, min(0.02 * 1.5**attempt, 1.0)))
-        return function(*args, **kwargs)
-
-    return insistent
 
 
 def _files(path: Path) -> Iterator[Path]:

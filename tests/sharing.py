@@ -85,9 +85,11 @@ def stored(place: Path) -> dict[str, int]:
         }
 
 
-def write(ready: Connection, machine: Path, files: Path, place: Path) -> None:
+def write(
+    ready: Connection, machine: Path, files: Path, place: Path, environment: dict[str, str]
+) -> None:
     """A writer on a machine of its own: small batches, so that there are many commits."""
-    os.environ["XDG_CACHE_HOME"] = str(machine)
+    os.environ.update(environment, XDG_CACHE_HOME=str(machine))
     from bench.ingest import pipeline
 
     pipeline._BATCH_FILES = 3
@@ -98,7 +100,7 @@ def write(ready: Connection, machine: Path, files: Path, place: Path) -> None:
 def raced(place: Path, top: Path, files: list[Path]) -> None:
     """A writer for each folder of files, each on a machine of its own, at once."""
     children = [
-        Child(write, furnished(top / f"machine{number}"), each, place)
+        Child(write, furnished(top / f"machine{number}"), each, place, dict(os.environ))
         for number, each in enumerate(files)
     ]
     for child in children:
@@ -114,7 +116,8 @@ def killed(place: Path, top: Path, files: Path, kills: int, longest_s: float) ->
     dice = random.Random(20)
     for number in range(kills):
         children = [
-            Child(write, furnished(top / f"machine{machine}"), files, place) for machine in (0, 1)
+            Child(write, furnished(top / f"machine{machine}"), files, place, {})
+            for machine in (0, 1)
         ]
         time.sleep(dice.uniform(0, longest_s))
         children[number % 2].kill()

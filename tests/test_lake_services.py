@@ -177,7 +177,7 @@ def test_kills_leave_whole_files_only(place: Path, tmp_path: Path) -> None:
 
 def test_a_restart_of_the_server_beside_writers(server: Path, place: Path, tmp_path: Path) -> None:
     files = folder(tmp_path / "logs", logs=12, tables=0, iterations=5)
-    children = [Child(write, furnished(tmp_path / name), files, place) for name in ("a", "b")]
+    children = [Child(write, furnished(tmp_path / name), files, place, {}) for name in ("a", "b")]
     for _ in range(2):
         time.sleep(2)
         control("restart", server)

@@ -13,12 +13,11 @@ import pytest
 
 from bench.ingest.pipeline import ingest
 from bench.reports.forget import forget, purge_sources
-from bench.schema.commits import Change, Overtaken
+from bench.schema.commits import Change, Overtaken, repeated
 from bench.schema.copies import backup, compact_at, share
 from bench.schema.errors import BenchError
 from bench.schema.folder import Folder
 from bench.schema.place import is_there, located, place_of
-from bench.schema.replica import repeated
 from bench.schema.warehouse import open_read, open_write, transaction
 from tests.making import folder
 from tests.program import quick
