@@ -8,7 +8,7 @@ DuckLake itself takes the same rows twice.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
@@ -78,7 +78,7 @@ class Lake:
             first = after + 1
             rows = {
                 table: partial(
-                    _slices, con, f"raw.{table}" if whole else _added(table, first, latest)
+                    self._slices, con, f"raw.{table}" if whole else _added(table, first, latest)
                 )
                 for table in (tables() if filled is None else filled)
             }
@@ -152,6 +152,14 @@ class Lake:
                         problems.append(f"raw.{table}: {name} is missing")
         return files, problems
 
+    def _slices(self, con: duckdb.DuckDBPyConnection, source: str) -> Iterator[pa.Table]:
+        with self._told():
+            for batch in con.sql(f"SELECT * FROM {source}").to_arrow_reader(_SLICE):
+                yield pa.Table.from_batches([batch])
+
+    def _told(self) -> AbstractContextManager[None]:
+        return told(self.catalog.address.removeprefix("postgres:"))
+
     @contextmanager
     def _attached(
         self, *, read_only: bool = True, data: str | None = None
@@ -168,7 +176,7 @@ class Lake:
         with ExitStack() as stack:
             stack.enter_context(self.catalog.opened(new=data is not None))
             con = stack.enter_context(instance(tuple(extensions)))
-            stack.enter_context(told(self.catalog.address.removeprefix("postgres:")))
+            stack.enter_context(self._told())
             name = quoted(f"ducklake:{self.catalog.address}")
             con.execute(f"ATTACH '{name}' AS wh ({', '.join(options)})")
             con.execute("USE wh")
@@ -237,11 +245,6 @@ def _added(table: str, first: int, latest: int) -> str:
 def _gone(con: duckdb.DuckDBPyConnection, first: int, latest: int) -> tuple[str, ...]:
     query = f"""SELECT load_id FROM ducklake_table_deletions('wh', 'raw', '{_CHECKED}', ?, ?)"""
     return tuple(load for (load,) in con.execute(query, [first, latest]).fetchall())
-
-
-def _slices(con: duckdb.DuckDBPyConnection, source: str) -> Iterator[pa.Table]:
-    for batch in con.sql(f"SELECT * FROM {source}").to_arrow_reader(_SLICE):
-        yield pa.Table.from_batches([batch])
 
 
 def _put(con: duckdb.DuckDBPyConnection, change: Change) -> None:

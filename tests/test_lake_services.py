@@ -11,7 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -152,8 +152,9 @@ def test_writers_of_the_same_files_store_each_once(place: Path, tmp_path: Path) 
 class Unguarded(Postgres):
     """A catalog whose lock was lost."""
 
-    def guarded(self) -> AbstractContextManager[Callable[[], None]]:
-        return nullcontext(lambda: None)
+    @contextmanager
+    def guarded(self) -> Iterator[Callable[[], None]]:
+        yield lambda: None
 
 
 def test_a_commit_between_is_a_conflict_without_the_lock_too(place: Path) -> None:
