@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -208,7 +209,9 @@ def told(catalog: str) -> Iterator[None]:
 
 
 def said(text: str, catalog: str) -> str:
-    """The first line of an error, without the words that reached the catalog."""
+    """An error in a line, without the words that reached the catalog: what PostgreSQL said of it."""
+    if found := re.search(r"\bERROR: +(.+)", text):
+        return found[1].replace(catalog, "...")
     line = (text.splitlines() or ["no reason given"])[0]
     if "Unable to connect to Postgres" in line:  # DuckDB adds what its secrets hold
         _, found, line = line.rpartition('": ')
