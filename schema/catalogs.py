@@ -209,7 +209,7 @@ def told(catalog: str) -> Iterator[None]:
 
 
 def said(text: str, catalog: str) -> str:
-    """An error in a line, without the words that reached the catalog: what PostgreSQL said of it."""
+    """What PostgreSQL said, else a first line; without the words that reached the catalog."""
     if found := re.search(r"\bERROR: +(.+)", text):
         return found[1].replace(catalog, "...")
     line = (text.splitlines() or ["no reason given"])[0]
