@@ -210,8 +210,8 @@ def told(catalog: str) -> Iterator[None]:
 
 def said(text: str, catalog: str) -> str:
     """What PostgreSQL said, else a first line; without the words that reached the catalog."""
-    if found := re.search(r"\bERROR: +(.+)", text):
-        return found[1].replace(catalog, "...")
+    if answer := re.search(r"\bERROR: +(.+)", text):
+        return answer[1].replace(catalog, "...")
     line = (text.splitlines() or ["no reason given"])[0]
     if "Unable to connect to Postgres" in line:  # DuckDB adds what its secrets hold
         _, found, line = line.rpartition('": ')
