@@ -169,7 +169,7 @@ def _ask(rule: Rule, query: Query, data: AuditInput) -> Iterator[Finding]:
     wanted = {document.uri for document in data.documents}
     found: dict[tuple[object, ...], list[dict[str, Any]]] = {}
     for row in data.warehouse.dicts(query.sql):
-        # What git has of a document may be all that is known of it.
+        # What git has of a document may be all that is known of it; of copies each is one.
         if rule.asked or row["uri"] in wanted:
             found.setdefault((row["uri"], *(row[name] for name in query.by)), []).append(row)
     for rows in found.values():

@@ -71,7 +71,7 @@ class Rule:
 
     `needs` are ids: rows that those rules flag or repair are no evidence here.
     `also` maps further ids that its findings can have to their slugs. A rule that is `asked` for
-    runs only then: "history" of `bench audit --history`.
+    runs only then: "history" of `bench audit --history`, "merges" where groups were merged.
     """
 
     id: str

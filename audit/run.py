@@ -17,6 +17,7 @@ from ..schema.warehouse import Warehouse
 from .detect import detect
 from .equations import checks_of
 from .finding import Finding, merged
+from .input import AuditInput, Document
 from .load import load
 from .rule import Rule, declaration, number_of, rule_files, rule_of
 from .scope import Scope, scope_of
@@ -39,14 +40,23 @@ def examined(
     materialize(warehouse, *OF_RUNS)
     materialize_if_cheap(warehouse, *OF_SOURCES)
     data = load(warehouse, uris, model)
+    wanted = {"", asked, *(["merges"] if warehouse.rows("FROM merges LIMIT 1") else [])}
     for document in data.documents:
         detect(document)
     for rule in rules():
-        for check in rule.checks if rule.asked in ("", asked) else ():
+        for check in rule.checks if rule.asked in wanted else ():
             # Rows with a finding are no evidence, so a check must see all earlier findings.
             data.findings += list(check(data))
     found = sorted(merged(data.findings), key=lambda one: (one.uri, one.line, one.rules))
     return found, scope_of(data)
+
+
+def found_by(warehouse: Warehouse, name: str) -> list[Finding]:
+    """What one rule finds by itself in all sources; it must be one of queries alone."""
+    uris = warehouse.rows("SELECT DISTINCT uri FROM runs ORDER BY uri")
+    data = AuditInput(warehouse, [Document(uri) for (uri,) in uris])
+    checks = next(rule for rule in rules() if rule.id == name).checks
+    return [finding for check in checks for finding in check(data)]
 
 
 @cache

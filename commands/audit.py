@@ -95,19 +95,24 @@ def _audit(
     from ..audit.closing import closed, unused
     from ..audit.places import placed
     from ..audit.run import examined
+    from ..decide.history import require_history
+    from ..decide.history import scope as history_scope
 
     gc.set_threshold(
         100_000, 50, 50
     )  # all rows stay alive: collecting would take a fifth of the time
     root = source.root
     with source.opened(audited=False) as warehouse:
+        if history:
+            require_history(warehouse)
         found, scope = examined(warehouse, model=model, asked="history" if history else "")
         findings = placed(warehouse, found, root)
         facts = facts_of(warehouse, root)
         findings = closed(warehouse, findings, facts)
         if model is None:  # a fact that is idle for one model may close findings of another
             findings += unused(warehouse, findings, facts, root, complete=not source.paths)
-    emit(_text(findings, scope.lines(), form or _default(output)), output, name="audit.md")
+        lines = [*([history_scope(warehouse)] if history else []), *scope.lines()]
+    emit(_text(findings, lines, form or _default(output)), output, name="audit.md")
     info(_summary(findings))
     return FOUND if any(_fails(one, fail_on) for one in findings) else FINE
 

@@ -17,15 +17,16 @@ _SHOWN = 10
 def merge(
     others: Annotated[
         list[str],
-        typer.Argument(metavar="[NAME=]OTHER...", help="Warehouses or directories of records."),
+        typer.Argument(
+            metavar="[NAME=]OTHER...",
+            help="Warehouses, shared ones too, or directories of records.",
+        ),
     ],
     source: Source,
 ) -> None:
     """Merge warehouses and records of other groups into the warehouse, nothing twice."""
-    from ..project.merging import merge_all, parse_other
+    from ..project.merging import contradicting, merge_all, parse_other
     from ..project.settings import find_db, read_settings
-    from ..schema.merge import disagreements
-    from ..schema.warehouse import open_read
 
     db = find_db(source.db)
     named = [parse_other(text) for text in others]
@@ -39,6 +40,5 @@ def merge(
             warn(f"{uri} and {twin} have one name and other bytes")
         if (more := len(merged.otherwise) - _SHOWN) > 0:
             warn(f"and {more} more pairs of one name and other bytes")
-    with open_read(db, source.lock_timeout) as warehouse:
-        warn_of([*checked.contradictions, *disagreements(warehouse)])
+    warn_of([*checked.contradictions, *contradicting(db, source.lock_timeout)])
     info(f"{db}: {checked.errors} errors found by the audit; next: bench audit")

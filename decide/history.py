@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..schema.errors import BenchError, did_you_mean
@@ -40,20 +40,8 @@ def history(
     `query.document`, or of none of them the rows that ever changed. Raises BenchError where no
     history is stored, and for what is in none.
     """
-    if not warehouse.rows("SELECT 1 FROM raw.commits LIMIT 1"):
-        raise BenchError(
-            "no history is stored", hint="bench ingest --history PATH reads that of a repository"
-        )
-    conditions, given = ["true"], dict[str, object]()
-    if row is not None:
-        conditions.append("list_contains($rows::VARCHAR[], v.row_id)")
-        given["rows"] = _rows_named(warehouse, row)
-    if query.model is not None:
-        conditions.append(_MODEL)
-        given["model"] = query.model
-    if query.document is not None:
-        conditions.append("v.document_id IN (SELECT document_id FROM revisions WHERE uri = $uri)")
-        given["uri"] = _document(warehouse, query.document)
+    require_history(warehouse)
+    conditions, given = _conditions(warehouse, query, row)
     text = _VERSIONS.format(tips=TIPS, condition=" AND ".join(conditions))
     found = warehouse.dicts(text, given)
     if not found:
@@ -67,9 +55,32 @@ def history(
     if metric is not None:
         events = _of_metric(events, metric)
     rows = {(one["history_id"], one["row_id"]) for one in found}
-    facts: dict[str, Any] = {
-        "asked": row or query.model or query.document or "",
-        "metric": metric,
+    asked = {"asked": row or query.model or query.document or "", "metric": metric}
+    return Decision("history", tuple(events), (), asked | _facts(warehouse, rows, events))
+
+
+def _conditions(
+    warehouse: Warehouse, query: Query, row: str | None
+) -> tuple[list[str], dict[str, object]]:
+    """Which versions of rows are meant, with the parameters of the conditions."""
+    conditions, given = ["true"], dict[str, object]()
+    if row is not None:
+        conditions.append("list_contains($rows::VARCHAR[], v.row_id)")
+        given["rows"] = _rows_named(warehouse, row)
+    if query.model is not None:
+        conditions.append(_MODEL)
+        given["model"] = query.model
+    if query.document is not None:
+        conditions.append("v.document_id IN (SELECT document_id FROM revisions WHERE uri = $uri)")
+        given["uri"] = _document(warehouse, query.document)
+    return conditions, given
+
+
+def _facts(
+    warehouse: Warehouse, rows: Collection[object], events: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """How many rows and changes there are, and from when to when."""
+    return {
         "row_count": len(rows),
         "changed": len({one["row_id"] for one in events if one["kind"] == "changed"}),
         "went": len({one["row_id"] for one in events if one["kind"] == "went" and one["is_gone"]}),
@@ -78,7 +89,24 @@ def history(
         "last": max((one["date"] for one in events), default=None),
         "until": warehouse.rows("SELECT max(committed_at) FROM raw.commits")[0][0],
     }
-    return Decision("history", tuple(events), (), facts)
+
+
+def require_history(warehouse: Warehouse) -> None:
+    """Raises BenchError where no history is stored."""
+    if not warehouse.rows("SELECT 1 FROM raw.commits LIMIT 1"):
+        raise BenchError(
+            "no history is stored", hint="bench ingest --history PATH reads that of a repository"
+        )
+
+
+def scope(warehouse: Warehouse) -> str:
+    """What the rules that ask for the history look at, in a few words."""
+    query = """SELECT count(DISTINCT row_id), count(DISTINCT document_id),
+        count(DISTINCT commit_id), count(*) FILTER (kind IN ('changed', 'returned'))
+        FROM row_versions"""
+    [(rows, documents, commits, changes)] = warehouse.rows(query)
+    return (f"history: {rows} rows of {documents} documents in {commits} commits, {changes} changes"
+            " of a row")  # fmt: skip
 
 
 def _rows_named(warehouse: Warehouse, wanted: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..schema.rows import content_id
@@ -94,7 +94,8 @@ def matched(old: Sequence[StatedRow], new: Sequence[StatedRow]) -> dict[int, int
             if same := by_key.get(key(row)):
                 found[at] = same.pop(0)
                 del left[found[at]], right[at]
-    found |= dict(_nearest(left, right))
+    tables = {(old[before].section, new[at].section) for at, before in found.items()}
+    found |= dict(_nearest(left, right, tables))
     return found
 
 
@@ -122,18 +123,25 @@ _KEYS: tuple[Callable[[StatedRow], object], ...] = (
     lambda row: (row.section, _text(row.settings)),
     lambda row: _text(row.settings),
     lambda row: (row.section, _text(row.printed)) if row.numbers else id(row),
+    # A heading above was renamed or put in between, and with it what is stated around the table.
+    lambda row: _text(row.printed) if len(row.numbers) > 1 else id(row),
 )
 
 
-def _nearest(left: dict[int, StatedRow], right: dict[int, StatedRow]) -> Iterator[tuple[int, int]]:
-    """Pairs of one table that have most in common, the closest first."""
+def _nearest(
+    left: Mapping[int, StatedRow], right: Mapping[int, StatedRow], same: Collection[tuple[str, str]]
+) -> Iterator[tuple[int, int]]:
+    """Pairs of one table that have most in common, the closest first.
+
+    `same` are headings of before and after that other rows have shown to be of one table.
+    """
     if len(left) * len(right) > _MOST_PAIRS:
         return
     pairs = sorted(
         (-_common(one, other), abs(before - at), before, at)
         for before, one in left.items()
         for at, other in right.items()
-        if one.section == other.section
+        if one.section == other.section or (one.section, other.section) in same
     )
     taken: set[int] = set()
     given: set[int] = set()

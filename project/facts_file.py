@@ -152,8 +152,10 @@ def _fact(
         raise BenchError(what, where=f"{file}:{line_of(['field'])}", hint=hint)
     if entry.field in tellable():
         value = parse_told(entry.field, value, f"{file}:{line_of(['value'])}")
-    return Annotation(made, entry.field, value, _reason(entry), entry.author, entry.date,
-                    file.name, line, withdrawn=entry.withdrawn is not None)  # fmt: skip
+    return Annotation(
+        made, entry.field, value, _reason(entry), entry.author, entry.date, file.name, line,
+        known_since=entry.known_since, withdrawn=entry.withdrawn,
+    )  # fmt: skip
 
 
 def _reason(entry: Entry) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from .layout import (
+    CORRECTIONS,
     DIGITS,
     KEY,
     LISTS,
@@ -30,7 +31,8 @@ from .layout import (
     marker_of,
     marker_text,
 )
-from .reading import InvalidRecord, identity
+from .parts import InvalidRecord
+from .reading import identity
 from .scrub import Scrubber
 
 Row = dict[str, Any]
@@ -93,6 +95,7 @@ def records(warehouse: Warehouse) -> Iterator[Row]:
     """Every run that shows, as a record, by source and line."""
     parts = {name: _by_run(warehouse, name) for name in ("topology", *LISTS[:3])}
     facts, marks = _facts(warehouse)
+    corrections = _corrections(warehouse)
     tables = {row["table_id"]: row for row in warehouse.dicts("SELECT * FROM tables")}
     query = "SELECT table_id, value FROM facts WHERE field = ? AND table_id IS NOT NULL"
     table_ids: dict[str, str] = dict(warehouse.rows(query, [KEY]))
@@ -120,6 +123,8 @@ def records(warehouse: Warehouse) -> Iterator[Row]:
                 record[name] = found
         if facts.get(run_id):
             record["facts"] = facts[run_id]
+        if run_id in corrections:
+            record[CORRECTIONS] = corrections[run_id]
         if run["table_id"] in tables:
             table = tables[run["table_id"]]
             known = table_ids.get(table["table_id"], table["table_id"])
@@ -158,6 +163,23 @@ def _facts(warehouse: Warehouse) -> tuple[dict[str, Row], dict[str, dict[str, st
         short = [name, line, value] if raw == value else [name, line, value, raw]
         facts[run_id].setdefault(key, []).append(short)
     return facts, marks
+
+
+def _corrections(warehouse: Warehouse) -> dict[str, list[Row]]:
+    """Annotations by run that are known since a day, or were taken back; the others are facts."""
+    query = """SELECT run_id, field, value, known_since::VARCHAR AS known_since,
+            withdrawn_on::VARCHAR AS withdrawn_on,
+            CASE WHEN origin = 'record' THEN reason
+                 ELSE concat_ws(', ', file || ':' || line, reason, nullif(author, ''),
+                                stated_on::VARCHAR) END AS raw
+        FROM annotations
+        WHERE outcome IN ('counts', 'withdrawn') AND field <> 'boundary' AND origin <> 'bundle'
+            AND (known_since IS NOT NULL OR withdrawn_on IS NOT NULL) ORDER BY ALL"""
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in warehouse.dicts(query):
+        run_id = row.pop("run_id")
+        found[run_id].append({name: value for name, value in row.items() if value is not None})
+    return found
 
 
 def _source(row: Mapping[str, Any]) -> Row:

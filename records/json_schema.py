@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from ..schema.catalogue import column_note
-from .layout import LISTS, MARK, SOURCE, TABLES, VERSION, columns
+from .layout import CORRECTIONS, LISTS, MARK, SOURCE, TABLES, VERSION, columns
 
 Schema = dict[str, Any]
 _ABOUT = """One benchmark run as `bench export --records` writes it: what its source states, its
@@ -54,9 +54,31 @@ def schema() -> Schema:
                 "additionalProperties": {"type": "array", "items": fact},
                 "description": "facts from the source by scope: arguments, heading, line, ...",
             },
+            CORRECTIONS: {
+                "type": "array",
+                "items": _correction(),
+                "description": "values stated by people that have such a date",
+            },
             **parts,
         },
         "required": [MARK, "run", "source"],
+        "additionalProperties": False,
+    }
+
+
+def _correction() -> Schema:
+    day = {"type": "string", "format": "date"}
+    text: Schema = {"type": "string", "minLength": 1}
+    return {
+        "type": "object",
+        "properties": {
+            "field": text,
+            "value": {"type": "string"},
+            "raw": {"type": "string", "description": "who says so, when and why"},
+            "known_since": day | {"description": "from when it is known"},
+            "withdrawn_on": day | {"description": "when it was taken back"},
+        },
+        "required": ["field", "value", "raw"],
         "additionalProperties": False,
     }
 

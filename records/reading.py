@@ -10,27 +10,30 @@ from typing import Any
 
 from ..schema.rows import Row, Rows, content_id
 from .layout import (
+    CORRECTIONS,
     FILE,
     KEY,
     LISTS,
     MARK,
     NAME,
-    SOURCE,
     SUFFIX,
     TABLES,
     VERSION,
-    Column,
-    columns,
     marker_of,
+)
+from .parts import (
+    InvalidRecord,
+    add_correction,
+    columns_of,
+    list_of,
+    object_of,
+    source_of,
+    text_of,
 )
 
 FORMAT = "bench record"
 _HEAD = 200
-_KINDS: dict[str, type | tuple[type, ...]] = {"bytes": int, "lines": int}
-
-
-class InvalidRecord(ValueError):
-    """A record that cannot be used; the message says why."""
+_BY_PEOPLE = ("user", "withdrawn")  # how a fact is one that people state
 
 
 def is_read_with_folder(path: Path) -> bool:
@@ -94,8 +97,12 @@ def rows_of_record(data: bytes, name: str, source_id: str) -> Rows:
 def identity(data: bytes) -> tuple[str, str, str]:
     """Run, path and SHA-256 of the source that a record tells of; raises InvalidRecord."""
     record = _parsed(data)
-    source = _object(record, "source")
-    return _text(_object(record, "run"), "id"), _text(source, "uri"), _text(source, "sha256")
+    source = object_of(record, "source")
+    return (
+        text_of(object_of(record, "run"), "id"),
+        text_of(source, "uri"),
+        text_of(source, "sha256"),
+    )
 
 
 def _files(marker: Path) -> Iterator[tuple[str, bytes]]:
@@ -127,7 +134,7 @@ class _Reader:
         self._plans: set[tuple[str, str]] = set()
         self._titles: set[str | None] = set()
         self._of_runs: set[str] = set()
-        self._stated: dict[tuple[str, str], list[str]] = {}
+        self._stated: dict[tuple[str, str, str], list[str]] = {}
 
     def title(self) -> str | None:
         """The title of the documents, if they are one."""
@@ -135,33 +142,35 @@ class _Reader:
 
     def add(self, record: Mapping[str, Any], file: str) -> None:
         """One record, whole or not at all; `file` is the name of its file."""
-        run, source = _object(record, "run"), _source(_object(record, "source"))
-        key = _text(run, "id"), str(source["sha256"])
+        run, source = object_of(record, "run"), source_of(object_of(record, "source"))
+        key = text_of(run, "id"), str(source["sha256"])
         made = Rows()
         run_id = content_id("record", self.source_id, *key)
         if key in self._runs:
             self.doubles += 1
             self._facts(made, run_id, record)
-            self._corrections(made, run_id, file)
+            self._merge_corrections(made, run_id, file)
             return
         table_id, row_number = self._table(made, record, key[1], run)
         made.add("runs", source_id=self.source_id, run_id=run_id, table_id=table_id,
-                 **_columns("run", run, {"id"}))  # fmt: skip
+                 **columns_of("run", run, {"id"}))  # fmt: skip
         if "topology" in record:
-            made.add("topology", run_id=run_id, **_columns("topology", _object(record, "topology")))
+            made.add(
+                "topology", run_id=run_id, **columns_of("topology", object_of(record, "topology"))
+            )
         for part in LISTS:
             own: Row = {"run_id": run_id}
             if part == "cells":
                 own = {"table_id": table_id, "row_number": row_number}
-            for item in _list(record, part) if part != "cells" or table_id else ():
-                made.by_table[TABLES[part]].append(own | _columns(part, item))
+            for item in list_of(record, part) if part != "cells" or table_id else ():
+                made.by_table[TABLES[part]].append(own | columns_of(part, item))
         plans = {
-            (key[1], json.dumps(item, sort_keys=True)): item for item in _list(record, "plans")
+            (key[1], json.dumps(item, sort_keys=True)): item for item in list_of(record, "plans")
         }
         for plan in plans.keys() - self._plans:
-            made.add("statements", **_columns("plans", plans[plan]))
+            made.add("statements", **columns_of("plans", plans[plan]))
         self._facts(made, run_id, record)
-        self._corrections(made, run_id, file)
+        self._merge_corrections(made, run_id, file)
         self._mark(made, run_id, key, source, file)
         self.rows.extend(made)
         self._runs.add(key)
@@ -176,21 +185,21 @@ class _Reader:
     ) -> tuple[str | None, object]:
         if "table" not in record:
             return None, None
-        table, row_number = _object(record, "table"), run.get("row_number")
+        table, row_number = object_of(record, "table"), run.get("row_number")
         if type(row_number) is not int:
             raise InvalidRecord("a row of a table without row_number")
-        known = _text(table, "id")
+        known = text_of(table, "id")
         table_id = content_id("record", self.source_id, sha256, known)
         if table_id not in self._tables:
             made.add("tables", source_id=self.source_id, table_id=table_id,
-                     **_columns("table", table, {"id"}))  # fmt: skip
+                     **columns_of("table", table, {"id"}))  # fmt: skip
             made.add("facts", table_id=table_id, field=KEY, value=known, raw=sha256,
                      scope="record", how="stated")  # fmt: skip
         return table_id, row_number
 
     def _facts(self, made: Rows, run_id: str, record: Mapping[str, Any]) -> None:
         facts = made.by_table["facts"]
-        for key, found in (_object(record, "facts") if "facts" in record else {}).items():
+        for key, found in (object_of(record, "facts") if "facts" in record else {}).items():
             scope, _, how = str(key).partition("/")
             for item in found if isinstance(found, list) else [None]:
                 if not isinstance(item, list) or len(item) not in (3, 4):
@@ -207,15 +216,20 @@ class _Reader:
                     raise InvalidRecord(f"a value in a fact of {key!r} is not text")
                 facts.append({"run_id": run_id, "field": name, "line": line, "value": value,
                               "raw": raw, "scope": scope, "how": how or "stated"})  # fmt: skip
+        for one in list_of(record, CORRECTIONS):
+            add_correction(facts, run_id, one)
 
-    def _corrections(self, made: Rows, run_id: str, file: str) -> None:
+    def _merge_corrections(self, made: Rows, run_id: str, file: str) -> None:
         """What people state of a run, of every record that it has: two branches of a repository may
         each bring some. Where they contradict, that is told."""
         kept = []
         for one in made.by_table["facts"]:
-            known = self._stated.setdefault((run_id, str(one["field"])), [])
-            if one["how"] != "user":
+            known = self._stated.setdefault((run_id, str(one["field"]), str(one["how"])), [])
+            if one["how"] not in _BY_PEOPLE:
                 kept.append(one)
+            elif one["how"] == "withdrawn":
+                kept += [one] if one["value"] not in known else []
+                known.append(str(one["value"]))
             elif one["value"] not in known:
                 if known:
                     both = f"{one['value']}, and another record {known[0]}"
@@ -223,7 +237,7 @@ class _Reader:
                 known.append(str(one["value"]))
                 kept.append(one)
         if run_id in self._of_runs:
-            self.rows.by_table["facts"] += [one for one in kept if one["how"] == "user"]
+            self.rows.by_table["facts"] += [one for one in kept if one["how"] in _BY_PEOPLE]
         else:
             made.by_table["facts"] = kept
             self._of_runs.add(run_id)
@@ -235,63 +249,3 @@ class _Reader:
         for name, value, raw in marks:
             made.add("facts", run_id=run_id, field=name, value=value, raw=raw, scope="record",
                      how="stated")  # fmt: skip
-
-
-def _columns(part: str, item: Mapping[str, Any], extra: set[str] | None = None) -> Row:
-    """The columns of a part, each of its type; raises InvalidRecord for anything else."""
-    known = columns(part)
-    row: Row = {}
-    for name, value in item.items():
-        column = known.get(name)
-        if column is None:
-            if extra and name in extra:
-                continue
-            raise InvalidRecord(f"{part} has no column {name!r}: written by a newer bench?")
-        row[name] = _value(part, column, value)
-    for column in known.values():
-        if column.required and row.get(column.name) is None:
-            if str(column.type).startswith("list"):
-                row[column.name] = []
-            else:
-                raise InvalidRecord(f"{part} has no {column.name!r}")
-    return row
-
-
-def _value(part: str, column: Column, value: object) -> object:
-    if column.name == "pieces":
-        if not isinstance(value, list):
-            raise InvalidRecord("pieces of a cell must be a list")
-        return json.dumps(value, ensure_ascii=False)
-    if value is not None and not column.fits(value):
-        raise InvalidRecord(f"{column.name!r} of {part} is {str(value)[:40]!r}, not {column.type}")
-    return value
-
-
-def _source(source: Mapping[str, Any]) -> Row:
-    for name in ("uri", "sha256", "kind"):
-        _text(source, name)
-    for name, value in source.items():
-        if name not in SOURCE or not isinstance(value, _KINDS.get(name, str)):
-            raise InvalidRecord(f"invalid {name!r} of source")
-    return dict(source)
-
-
-def _object(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = record.get(name)
-    if not isinstance(found, dict):
-        raise InvalidRecord(f"{name!r} is not an object")
-    return found
-
-
-def _list(record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    found = record.get(name, [])
-    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
-        raise InvalidRecord(f"{name!r} is not a list of objects")
-    return found
-
-
-def _text(item: Mapping[str, Any], name: str) -> str:
-    found = item.get(name)
-    if not isinstance(found, str) or not found:
-        raise InvalidRecord(f"{name!r} is not text")
-    return found

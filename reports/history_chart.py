@@ -31,7 +31,8 @@ def history_picture(names: Names, made: Decision) -> Figure:
     counts = Counter(one["name"] for one in events)
     if not counts:
         raise BenchError("nothing to draw", why="none of these rows has a number")
-    name, _ = counts.most_common(1)[0]
+    order = [*HEADS, *counts]  # of numbers that changed as often the one that is asked for most
+    name = max(counts, key=lambda one: (counts[one], -order.index(one)))
     by_row: dict[str, list[Row]] = {}
     for one in made.rows:
         if one["name"] == name:
@@ -82,6 +83,9 @@ def _ticks(first: datetime, last: datetime) -> list[tuple[float, str]]:
 def _title(name: str, chosen: Sequence[Sequence[Row]], facts: Mapping[str, Any]) -> str:
     changes = sum(one["kind"] == "changed" for of in chosen for one in of)
     of = f" of {facts['asked']}" if facts["asked"] else ""
+    if len(chosen) == 1 and not changes:
+        end = "unchanged" if chosen[0][-1]["new"] else "until it went"
+        return f"{name}{of}: {chosen[0][0]['new']}, {end}"
     if len(chosen) == 1 and changes:
         first, last = chosen[0][0]["new_value"], chosen[0][-1]["new_value"]
         if first is not None and last is not None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from .warehouse import Warehouse
 
+_Day = date  # a field of that name hides the type
 FINDING, BOUNDARY = "finding", "boundary"
 # Kinds of sources, as the view source_kinds ranks them.
 FILE, SET, SIDECAR, PATH = "facts.toml", "set", "bundle", "path"
@@ -70,7 +71,8 @@ class Annotation:
     file: str = FILE
     line: int = 1
     origin: str = FILE
-    withdrawn: bool = False  # it is listed, and counts no longer
+    known_since: _Day | None = None
+    withdrawn: _Day | None = None  # since then it is listed, and counts no longer
 
     @property
     def signed(self) -> str:
@@ -131,7 +133,7 @@ def _rows(one: Annotation, runs: Sequence[_Run]) -> Iterator[tuple[Any, ...]]:
             value = one.value if run.line in (one.match.lines or (run.line,)) else None
         if value is not None:
             yield (run.run_id, one.field, value, one.file, one.line, one.reason, one.author,
-                   one.date, one.origin, one.withdrawn)  # fmt: skip
+                   one.date, one.origin, one.known_since, one.withdrawn)  # fmt: skip
 
 
 def _boundary(one: Annotation, line: int, day: str | None) -> str | None:

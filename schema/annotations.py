@@ -24,14 +24,15 @@ _SIDECARS = ("W&B machine", "W&B configuration", "Hydra configuration", "DeepSpe
              "job script", "list of the environment", "list of packages")  # fmt: skip
 _GIVEN = {"run_id": "string", "field": "string", "value": "string", "file": "string",
           "line": "int64", "reason": "string", "author": "string", "stated_on": "date32",
-          "origin": "string", "withdrawn": "bool_", "position": "int32"}  # fmt: skip
+          "origin": "string", "known_since": "date32", "withdrawn_on": "date32",
+          "position": "int32"}  # fmt: skip
 _NEWEST = "SELECT set_id FROM raw.fact_sets ORDER BY made_at DESC, set_id LIMIT 1"
 _ANY = """SELECT 1 FROM raw.told UNION ALL SELECT 1 FROM raw.links UNION ALL
           SELECT 1 FROM raw.facts WHERE source_kind IS NOT NULL LIMIT 1"""
 _STORE = """INSERT INTO raw.facts BY NAME
     SELECT $set_id AS load_id, run_id, field, value, reason AS raw, line, 'annotation' AS scope,
         CASE origin WHEN 'bundle' THEN 'stated' ELSE 'user' END AS how, origin AS source_kind,
-        file, author, stated_on, outcome, stated AS counting
+        file, author, stated_on, known_since, withdrawn_on, outcome, stated AS counting
     FROM ranked"""
 
 

@@ -43,7 +43,7 @@ WITH annotated AS (
     ) ON * EXCLUDE (run_id) INTO NAME field VALUE value
 ), ranked AS (
     SELECT a.*, s.value AS by_source, row_number() OVER strongest AS place, first_value(a.value) OVER strongest AS counting
-    FROM (FROM annotated WHERE withdrawn IS NOT TRUE) a SEMI JOIN runs USING (run_id)
+    FROM (FROM annotated WHERE withdrawn_on IS NULL) a SEMI JOIN runs USING (run_id)
     LEFT JOIN stated s USING (run_id, field)
     JOIN source_kinds k ON k.kind = a.origin
     WINDOW strongest AS (
@@ -58,8 +58,8 @@ WITH annotated AS (
     FROM ranked
     UNION ALL BY NAME
     SELECT a.*, s.value AS by_source, 'withdrawn' AS outcome
-    FROM (FROM annotated WHERE withdrawn) a SEMI JOIN runs USING (run_id) LEFT JOIN stated s USING (run_id, field)
+    FROM (FROM annotated WHERE withdrawn_on IS NOT NULL) a SEMI JOIN runs USING (run_id) LEFT JOIN stated s USING (run_id, field)
 )
-SELECT DISTINCT run_id, field, value, file, line, reason, coalesce(author, '') AS author, stated_on, origin, outcome,
+SELECT DISTINCT run_id, field, value, file, line, reason, coalesce(author, '') AS author, stated_on, origin, outcome, known_since, withdrawn_on,
     CASE WHEN outcome <> 'counts' THEN coalesce(by_source, counting) END AS stated
 FROM judged WHERE outcome IS NOT NULL ORDER BY ALL

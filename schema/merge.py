@@ -19,6 +19,7 @@ from .connect import attach, explain
 from .ddl import tables
 from .errors import Incompatible
 from .migrate import now_utc
+from .replica import repeated
 from .warehouse import Warehouse, open_read, open_write, transaction
 
 _IDS = frozenset(("load_id", "run_id", "table_id", "source_id", "part_id", "chain_id"))
@@ -66,8 +67,9 @@ _LOADS = """INSERT INTO raw.loads BY NAME
         t.as_load AS load_id, t.as_source AS source_id, t.sha256, t.from_byte, t.to_byte,
         t.parser_version, $now AS loaded_at
     FROM theirs t ANTI JOIN current_uris u ON u.uri = t.uri AND u.sha256 = t.sha256"""
-# What people stated there of runs comes along as it does with records: it counts, and says who. Of
-# bytes that are here under another name the same line is the same run.
+# What people stated there of runs comes along as it does with records: it counts, and says who and
+# where. Of bytes that are here the same line is the same run. What was stated after the last merge
+# comes with the next one, though its source is known.
 _STATED = f"""INSERT INTO raw.facts BY NAME
     WITH newest AS (
         SELECT set_id FROM other.raw.fact_sets ORDER BY made_at DESC, set_id LIMIT 1
@@ -76,16 +78,22 @@ _STATED = f"""INSERT INTO raw.facts BY NAME
         FROM other.raw.runs r JOIN moved m ON m.load_id = r.load_id
         UNION ALL
         SELECT r.run_id, t.as_load, h.run_id
-        FROM theirs t ANTI JOIN current_uris u ON u.uri = t.uri AND u.sha256 = t.sha256
-        JOIN other.raw.runs r ON r.load_id = t.load_id
+        FROM theirs t JOIN other.raw.runs r ON r.load_id = t.load_id
         JOIN raw.runs h ON h.load_id = t.as_load AND h.line = r.line AND h.origin = r.origin
         WHERE NOT t.is_new
+    ), stated AS (
+        SELECT DISTINCT r.as_load AS load_id, r.as_run AS run_id, f.field, f.value,
+            concat_ws(', ', f.raw, nullif(f.author, ''), f.stated_on::VARCHAR) AS raw,
+            'user' AS scope, CASE f.outcome WHEN 'withdrawn' THEN f.outcome ELSE 'user' END AS how,
+            $group || '/' || f.file AS file, f.line, f.known_since, f.withdrawn_on
+        FROM other.raw.facts f JOIN newest ON f.load_id = newest.set_id JOIN runs r USING (run_id)
+        WHERE f.source_kind IN ('facts.toml', 'set', 'path')
+            AND f.outcome IN ('counts', 'withdrawn') AND f.field <> 'boundary'
     )
-    SELECT DISTINCT r.as_load AS load_id, r.as_run AS run_id, f.field, f.value,
-        concat_ws(', ', f.raw, nullif(f.author, ''), f.stated_on::VARCHAR) AS raw,
-        'user' AS scope, 'user' AS how
-    FROM other.raw.facts f JOIN newest ON f.load_id = newest.set_id JOIN runs r USING (run_id)
-    WHERE f.source_kind IN ('facts.toml', 'set', 'path') AND f.outcome = 'counts'"""
+    FROM stated s ANTI JOIN raw.facts k ON k.load_id = s.load_id AND k.run_id = s.run_id
+        AND k.field = s.field AND k.value = s.value AND k.how = s.how AND k.raw = s.raw"""
+_MERGES = """INSERT INTO raw.merges SELECT $group, $now
+    WHERE $group NOT IN (SELECT group_name FROM raw.merges)"""
 # Sources of one name, of which two groups, or a group and this warehouse, hold other bytes.
 _OTHERWISE = """SELECT DISTINCT t.uri, u.uri FROM theirs t
     JOIN current_uris u ON u.sha256 <> t.sha256 AND u.uri <> t.uri AND (
@@ -105,31 +113,18 @@ class Merged:
     otherwise: tuple[tuple[str, str], ...]
 
 
-def disagreements(warehouse: Warehouse) -> list[str]:
-    """Runs of which groups, or records, state different values of one column, a sentence each."""
-    query = """SELECT r.uri, r.line, f.field, list(DISTINCT f.value ORDER BY f.value),
-            any_value(a.value)
-        FROM raw.facts f JOIN current_loads USING (load_id) JOIN runs r ON r.run_id = f.run_id
-        LEFT JOIN annotations a
-            ON a.run_id = f.run_id AND a.field = f.field AND a.outcome = 'counts'
-        WHERE f.how = 'user' GROUP BY r.uri, r.line, f.run_id, f.field
-        HAVING count(DISTINCT f.value) > 1 ORDER BY ALL"""
-    return [
-        f"{uri}:{line}: {field} is stated as {' and '.join(values)}: {used} is used"
-        for uri, line, field, values, used in warehouse.rows(query)
-    ]
-
-
+@repeated
 def merge(db: Path, other: Path, group: str, lock_timeout: float) -> Merged:
     """Take the sources of another warehouse into `db`, each named GROUP/NAME; all or nothing.
 
     Bytes that are here already are not doubled: they get one more name. Raises Locked,
     Incompatible for a file that is no warehouse or of a newer version, BenchError.
     """
-    open_read(other, lock_timeout).close()  # recognised, and of this version
+    with open_read(other, lock_timeout) as read:  # recognised, and of this version
+        file = read.path or other  # of a shared place the replica
     with (
         open_write(db, lock_timeout) as warehouse,
-        _attached(warehouse, other),
+        _attached(warehouse, file),
         transaction(warehouse),
     ):
         try:
@@ -180,6 +175,7 @@ def _merged(warehouse: Warehouse, group: str) -> Merged:
     con.execute(_PARTS, given)
     con.execute(_STATED, given)
     con.execute(_LOADS, {"now": now_utc()})
+    con.execute(_MERGES, given | {"now": now_utc()})
     for table in ("theirs", "moved"):
         con.execute(f"DROP TABLE {table}")
     added = tuple(uri for uri, is_new in new if is_new)

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import cache
 
 from .errors import BenchError
-from .sql import sql_files
+from .sql import sql_file, sql_files
 from .warehouse import Warehouse
 
 # When a row was stored, by table.
@@ -39,6 +39,14 @@ def show_as_known_at(warehouse: Warehouse, at: datetime) -> None:
     for view in CHOOSING:
         warehouse.rows(f"CREATE TEMP TABLE {view} AS {_as_of(view)}", {"at": at})
         warehouse.materialized.append(view)
+    _judge_annotations(warehouse, at)
+
+
+def _judge_annotations(warehouse: Warehouse, at: datetime) -> None:
+    """Of what people had stated by then, what was known, and was not taken back yet."""
+    view = "annotations"
+    warehouse.rows(f"CREATE TEMP TABLE {view} AS {sql_file('known')}", {"at": at})
+    warehouse.materialized.append(view)
 
 
 @cache

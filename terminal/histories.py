@@ -7,7 +7,8 @@ from datetime import datetime
 from pathlib import Path
 
 from ..ingest.pipeline import cores
-from ..project.read_history import Told, read_history
+from ..project.history_reading import Told
+from ..project.read_history import read_history
 from ..schema.errors import FINE, NOTHING_RECOGNISED
 from .messages import Progress, info, warn
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from pathlib import Path
 from shutil import copytree
 
 import pytest
 
 from bench.project.facts_file import read_facts
+from bench.records.reading import rows_of_record
 from bench.schema.errors import BenchError
+from bench.schema.moment import show_as_known_at
+from bench.schema.warehouse import open_read
 from tests.making import table
 from tests.program import quick
 from tests.test_facts import SIGNED, fact
@@ -112,3 +116,58 @@ def test_corrections_of_two_branches_are_merged(folder: Path) -> None:
     done = quick(folder, "ingest", "merged")
     assert done.code == 0 and "another record" in done.err and "A100" in done.err, done.text
     assert sum(one["field"] == "device" for one in told(folder)) == 1, "one of them is used"
+
+
+def test_what_is_known_since_and_taken_back_travels_with_records(place: Path) -> None:
+    """Two branches: one states a value, the other has taken it back; that does not conflict."""
+    for signed, name in ((SINCE, "stated"), (BACK, "taken")):
+        facts(place, signed)
+        assert quick(place, "export", "--records", name, "x.md").code == 0
+    (place / "facts.toml").unlink()
+    record = next((place / "stated").rglob("*.json"))
+    [times] = json.loads(record.read_text())["corrections"]
+    assert (times["field"], times["known_since"]) == ("seq_len", "2026-01-31")
+    assert [(one["field"], one["outcome"]) for one in told(place, "stated")] == [
+        ("seq_len", "counts")
+    ]
+    copytree(place / "stated", place / "both")
+    copytree(place / "taken", place / "both", dirs_exist_ok=True)
+    for folder in ("taken", "both"):
+        found = told(place, folder)
+        assert {(one["field"], one["outcome"]) for one in found} == {
+            ("seq_len", "withdrawn"), ("tp", "withdrawn")
+        }, folder  # fmt: skip
+        assert "it was another queue" in found[0]["reason"]
+    assert quick(place, "export", "--records", "again", "both").code == 0
+    assert told(place, "again") == told(place, "both")
+    broken = record.read_text().replace("2026-01-31", "31.1.2026")
+    rows = rows_of_record(broken.encode(), record.name, "s")
+    assert not rows.by_table["runs"]
+    assert "no date" in str(rows.by_table["warnings"][0]["message"])
+
+
+def test_a_correction_counts_from_when_it_is_known_until_it_is_taken_back(place: Path) -> None:
+    """What the warehouse knew at a time, of dates that lie behind the reading."""
+    later = SIGNED + "known_since = 2999-01-01\n"
+    back = SIGNED + 'withdrawn = 2999-06-01\nwithdrawn_because = "no"\n'
+    (place / "facts.toml").write_text(
+        fact('file = "x.md"', "seq_len", "2048", later)
+        + fact('file = "x.md"', "device", '"V100"', back)
+        + fact('file = "x.md"', "device", '"A100"')
+        + fact('file = "x.md"', "tp", "4", back)
+    )
+    assert quick(place, "ingest", "-q", "x.md").code == 0
+    query = "SELECT field, value, outcome, stated FROM annotations ORDER BY ALL"
+    device = ("device", "A100", "outvoted", "V100"), ("device", "V100", "counts", None)
+    length, tp = ("seq_len", "2048", "counts", None), ("tp", "4", "contradicts", "1")
+    taken = ("device", "A100", "counts", None), ("device", "V100", "withdrawn", None)
+    for at, expected in (
+        ("2998-01-01", [*device, tp]),
+        ("2999-03-01", [*device, length, tp]),
+        ("2999-06-01", [*taken, length, ("tp", "4", "withdrawn", "1")]),
+    ):
+        with open_read(place / "bench.duckdb") as warehouse:
+            show_as_known_at(warehouse, datetime.fromisoformat(at))
+            assert warehouse.rows(query) == expected, at
+            [(seq_len,)] = warehouse.rows("SELECT seq_len FROM configurations")
+            assert seq_len == (None if at < "2999" else 2048)

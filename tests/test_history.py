@@ -13,9 +13,10 @@ import pytest
 from bench.decide.history import history
 from bench.decide.query import Query
 from bench.ingest.pipeline import ingest
-from bench.project import read_history as module
+from bench.project import history_reading as module
 from bench.project.after_ingest import after_ingest_into
-from bench.project.read_history import Told, read_history
+from bench.project.history_reading import Told
+from bench.project.read_history import read_history
 from bench.schema.errors import BenchError
 from bench.schema.warehouse import open_read
 from tests.histories import Repository, document
@@ -103,6 +104,29 @@ def test_each_event_has_its_commit(lived: tuple[Path, Told], life: Repository) -
     assert (faster["commit"], faster["message"]) == (ids[1], "Fused kernels")
     assert faster["date"] == datetime(2022, 1, 2) and faster["change"] == pytest.approx(-0.2)
     assert made.facts["row_count"] == 3
+
+
+def test_rows_stay_the_same_ones_under_other_headings_and_in_a_file_written_anew(
+    tmp_path: Path,
+) -> None:
+    """As in a published history: a heading with a command came in between, and what is read around
+    the table with it; then most of the text was written anew under another name."""
+    rows = [f"{n} | {n} | 1 | 1 | 4 | {64 * n} | {20 + n}.5 | 4{n}.1" for n in range(1, 6)]
+    made = Repository(tmp_path / "repository")
+    made.commit({"a/old.md": document(rows, text="# Sweep\n\n## Metrics\n\n### Megatron, 1.3B")})
+    text = "# Sweep\n\n## How\n\n--seq-length 2048 --fp16\n\n### Megatron, 1.3B"
+    made.commit({"a/old.md": document(rows, text=text)})
+    long = "\n\n".join(f"# Part {n}\n\n{'Other words. ' * 9}" for n in range(30))
+    rows[0] = rows[0].replace("21.5", "20.9")
+    made.commit({"a/old.md": None, "b/new.md": document(rows, text=f"{long}\n\n# 1.3B")})
+    db = tmp_path / "bench.duckdb"
+    told = read_history(made.folder, db)
+    assert (told.documents, told.changes["added"], told.changes["removed"]) == (1, 5, 0)
+    with open_read(db) as warehouse:
+        found = history(warehouse, Query(), "new.md:" + str(len(long.splitlines()) + 6), None).rows
+    changed = [(one["old"], one["new"], one["uri"]) for one in found if one["kind"] == "changed"
+               and not one["is_setting"]]  # fmt: skip
+    assert changed == [("21.5", "20.9", "repository/b/new.md")]
 
 
 def test_a_second_reading_takes_new_commits_alone(tmp_path: Path) -> None:

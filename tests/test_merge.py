@@ -8,13 +8,14 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bench.project.merging import Other, merge_all, parse_other
+from bench.project.merging import Other, contradicting, merge_all, parse_other
 from bench.schema.errors import BenchError, Incompatible
-from bench.schema.merge import Merged, disagreements, merge
+from bench.schema.merge import Merged, merge
 from bench.schema.warehouse import open_read
-from tests.making import log, table
+from tests.making import iteration, log, table
 from tests.program import quick
-from tests.test_facts import fact
+from tests.sharing import made, take
+from tests.test_facts import SIGNED, fact
 
 ROW = "4 | 1.3B | 1 | 4 | 1 | 1 | 1024 | {} | 0.86"
 
@@ -86,10 +87,18 @@ def test_what_people_stated_comes_along_and_disagrees(merged: tuple[Path, list[M
     assert rows(db, told) == [
         ("device", "A64FX", "record", "measured twice, A. Author, 2026-02-16")
     ]
-    with open_read(db) as warehouse:
-        assert disagreements(warehouse) == [
-            "a/common-a.log:1: device is stated as A64FX and V100: A64FX is used"
-        ]
+
+
+def test_copies_and_statements_that_contradict_are_findings(
+    merged: tuple[Path, list[Merged]],
+) -> None:
+    rows, stated = contradicting(merged[0], 5.0)
+    assert rows.startswith("b/sweep.md:5: copies of two groups contradict each other: a/sweep.md:5")
+    assert "step_time_s 90.5 here and 100.5 there" in rows
+    assert stated == (
+        "a/common-a.log:1: device is stated in contradictory ways: A64FX stated by b/facts.toml:1,"
+        " V100 stated by a/facts.toml:1: A64FX is used"
+    )
 
 
 def test_to_merge_again_changes_nothing(sites: Path, merged: tuple[Path, list[Merged]]) -> None:
@@ -123,6 +132,60 @@ def test_a_log_that_has_grown_there_grows_here(sites: Path, folder: Path) -> Non
     assert grown.added == ("b/own.log",) and grown.unchanged == 2
     told = "SELECT count(*) FROM iterations i JOIN runs r USING (run_id) WHERE r.uri = 'b/own.log'"
     assert rows(db, told) == [(15,)]
+
+
+def test_what_is_stated_and_taken_back_later_comes_with_the_next_merge(
+    sites: Path, folder: Path
+) -> None:
+    shutil.copytree(sites / "b", folder / "b")
+    db, other = folder / "bench.duckdb", folder / "b" / "bench.duckdb"
+    merge(db, other, "b", 5.0)
+    told = """SELECT field, value, outcome, file, known_since::VARCHAR, withdrawn_on::VARCHAR
+        FROM annotations WHERE field <> 'device' ORDER BY ALL"""
+    later = SIGNED + "known_since = 2026-01-02\n"
+    back = SIGNED + 'withdrawn = 2026-05-04\nwithdrawn_because = "no"\n'
+    for signed, outcome, days in (
+        (later, "counts", ("2026-01-02", None)), (back, "withdrawn", (None, "2026-05-04"))
+    ):  # fmt: skip
+        facts = fact('file = "sweep"', "seq_len", "2048", signed)
+        (folder / "b" / "facts.toml").write_text(facts)
+        assert quick(folder / "b", "ingest", "-q", ".").code == 0
+        assert merge(db, other, "b", 5.0).unchanged == 3
+        assert rows(db, told) == [("seq_len", "2048", outcome, "b/facts.toml", *days)]
+
+
+def test_copies_of_one_log_that_contradict(folder: Path) -> None:
+    lines = [iteration(number, 100 + number / 8) for number in range(1, 9)]
+    edited = [*lines[:4], iteration(5, 100.1), *lines[5:]]
+    other = [iteration(number, 120 + number / 8) for number in range(1, 9)]
+    for site, text in (("a", lines), ("b", edited), ("c", other)):
+        (folder / site).mkdir()
+        (folder / site / "train.log").write_text("".join(text))
+    db = folder / "bench.duckdb"
+    merge_all(db, [Other(site, folder / site) for site in "abc"], None, 5.0)
+    [found] = contradicting(db, 5.0)
+    assert found.startswith("b/train.log:1: copies of one log contradict each other: a/train.log:1")
+    assert "step_time_s has its mean" in found
+
+
+@pytest.mark.parametrize("form", ["folder", "duckdb"])
+def test_shared_places_are_merged_from_and_into(sites: Path, folder: Path, form: str) -> None:
+    (folder / "from").mkdir()
+    (folder / "into").mkdir()
+    place, target = made(form, folder / "from"), made("folder", folder / "into")
+    take(sites / "a", place)
+    other = parse_other(str(place))
+    assert other.group == "from" and parse_other(f"a={place}") == Other("a", place)
+    [(_, first)], _ = merge_all(target, [Other("a", place)], None, 5.0)
+    assert len(first.added) == 2
+    again = merge(target, place, "a", 5.0)
+    assert (again.added, again.unchanged) == ((), 2)
+    with pytest.raises(BenchError, match="itself"):
+        merge_all(target, [Other("x", target)], None, 5.0)
+    with open_read(target) as warehouse:
+        assert warehouse.rows("SELECT group_name FROM merges") == [("a",)]
+        uris = [uri for (uri,) in warehouse.rows("SELECT uri FROM sources ORDER BY uri")]
+    assert [uri.startswith("a/") for uri in uris] == [True, True], uris
 
 
 def test_a_stranger_s_warehouse_is_tables_alone_and_all_or_nothing(

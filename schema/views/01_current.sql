@@ -52,6 +52,10 @@ CREATE OR REPLACE VIEW newest_audits AS
 SELECT load_id, audit_id FROM raw.audits
 QUALIFY row_number() OVER (PARTITION BY load_id ORDER BY made_at DESC, audit_id) = 1;
 
+-- merges: whose warehouses and records were merged in.
+-- merges.group_name: what stands in front of the names of its sources
+CREATE OR REPLACE VIEW merges AS SELECT * FROM raw.merges;
+
 -- redone: the name of superseded_steps in earlier versions.
 -- redone.again: the run that goes on from the checkpoint before it
 CREATE OR REPLACE VIEW redone AS SELECT run_id, iteration, superseded_by AS again FROM superseded_steps;

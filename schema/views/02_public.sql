@@ -37,22 +37,31 @@ ANTI JOIN hidden_runs h ON h.run_id = r.run_id;
 -- annotations.origin: facts.toml, set (`bench ingest --set`), bundle (a sidecar file), path (a pattern of bench.toml), record
 -- annotations.outcome: counts, agrees (the source says so too), contradicts (the source says otherwise, and counts), outvoted (a stronger annotation counts), withdrawn (it was taken back)
 -- annotations.stated: what counts in its place, as text; NULL where it counts
+-- annotations.known_since: from when it is known; NULL: from when it was read in
+-- annotations.withdrawn_on: when it was taken back; NULL: it stands
 CREATE OR REPLACE VIEW annotations AS
 WITH newest AS (
     SELECT f.run_id, f.field, f.value, f.file, f.line, f.raw AS reason, f.author, f.stated_on, f.source_kind AS origin,
-        f.outcome, f.counting AS stated
+        f.outcome, f.counting AS stated, f.known_since, f.withdrawn_on
     FROM raw.facts f SEMI JOIN newest_fact_set s ON s.set_id = f.load_id
     ANTI JOIN hidden_runs h ON h.run_id = f.run_id
+), brought AS (
+    SELECT f.run_id, f.field, f.value, coalesce(f.file, l.uri) AS file, coalesce(f.line, 1) AS line, f.raw AS reason, '' AS author,
+        CASE f.how WHEN 'stated' THEN 'bundle' ELSE 'record' END AS origin,
+        CASE f.how WHEN 'withdrawn' THEN f.how ELSE 'counts' END AS outcome, f.how, f.known_since, f.withdrawn_on
+    FROM raw.facts f JOIN current_loads l USING (load_id)
+    ANTI JOIN hidden_runs h ON h.run_id = f.run_id
+    WHERE (f.how IN ('user', 'withdrawn') OR f.scope = 'bundle') AND f.value IS NOT NULL AND f.run_id IS NOT NULL
 )
 SELECT * FROM newest
 UNION ALL BY NAME
--- A record brings the annotations that counted where it was made; those made here go before.
-SELECT f.run_id, f.field, f.value, l.uri AS file, coalesce(f.line, 1) AS line, f.raw AS reason, '' AS author,
-    CASE f.how WHEN 'user' THEN 'record' ELSE 'bundle' END AS origin, 'counts' AS outcome
-FROM raw.facts f JOIN current_loads l USING (load_id)
-ANTI JOIN hidden_runs h ON h.run_id = f.run_id
+SELECT * EXCLUDE (how) FROM brought WHERE outcome = 'withdrawn'
+UNION ALL BY NAME
+-- A record brings the annotations that counted where it was made, unless one takes them back; those made here go before.
+SELECT f.* EXCLUDE (how) FROM brought f
 ANTI JOIN newest n ON n.run_id = f.run_id AND n.field = f.field AND n.outcome = 'counts'
-WHERE (f.how = 'user' OR f.scope = 'bundle') AND f.value IS NOT NULL AND f.run_id IS NOT NULL
+ANTI JOIN (FROM brought WHERE outcome = 'withdrawn') w ON w.run_id = f.run_id AND w.field = f.field AND w.value = f.value
+WHERE f.outcome = 'counts'
 QUALIFY row_number() OVER (PARTITION BY f.run_id, f.field ORDER BY f.how DESC, f.value) = 1;
 
 -- beside: the name of annotations in earlier versions.

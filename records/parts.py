@@ -1,0 +1,101 @@
+"""The parts of a record, each checked: a record is a stranger's file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+from ..schema.rows import Row
+from .layout import SOURCE, Column, columns
+
+_KINDS: dict[str, type | tuple[type, ...]] = {"bytes": int, "lines": int}
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+class InvalidRecord(ValueError):
+    """A record that cannot be used; the message says why."""
+
+
+def add_correction(facts: list[Row], run_id: str, item: Mapping[str, Any]) -> None:
+    """What is withdrawn as a fact of its own, and since when another one is known."""
+    field, value, raw = (text_of(item, name) for name in ("field", "value", "raw"))
+    days = {name: _day(item, name) for name in ("known_since", "withdrawn_on")}
+    stated = [one for one in facts if (one["field"], one["value"], one["how"]) == (
+        field, value, "user")]  # fmt: skip
+    if days["withdrawn_on"]:
+        facts.append({"run_id": run_id, "field": field, "line": None, "value": value, "raw": raw,
+                      "scope": "user", "how": "withdrawn", **days})  # fmt: skip
+    for one in stated if not days["withdrawn_on"] else ():
+        one.update(days)
+
+
+def _day(item: Mapping[str, Any], name: str) -> date | None:
+    if (found := item.get(name)) is None:
+        return None
+    try:
+        return date.fromisoformat(found if _DAY.fullmatch(str(found)) else "")
+    except (TypeError, ValueError) as error:
+        raise InvalidRecord(f"{name} of a correction is no date") from error
+
+
+def columns_of(part: str, item: Mapping[str, Any], extra: set[str] | None = None) -> Row:
+    """The columns of a part, each of its type; raises InvalidRecord for anything else."""
+    known = columns(part)
+    row: Row = {}
+    for name, value in item.items():
+        column = known.get(name)
+        if column is None:
+            if extra and name in extra:
+                continue
+            raise InvalidRecord(f"{part} has no column {name!r}: written by a newer bench?")
+        row[name] = _value(part, column, value)
+    for column in known.values():
+        if column.required and row.get(column.name) is None:
+            if str(column.type).startswith("list"):
+                row[column.name] = []
+            else:
+                raise InvalidRecord(f"{part} has no {column.name!r}")
+    return row
+
+
+def _value(part: str, column: Column, value: object) -> object:
+    if column.name == "pieces":
+        if not isinstance(value, list):
+            raise InvalidRecord("pieces of a cell must be a list")
+        return json.dumps(value, ensure_ascii=False)
+    if value is not None and not column.fits(value):
+        raise InvalidRecord(f"{column.name!r} of {part} is {str(value)[:40]!r}, not {column.type}")
+    return value
+
+
+def source_of(source: Mapping[str, Any]) -> Row:
+    for name in ("uri", "sha256", "kind"):
+        text_of(source, name)
+    for name, value in source.items():
+        if name not in SOURCE or not isinstance(value, _KINDS.get(name, str)):
+            raise InvalidRecord(f"invalid {name!r} of source")
+    return dict(source)
+
+
+def object_of(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = record.get(name)
+    if not isinstance(found, dict):
+        raise InvalidRecord(f"{name!r} is not an object")
+    return found
+
+
+def list_of(record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    found = record.get(name, [])
+    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+        raise InvalidRecord(f"{name!r} is not a list of objects")
+    return found
+
+
+def text_of(item: Mapping[str, Any], name: str) -> str:
+    found = item.get(name)
+    if not isinstance(found, str) or not found:
+        raise InvalidRecord(f"{name!r} is not text")
+    return found

@@ -1,0 +1,147 @@
+"""Claims that were tampered with: each way is found and named; hostile files are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from bench.claims.checked import checked
+from bench.claims.statement import LARGEST, parse
+from bench.claims.verdict import Way
+from bench.claims.verify import verify
+from bench.project.read import read
+from bench.schema.errors import BenchError
+from bench.schema.warehouse import Warehouse
+from tests.claiming import (
+    FASTEST,
+    Json,
+    claimed,
+    edited,
+    ways,
+)
+
+
+@pytest.fixture(scope="module")
+def home(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return claimed(tmp_path_factory.mktemp("claimed"), data)
+
+
+@pytest.fixture(scope="module")
+def opened(home: Path) -> Iterator[Warehouse]:
+    """The sources as whoever checks reads them, once for all claims about them."""
+    warehouse, _, _ = read([home / "in"], home, given=())
+    with warehouse:
+        yield warehouse
+
+
+def predicate(**change: object) -> Callable[[Json], object]:
+    return lambda made: made["predicate"].update(change)
+
+
+def part(name: str, **change: object) -> Callable[[Json], object]:
+    return lambda made: made["predicate"][name].update(change)
+
+
+def _zeros(made: Json) -> None:
+    made["predicate"]["formulas"]["metrics/tokens_per_s"] = "0" * 64
+
+
+def _other_formula(made: Json) -> None:
+    made["predicate"]["formulas"]["formulas/F99"] = "0" * 64
+
+
+def _less_formulas(made: Json) -> None:
+    del made["predicate"]["formulas"]["metrics/step_time"]
+
+
+def _second(made: Json) -> None:
+    """The claimant passes off a slower row of the source as the best."""
+    said = made["predicate"]
+    said["result"]["value"] = 5243.0
+    said["rows"] = [
+        said["rows"][0]
+        | {"line": 46, "text": "|      2 |   1 |   4 |   2 |   1 |    25 |   40.8 | 19GB"
+           "                  |"}
+    ]  # fmt: skip
+
+
+def _other_version(made: Json) -> None:
+    said = made["predicate"]
+    said["tool"]["version"], said["result"]["value"] = "0.0.1", 5600.0
+
+
+def _line_text(made: Json) -> None:
+    made["predicate"]["rows"][0]["text"] = FASTEST.replace("27GB", "26GB")
+
+
+def _leaf(made: Json) -> None:
+    made["predicate"]["derivation"]["inputs"][0]["inputs"][1]["place"]["text"] = "24"
+
+
+def _row_of_another(made: Json) -> None:
+    """A second row that says the same, quoted rightly, which the answer does not rest on."""
+    said = made["predicate"]
+    said["rows"].append(
+        said["rows"][0] | {"line": 45, "text": "|      2 |   1 |   2 |   4 |   1 |    23 |   44.4 |"
+                           " 21GB                  |"}
+    )  # fmt: skip
+
+
+TAMPERED: Mapping[str, tuple[Callable[[Json], object], Way]] = {
+    "the value": (part("result", value=5999.0), Way.ANSWER),
+    "the unit": (part("result", unit="tokens/s"), Way.ANSWER),
+    "the number of rows": (part("result", runs=24), Way.ANSWER),
+    "the model that is asked for": (part("question", model="13B"), Way.ANSWER),
+    "a condition that nothing fits": (part("question", where="tp = 64"), Way.ANSWER),
+    "a condition in SQL": (
+        part("question", where="tp = 1 or run_id in (select 'x')"), Way.ANSWER
+    ),
+    "a slower row as the best": (_second, Way.BETTER_ROW),
+    "the digest of a formula": (_zeros, Way.FORMULA),
+    "a formula that nobody has": (_other_formula, Way.FORMULA),
+    "a formula left out": (_less_formulas, Way.FORMULA),
+    "another version with another answer": (_other_version, Way.VERSION),
+    "the text of a line": (_line_text, Way.ROWS),
+    "another row": (_row_of_another, Way.ROWS),
+    "a number within the derivation": (_leaf, Way.DERIVATION),
+    "a subject left out": (lambda made: made["subject"].pop(0), Way.ADDED_SOURCE),
+    "the digest of a subject": (
+        lambda made: made["subject"][0]["digest"].update(sha256="0" * 64), Way.CHANGED_SOURCE
+    ),
+    "another predicate": (lambda made: made.update(predicateType="urn:x"), Way.INVALID),
+    "an unknown part": (predicate(note="x"), Way.INVALID),
+    "a number as text": (part("result", value="5699"), Way.INVALID),
+    "a row of no subject": (
+        lambda made: made["predicate"]["rows"][0].update(source="0" * 64), Way.INVALID
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", TAMPERED)
+def test_a_tampered_claim_is_named(home: Path, opened: Warehouse, what: str) -> None:
+    change, way = TAMPERED[what]
+    text = edited(home, change)
+    if way is Way.INVALID:
+        with pytest.raises(BenchError, match="not a claim"):
+            parse(text)
+        return
+    found = verify(parse(text), opened, home).verdicts
+    assert found[0].way == way, found
+
+
+@pytest.mark.parametrize("text", [
+    b"", b"[]", b"{", b"\xff\xfe", b"[" * 100_000, b'{"_type": 1e999}', b"null", b'{"subject": []}',
+])  # fmt: skip
+def test_hostile_files_are_invalid(home: Path, folder: Path, text: bytes) -> None:
+    (folder / "claim.json").write_bytes(text)
+    found = checked(folder / "claim.json", [home / "in"])
+    assert list(ways(found)) == [Way.INVALID], found
+
+
+def test_a_claim_that_is_too_large(home: Path, folder: Path) -> None:
+    with (folder / "claim.json").open("wb") as file:
+        file.truncate(LARGEST + 1)
+    with pytest.raises(BenchError, match="too large"):
+        checked(folder / "claim.json", [home / "in"])
