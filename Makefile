@@ -20,7 +20,7 @@ PYTEST_ARGS ?= -n logical --dist loadfile --no-loadscope-reorder
 
 # An environment does not survive a move of its folder: forget the stamps of one made elsewhere.
 $(foreach env,$(VENV) $(OLD) $(SUPPLY) $(LOWEST),$(shell [ "$$(cat $(env)/.made 2>/dev/null)" = "$(CURDIR)" ] || \
-  rm -f $(env)/.made $(env)/.installed $(env)/.developing $(env)/.deepspeed $(env)/.fuzzing $(env)/.browser))
+  rm -f $(env)/.made $(env)/.installed $(env)/.developing $(env)/.deepspeed $(env)/.fuzzing $(env)/.browser $(env)/.storage))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Without bytecode each program that a test starts compiles bench anew, and each worker all tests.
@@ -47,14 +47,15 @@ test-fast: $(VENV)/.developing ## each part by itself, few whole commands; stops
 # With -j the services' tests, which wait most of their time, run beside the others.
 test-all: test truth test-services test-duckdb15 audit-packages ## every test, on both lines of DuckDB
 
-# Slurm and what its accounting needs, and a browser; installed as root. The tests start their own,
-# on loopback. Pictures of each kind of page of the site are left in out/pages/.
-SERVICES := slurm-wlm slurmdbd munge mariadb-server-core mariadb-client-core chromium fonts-dejavu-core
-test-services: $(VENV)/.deepspeed $(VENV)/.browser out/npm/.installed
+# Slurm and what its accounting needs, a browser, PostgreSQL; installed as root. The tests start
+# their own, on loopback. Pictures of each kind of page of the site are left in out/pages/.
+SERVICES := slurm-wlm slurmdbd munge mariadb-server-core mariadb-client-core chromium fonts-dejavu-core postgresql
+test-services: $(VENV)/.deepspeed $(VENV)/.browser $(OLD)/.storage out/npm/.installed
 	@if [ "$$(id -u)" != 0 ]; then \
 	  echo '*** services: SKIPPED, their Debian packages cannot be installed without root ***' >&2; \
 	else \
-	  tests/services/packages.sh $(SERVICES) && $(PYTEST) -m services -n0; \
+	  tests/services/packages.sh $(SERVICES) && $(PYTEST) -m services -n0 && \
+	  $(OLD)/bin/python -m pytest -m services -n0 tests/test_lake_services.py; \
 	fi
 
 # Each SQL text, and what the file of a warehouse goes through: the rest is the same Python, as is
@@ -160,6 +161,11 @@ $(VENV)/.deepspeed: $(VENV)/.developing
 # Drives the browser of the system: none is downloaded.
 $(VENV)/.browser: $(VENV)/.developing
 	$(VENV)/bin/python -m pip install --quiet -e '.[browser]'
+	@touch $@
+
+# S3 on loopback, beside the DuckDB that there are wheels of DuckLake for.
+$(OLD)/.storage: $(OLD)/.developing
+	$(OLD)/bin/python -m pip install --quiet -e '.[storage]'
 	@touch $@
 
 # TypeScript checks the scripts of the site, and axe-core its pages; nothing of both is shipped.

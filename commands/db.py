@@ -105,8 +105,8 @@ def rebuild(source: Source) -> None:
 def init(
     source: Source,
     data: Annotated[
-        Path | None,
-        typer.Option("--data", metavar="DIR", help="Where a lake keeps its Parquet files."),
+        str | None,
+        typer.Option("--data", metavar="DIR|s3://", help="Where a lake keeps its Parquet files."),
     ] = None,
 ) -> None:
     """Make an empty warehouse: a file, or a place that many share."""
@@ -150,8 +150,8 @@ def copy(
     to: Annotated[Path, typer.Argument(metavar="PLACE", help="A file or a shared place.")],
     source: Source,
     data: Annotated[
-        Path | None,
-        typer.Option("--data", metavar="DIR", help="Where a lake keeps its Parquet files."),
+        str | None,
+        typer.Option("--data", metavar="DIR|s3://", help="Where a lake keeps its Parquet files."),
     ] = None,
 ) -> None:
     """Copy the warehouse to a shared place, or from there to a file; rows are compared."""

@@ -16,9 +16,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..schema.commits import repeated
 from ..schema.ledger import Ledger, Stamp, read_ledger
 from ..schema.place import home_of, is_there
-from ..schema.replica import repeated
 from ..schema.warehouse import LOCK_TIMEOUT_S, Warehouse, open_read, open_write, require_folder
 from .content import is_untouched
 from .folders import uri_of

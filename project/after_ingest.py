@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..schema.commits import repeated
 from ..schema.errors import Locked
 from ..schema.place import home_of, is_there
-from ..schema.replica import repeated
 from .facts import facts_of, path_facts
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from datetime import timedelta
 from pathlib import Path
 
 from ..decide.lookup import find_run, source_named
+from ..schema.commits import repeated
 from ..schema.copies import compact
 from ..schema.errors import BenchError
 from ..schema.purge import purge
-from ..schema.replica import repeated
 from ..schema.store import hide
 from ..schema.stored import store_views
 from ..schema.superseded import find_superseded, store_superseded

@@ -90,7 +90,9 @@ def _start() -> _Instance:
         "python_enable_replacements": False,
         "temp_directory": spill,
     }
-    return _Instance(duckdb.connect(config=settings), spill)
+    keeper = duckdb.connect(config=settings)
+    keeper.execute("SET enable_progress_bar = false")  # to detach may take seconds
+    return _Instance(keeper, spill)
 
 
 def connect_memory() -> duckdb.DuckDBPyConnection:

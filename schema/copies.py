@@ -11,12 +11,13 @@ from pathlib import Path
 import duckdb
 
 from .check import check
+from .commits import repeated
 from .connect import STORAGE_VERSION, connect_file, disconnect, explained
 from .ddl import tables
 from .errors import BenchError, Incompatible
 from .migrate import STORED_VIEWS
 from .place import is_shared, place_of
-from .replica import remove, repeated, slices
+from .replica import remove, slices
 from .stored import store_views
 from .warehouse import (
     Warehouse,
@@ -74,7 +75,7 @@ def restore(copy: Path, db: Path, lock_timeout: float) -> Path | None:
     return kept
 
 
-def share(db: Path, to: Path, data: Path | None, lock_timeout: float) -> int:
+def share(db: Path, to: Path, data: str | None, lock_timeout: float) -> int:
     """Copy a warehouse to a shared place, made if there is none; gives its rows.
 
     What was copied is read again from there, and compared by count and checksum. Raises BenchError

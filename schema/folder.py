@@ -8,7 +8,6 @@ are never free again; so once one is taken, files of writers that wanted it can 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -21,24 +20,15 @@ from functools import partial
 from pathlib import Path
 from typing import TypedDict
 
-import pyarrow as pa
-
+from .commits import Change, Commit
 from .ddl import tables
 from .errors import BenchError, Incompatible
 from .migrate import last_table, now_utc
-from .place import Change, Commit
+from .parquet import Written, read, sha256, write
 
 _MARK, _FORMAT = "bench-warehouse.json", 1
 _NAME = re.compile(r"[0-9a-f]{32}\.parquet")
 _COMMIT = re.compile(r"(\d{10})\.json")
-
-
-class _File(TypedDict):
-    table: str
-    name: str
-    rows: int
-    bytes: int
-    sha256: str
 
 
 class _Entry(TypedDict):
@@ -48,7 +38,7 @@ class _Entry(TypedDict):
     tables: int
     whole: bool
     gone: list[str]
-    files: list[_File]
+    files: list[Written]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +46,14 @@ class Folder:
     """The place `folder:DIR`; what each method does is said in `place.Place`."""
 
     path: Path
+
+    @property
+    def home(self) -> Path:
+        return Path(os.path.abspath(self.path)).parent
+
+    @property
+    def _data(self) -> Path:
+        return self.path / "data"
 
     def exists(self) -> bool:
         try:
@@ -70,7 +68,7 @@ class Folder:
             )
         return True
 
-    def create(self, data: Path | None) -> None:
+    def create(self, data: str | None) -> None:
         if data is not None:
             raise BenchError("a folder keeps its files in itself", hint="leave --data out")
         if self.path.is_dir() and any(self.path.iterdir()):
@@ -110,7 +108,7 @@ class Folder:
         for number in range(start, latest + 1):
             entry = self._entry(number)
             rows = {
-                table: partial(self._read, [f for f in entry["files"] if f["table"] == table])
+                table: partial(read, self._data, [f for f in entry["files"] if f["table"] == table])
                 for table in dict.fromkeys(file["table"] for file in entry["files"])
             }
             yield Change(number, rows, entry["whole"], tuple(entry["gone"]))
@@ -118,11 +116,11 @@ class Folder:
     def commit(self, after: int, change: Change) -> int | None:
         if self.latest() != after:
             return None
-        written: list[_File] = []
+        written: list[Written] = []
         with self._writing():
             try:
                 for table, slices in change.tables.items():
-                    written += self._write(table, slices())
+                    written += write(self._data, table, slices())
             except BaseException as error:
                 self._removed(self._paths(written))
                 if isinstance(error, FileNotFoundError) and self._path_of(after + 1).exists():
@@ -171,10 +169,10 @@ class Folder:
                 continue
             for file in entry["files"]:
                 files += 1
-                path = self.path / "data" / file["name"]
+                path = self._data / file["name"]
                 if not path.is_file():
                     problems.append(f"commit {number}: {file['name']} is missing")
-                elif _sha256(path) != file["sha256"]:
+                elif sha256(path) != file["sha256"]:
                     problems.append(f"commit {number}: {file['name']} has other bytes")
         return files, problems
 
@@ -189,7 +187,7 @@ class Folder:
     def _orphans(self, past: float | None) -> set[Path]:
         """Files that no commit names, last written before a time: of writers killed or at work."""
         found = set()
-        for path in (*(self.path / "data").iterdir(), *self.path.glob(".*.new")):
+        for path in (*(self._data).iterdir(), *self.path.glob(".*.new")):
             with suppress(FileNotFoundError):
                 if past is None or path.stat().st_mtime <= past:
                     found.add(path)
@@ -200,8 +198,8 @@ class Folder:
         entries = (self._entry(number) for number in range(first, last + 1))
         return {path for entry in entries for path in self._paths(entry["files"])}
 
-    def _paths(self, files: list[_File]) -> set[Path]:
-        return {self.path / "data" / file["name"] for file in files}
+    def _paths(self, files: list[Written]) -> set[Path]:
+        return {self._data / file["name"] for file in files}
 
     def _fence(self) -> int:
         """Take a number with a commit of nothing."""
@@ -231,39 +229,6 @@ class Folder:
         if not all(files) or not known:
             raise Incompatible(f"commit {number} of {self.path} is not one of bench")
         return entry
-
-    def _read(self, files: list[_File]) -> Iterator[pa.Table]:
-        import pyarrow.parquet as pq
-
-        for file in files:
-            path = self.path / "data" / file["name"]
-            try:
-                with pq.ParquetFile(path) as opened:
-                    for batch in opened.iter_batches(1 << 20):
-                        yield pa.Table.from_batches([batch])
-            except (OSError, pa.ArrowInvalid) as error:
-                raise BenchError(
-                    f"cannot read {path}", why=str(error).splitlines()[0],
-                    hint="try again; bench db check tells what is missing",
-                ) from error  # fmt: skip
-
-    def _write(self, table: str, slices: Iterator[pa.Table]) -> Iterator[_File]:
-        """The rows of a table in a file each million; on disk before they are named."""
-        import pyarrow.parquet as pq
-
-        for rows in slices:
-            path = self.path / "data" / f"{os.urandom(16).hex()}.parquet"
-            try:
-                pq.write_table(rows, path, compression="zstd")
-                with path.open("rb+") as file:
-                    os.fsync(file.fileno())
-            except BaseException:
-                path.unlink(missing_ok=True)
-                raise
-            yield _File(
-                table=table, name=path.name, rows=len(rows), bytes=path.stat().st_size,
-                sha256=_sha256(path),
-            )  # fmt: skip
 
     def _claim(self, number: int, entry: _Entry) -> bool:
         draft, path = self._draft(json.dumps(entry).encode()), self._path_of(number)
@@ -310,8 +275,3 @@ class Folder:
 
 def _tables(entry: _Entry) -> tuple[str, ...]:
     return tuple(sorted({file["table"] for file in entry["files"]}))
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

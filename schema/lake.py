@@ -1,101 +1,105 @@
 """A shared warehouse on DuckLake: a catalog in a database, rows in Parquet files.
 
 The tables of schema `raw` are there for other tools too; views are not, since each takes hundreds
-of statements of the catalog to plan. One writer commits at a time, by an advisory lock of
-PostgreSQL or a lock beside the file of the catalog: DuckLake itself takes the same rows twice.
+of statements of the catalog to plan. One writer commits at a time, by a lock of the catalog:
+DuckLake itself takes the same rows twice.
 """
 
 from __future__ import annotations
 
-import fcntl
-import importlib.util
-import os
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
-from .connect import connect
+from .catalogs import Catalog, State, quoted, told
+from .commits import Change, Commit
 from .ddl import tables
-from .errors import BenchError, Locked
+from .errors import BenchError
+from .extensions import instance
 from .migrate import apply_tables, lacks_tables
-from .place import Change, Commit
 
-_SCANNER = {"sqlite": "sqlite_scanner", "postgres": "postgres_scanner"}
-_GUARD = 0x62656E6368  # of PostgreSQL's advisory locks, by database
-_PATIENCE_S = 60.0
 _SLICE = 1 << 20  # rows
-_NONE = ("creating disabled", "does not exist", "unable to open database file")
-_FASTER = ("conflict", "database is locked", "could not serialize")
-_free: dict[tuple[int, str], list[duckdb.DuckDBPyConnection]] = {}  # by process and catalog
+_FASTER = ("conflict", "database is locked", "could not serialize", "duplicate key")
 _CHECKED = "checkpoints"  # whose rows are deleted when newer ones come
+S3 = "s3://"
 
 
 @dataclass(frozen=True, slots=True)
 class Lake:
-    """The place `ducklake:...`; what each method does is said in `place.Place`."""
+    """The place `ducklake:...`; what each method does is said in `commits.Place`."""
 
-    kind: str
-    catalog: str
+    catalog: Catalog
+
+    @property
+    def home(self) -> Path:
+        if self.catalog.folder:
+            return self.catalog.folder
+        data = _data(self.catalog)
+        # Names below a working folder would be other files for each who writes.
+        return Path("/") if data.startswith(S3) else Path(data).parent
 
     def exists(self) -> bool:
-        if self.kind != "postgres" and not os.path.exists(self.catalog):
-            return False
-        try:
-            with self._attached() as con:
-                _latest(con)
-        except BenchError as error:
-            if any(words in error.why for words in _NONE):
-                return False
-            raise
-        return True
+        return self.catalog.state() is not None
 
-    def create(self, data: Path | None) -> None:
-        if data is None and self.kind == "postgres":
-            raise BenchError("a catalog in PostgreSQL has no folder", hint="--data DIR")
-        if self.kind != "postgres":
-            Path(self._lock).touch()
-        files = data.absolute() if data else Path(f"{self.catalog}.files")
-        files.mkdir(parents=True, exist_ok=True)
-        with self._guarded(), self._attached(read_only=False, data=files) as con:
+    def create(self, data: str | None) -> None:
+        if data is None:
+            if self.catalog.folder is None:
+                raise BenchError(
+                    "a catalog in PostgreSQL has no folder for rows",
+                    hint="--data DIR, which all machines see, or --data s3://BUCKET/FOLDER",
+                )
+            data = f"{self.catalog.address.removeprefix('sqlite:')}.files"
+        if not data.startswith(S3):
+            data = str(Path(data).absolute())
+            try:
+                Path(data).mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise BenchError(f"cannot make {data}", why=error.strerror or "") from error
+        with self.catalog.guarded(), self._attached(read_only=False, data=data) as con:
             apply_tables(con)
 
     def latest(self) -> int:
-        with self._attached() as con:
-            return _latest(con)
+        return _state(self.catalog).newest
 
     def changes(self, after: int) -> Iterator[Change]:
+        if self.latest() == after:
+            return
         with self._attached() as con:
             con.execute("BEGIN")  # all of it as it is now
             latest = _latest(con)
-            if latest == after:
-                return
             filled = _filled(con, after, latest) if after else None
             whole = filled is None
             first = after + 1
             rows = {
                 table: partial(
-                    _slices, con, f"raw.{table}" if whole else _added(table, first, latest)
+                    self._slices, con, f"raw.{table}" if whole else _added(table, first, latest)
                 )
                 for table in (tables() if filled is None else filled)
             }
             yield Change(latest, rows, whole, () if whole else _gone(con, first, latest))
 
     def commit(self, after: int, change: Change) -> int | None:
-        with self._guarded(), self._attached(read_only=False) as con:
-            if lacks_tables(con, Path(self.catalog)):
+        with ExitStack() as stack:
+            still = stack.enter_context(self.catalog.guarded())
+            if self.latest() != after:  # most who waited are late, and need not attach it
+                return None
+            con = stack.enter_context(self._attached(read_only=False))
+            # What others commit all the same is a conflict, not a reason to come behind it.
+            con.execute("SET ducklake_max_retry_count = 0")
+            if lacks_tables(con, Path(self.catalog.address)):
                 apply_tables(con)
             con.execute("BEGIN")
             if _latest(con) != after:
                 return None
             try:
                 _put(con, change)
+                still()
                 con.execute("COMMIT")
             except duckdb.Error as error:
                 if any(word in str(error).lower() for word in _FASTER):
@@ -114,14 +118,14 @@ class Lake:
             ]
 
     def merge(self) -> bool:
-        with self._guarded(), self._attached(read_only=False) as con:
+        with self.catalog.guarded(), self._attached(read_only=False) as con:
             con.execute("CALL ducklake_rewrite_data_files('wh')").fetchall()
             con.execute("CALL ducklake_merge_adjacent_files('wh')").fetchall()
         return True
 
     def collect(self, age: timedelta) -> int:
         past = f"TIMESTAMPTZ '{datetime.now(UTC) - age:%Y-%m-%d %H:%M:%S+00}'"
-        with self._guarded(), self._attached(read_only=False) as con:
+        with self.catalog.guarded(), self._attached(read_only=False) as con:
             calls = [
                 f"CALL ducklake_expire_snapshots('wh', older_than => {past})",
                 f"CALL ducklake_cleanup_old_files('wh', older_than => {past})",
@@ -139,125 +143,71 @@ class Lake:
     def check(self) -> tuple[int, list[str]]:
         files, problems = 0, []
         with self._attached() as con:
+            there = _objects(con, _data(self.catalog))
             for table in tables():
                 query = "SELECT data_file FROM ducklake_list_files('wh', ?, schema => 'raw')"
                 for (name,) in con.execute(query, [table]).fetchall():
                     files += 1
-                    if not Path(name).is_file():
+                    if not (name in there if name.startswith(S3) else Path(name).is_file()):
                         problems.append(f"raw.{table}: {name} is missing")
         return files, problems
 
-    @property
-    def _lock(self) -> str:
-        return f"{self.catalog}.lock"
+    def _slices(self, con: duckdb.DuckDBPyConnection, source: str) -> Iterator[pa.Table]:
+        with self._told():
+            for batch in con.sql(f"SELECT * FROM {source}").to_arrow_reader(_SLICE):
+                yield pa.Table.from_batches([batch])
 
-    @contextmanager
-    def _guarded(self) -> Iterator[None]:
-        """While others may not commit; a lock ends with its process, whatever kills it."""
-        if self.kind != "postgres":  # each connection to it is alone
-            yield
-            return
-        with _instance(self.kind) as con:
-            with self._told():
-                con.execute(f"ATTACH '{_quoted(self.catalog)}' AS guard (TYPE postgres)")
-                con.execute("BEGIN")
-                con.execute(
-                    f"CALL postgres_execute('guard', 'SELECT pg_advisory_xact_lock({_GUARD})')"
-                )
-            yield
+    def _told(self) -> AbstractContextManager[None]:
+        return told(self.catalog.address.removeprefix("postgres:"))
 
     @contextmanager
     def _attached(
-        self, *, read_only: bool = True, data: Path | None = None
+        self, *, read_only: bool = True, data: str | None = None
     ) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection with the lake as `wh`, in use."""
         options = ["READ_ONLY"] if read_only else ["DATA_INLINING_ROW_LIMIT 0"]
         if data is not None:
-            options.append(f"DATA_PATH '{_quoted(str(data))}'")
+            options.append(f"DATA_PATH '{quoted(data)}'")
         elif not read_only:
             options.append("CREATE_IF_NOT_EXISTS false")
-        kind = "" if self.kind == "duckdb" else f"{self.kind}:"
-        name = _quoted(f"ducklake:{kind}{self.catalog}")
+        extensions = ["ducklake", *([self.catalog.scanner] if self.catalog.scanner else [])]
+        if (data or _data(self.catalog)).startswith(S3):
+            extensions.append("httpfs")
         with ExitStack() as stack:
-            if self.kind != "postgres":
-                stack.enter_context(_locked(self._lock))
-            con = stack.enter_context(_instance(self.kind))
+            stack.enter_context(self.catalog.opened(new=data is not None))
+            con = stack.enter_context(instance(tuple(extensions)))
             stack.enter_context(self._told())
+            name = quoted(f"ducklake:{self.catalog.address}")
             con.execute(f"ATTACH '{name}' AS wh ({', '.join(options)})")
             con.execute("USE wh")
             yield con
 
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        """What the database says in our words; it repeats how it was reached, which is not."""
-        try:
-            yield
-        except duckdb.Error as error:
-            why = str(error).splitlines()[0].replace(self.catalog, "...")
-            raise BenchError(
-                f"the lake with its catalog in {self.kind} failed", why=why,
-                hint="check that its server, catalog and files can be reached; bench db check",
-            ) from error  # fmt: skip
+
+@lru_cache
+def _data(catalog: Catalog) -> str:
+    """Where the Parquet files of a lake are, which never changes."""
+    return _state(catalog).data
 
 
-@contextmanager
-def _instance(kind: str) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection with the extensions for a kind of catalog, which take half a second to load."""
-    free = _free.setdefault((os.getpid(), kind), [])
-    keeper = free.pop() if free else connect()
-    for extension in ("ducklake", _SCANNER.get(kind)):
-        if extension:
-            _load(keeper, extension)
-    con = keeper.cursor()
-    try:
-        yield con
-    finally:
-        con.close()  # what it has begun is rolled back
-        for name in ("wh", "guard"):
-            keeper.execute(f"DETACH DATABASE IF EXISTS {name}")
-        free.append(keeper)
-
-
-@contextmanager
-def _locked(path: str) -> Iterator[None]:
-    """A lock of this machine beside the file of a catalog."""
-    deadline = time.monotonic() + _PATIENCE_S
-    try:
-        file = os.open(path, os.O_RDONLY)
-    except OSError as error:
-        raise BenchError(f"cannot read {path}", why=error.strerror or str(error)) from error
-    try:
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise Locked(f"{path} is locked", hint="another process is stuck") from None
-                time.sleep(0.01)
-        yield
-    finally:
-        os.close(file)
-
-
-def _load(con: duckdb.DuckDBPyConnection, name: str) -> None:
-    """An extension from its wheel, where there is one of this DuckDB; else one installed before."""
-    found = importlib.util.find_spec(f"duckdb_extension_{name}")
-    folder = Path(found.origin).parent if found and found.origin else Path()
-    file = folder / "extensions" / f"v{duckdb.__version__}" / f"{name}.duckdb_extension"
-    try:
-        con.execute(f"LOAD '{_quoted(str(file))}'" if file.is_file() else f"LOAD {name}")
-    except duckdb.Error as error:
-        raise BenchError(
-            f"a lake needs DuckDB's extension {name}",
-            why=f"there is none for DuckDB {duckdb.__version__} here",
-            hint="pip install 'bench-warehouse[lake]', which brings DuckDB 1.5.5 along",
-        ) from error
+def _state(catalog: Catalog) -> State:
+    state = catalog.state()
+    if state is None:
+        name = f"ducklake:{catalog.address}"
+        raise BenchError(f"no warehouse at {name}", hint=f"bench db init --db '{name}' makes one")
+    return state
 
 
 def _latest(con: duckdb.DuckDBPyConnection) -> int:
     [(number,)] = con.execute("FROM wh.current_snapshot()").fetchall()
     return int(number)
+
+
+def _objects(con: duckdb.DuckDBPyConnection, data: str) -> set[str]:
+    """All objects below `s3://...`; nothing of a folder, whose files are looked at one by one."""
+    if not data.startswith(S3):
+        return set()
+    found = con.execute("SELECT file FROM glob(?)", [f"{data.rstrip('/')}/**"]).fetchall()
+    return {file for (file,) in found}
 
 
 def _names(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
@@ -297,11 +247,6 @@ def _gone(con: duckdb.DuckDBPyConnection, first: int, latest: int) -> tuple[str,
     return tuple(load for (load,) in con.execute(query, [first, latest]).fetchall())
 
 
-def _slices(con: duckdb.DuckDBPyConnection, source: str) -> Iterator[pa.Table]:
-    for batch in con.sql(f"SELECT * FROM {source}").to_arrow_reader(_SLICE):
-        yield pa.Table.from_batches([batch])
-
-
 def _put(con: duckdb.DuckDBPyConnection, change: Change) -> None:
     for table in tables() if change.whole else ():
         con.execute(f"DELETE FROM raw.{table}")
@@ -315,7 +260,3 @@ def _put(con: duckdb.DuckDBPyConnection, change: Change) -> None:
             "DELETE FROM raw.checkpoints WHERE load_id IN (SELECT unnest(?::VARCHAR[]))",
             [list(change.gone)],
         )
-
-
-def _quoted(text: str) -> str:
-    return text.replace("'", "''")

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import duckdb
 
+from .commits import repeated
 from .connect import attach, explain
 from .ddl import tables
 from .errors import Incompatible
 from .migrate import now_utc
-from .replica import repeated
 from .warehouse import Warehouse, open_read, open_write, transaction
 
 _IDS = frozenset(("load_id", "run_id", "table_id", "source_id", "part_id", "chain_id"))

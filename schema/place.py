@@ -1,97 +1,23 @@
 """Where a warehouse lies: a file of one machine, or a place that many machines write to.
 
 `--db` names a file, `folder:DIR`, or a lake by its catalog: `ducklake:FILE.ducklake`,
-`ducklake:sqlite:FILE`. A shared place is a sequence of
-numbered commits. Each is rows for the tables of schema `raw`, whole or not there at all; what reads
-and writes is a replica, a warehouse file of this machine (`replica.py`).
+`ducklake:sqlite:FILE`, `ducklake:postgres:dbname=NAME host=HOST`. What reads and writes a shared
+place (`commits.py`) is a replica, a warehouse file of this machine (`replica.py`).
 """
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
 
-from .errors import BenchError, Locked
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from .commits import Place
+from .errors import BenchError
 
 FOLDER, LAKE = "folder:", "ducklake:"
 _CATALOG = re.compile(r"ducklake:(?:(?P<kind>sqlite|postgres):)?(?P<name>.+)", re.S)
+_NAMED = "folder:DIR, ducklake:FILE.ducklake, ducklake:sqlite:FILE, ducklake:postgres:dbname=NAME"
 # A `Path` has made one slash of the two of a URL.
 _SECRET = re.compile(r"\b(?:passfile|\w*(?:password|secret))\s*=|:/+[^/@]*:[^/@]*@", re.I)
-Slices = Callable[[], Iterator["pa.Table"]]
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What a commit adds: rows by table of `raw`, and the loads whose checkpoints it drops.
-
-    A `whole` one stands for all before it: its rows are all that there are.
-    """
-
-    number: int
-    tables: Mapping[str, Slices]
-    whole: bool = False
-    gone: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """A line of the history: number, time (UTC), the tables that it filled."""
-
-    number: int
-    at: datetime
-    tables: tuple[str, ...]
-
-
-class Place(Protocol):
-    """A shared place; every method raises BenchError when it cannot be reached."""
-
-    def exists(self) -> bool:
-        """Whether a warehouse has been made there."""
-
-    def create(self, data: Path | None) -> None:
-        """Make an empty one; `data` is where a lake keeps its Parquet files."""
-
-    def latest(self) -> int:
-        """The number of the newest commit; 0 of none."""
-
-    def changes(self, after: int) -> Iterator[Change]:
-        """The commits behind a number in their order; a whole one where they are gone by now."""
-
-    def commit(self, after: int, change: Change) -> int | None:
-        """Add a commit right behind `after`; gives its number, None if others were faster."""
-
-    def history(self) -> list[Commit]:
-        """The commits that are kept, oldest first."""
-
-    def merge(self) -> bool:
-        """Put many small files together; False where a whole commit has to do it."""
-
-    def collect(self, age: timedelta) -> int:
-        """Remove files older than `age` that no commit needs; gives how many.
-
-        Never those of a writer at work. An age of zero also removes what a reader needs right now.
-        """
-
-    def check(self) -> tuple[int, list[str]]:
-        """How many files there are, and what is wrong with them."""
-
-
-class Overtaken(Locked):
-    """Others have committed since this process read."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "others keep writing to the warehouse", why="each commit was overtaken by another",
-            hint="try again; what is stored stays",
-        )  # fmt: skip
 
 
 def is_shared(path: Path) -> bool:
@@ -105,24 +31,18 @@ def place_of(path: Path) -> Place:
         from .folder import Folder
 
         return Folder(Path(name.removeprefix(FOLDER)))
+    from .catalogs import catalog_of
     from .lake import Lake
 
-    kind, catalog = catalog_of(path)
-    return Lake(kind, catalog)
+    return Lake(catalog_of(*_catalog(name)))
 
 
-def catalog_of(path: Path) -> tuple[str, str]:
-    """The kind of a lake's catalog (`duckdb`, `sqlite`, `postgres`) and its name.
-
-    Raises BenchError.
-    """
-    found = _CATALOG.fullmatch(str(path))
+def _catalog(name: str) -> tuple[str, str]:
+    """The kind of a lake's catalog (`duckdb`, `sqlite`, `postgres`) and its name."""
+    found = _CATALOG.fullmatch(name)
     if found is None:
-        raise BenchError(
-            f"{LAKE} lacks its catalog", hint="ducklake:FILE.ducklake, ducklake:sqlite:FILE"
-        )
-    kind, name = found["kind"] or "duckdb", found["name"]
-    return kind, name
+        raise BenchError(f"{LAKE} lacks its catalog", hint=_NAMED)
+    return found["kind"] or "duckdb", found["name"]
 
 
 def located(name: str | Path, folder: Path) -> Path:
@@ -137,12 +57,14 @@ def located(name: str | Path, folder: Path) -> Path:
     if text.startswith(FOLDER):
         head, path = FOLDER, text.removeprefix(FOLDER)
     else:
-        kind, path = catalog_of(Path(text))
-        if kind == "postgres":  # not shown yet to lose nothing when writers are killed
-            raise BenchError(
-                "a catalog in PostgreSQL is not supported",
-                hint="folder:DIR, in a folder that all machines see",
-            )
+        kind, path = _catalog(text)
+        if kind == "postgres":
+            if "=" not in path:
+                raise BenchError(
+                    f"{path!r} names no database",
+                    hint="ducklake:postgres:dbname=NAME host=HOST user=NAME",
+                )
+            return Path(text)
         head = text.removesuffix(path)
     return Path(head + str(folder / Path(path).expanduser()))
 
@@ -153,23 +75,16 @@ def _refuse_secret(name: str) -> None:
         raise BenchError(
             "the name of the warehouse holds a password",
             why="passwords on command lines are seen by others",
-            hint="folder:DIR, ducklake:sqlite:FILE or ducklake:FILE.ducklake",
+            hint="leave it out: PostgreSQL takes it from ~/.pgpass or PGPASSWORD",
         )
 
 
 def home_of(path: Path) -> Path:
-    """The folder that paths of sources begin at: that of the file, folder or catalog.
+    """The folder that paths of sources begin at: the one that the file or the place lies in.
 
-    A catalog in PostgreSQL has none: there it is the working folder.
+    Raises BenchError when it has to ask a lake that is not there.
     """
-    if not is_shared(path):
-        return path.absolute().parent
-    name = str(path).removeprefix(FOLDER)
-    if name.startswith(LAKE):
-        kind, name = catalog_of(path)
-        if kind == "postgres":
-            return Path.cwd()
-    return Path(os.path.abspath(name)).parent
+    return place_of(path).home if is_shared(path) else path.absolute().parent
 
 
 def require_place(path: Path) -> None:

@@ -9,38 +9,34 @@ which is taken in like any other.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import platform
-import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING
 
 import duckdb
 
+from .commits import Again, Change, Overtaken, Place, repeated
 from .connect import connect_file, disconnect, explained
 from .ddl import tables
 from .errors import BenchError, Incompatible, Locked
 from .migrate import LAST_STORED, STORED_VIEWS
-from .place import Change, Overtaken, Place, home_of, place_of, require_place
+from .place import place_of, require_place
 from .template import create_file, version
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _SLOTS = 64  # processes of a machine that use one place at once, each with a replica if need be
-_ATTEMPTS = 200
 _UNCOMMITTED = 36_028_797_018_960_000  # row ids from here on are those of rows of the transaction
 _SLICE = 1 << 20  # rows
 _KEPT_S = 30 * 86400.0
 _STATE = "CREATE SCHEMA replica; CREATE TABLE replica.state (number BIGINT NOT NULL)"
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
 
 
 class _Rebuilt(Exception):
@@ -72,6 +68,7 @@ class Replica:
         self.number = number
 
 
+@repeated
 def open_replica(
     path: Path, prepare: Callable[[duckdb.DuckDBPyConnection, Path], None] | None = None
 ) -> tuple[duckdb.DuckDBPyConnection, Replica]:
@@ -81,11 +78,12 @@ def open_replica(
 
     Raises Locked when too many processes use it, else BenchError.
     """
-    place, home = place_of(path), home_of(path)
+    place = place_of(path)
     try:
-        latest = place.latest() if prepare else 0
-    except BenchError:
-        require_place(path)
+        home, latest = place.home, place.latest() if prepare else 0
+    except BenchError as error:
+        if not isinstance(error, Again):
+            require_place(path)
         raise
     for file in _files(path):
         with suppress(Locked):
@@ -105,24 +103,6 @@ def open_replica(
                 return con, Replica(file, home, place, number)
     why = f"{_SLOTS} processes of this machine use it"
     raise Locked(f"{path} is locked", why=why, hint="wait for one of them")
-
-
-def repeated(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Begins anew, after a while, what others have overtaken: it opens the warehouse itself.
-
-    Raises Overtaken after many times.
-    """
-
-    @functools.wraps(function)
-    def insistent(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-        for attempt in range(_ATTEMPTS):
-            try:
-                return function(*args, **kwargs)
-            except Overtaken:
-                time.sleep(random.uniform(0, min(0.02 * 1.5**attempt, 1.0)))
-        return function(*args, **kwargs)
-
-    return insistent
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -177,7 +157,7 @@ def _writing(file: Path, path: Path, place: Place) -> tuple[duckdb.DuckDBPyConne
                 raise
         except BaseException as error:
             disconnect(con, reusable=False)
-            if isinstance(error, BenchError):
+            if isinstance(error, BenchError) and not isinstance(error, Again):
                 require_place(path)
             raise
     raise BenchError(f"cannot make {file}", hint="remove it, and try again")
@@ -244,6 +224,7 @@ def _change(con: duckdb.DuckDBPyConnection, *, whole: bool) -> Change:
             filled[table] = partial(slices, con, table, low)
     before = con.cursor()  # it sees what is committed
     try:
+        before.execute("SET enable_progress_bar = false")
         gone = () if whole else _gone(con, before)
         if not whole:
             _refuse_deleted(_counts(con, 0), counts, _counts(before, 0), len(gone))

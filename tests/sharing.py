@@ -5,31 +5,41 @@ from __future__ import annotations
 import os
 import random
 import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import datetime, timedelta
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from bench.ingest.pipeline import ingest
 from bench.project.after_ingest import after_ingest_into
 from bench.schema.check import check
+from bench.schema.commits import Change
+from bench.schema.copies import compact_at
 from bench.schema.errors import BenchError
-from bench.schema.lake import _load
+from bench.schema.extensions import load
 from bench.schema.place import place_of
 from bench.schema.template import _kept
 from bench.schema.warehouse import open_read
+from tests.making import log
 from tests.warm import Child
 
 _ROWS = ("loads", "runs", "iterations", "cells", "facts", "findings", "audits", "run_stats")
+
+
+_BROKEN = """SELECT uri, count(line) FROM raw.loads LEFT JOIN raw.iterations USING (load_id)
+    WHERE contains(uri, ?) GROUP BY ALL HAVING count(line) <> 20"""
 
 
 def needs_lake(name: str = "ducklake") -> None:
     """Skips where DuckDB has no such extension."""
     with duckdb.connect() as con:
         try:
-            _load(con, name)
+            load(con, name)
         except BenchError:
             pytest.skip(f"NOT TESTED: no extension {name} for DuckDB {duckdb.__version__}")
 
@@ -75,9 +85,11 @@ def stored(place: Path) -> dict[str, int]:
         }
 
 
-def write(ready: Connection, machine: Path, files: Path, place: Path) -> None:
+def write(
+    ready: Connection, machine: Path, files: Path, place: Path, environment: dict[str, str]
+) -> None:
     """A writer on a machine of its own: small batches, so that there are many commits."""
-    os.environ["XDG_CACHE_HOME"] = str(machine)
+    os.environ.update(environment, XDG_CACHE_HOME=str(machine))
     from bench.ingest import pipeline
 
     pipeline._BATCH_FILES = 3
@@ -88,7 +100,7 @@ def write(ready: Connection, machine: Path, files: Path, place: Path) -> None:
 def raced(place: Path, top: Path, files: list[Path]) -> None:
     """A writer for each folder of files, each on a machine of its own, at once."""
     children = [
-        Child(write, furnished(top / f"machine{number}"), each, place)
+        Child(write, furnished(top / f"machine{number}"), each, place, dict(os.environ))
         for number, each in enumerate(files)
     ]
     for child in children:
@@ -97,19 +109,69 @@ def raced(place: Path, top: Path, files: list[Path]) -> None:
 
 
 def killed(place: Path, top: Path, files: Path, kills: int, longest_s: float) -> None:
-    """Two writers of the same files, of which one is killed at a random moment, again and again.
+    """Two writers of the same logs of 20 lines, both killed at random moments, again and again.
 
     After each kill there are whole files only; the machines keep their replicas.
     """
     dice = random.Random(20)
     for number in range(kills):
         children = [
-            Child(write, furnished(top / f"machine{machine}"), files, place) for machine in (0, 1)
+            Child(write, furnished(top / f"machine{machine}"), files, place, {})
+            for machine in (0, 1)
         ]
         time.sleep(dice.uniform(0, longest_s))
         children[number % 2].kill()
         children[1 - number % 2].kill()
         for child in children:
             child.end()
-        counts = stored(place)
-        assert counts["iterations"] == 20 * counts["runs"] or counts["cells"]
+        stored(place)
+        with open_read(place) as warehouse:
+            assert warehouse.rows(_BROKEN, [f"{files.name}/run"]) == []
+
+
+def hidden(name: str, between: Callable[[], None]) -> Change:
+    """A row, with something done after it was written and before it is committed."""
+
+    def rows() -> Iterator[pa.Table]:
+        at = datetime(2026, 1, 1)
+        yield pa.table({"scope": ["uri"], "id": [name], "hidden": [True], "hidden_at": [at]})
+        between()
+
+    return Change(0, {"hidden": rows})
+
+
+def tail(ready: Connection, machine: Path, file: Path, place: Path, done: Path) -> None:
+    """A watcher of a log on a machine of its own, until all is written; then once more."""
+    os.environ["XDG_CACHE_HOME"] = str(machine)
+    ready.send("ready")
+    last = False
+    while not last:
+        last = done.exists()
+        ingest([file], place, live=not last)
+
+
+def tend(ready: Connection, machine: Path, place: Path, done: Path) -> None:
+    """Who compacts and collects, again and again, what is a day old."""
+    os.environ["XDG_CACHE_HOME"] = str(machine)
+    ready.send("ready")
+    while not done.exists():
+        compact_at(place, 5)
+        place_of(place).collect(timedelta(days=1))
+        time.sleep(0.5)
+
+
+def tailed(place: Path, top: Path, tails: int, pieces: int) -> None:
+    """Tails of one log that grows by five iterations a piece, beside who compacts and collects."""
+    file, done = top / "live.log", top / "done"
+    file.write_text(log(5))
+    machines = [furnished(top / f"tail{number}") for number in range(tails + 1)]
+    children = [Child(tail, machine, file, place, done) for machine in machines[1:]]
+    children.append(Child(tend, machines[0], place, done))
+    for number in range(2, pieces + 1):
+        time.sleep(0.3)
+        with file.open("a") as log_file:
+            log_file.write(log(5 * number)[len(log(5 * (number - 1))) :])
+    done.touch()
+    for child in children:
+        child.process.join(500)
+    assert [child.end() for child in children] == [0] * len(children)

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
+from collections.abc import Iterator
+from datetime import timedelta
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from bench.ingest.pipeline import ingest
 from bench.reports.forget import forget, purge_sources
+from bench.schema.commits import Change, Overtaken, repeated
 from bench.schema.copies import backup, compact_at, share
 from bench.schema.errors import BenchError
 from bench.schema.folder import Folder
-from bench.schema.place import Change, Overtaken, is_there, located, place_of
-from bench.schema.replica import repeated
+from bench.schema.place import is_there, located, place_of
 from bench.schema.warehouse import open_read, open_write, transaction
 from tests.making import folder
 from tests.program import quick
-from tests.sharing import at, furnished, killed, made, raced, stored, take
+from tests.sharing import at, furnished, hidden, killed, made, raced, stored, tailed, take
 from tests.warm import Child
 
 SECRET = "hf_" + "abCDefGHijKLmnOPqrSTuvWXyzABcdEFgh"
@@ -234,17 +233,6 @@ def test_no_file_of_a_writer_at_work_is_collected(tmp_path: Path) -> None:
     assert tables == [("hidden",), (), ("hidden",), (), ("hidden",)]
 
 
-def hidden(name: str, between: Callable[[], None]) -> Change:
-    """A row, with something done after it was written and before it is committed."""
-
-    def rows() -> Iterator[pa.Table]:
-        at = datetime(2026, 1, 1)
-        yield pa.table({"scope": ["uri"], "id": [name], "hidden": [True], "hidden_at": [at]})
-        between()
-
-    return Change(0, {"hidden": rows})
-
-
 def test_a_number_is_never_free_again(tmp_path: Path) -> None:
     place = place_of(made("folder", tmp_path))
     for number in range(3):
@@ -294,6 +282,14 @@ def test_kill_at_any_moment_leaves_whole_files_only(place: Path, tmp_path: Path)
     assert stored(place)["iterations"] == 20 * 20
 
 
+@pytest.mark.slow
+def test_tails_of_one_log_beside_who_compacts(place: Path, tmp_path: Path) -> None:
+    tailed(place, tmp_path, tails=2, pieces=4)
+    with open_read(place) as warehouse:
+        assert warehouse.rows("SELECT count(*) FROM iterations") == [(20,)]
+    assert stored(place)["iterations"] == 20
+
+
 @pytest.fixture
 def nowhere(tmp_path: Path) -> Iterator[str]:
     yield f"folder:{tmp_path}/nowhere"
@@ -323,8 +319,10 @@ def test_names_of_places_are_seen_from_the_folder_that_names_them(tmp_path: Path
     assert [str(located(name, tmp_path)) for name in named] == [
         f"folder:{where}", f"ducklake:sqlite:{where}", f"ducklake:{where}", where,
     ]  # fmt: skip
-    with pytest.raises(BenchError, match="not supported"):
-        located("ducklake:postgres:dbname=a", tmp_path)
+    served = "ducklake:postgres:dbname=a host=h"
+    assert str(located(served, tmp_path)) == served
+    with pytest.raises(BenchError, match="names no database"):
+        located("ducklake:postgres:a", tmp_path)
     assert not is_there(Path(f"folder:{where}"))
 
 

@@ -1,0 +1,256 @@
+"""Databases that hold the catalog of a lake: a file of DuckDB or SQLite, or PostgreSQL.
+
+Which snapshot is the newest is asked of the database itself, by a table of DuckLake's format 1.0:
+to load DuckLake takes half a second, and to attach a lake a hundred statements.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import duckdb
+
+from .commits import Again, repeated
+from .connect import connect, disconnect
+from .errors import BenchError, Locked
+
+if TYPE_CHECKING:
+    import psycopg
+
+_STATE = """SELECT (SELECT max(snapshot_id) FROM ducklake_snapshot),
+                   (SELECT value FROM ducklake_metadata WHERE key = 'data_path')"""
+_PATIENCE_S = 60.0
+_GUARD = 0x62656E6368  # of PostgreSQL's advisory locks, by database
+_LOST = (
+    "connection to server", "could not receive", "could not send", "closed the connection",
+    "terminating connection", "connection is closed", "connection is lost", "starting up",
+    "shutting down", "shutdown", "failed to fetch", "HTTP code 5", "HTTP 5", "Timeout",
+)  # fmt: skip
+_reached: set[str] = set()  # catalogs that have answered this process
+
+
+class State(NamedTuple):
+    """The newest snapshot of a lake, and where its Parquet files are."""
+
+    newest: int
+    data: str
+
+
+class Catalog(Protocol):
+    """A database with the catalog of a lake; methods raise BenchError, Again of a lost one."""
+
+    @property
+    def address(self) -> str:
+        """What it is called behind `ducklake:`."""
+
+    @property
+    def scanner(self) -> str | None:
+        """The extension by which DuckDB reads it."""
+
+    @property
+    def folder(self) -> Path | None:
+        """Where its file is."""
+
+    def __hash__(self) -> int:
+        """By what it is called."""
+
+    def state(self) -> State | None:
+        """None where no lake has been made."""
+
+    def opened(self, *, new: bool) -> AbstractContextManager[None]:
+        """While DuckDB has it attached."""
+
+    def guarded(self) -> AbstractContextManager[Callable[[], None]]:
+        """While others may not commit; gives what raises when that has ended unseen."""
+
+
+def catalog_of(kind: str, name: str) -> Catalog:
+    """The catalog of a kind: `duckdb`, `sqlite` (of a file) or `postgres` (libpq's words)."""
+    return Postgres(name) if kind == "postgres" else File(kind, name)
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file on a disk of this machine, with a lock beside it: one process uses it at a time."""
+
+    kind: str
+    path: str
+
+    @property
+    def address(self) -> str:
+        return self.path if self.kind == "duckdb" else f"{self.kind}:{self.path}"
+
+    @property
+    def scanner(self) -> str | None:
+        return None if self.kind == "duckdb" else "sqlite_scanner"
+
+    @property
+    def folder(self) -> Path | None:
+        return Path(os.path.abspath(self.path)).parent
+
+    def state(self) -> State | None:
+        if not os.path.exists(self.path):
+            return None
+        with self.opened(new=False), told(self.path):
+            return self._sqlite() if self.kind == "sqlite" else self._duckdb()
+
+    def opened(self, *, new: bool) -> AbstractContextManager[None]:
+        lock = Path(f"{self.path}.lock")
+        if new:
+            with _of_system(lock):
+                lock.touch()
+        return _locked(lock)
+
+    def guarded(self) -> AbstractContextManager[Callable[[], None]]:
+        return nullcontext(lambda: None)
+
+    def _sqlite(self) -> State | None:
+        with closing(sqlite3.connect(f"{Path(self.path).as_uri()}?mode=ro", uri=True)) as con:
+            try:
+                return _state(con.execute(_STATE).fetchone())
+            except sqlite3.OperationalError as error:
+                if "no such table" in str(error):
+                    return None
+                raise
+
+    def _duckdb(self) -> State | None:
+        con = connect()
+        try:
+            con.execute(f"ATTACH '{quoted(self.path)}' AS wh (TYPE duckdb, READ_ONLY)")
+            con.execute("USE wh")
+            return _state(con.execute(_STATE).fetchone())
+        except duckdb.CatalogException:
+            return None
+        finally:
+            disconnect(con)
+
+
+@dataclass(frozen=True, slots=True)
+class Postgres:
+    """A database of PostgreSQL by libpq's words; the password is in ~/.pgpass or PGPASSWORD."""
+
+    words: str
+
+    @property
+    def address(self) -> str:
+        return f"postgres:{self.words}"
+
+    @property
+    def scanner(self) -> str | None:
+        return "postgres_scanner"
+
+    @property
+    def folder(self) -> Path | None:
+        return None
+
+    @repeated
+    def state(self) -> State | None:
+        import psycopg
+
+        with self._connected() as con:
+            try:
+                return _state(con.execute(_STATE).fetchone())
+            except psycopg.errors.UndefinedTable:
+                return None
+
+    def opened(self, *, new: bool) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    @contextmanager
+    def guarded(self) -> Iterator[Callable[[], None]]:
+        with self._connected() as con:
+            con.execute(f"SET lock_timeout = '{_PATIENCE_S:.0f}s'")
+            con.execute(f"SELECT pg_advisory_xact_lock({_GUARD})")
+            yield lambda: con.execute("SELECT 1") and None
+
+    @contextmanager
+    def _connected(self) -> Iterator[psycopg.Connection[Any]]:  # Any: rows of any query
+        try:
+            import psycopg
+        except ImportError as error:
+            raise BenchError(
+                "a catalog in PostgreSQL needs psycopg", why=str(error),
+                hint="pip install 'bench-warehouse[lake]'",
+            ) from error  # fmt: skip
+        with told(self.words), psycopg.connect(self.words, connect_timeout=10) as con:
+            _reached.add(self.words)
+            yield con
+
+
+@contextmanager
+def told(catalog: str) -> Iterator[None]:
+    """What a database says in our words: it may repeat how it was reached, with the password.
+
+    What ended a connection that had been there is Again: what was stored, the ledger tells.
+    """
+    import sys
+
+    failed: tuple[type[Exception], ...] = (duckdb.Error, sqlite3.Error)
+    if psycopg := sys.modules.get("psycopg"):
+        failed = (*failed, psycopg.Error)
+    try:
+        yield
+    except failed as error:
+        why = said(str(error), catalog)
+        again = catalog in _reached and any(word in str(error) for word in _LOST)
+        raise (Again if again else BenchError)(
+            "the lake failed", why=why,
+            hint="check that its server, catalog and files can be reached; bench db check",
+        ) from None  # fmt: skip
+
+
+def said(text: str, catalog: str) -> str:
+    """What PostgreSQL said, else a first line; without the words that reached the catalog."""
+    if answer := re.search(r"\bERROR: +(.+)", text):
+        return answer[1].replace(catalog, "...")
+    line = (text.splitlines() or ["no reason given"])[0]
+    if "Unable to connect to Postgres" in line:  # DuckDB adds what its secrets hold
+        _, found, line = line.rpartition('": ')
+        line = line if found else "PostgreSQL cannot be reached"
+    return line.replace(catalog, "...")
+
+
+def quoted(text: str) -> str:
+    """A text between quotes of SQL."""
+    return text.replace("'", "''")
+
+
+def _state(row: tuple[Any, ...] | None) -> State | None:
+    return State(int(row[0]), str(row[1])) if row and row[0] is not None else None
+
+
+@contextmanager
+def _of_system(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise BenchError(f"cannot open {path}", why=error.strerror or str(error)) from error
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """A lock ends with its process, whatever kills it."""
+    deadline = time.monotonic() + _PATIENCE_S
+    with _of_system(path):
+        file = os.open(path, os.O_RDONLY)
+    try:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise Locked(f"{path} is locked", hint="another process is stuck") from None
+                time.sleep(0.01)
+        yield
+    finally:
+        os.close(file)
