@@ -7,7 +7,7 @@ import re
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakKeyDictionary
@@ -91,7 +91,9 @@ def _start() -> _Instance:
         "temp_directory": spill,
     }
     keeper = duckdb.connect(config=settings)
-    keeper.execute("SET enable_progress_bar = false")  # to detach may take seconds
+    # To detach may take seconds. A notebook without ipywidgets has no bar, and refuses the setting.
+    with suppress(duckdb.InvalidInputException):
+        keeper.execute("SET enable_progress_bar = false")
     return _Instance(keeper, spill)
 
 
