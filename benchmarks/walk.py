@@ -43,9 +43,9 @@ WALKS = {
 }
 # From the top down: a room imports from those behind it.
 ROOMS = (
-    "__main__.py", "cli.py", "commands", "ci", "terminal", "site", "watch", "launch", "__init__.py",
-    "claims", "explain", "reports", "foresight", "decide", "project", "audit", "doctor", "ingest",
-    "records", "schema", "vocabulary", "trainer",
+    "__main__.py", "cli.py", "commands", "ci", "__init__.py", "notebook", "terminal", "site",
+    "watch", "launch", "claims", "explain", "reports", "foresight", "decide", "project", "audit",
+    "doctor", "ingest", "records", "schema", "vocabulary", "trainer",
 )  # fmt: skip
 OUTSIDE = ("tests", "data", "benchmarks", "docs", "examples", "typings", "build", "out")
 PRAGMAS = ("# fmt:", "# noqa", "# type:", "#!")
