@@ -234,7 +234,7 @@ def test_records_are_the_jobs_that_their_logs_were(data: Path, folder: Path) -> 
 def test_an_effect_below_a_percent_has_the_digit_that_tells_it(folder: Path) -> None:
     table(folder / "a.md", jobs([10.000], 1) + jobs([9.960], 2))
     said = quick(folder, "compare", "a.md", "--by", "mbs").out
-    assert "mbs 2 is 1.004x faster than mbs 1 in the one" in said and " 1.004x |" in said
+    assert "MBS 2 is 1.004x faster than MBS 1 in the one" in said and " 1.004x |" in said
     drawn = paired_effects([Bar("MBS 2", 1.004), Bar("MBS 4", 1.3)], [True, True])
     values = [text.get_text() for text in drawn.findobj(Text)]
     assert "1.004x" in values and "1.30x" in values

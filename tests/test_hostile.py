@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -27,10 +28,15 @@ ALLOWED = {"text", "text_special", "code_inline", "softbreak", "em_open", "em_cl
 @pytest.fixture
 def hostile(folder: Path) -> Path:
     """A folder with a document whose every text is an attack."""
+    written(folder, EVIL.replace("|", ""))
+    return folder
+
+
+def written(folder: Path, head: str) -> None:
+    """A document with `head` wherever its author may write."""
     name = "=cmd() [x](evil) <b> `q @.md"
-    head = EVIL.replace("|", "")
     (folder / name).write_text(
-        f"# Title {EVIL} a|b\n\n## 1.3B {head}, Sequence Length=1024, PyTorch {head}\n\n"
+        f"# Title {head} a|b\n\n## 1.3B {head}, Sequence Length=1024, PyTorch {head}\n\n"
         f"| Nodes | Size | DP | TP | PP | MBS | GBS | Sec/it | TFLOPs | Notes {head} | Env |\n"
         f"|{'---|' * 11}\n"
         f"| 4 ({head}) | 1.3B | 1 | 4 | 1 | 1 | 1024 | 100.5 | 0.86 | {head} \\| pipe | =cmd() |\n"
@@ -39,7 +45,6 @@ def hostile(folder: Path) -> Path:
         f"| 16 | 1.3B | 4 | 4 | 1 | 1 | 1024 | 30.5 MiB | 0.9 | =cmd() | {head} |\n\n"
         f"### Comments\n- ^ {head}\n- {head}\n"
     )
-    return folder
 
 
 def inline(text: str) -> list[Token]:
@@ -64,32 +69,38 @@ def test_hostile_text_in_markdown(hostile: Path) -> None:
 
 
 class Page(HTMLParser):
-    """The elements and attributes of an HTML text."""
+    """The elements, attributes and links of an HTML text."""
 
-    def __init__(self) -> None:
+    def __init__(self, text: str) -> None:
         super().__init__()
-        self.tags: set[str] = set()
+        self.tags: Counter[str] = Counter()
         self.attributes: set[str] = set()
+        self.links: set[str | None] = set()
+        self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
+        self.tags[tag] += 1
         self.attributes |= {name for name, _ in attrs}
+        self.links |= {value for name, value in attrs if name in ("href", "src", "xlink:href")}
 
     def handle_comment(self, data: str) -> None:
-        self.tags.add("comment")
+        self.tags["comment"] += 1
 
 
-def test_hostile_text_in_html(hostile: Path) -> None:
+def test_hostile_text_in_html(hostile: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    plain = tmp_path_factory.mktemp("plain")
+    written(plain, "a word")
     for args in (["report", "."], ["runs", ".", "--all"], ["show", "=cmd:8", "."]):
-        done = quick(hostile, *args, "--format", "html")
-        assert done.code == 0, done.text
-        found = Page()
-        found.feed(done.out)
-        assert found.tags <= {"meta", "h1", "h2", "p", "ul", "li", "strong", "em", "code", "table",
-                              "thead", "tbody", "tr", "th", "td", "title", "style"}  # fmt: skip
-        assert done.out.count("<style") <= 1 and done.out.count("<title") <= 1
-        assert found.attributes <= {"charset", "style"}
-        assert "\x1b" not in done.out
+        done, beside = (quick(top, *args, "--format", "html") for top in (hostile, plain))
+        assert done.code == beside.code == 0, done.text
+        found, harmless = Page(done.out), Page(beside.out)
+        # What a page is made of does not hang on what its document says.
+        assert found.tags.keys() <= harmless.tags.keys()
+        assert found.attributes <= harmless.attributes
+        for tag in ("script", "style", "title", "meta"):
+            assert found.tags[tag] == harmless.tags[tag]
+        assert not [link for link in found.links if link and not link.startswith("#")]
+        assert "\x1b" not in done.out and "script-src 'unsafe" not in done.out
 
 
 def test_hostile_text_in_spreadsheets(hostile: Path) -> None:

@@ -214,4 +214,12 @@ def test_any_document_can_be_stored(text: str) -> None:
     rows, coverage = read_markdown(text, "source")
     tables = to_arrow(rows)
     assert coverage.lines == text.count("\n") + (not text.endswith("\n"))
-    assert sum(table.num_rows for table in tables.values()) == sum(map(len, rows.by_table.values()))
+    read_in = sum(map(len, rows.by_table.values()))
+    read_in += sum(one.num_rows for many in rows.tables.values() for one in many)
+    assert sum(table.num_rows for table in tables.values()) == read_in
+
+
+def test_a_heading_that_is_printed_twice_is_stored() -> None:
+    head = "| Nodes | TP | GBS | Sec/it | TFLOPs* | Notes |# 7B, Sequence Length=1024"
+    rows, _ = read_markdown(f"{head}\n|--|--|--|--|--|--|\n{head}", "source")
+    assert to_arrow(rows)["cells"].num_rows == 7

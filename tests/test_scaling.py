@@ -151,7 +151,7 @@ def test_a_run_without_nodes_takes_the_fits_of_no_other(folder: Path) -> None:
     tpu = "# 1B on TPU v5p, seq len 4096\n\n"
     (folder / "b.md").write_text(tpu + head.replace("Nodes", "Chips") + chips)
     said = quick(folder, "report", "scaling", "a.md", "b.md").out
-    assert "on 8 nodes against 1 (" in said and "on 16 devices against 8 (" in said
+    assert "on 8 nodes against 1: 7B" in said and "on 16 devices against 8: 1B" in said
     [made] = answer(folder, "days", "a.md", "b.md", "--nodes", "16", "--extrapolate")
     assert made["step_time_s"] == pytest.approx(48 / 16 + 0.5, rel=0.02)
 
@@ -185,7 +185,7 @@ def test_without_a_batch_nobody_knows_how_it_scales(folder: Path) -> None:
     _neox(folder / "a.md", [(12, "-", 75.2), (24, "-", 150.4)])
     assert {row["scaling"] for row in answer(folder, "report", "scaling", "a.md")} == {"unknown"}
     said = quick(folder, "report", "scaling", "a.md").out
-    assert "global batch size not stated: strong or weak unknown" in said
+    assert "The global batch size is not stated, so this may be strong or weak scaling." in said
     assert "GBS None" not in said
 
 
@@ -273,4 +273,4 @@ def test_one_node_in_parts_and_several_nodes_are_one_curve(folder: Path) -> None
     found = answer(folder, "report", "scaling", "a.md")
     assert [(row["group"], row["devices"]) for row in found] == [(1, n) for _, n in sizes]
     said = quick(folder, "report", "scaling", "a.md").out
-    assert "100.0% efficiency on 16 devices against 1" in said
+    assert "100.0% strong-scaling efficiency on 16 devices against 1" in said

@@ -286,8 +286,10 @@ def test_kill_at_any_moment_leaves_whole_files_only(place: Path, tmp_path: Path)
 def test_tails_of_one_log_beside_who_compacts(place: Path, tmp_path: Path) -> None:
     tailed(place, tmp_path, tails=2, pieces=4)
     with open_read(place) as warehouse:
-        assert warehouse.rows("SELECT count(*) FROM iterations") == [(20,)]
-    assert stored(place)["iterations"] == 20
+        query = "SELECT count(*), count(DISTINCT iteration) FROM iterations"
+        assert warehouse.rows(query) == [(20, 20)]
+    # What a longer reading of the log stands for is kept, as in a file, and not shown.
+    assert stored(place)["iterations"] >= 20
 
 
 @pytest.fixture
