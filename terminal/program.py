@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from .options import SHARED, Shared
@@ -63,11 +65,32 @@ class Commands(TyperGroup):
             skip_validation(command, ctx)
         return command
 
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """List each command with the first line of its docstring: to import all takes longer."""
+        limit = formatter.width - 6 - max(map(len, self.commands))
+        rows = [(name, self._summary(ctx, name, limit)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def _summary(self, ctx: Context, name: str, limit: int) -> str:
+        text = _docstring(self.package, name) if self.commands[name] is None else None
+        command = TyperCommand(name, help=text) if text else self.get_command(ctx, name)
+        assert command is not None, "a name that is listed has its command"
+        return command.get_short_help_str(limit)
+
     def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
         """List the commands, then what many of them share."""
         super().format_options(ctx, formatter)
         with formatter.section("Shared options (before or after the command)"):
             formatter.write_dl([(_term(shared), shared.help) for shared in SHARED.values()])
+
+
+def _docstring(package: str, name: str) -> str | None:
+    """What the function of a command says of itself in its file, if it is one, not a group."""
+    folder = Path(import_module(package).__path__[0])
+    tree = ast.parse((folder / f"{name}.py").read_text("utf-8"))
+    functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+    return next((ast.get_docstring(one) for one in functions if one.name == name), None)
 
 
 def hoist(args: list[str]) -> tuple[list[str], list[str], list[str]]:
