@@ -14,7 +14,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import duckdb
@@ -154,12 +156,11 @@ class Postgres:
 
     @repeated
     def state(self) -> State | None:
-        import psycopg
-
+        errors = _psycopg().errors
         with self._connected() as con:
             try:
                 return _state(con.execute(_STATE).fetchone())
-            except psycopg.errors.UndefinedTable:
+            except errors.UndefinedTable:
                 return None
 
     def opened(self, *, new: bool) -> AbstractContextManager[None]:
@@ -174,16 +175,21 @@ class Postgres:
 
     @contextmanager
     def _connected(self) -> Iterator[psycopg.Connection[Any]]:  # Any: rows of any query
-        try:
-            import psycopg
-        except ImportError as error:
-            raise BenchError(
-                "a catalog in PostgreSQL needs psycopg", why=str(error),
-                hint="pip install 'bench-warehouse[lake]'",
-            ) from error  # fmt: skip
-        with told(self.words), psycopg.connect(self.words, connect_timeout=10) as con:
+        connect = _psycopg().connect
+        with told(self.words), connect(self.words, connect_timeout=10) as con:
             _reached.add(self.words)
             yield con
+
+
+def _psycopg() -> ModuleType:
+    """The client of PostgreSQL. Raises BenchError without the extra that brings it."""
+    try:
+        return import_module("psycopg")
+    except ImportError as error:
+        raise BenchError(
+            "a catalog in PostgreSQL needs psycopg", why=str(error),
+            hint="pip install 'bench-warehouse[lake]'",
+        ) from error  # fmt: skip
 
 
 @contextmanager

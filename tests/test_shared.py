@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
@@ -301,6 +302,15 @@ def test_what_is_not_there_is_said_with_what_to_do(nowhere: str, folder: Path) -
     for words in (["report"], ["ingest", "."], ["db", "snapshots"], ["db", "gc"]):
         done = quick(folder, *words, "--db", nowhere)
         assert done.code == 2 and f"bench db init --db '{nowhere}'" in done.err, done.text
+
+
+def test_a_catalog_without_the_extra_is_said_with_what_to_install(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)  # as where it is not installed
+    for words in (["runs"], ["db", "init", "--data", "rows"], ["ingest", "."]):
+        done = quick(folder, *words, "--db", "ducklake:postgres:dbname=b host=127.0.0.1 port=1")
+        assert done.code == 2 and "pip install 'bench-warehouse[lake]'" in done.err, done.text
 
 
 @pytest.mark.parametrize("name", [
