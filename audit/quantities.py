@@ -104,9 +104,14 @@ def _length_of_rates(row: Row) -> float | None:
     """Tokens of a sequence by tokens/s and samples/s of the job: a power of two that they meet."""
     samples = row.printed.get("samples_per_s")
     tokens, each = row.printed.get("tokens_per_s"), row.printed.get("tokens_per_s_per_device")
-    if samples is None or not (tokens or (each and row.world)):
+    if tokens is not None:
+        rate = tokens.either
+    elif each is not None and row.world:
+        rate = each.either * float(row.world)
+    else:
         return None
-    rate = tokens.either if tokens else each.either * float(row.world or 1)  # type: ignore[union-attr]
+    if samples is None:
+        return None
     ends = (rate.low / samples.either.high, rate.high / samples.either.low)
     length = 2.0 ** round(log2((ends[0] * ends[1]) ** 0.5))
     return length if ends[0] <= length <= ends[1] else None
