@@ -10,10 +10,9 @@ import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 from ..decide.answers import compared, effects, lasting, ranked, scaled, two_sides
 from ..decide.cost import NUMBERS as COSTS
@@ -27,11 +26,10 @@ from ..decide.scaling import FITTED
 from ..decide.selection import select
 from ..schema.catalogue import values
 from ..schema.errors import BenchError
-from ..vocabulary.format import days_words, number, percent, range_text, significant, times
-from ..vocabulary.format import tokens as as_tokens
 from .columns import count, of_column, of_number, of_places
 from .context import ExplainContext
 from .number import Number as Asked
+from .shown import SMALL, Limits, ends_of, is_near, is_number, limits_of, prints, shows
 from .tree import How, Match, Node
 
 # The numbers of the rows of each answer, in addition to those of its runs.
@@ -59,8 +57,6 @@ _UNITS = {
     "model_tflops": "TFLOP/s of a process", "tokens_per_s_per_device": "tokens/s of a device",
     "pace": "s a token",
 }  # fmt: skip
-Limits = Sequence[tuple[float, float]]
-_SMALL = 0.05  # below, few digits are far from their value
 
 
 @dataclass
@@ -88,15 +84,15 @@ class DecisionContext:
             (value, at, place)
             for at, row in enumerate(self.decision.rows)
             for place, name in enumerate(columns(self.command))
-            for value in _ends(row, name)
-            if _is_number(value)
+            for value in ends_of(row, name)
+            if is_number(value)
         )
 
     def near(self, limits: Limits) -> Iterator[tuple[Row, str]]:
         """The numbers of rows that may print so, row by row: formatting is slow, and most values
         are far off."""
         found: set[tuple[int, int]] = set()
-        for low, high in ((-_SMALL, _SMALL), *limits):
+        for low, high in ((-SMALL, SMALL), *limits):
             first = bisect_left(self.numbers, low, key=itemgetter(0))
             last = bisect_right(self.numbers, high, key=itemgetter(0))
             found.update((at, place) for _, at, place in self.numbers[first:last])
@@ -298,66 +294,17 @@ def on_answer(here: ExplainContext, query: Query, target: Asked, command: str) -
 
 
 def _on_decision(context: DecisionContext, target: Asked) -> Iterator[Match]:
-    near = _limits(target)
+    near = limits_of(target)
     command = context.command
     for row, name in context.near(near):
-        if _shows(row, name, target, near):
+        if shows(row, name, target, near):
             yield from _matched(context, row, name)
     # What prints otherwise is not looked up: its tree may have a node for each row.
     for said in context.decision.facts["numbers"]:
         ends = (said.value, said.low, said.high)
-        if any(_is_near(value, near) and _prints(target, value) for value in ends):
+        if any(is_near(value, near) and prints(target, value) for value in ends):
             yield Match(command, "said", context.of_number(said))
     yield from _counts(context, target)
-
-
-def _shows(row: Row, name: str, target: Asked, near: Limits) -> bool:
-    """Whether a value, or an end of its range, prints so; only then its tree is worth making."""
-    _, low, high = ends = _ends(row, name)
-    close = [value for value in ends if _is_near(value, near)]
-    if any(_prints(target, value) for value in close):
-        return True
-    ways = ("days", significant) if name == "days" and close else ()
-    return any(target.stands_in(range_text(low, high, way)) for way in ways)
-
-
-def _limits(target: Asked) -> Limits:
-    """Between which ends values print so; percent are shares."""
-    return [*target.limits(), (0.0094 * target.value, 0.0106 * target.value)]
-
-
-def _ends(row: Row, name: str) -> tuple[Any, Any, Any]:
-    """A value of a row and the ends of its range."""
-    low, high = (f"{name.removesuffix('_s')}_{end}" for end in ("low", "high"))
-    return row.get(name), row.get(low), row.get(high)
-
-
-def _is_number(value: Any) -> bool:
-    """A nan, which equals nothing, has no place in an order."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
-
-
-def _is_near(value: Any, near: Limits) -> bool:
-    """Whether a number may print so."""
-    if not _is_number(value):
-        return False
-    return abs(value) <= _SMALL or any(low <= value <= high for low, high in near)
-
-
-def _prints(target: Asked, value: Any) -> bool:
-    """Whether one of the ways in which answers write a number gives these digits."""
-    return any(target.stands_in(text) for text in _texts(value))
-
-
-@lru_cache(maxsize=1 << 14, typed=True)  # one in the place of the other prints otherwise: 1, 1.0
-def _texts(value: Any) -> tuple[str, ...]:
-    texts = [number(value), number(value, 0), number(value, 1), times(value)]
-    texts += [significant(value, digits) for digits in (2, 3, 4)]
-    texts += [percent(value, places) for places in (0, 1, 2)]
-    texts += [f"{value:.2g}%", f"{value:.1f}%", f"{number(value, 0)}%"]  # of columns in percent
-    texts += [days_words(value)] if value > 0 else []
-    texts += [as_tokens(int(value))] if isinstance(value, int) and value > 0 else []
-    return tuple(filter(None, dict.fromkeys(texts)))
 
 
 def _counts(context: DecisionContext, target: Asked) -> Iterator[Match]:
