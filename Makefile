@@ -61,7 +61,7 @@ test-services: $(VENV)/.deepspeed $(VENV)/.browser $(OLD)/.storage out/npm/.inst
 # Each SQL text, and what the file of a warehouse goes through: the rest is the same Python, as is
 # how changed copies of tables are read, and readers of logs that are put away.
 OLD_TESTS := $(foreach name,api audit bundles crash facts formulas golden growing \
-  ingest ingest_races listings materialized metrics records reports restate rotated schema sealed shared template told where,tests/test_$(name).py)
+  ingest ingest_races listings materialized metrics records reports restate rotated schema sealed shared shared_folder template told where,tests/test_$(name).py)
 test-duckdb15: $(OLD)/.developing
 	@echo '*** what asks the warehouse, on duckdb $(OLD_DUCKDB) ***'
 	$(OLD)/bin/python -m pytest -m "not services and not slow" -k "not changed_copies and not put_away" $(OLD_TESTS) $(PYTEST_ARGS)

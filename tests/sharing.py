@@ -28,6 +28,7 @@ from bench.schema.warehouse import open_read
 from tests.making import log
 from tests.warm import Child
 
+INSERT = "INSERT INTO raw.hidden VALUES ('uri', ?, true, now()::TIMESTAMP)"
 _ROWS = ("loads", "runs", "iterations", "cells", "facts", "findings", "audits", "run_stats")
 
 

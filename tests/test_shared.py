@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
-from functools import partial
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
 
 from bench.ingest.pipeline import ingest
 from bench.reports.forget import forget, purge_sources
-from bench.schema.commits import Change, Overtaken, repeated
+from bench.schema.commits import Overtaken, repeated
 from bench.schema.copies import backup, compact_at, share
 from bench.schema.errors import BenchError
-from bench.schema.folder import Folder
 from bench.schema.place import is_there, located, place_of
 from bench.schema.warehouse import open_read, open_write, transaction
 from tests.making import folder
 from tests.program import quick
-from tests.sharing import at, furnished, hidden, killed, made, raced, stored, tailed, take
-from tests.warm import Child
+from tests.sharing import INSERT, at, killed, made, raced, stored, tailed, take
 
 SECRET = "hf_" + "abCDefGHijKLmnOPqrSTuvWXyzABcdEFgh"
-INSERT = "INSERT INTO raw.hidden VALUES ('uri', ?, true, now()::TIMESTAMP)"
 
 
 @pytest.fixture(autouse=True)
@@ -215,66 +209,6 @@ def test_four_writers_of_the_same_and_of_other_files(place: Path, tmp_path: Path
         assert warehouse.rows(twice) == []
 
 
-def test_no_file_of_a_writer_at_work_is_collected(tmp_path: Path) -> None:
-    place = place_of(made("folder", tmp_path))
-    data = tmp_path / "shelf" / "data"
-    assert place.commit(0, hidden("first", lambda: None)) == 1
-
-    def collected(days: int) -> None:
-        for file in data.iterdir():  # written by a machine whose clock is of another year
-            os.utime(file, (0, 0))
-        assert place.collect(timedelta(days=days)) == 1
-
-    for days in (0, 1):
-        late = hidden("late", partial(collected, days))
-        assert place.commit(place.latest(), late) is None
-        assert place.commit(place.latest(), hidden("late", lambda: None))
-        assert place.check() == (len(list(data.iterdir())), [])
-    tables = [one.tables for one in place.history()]
-    assert tables == [("hidden",), (), ("hidden",), (), ("hidden",)]
-
-
-def test_a_number_is_never_free_again(tmp_path: Path) -> None:
-    place = place_of(made("folder", tmp_path))
-    for number in range(3):
-        change = hidden(str(number), lambda: None)
-        assert place.commit(number, Change(0, change.tables, whole=number == 2)) == number + 1
-    assert place.collect(timedelta(0)) == 2
-    assert isinstance(place, Folder)
-    assert not place._claim(1, place._entry(1))
-    assert [one.number for one in place.history()] == [3]
-
-
-def test_writers_beside_a_process_that_collects(tmp_path: Path) -> None:
-    place = made("folder", tmp_path)
-    children = [Child(add, furnished(tmp_path / name), name, place) for name in ("a", "b")]
-    rounds = 0
-    while any(child.process.is_alive() for child in children):
-        place_of(place).collect(timedelta(0))
-        rounds += 1
-    assert [child.end() for child in children] == [0, 0] and rounds > 10
-    compact_at(place, 5)
-    assert place_of(place).collect(timedelta(0)) > 0
-    assert place_of(place).check() == (1, [])
-    with open_read(place) as warehouse:
-        found = warehouse.rows("SELECT id FROM raw.hidden ORDER BY ALL")
-    assert found == [(f"{name}{number}",) for name in "ab" for number in range(8)]
-
-
-def add(ready: Connection, machine: Path, name: str, place: Path) -> None:
-    """A writer on a machine of its own, of a row in each commit."""
-    os.environ["XDG_CACHE_HOME"] = str(machine)
-    ready.send("ready")
-
-    @repeated
-    def one(number: int) -> None:
-        with open_write(place) as warehouse, transaction(warehouse):
-            warehouse.con.execute(INSERT, [f"{name}{number}"])
-
-    for number in range(8):
-        one(number)
-
-
 @pytest.mark.slow
 def test_kill_at_any_moment_leaves_whole_files_only(place: Path, tmp_path: Path) -> None:
     files = folder(tmp_path / "logs", logs=20, tables=0, iterations=20)
@@ -336,17 +270,6 @@ def test_names_of_places_are_seen_from_the_folder_that_names_them(tmp_path: Path
     with pytest.raises(BenchError, match="names no database"):
         located("ducklake:postgres:a", tmp_path)
     assert not is_there(Path(f"folder:{where}"))
-
-
-def test_a_folder_takes_a_number_once_and_names_what_it_lacks(tmp_path: Path) -> None:
-    place = place_of(made("folder", tmp_path))
-    assert place.commit(0, Change(0, {})) == 1
-    assert place.commit(0, Change(0, {})) is None
-    with pytest.raises(BenchError, match="not empty"):
-        place.create(None)
-    (tmp_path / "shelf" / "commits" / "0000000001.json").write_text('{"files": [{"name": "../x"}]}')
-    with pytest.raises(BenchError, match="commit 1"):
-        list(place.changes(0))
 
 
 def test_commands_of_a_shared_warehouse(place: Path, logs: Path, tmp_path: Path) -> None:
