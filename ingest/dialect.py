@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ..schema.errors import BenchError
 from ..schema.shapes import shapes
-from .cache import cached
+from ..vocabulary.kept import cached
 from .declaration import SAMPLE_WORDS, Reader, Toml, broken, loads, only, parse, reader, texts
 from .hostile import LONGEST, held_up
 from .lines import peel

@@ -17,6 +17,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from ..schema.errors import BenchError
 from ..vocabulary.format import FILTERS as FORMATS
 from . import pairs, tables, words
+from .compiled import Compiled
 from .escape import FILTERS as ESCAPES
 from .escape import Markdown, italic, markdown_text, pipe_table, visible
 from .short import Names
@@ -46,7 +47,8 @@ def rendered(
 ) -> str:
     """The page as markdown by REPORT.md.j2, of a user's templates or ours; raises BenchError."""
     try:
-        template = _environment(own).get_template(f"{report}.md.j2")
+        environment = _environment(own) if own else _our_environment()
+        template = environment.get_template(f"{report}.md.j2")
         text = template.render({**context, _NAMES: names})
     except _TEMPLATE_ERRORS as error:
         if not own and not isinstance(error, jinja2.TemplateError):
@@ -126,7 +128,9 @@ def ours() -> dict[str, OwnTemplate]:
 
 @functools.cache
 def _our_environment() -> jinja2.Environment:
-    return _environment({})
+    environment = _environment({})
+    environment.bytecode_cache = Compiled(Path(__file__).parent)
+    return environment
 
 
 def _environment(own: Mapping[str, OwnTemplate]) -> jinja2.Environment:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
+from ..reports.compiled import Compiled
 from ..vocabulary.format import FILTERS
 from .text import Text
 
@@ -48,6 +50,7 @@ def _environment(text: Text) -> jinja2.Environment:
         finalize=lambda value: _shown(value, text),
         trim_blocks=True,
         lstrip_blocks=True,
+        bytecode_cache=Compiled(Path(__file__).parent),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import jinja2
@@ -15,6 +16,7 @@ from ...decide.jobs import clusters_text
 from ...decide.rows import Decision
 from ...vocabulary.format import FILTERS
 from .. import answer
+from ..compiled import Compiled
 from ..short import Names
 from ..words import level_words, text_of
 
@@ -52,6 +54,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         autoescape=False,
+        bytecode_cache=Compiled(Path(__file__).parent.parent),
     )
     environment.filters |= FILTERS
     environment.filters |= {

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import jinja2
 import pytest
 
 from bench.ingest import dialect
-from bench.ingest.cache import KEPT, cached
+from bench.reports.compiled import Compiled
+from bench.vocabulary.kept import KEPT, cached
 
 
 @pytest.fixture
@@ -65,3 +67,50 @@ def test_formats_from_the_cache_are_those_of_the_files(cache: Path) -> None:
         assert one.samples == other.samples
         assert dialect.patterns_of(one) == dialect.patterns_of(other)
     dialect._dialects.cache_clear()
+
+
+def test_compiled_templates_give_the_same_page(cache: Path, tmp_path: Path) -> None:
+    template = tmp_path / "one.j2"
+    template.write_text("{% for one in them %}{{ one | upper }}{% endfor %}")
+    fresh, kept = (_filled(tmp_path) for _ in range(2))
+    assert fresh == kept == "AB"
+    assert len(list(cache.iterdir())) == 1
+
+
+@pytest.mark.parametrize("damage", [b"", b"cut", b"\0" * 400])
+def test_damaged_compiled_templates_are_made_again(
+    cache: Path, tmp_path: Path, damage: bytes
+) -> None:
+    (tmp_path / "one.j2").write_text("{{ them[0] }}")
+    _filled(tmp_path)
+    [kept] = cache.iterdir()
+    whole = kept.read_bytes()
+    kept.write_bytes(damage)
+    assert _filled(tmp_path) == "a"
+    assert kept.read_bytes() == whole
+
+
+def test_another_users_compiled_template_is_not_loaded(cache: Path, tmp_path: Path) -> None:
+    (tmp_path / "one.j2").write_text("{{ them[1] }}")
+    _filled(tmp_path)
+    [kept] = cache.iterdir()
+    kept.chmod(0o666)
+    assert _filled(tmp_path) == "b"
+    assert kept.stat().st_mode & 0o777 == 0o600  # written anew
+
+
+def test_without_a_folder_templates_are_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    (tmp_path / "file").write_text("")
+    (tmp_path / "one.j2").write_text("{{ them[0] }}")
+    assert _filled(tmp_path) == "a"
+
+
+def _filled(folder: Path) -> str:
+    """The template of a folder, by an environment of its own."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder), bytecode_cache=Compiled(folder)
+    )
+    return environment.get_template("one.j2").render(them=["a", "b"])

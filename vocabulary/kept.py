@@ -1,4 +1,5 @@
-"""What is made of the package's own files, as JSON between processes: it is read in no time."""
+"""What is made of the package's own files, kept between processes in the user's cache: to read it
+takes no time."""
 
 from __future__ import annotations
 
@@ -27,19 +28,24 @@ def cached(
         digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     path = None
     try:
-        from platformdirs import user_cache_path
-
-        path = user_cache_path("bench", appauthor=False) / f"{name}-{digest.hexdigest()[:16]}.json"
-        kept: Mapping[str, Any] = json.loads(_own(path))
+        path = kept_file(name, digest.hexdigest(), ".json")
+        kept: Mapping[str, Any] = json.loads(read(path))
     except (OSError, RuntimeError, ValueError):  # not there, no home, or cut short
         kept = make()
         if path is not None:
             with suppress(OSError):
-                _keep(path, kept)
+                keep(path, json.dumps(kept).encode())
     return kept
 
 
-def _own(path: Path) -> bytes:
+def kept_file(name: str, digest: str, suffix: str) -> Path:
+    """Where something of a name is kept, made of files with a digest; RuntimeError: no home."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("bench", appauthor=False) / f"{name}-{digest[:16]}{suffix}"
+
+
+def read(path: Path) -> bytes:
     """What a file holds that nobody else can have written; raises OSError for any other."""
     with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
         found = os.fstat(file.fileno())
@@ -48,17 +54,20 @@ def _own(path: Path) -> bytes:
         return file.read()
 
 
-def _keep(path: Path, made: Mapping[str, Any]) -> None:
-    """Whole, or not there at all."""
+def keep(path: Path, content: bytes) -> None:
+    """Write a file of the cache, whole or not at all; older ones of its name are removed.
+
+    Raises OSError.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}.new")
     try:
-        draft.write_text(json.dumps(made), encoding="utf-8")
+        draft.write_bytes(content)
         draft.chmod(0o600)
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
     name = path.name.partition("-")[0]
-    others = sorted(path.parent.glob(f"{name}-*.json"), key=lambda one: one.stat().st_mtime)
+    others = sorted(path.parent.glob(f"{name}-*{path.suffix}"), key=lambda one: one.stat().st_mtime)
     for other in others[:-KEPT]:
         other.unlink(missing_ok=True)
