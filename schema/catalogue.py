@@ -89,7 +89,7 @@ class Metric:
     """A metric: a view `metric_NAME` with run_id, value, low and high, in `unit`.
 
     `selected` are the columns that it adds to the table `selected`, as SQL over the view; the first
-    is its value, by whose name it is filtered on and explained.
+    is its value, by whose name it is filtered on and explained. `query` is what the view asks.
     """
 
     name: str
@@ -98,6 +98,7 @@ class Metric:
     unit: str
     source: str
     selected: str
+    query: str
     head: tuple[tuple[str, str], ...]  # its lines, each a word and what it says
 
     @property
@@ -205,7 +206,8 @@ def _metric(name: str, text: str) -> Metric:
         raise ValueError(f"metrics/{name}.sql creates no view metric_{name}")
     head = tuple(_HEAD.findall(text))
     selected = dict(head).get("selected", f"value AS {name}")
-    return Metric(name, view[1], title, unit, source, selected, head)
+    query = text[view.end() :].strip().removesuffix(";")
+    return Metric(name, view[1], title, unit, source, selected, query, head)
 
 
 def _value(name: str, lines: Sequence[tuple[str, str]], unit: str = "") -> Value:

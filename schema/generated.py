@@ -8,7 +8,8 @@ A slot within a line stands for names of fields, with commas between them and so
     {{compared, but NAME, NAME}}       the same where runs are compared, worked out
     {{words, but NAME}}                texts that listings show
     {{counts as TYPE, but NAME}}       whole numbers that listings show; `as TYPE` casts each
-    {{metrics}}                        the joins of every metric, by run_id
+    {{metrics}}                        the joins of every metric, by run_id; each reads what has
+                                       the name of a view there, which may be a CTE
 
 A line `{{device peaks}}` stands for a row of each device and number format of hardware.toml.
 
@@ -63,7 +64,7 @@ def _device_peaks() -> str:
 def _joins() -> str:
     """A new metric is a column of results without a word said there."""
     return " ".join(
-        f"LEFT JOIN (SELECT run_id, {metric.selected} FROM {metric.view}) USING (run_id)"
+        f"LEFT JOIN (SELECT run_id, {metric.selected} FROM ({metric.query})) USING (run_id)"
         for metric in metrics()
     )
 

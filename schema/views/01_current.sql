@@ -13,12 +13,17 @@ QUALIFY row_number() OVER (PARTITION BY uri ORDER BY generation DESC, loaded_at 
 -- current_loads.uri: the file; the first by name of those that hold these bytes
 -- current_loads.shown_by: the load; of a part the newest one, which shows it
 CREATE OR REPLACE VIEW current_loads AS
-SELECT load_id, min(uri) AS uri, load_id AS shown_by FROM current_uris GROUP BY load_id
-UNION ALL
-SELECT p.part_id, min(u.uri), min(u.load_id)
-FROM current_uris u JOIN raw.parts n ON n.load_id = u.load_id
-JOIN raw.parts p ON p.chain_id = n.chain_id AND p.number <= n.number
-GROUP BY p.part_id;
+-- Nearly every view reads this one, a page some hundred times where none is stored: it reads the other once.
+SELECT load_id, min(uri) AS uri, min(shown_by) AS shown_by
+FROM (
+    SELECT u.uri, u.load_id AS shown_by, unnest(list_prepend(u.load_id, coalesce(r.parts, []))) AS load_id
+    FROM current_uris u
+    LEFT JOIN (
+        SELECT n.load_id, list(p.part_id) AS parts
+        FROM raw.parts n JOIN raw.parts p ON p.chain_id = n.chain_id AND p.number <= n.number GROUP BY n.load_id
+    ) r ON r.load_id = u.load_id
+)
+GROUP BY load_id;
 
 -- hidden_runs: runs that a user has hidden.
 -- hidden_runs.run_id: the run

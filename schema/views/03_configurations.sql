@@ -86,7 +86,7 @@ CREATE OR REPLACE VIEW configurations AS
 WITH around AS (
     -- Joined to the ids alone: each join of a run's seventy columns would cost as much as all of these.
     SELECT r.load_id, r.run_id, l.uri, u.said, u.told, g.median AS gbs_logged, q.median AS seq_len_logged
-    FROM (SELECT load_id, run_id FROM judged_runs) r
+    FROM raw.runs r
     JOIN current_loads l ON l.load_id = r.load_id
     ANTI JOIN hidden_runs h ON h.run_id = r.run_id
     LEFT JOIN (

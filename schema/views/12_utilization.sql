@@ -24,15 +24,7 @@ FROM (VALUES
 -- utilization.by_label: whether the FLOPs are counted by a label or a rounded number of parameters
 -- utilization.of_peak: share of the peak that one token a second takes
 CREATE OR REPLACE VIEW utilization AS
-WITH named AS (
-    SELECT device, arg_min(name, place) AS name
-    FROM (SELECT DISTINCT device FROM configurations WHERE device IS NOT NULL)
-    JOIN device_peaks ON regexp_matches(device, pattern) GROUP BY device
-), peaks AS (
-    SELECT name, any_value(family) AS family, max(tflops) FILTER (dtype IN ('bf16', 'fp16')) AS half,
-        max(tflops) * CASE WHEN bool_or(dtype = 'bf16') THEN 2 ELSE 1 END AS most
-    FROM device_peaks WHERE tflops IS NOT NULL GROUP BY name
-), counted AS (
+WITH counted AS (
     SELECT run_id, device, dtype, recompute, nodes, coalesce(devices, world_size) AS devices,
         CASE WHEN plain_mlp THEN
             f7(per(1, seq_len), seq_len, nullif(layers, 0), nullif(hidden, 0), vocab_used,
@@ -40,6 +32,14 @@ WITH named AS (
         END AS from_shape,
         CASE WHEN dense THEN f5(coalesce(params_stated, params_b * 1e9), 1) END AS from_label
     FROM configurations
+), named AS (
+    SELECT device, arg_min(name, place) AS name
+    FROM (SELECT DISTINCT device FROM counted WHERE device IS NOT NULL)
+    JOIN device_peaks ON regexp_matches(device, pattern) GROUP BY device
+), peaks AS (
+    SELECT name, any_value(family) AS family, max(tflops) FILTER (dtype IN ('bf16', 'fp16')) AS half,
+        max(tflops) * CASE WHEN bool_or(dtype = 'bf16') THEN 2 ELSE 1 END AS most
+    FROM device_peaks WHERE tflops IS NOT NULL GROUP BY name
 )
 SELECT c.run_id, c.recompute, coalesce(from_shape, from_label) AS flops_per_token, t.value AS tokens_per_s, t.low, t.high,
     CASE WHEN p.family = 'A64FX' THEN c.nodes ELSE c.devices END AS peak_devices,

@@ -4,7 +4,7 @@
 CREATE OR REPLACE VIEW left_out AS
 WITH rows_of_tables AS (
     SELECT run_id, uri, line, table_id, row_number, layers, hidden, nodes_stated, devices_stated, date, job_ids, flags,
-        product, world_size, {{configuration, but model, nodes, devices, procs_per_node, layers, hidden, heads, kv_heads, ffn_hidden, swiglu, experts}}
+        status_line, status_reason, product, world_size, {{configuration, but model, nodes, devices, procs_per_node, layers, hidden, heads, kv_heads, ffn_hidden, swiglu, experts}}
     FROM configurations WHERE origin = 'row'
 ), copies AS (
     -- The same configuration with the same digits is one measurement; the best described row stays. But a table that
@@ -33,7 +33,7 @@ WITH rows_of_tables AS (
         HAVING count(*) > 1)
 )
 SELECT run_id, 'withdrawn' AS reason, 'its author takes it back, line ' || status_line || ': ' || status_reason AS detail
-FROM configurations WHERE origin = 'row' AND list_contains(flags, 'withdrawn')
+FROM rows_of_tables WHERE list_contains(flags, 'withdrawn')
 UNION ALL
 SELECT r.run_id, 'misfit', string_agg(c.raw || ': ' || c.misfit, '; ' ORDER BY c.column_number)
 FROM rows_of_tables r JOIN cells c ON c.table_id = r.table_id AND c.row_number = r.row_number

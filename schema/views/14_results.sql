@@ -6,7 +6,11 @@
 -- results.left_out_detail: the same at length
 -- results.system: the device, else the document
 CREATE OR REPLACE VIEW results AS
-WITH reasons AS (
+-- What several metrics read, once for all of them: each is a tree of views, and DuckDB plans every
+-- mention of one anew (of some thousand pipelines it looks at each for each: minutes for five runs).
+WITH configurations AS (FROM configurations), measured AS (FROM measured), token_rates AS (FROM token_rates),
+    model_flops AS (FROM model_flops), utilization AS (FROM utilization),
+reasons AS (
     SELECT run_id, string_agg(reason, ', ' ORDER BY reason) AS left_out,
         string_agg(detail, '; ' ORDER BY reason) AS left_out_detail
     FROM left_out GROUP BY run_id
@@ -26,7 +30,7 @@ SELECT c.* REPLACE (coalesce(time_is_marked, false) AS time_is_marked),
     e.settings, h.regime AS epoch, r.left_out, r.left_out_detail,
     coalesce(c.device, c.uri) AS system
 -- Metrics are joined to the ids alone: each join of a run's seventy columns would cost as much as all of them.
-FROM (FROM configurations LEFT JOIN (FROM (SELECT run_id FROM configurations) {{metrics}}) USING (run_id)) c
+FROM (FROM configurations LEFT JOIN (FROM (SELECT DISTINCT run_id FROM raw.runs) {{metrics}}) USING (run_id)) c
 LEFT JOIN env e ON e.run_id = c.run_id
 LEFT JOIN reasons r ON r.run_id = c.run_id
 LEFT JOIN regimes h ON h.run_id = c.run_id;
