@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..schema.commits import repeated
+from ..schema.commits import Again, repeated
 from ..schema.errors import Locked
 from ..schema.place import home_of, is_there
 from .facts import facts_of, path_facts
@@ -22,6 +22,7 @@ from .facts import facts_of, path_facts
 if TYPE_CHECKING:
     from ..audit.store import Audited
     from ..schema.annotation import Annotation
+    from ..schema.annotations import Ranked
     from ..schema.overrides import Overrides
     from ..schema.sidecar_links import Link
     from ..schema.superseded import Superseded
@@ -55,12 +56,16 @@ class _Sources:
 
 @dataclass(frozen=True, slots=True)
 class _Derived:
-    """What is derived from sources before the audit, and whether it is not what is stored."""
+    """What is derived from sources before the audit, and whether it is not what is stored.
+
+    Annotations are `ranked` if all that they hang on is stored already.
+    """
 
     facts: Sequence[Annotation]
     given: Sequence[Annotation]
     links: Sequence[Link]
     superseded: list[Superseded]
+    ranked: Ranked | None
     stale: bool
 
 
@@ -117,20 +122,25 @@ def after_ingest_into(
 def _after_ingest(
     reading: Opener, writing: Opener, sources: _Sources, *, audited: bool = True
 ) -> Checked:
+    with reading() as warehouse:
+        brief = _is_brief(warehouse)
+    if brief:
+        try:
+            return _at_once(writing, sources, audited=audited)
+        except Again:
+            raise
+        except Locked:  # perhaps by who reads for long: nothing may have to be written
+            pass
     audit: _Audit | None = None
     with reading() as warehouse:
         derived = _derived(warehouse, sources)
         audited = audited and (derived.stale or _has_open_audits(warehouse, derived.facts))
-        brief = (derived.stale or audited) and _is_brief(warehouse)
-        if not (derived.stale or brief):
+        if not derived.stale:
             audit = _audit(warehouse, sources, derived.facts, audited=audited)
     if audit is None:
         with writing() as warehouse:
-            if derived.stale:
-                _store_derived(warehouse, sources, derived)
-            if brief:
-                audit = _audit(warehouse, sources, derived.facts, audited=audited)
-                return _store_audit(warehouse, audit)
+            # Others may have written meanwhile.
+            _store_derived(warehouse, sources, replace(derived, ranked=None))
         with reading() as warehouse:
             audit = _audit(warehouse, sources, derived.facts, audited=audited)
     if audit.found:
@@ -139,6 +149,16 @@ def _after_ingest(
         with suppress(Locked), writing() as warehouse:  # without them pages take longer, no more
             return _store_audit(warehouse, audit)
     return audit.checked
+
+
+def _at_once(writing: Opener, sources: _Sources, *, audited: bool) -> Checked:
+    """All of it under one lock: nobody writes between what is looked at and what is stored."""
+    with writing() as warehouse:
+        derived = _derived(warehouse, sources)
+        if derived.stale:
+            _store_derived(warehouse, sources, derived)
+        audit = _audit(warehouse, sources, derived.facts, audited=audited)
+        return _store_audit(warehouse, audit)
 
 
 @repeated
@@ -159,12 +179,14 @@ def _derived(warehouse: Warehouse, sources: _Sources) -> _Derived:
         facts = facts_of(warehouse, sources.root)
         given = (*facts, *path_facts(warehouse, sources.root))
     links, superseded = find_links(warehouse), find_superseded(warehouse)
-    stale = (
-        not (are_stored(warehouse, links) and superseded_is_stored(warehouse, superseded))
-        or bool(missing_overrides(warehouse, sources.uris, sources.overrides))
-        or not is_stored(warehouse, rank_annotations(warehouse, given))
+    settled = (
+        are_stored(warehouse, links)
+        and superseded_is_stored(warehouse, superseded)
+        and not missing_overrides(warehouse, sources.uris, sources.overrides)
     )
-    return _Derived(facts, given, links, superseded, stale)
+    ranked = rank_annotations(warehouse, given) if settled else None
+    stale = ranked is None or not is_stored(warehouse, ranked)
+    return _Derived(facts, given, links, superseded, ranked, stale)
 
 
 def _store_derived(warehouse: Warehouse, sources: _Sources, derived: _Derived) -> None:
@@ -176,8 +198,8 @@ def _store_derived(warehouse: Warehouse, sources: _Sources, derived: _Derived) -
     store_links(warehouse, derived.links)
     store_superseded(warehouse, derived.superseded)
     store_overrides(warehouse, sources.uris, sources.overrides)
-    # Ranked anew: what sidecar files state depends on the links that were just stored.
-    store_annotations(warehouse, rank_annotations(warehouse, derived.given))
+    # What sidecar files state depends on the links that were just stored.
+    store_annotations(warehouse, derived.ranked or rank_annotations(warehouse, derived.given))
 
 
 def _has_open_audits(warehouse: Warehouse, facts: Sequence[Annotation]) -> bool:
@@ -188,9 +210,12 @@ def _has_open_audits(warehouse: Warehouse, facts: Sequence[Annotation]) -> bool:
 
 
 def _is_brief(warehouse: Warehouse) -> bool:
-    """Whether to audit takes less time than most commands wait for a lock, far less."""
-    from ..schema.materialized import is_small
+    """Whether something was written since all was brought up to date, and to do so again takes
+    less time than most commands wait for a lock, far less."""
+    from ..schema.materialized import is_small, views_are_stored
 
+    if views_are_stored(warehouse):
+        return False
     [(cells,)] = warehouse.rows("SELECT count(*) FROM raw.cells")
     return int(cells) < BRIEF and is_small(warehouse)
 

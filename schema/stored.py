@@ -94,7 +94,8 @@ def rebuild(warehouse: Warehouse) -> None:
         con = warehouse.con
         con.execute(f"DROP SCHEMA IF EXISTS {STORED_VIEWS} CASCADE")
         con.execute(f"CREATE SCHEMA {STORED_VIEWS}")
-        con.execute(f"CREATE TABLE {STORED_VIEWS}.inputs AS {sql_file('inputs')}")
+        if not is_small(warehouse):
+            con.execute(f"CREATE TABLE {STORED_VIEWS}.inputs AS {sql_file('inputs')}")
         for view in STORED:
             con.execute(f"CREATE TABLE {STORED_VIEWS}.{view} AS FROM temp.main.{view}")
 
