@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import chdir
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -105,15 +106,23 @@ def output(page: Path) -> Iterator[tuple[list[str], str]]:
                 yield words, line
 
 
+@pytest.fixture(scope="module")
+def came(swept: Path) -> Callable[[str], list[str]]:
+    """The lines that a command prints, run once for all pages that show it."""
+
+    @cache
+    def lines(command: str) -> list[str]:
+        done = quick(swept, *shlex.split(command)[1:])
+        return (done.out + done.err).splitlines()
+
+    return lines
+
+
 @pytest.mark.parametrize("page", PAGES, ids=str)
-def test_what_is_shown_is_what_comes(swept: Path, page: Path) -> None:
-    came: dict[str, list[str]] = {}  # of each command, run once for all lines shown below it
+def test_what_is_shown_is_what_comes(came: Callable[[str], list[str]], page: Path) -> None:
     for words, line in output(page):
         command = shlex.join(words)
-        if command not in came:
-            done = quick(swept, *words[1:])
-            came[command] = (done.out + done.err).splitlines()
-        assert line in came[command], f"{command}\n{line}"
+        assert line in came(command), f"{command}\n{line}"
 
 
 @pytest.mark.slow
