@@ -19,13 +19,10 @@ IDS = ("load_id", "run_id", "table_id", "source_id", "uri", "sha256", "part_id",
 CHILD = """
 import sys
 from pathlib import Path
-from bench.schema.materialized import materialize_pages
 from bench.schema.warehouse import open_read
 with open_read(Path(sys.argv[1])) as warehouse:
     for view in sys.argv[2:]:
         print(view, flush=True)
-        if view == "results":  # which joins most others: who reads it has them computed before
-            materialize_pages(warehouse)
         cursor = warehouse.con.execute(f"FROM {view}")
         while cursor.fetchmany(100_000):
             pass
