@@ -44,7 +44,7 @@ def leaves(text: str, is_json: bool) -> list[Leaf] | None:
         if not isinstance(root, yaml.MappingNode):
             return None
         found: list[Leaf] = []
-        for seen, leaf in enumerate(_walk(root, "")):
+        for seen, leaf in enumerate(_walk(root)):
             if seen > MOST_NODES or len(found) > MOST_LEAVES:
                 return None
             if leaf:
@@ -67,20 +67,33 @@ def _is_deep(text: str, loader: Any) -> bool:
     return False
 
 
-def _walk(node: object, name: str, depth: int = 0) -> Iterator[Leaf | None]:
+def _walk(root: object) -> Iterator[Leaf | None]:
     """Every leaf, and None for what is none, so that all of it is counted."""
     import yaml
 
-    if depth > DEEPEST:
-        return
-    if not isinstance(node, yaml.ScalarNode):
-        yield None
-    if isinstance(node, yaml.ScalarNode):
-        yield Leaf(name, node.value, node.start_mark.line + 1)
-    elif isinstance(node, yaml.MappingNode):
+    # Not by recursion: each leaf would be handed up through all the generators above it.
+    open_nodes = [iter([("", root)])]
+    while open_nodes:
+        name, node = next(open_nodes[-1], ("", None))
+        if node is None:
+            open_nodes.pop()
+        elif isinstance(node, yaml.ScalarNode):
+            yield Leaf(name, node.value, node.start_mark.line + 1)
+        else:
+            yield None
+            if len(open_nodes) <= DEEPEST:
+                open_nodes.append(_children(name, node))
+
+
+def _children(name: str, node: object) -> Iterator[tuple[str, object]]:
+    """The nodes right below one, each with its name from the root."""
+    import yaml
+
+    prefix = f"{name}." if name else ""
+    if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             if isinstance(key, yaml.ScalarNode):
-                yield from _walk(value, f"{name}.{key.value}" if name else key.value, depth + 1)
+                yield f"{prefix}{key.value}", value
     elif isinstance(node, yaml.SequenceNode):
         for place, value in enumerate(node.value):
-            yield from _walk(value, f"{name}.{place}", depth + 1)
+            yield f"{name}.{place}", value
