@@ -137,10 +137,13 @@ def _documents(data: AuditInput) -> Iterator[Finding]:
             shared.setdefault((one.uri, two.uri), []).append((one, two))
     for pairs in shared.values():
         pairs.sort(key=lambda pair: (pair[1].line, pair[0].line))
+        same: list[tuple[Row, Row]] = []
         for one, two in pairs:
             if names := _differs(one, two):
                 yield _stale(one, two, names)
-        if same := [pair for pair in pairs if not _differs(*pair)]:
+            else:
+                same.append((one, two))
+        if same:
             yield _shared(same)
 
 
@@ -180,8 +183,13 @@ def _differs(first: Row, second: Row) -> list[str]:
         for name in _METRICS
         if name in first.printed
         and name in second.printed
-        and not first.printed[name].either.meets(second.printed[name].either)
+        and not _alike(first.printed[name], second.printed[name])
     ]
+
+
+def _alike(one: Printed, other: Printed) -> bool:
+    # Of copies all digits are alike: intervals need not be made for them.
+    return one.value == other.value or one.either.meets(other.either)
 
 
 def _stale(first: Row, second: Row, names: Sequence[str]) -> Finding:
