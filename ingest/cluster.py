@@ -28,10 +28,8 @@ _SUBMITS = {"slurm": "sbatch", "pbs": "qsub"}
 _JOB = {"cores": 1, "memory": "4GB"}  # where Dask's own jobqueue.yaml does not say
 _PATIENCE_S, _ASKED_S, _TIMEOUT_S = 60.0, 2.0, 10
 _POLL_S, _START_S = 0.2, 1.0
-_CONFIG = {
-    "distributed.scheduler.allowed-failures": 0,  # `elsewhere` tries again, one file at a time
-    "distributed.scheduler.worker-saturation": 1.0,  # what waits is with the scheduler
-}
+# `elsewhere` tries again, one file at a time.
+_CONFIG = {"distributed.scheduler.allowed-failures": 0}
 
 
 @contextmanager

@@ -13,7 +13,6 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import IO, TypeAlias
 from uuid import uuid4
@@ -65,16 +64,16 @@ def unpacked(packed: Packed, folder: Path | None) -> Iterator[Iterator[Iterator[
     Raises OSError when it is not there, or is not what was written.
     """
     staged = None if packed.data is not None or folder is None else folder / packed.sha256
-    with staged.open("rb") if staged else BytesIO(packed.data or b"") as file:
+    with pa.OSFile(str(staged)) if staged else pa.BufferReader(packed.data or b"") as file:
         if hashlib.file_digest(file, "sha256").hexdigest() != packed.sha256:
-            raise OSError(f"{staged} is damaged")
+            raise OSError(f"{staged or 'what was sent'} is damaged")
         yield _groups(file, packed.groups)
     if staged:
         staged.unlink(missing_ok=True)
 
 
 def _groups(
-    file: IO[bytes], groups: Sequence[Sequence[tuple[str, int]]]
+    file: pa.NativeFile, groups: Sequence[Sequence[tuple[str, int]]]
 ) -> Iterator[Iterator[_Stream]]:
     start = 0
     for group in groups:
@@ -82,10 +81,12 @@ def _groups(
         start += sum(size for _, size in group)
 
 
-def _streams(file: IO[bytes], group: Sequence[tuple[str, int]], start: int) -> Iterator[_Stream]:
+def _streams(
+    file: pa.NativeFile, group: Sequence[tuple[str, int]], start: int
+) -> Iterator[_Stream]:
     for name, size in group:
         file.seek(start)
-        yield name, pa.ipc.open_stream(pa.PythonFile(file, mode="r"))
+        yield name, pa.ipc.open_stream(file)
         start += size
 
 
