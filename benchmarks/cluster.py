@@ -79,7 +79,9 @@ def one(how: str, logs: Path, db: Path) -> Times:
     from bench.ingest.cluster import opened
     from bench.ingest.pipeline import ingest
     from bench.ingest.version import parser_version
+    from bench.schema import own_process
 
+    own_process.begin()  # as the program does
     task = 0.0
     with ExitStack() as stack:
         cluster = None
