@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +14,9 @@ from ..terminal.messages import Progress, info, volume, warn_of
 from ..terminal.moments import parse_since
 from ..terminal.source import Source
 from ..terminal.tables import choose_format, emit, render
+
+if TYPE_CHECKING:
+    from ..ingest.cluster import Cluster
 
 
 @o.command(source=("db", "overrides"))
@@ -48,6 +52,14 @@ def ingest(
     authors: Annotated[
         bool, typer.Option("--authors", help="With --history, keep names and e-mail addresses.")
     ] = False,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            metavar="local|slurm|pbs[:N]|tcp://HOST:PORT",
+            help="Read on workers of Dask: N processes here, N jobs, or those of a scheduler.",
+        ),
+    ] = None,
     format: o.Format = None,
 ) -> None:
     """Read logs and tables into the warehouse; skip unchanged files."""
@@ -63,13 +75,15 @@ def ingest(
     if history:
         from ..terminal.histories import read_histories
 
-        refused = {"--set": source.overrides, "--name": name, "--format": format}
+        refused = {
+            "--set": source.overrides, "--name": name, "--format": format, "--cluster": cluster
+        }  # fmt: skip
         if given := [option for option, value in refused.items() if value]:
             raise typer.BadParameter(f"{given[0]} does not go with --history.")
         raise typer.Exit(read_histories(paths, db, branch, since, authors, source.lock_timeout))
     if branch or since or authors:
         raise typer.BadParameter("--branch, --since and --authors go with --history.")
-    with Progress("reading") as progress:
+    with Progress("reading") as progress, _workers(cluster, db) as workers:
         summary = read_in(
             paths,
             db,
@@ -78,6 +92,7 @@ def ingest(
             stdin_name=name,
             progress=lambda uri: progress.advance(label=uri),
             processes=cores(),
+            cluster=workers,
         )
     checked = after_ingest_into(db, source.lock_timeout, summary.uris, source.overrides)
     if summary.formats and not volume.quiet:
@@ -88,3 +103,13 @@ def ingest(
     code = print_summary(summary)
     warn_of((*checked.unused, *checked.contradictions))
     raise typer.Exit(code)
+
+
+def _workers(word: str | None, db: Path) -> AbstractContextManager[Cluster | None]:
+    """The cluster that is asked for; None of none."""
+    if word is None:
+        return nullcontext()
+    from ..ingest.cluster import opened
+    from ..schema.place import scratch_of
+
+    return opened(word, scratch_of(db), info)

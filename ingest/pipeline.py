@@ -33,6 +33,7 @@ from .version import parser_version
 if TYPE_CHECKING:
     from ..schema.incremental import Stored
     from ..schema.store import Load
+    from .cluster import Cluster
 
 ATTEMPTS = 20  # at a file that others store or write: a log may grow while several follow it
 # Few commits, since each opens the warehouse; but what waits for one lies in memory.
@@ -50,6 +51,7 @@ def ingest(
     stdin_name: str | None = None,
     live: bool = False,
     processes: int = 1,
+    cluster: Cluster | None = None,
 ) -> Summary:
     """Read logs and tables below `paths` into the warehouse file `db`, made with its first row.
 
@@ -57,7 +59,8 @@ def ingest(
     the warehouse is locked only while a batch is committed. `formats` is a folder of log formats
     beside the built-in ones, `stdin_name` what the path `-` is called. A `live` log is still being
     written: its last line counts when it is whole. With `processes` above 1 many small files are
-    read in so many (a script then needs `if __name__ == "__main__"`). Raises Locked, Incompatible,
+    read in so many (a script then needs `if __name__ == "__main__"`); new files that lie where they
+    are named are read on a `cluster`, if there is one. Raises Locked, Incompatible,
     BenchError; what was committed before stays, and the same call goes on from there.
     """
 
@@ -82,7 +85,9 @@ def ingest(
             return store(warehouse, loads, stamps)
 
     root = home_of(db)
-    run = _Ingest(root, known, commit, resume, progress, formats, stdin_name, live, processes)
+    run = _Ingest(
+        root, known, commit, resume, progress, formats, stdin_name, live, processes, cluster
+    )
     return run.all_of(paths)
 
 
@@ -126,6 +131,7 @@ class _Ingest:
     stdin_name: str | None = None
     live: bool = False
     processes: int = 1
+    cluster: Cluster | None = None
     summary: Summary = field(default_factory=Summary)
 
     def all_of(self, paths: Iterable[Path]) -> Summary:
@@ -179,7 +185,8 @@ class _Ingest:
         from .planner import Planner
 
         planner = Planner(self.root, ledger, self.formats, self.live, self.resume)
-        yield from planner.outcomes(chain((item,), found), self.processes, self.progress)
+        files = chain((item,), found)
+        yield from planner.outcomes(files, self.processes, self.progress, self.cluster)
 
     def _commit(self, batch: Sequence[Outcome], told: Collection[str]) -> list[Outcome]:
         """Store what there is to store, and count it; gives what was overtaken."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..records import reading as records
 from ..schema.incremental import Stored
@@ -30,12 +31,15 @@ from .content import (
 from .inputs import Input
 from .names import is_packed_log
 from .parsed import parse
-from .prefetch import Turn, read_ahead
+from .prefetch import Processes, Turn, read_ahead
 from .rotated import Moves, sibling, size_of
 from .source import Task
 from .summary import Outcome, Progress, Warning
 from .tensorboard import NoReader, is_event_file
 from .version import parser_version
+
+if TYPE_CHECKING:
+    from .cluster import Cluster
 
 _FEW = 8  # logs whose readers go on, at once: how each stood may be 16 MiB
 NO_LONGER = "no longer contains a log or table; its earlier rows are hidden"
@@ -65,10 +69,20 @@ class Planner:
         self._version = parser_version(self.formats)
 
     def outcomes(
-        self, items: Iterable[Input], processes: int, progress: Progress | None
+        self,
+        items: Iterable[Input],
+        processes: int,
+        progress: Progress | None,
+        cluster: Cluster | None = None,
     ) -> Iterator[Outcome]:
         """What becomes of the files in their order, and of others that they took over from."""
-        with closing(read_ahead(items, self._task_ahead, processes)) as turns:
+        if cluster:
+            from .elsewhere import Elsewhere
+
+            ahead = read_ahead(items, self._task_elsewhere, Elsewhere(cluster, self._version))
+        else:
+            ahead = read_ahead(items, self._task_ahead, Processes(processes))
+        with closing(ahead) as turns:
             for turn in turns:
                 if progress:
                     progress(turn.item.uri)
@@ -96,6 +110,28 @@ class Planner:
         self._ahead.add(plan.sha256)
         return Task(content, item.uri, plan.source_id, self.formats)
 
+    def _task_elsewhere(self, item: Input) -> Task | None:
+        """How a worker of a cluster reads a file that new code or no code has read, by a guess.
+
+        What was stored of it by this code is known mostly, or its reader goes on here.
+        """
+        present = self.ledger.newest(item.uri)
+        if self.live or not item.stays or (present and present.parser_version == self._version):
+            return None
+        try:
+            stamp = stamp_of(item.path)
+        except OSError:
+            return None  # told in its turn
+        same = present is not None and present.size == stamp.bytes
+        sha256 = present.sha256 if present and same else ""
+        plan = self.ledger.plan(item.uri, sha256, self._version, stamp.bytes)
+        if plan is None or records.is_marker(item.path):
+            return None
+        content, before = Content(item.path.absolute(), stamp.bytes), present.size if present else 0
+        formats = self.formats.absolute() if self.formats else None
+        may_grow = plan.generation > 1 and self.resume is not None
+        return Task(content, item.uri, plan.source_id, formats, may_grow, before=before)
+
     def _plan(self, item: Input, content: Content) -> Known | None:
         return self.ledger.plan(item.uri, content.sha256 or "", self._version, content.size)
 
@@ -104,6 +140,10 @@ class Planner:
 
         `lost`: it no longer begins with what it contained before.
         """
+        turn.arrive()
+        if turn.broke:
+            yield Outcome(turn.item, "failed", reason=turn.broke)
+            return
         try:
             # First who had the content: it is then known under this name, and may have grown.
             yield from self._taken_over(turn.item, lost=lost)
@@ -191,15 +231,18 @@ class Planner:
     def _content(self, turn: Turn, present: Known | None, before: Stored | None) -> Content:
         """The bytes of a file, read as far as the plan needs; of a live log its whole lines."""
         item, path, stamp = turn.item, turn.item.path, stamp_of(turn.item.path)
+        before_size = present.size if present else 0  # does it still begin with these bytes?
+        if turn.task and turn.task.content.data is None and turn.task.before == before_size:
+            return turn.task.content  # a cluster has read it
         packed = is_packed_log(path)
         if known := self.ledger.unchanged(item.uri, stamp) if packed or not self.live else None:
             return Content(path, known.size, known.sha256, stamp)
-        before_size = present.size if present else 0  # does it still begin with these bytes?
         if packed or records.is_marker(path):
             return read_content(path, head=before_size or None)
         if before_size > stamp.bytes:  # it was begun afresh
             before_size = 0
-        if content := turn.task.content if turn.task else read_small(path, stamp):
+        ahead = turn.task.content if turn.task and turn.task.content.data is not None else None
+        if content := ahead or read_small(path, stamp):
             if self.live:  # what was stored of a last line without its end stays
                 content = content.cut(max(content.end_of_pieces(), before_size))
             return content.with_head(before_size)
@@ -224,11 +267,9 @@ class Planner:
             may_grow and self.resume is not None, before.checkpoint if before else None,
         )  # fmt: skip
         # Ids of rows are made from the source, so what was read ahead for another one is of no use.
-        ahead = turn.task is not None and turn.task.source_id == plan.source_id
+        ahead = turn.task is not None and _alike(turn.task, task)
         try:
-            parsed = (turn.take() if ahead and plan.generation == 1 else None) or parse(
-                task, before
-            )
+            parsed = (turn.take() if ahead else None) or parse(task, before)
         except NoReader as error:
             warning = Warning(item.uri, None, "no_reader", str(error))
             return Outcome(item, "skipped", warning=warning)
@@ -249,3 +290,10 @@ class Planner:
         self.ledger.note(plan)
         warning = None if elsewhere else Warning(plan.uri, None, "withdrawn", NO_LONGER)
         return Outcome(item, "skipped", Load(plan, Spill()), warning=warning)
+
+
+def _alike(one: Task, other: Task) -> bool:
+    """Whether two readings give the same rows."""
+    return (one.content.sha256, one.source_id, one.may_grow) == (
+        other.content.sha256, other.source_id, other.may_grow,
+    )  # fmt: skip

@@ -1,4 +1,5 @@
-"""Small new files are read before their turn, several at once, in processes where that pays.
+"""New files are read before their turn, several at once: small ones in processes of this machine
+where that pays, all of them on a cluster.
 
 What is read ahead is a guess: whether it is wanted is decided when it is a file's turn.
 """
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from multiprocessing import get_context, parent_process
 from pathlib import Path
+from typing import Protocol
 
 from ..schema import own_process
 from .inputs import Input
@@ -33,15 +35,21 @@ _MOST_CHUNKS = 16  # that wait to see whether processes are worth it
 
 @dataclass(slots=True)
 class Turn:
-    """A file in its turn; of a small new one `task` is how it was read, and `take` what it gave."""
+    """A file in its turn; of a small new one `task` is how it was read, and `take` what it gave.
+
+    `arrive` waits for a file that a cluster reads: `task` is then what is known of its bytes, None
+    where it has to be read here, and `broke` why no process can read it.
+    """
 
     item: Input
     task: Task | None = None
     take: Callable[[], Parsed | None] = lambda: None
+    arrive: Callable[[], None] = lambda: None
+    broke: str = ""
 
 
 @dataclass(slots=True)
-class _Chunk:
+class Chunk:
     """Files in their order, and the work of those of them that are read together."""
 
     turns: list[Turn] = field(default_factory=list)
@@ -53,16 +61,31 @@ class _Chunk:
         return bool(self.turns) and not self.turns[-1].item.stays
 
 
-def read_ahead(
-    items: Iterable[Input], plan: Callable[[Input], Task | None], processes: int
-) -> Generator[Turn, None, None]:
-    """The files in their order; small new ones have been read, or are when they are taken.
+class Workers(Protocol):
+    """What reads chunks before their turn."""
 
-    `plan` says how to read a file ahead, None where that has to wait for its turn. The processes
+    def start_if_worth(self, work: int) -> bool:
+        """Start where there is so much to read; whether what waits is to be given to them now."""
+
+    def ahead(self) -> int:
+        """How many chunks are read, or looked at, before their turn."""
+
+    def read(self, chunk: Chunk) -> None:
+        """Have a chunk read."""
+
+    def end(self) -> None:
+        """End what reads."""
+
+
+def read_ahead(
+    items: Iterable[Input], plan: Callable[[Input], Task | None], workers: Workers
+) -> Generator[Turn, None, None]:
+    """The files in their order; new ones have been read, or are when they are taken.
+
+    `plan` says how to read a file ahead, None where that has to wait for its turn. The workers
     end with the generator: close it.
     """
-    waiting: deque[_Chunk] = deque()
-    workers = _Workers(processes)
+    waiting: deque[Chunk] = deque()
     try:
         for chunk in _chunks(items, plan):
             waiting.append(chunk)
@@ -77,8 +100,8 @@ def read_ahead(
         workers.end()
 
 
-def _chunks(items: Iterable[Input], plan: Callable[[Input], Task | None]) -> Iterator[_Chunk]:
-    chunk = _Chunk()
+def _chunks(items: Iterable[Input], plan: Callable[[Input], Task | None]) -> Iterator[Chunk]:
+    chunk = Chunk()
     for item in items:
         task = plan(item)
         chunk.turns.append(Turn(item, task))
@@ -88,13 +111,13 @@ def _chunks(items: Iterable[Input], plan: Callable[[Input], Task | None]) -> Ite
         full = chunk.work >= _CHUNK_BYTES or len(chunk.turns) >= _CHUNK_FILES
         if full or chunk.is_passing:
             yield chunk
-            chunk = _Chunk()
+            chunk = Chunk()
     if chunk.turns:
         yield chunk
 
 
 @dataclass(slots=True)
-class _Workers:
+class Processes:
     """Processes that read chunks, once they are started; until then this one does."""
 
     processes: int
@@ -116,7 +139,7 @@ class _Workers:
             return 0
         return 2 * self.processes if self._pool else _MOST_CHUNKS
 
-    def read(self, chunk: _Chunk) -> None:
+    def read(self, chunk: Chunk) -> None:
         """Have a chunk read: by a process at once, by this one when the first of it is taken."""
         turns = [turn for turn in chunk.turns if turn.task]
         tasks = [turn.task for turn in turns if turn.task]

@@ -50,7 +50,8 @@ class Task:
     """A file to read: its bytes, its name in the warehouse, the id of its source.
 
     `formats` is a user's own folder of log formats. Of a log that `may_grow` the result may tell
-    where reading can go on; `since` is where it does.
+    where reading can go on; `since` is where it does. `before` is how many bytes were stored of a
+    file that a worker of a cluster hashes.
     """
 
     content: Content
@@ -59,6 +60,7 @@ class Task:
     formats: Path | None = None
     may_grow: bool = False
     since: Checkpoint | None = None
+    before: int = 0
 
 
 @dataclass(slots=True)

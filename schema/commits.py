@@ -57,6 +57,10 @@ class Place(Protocol):
     def home(self) -> Path:
         """The folder that paths of sources begin at."""
 
+    @property
+    def scratch(self) -> Path | None:
+        """A folder of it for files that soon go again, None of an object store."""
+
     def create(self, data: str | None) -> None:
         """Make an empty one; `data` is where a lake keeps its Parquet files: a folder, `s3://`."""
 

@@ -52,6 +52,10 @@ class Folder:
         return Path(os.path.abspath(self.path)).parent
 
     @property
+    def scratch(self) -> Path:
+        return Path(os.path.abspath(self.path))
+
+    @property
     def _data(self) -> Path:
         return self.path / "data"
 

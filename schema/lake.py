@@ -44,6 +44,11 @@ class Lake:
         # Names below a working folder would be other files for each who writes.
         return Path("/") if data.startswith(S3) else Path(data).parent
 
+    @property
+    def scratch(self) -> Path | None:
+        data = _data(self.catalog)
+        return None if data.startswith(S3) else Path(data)
+
     def exists(self) -> bool:
         return self.catalog.state() is not None
 

@@ -96,3 +96,8 @@ def require_place(path: Path) -> None:
 def is_there(path: Path) -> bool:
     """Whether there is a warehouse of this name; raises BenchError if that cannot be asked."""
     return place_of(path).exists() if is_shared(path) else path.exists()
+
+
+def scratch_of(path: Path) -> Path | None:
+    """A folder that whoever writes to the warehouse sees and may write to; None of rows on S3."""
+    return place_of(path).scratch if is_shared(path) else path.absolute().parent

@@ -51,13 +51,13 @@ def test_a_command(traps: Path, how: str) -> None:
 def test_the_processes_that_read(traps: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prefetch, "WORTH_IT", 1)
     started = []
-    begin = prefetch._Workers.start_if_worth
+    begin = prefetch.Processes.start_if_worth
 
-    def start(workers: prefetch._Workers, work: int) -> bool:
+    def start(workers: prefetch.Processes, work: int) -> bool:
         started.append(begin(workers, work))
         return started[-1]
 
-    monkeypatch.setattr(prefetch._Workers, "start_if_worth", start)
+    monkeypatch.setattr(prefetch.Processes, "start_if_worth", start)
     with chdir(traps):
         ingest([Path()], traps / "w.duckdb", processes=2)
     assert any(started) and ran(traps) == ""

@@ -1,0 +1,120 @@
+"""Chunks of files that a cluster reads before their turn.
+
+When a worker dies, all that it was given is blamed. So the files of a batch that failed are read
+one by one, while nothing else is: what fails then is the file itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from typing import Any
+
+from ..schema.errors import BenchError
+from .batches import Batch, FileRead, files_of
+from .cluster import Cluster
+from .prefetch import Chunk, Turn
+
+_AHEAD = 4  # batches for each worker: one that takes long does not stop the others
+_ATTEMPTS = 3
+_SHOWN = 300  # characters of an error
+Result = Sequence[FileRead | str | None]  # as read; why it cannot be; None: it is read here
+
+
+@dataclass(slots=True)
+class Elsewhere:
+    """`prefetch.Workers` on a cluster, all reading by one `version` of the code."""
+
+    cluster: Cluster
+    version: int
+    _reading: list[Any] = field(default_factory=list)  # Any: futures of Dask
+
+    def start_if_worth(self, work: int) -> bool:
+        """Never: the cluster starts with its first chunk, and nothing waits until then."""
+        return False
+
+    def ahead(self) -> int:
+        """Chunks that are read before their turn."""
+        return _AHEAD * max(2, self.cluster.threads()) if self._reading else 0
+
+    def read(self, chunk: Chunk) -> None:
+        """Have a chunk read; its files arrive when all of it is."""
+        turns = [turn for turn in chunk.turns if turn.task]
+        if not turns:
+            return
+        batch = Batch([turn.task for turn in turns if turn.task], self.version)
+        future = self.cluster.submit(batch)
+        self._reading.append(future)
+        result = cache(partial(self._result, future, batch))
+        for place, turn in enumerate(turns):
+            turn.arrive = partial(_arrive, turn, result, place)
+
+    def end(self) -> None:
+        """Nobody wants what is still read."""
+        if self._reading:
+            self.cluster.cancel(self._reading)
+
+    def _result(self, future: Any, batch: Batch) -> Result:
+        self.cluster.wait([future])
+        if future.exception() is None:
+            found = self._taken(future, batch)
+        else:
+            _refuse(future.exception())
+            self.cluster.wait(self._reading)
+            found = [
+                one for task in batch.tasks for one in self._alone(replace(batch, tasks=[task]))
+            ]
+        self._reading.remove(future)
+        self.cluster.unseen += sum(one is None for one in found)
+        return found
+
+    def _alone(self, batch: Batch) -> Result:
+        """One file, a few times, while nothing else is read."""
+        deaths = 0
+        for _ in range(_ATTEMPTS):
+            self.cluster.settle()
+            future = self.cluster.submit(batch)
+            self.cluster.wait([future])
+            error = future.exception()
+            if error is None:
+                return self._taken(future, batch)
+            _refuse(error)
+            killed = _deaths(error)
+            if not killed:
+                return [f"{type(error).__name__}: {error}"[:_SHOWN]]
+            deaths += killed
+        return [f"reading it ended its process {deaths} times"]
+
+    def _taken(self, future: Any, batch: Batch) -> Result:
+        """What a batch gave; where its rows are lost, its files are read here."""
+        try:
+            return files_of(future.result(), self.cluster.folder)
+        except OSError:
+            return [None] * len(batch.tasks)
+
+
+def _arrive(turn: Turn, result: Callable[[], Result], place: int) -> None:
+    found = result()[place]
+    turn.task = found.task if isinstance(found, FileRead) else None
+    if isinstance(found, FileRead):
+        parsed = found.parsed
+        turn.take = lambda: parsed
+    elif found is not None:
+        turn.broke = found
+
+
+def _refuse(error: BaseException) -> None:
+    """Raises BenchError for what is no file's fault."""
+    if isinstance(error, BenchError):
+        raise error
+    if isinstance(error, ImportError):
+        hint = "install the same version of bench on every machine"
+        raise BenchError("the workers cannot run bench", why=str(error), hint=hint)
+
+
+def _deaths(error: BaseException) -> int:
+    """How many workers died at a task; none where it is the task that failed."""
+    from distributed import KilledWorker
+
+    return int(error.allowed_failures) + 1 if isinstance(error, KilledWorker) else 0

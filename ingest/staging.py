@@ -1,0 +1,127 @@
+"""Rows on their way from a worker of a cluster: Arrow streams in a staged file, few come along.
+
+A staged file is called by the SHA-256 of its bytes, so what is read twice lies there once, and what
+was torn is not taken. Each command has a folder of its own, which it removes at its end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TypeAlias
+from uuid import uuid4
+
+import psutil
+import pyarrow as pa
+
+NAME = ".bench-staging"
+_FEW = 1 << 20  # bytes of rows that Dask carries
+_DAY_S = 86_400
+_Stream = tuple[str, pa.RecordBatchReader]
+Source: TypeAlias = pa.Table | pa.RecordBatchReader
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Groups of Arrow streams, one behind the other; of each its table and its bytes."""
+
+    groups: Sequence[Sequence[tuple[str, int]]]
+    sha256: str
+    data: bytes | None = None  # None: in the staged file
+
+
+def pack(groups: Iterable[Iterable[tuple[str, Source]]], folder: Path | None) -> Packed:
+    """Groups of tables as they travel; without a folder that is seen here all of them come along.
+
+    Raises OSError when a disk is full.
+    """
+    with tempfile.SpooledTemporaryFile(_FEW, prefix="bench-") as file:
+        sizes = [[(name, _written(file, rows)) for name, rows in group] for group in groups]
+        size = file.tell()
+        file.seek(0)
+        if size <= _FEW or folder is None or not folder.is_dir():
+            data = file.read()
+            return Packed(sizes, hashlib.sha256(data).hexdigest(), data)
+        draft = folder / f"{uuid4().hex}.draft"
+        with draft.open("xb+") as staged:
+            shutil.copyfileobj(file, staged, _FEW)
+            staged.seek(0)
+            sha256 = hashlib.file_digest(staged, "sha256").hexdigest()
+        draft.replace(folder / sha256)
+        return Packed(sizes, sha256)
+
+
+@contextmanager
+def unpacked(packed: Packed, folder: Path | None) -> Iterator[Iterator[Iterator[_Stream]]]:
+    """The groups in their order, each to be read to its end; a staged file is gone behind it.
+
+    Raises OSError when it is not there, or is not what was written.
+    """
+    staged = None if packed.data is not None or folder is None else folder / packed.sha256
+    with pa.OSFile(str(staged)) if staged else pa.BufferReader(packed.data or b"") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != packed.sha256:
+            raise OSError(f"{staged or 'what was sent'} is damaged")
+        yield _groups(file, packed.groups)
+    if staged:
+        staged.unlink(missing_ok=True)
+
+
+def _groups(
+    file: pa.NativeFile, groups: Sequence[Sequence[tuple[str, int]]]
+) -> Iterator[Iterator[_Stream]]:
+    start = 0
+    for group in groups:
+        yield _streams(file, group, start)
+        start += sum(size for _, size in group)
+
+
+def _streams(
+    file: pa.NativeFile, group: Sequence[tuple[str, int]], start: int
+) -> Iterator[_Stream]:
+    for name, size in group:
+        file.seek(start)
+        yield name, pa.ipc.open_stream(file)
+        start += size
+
+
+def _written(file: IO[bytes], rows: Source) -> int:
+    """Bytes of a table, written as a stream."""
+    start = file.tell()
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.ipc.new_stream(pa.PythonFile(file, mode="w"), rows.schema, options=options) as writer:
+        for batch in rows.to_batches() if isinstance(rows, pa.Table) else rows:
+            writer.write_batch(batch)
+    return file.tell() - start
+
+
+@contextmanager
+def staging(base: Path | None) -> Iterator[Path | None]:
+    """A folder of this process below one that workers see, too; those of killed ones are removed.
+
+    A process that lost its folder all the same reads again. None where there is no such place.
+    """
+    if base is None:
+        yield None
+        return
+    host = socket.gethostname()
+    folder = base / NAME / f"{host}-{psutil.Process().pid}"
+    folder.mkdir(parents=True, exist_ok=True)
+    now = folder.stat().st_mtime  # by the clock of the file system
+    for other in folder.parent.iterdir():
+        name, _, pid = other.name.rpartition("-")
+        ended = name == host and pid.isdigit() and not psutil.pid_exists(int(pid))
+        with suppress(FileNotFoundError):  # another process clears, too
+            if ended or other.stat().st_mtime < now - _DAY_S:
+                shutil.rmtree(other, ignore_errors=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # others have theirs
+            folder.parent.rmdir()

@@ -1,0 +1,63 @@
+"""Clusters for tests: workers that die at some files, and commands that read on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+# Run by each worker when it starts. Files end the process that opens them by their names, as bytes
+# would that a library crashes at; and more rows are staged than those of large batches.
+FATAL = """
+import os, sys
+from bench.ingest import staging
+
+def look(event, arguments):
+    name = str(arguments[0]) if event == "open" else ""
+    if name.endswith("fatal.log"):
+        os._exit(9)
+    if name.endswith("broken.log"):
+        raise RuntimeError("cannot read this")
+
+sys.addaudithook(look)
+staging._FEW = 5_000
+"""
+
+
+@contextmanager
+def running(folder: Path, workers: int = 2) -> Iterator[str]:
+    """The address of a scheduler with so many workers of these."""
+    import dask
+    from distributed import LocalCluster
+
+    from bench.ingest.cluster import _CONFIG
+
+    preload = folder / "fatal.py"
+    preload.write_text(FATAL)
+    with (
+        dask.config.set({**_CONFIG, "distributed.worker.preload": [str(preload)]}),
+        LocalCluster(
+            n_workers=workers, threads_per_worker=1, host="127.0.0.1",
+            dashboard_address="127.0.0.1:0", silence_logs=50,
+        ) as cluster,
+    ):  # fmt: skip
+        yield str(cluster.scheduler_address)
+
+
+def read(ready: Connection, files: Path, db: Path, address: str, seen: Path) -> None:
+    """Ingest on a cluster in small batches, so that there are many commits to be killed in.
+
+    A byte is added to `seen` when it is a file's turn.
+    """
+    from bench.ingest import pipeline, prefetch
+    from bench.ingest.cluster import opened
+
+    pipeline._BATCH_ROWS, prefetch._CHUNK_FILES = 300, 3
+    ready.send("ready")
+    with seen.open("ab", buffering=0) as turns, opened(address, db.parent, print) as cluster:
+
+        def tell(_: str) -> None:
+            turns.write(b".")
+
+        pipeline.ingest([files], db, progress=tell, cluster=cluster, lock_timeout=30)
