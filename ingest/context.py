@@ -16,8 +16,10 @@ from ..vocabulary.hardware import device_of, device_pattern
 from ..vocabulary.sizes import find_size
 from ..vocabulary.spelling import meant
 from .cast import integer
+from .nouns import in_series, named_numbers
 
 INTEGERS = frozenset({"steps", *(one.name for one in run_fields().values() if one.is_whole)})
+_COUNTED = frozenset(("mbs", "gbs", "seq_len"))
 _DTYPES = {"float8": "fp8", "float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
 _RECIPE = re.compile(
     r"(?<![A-Za-z0-9])(?:MXFP[48]|NVFP4|FP8[ -](?:CS|DS|MX|SC|blockwise|delayed|current|tensorwise"
@@ -47,9 +49,11 @@ _PER_NODE = re.compile(
     re.I,
 )
 _NAMES = (
-    r"megatron(?:-lm|-core|-deepspeed|[ -]bridge)?|deepspeed|hf|hugging ?face|nemo|torchtitan"
+    r"megatron(?:-deepspeed|[ -](?:lm|core|bridge))?|deepspeed|hf|hugging ?face|nemo|torchtitan"
     r"|torchtune|nanotron|gpt-neox|colossal-?ai|fsdp|prime-rl|maxtext|litgpt|levanter|internevo|xtuner|axolotl"
-    r"|llama-factory|mindspeed|mindformers|paddlenlp|unsloth|composer|llm-foundry|verl"
+    r"|llama-factory|mindspeed(?:-llm)?|mindformers|paddlenlp|unsloth|composer|llm-foundry|verl|ms-swift|primus"
+    r"|olmo-core|openrlhf|nanogpt|nanochat|picotron|vescale|flagscale|neuronx-distributed|easylm|t5x|bmtrain"
+    r"|axonn|nemo-rl|llm\.c"
 )
 # A heading of nothing but frameworks: `Megatron + Deepspeed 3D (new branch)`.
 _FRAMEWORK = re.compile(
@@ -60,7 +64,8 @@ _OF_DOCUMENTS = frozenset(
     re.findall(
         r"\w+",
         "performance summary benchmark benchmarks benchmarking result results report overview guide"
-        " training numbers tutorial documentation docs table tables experiments readme",
+        " training numbers tutorial documentation docs table tables experiments readme study log"
+        " throughput scaling speed efficiency comparison notes pretraining release announcement",
     )
 )
 _NAMED = re.compile(rf"(?<![\w-])(?:{_NAMES})(?![\w-])", re.I)
@@ -68,6 +73,14 @@ _RESULTS_OF = re.compile(
     r"\b(?:results?|benchmarks?|performance|numbers)\b[^.]{0,80}?\b(?:for|of|by|using|with)\s+(?:the\s+)?[`*]{0,2}"
     rf"(?P<name>{_NAMES})(?![\w-])|(?<![\w-])(?P<owner>{_NAMES})'s\s+(?:\w+\s+){{0,3}}?"
     r"(?:results?|benchmarks?|performance|numbers|test data|throughput)\b",
+    re.I,
+)
+# Parts and hubs that many frameworks use.
+_NO_TRAINERS = frozenset(("fsdp", "hf", "hugging face", "huggingface", "composer"))
+_MADE_WITH = re.compile(
+    rf"(?:^\W{{0,6}}|\b(?:using|with|in|on|via|by|inside|of|frameworks?|software|container|image|stack|librar(?:y|ies)"
+    rf"|trainer|codebase|backend)\b[\s:=*`\[]{{0,6}}(?:the\s|our\s|nvidia(?:'s)?\s){{0,2}}[`*\[]{{0,3}})"
+    rf"(?P<name>{_NAMES})(?![\w-])(?:[`*\s]{{0,3}}v?(?P<version>\d+(?:\.\w+)+))?",
     re.I,
 )
 
@@ -173,7 +186,8 @@ def _stated_by_phrases(text: str) -> dict[str, set[str]]:
         (phrase["field"], match.span(), _phrase_value(phrase, match))
         for phrase in _phrases()
         for match in phrase["regex"].finditer(text)
-    ]
+        if not (phrase["field"] in _COUNTED and in_series(text, match.end()))
+    ] + list(named_numbers(text))
     values: dict[str, set[str]] = {}
     for place, (name, span, value) in enumerate(found):
         rivals = [(s, v) for other, (n, s, v) in enumerate(found) if n == name and other != place]
@@ -182,7 +196,8 @@ def _stated_by_phrases(text: str) -> dict[str, set[str]]:
             for s, v in rivals
         )
         if not covered:
-            values.setdefault(name, set()).add(value)
+            plain = value.replace(",", "") if name in INTEGERS else value
+            values.setdefault(name, set()).add(plain)
     return values
 
 
@@ -213,6 +228,11 @@ def frameworks_in(text: str) -> list[str]:
     return [found[0] for found in _NAMED.finditer(text)]
 
 
+def trainers_in(text: str) -> set[str]:
+    """The frameworks that a text names, without parts that many of them use, in small letters."""
+    return {name.lower() for name in frameworks_in(text)} - _NO_TRAINERS
+
+
 def framework_of(text: str, line: int) -> list[Fact]:
     """The framework that the opening of a document says its results are of."""
     every = (found["name"] or found["owner"] for found in _RESULTS_OF.finditer(text))
@@ -220,6 +240,23 @@ def framework_of(text: str, line: int) -> list[Fact]:
     if len(names) != 1:
         return []
     return [Fact("framework", names.popitem()[1], text.strip(), line, "document")]
+
+
+def begins_with_trainer(text: str) -> bool:
+    """Whether an item begins with a framework's name and its version or commit."""
+    found = _NAMED.match(text.lstrip(" *`["))
+    behind = text.lstrip(" *`[")[found.end() :] if found else ""
+    return bool(re.match(r"[*`\])\s]{1,4}v?(?=[\w.]*\d)[\w.]{2,40}", behind))
+
+
+def framework_named(text: str, line: int) -> list[Fact]:
+    """The one framework that a sentence or an item says runs were made with, with its version."""
+    every = trainers_in(text)
+    found = next((one for one in _MADE_WITH.finditer(text) if one["name"].lower() in every), None)
+    if len(every) != 1 or found is None:
+        return []
+    value = f"{found['name']} {found['version']}" if found["version"] else found["name"]
+    return [Fact("framework", value, text.strip(), line, "document")]
 
 
 def setting_field(name: str) -> str | None:
@@ -255,7 +292,7 @@ def _phrase_facts(field: str, value: str, text: str, line: int, scope: str) -> l
 
 
 def _phrase_value(phrase: dict[str, Any], found: re.Match[str]) -> str:
-    return str(phrase.get("value") or found["value"])
+    return str(phrase.get("value") or found["value"]).rstrip(",")
 
 
 def _without_conflicts(facts: list[Fact]) -> list[Fact]:
@@ -273,7 +310,7 @@ def _model_named(text: str) -> str | None:
 
 
 def _sizes_in(text: str) -> Iterator[tuple[str, float]]:
-    rest = re.sub(r"\b\d+(?:\.\d+)?\s?[BT]\s+tokens", " ", text)
+    rest = re.sub(r"\b\d+(?:\.\d+)?\s?[BT][ -]+tokens?", " ", text)
     while found := find_size(rest):
         yield found
         rest = rest[rest.index(found[0]) + len(found[0]) :]

@@ -156,7 +156,7 @@ def _parts(text: str) -> Iterator[str]:
         body = rest
     for part in _BETWEEN.split(_NEXT.sub(r"\1;", body)):
         if part.strip():
-            yield _FOR_ALL.sub("", _LEADING.sub("", part.strip()))
+            yield _FOR_ALL.sub("", _LEADING.sub("", part.strip())).rstrip(".")
 
 
 def _read_parts(parts: Sequence[str], text: str, line: int) -> list[_Part | None]:
@@ -194,7 +194,7 @@ def _read(part: str, text: str, line: int) -> _Part | None:
 
 def _read_words(part: str, text: str, line: int) -> _Part | None:
     """What a part of a few words states by a phrase (`full activation checkpointing`)."""
-    if len(part.split()) > 4:
+    if len(part.split()) > 4 or _SENTENCE.search(part):
         return None
     facts = [replace(one, raw=text.strip()) for one in phrases_in(part, line, "line")]
     facts = [one for one in facts if one.field not in ("size", "device_memory") and one.value]

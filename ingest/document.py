@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from ..vocabulary.headings import LONGEST
-from .context import Fact, framework_of, is_aside, phrases_in
+from .context import Fact, framework_named, framework_of, is_aside, phrases_in
 from .context_lines import (
     LineFacts,
     configuration,
@@ -20,6 +20,17 @@ from .grid import Table
 from .markdown import Heading, TextLine, blocks
 from .orientation import lists_features, oriented
 from .paired import with_pairs_apart
+from .paragraphs import (
+    BULLET,
+    announces_settings,
+    below_table,
+    beyond,
+    heads_list_of,
+    lends_outside,
+    shows_commands,
+    spoken_of,
+    stated_in,
+)
 from .prose import (
     counted,
     lead_facts,
@@ -76,9 +87,14 @@ class _Reader:
         self.aside_line = False  # the last line of prose opens an example or a plan
         self.caption: list[Fact] = []
         self.after_table = False  # only one paragraph stands between
+        self.below: FoundTable | None = None  # the table right above the paragraph being read
+        self.announced = False  # the paragraph before this one announced settings
+        self.of_size: float | None = None  # of the model whose settings are being listed
 
     def take(self, block: Heading | TextLine | Table) -> None:
         if isinstance(block, Heading):
+            self._end_paragraph()
+            self.below, self.of_size = None, None
             self._heading(block)
         elif isinstance(block, TextLine):
             self.after_table &= not self.lead or self.lead[-1].line == block.line - 1
@@ -90,6 +106,7 @@ class _Reader:
         )
 
     def finish(self, lines: int) -> Document:
+        self._end_paragraph()
         while len(self.sections) > 1:
             self._close()
         self.document.lines = lines
@@ -109,6 +126,7 @@ class _Reader:
         if self.document.title is None and not self.document.tables:
             self.document.title = heading.text
             self.sections[0].facts += [replace(fact, scope="document") for fact in facts]
+            self.sections[0].opening += framework_named(f"of {text}", heading.line)
         while len(self.sections) > 1 and _level(self.sections[-1]) >= heading.level:
             self._close()
         aside = self.sections[-1].aside or is_aside(text, "headings")
@@ -120,6 +138,7 @@ class _Reader:
         said = {fact.field for fact in facts}
         sizes = [one for one in sizes_named(text, heading.line) if one.field not in said]
         section = Section(heading, general and not aside, aside, [*facts, *sizes])
+        section.is_title = self.document.title == heading.text and len(self.sections) == 1
         if is_struck(text):
             section.withdrawn = TextLine(heading.line, text, False)
         self.sections.append(section)
@@ -128,9 +147,43 @@ class _Reader:
         section = self.sections.pop()
         if section.general and not section.tables:
             self.sections[-1].facts += [replace(fact, scope="section") for fact in section.facts]
+        self._lend_opening(section)
+        if len(section.tables) == 1:
+            section.tables[0].facts[:0] = said_once(section.tail)
         if section.tables:
             self.previous = section.tables
             self.sections[-1].tables += section.tables
+
+    def _lend_opening(self, section: Section) -> None:
+        """What a section without tables says holds for the tables that follow it."""
+        above, heading = self.sections[-1], section.heading
+        if section.tables or above.tables or section.aside or heading is None:
+            return
+        if not lends_outside(heading.text):
+            return
+        above.opening += section.lent_outside()
+
+    def _end_paragraph(self) -> None:
+        """What a paragraph says: of the table above it, of its section, of all tables to come."""
+        if not self.lead:
+            return
+        lines = [line for line in self.lead if not line.code]
+        section, table = self.sections[-1], self.below
+        self.below = None
+        if not lines or section.aside or self.aside_line:
+            return
+        announced, self.announced = self.announced, announces_settings(lines[-1].text)
+        if table:
+            table.told_below(below_table(lines))
+            return
+        facts = stated_in(lines)
+        facts = [replace(one, only_size=one.only_size or self.of_size) for one in facts]
+        if section.tables:
+            section.tail += facts if announced else []
+        elif section.heading is None or section.is_title:
+            section.opening += [replace(one, scope="document") for one in facts]
+        else:
+            section.said += facts
 
     def _line(self, line: TextLine) -> None:
         self.document.text_lines += 1
@@ -147,6 +200,10 @@ class _Reader:
         if not line.code and (above := self.sections[-1].tables):
             above[-1].table = with_stated_unit(above[-1].table, line.text)
         same = bool(self.lead) and self.lead[-1].line == line.line - 1
+        if not same:
+            self._end_paragraph()
+        if not line.code and not BULLET.match(line.text):
+            self.of_size = heads_list_of(line.text)
         read = line_facts(line.text, line.line)
         facts, formula = read.configuration, read.formula
         if not line.code and not facts:
@@ -156,7 +213,11 @@ class _Reader:
         else:
             self._lend(line, read, self.lead[0].line if same else line.line)
             if not (facts or formula or line.code):
-                self.sections[-1].prose += prose_facts(line.text, line.line)
+                first = self.lead[0].line if same else line.line
+                self.sections[-1].prose += [
+                    replace(one, group=first, only_size=one.only_size or self.of_size)
+                    for one in prose_facts(line.text, line.line)
+                ]
                 self._lend_to_all(line)
         self.stated_since_table |= bool(facts or formula)
         if formula:
@@ -184,13 +245,22 @@ class _Reader:
     def _lend(self, line: TextLine, read: LineFacts, group: int) -> None:
         """Give what a line states to what it speaks of: a table, its section, the document."""
         section, everywhere = self.sections[-1], of_all_rows(line.text)
-        facts = [replace(fact, group=group, of_all_rows=everywhere) for fact in read.section]
+        facts = [
+            replace(
+                fact, group=group, of_all_rows=everywhere, only_size=fact.only_size or self.of_size
+            )
+            for fact in read.section
+        ]
         if read.configuration and is_caption(line.text):
             self.caption += facts
             return
         section.facts += facts
         if section.aside:
             return
+        if not line.code or shows_commands(section.heading):
+            section.listed += facts if read.configuration else []
+        if section.tables and read.configuration and BULLET.match(line.text):
+            section.tail += facts
         self.mentions += read.mentions
         if facts and reaches_back(line.text):
             for found in self.previous:
@@ -251,7 +321,8 @@ class _Reader:
         continues = None if near else self._continued(table)
         near = continues.near if continues else near
         path = tuple(section.heading for section in self.sections if section.heading)
-        found = FoundTable(table, number, path, [*self._facts(), *near], near)
+        reach = beyond(spoken_of(table), self._facts()) if number is not None else self._facts()
+        found = FoundTable(table, number, path, [*reach, *near], near)
         found.continues = continues
         found.withdrawn = self.sections[-1].withdrawn or self._struck()
         self.sections[-1].facts += [
@@ -259,6 +330,8 @@ class _Reader:
         ]
         self.document.tables.append(found)
         self.sections[-1].tables.append(found)
+        self.sections[-1].tail = []
+        self.below = found if number is not None else None
         self.lead, self.caption = [], []
         self.stated_since_table = False
 
@@ -271,8 +344,9 @@ class _Reader:
             facts = [] if is_caption(one.text) else configuration(one.text, one.line)
             set_there |= {fact.field for fact in facts}
             if not any(fact.field == "size" or fact.only_size for fact in facts):
-                said.append(one.text.strip())
-        lead = " ".join(said)
+                item = BULLET.match(one.text)
+                said.append(("; " if item else "") + BULLET.sub("", one.text).strip())
+        lead = " ".join(said).removeprefix("; ")
         facts = lead_facts(lead, self.lead[-1].line) if lead else []
         return [fact for fact in facts if fact.field not in set_there]
 

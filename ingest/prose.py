@@ -18,7 +18,7 @@ from .context import Fact, dtype_of, frameworks_in, phrases_in, setting_field, t
 from .grid import Table
 
 _PAIR = re.compile(
-    r"(?<![\w.-])(?P<key>[A-Za-z_-]{2,30})\s?=\s?(?P<value>[\w.]{1,20})(?![\w=*/+(])"
+    r"(?<![\w.-])(?P<key>[A-Za-z_-]{2,30})\s?=\s?(?P<value>\w[\w.]{0,19}(?<!\.))(?![\w=*/+(])"
 )
 _PAIR_OF_CELLS = 2
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
@@ -30,7 +30,7 @@ _OF_ALL = re.compile(
 )
 _SET = ("topology", "batch", "model", "setting")
 _UNITS = r"(?:GPUs?|NPUs?|TPUs?|HPUs?|accelerators|devices|chips)"
-_LETTERS = re.compile(r"(?<![\w.-])(?P<key>[A-Z]{2,4}) ?(?P<value>\d{1,6})(?![\w.%-])")
+_LETTERS = re.compile(r"(?<![\w.-])(?P<key>[A-Z]{2,4}) ?(?P<value>\d{1,6})(?![\w.%-]|/\d)")
 _LIMIT = re.compile(
     r"(?:up to|at least|more than|less than|over|than|to|from|per|each|of|through|until"
     r"|[-–<>≥≤/])\s*$",
@@ -42,6 +42,12 @@ _COUNT = re.compile(
 # `A100 80G * 8`
 _TIMES = re.compile(r"\s*[x×*]\s*(?P<n>\d{1,6})(?![\w.%]|\s*(?:nodes?|hosts?)\b)", re.I)
 _NODES = re.compile(r"(?<![\w.,/])(?P<n>\d{1,5})[ -]nodes?\b", re.I)
+# `8 nodes x 8 H100`, `2 nodes with 8 GPUs each`, `8x8 H100`
+_SQUARE = re.compile(
+    r"(?<![\w.,/])(?P<nodes>\d{1,5})\s*(?:(?:nodes?|hosts?|servers?|machines?)\s*(?:[x×*]|with|of)|[x×*])\s*"
+    r"(?P<each>\d{1,3})\s*(?:[x×*]\s*)?(?:(?:NVIDIA|AMD|Intel)\s+)?",
+    re.I,
+)
 _CARDS = re.compile(r"(?<![\w.,/])(?P<n>\d{1,6})\s*(?:张)?卡")
 _PER_NODE = re.compile(
     r"\s*(?:per|/|a|an|each|on (?:each|every|a|one))\s*(?:node|host|machine|server|instance)", re.I
@@ -56,7 +62,7 @@ _LENT = frozenset(
     re.findall(
         r"\w+",
         "size seq_len dtype zero_stage recompute mbs gbs tp pp cp ep devices layers hidden heads"
-        " vocab framework nodes",
+        " vocab framework nodes grad_accum dp kv_heads ffn_hidden",
     )
 )
 # Sentences name it for sums and copies, too.
@@ -113,8 +119,17 @@ def _word(column: Column, value: str) -> str | None:
 
 def counted(text: str, line: int) -> Iterator[Fact]:
     """Counts of devices and nodes that a text names (`8x H100`), none of them a limit."""
+    found_squares = _SQUARE.finditer(text)
+    squares = [one for one in found_squares if _end_of_devices(text, one.end()) > one.end()]
+    for found in squares:
+        said = {"nodes": found["nodes"], "devices_per_node": found["each"]}
+        said["devices"] = str(int(found["nodes"]) * int(found["each"]))
+        yield from (Fact(name, value, text.strip(), line, "line") for name, value in said.items())
+    taken = {place for one in squares for place in range(*one.span())}
     for found in _COUNT.finditer(text):
         end = _end_of_devices(text, found.end())
+        if found.start() in taken:
+            continue
         behind = text[end:]
         if end == found.end() or _LIMIT.search(text[: found.start()]):
             continue
@@ -125,7 +140,7 @@ def counted(text: str, line: int) -> Iterator[Fact]:
         if times and not _PER_NODE.match(text[times.end() :]):
             yield Fact("devices", times["n"], text.strip(), line, "line")
     for found in _NODES.finditer(text):
-        if not _LIMIT.search(text[: found.start()]):
+        if found.start() not in taken and not _LIMIT.search(text[: found.start()]):
             yield Fact("nodes", found["n"], text.strip(), line, "line")
     for found in _CARDS.finditer(text):
         yield Fact("devices", found["n"], text.strip(), line, "line")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .context import Fact
 from .grid import Table
 from .markdown import Heading, TextLine
+from .paragraphs import agreed
 from .prose import unanimous
 from .statements import Statement
 
@@ -20,14 +21,35 @@ class Section:
     aside: bool = False  # of plans, examples or models of others: nothing in it holds outside
     facts: list[Fact] = field(default_factory=list)
     prose: list[Fact] = field(default_factory=list)  # what its sentences say in passing
+    said: list[Fact] = field(default_factory=list)  # what its paragraphs say of runs
+    listed: list[Fact] = field(default_factory=list)  # settings that it lists
+    # What sections without tables say of the tables to come; of a document what it opens with.
+    opening: list[Fact] = field(default_factory=list)
+    tail: list[Fact] = field(default_factory=list)  # settings listed below its last table
+    is_title: bool = False
     withdrawn: TextLine | None = None  # the line that takes back what it holds
     tables: list[FoundTable] = field(default_factory=list)
 
     def lends(self) -> list[Fact]:
         """What it states, weakest first."""
-        if self.aside or self.heading is None or self.heading.level == 1:
+        if self.aside:
             return self.facts
-        return [*unanimous(self.prose), *self.facts]
+        opening = agreed(self.opening)
+        versions = [(one.value or "").lower() for one in opening if one.field == "framework"]
+        facts = [
+            one
+            for one in self.facts
+            if one.field != "framework"
+            or not any(name.startswith(f"{one.value} ".lower()) for name in versions)
+        ]
+        if self.heading is None or self.is_title:
+            return [*opening, *facts]
+        return [*opening, *unanimous([*self.prose, *self.said]), *facts]
+
+    def lent_outside(self) -> list[Fact]:
+        """What it says, without tables of its own, of those that follow it."""
+        facts = [*self.opening, *self.said, *self.listed]
+        return [replace(fact, scope="document") for fact in facts]
 
 
 @dataclass(slots=True)
@@ -41,6 +63,12 @@ class FoundTable:
     near: list[Fact] = field(default_factory=list)  # those of the text right above it
     withdrawn: TextLine | None = None  # the line by which its author takes it back
     continues: FoundTable | None = None
+
+    def told_below(self, facts: list[Fact]) -> None:
+        """Take what stands below: less than what stands right above, more than all the rest."""
+        above = {fact.field for fact in self.near}
+        place = len(self.facts) - len(self.near)
+        self.facts[place:place] = [fact for fact in facts if fact.field not in above]
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,8 @@ def device_pattern() -> re.Pattern[str]:
     """Finds a device in running text, with the memory size written behind it."""
     names = "|".join(name for device in devices() for name in device.names)
     return re.compile(
-        rf"(?<![A-Za-z0-9])(?:(?:DGX|HGX)[ -]?)?(?P<device>{names})(?:s\b)?"
+        # `8xH100` is eight of them.
+        rf"(?:(?<![A-Za-z0-9])|(?<=\d[xX]))(?:(?:DGX|HGX)[ -]?)?(?P<device>{names})(?:s\b)?"
         rf"(?:[ -]*(?P<form>SXM\d?|PCIe))?"
         rf"(?:[ -]*\(?(?P<memory>\d+)\s?(?:GiB|GB|G)\b\)?)?(?![A-Za-z0-9])",
         re.IGNORECASE,

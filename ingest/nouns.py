@@ -1,0 +1,71 @@
+"""Settings that a sentence gives by their names, in any order: `TP 4`, `4096 sequence length`."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+_IS = r"(?:\s?[=:]\s?|\s(?:of|is|was|at|to|set\sto|fixed\sat)\s|\s)"
+# Of several values none is that of a run: `length 2048, 4096 and 8192`, `TP 4/8`, `2 to 8`.
+_NO_SERIES = (
+    r"(?![\w%]|[.,]\d|\s[kKM]\b|\s?[x×*+]\s?\d|[/~–→-]\d|\s?(?:to|or|vs\.?|→|->)\s?\d"
+    r"|\s?(?:,|/|&|and|[-–~])\s?\d[\d,.]{0,12}[kK]?\s?(?:$|[,.;:)/]|and\b|or\b|tokens?\b))"
+)
+_SERIES_END = re.compile(_NO_SERIES)
+_UP_TO = re.compile(
+    r"\b(?:up to|at least|at most|more than|less than|over|than|until|through|per)\s(?:an? )?$",
+    re.I,
+)
+
+
+def named_numbers(text: str) -> Iterator[tuple[str, tuple[int, int], str]]:
+    """Field, place and value of each setting that a text names with its number."""
+    text = re.sub(r"[*`]", "", text)
+    for field, pattern in _patterns():
+        for found in pattern.finditer(text):
+            if not _UP_TO.search(text, max(0, found.start("value") - 16), found.start("value")):
+                yield field, found.span(), found["value"].replace(",", "")
+
+
+def in_series(text: str, end: int) -> bool:
+    """Whether the number that ends there is one of several."""
+    return not _SERIES_END.match(text, end)
+
+
+def noun_samples() -> list[tuple[str, str, str]]:
+    """Field, text and value of each sample of nouns.toml."""
+    return [(n["field"], text, value) for n in _nouns() for text, value in n["samples"]]
+
+
+@cache
+def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((noun["field"], one) for noun in _nouns() for one in _forms(noun))
+
+
+def _forms(noun: dict[str, Any]) -> Iterator[re.Pattern[str]]:
+    number = rf"(?P<value>\d{{1,3}}(?:,\d{{3}}){{1,2}}|\d{{{noun['digits']}}})"
+    words = rf"(?:{_spaced(noun['words'])})"
+    yield re.compile(rf"(?<![\w-]){words}{_IS}{number}{_NO_SERIES}", re.I)
+    # `64 layers: 12` names the layers, and 64 is of what stands before it.
+    others = r"(?!\w|\s?[=:]|\s(?:of|is)\s\d|\s\d)"
+    yield re.compile(rf"(?<![\w.,/=:-]){number}[ -]{words}{others}", re.I)
+    if noun.get("ways"):
+        yield re.compile(rf"(?<![\w./-]){number}[ -]?way[ -]{words}", re.I)
+    if "short" in noun:
+        yield re.compile(rf"(?<![\w.-]){noun['short']}(?:\s?[=:]\s?|[ -]?){number}{_NO_SERIES}")
+    for form in noun.get("more", ()):
+        yield re.compile(rf"(?<![\w.,/=-]){_spaced(form).replace('#', number)}(?![\d%])", re.I)
+
+
+def _spaced(words: str) -> str:
+    return words.replace("_", "[ _-]?")
+
+
+@cache
+def _nouns() -> tuple[dict[str, Any], ...]:
+    text = (files(__package__ or "bench.ingest") / "nouns.toml").read_text("utf-8")
+    return tuple(tomllib.loads(text)["noun"])

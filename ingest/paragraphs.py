@@ -1,0 +1,236 @@
+"""What the paragraphs of a document say of its runs: sentence by sentence, lists item by item.
+
+A paragraph that stands apart from a table speaks of much that no run had. What it wonders about,
+compares with or advises is left out; what remains is lent where all of it agrees.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ..vocabulary.sizes import find_size
+from .context import Fact, begins_with_trainer, framework_named, phrases_in, trainers_in
+from .context_lines import configuration
+from .grid import Table
+from .markdown import Heading, TextLine
+from .prose import lead_facts
+from .prose import unanimous as said_once
+
+# Marks of lists, with the box of a task.
+BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_LINK = re.compile(r"!?\[([^\[\]]{1,80})\]\([^()]{0,200}\)")
+_END = re.compile(r"(?<=[.!?;])\s+(?=[A-Z`*(\d])")
+# What is wondered, compared, advised or of others is no setting of a run.
+_NOT_SAID = re.compile(
+    r"\b(?:would|could|should|may|might|can|cannot|if|unless|suppose|e\.g|for example|for instance"
+    r"|such as|up to|defaults?|recommend\w*|try|increas\w+|decreas\w+|reduc\w+|requires?|required"
+    r"|needs?|instead|rather than|compar\w+|versus|vs|unlike|than|faster|slower|supports?|supported"
+    r"|allows?|either|future|plan\w*|will|want|expect\w*|estimat\w+|theoretical\w*|projected"
+    r"|original\w*|so|reference|highest|lowest|previous\w*|papers?|another|other|not|never|until|beyond|larger|smaller|requests?)\b"
+    r"|\?",
+    re.I,
+)
+_OF_A_MODEL = frozenset(
+    ("size", "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "vocab", "vocab_label")
+)
+_LENT = _OF_A_MODEL | frozenset(
+    re.findall(
+        r"\w+",
+        "seq_len dtype zero_stage recompute mbs gbs grad_accum tp pp cp ep dp devices nodes"
+        " devices_per_node device framework",
+    )
+)
+_NAMES_OF = ("framework", "size", "device")
+_OF_SUMS = frozenset(("fp32", "tf32"))
+# `Table 1: ...`, a line set in italics or small, one in brackets, `Note:`
+_CAPTION = re.compile(
+    r"^\W{0,6}(?:table|tab\.|figure|fig\.)\s?\d|^\s*(?:\*(?!\*)[^*]|_[^_])|^\s*\(|^\s*<(?:sub|small|i|em|p)\b"
+    r"|^\W{0,6}(?:notes?|settings?|set-?up|hardware|config(?:uration)?|environment|conditions)\s?:",
+    re.I,
+)
+# How a sentence begins that says how the numbers above it came about.
+_OF_NUMBERS = re.compile(
+    r"^\W{0,6}(?:all\s|these\s|the\s(?:above|numbers|results|table|measurements|runs)|above\b|results?\b"
+    r"|numbers?\b|measure[ds]|measurements?\b|benchmark(?:s|ed)?\b|tested\b|collected\b|obtained\b|recorded\b"
+    r"|we\s(?:\w+ly\s)?(?:use|ran|run|train|measure|benchmark|test)\w*\b|(?:experiments?|runs?|trainings?)\s)",
+    re.I,
+)
+_FIRST_ROWS, _LONGEST_CELL = 40, 200  # of a table that is looked through for words
+_WORD = re.compile(r"[A-Za-z]{2}")
+_COMMANDS = re.compile(r"\b(?:commands?|benchmark\w*|reproduc\w+|configurations?|launch)\b", re.I)
+# Of whom a sentence speaks that says how runs were made.
+_OF_RUNS = re.compile(
+    r"\b(?:we|our|was|were|ran|runs?|trained|training|pre-?train\w*|fine-?tun\w+|measure\w*|tested|tests|benchmark\w*"
+    r"|reports?|results?|experiments?|throughput|numbers|performance|use[sd]?|using|all|models?|jobs?|node|cluster)\b",
+    re.I,
+)
+# Methods are described more often than used.
+_DESCRIBED = frozenset(("recompute", "zero_stage"))
+_WE = re.compile(
+    r"\b(?:we|our|was|were|ran|trained|pre-?trained|pre-?training|measured|tested|benchmark\w*|reports?|all|numbers)\b",
+    re.I,
+)
+_MADE = re.compile(
+    r"\b(?:trained|ran|run|measured|tested|benchmark\w*|reports?|results?|experiments?|pre-?train\w*"
+    r"|fine-?tun\w+|performance|train)\b",
+    re.I,
+)
+_FEW_WORDS = 12  # of an item or a fragment that needs no verb
+_SETTINGS = re.compile(
+    r"\W{0,6}(?:[\w-]+\s){0,4}(?:settings?|set-?up|configurations?|hyper-?parameters|environment|hardware|conditions|details)"
+    r"(?:\sused)?\W{0,6}",
+    re.I,
+)
+_BASE = re.compile(r"(?:pytorch|torch|jax|cuda|rocm)\b", re.I)
+_LONGEST = 12  # lines of a paragraph below a table that speaks of it
+# Sections that describe programs and other people's work.
+_NO_RUNS = re.compile(
+    r"\b(?:requirements?|prerequisites|install\w*|features?|roadmap|news|change ?log|citations?|faq"
+    r"|troubleshooting|contents|motivation|background|theory|limitations?|options|arguments|usage"
+    r"|examples?|tutorial|quick ?start|getting started|licen[sc]e|acknowledg\w+|references?"
+    r"|contribut\w+|docker|datasets?|data|tokeni[sz]er|evaluation|inference|serving|deploy\w*"
+    r"|analysis|conclusions?|discussion|takeaways?|observations?|lessons?|next steps)\b",
+    re.I,
+)
+_ONE_RUN = re.compile(
+    r"\b(?:experiment|exp|run|trial|case|phase|stage|step|task|round|day|attempt|option|plan)\s?#?\d"
+    r"|\b(?:phase|option|plan|case)\s[A-Z]\b",
+    re.I,
+)
+
+
+def sentences(lines: Sequence[TextLine]) -> Iterator[tuple[str, int]]:
+    """The sentences of a paragraph, each item of a list by itself, with the line of each."""
+    unit: list[str] = []
+    first = 0
+    for line in lines:
+        text = _LINK.sub(r"\1", line.text)
+        if unit and BULLET.match(text):
+            yield from _split(unit, first)
+            unit = []
+        if not unit:
+            first = line.line
+        unit.append(BULLET.sub("", text).strip())
+    yield from _split(unit, first)
+
+
+def stated_in(lines: Sequence[TextLine], *, only: re.Pattern[str] | None = None) -> list[Fact]:
+    """What a paragraph states as a fact of runs; `only`: in sentences that begin so."""
+    facts: list[Fact] = []
+    for text, line in sentences(lines):
+        if (only and not only.search(text)) or _NOT_SAID.search(text):
+            continue
+        if len(text.split()) > _FEW_WORDS and not _OF_RUNS.search(text):
+            continue
+        facts += _of_sentence(text, line)
+    group = lines[0].line if lines else 0
+    if not any(BULLET.match(one.text) for one in lines):  # another sentence may say otherwise
+        whole = " ".join(one.text.strip() for one in lines)
+        kept = {one.field for one in (*lead_facts(whole, group), *configuration(whole, group))}
+        facts = [one for one in facts if one.field in kept or one.field in _NAMES_OF]
+    return [replace(one, group=group) for one in facts]
+
+
+def below_table(lines: Sequence[TextLine]) -> list[Fact]:
+    """What the paragraph below a table says of it: a caption, or how its numbers were measured."""
+    if len(lines) > _LONGEST or not lines:
+        return []
+    only = None if _CAPTION.search(lines[0].text) else _OF_NUMBERS
+    facts = [one for one in stated_in(lines, only=only) if one.field != "size" or only is None]
+    return [one for one in said_once(facts) if one.only_size is None]
+
+
+def spoken_of(table: Table) -> frozenset[str]:
+    """The fields of which the cells of a table speak: `FSDP + Float8` of number formats."""
+    said: set[str] = set()
+    for row in table.rows[:_FIRST_ROWS]:
+        for cell in row.cells:
+            if len(cell) <= _LONGEST_CELL and _WORD.search(cell):
+                said |= {fact.field for fact in phrases_in(cell, row.line, "line")}
+                said |= {"framework"} if trainers_in(cell) else set()
+    return frozenset(said)
+
+
+def beyond(fields: frozenset[str], facts: Sequence[Fact]) -> list[Fact]:
+    """Without what the document says at large of fields in which the rows of a table differ."""
+    return [one for one in facts if one.scope != "document" or one.field not in fields]
+
+
+def shows_commands(heading: Heading | None) -> bool:
+    """Whether code below a heading is how the runs were started, and no example."""
+    return heading is not None and bool(_COMMANDS.search(heading.text))
+
+
+def announces_settings(text: str) -> bool:
+    """Whether a line is nothing but the name of what follows: `Settings:`."""
+    return bool(_SETTINGS.fullmatch(text))
+
+
+def heads_list_of(text: str) -> float | None:
+    """The size of the one model whose settings a line announces: `Llama-3-8B architecture:`."""
+    sizes = set(_sizes(text.replace("-", " "))) if text.rstrip(" *_").endswith(":") else set()
+    return sizes.pop() if len(sizes) == 1 else None
+
+
+def agreed(facts: Sequence[Fact]) -> list[Fact]:
+    """The facts that all say alike; of names that only say more of the same the fullest."""
+    fullest: list[Fact] = []
+    for name in ("device", "framework"):
+        said = [one for one in facts if one.field == name]
+        # What a trainer is built on is named beside it.
+        said = [one for one in said if not _BASE.match(one.value or "")] or said
+        longest = max(said, key=lambda one: len(one.value or ""), default=None)
+        if longest and all(_is_part(one.value or "", longest.value or "") for one in said):
+            fullest.append(longest)
+    others = [one for one in facts if one.field not in ("device", "framework")]
+    return [*said_once(others), *fullest]
+
+
+def lends_outside(heading: str) -> bool:
+    """Whether what a section without tables says can hold for tables of others."""
+    return not (_NO_RUNS.search(heading) or _ONE_RUN.search(heading) or find_size(heading))
+
+
+def _is_part(name: str, longest: str) -> bool:
+    return longest.lower().startswith(name.lower())
+
+
+def _split(unit: Sequence[str], line: int) -> Iterator[tuple[str, int]]:
+    text = " ".join(unit)
+    if text:
+        yield from ((one, line) for one in _END.split(text))
+
+
+def _of_sentence(text: str, line: int) -> Iterator[Fact]:
+    """The facts of a sentence, those of one model bound to its size."""
+    set_here = configuration(text, line)
+    named = {one.field for one in set_here}
+    more = [one for one in lead_facts(text, line) if one.field not in named]
+    found = [one for one in (*set_here, *more) if one.field in _LENT and one.value not in _OF_SUMS]
+    if not any(one.field == "framework" for one in found) and (
+        _is_fragment(text) or _MADE.search(text) or begins_with_trainer(text)
+    ):
+        found += framework_named(text, line)
+    labels = set(_sizes(text))
+    only = labels.pop() if len(labels) == 1 else None
+    for one in found:
+        if one.field in _OF_A_MODEL and labels:
+            continue  # of several models nobody knows whose
+        if one.field in _DESCRIBED and not (_WE.search(text) or _is_fragment(text)):
+            continue
+        bound = only if one.field not in ("size", "device", "framework") else None
+        yield replace(one, scope="line", only_size=one.only_size or bound)
+
+
+def _is_fragment(text: str) -> bool:
+    """Whether a text is an item of a few words and no sentence."""
+    return len(text.split()) <= _FEW_WORDS and not text.rstrip().endswith(".")
+
+
+def _sizes(text: str) -> Iterator[float]:
+    rest = re.sub(r"\b\d+(?:\.\d+)?\s?[BT][ -]tokens?", " ", text)
+    while found := find_size(rest):
+        yield found[1]
+        rest = rest[rest.index(found[0]) + len(found[0]) :]

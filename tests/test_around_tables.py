@@ -1,0 +1,132 @@
+"""What a document says of its runs is read wherever it stands, and only what it says of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.ingest.around import TableContext
+from bench.ingest.document import read_document
+from bench.ingest.nouns import named_numbers, noun_samples
+
+TABLE = "| Run | TFLOPs | tokens/s/GPU |\n|---|---|---|\n| a | 400 | 9000 |\n| b | 410 | 9100 |\n"
+TITLE = "# Training throughput\n\n"
+PLACES = {
+    "title": "# Training throughput, {}\n\n## Results\n\n" + TABLE,
+    "heading": TITLE + "## Throughput ({})\n\n" + TABLE,
+    "opening": TITLE + "We report pretraining runs with {} here.\n\n## Results\n\n" + TABLE,
+    "list of the opening": TITLE + "What ran:\n\n- {}\n- dataset: c4\n\n## Results\n\n" + TABLE,
+    "section before": TITLE + "## Contract\n\n- {}\n- dataset: c4\n\n## Results\n\n" + TABLE,
+    "line above": TITLE + "## Results\n\nOur runs with {} after warm-up.\n\n" + TABLE,
+    "list above": TITLE + "## Results\n\n- {}\n- dataset: c4\n\n" + TABLE,
+    "bold line above": TITLE + "## Results\n\n**{}**\n\n" + TABLE,
+    "caption below": TITLE + "## Results\n\n" + TABLE + "\n*Table 1: Training with {}.*\n",
+    "sentence below": TITLE + "## Results\n\n" + TABLE + "\nAll numbers were measured with {}.\n",
+    "list below": TITLE + "## Results\n\n" + TABLE + "\nSettings:\n\n- {}\n- dataset: c4\n",
+}
+SAYINGS = [
+    ("sequence length 4096", "seq_len", "4096"),
+    ("4,096-token context", "seq_len", "4096"),
+    ("global batch size of 512", "gbs", "512"),
+    ("a batch size of 2 per GPU", "mbs", "2"),
+    ("8 gradient accumulation steps", "grad_accum", "8"),
+    ("8xH100 80GB", "devices", "8"),
+    ("8 nodes × 8 H100", "devices", "64"),
+    ("8-way tensor parallelism", "tp", "8"),
+    ("TP4/PP2", "pp", "2"),
+    ("BF16 precision", "dtype", "bf16"),
+]
+
+
+def around(text: str, size: float | None = None) -> dict[str, str | None]:
+    """What holds for a row of the first table of a document, by field."""
+    document = read_document(text)
+    [found, *_] = [one for one in document.tables if one.number is not None]
+    own = {} if size is None else {"size": size}
+    context = TableContext(found, document.everywhere, frozenset(own), [own])
+    return {name: fact.value for name, fact in context._facts(own).items()}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(("words", "field", "value"), SAYINGS)
+def test_a_setting_is_read_wherever_it_stands(
+    place: str, words: str, field: str, value: str
+) -> None:
+    assert around(PLACES[place].format(words)).get(field) == value
+
+
+@pytest.mark.parametrize(("field", "text", "value"), noun_samples())
+def test_samples_of_names(field: str, text: str, value: str) -> None:
+    assert (field, value) in {(name, number) for name, _, number in named_numbers(text)}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "sequence lengths of 2048, 4096 and 8192",
+        "TP 4/8",
+        "up to 64 GPUs, gradient accumulation of up to 8",
+        "context length 128k",
+        "micro-batch size 2 to 8",
+    ],
+)
+def test_several_values_and_limits_are_none(words: str) -> None:
+    for form in PLACES.values():
+        read = around(form.format(words))
+        assert not {"seq_len", "tp", "devices", "grad_accum", "mbs"} & {
+            name for name, value in read.items() if value is not None
+        }
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "You can increase the global batch size of 512 if memory allows.",
+        "Unlike the original paper, which used 64 GPUs, we were short of them.",
+        "We plan to run with a sequence length of 8192 next.",
+        "By default the scripts use a micro batch size of 4.",
+    ],
+)
+def test_what_is_no_run_lends_nothing(sentence: str) -> None:
+    read = around(TITLE + sentence + "\n\n## Results\n\n" + TABLE)
+    assert not {"gbs", "devices", "seq_len", "mbs"} & read.keys()
+
+
+def test_sections_that_contradict_each_other_lend_nothing() -> None:
+    one, other = "## Contract\n\n- GBS: 512\n\n", "## Terms\n\n- GBS: 256\n\n"
+    assert around(TITLE + one + "## Results\n\n" + TABLE)["gbs"] == "512"
+    assert "gbs" not in around(TITLE + one + other + "## Results\n\n" + TABLE)
+
+
+@pytest.mark.parametrize("heading", ["Experiment 3", "Installation", "Train the 70B recipe"])
+def test_a_section_of_one_run_or_of_none_lends_nothing(heading: str) -> None:
+    text = f"{TITLE}## {heading}\n\n- Micro-batch size: 4\n\n## Results\n\n{TABLE}"
+    assert "mbs" not in around(text)
+
+
+def test_a_list_is_of_the_model_that_announces_it() -> None:
+    listed = "Llama-3-8B architecture:\n- 32 layers\n- Hidden size: 4096\n- Attention heads: 32\n\n"
+    text = f"{TITLE}## Results\n\n{listed}The runs:\n\n{TABLE}"
+    small, large = around(text, 8.0), around(text, 70.0)
+    assert (small["layers"], small["hidden"], small["heads"]) == ("32", "4096", "32")
+    assert not {"layers", "hidden", "heads"} & large.keys()
+
+
+def test_what_the_rows_differ_in_is_not_taken_from_afar() -> None:
+    opening = TITLE + "We trained all models in BF16.\n\n## Results\n\n"
+    rows = TABLE.replace("| a ", "| a, Float8 ")
+    assert around(opening + TABLE)["dtype"] == "bf16"
+    assert "dtype" not in around(opening + rows)
+
+
+def test_a_trainer_counts_more_than_what_it_is_built_on() -> None:
+    text = (
+        "# MaxText training study\n\n## Software\n\n* MaxText 0.2.1\n* JAX 0.8.1\n\n## Results\n\n"
+    )
+    assert around(text + TABLE)["framework"] == "MaxText 0.2.1"
+
+
+def test_a_caption_says_less_than_the_line_above() -> None:
+    above = TITLE + "## Results\n\nOur runs with a sequence length of 2048.\n\n"
+    below = "\n*Table 1: a sequence length of 4096, global batch size 64.*\n"
+    read = around(above + TABLE + below)
+    assert (read["seq_len"], read["gbs"]) == ("2048", "64")
