@@ -166,15 +166,17 @@ def _facts(warehouse: Warehouse) -> tuple[dict[str, Row], dict[str, dict[str, st
 
 
 def _corrections(warehouse: Warehouse) -> dict[str, list[Row]]:
-    """Annotations by run that are known since a day, or were taken back; the others are facts."""
+    """Annotations by run with who stated them and when, and those that were taken back."""
     query = """SELECT run_id, field, value, known_since::VARCHAR AS known_since,
             withdrawn_on::VARCHAR AS withdrawn_on,
-            CASE WHEN origin = 'record' THEN reason
-                 ELSE concat_ws(', ', file || ':' || line, reason, nullif(author, ''),
-                                stated_on::VARCHAR) END AS raw
+            nullif(author, '') AS author, stated_on::VARCHAR AS stated_on,
+            concat_ws(', ', CASE WHEN origin <> 'record' THEN file || ':' || line END, reason,
+                      nullif(author, ''), stated_on::VARCHAR) AS raw
         FROM annotations
-        WHERE outcome IN ('counts', 'withdrawn') AND field <> 'boundary' AND origin <> 'bundle'
-            AND (known_since IS NOT NULL OR withdrawn_on IS NOT NULL) ORDER BY ALL"""
+        WHERE outcome IN ('counts', 'withdrawn', 'superseded') AND field <> 'boundary'
+            AND origin <> 'bundle'
+            AND (known_since IS NOT NULL OR withdrawn_on IS NOT NULL OR author <> '')
+        ORDER BY ALL"""
     found: dict[str, list[Row]] = defaultdict(list)
     for row in warehouse.dicts(query):
         run_id = row.pop("run_id")

@@ -57,7 +57,7 @@ def schema() -> Schema:
             CORRECTIONS: {
                 "type": "array",
                 "items": _correction(),
-                "description": "values stated by people that have such a date",
+                "description": "who stated values, and when they were taken back",
             },
             **parts,
         },
@@ -75,6 +75,8 @@ def _correction() -> Schema:
             "field": text,
             "value": {"type": "string"},
             "raw": {"type": "string", "description": "who says so, when and why"},
+            "author": text | {"description": "who says so"},
+            "stated_on": day | {"description": "when"},
             "known_since": day | {"description": "from when it is known"},
             "withdrawn_on": day | {"description": "when it was taken back"},
         },

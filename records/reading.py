@@ -28,6 +28,7 @@ from .parts import (
     list_of,
     object_of,
     source_of,
+    supersedes,
     text_of,
 )
 
@@ -123,6 +124,12 @@ def _parsed(data: bytes) -> Mapping[str, Any]:
     return record
 
 
+def _is_told(one: Row, other: Row) -> bool:
+    """Whether another record says the same already: a value, by whom and when."""
+    names = ("value",) if one["how"] == "withdrawn" else ("value", "author", "stated_on")
+    return all(one.get(name) == other.get(name) for name in names)
+
+
 class _Reader:
     """Rows of records; ids are made anew within the source, so that two sources never share one."""
 
@@ -134,7 +141,7 @@ class _Reader:
         self._plans: set[tuple[str, str]] = set()
         self._titles: set[str | None] = set()
         self._of_runs: set[str] = set()
-        self._stated: dict[tuple[str, str, str], list[str]] = {}
+        self._stated: dict[tuple[str, str, str], list[Row]] = {}
 
     def title(self) -> str | None:
         """The title of the documents, if they are one."""
@@ -227,15 +234,16 @@ class _Reader:
             known = self._stated.setdefault((run_id, str(one["field"]), str(one["how"])), [])
             if one["how"] not in _BY_PEOPLE:
                 kept.append(one)
-            elif one["how"] == "withdrawn":
-                kept += [one] if one["value"] not in known else []
-                known.append(str(one["value"]))
-            elif one["value"] not in known:
-                if known:
-                    both = f"{one['value']}, and another record {known[0]}"
-                    self.rows.warn("record_contradiction", f"{file}: {one['field']} is {both}")
-                known.append(str(one["value"]))
-                kept.append(one)
+                continue
+            if any(_is_told(one, other) for other in known):
+                continue
+            others = [other for other in known if other["value"] != one["value"]]
+            others = [other for other in others if not supersedes(one, other)]
+            if others and one["how"] == "user":
+                both = f"{one['value']}, and another record {others[0]['value']}"
+                self.rows.warn("record_contradiction", f"{file}: {one['field']} is {both}")
+            known.append(one)
+            kept.append(one)
         if run_id in self._of_runs:
             self.rows.by_table["facts"] += [one for one in kept if one["how"] in _BY_PEOPLE]
         else:
