@@ -25,8 +25,8 @@ from .warehouse import Warehouse, open_read, open_write, transaction
 _IDS = frozenset(("load_id", "run_id", "table_id", "source_id", "part_id", "chain_id"))
 # What is worked out anew, or holds only where it was made; `loads` and `parts` are taken by hand.
 _LEFT = frozenset((
-    "loads", "parts", "hidden", "stamps", "checkpoints", "audits", "findings", "fact_sets",
-    "link_sets", "links", "redone", "told",
+    "loads", "parts", "hidden", "stamps", "checkpoints", "audits", "findings", "closings",
+    "fact_sets", "link_sets", "links", "redone", "told",
 ))  # fmt: skip
 _ID = "substr(sha256(concat_ws(chr(31), 'merged', $group, {})), 1, 12)"
 _CURRENT = f"""CREATE TEMP TABLE theirs AS
