@@ -45,9 +45,7 @@ def history(
     text = _VERSIONS.format(tips=TIPS, condition=" AND ".join(conditions))
     found = warehouse.dicts(text, given)
     if not found:
-        raise BenchError(
-            "no row of any history is meant", hint="bench history alone lists what changed"
-        )
+        raise _nothing(warehouse, query)
     by_row = [list(_events(one)) for one in _by_row(found)]
     if not (conditions[1:] or query.all_rows):  # most rows never change
         by_row = [one for one in by_row if any(e["kind"] != "appeared" for e in one)]
@@ -57,6 +55,19 @@ def history(
     rows = {(one["history_id"], one["row_id"]) for one in found}
     asked = {"asked": row or query.model or query.document or "", "metric": metric}
     return Decision("history", tuple(events), (), asked | _facts(warehouse, rows, events))
+
+
+def _nothing(warehouse: Warehouse, query: Query) -> BenchError:
+    """Why no row is meant, with the models that there are."""
+    names = "SELECT settings['model'] AS model, count(DISTINCT row_id) FROM row_versions"
+    known = warehouse.rows(f"{names} WHERE model IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1")
+    listed = ", ".join(f"{model} ({rows})" for model, rows in known[:20])
+    if query.model is None or not listed:
+        return BenchError("no row of any history is meant",
+                          hint="bench history alone lists what changed")  # fmt: skip
+    why = f"known models (rows): {listed}"
+    return BenchError(f"no row of model {query.model!r} in any history", why=why,
+                      hint="--model with one of these")  # fmt: skip
 
 
 def _conditions(
