@@ -130,6 +130,14 @@ def _is_told(one: Row, other: Row) -> bool:
     return all(one.get(name) == other.get(name) for name in names)
 
 
+def _lists(made: Rows, record: Mapping[str, Any], own: Row, of_cells: Row | None) -> None:
+    """The parts that are lists; cells belong to a table, and there are none without it."""
+    for part in LISTS:
+        ids = of_cells if part == "cells" else own
+        for item in list_of(record, part) if ids is not None else ():
+            made.by_table[TABLES[part]].append((ids or {}) | columns_of(part, item))
+
+
 class _Reader:
     """Rows of records; ids are made anew within the source, so that two sources never share one."""
 
@@ -165,27 +173,28 @@ class _Reader:
             made.add(
                 "topology", run_id=run_id, **columns_of("topology", object_of(record, "topology"))
             )
-        for part in LISTS:
-            own: Row = {"run_id": run_id}
-            if part == "cells":
-                own = {"table_id": table_id, "row_number": row_number}
-            for item in list_of(record, part) if part != "cells" or table_id else ():
-                made.by_table[TABLES[part]].append(own | columns_of(part, item))
-        plans = {
-            (key[1], json.dumps(item, sort_keys=True)): item for item in list_of(record, "plans")
-        }
-        for plan in plans.keys() - self._plans:
-            made.add("statements", **columns_of("plans", plans[plan]))
+        cells = {"table_id": table_id, "row_number": row_number} if table_id else None
+        _lists(made, record, {"run_id": run_id}, cells)
+        plans = self._plans_of(made, record, key[1])
         self._facts(made, run_id, record)
         self._merge_corrections(made, run_id, file)
         self._mark(made, run_id, key, source, file)
         self.rows.extend(made)
         self._runs.add(key)
-        self._plans |= plans.keys()
+        self._plans |= plans
         self._titles.add(str(source["title"]) if "title" in source else None)
         if table_id:
             self._tables.add(table_id)
         self.read += 1
+
+    def _plans_of(self, made: Rows, record: Mapping[str, Any], sha256: str) -> set[tuple[str, str]]:
+        """The plans of a source, each once however many of its runs have a record."""
+        plans = {
+            (sha256, json.dumps(item, sort_keys=True)): item for item in list_of(record, "plans")
+        }
+        for plan in plans.keys() - self._plans:
+            made.add("statements", **columns_of("plans", plans[plan]))
+        return set(plans)
 
     def _table(
         self, made: Rows, record: Mapping[str, Any], sha256: str, run: Mapping[str, Any]
