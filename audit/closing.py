@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ..schema.annotation import FINDING, Annotation
 from ..schema.warehouse import Warehouse
-from .finding import Finding, Place
+from .finding import Closing, Finding, Place
 from .rule import slugs
 
 RULE, SLUG = "R0", "unused-exception"
@@ -65,7 +65,7 @@ def closed(
     warehouse: Warehouse, findings: Sequence[Finding], facts: Sequence[Annotation]
 ) -> list[Finding]:
     """The findings, marked closed where a fact matches; none is dropped."""
-    closing = [fact for fact in facts if fact.field == FINDING and not fact.withdrawn]
+    closing = [fact for fact in facts if fact.field == FINDING]
     if not closing:
         return list(findings)
     tables = tables_of(warehouse)
@@ -87,10 +87,18 @@ def is_from_facts(reason: str) -> bool:
 
 
 def _closed(finding: Finding, facts: Sequence[Annotation], tables: Tables) -> Finding:
-    for fact in facts:
-        if not finding.closed and matches(fact, finding, tables):
-            return replace(finding, closed=f"{_WORDS[fact.value]}: {fact.signed}")
-    return finding
+    """Closed by the first fact in force; of facts with dates all are kept, for earlier times."""
+    if finding.closed:
+        return finding
+    found = [fact for fact in facts if matches(fact, finding, tables)]
+    now = next((_said(fact) for fact in found if not fact.withdrawn), "")
+    dated = any(fact.known_since or fact.withdrawn for fact in found)
+    closings = (Closing(_said(fact), fact.known_since, fact.withdrawn) for fact in found if dated)
+    return replace(finding, closed=now, closings=tuple(closings))
+
+
+def _said(fact: Annotation) -> str:
+    return f"{_WORDS[fact.value]}: {fact.signed}"
 
 
 def matches(fact: Annotation, finding: Finding, tables: Tables) -> bool:

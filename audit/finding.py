@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from datetime import date
 
 SEVERITIES = ("error", "warning", "note")
 
@@ -21,6 +22,15 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Closing:
+    """A fact that closes a finding from one day to another; None: always."""
+
+    reason: str
+    known_since: date | None
+    withdrawn: date | None
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One finding; `rules` lists every rule that reported it, in the order of the rules."""
 
@@ -32,6 +42,7 @@ class Finding:
     cells: tuple[Place, ...]
     suggestion: str = ""
     closed: str = field(default="", compare=False)  # the reason given for closing it
+    closings: tuple[Closing, ...] = field(default=(), compare=False)
 
     @property
     def rule(self) -> str:

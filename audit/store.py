@@ -151,6 +151,9 @@ def _insert(warehouse: Warehouse, audited: Audited, of_uri: Mapping[str, str]) -
 
 
 def _add(rows: Rows, finding: Finding, number: int, audit_id: str) -> None:
+    for place, one in enumerate(finding.closings, 1):
+        rows.add("closings", audit_id=audit_id, number=number, place=place, reason=one.reason,
+                 known_since=one.known_since, withdrawn_on=one.withdrawn)  # fmt: skip
     for cell in finding.cells:
         rows.add(
             "findings",

@@ -96,7 +96,7 @@ def answered(warehouse: Warehouse, root: Path, question: Question) -> Answered:
 def fixed(warehouse: Warehouse, question: Question, query: Query) -> Question:
     """The question with the budget that days are for, unless a source states that itself."""
     if question.metric not in OF_DAYS:
-        return question
+        return question.model_copy(update={"tokens": None, "steps": None})
     select(warehouse, Query(model=question.model))
     plan = planned(warehouse, query)
     if plan.origin == "stated":

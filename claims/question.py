@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ..decide.query import RANKED_BY, Query
 from ..decide.selection import listed_columns
@@ -48,6 +48,12 @@ class Question(Part):
     )
     tokens: Count | None = Field(default=None, description="Training length in tokens, if given.")
     steps: Count | None = Field(default=None, description="Training length in steps, if given.")
+
+    @model_validator(mode="after")
+    def _has_a_budget(self) -> Question:
+        if (self.tokens or self.steps) and self.metric not in OF_DAYS:
+            raise ValueError(f"a training length does not belong to {self.metric}")
+        return self
 
     def __str__(self) -> str:
         words = [self.answer] if self.answer == self.metric else [self.answer, self.metric]

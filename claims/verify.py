@@ -18,7 +18,7 @@ from ..schema.warehouse import Warehouse
 from ..vocabulary.format import significant
 from .answer import Answered, Source, answered, digests, sources_of
 from .make import tool
-from .statement import Row, Statement
+from .statement import Result, Row, Statement, Tool
 from .verdict import Outcome, Verdict, Way, outcome
 
 _LESS_IS_BETTER = frozenset(("mem", "device_hours", "days", "energy"))
@@ -217,8 +217,10 @@ def _of_answer(check: _Check) -> Iterator[Verdict]:
     if found is None:
         yield Verdict(way, f"The sources give no answer{by}: {check.why}.")
     elif not check.same_answer:
-        yield Verdict(way, f"The sources give {_result(found.result)}; the claim says"
-                      f" {_result(claimed.result)}{by}.")  # fmt: skip
+        said = (_result(found.result), _result(claimed.result))
+        if said[0] == said[1]:  # they differ in a digit or an end that a figure does not show
+            said = (_whole(found.result), _whole(claimed.result))
+        yield Verdict(way, f"The sources give {said[0]}; the claim says {said[1]}{by}.")
     elif check.match.is_whole or not check.match.changed:
         if sorted(map(_key, found.rows)) != sorted(map(_key, claimed.rows)):
             listed = ", ".join(str(row.line) for row in found.rows[:12])
@@ -242,7 +244,7 @@ def _difference(found: Answered, statement: Statement) -> str:
 def _notes(check: _Check) -> Iterator[str]:
     claimed = check.statement.predicate
     if not check.same_version and check.same_answer:
-        yield f"made by bench {claimed.tool.version}; this is {tool(check.warehouse).version}"
+        yield f"made by {_tool(claimed.tool)}; this is {_tool(tool(check.warehouse))}"
     if claimed.stated:
         who = sorted({one.author for one in claimed.stated if one.author})
         by = f" by {', '.join(who[:5])}" if who else ""
@@ -256,9 +258,19 @@ def _notes(check: _Check) -> Iterator[str]:
         yield from (f"the audit warns of {one}" for one in dict.fromkeys(warned))
 
 
+def _tool(one: Tool) -> str:
+    return f"bench {one.version} (reading {one.reading}, rules {one.rules})"
+
+
 def _result(one: object) -> str:
     value, unit, runs = (getattr(one, name) for name in ("value", "unit", "runs"))
     return f"{_figure(value)} {unit} of {runs} {'row' if runs == 1 else 'rows'}".replace("  ", " ")
+
+
+def _whole(one: Result) -> str:
+    """A result with all its digits and both ends."""
+    ends = "" if one.low is None and one.high is None else f" ({one.low} to {one.high})"
+    return f"{one.value!r} {one.unit}{ends}"
 
 
 def _figure(value: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from ..schema.errors import BenchError, did_you_mean
@@ -45,9 +46,7 @@ def history(
     text = _VERSIONS.format(tips=TIPS, condition=" AND ".join(conditions))
     found = warehouse.dicts(text, given)
     if not found:
-        raise BenchError(
-            "no row of any history is meant", hint="bench history alone lists what changed"
-        )
+        raise _nothing(warehouse, query)
     by_row = [list(_events(one)) for one in _by_row(found)]
     if not (conditions[1:] or query.all_rows):  # most rows never change
         by_row = [one for one in by_row if any(e["kind"] != "appeared" for e in one)]
@@ -57,6 +56,19 @@ def history(
     rows = {(one["history_id"], one["row_id"]) for one in found}
     asked = {"asked": row or query.model or query.document or "", "metric": metric}
     return Decision("history", tuple(events), (), asked | _facts(warehouse, rows, events))
+
+
+def _nothing(warehouse: Warehouse, query: Query) -> BenchError:
+    """Why no row is meant, with the models that there are."""
+    names = "SELECT settings['model'] AS model, count(DISTINCT row_id) FROM row_versions"
+    known = warehouse.rows(f"{names} WHERE model IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1")
+    listed = ", ".join(f"{model} ({rows})" for model, rows in known[:20])
+    if query.model is None or not listed:
+        return BenchError("no row of any history is meant",
+                          hint="bench history alone lists what changed")  # fmt: skip
+    why = f"known models (rows): {listed}"
+    return BenchError(f"no row of model {query.model!r} in any history", why=why,
+                      hint="--model with one of these")  # fmt: skip
 
 
 def _conditions(
@@ -115,16 +127,17 @@ def _rows_named(warehouse: Warehouse, wanted: str) -> list[str]:
     live = (
         "SELECT row_id FROM row_versions WHERE until IS NULL AND kind <> 'removed' AND run_id = ?"
     )
-    try:
-        run = find_run(warehouse, wanted)
-    except BenchError:
-        run = ""
-    if run and (found := warehouse.rows(live, [run])):
-        return [row for (row,) in found]
+    with suppress(BenchError):  # no run of today is called so
+        if found := warehouse.rows(live, [find_run(warehouse, wanted)]):
+            return [row for (row,) in found]
     place = re.fullmatch(r"(.+):(\d{1,9})", wanted)
     if place is None:
         raise BenchError(f"no row {wanted!r} in any history", hint="name one as FILE:LINE")
-    uri, line = _document(warehouse, place[1]), int(place[2])
+    return _rows_at(warehouse, _document(warehouse, place[1]), int(place[2]))
+
+
+def _rows_at(warehouse: Warehouse, uri: str, line: int) -> list[str]:
+    """The row on a line of a document now, else those that stood there before they went."""
     queries = (
         f"SELECT row_id FROM ({TIPS}) WHERE uri = ? AND line = ?",
         "SELECT DISTINCT row_id FROM row_versions WHERE uri = ? AND line = ? ORDER BY row_id",
@@ -139,7 +152,7 @@ def _rows_named(warehouse: Warehouse, wanted: str) -> list[str]:
     raise BenchError(
         f"no row has stood on line {line} of {uri}",
         why=f"rows near it: {near}" if near else "it has no row now",
-        hint=f"bench history --document {place[1]}",
+        hint=f"bench history --document {uri}",
     )
 
 
@@ -179,29 +192,38 @@ def _events(versions: Sequence[Row]) -> Iterator[dict[str, Any]]:
         now, its, are = one["printed"], one["numbers"], one["settings"]
         if one["kind"] == "removed":
             now, its, are = {}, {}, settings
-        changed = {name: (settings.get(name), are.get(name)) for name in sorted({*settings, *are})
-                   if settings and settings.get(name) != are.get(name)}  # fmt: skip
-        pairs = [(name, said.get(name), now.get(name)) for name in {**now, **said}
-                 if said.get(name) != now.get(name)]  # fmt: skip
-        moves = [(name, old, new, numbers.get(name), its.get(name)) for name, old, new in pairs]
-        moves += [(name, old, new, None, None) for name, (old, new) in changed.items()]
-        for name, old, new, old_value, new_value in moves:
-            kind = "appeared" if old is None else "went" if new is None else "changed"
-            if one["kind"] == "returned" and kind == "appeared":
-                kind = "returned"
-            ratio = new_value / old_value - 1 if old_value and new_value is not None else None
-            yield {
-                "row_id": one["row_id"], "kind": kind, "name": name, "old": old, "new": new,
-                "old_value": old_value, "new_value": new_value, "change": ratio,
-                "is_setting": name in changed, "is_gone": is_gone,
-                "date": one["valid_from"], "authored": one["authored_at"],
-                "commit": one["commit_id"], "author": one["author"], "message": one["message"],
-                "uri": one["uri"], "line": one["line"], "where": f"{one['uri']}:{one['line']}",
-                "now": None if is_gone else f"{one['uri_now']}:{one['line_now']}",
-                "model": are.get("model"), "settings": _configuration(are), "stated": are,
-                "history_id": one["history_id"],
-            }  # fmt: skip
+        moves = [(name, said.get(name), now.get(name), numbers.get(name), its.get(name))
+                 for name in {**now, **said} if said.get(name) != now.get(name)]  # fmt: skip
+        for move in moves:
+            yield _event(one, are, is_gone, False, *move)
+        for name in sorted({*settings, *are}) if settings else ():
+            if settings.get(name) != are.get(name):
+                yield _event(one, are, is_gone, True, name, settings.get(name), are.get(name))
         said, numbers, settings = now, its, are
+
+
+def _event(
+    version: Row, settings: Mapping[str, str], is_gone: bool, is_setting: bool, name: str,
+    old: str | None, new: str | None, old_value: float | None = None,
+    new_value: float | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """A number, or a setting, that a version of a row brought, changed or took away."""
+    kind = "appeared" if old is None else "went" if new is None else "changed"
+    if version["kind"] == "returned" and kind == "appeared":
+        kind = "returned"
+    ratio = new_value / old_value - 1 if old_value and new_value is not None else None
+    return {
+        "row_id": version["row_id"], "kind": kind, "name": name, "old": old, "new": new,
+        "old_value": old_value, "new_value": new_value, "change": ratio,
+        "is_setting": is_setting, "is_gone": is_gone,
+        "date": version["valid_from"], "authored": version["authored_at"],
+        "commit": version["commit_id"], "author": version["author"], "message": version["message"],
+        "uri": version["uri"], "line": version["line"],
+        "where": f"{version['uri']}:{version['line']}",
+        "now": None if is_gone else f"{version['uri_now']}:{version['line_now']}",
+        "model": settings.get("model"), "settings": _configuration(settings), "stated": settings,
+        "history_id": version["history_id"],
+    }  # fmt: skip
 
 
 def _configuration(settings: Mapping[str, str]) -> str:

@@ -276,6 +276,7 @@ _AROUND = {
 _OTHERWISE = {
     "contradicts": "not used: the source states another",
     "outvoted": "not used: another annotation has precedence",
+    "superseded": "not used: its author says otherwise since",
     "withdrawn": "not used: it was withdrawn",
 }
 

@@ -19,7 +19,7 @@ from .posterior import Posterior, fit
 from .proposals import expected_improvement, order
 from .scales import PACE_SCALES
 from .setting import Setting, lacking, setting, system_of
-from .terms import PACE
+from .terms import PACE, recomputed
 
 MOST = 800  # runs that train: the time of a fit grows with their cube
 _NEAREST = 3  # runs that a prediction is said to rest on
@@ -173,8 +173,13 @@ def _of(row: Row, systems: frozenset[object]) -> Setting:
 
 
 def _of_pace(row: Row, one: Setting, mean: float, width: float) -> dict[str, Any]:
-    """Rates and times from ln(device-seconds a token) and half of its interval."""
-    each = {end: math.exp(-(mean + sign * width)) for end, sign in
+    """Rates and times from ln(device-seconds a token) and half of its interval.
+
+    No end of it is faster than the peak of the device, where that is known.
+    """
+    flops, peak = row["flops_per_token"], row["peak_tflops"]
+    most = peak * 1e12 / (flops * recomputed(one)) if flops and peak else math.inf
+    each = {end: min(math.exp(-(mean + sign * width)), most) for end, sign in
             (("", 0), ("_low", 1), ("_high", -1))}  # fmt: skip
     made: dict[str, Any] = {}
     for end, rate in each.items():
@@ -186,7 +191,6 @@ def _of_pace(row: Row, one: Setting, mean: float, width: float) -> dict[str, Any
         name = "step_time_s" if not end else f"step_time{end}"
         made[name] = tokens / made[f"tokens_per_s{of}"] if tokens else None
     made["steps_per_s"] = 1 / made["step_time_s"] if tokens else None
-    flops, peak = row["flops_per_token"], row["peak_tflops"]
     for end, rate in each.items():
         made[f"model_tflops{end}"] = rate * flops / 1e12 if flops else None
         made[f"mfu{end}"] = rate * flops / 1e12 / peak if flops and peak else None

@@ -19,14 +19,15 @@ from ..schema.histories import Tip, tips
 from ..schema.moment import show_as_known_at
 from ..schema.warehouse import Warehouse
 from .read import read
-from .revisions import blobs, repository_of
+from .revisions import blobs, commit_named, committed_at, repository_of, state
 
 if TYPE_CHECKING:
     from .after_ingest import Checked
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _PLACES = """
-    SELECT h.history_id, h.repository, max(c.number) FILTER (c.committed_at <= $at) AS number
+    SELECT h.history_id, h.repository, h.path,
+        max(c.number) FILTER (c.committed_at <= $at) AS number
     FROM raw.histories h JOIN raw.commits c USING (history_id)
     SEMI JOIN document_histories d ON d.history_id = h.history_id
     WHERE c.read_at <= $known
@@ -35,16 +36,22 @@ _PLACES = """
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A time of the sources: a commit, or a time UTC."""
+    """A time of the sources: a commit, or a time UTC.
+
+    `repository` names that of a commit of which no history is stored: a tag, a commit without
+    documents, another branch. What it has is read from git's tree.
+    """
 
     at: datetime
     commit: str | None = None
+    repository: str | None = None
 
 
-def moment(warehouse: Warehouse, text: str, at: datetime | None) -> Moment:
-    """The commit that begins with `text`, else the time `at` that it was read as.
+def moment(warehouse: Warehouse, root: Path, text: str, at: datetime | None) -> Moment:
+    """The time `at` that a text was read as, else the commit that begins with it, else what git
+    calls so in one of the repositories, which lie below `root`: a tag, a branch, HEAD~3.
 
-    Raises BenchError for what is neither, and for a commit of no history.
+    Raises BenchError for what is none of them, and for what is several commits.
     """
     if at is not None:
         return Moment(at)
@@ -54,12 +61,29 @@ def moment(warehouse: Warehouse, text: str, at: datetime | None) -> Moment:
     if len(found) == 1:
         commit, committed_at = found[0]
         return Moment(committed_at, commit)
-    nowhere = "no commit of a history begins so, and it is no date"
+    named = () if found else tuple(_named(warehouse, root, text))
+    if len(named) == 1:
+        return named[0]
+    nowhere = "no repository of a history has such a commit, and it is no date"
     raise BenchError(
         f"no time or commit {text!r}",
-        why="several commits begin so" if found else nowhere,
-        hint="--as-of 2024-05-31, or a commit that touched a document: bench history",
+        why="several commits are called so" if found or named else nowhere,
+        hint="--as-of 2024-05-31, or a commit, tag or branch",
     )
+
+
+def _named(warehouse: Warehouse, root: Path, text: str) -> Iterator[Moment]:
+    """What git calls so in each repository that is there."""
+    query = "SELECT DISTINCT repository FROM raw.histories ORDER BY repository"
+    for (label,) in warehouse.rows(query):
+        if not (root / label).is_dir():
+            continue
+        repository = repository_of(root / label)
+        try:
+            commit = commit_named(repository, text)
+        except BenchError:  # it has none
+            continue
+        yield Moment(committed_at(repository, commit), commit, label)
 
 
 def read_as_of(
@@ -79,6 +103,19 @@ def read_as_of(
     if known_at is not None:
         show_as_known_at(warehouse, known_at)
     wanted = list(_wanted(warehouse, when, known_at or datetime.max))
+    if when.repository is not None:
+        wanted.append((when.repository, _in_tree(warehouse, root, when)))
+    return _read_files(wanted, root, when, formats, overrides)
+
+
+def _read_files(
+    wanted: Sequence[tuple[str, Sequence[Tip]]],
+    root: Path,
+    when: Moment,
+    formats: Path | None,
+    overrides: Mapping[str, str | None],
+) -> tuple[Warehouse, Checked]:
+    """What is read of the documents of each repository, written to a folder of their own."""
     with tempfile.TemporaryDirectory() as scratch:
         above = max((_steps_up(tip.uri) for _, found in wanted for tip in found), default=0)
         here = Path(scratch, "tree", *["below"] * above)
@@ -104,7 +141,9 @@ def _wanted(
     """Each repository with its documents at that time."""
     counted = set(warehouse.rows("SELECT history_id, document_id FROM document_histories"))
     given = {"at": when.at, "known": known_at}
-    for history, repository, number in warehouse.rows(_PLACES, given):
+    for history, repository, _, number in warehouse.rows(_PLACES, given):
+        if repository == when.repository:
+            continue
         named = "SELECT number FROM raw.commits WHERE history_id = ? AND commit_id = ?"
         own = warehouse.rows(named, [history, when.commit])
         until = own[0][0] if own else number
@@ -114,6 +153,20 @@ def _wanted(
                 repository,
                 [tip for tip in found.values() if (history, tip.document_id) in counted],
             )
+
+
+def _in_tree(warehouse: Warehouse, root: Path, when: Moment) -> Sequence[Tip]:
+    """The documents that a commit has, below the paths whose histories are stored."""
+    assert when.repository is not None and when.commit is not None, "a commit of a repository"
+    given = {"at": datetime.max, "known": datetime.max}
+    paths = {path for _, label, path, _ in warehouse.rows(_PLACES, given)
+             if label == when.repository}  # fmt: skip
+    found = state(repository_of(root / when.repository), when.commit)
+    return [
+        Tip(path, when.repository + path, blob, (), ())
+        for path, blob in sorted(found.items())
+        if any(top in ("", path) or path.startswith(f"{top}/") for top in paths)
+    ]
 
 
 def _steps_up(uri: str) -> int:

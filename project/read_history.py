@@ -43,26 +43,33 @@ def read_history(
     name, tip = branch_of(repository, branch)
     label = uri_of(repository.folder / "_", db.absolute().parent)[:-1]
     require_folder(db)
-    known = None
-    if db.exists():
-        with open_read(db, lock_timeout) as warehouse:
-            known = newest(warehouse, label, name, repository.path)
+    known = _known(db, lock_timeout, label, name, repository.path)
     wanted = History(
         "", label, name, repository.path, since, authors, parser_version(None) * 100 + VERSION
     )
     anew = _why_anew(repository, tip, known, wanted)
     told = Told(label or ".", name, anew=anew if known else "")
     if known is None or anew:
-        begun = now_utc()
-        history = replace(
-            wanted, history_id=content_id("history", label, name, repository.path, tip, begun)
-        )
-        found = listing(repository, tip, None, since)
+        history, found = _begun(wanted, tip), listing(repository, tip, None, since)
     else:
         history, found = known, listing(repository, tip, known.commit_id)
     told.skipped, told.shallow = found.skipped, found.shallow
     HistoryReading(db, lock_timeout, repository, history, told, progress).read(found, processes)
     return told
+
+
+def _known(db: Path, lock_timeout: float, *names: str) -> History | None:
+    """The reading of a repository, branch and path that is stored, if there is one."""
+    if not db.exists():
+        return None
+    with open_read(db, lock_timeout) as warehouse:
+        return newest(warehouse, *names)
+
+
+def _begun(wanted: History, tip: str) -> History:
+    """A history of its own: each that is begun has another id."""
+    parts = wanted.repository, wanted.branch, wanted.path, tip, now_utc()
+    return replace(wanted, history_id=content_id("history", *parts))
 
 
 def _why_anew(repository: Repository, tip: str, known: History | None, wanted: History) -> str:

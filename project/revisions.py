@@ -30,6 +30,8 @@ _FILES = ("100644", "100755")
 _LINK = "120000"
 _RENAMES = 400  # names that came and went at once, up to which git looks for renames
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+# A path has lost one of the two slashes.
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,20}:/|[\w.-]{1,100}@[\w.-]{1,100}:")
 _FORMAT = "%H%x00%P%x00%at%x00%ct%x00%an%x00%ae%x00%s"
 _HEADER = _FORMAT.count("%x00") + 1
 
@@ -88,6 +90,9 @@ def repository_of(path: Path) -> Repository:
     Raises BenchError where there is none.
     """
     here = Path(os.path.abspath(path))
+    if _ADDRESS.match(str(path)) and not here.exists():
+        raise BenchError(f"{path} is an address", why="histories are read without a network",
+                         hint="git clone it, then bench ingest --history FOLDER")  # fmt: skip
     if (here / "HEAD").is_file() and (here / "objects").is_dir() and (here / "refs").is_dir():
         return Repository((f"--git-dir={here}",), here)
     for folder in (here, *here.parents):
@@ -109,14 +114,25 @@ def branch_of(repository: Repository, named: str | None) -> tuple[str, str]:
             name = repository.git("symbolic-ref", "--short", "--quiet", "HEAD").strip()
         except BenchError:  # a commit is checked out, no branch
             name = "HEAD"
-    return name, commit_named(repository, f"refs/heads/{name}" if named is None and name != "HEAD"
-                              else name)  # fmt: skip
+    if named is not None or name == "HEAD":
+        return name, commit_named(repository, name)
+    try:
+        return name, commit_named(repository, f"refs/heads/{name}")
+    except BenchError as error:
+        raise BenchError(f"nothing is committed on {name} yet", where=str(repository.folder),
+                         hint="git commit, or --branch NAME") from error  # fmt: skip
 
 
 def commit_named(repository: Repository, revision: str) -> str:
     """The id of the commit that a revision means; raises BenchError where git knows none."""
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     return repository.git(*words, failed=f"unknown git revision {revision!r}").strip()
+
+
+def committed_at(repository: Repository, commit: str) -> datetime:
+    """The committer's date of a commit, UTC."""
+    words = ("show", "-s", "--no-show-signature", "--format=%ct", "--end-of-options", commit)
+    return _time(repository.git(*words).strip())
 
 
 def goes_on(repository: Repository, tip: str, last: str) -> bool:

@@ -63,40 +63,63 @@ def export_records(warehouse: Warehouse, folder: Path, scrubber: Scrubber) -> Ex
     if folder.exists() and not folder.is_dir():
         raise BenchError(f"{folder} is a file", why="records are written to a directory",
                          hint="bench export --records DIR")  # fmt: skip
-    written = unchanged = removed = 0
-    groups: dict[Path, dict[str, Row]] = defaultdict(dict)
     try:
-        for record in records(warehouse):
-            made = scrubber.record(record)
-            data = content(made)
-            file = folder / _group(made["source"]) / file_name(data)
-            groups[file.parent][file.name] = made
-            if file.is_file() and file.read_bytes() == data:
-                unchanged += 1
-                continue
-            file.parent.mkdir(parents=True, exist_ok=True)
-            _write(file, data)
-            written += 1
-        for group, made_here in groups.items():
-            _write(marker_of(group), marker_text().encode())
-            _write(attributes_of(group), b"*.json -merge\n")
-            removed += _remove_older(group, made_here)
+        done = _write_all(warehouse, folder, scrubber)
     except OSError as error:
         raise BenchError(
             "cannot write the records", why=error.strerror or str(error),
             where=str(error.filename or folder), hint="check the directory's permissions",
         ) from error  # fmt: skip
-    if not groups:
+    if not done.folders:
         raise BenchError("no runs to export", hint="bench ingest PATH...")
+    return done
+
+
+def _write_all(warehouse: Warehouse, folder: Path, scrubber: Scrubber) -> Exported:
+    written = unchanged = removed = 0
+    groups: dict[Path, dict[str, Row]] = defaultdict(dict)
+    for record in records(warehouse):
+        made = scrubber.record(record)
+        data = content(made)
+        file = folder / _group(made["source"]) / file_name(data)
+        groups[file.parent][file.name] = made
+        if file.is_file() and file.read_bytes() == data:
+            unchanged += 1
+            continue
+        file.parent.mkdir(parents=True, exist_ok=True)
+        _write(file, data)
+        written += 1
+    for group, made_here in groups.items():
+        _write(marker_of(group), marker_text().encode())
+        _write(attributes_of(group), b"*.json -merge\n")
+        removed += _remove_older(group, made_here)
     return Exported(written, unchanged, removed, len(groups))
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What the records of a warehouse are put together from, by run, table or source."""
+
+    of_runs: Mapping[str, Mapping[str, list[Row]]]  # by part, then by run
+    facts: Mapping[str, Row]
+    marks: Mapping[str, Mapping[str, str]]  # what records say of themselves
+    corrections: Mapping[str, list[Row]]
+    tables: Mapping[str, Row]
+    table_ids: Mapping[str, str]  # as the record has it that a table comes from
+    cells: Mapping[tuple[str, int], list[Row]]
+    plans: Mapping[str, list[Row]]
+    sources: Mapping[str, Row]
 
 
 def records(warehouse: Warehouse) -> Iterator[Row]:
     """Every run that shows, as a record, by source and line."""
-    parts = {name: _by_run(warehouse, name) for name in ("topology", *LISTS[:3])}
+    parts = _parts(warehouse)
+    for run in warehouse.dicts("SELECT * FROM runs ORDER BY uri, line, run_id"):
+        yield _record(parts, run)
+
+
+def _parts(warehouse: Warehouse) -> _Parts:
     facts, marks = _facts(warehouse)
-    corrections = _corrections(warehouse)
-    tables = {row["table_id"]: row for row in warehouse.dicts("SELECT * FROM tables")}
     query = "SELECT table_id, value FROM facts WHERE field = ? AND table_id IS NOT NULL"
     table_ids: dict[str, str] = dict(warehouse.rows(query, [KEY]))
     plans: dict[str, list[Row]] = defaultdict(list)
@@ -107,34 +130,38 @@ def records(warehouse: Warehouse) -> Iterator[Row]:
     query = f"SELECT * FROM cells ORDER BY table_id, row_number, {_ORDER['cells']}"
     for row in warehouse.dicts(query):
         cells[row["table_id"], row["row_number"]].append(row)
-    sources = {row["uri"]: row for row in warehouse.dicts("SELECT * FROM sources")}
-    for run in warehouse.dicts("SELECT * FROM runs ORDER BY uri, line, run_id"):
-        run_id = run["run_id"]
-        mark = marks.get(run_id, {})
-        source = json.loads(mark["source"]) if mark else _source(sources[run["uri"]])
-        record: Row = {MARK: VERSION}
-        record["run"] = {"id": mark.get(KEY, run_id), **_filled("run", run)}
-        record["source"] = source
-        for name, rows in parts.items():
-            found = [_filled(name, row) for row in rows.get(run_id, ())]
-            if name == "topology" and found:
-                record[name] = found[0]
-            elif found:
-                record[name] = found
-        if facts.get(run_id):
-            record["facts"] = facts[run_id]
-        if run_id in corrections:
-            record[CORRECTIONS] = corrections[run_id]
-        if run["table_id"] in tables:
-            table = tables[run["table_id"]]
-            known = table_ids.get(table["table_id"], table["table_id"])
-            record["table"] = {"id": known, **_filled("table", table)}
-            record["cells"] = [
-                _filled("cells", cell) for cell in cells[run["table_id"], run["row_number"]]
-            ]
-        if plans[run["uri"]] and source["kind"] != "log":
-            record["plans"] = plans[run["uri"]]
-        yield record
+    return _Parts(
+        {name: _by_run(warehouse, name) for name in ("topology", *LISTS[:3])},
+        facts, marks, _corrections(warehouse),
+        {row["table_id"]: row for row in warehouse.dicts("SELECT * FROM tables")},
+        table_ids, cells, plans,
+        {row["uri"]: row for row in warehouse.dicts("SELECT * FROM sources")},
+    )  # fmt: skip
+
+
+def _record(parts: _Parts, run: Row) -> Row:
+    """One run; parts of which nothing is known are left out."""
+    run_id = run["run_id"]
+    mark = parts.marks.get(run_id, {})
+    source = json.loads(mark["source"]) if mark else _source(parts.sources[run["uri"]])
+    record: Row = {MARK: VERSION}
+    record["run"] = {"id": mark.get(KEY, run_id), **_filled("run", run)}
+    record["source"] = source
+    for name, rows in parts.of_runs.items():
+        if found := [_filled(name, row) for row in rows.get(run_id, ())]:
+            record[name] = found[0] if name == "topology" else found
+    if parts.facts.get(run_id):
+        record["facts"] = parts.facts[run_id]
+    if run_id in parts.corrections:
+        record[CORRECTIONS] = parts.corrections[run_id]
+    if (table := parts.tables.get(run["table_id"])) is not None:
+        known = parts.table_ids.get(table["table_id"], table["table_id"])
+        record["table"] = {"id": known, **_filled("table", table)}
+        cells = parts.cells.get((run["table_id"], run["row_number"]), ())
+        record["cells"] = [_filled("cells", cell) for cell in cells]
+    if parts.plans.get(run["uri"]) and source["kind"] != "log":
+        record["plans"] = parts.plans[run["uri"]]
+    return record
 
 
 def _by_run(warehouse: Warehouse, part: str) -> dict[str, list[Row]]:
@@ -166,15 +193,17 @@ def _facts(warehouse: Warehouse) -> tuple[dict[str, Row], dict[str, dict[str, st
 
 
 def _corrections(warehouse: Warehouse) -> dict[str, list[Row]]:
-    """Annotations by run that are known since a day, or were taken back; the others are facts."""
+    """Annotations by run with who stated them and when, and those that were taken back."""
     query = """SELECT run_id, field, value, known_since::VARCHAR AS known_since,
             withdrawn_on::VARCHAR AS withdrawn_on,
-            CASE WHEN origin = 'record' THEN reason
-                 ELSE concat_ws(', ', file || ':' || line, reason, nullif(author, ''),
-                                stated_on::VARCHAR) END AS raw
+            nullif(author, '') AS author, stated_on::VARCHAR AS stated_on,
+            concat_ws(', ', CASE WHEN origin <> 'record' THEN file || ':' || line END, reason,
+                      nullif(author, ''), stated_on::VARCHAR) AS raw
         FROM annotations
-        WHERE outcome IN ('counts', 'withdrawn') AND field <> 'boundary' AND origin <> 'bundle'
-            AND (known_since IS NOT NULL OR withdrawn_on IS NOT NULL) ORDER BY ALL"""
+        WHERE outcome IN ('counts', 'withdrawn', 'superseded') AND field <> 'boundary'
+            AND origin <> 'bundle'
+            AND (known_since IS NOT NULL OR withdrawn_on IS NOT NULL OR author <> '')
+        ORDER BY ALL"""
     found: dict[str, list[Row]] = defaultdict(list)
     for row in warehouse.dicts(query):
         run_id = row.pop("run_id")

@@ -17,29 +17,7 @@ statistics and measurements; no iterations. The file's name is the beginning of 
 
 def schema() -> Schema:
     """The whole schema, made from the tables of the warehouse."""
-    text: Schema = {"type": "string", "minLength": 1}
-    parts: Schema = {
-        name: {"type": "array", "items": _part(name)} if name in (*LISTS, "plans") else _part(name)
-        for name in TABLES
-    }
-    for name in ("run", "table"):
-        parts[name]["properties"] = {"id": text, **parts[name]["properties"]}
-        parts[name]["required"] = ["id", *parts[name]["required"]]
-    number = {"type": "integer", "minimum": 0}
-    source: Schema = {
-        "type": "object",
-        "properties": {name: number if name in ("bytes", "lines") else text for name in SOURCE},
-        "required": ["uri", "sha256", "kind"],
-        "additionalProperties": False,
-    }
-    value = {"type": ["string", "null"]}
-    fact: Schema = {
-        "type": "array",
-        "prefixItems": [{"type": "string"}, {"type": ["integer", "null"]}, value, value],
-        "minItems": 3,
-        "maxItems": 4,
-        "description": "field, line, value as typed text, and as written where that differs",
-    }
+    parts = _parts()
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A run record of bench",
@@ -48,21 +26,56 @@ def schema() -> Schema:
         "properties": {
             MARK: {"const": VERSION, "description": "layout version"},
             "run": parts.pop("run"),
-            "source": source,
+            "source": _source(),
             "facts": {
                 "type": "object",
-                "additionalProperties": {"type": "array", "items": fact},
+                "additionalProperties": {"type": "array", "items": _fact()},
                 "description": "facts from the source by scope: arguments, heading, line, ...",
             },
             CORRECTIONS: {
                 "type": "array",
                 "items": _correction(),
-                "description": "values stated by people that have such a date",
+                "description": "who stated values, and when they were taken back",
             },
             **parts,
         },
         "required": [MARK, "run", "source"],
         "additionalProperties": False,
+    }
+
+
+def _parts() -> Schema:
+    """The parts that are tables of the warehouse; a run and a table have ids of their own."""
+    text: Schema = {"type": "string", "minLength": 1}
+    parts: Schema = {
+        name: {"type": "array", "items": _part(name)} if name in (*LISTS, "plans") else _part(name)
+        for name in TABLES
+    }
+    for name in ("run", "table"):
+        parts[name]["properties"] = {"id": text, **parts[name]["properties"]}
+        parts[name]["required"] = ["id", *parts[name]["required"]]
+    return parts
+
+
+def _source() -> Schema:
+    text: Schema = {"type": "string", "minLength": 1}
+    number = {"type": "integer", "minimum": 0}
+    return {
+        "type": "object",
+        "properties": {name: number if name in ("bytes", "lines") else text for name in SOURCE},
+        "required": ["uri", "sha256", "kind"],
+        "additionalProperties": False,
+    }
+
+
+def _fact() -> Schema:
+    value = {"type": ["string", "null"]}
+    return {
+        "type": "array",
+        "prefixItems": [{"type": "string"}, {"type": ["integer", "null"]}, value, value],
+        "minItems": 3,
+        "maxItems": 4,
+        "description": "field, line, value as typed text, and as written where that differs",
     }
 
 
@@ -75,6 +88,8 @@ def _correction() -> Schema:
             "field": text,
             "value": {"type": "string"},
             "raw": {"type": "string", "description": "who says so, when and why"},
+            "author": text | {"description": "who says so"},
+            "stated_on": day | {"description": "when"},
             "known_since": day | {"description": "from when it is known"},
             "withdrawn_on": day | {"description": "when it was taken back"},
         },

@@ -20,7 +20,7 @@ MARK = "bench_record"
 SUFFIX = ".records"  # of the file that marks the JSON files of its folder as records
 NAME = re.compile(r"[0-9a-f]{16}\.json")
 KEY = "record_of"  # the fact that names the run of a record, and the digest of its source
-CORRECTIONS = "corrections"  # the part of annotations that have times
+CORRECTIONS = "corrections"  # the part of who stated annotations, and when
 FILE = "record_file"  # the fact that names the file of a record
 
 # What a part leaves out: what a reader makes anew, or what is said once for the whole record.

@@ -20,16 +20,26 @@ class InvalidRecord(ValueError):
 
 
 def add_correction(facts: list[Row], run_id: str, item: Mapping[str, Any]) -> None:
-    """What is withdrawn as a fact of its own, and since when another one is known."""
+    """What is withdrawn as a fact of its own; of another who states it, and since when."""
     field, value, raw = (text_of(item, name) for name in ("field", "value", "raw"))
-    days = {name: _day(item, name) for name in ("known_since", "withdrawn_on")}
+    days = {name: _day(item, name) for name in ("stated_on", "known_since", "withdrawn_on")}
+    author = text_of(item, "author") if "author" in item else None
+    signed = f", {author}, {days['stated_on']}"
+    own = {"author": author, **days, "raw": raw.removesuffix(signed)}
     stated = [one for one in facts if (one["field"], one["value"], one["how"]) == (
         field, value, "user")]  # fmt: skip
     if days["withdrawn_on"]:
-        facts.append({"run_id": run_id, "field": field, "line": None, "value": value, "raw": raw,
-                      "scope": "user", "how": "withdrawn", **days})  # fmt: skip
+        facts.append({"run_id": run_id, "field": field, "line": None, "value": value,
+                      "scope": "user", "how": "withdrawn", **own})  # fmt: skip
     for one in stated if not days["withdrawn_on"] else ():
-        one.update(days)
+        one.update(own)
+
+
+def supersedes(one: Row, other: Row) -> bool:
+    """Whether one author has stated these two on different days: then the later one counts."""
+    days = one.get("stated_on"), other.get("stated_on")
+    by_one = bool(one.get("author")) and one.get("author") == other.get("author")
+    return by_one and None not in days and days[0] != days[1]
 
 
 def _day(item: Mapping[str, Any], name: str) -> date | None:

@@ -28,6 +28,7 @@ from .parts import (
     list_of,
     object_of,
     source_of,
+    supersedes,
     text_of,
 )
 
@@ -123,6 +124,20 @@ def _parsed(data: bytes) -> Mapping[str, Any]:
     return record
 
 
+def _is_told(one: Row, other: Row) -> bool:
+    """Whether another record says the same already: a value, by whom and when."""
+    names = ("value",) if one["how"] == "withdrawn" else ("value", "author", "stated_on")
+    return all(one.get(name) == other.get(name) for name in names)
+
+
+def _lists(made: Rows, record: Mapping[str, Any], own: Row, of_cells: Row | None) -> None:
+    """The parts that are lists; cells belong to a table, and there are none without it."""
+    for part in LISTS:
+        ids = of_cells if part == "cells" else own
+        for item in list_of(record, part) if ids is not None else ():
+            made.by_table[TABLES[part]].append((ids or {}) | columns_of(part, item))
+
+
 class _Reader:
     """Rows of records; ids are made anew within the source, so that two sources never share one."""
 
@@ -134,7 +149,7 @@ class _Reader:
         self._plans: set[tuple[str, str]] = set()
         self._titles: set[str | None] = set()
         self._of_runs: set[str] = set()
-        self._stated: dict[tuple[str, str, str], list[str]] = {}
+        self._stated: dict[tuple[str, str, str], list[Row]] = {}
 
     def title(self) -> str | None:
         """The title of the documents, if they are one."""
@@ -158,27 +173,28 @@ class _Reader:
             made.add(
                 "topology", run_id=run_id, **columns_of("topology", object_of(record, "topology"))
             )
-        for part in LISTS:
-            own: Row = {"run_id": run_id}
-            if part == "cells":
-                own = {"table_id": table_id, "row_number": row_number}
-            for item in list_of(record, part) if part != "cells" or table_id else ():
-                made.by_table[TABLES[part]].append(own | columns_of(part, item))
-        plans = {
-            (key[1], json.dumps(item, sort_keys=True)): item for item in list_of(record, "plans")
-        }
-        for plan in plans.keys() - self._plans:
-            made.add("statements", **columns_of("plans", plans[plan]))
+        cells = {"table_id": table_id, "row_number": row_number} if table_id else None
+        _lists(made, record, {"run_id": run_id}, cells)
+        plans = self._plans_of(made, record, key[1])
         self._facts(made, run_id, record)
         self._merge_corrections(made, run_id, file)
         self._mark(made, run_id, key, source, file)
         self.rows.extend(made)
         self._runs.add(key)
-        self._plans |= plans.keys()
+        self._plans |= plans
         self._titles.add(str(source["title"]) if "title" in source else None)
         if table_id:
             self._tables.add(table_id)
         self.read += 1
+
+    def _plans_of(self, made: Rows, record: Mapping[str, Any], sha256: str) -> set[tuple[str, str]]:
+        """The plans of a source, each once however many of its runs have a record."""
+        plans = {
+            (sha256, json.dumps(item, sort_keys=True)): item for item in list_of(record, "plans")
+        }
+        for plan in plans.keys() - self._plans:
+            made.add("statements", **columns_of("plans", plans[plan]))
+        return set(plans)
 
     def _table(
         self, made: Rows, record: Mapping[str, Any], sha256: str, run: Mapping[str, Any]
@@ -227,15 +243,16 @@ class _Reader:
             known = self._stated.setdefault((run_id, str(one["field"]), str(one["how"])), [])
             if one["how"] not in _BY_PEOPLE:
                 kept.append(one)
-            elif one["how"] == "withdrawn":
-                kept += [one] if one["value"] not in known else []
-                known.append(str(one["value"]))
-            elif one["value"] not in known:
-                if known:
-                    both = f"{one['value']}, and another record {known[0]}"
-                    self.rows.warn("record_contradiction", f"{file}: {one['field']} is {both}")
-                known.append(str(one["value"]))
-                kept.append(one)
+                continue
+            if any(_is_told(one, other) for other in known):
+                continue
+            others = [other for other in known if other["value"] != one["value"]]
+            others = [other for other in others if not supersedes(one, other)]
+            if others and one["how"] == "user":
+                both = f"{one['value']}, and another record {others[0]['value']}"
+                self.rows.warn("record_contradiction", f"{file}: {one['field']} is {both}")
+            known.append(one)
+            kept.append(one)
         if run_id in self._of_runs:
             self.rows.by_table["facts"] += [one for one in kept if one["how"] in _BY_PEOPLE]
         else:

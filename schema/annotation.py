@@ -126,6 +126,7 @@ def annotated_runs(
 
 
 def _rows(one: Annotation, runs: Sequence[_Run]) -> Iterator[tuple[Any, ...]]:
+    about = repr(one.match)
     for run in runs:
         if one.field == BOUNDARY:
             value = _boundary(one, run.line, run.day)
@@ -133,7 +134,7 @@ def _rows(one: Annotation, runs: Sequence[_Run]) -> Iterator[tuple[Any, ...]]:
             value = one.value if run.line in (one.match.lines or (run.line,)) else None
         if value is not None:
             yield (run.run_id, one.field, value, one.file, one.line, one.reason, one.author,
-                   one.date, one.origin, one.known_since, one.withdrawn)  # fmt: skip
+                   one.date, one.origin, one.known_since, one.withdrawn, about)  # fmt: skip
 
 
 def _boundary(one: Annotation, line: int, day: str | None) -> str | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..vocabulary.fields import stated_by
-from .annotation import FINDING, SET, Annotation, annotated_runs
+from .annotation import FILE, FINDING, SET, Annotation, annotated_runs
 from .migrate import now_utc
 from .sql import sql_file
 from .warehouse import Warehouse, transaction
@@ -25,7 +25,7 @@ _SIDECARS = ("W&B machine", "W&B configuration", "Hydra configuration", "DeepSpe
 _GIVEN = {"run_id": "string", "field": "string", "value": "string", "file": "string",
           "line": "int64", "reason": "string", "author": "string", "stated_on": "date32",
           "origin": "string", "known_since": "date32", "withdrawn_on": "date32",
-          "position": "int32"}  # fmt: skip
+          "about": "string", "position": "int32"}  # fmt: skip
 _NEWEST = "SELECT set_id FROM raw.fact_sets ORDER BY made_at DESC, set_id LIMIT 1"
 _ANY = """SELECT 1 FROM raw.told UNION ALL SELECT 1 FROM raw.links UNION ALL
           SELECT 1 FROM raw.facts WHERE source_kind IS NOT NULL LIMIT 1"""
@@ -95,9 +95,15 @@ def contradictions(warehouse: Warehouse, uris: Sequence[str] | None = None) -> l
         f"states {name} = {value}, but "
         + ("the source" if outcome == "contradicts" else "an annotation of higher precedence")
         + f" states {said}: {said} is used"
+        + ("; take one of them back: withdrawn, withdrawn_because" * _is_to_choose(outcome, origin))
         + (f" ({runs} runs)" if runs > 1 else "")
         for uri, line, name, value, said, outcome, file, at, origin, runs in found
     ]
+
+
+def _is_to_choose(outcome: str, origin: str) -> bool:
+    """Whether two entries of facts.toml disagree, and nothing says which came in place of which."""
+    return outcome == "outvoted" and origin == FILE
 
 
 def _fields_of_ranks() -> list[str]:

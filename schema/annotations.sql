@@ -29,6 +29,14 @@ WITH annotated AS (
         ) ON * EXCLUDE (load_id, first_line) INTO NAME field VALUE value
     ) o ON o.load_id = s.load_id AND list_contains($of_ranks, o.field)
     WHERE c.rule = 'ranks of one job'
+), newer AS (
+    -- What one author says of the same rows later takes the place of what they said before.
+    SELECT o.run_id, o.field, o.file, o.line, o.value, min(coalesce(n.known_since, n.stated_on)) AS superseded_on,
+        min_by(n.file || ':' || n.line, coalesce(n.known_since, n.stated_on)) AS newer_place
+    FROM annotated o JOIN annotated n ON n.run_id = o.run_id AND n.field = o.field AND n.author = o.author AND n.about = o.about
+        AND n.stated_on > o.stated_on AND n.value <> o.value
+    WHERE o.author <> '' AND o.field <> 'boundary' AND o.withdrawn_on IS NULL AND n.withdrawn_on IS NULL
+    GROUP BY ALL
 ), stated AS (
     UNPIVOT (
         SELECT run_id, COLUMNS(* EXCLUDE (run_id))::VARCHAR
@@ -42,17 +50,20 @@ WITH annotated AS (
         )
     ) ON * EXCLUDE (run_id) INTO NAME field VALUE value
 ), ranked AS (
-    SELECT a.*, s.value AS by_source, row_number() OVER strongest AS place, first_value(a.value) OVER strongest AS counting
+    SELECT a.*, w.superseded_on, w.newer_place, s.value AS by_source, row_number() OVER strongest AS place,
+        first_value(a.value) OVER strongest AS counting
     FROM (FROM annotated WHERE withdrawn_on IS NULL) a SEMI JOIN runs USING (run_id)
     LEFT JOIN stated s USING (run_id, field)
+    LEFT JOIN newer w ON w.run_id = a.run_id AND w.field = a.field AND w.file = a.file AND w.line = a.line AND w.value = a.value
     JOIN source_kinds k ON k.kind = a.origin
     WINDOW strongest AS (
-        PARTITION BY a.run_id, a.field ORDER BY k.precedence, a.position, a.file, a.line, a.value)
+        PARTITION BY a.run_id, a.field ORDER BY w.superseded_on IS NOT NULL, k.precedence, a.position, a.file, a.line, a.value)
 ), judged AS (
     SELECT *,
         CASE WHEN field = 'boundary' THEN 'counts'
              WHEN says_the_same(field, by_source, value) THEN 'agrees'
              WHEN by_source IS NOT NULL THEN 'contradicts'
+             WHEN superseded_on IS NOT NULL THEN 'superseded'
              WHEN place = 1 THEN 'counts'
              WHEN NOT says_the_same(field, counting, value) THEN 'outvoted' END AS outcome
     FROM ranked
@@ -60,6 +71,9 @@ WITH annotated AS (
     SELECT a.*, s.value AS by_source, 'withdrawn' AS outcome
     FROM (FROM annotated WHERE withdrawn_on IS NOT NULL) a SEMI JOIN runs USING (run_id) LEFT JOIN stated s USING (run_id, field)
 )
-SELECT DISTINCT run_id, field, value, file, line, reason, coalesce(author, '') AS author, stated_on, origin, outcome, known_since, withdrawn_on,
+SELECT DISTINCT run_id, field, value, file, line,
+    concat_ws('; ', reason, CASE outcome WHEN 'superseded' THEN 'superseded on ' || superseded_on || ' by ' || newer_place END) AS reason,
+    coalesce(author, '') AS author, stated_on, origin, outcome, known_since,
+    CASE outcome WHEN 'superseded' THEN superseded_on ELSE withdrawn_on END AS withdrawn_on,
     CASE WHEN outcome <> 'counts' THEN coalesce(by_source, counting) END AS stated
 FROM judged WHERE outcome IS NOT NULL ORDER BY ALL

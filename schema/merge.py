@@ -25,8 +25,8 @@ from .warehouse import Warehouse, open_read, open_write, transaction
 _IDS = frozenset(("load_id", "run_id", "table_id", "source_id", "part_id", "chain_id"))
 # What is worked out anew, or holds only where it was made; `loads` and `parts` are taken by hand.
 _LEFT = frozenset((
-    "loads", "parts", "hidden", "stamps", "checkpoints", "audits", "findings", "fact_sets",
-    "link_sets", "links", "redone", "told",
+    "loads", "parts", "hidden", "stamps", "checkpoints", "audits", "findings", "closings",
+    "fact_sets", "link_sets", "links", "redone", "told",
 ))  # fmt: skip
 _ID = "substr(sha256(concat_ws(chr(31), 'merged', $group, {})), 1, 12)"
 _CURRENT = f"""CREATE TEMP TABLE theirs AS
@@ -83,15 +83,17 @@ _STATED = f"""INSERT INTO raw.facts BY NAME
         WHERE NOT t.is_new
     ), stated AS (
         SELECT DISTINCT r.as_load AS load_id, r.as_run AS run_id, f.field, f.value,
-            concat_ws(', ', f.raw, nullif(f.author, ''), f.stated_on::VARCHAR) AS raw,
-            'user' AS scope, CASE f.outcome WHEN 'withdrawn' THEN f.outcome ELSE 'user' END AS how,
+            f.raw, f.author, f.stated_on, 'user' AS scope,
+            CASE f.outcome WHEN 'counts' THEN 'user' ELSE 'withdrawn' END AS how,
             $group || '/' || f.file AS file, f.line, f.known_since, f.withdrawn_on
         FROM other.raw.facts f JOIN newest ON f.load_id = newest.set_id JOIN runs r USING (run_id)
         WHERE f.source_kind IN ('facts.toml', 'set', 'path')
-            AND f.outcome IN ('counts', 'withdrawn') AND f.field <> 'boundary'
+            AND f.outcome IN ('counts', 'withdrawn', 'superseded') AND f.field <> 'boundary'
     )
     FROM stated s ANTI JOIN raw.facts k ON k.load_id = s.load_id AND k.run_id = s.run_id
-        AND k.field = s.field AND k.value = s.value AND k.how = s.how AND k.raw = s.raw"""
+        AND k.field = s.field AND k.value = s.value AND k.how = s.how AND k.raw IN (
+            -- Earlier versions kept who and when with the reason.
+            s.raw, concat_ws(', ', s.raw, nullif(s.author, ''), s.stated_on::VARCHAR))"""
 _MERGES = """INSERT INTO raw.merges SELECT $group, $now
     WHERE $group NOT IN (SELECT group_name FROM raw.merges)"""
 # Sources of one name, of which two groups, or a group and this warehouse, hold other bytes.

@@ -40,12 +40,28 @@ def show_as_known_at(warehouse: Warehouse, at: datetime) -> None:
         warehouse.rows(f"CREATE TEMP TABLE {view} AS {_as_of(view)}", {"at": at})
         warehouse.materialized.append(view)
     _judge_annotations(warehouse, at)
+    _judge_findings(warehouse, at)
 
 
 def _judge_annotations(warehouse: Warehouse, at: datetime) -> None:
     """Of what people had stated by then, what was known, and was not taken back yet."""
     view = "annotations"
     warehouse.rows(f"CREATE TEMP TABLE {view} AS {sql_file('known')}", {"at": at})
+    warehouse.materialized.append(view)
+
+
+def _judge_findings(warehouse: Warehouse, at: datetime) -> None:
+    """Of findings that facts with dates close, what was closed then."""
+    view = "findings"
+    query = """CREATE TEMP TABLE findings AS
+        SELECT f.* REPLACE (CASE WHEN c.audit_id IS NULL THEN f.closed ELSE coalesce(c.reason, '')
+            END AS closed)
+        FROM main.findings f LEFT JOIN (
+            SELECT audit_id, number, min_by(reason, place) FILTER (
+                coalesce(known_since <= $at::DATE, true)
+                AND coalesce(withdrawn_on > $at::DATE, true)) AS reason
+            FROM raw.closings GROUP BY ALL) c USING (audit_id, number)"""
+    warehouse.rows(query, {"at": at})
     warehouse.materialized.append(view)
 
 

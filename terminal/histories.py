@@ -45,10 +45,16 @@ def _say(told: Told, path: Path) -> None:
         warn(f"{path}: not read: {count} x {reason}")
     kinds = ("added", "changed", "removed", "returned")
     changes = ", ".join(f"{told.changes[kind]} {kind}" for kind in kinds if told.changes[kind])
-    info(f"{path}, branch {told.branch}: {told.commits} new commits of {told.documents} documents,"
-         f" {told.blobs} blobs read; rows: {changes or 'none changed'}")  # fmt: skip
+    counts = [_counted(told.commits, "new commit"), _counted(told.documents, "document"),
+              _counted(told.blobs, "blob")]  # fmt: skip
+    info(f"{path}, branch {told.branch}: {counts[0]} of {counts[1]}, {counts[2]} read;"
+         f" rows: {changes or 'none changed'}")  # fmt: skip
     if not told.documents:
         warn(f"{path}: no document with a benchmark table in this history")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 __all__ = ["read_histories"]

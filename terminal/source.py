@@ -125,7 +125,7 @@ class Source:
                 require_known(warehouse, self.known_at)
                 show_as_known_at(warehouse, self.known_at)
                 return warehouse
-            when = moment(warehouse, self.as_of, _time(self.as_of))
+            when = moment(warehouse, self.root, self.as_of, _time(self.as_of))
             formats = read_settings().formats
             made, checked = read_as_of(
                 warehouse, self.root, when, self.known_at, formats, self.overrides

@@ -111,6 +111,9 @@ TAMPERED: Mapping[str, tuple[Callable[[Json], object], Way]] = {
         lambda made: made["subject"][0]["digest"].update(sha256="0" * 64), Way.CHANGED_SOURCE
     ),
     "another predicate": (lambda made: made.update(predicateType="urn:x"), Way.INVALID),
+    "a training length that nothing asks for": (part("question", tokens=3), Way.INVALID),
+    "an end of a value that has none": (part("result", low=1.0), Way.ANSWER),
+    "the twelfth digit": (part("result", value=5698.78260871), Way.ANSWER),
     "an unknown part": (predicate(note="x"), Way.INVALID),
     "a number as text": (part("result", value="5699"), Way.INVALID),
     "a row of no subject": (
@@ -129,6 +132,9 @@ def test_a_tampered_claim_is_named(home: Path, opened: Warehouse, what: str) -> 
         return
     found = verify(parse(text), opened, home).verdicts
     assert found[0].way == way, found
+    if way is Way.ANSWER and "give no answer" not in found[0].sentence:
+        ours, theirs = found[0].sentence.split("; the claim says ")
+        assert ours.removeprefix("The sources give ") != theirs.rstrip("."), "it says what differs"
 
 
 @pytest.mark.parametrize("text", [

@@ -91,6 +91,22 @@ def test_a_withdrawn_exception_closes_nothing(folder: Path, data: Path) -> None:
         assert sum(bool(one["closed"]) for one in found) == closed
 
 
+def test_what_was_closed_at_a_time_is_judged_by_its_dates(folder: Path, data: Path) -> None:
+    """A fact closes a finding from when it is known until it is taken back, as values count."""
+    (folder / "001.md").write_bytes((data / "tables" / "001_1.3b_benchmarking.md").read_bytes())
+    match = 'file = "001", line = 44, rule = "R6"'
+    dates = 'known_since = 2999-01-01\nwithdrawn = 2999-06-01\nwithdrawn_because = "no"\n'
+    (folder / "facts.toml").write_text(fact(match, "finding", '"exception"', SIGNED + dates))
+    assert quick(folder, "ingest", "-q", "001.md").code == 0
+    query = "SELECT count(*) FROM findings WHERE closed <> ''"
+    with open_read(folder / "bench.duckdb") as warehouse:
+        assert warehouse.rows(query) == [(0,)]
+    for at, closes in (("2998-01-01", False), ("2999-03-01", True), ("2999-06-01", False)):
+        with open_read(folder / "bench.duckdb") as warehouse:
+            show_as_known_at(warehouse, datetime.fromisoformat(at))
+            assert (warehouse.rows(query)[0][0] > 0) == closes, at
+
+
 def test_when_and_why_go_together(place: Path) -> None:
     facts(place, SIGNED + "withdrawn = 2026-05-04\n")
     with pytest.raises(BenchError, match="invalid fact"):

@@ -129,6 +129,19 @@ def test_rows_stay_the_same_ones_under_other_headings_and_in_a_file_written_anew
     assert changed == [("21.5", "20.9", "repository/b/new.md")]
 
 
+def test_what_has_no_history_is_said(tmp_path: Path, lived: tuple[Path, Told]) -> None:
+    made = Repository(tmp_path / "empty")
+    with pytest.raises(BenchError, match="nothing is committed on main yet"):
+        read_history(made.folder, tmp_path / "bench.duckdb")
+    for address in ("https://example.org/a/b", "git@example.org:a/b"):
+        with chdir(made.folder), pytest.raises(BenchError, match="is an address") as told:
+            read_history(Path(address), tmp_path / "bench.duckdb")
+        assert "git clone" in told.value.hint
+    with pytest.raises(BenchError, match="no row of model '176B'") as told:
+        events(lived[0], model="176B")
+    assert "1.3B (3)" in told.value.why
+
+
 def test_a_second_reading_takes_new_commits_alone(tmp_path: Path) -> None:
     made, db = Repository(tmp_path / "r"), tmp_path / "bench.duckdb"
     made.commit({"a.md": document(ROWS)})

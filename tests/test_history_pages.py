@@ -66,6 +66,27 @@ def test_a_page_of_a_commit_is_that_of_the_revision_alone(
     assert len(seen) == 3, "each has a page of its own"
 
 
+def test_a_page_of_whatever_git_calls_a_commit(tmp_path: Path) -> None:
+    """A tag of a commit without documents, one of another branch, a name that counts back."""
+    made = Repository(tmp_path / "repo")
+    made.commit({"a.md": document(ROWS), "notes.md": "# Notes"})
+    made.git("checkout", "-q", "-b", "side")
+    side = made.commit({"a.md": document(ROWS[:2]), "b.md": document(ROWS[1:])})
+    made.git("checkout", "-q", "main")
+    made.commit({"code.py": "1"})
+    made.git("tag", "v1")
+    last = made.commit({"a.md": document(ROWS[::-1])})
+    read_history(made.folder, made.folder / "bench.duckdb")
+    for word, commit in (("v1", "v1"), ("HEAD~1", "v1"), (side[:9], side), ("main", last)):
+        folder = tmp_path / word
+        made.git("worktree", "add", "-q", "--detach", str(folder), commit)
+        with chdir(folder):
+            ingest([folder], folder / "bench.duckdb")
+            after_ingest_into(folder / "bench.duckdb", 5.0)
+        then = page(made.folder, "--as-of", word)
+        assert then.code == 0 and then.out == page(folder).out, then.text
+
+
 def test_a_time_that_no_source_knows_is_an_error(repository: tuple[Repository, list[str]]) -> None:
     made, _ = repository
     for word, what in (("2021-12-31", "no benchmark document"), ("0123456", "no time or commit"),

@@ -81,11 +81,11 @@ def test_everything_of_a_run_comes_along(sites: Path, merged: tuple[Path, list[M
 
 def test_what_people_stated_comes_along_and_disagrees(merged: tuple[Path, list[Merged]]) -> None:
     db, _ = merged
-    told = """SELECT a.field, a.value, a.origin, a.reason
+    told = """SELECT a.field, a.value, a.origin, a.reason, a.author, a.stated_on::VARCHAR
               FROM annotations a JOIN runs r USING (run_id)
               WHERE r.uri = 'a/common-a.log' AND a.outcome = 'counts'"""
     assert rows(db, told) == [
-        ("device", "A64FX", "record", "measured twice, A. Author, 2026-02-16")
+        ("device", "A64FX", "record", "measured twice", "A. Author", "2026-02-16")
     ]
 
 

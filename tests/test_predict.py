@@ -164,6 +164,20 @@ def test_a_size_that_nobody_measured_has_a_wider_interval(
     assert new["beyond"] == "source" and new["size"] == "100B"
 
 
+def test_no_interval_is_faster_than_the_peak(warehouse: Warehouse) -> None:
+    """Runs far from all that were measured have wide intervals, which physics bounds."""
+    for recompute, most in ((None, 1.0), ("full", 0.75)):
+        given = {"tp": 3} | ({"recompute": recompute} if recompute else {})
+        [row] = predicted(warehouse, Query(model="176B"), given).rows
+        assert row["mfu"] < row["mfu_high"] == pytest.approx(most)
+        fastest = row["peak_tflops"] * 1e12 / row["flops_per_token"] * most
+        assert row["tokens_per_s_high"] == pytest.approx(fastest * row["device_count"])
+        assert row["step_time_low"] == pytest.approx(
+            row["tokens_per_step"] / row["tokens_per_s_high"]
+        )
+        assert row["days_low"] == pytest.approx(row["days"] * row["mfu"] / most)
+
+
 def test_the_start_is_of_the_nearest_model_and_one_too_far_is_refused(
     warehouse: Warehouse,
 ) -> None:

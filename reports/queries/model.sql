@@ -145,7 +145,7 @@ GROUP BY s.uri, s.line, s.run_id ORDER BY is_copy, s.uri, s.line;
 -- name: told
 -- What users tell: where sources are silent, and where they say otherwise.
 SELECT u.field, u.value, u.origin, u.file, u.line, u.reason, u.author, u.stated_on,
-    CASE WHEN u.outcome IN ('contradicts', 'outvoted') THEN u.stated END AS stated,
+    CASE WHEN u.outcome IN ('contradicts', 'outvoted', 'superseded') THEN u.stated END AS stated,
     list_sort(list_distinct(list(s.uri))) AS uris, count(*) AS runs
 FROM user_facts u JOIN selected s ON s.run_id = u.run_id
 WHERE u.field <> 'boundary' AND u.outcome <> 'agrees'

@@ -25,6 +25,38 @@ CREATE OR REPLACE VIEW runs AS
 SELECT l.uri, r.* EXCLUDE (load_id) FROM judged_runs r JOIN current_loads l USING (load_id)
 ANTI JOIN hidden_runs h ON h.run_id = r.run_id;
 
+-- brought_statements: what records and merged warehouses bring of statements about runs. A record that gives way to another one, or to
+-- the source itself in a warehouse of several groups, still states what it states: of the run that shows in its place.
+-- brought_statements.run_id: the run that shows
+-- brought_statements.origin: bundle (a sidecar file that the record has read), record
+-- brought_statements.outcome: counts, withdrawn
+-- brought_statements.how: stated, user, withdrawn
+-- brought_statements.reason: why
+CREATE OR REPLACE VIEW brought_statements AS
+WITH of_records AS (
+    SELECT f.run_id, f.raw AS sha256, r.origin, r.line, r.row_number
+    FROM raw.facts f SEMI JOIN current_loads USING (load_id) JOIN raw.runs r ON r.load_id = f.load_id AND r.run_id = f.run_id
+    WHERE f.scope = 'record' AND f.field = 'record_of'
+), every AS (
+    FROM of_records
+    UNION ALL
+    SELECT r.run_id, u.sha256, r.origin, r.line, r.row_number FROM raw.runs r JOIN current_uris u USING (load_id)
+    WHERE EXISTS (FROM raw.merges)
+), twins AS (
+    SELECT DISTINCT o.run_id, e.run_id AS shown FROM of_records o JOIN every e ON e.sha256 = o.sha256 AND e.origin = o.origin
+        AND e.line IS NOT DISTINCT FROM o.line AND e.row_number IS NOT DISTINCT FROM o.row_number
+    WHERE o.run_id IN (SELECT run_id FROM raw.facts WHERE how IN ('user', 'withdrawn'))
+)
+SELECT f.* FROM (
+    SELECT coalesce(t.shown, f.run_id) AS run_id, f.field, f.value,
+        coalesce(f.file, l.uri) AS file, coalesce(f.line, 1) AS line, f.raw AS reason, coalesce(f.author, '') AS author, f.stated_on,
+        CASE f.how WHEN 'stated' THEN 'bundle' ELSE 'record' END AS origin,
+        CASE f.how WHEN 'withdrawn' THEN f.how ELSE 'counts' END AS outcome, f.how, f.known_since, f.withdrawn_on
+    FROM raw.facts f JOIN current_loads l USING (load_id) LEFT JOIN twins t ON t.run_id = f.run_id AND f.how IN ('user', 'withdrawn')
+    WHERE (f.how IN ('user', 'withdrawn') OR f.scope = 'bundle') AND f.value IS NOT NULL AND f.run_id IS NOT NULL
+) f
+ANTI JOIN hidden_runs h ON h.run_id = f.run_id;
+
 -- annotations: what is stated of runs outside of their sources, field by field: by users and by sidecar files of the job.
 -- annotations.run_id: the run
 -- annotations.file: the file that states it; --set: the command line
@@ -35,33 +67,38 @@ ANTI JOIN hidden_runs h ON h.run_id = r.run_id;
 -- annotations.author: who says so
 -- annotations.stated_on: when
 -- annotations.origin: facts.toml, set (`bench ingest --set`), bundle (a sidecar file), path (a pattern of bench.toml), record
--- annotations.outcome: counts, agrees (the source says so too), contradicts (the source says otherwise, and counts), outvoted (a stronger annotation counts), withdrawn (it was taken back)
+-- annotations.outcome: counts, agrees (the source says so too), contradicts (the source says otherwise, and counts), outvoted (a stronger annotation counts), superseded (its author says otherwise since), withdrawn (it was taken back)
 -- annotations.stated: what counts in its place, as text; NULL where it counts
 -- annotations.known_since: from when it is known; NULL: from when it was read in
--- annotations.withdrawn_on: when it was taken back; NULL: it stands
+-- annotations.withdrawn_on: when it was taken back or superseded; NULL: it stands
 CREATE OR REPLACE VIEW annotations AS
 WITH newest AS (
     SELECT f.run_id, f.field, f.value, f.file, f.line, f.raw AS reason, f.author, f.stated_on, f.source_kind AS origin,
         f.outcome, f.counting AS stated, f.known_since, f.withdrawn_on
     FROM raw.facts f SEMI JOIN newest_fact_set s ON s.set_id = f.load_id
     ANTI JOIN hidden_runs h ON h.run_id = f.run_id
-), brought AS (
-    SELECT f.run_id, f.field, f.value, coalesce(f.file, l.uri) AS file, coalesce(f.line, 1) AS line, f.raw AS reason, '' AS author,
-        CASE f.how WHEN 'stated' THEN 'bundle' ELSE 'record' END AS origin,
-        CASE f.how WHEN 'withdrawn' THEN f.how ELSE 'counts' END AS outcome, f.how, f.known_since, f.withdrawn_on
-    FROM raw.facts f JOIN current_loads l USING (load_id)
-    ANTI JOIN hidden_runs h ON h.run_id = f.run_id
-    WHERE (f.how IN ('user', 'withdrawn') OR f.scope = 'bundle') AND f.value IS NOT NULL AND f.run_id IS NOT NULL
+), standing AS (
+    -- A record brings the annotations that counted where it was made, unless one takes them back; those made here go before.
+    FROM brought_statements f
+    ANTI JOIN newest n ON n.run_id = f.run_id AND n.field = f.field AND n.outcome = 'counts'
+    ANTI JOIN (FROM brought_statements WHERE outcome = 'withdrawn') w ON w.run_id = f.run_id AND w.field = f.field AND w.value = f.value
+    WHERE f.outcome = 'counts'
+), newer AS (
+    SELECT o.run_id, o.field, o.value, o.author, o.stated_on, max_by(n.value, n.stated_on) AS stated,
+        min(coalesce(n.known_since, n.stated_on)) AS superseded_on
+    FROM standing o JOIN standing n ON n.run_id = o.run_id AND n.field = o.field AND n.author = o.author
+        AND n.stated_on > o.stated_on AND n.value <> o.value
+    WHERE o.author <> ''
+    GROUP BY ALL
 )
 SELECT * FROM newest
 UNION ALL BY NAME
-SELECT * EXCLUDE (how) FROM brought WHERE outcome = 'withdrawn'
+SELECT * EXCLUDE (how) FROM brought_statements WHERE outcome = 'withdrawn'
 UNION ALL BY NAME
--- A record brings the annotations that counted where it was made, unless one takes them back; those made here go before.
-SELECT f.* EXCLUDE (how) FROM brought f
-ANTI JOIN newest n ON n.run_id = f.run_id AND n.field = f.field AND n.outcome = 'counts'
-ANTI JOIN (FROM brought WHERE outcome = 'withdrawn') w ON w.run_id = f.run_id AND w.field = f.field AND w.value = f.value
-WHERE f.outcome = 'counts'
+SELECT s.* EXCLUDE (how) REPLACE ('superseded' AS outcome, n.superseded_on AS withdrawn_on), n.stated
+FROM standing s JOIN newer n USING (run_id, field, value, author, stated_on)
+UNION ALL BY NAME
+SELECT f.* EXCLUDE (how) FROM standing f ANTI JOIN newer n USING (run_id, field, value, author, stated_on)
 QUALIFY row_number() OVER (PARTITION BY f.run_id, f.field ORDER BY f.how DESC, f.value) = 1;
 
 -- beside: the name of annotations in earlier versions.
@@ -109,8 +146,8 @@ SELECT f.* FROM (
     UNION ALL BY NAME
     -- No line: it does not stand in the source.
     SELECT run_id, field, value,
-        CASE WHEN origin = 'record' THEN reason ELSE concat_ws(', ', CASE WHEN origin <> 'set' THEN file || ':' || line END, reason,
-            nullif(author, ''), stated_on::VARCHAR) END AS raw,
+        concat_ws(', ', CASE WHEN origin NOT IN ('set', 'record') THEN file || ':' || line END, reason, nullif(author, ''),
+            stated_on::VARCHAR) AS raw,
         CASE origin WHEN 'bundle' THEN 'bundle' ELSE 'user' END AS scope, CASE origin WHEN 'bundle' THEN 'stated' ELSE 'user' END AS how,
         CASE origin WHEN 'bundle' THEN file END AS file
     FROM annotations WHERE outcome = 'counts' AND field <> 'boundary'
