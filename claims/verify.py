@@ -121,6 +121,11 @@ def _of_sources(check: _Check) -> Iterator[Verdict]:
     for sha256, uri in match.changed.items():
         yield Verdict(Way.CHANGED_SOURCE, f"The source {uri} has changed since the claim: its"
                       f" sha256 is {match.here[uri].sha256[:12]}, not {sha256[:12]}.")  # fmt: skip
+    for one in check.statement.subject:
+        uri = match.same.get(one.digest.sha256, "")
+        if uri and match.here[uri].lines != one.annotations.lines:
+            yield Verdict(Way.ROWS, f"{uri} has {match.here[uri].lines} lines; the claim says"
+                          f" {one.annotations.lines}.")  # fmt: skip
     for uri in match.added:
         yield Verdict(Way.ADDED_SOURCE, f"The source {uri} is not one of the claim.")
 

@@ -9,7 +9,6 @@ from ..vocabulary.headings import LONGEST
 from .context import Fact, framework_named, framework_of, is_aside, phrases_in
 from .context_lines import (
     LineFacts,
-    configuration,
     is_caption,
     is_told,
     line_facts,
@@ -25,15 +24,16 @@ from .paragraphs import (
     announces_settings,
     below_table,
     beyond,
+    facts_above,
     heads_list_of,
     lends_outside,
     shows_commands,
     spoken_of,
     stated_in,
+    told_above,
 )
 from .prose import (
     counted,
-    lead_facts,
     model_named,
     of_all_runs,
     prose_facts,
@@ -43,9 +43,8 @@ from .prose import (
 from .prose import unanimous as said_once
 from .quantities import quantity_in
 from .reach import unanimous
-from .sections import Document, FoundTable, Quote, Section
+from .sections import Document, FoundTable, Quote, Section, struck
 from .stated_units import with_stated_unit
-from .statements import Statement, formula_statement, legend_in, statements_in
 from .training_tables import is_training, subject_of
 from .unfolded import UNNAMED, unfolded
 from .withdrawal import is_struck, withdraws
@@ -57,9 +56,7 @@ _GENERAL = re.compile(
 _ACCUMULATES = re.compile(
     r"grad(?:ient)?[ _-]acc[a-z]{0,10}(?:[ _-]steps?)?\W{1,4}(\d{1,6})\b", re.I
 )
-_REMARKS = re.compile(r"^(?:comments?|notes?|remarks?|caveats?)\b", re.I)
 _OPENING = 2  # the document itself and its title
-_LEAD = 12  # lines of the paragraph above a table that speak of it
 
 
 def read_document(text: str) -> Document:
@@ -223,7 +220,7 @@ class _Reader:
         if formula:
             self._formula_behind(formula)
         self.document.quotes.append(Quote(line, tuple(self._facts())))
-        self._state(line, facts, formula)
+        self.document.state(line, facts, formula, self.sections[-1].heading)
         self.lead = [*self.lead, line] if same else [line]
 
     def _withdraw(self, line: TextLine) -> None:
@@ -233,14 +230,6 @@ class _Reader:
             tables[-1].withdrawn = line
         else:
             self.sections[-1].withdrawn = line
-
-    def _struck(self) -> TextLine | None:
-        """The nearest heading that takes back all that is below it."""
-        for section in reversed(self.sections):
-            line = section.withdrawn
-            if line and section.heading and line.line == section.heading.line:
-                return line
-        return None
 
     def _lend(self, line: TextLine, read: LineFacts, group: int) -> None:
         """Give what a line states to what it speaks of: a table, its section, the document."""
@@ -287,24 +276,10 @@ class _Reader:
                 found.facts += formula
                 found = found.continues
 
-    def _state(self, line: TextLine, facts: list[Fact], formula: list[Fact]) -> None:
-        self.document.statements += statements_in(line.text, line.line, facts)
-        stated = formula_statement(line.text, line.line, formula)
-        legend = None if line.code else legend_in(line.text, line.line)
-        self.document.statements += [stated] if stated else []
-        self.document.legends += [legend] if legend else []
-        heading = self.sections[-1].heading
-        if (
-            heading
-            and _REMARKS.match(heading.text)
-            and not (facts or legend or line.code or "<" in line.text)
-        ):
-            self.document.statements.append(Statement(line.line, "comment", line.text.strip()))
-
     def _table(self, table: Table) -> None:
         number, given = None, table
         above = [section.heading.text for section in self.sections if section.heading]
-        lead = " ".join(line.text.strip() for line in self.lead[-_LEAD:] if not line.code)
+        lead = " ".join(line.text.strip() for line in told_above(self.lead))
         quantity = quantity_in([table.header.cells[0], lead, *above[-1:]]) or UNNAMED
         turned = oriented(table)
         if turned.header.cells != table.header.cells:  # what stood on top is no heading any more
@@ -317,14 +292,14 @@ class _Reader:
             number = 1 + sum(found.number is not None for found in self.document.tables)
         elif not self.aside_line:
             self.sections[-1].facts += set_up(given)
-        near = [*self._near(), *self.caption]
+        near = [*facts_above(self.lead), *self.caption]
         continues = None if near else self._continued(table)
         near = continues.near if continues else near
         path = tuple(section.heading for section in self.sections if section.heading)
         reach = beyond(spoken_of(table), self._facts()) if number is not None else self._facts()
         found = FoundTable(table, number, path, [*reach, *near], near)
         found.continues = continues
-        found.withdrawn = self.sections[-1].withdrawn or self._struck()
+        found.withdrawn = self.sections[-1].withdrawn or struck(self.sections)
         self.sections[-1].facts += [
             fact for fact in near if fact.field == "recompute" and not continues
         ]
@@ -334,21 +309,6 @@ class _Reader:
         self.below = found if number is not None else None
         self.lead, self.caption = [], []
         self.stated_since_table = False
-
-    def _near(self) -> list[Fact]:
-        """What the text right above a table says of it."""
-        told = [line for line in self.lead[-_LEAD:] if not line.code]
-        set_there: set[str] = set()
-        said = []
-        for one in told:
-            facts = [] if is_caption(one.text) else configuration(one.text, one.line)
-            set_there |= {fact.field for fact in facts}
-            if not any(fact.field == "size" or fact.only_size for fact in facts):
-                item = BULLET.match(one.text)
-                said.append(("; " if item else "") + BULLET.sub("", one.text).strip())
-        lead = " ".join(said).removeprefix("; ")
-        facts = lead_facts(lead, self.lead[-1].line) if lead else []
-        return [fact for fact in facts if fact.field not in set_there]
 
     def _continued(self, table: Table) -> FoundTable | None:
         """The table above, when this one has its headings and nothing was stated in between."""

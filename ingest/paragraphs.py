@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ..vocabulary.sizes import find_size
 from .context import Fact, begins_with_trainer, framework_named, phrases_in, trainers_in
-from .context_lines import configuration
+from .context_lines import configuration, is_caption
 from .grid import Table
 from .markdown import Heading, TextLine
 from .prose import lead_facts
@@ -57,6 +57,7 @@ _OF_NUMBERS = re.compile(
     r"|we\s(?:\w+ly\s)?(?:use|ran|run|train|measure|benchmark|test)\w*\b|(?:experiments?|runs?|trainings?)\s)",
     re.I,
 )
+_LEAD = 12  # lines of the paragraph above a table that speak of it
 _FIRST_ROWS, _LONGEST_CELL = 40, 200  # of a table that is looked through for words
 _WORD = re.compile(r"[A-Za-z]{2}")
 _COMMANDS = re.compile(r"\b(?:commands?|benchmark\w*|reproduc\w+|configurations?|launch)\b", re.I)
@@ -234,3 +235,23 @@ def _sizes(text: str) -> Iterator[float]:
     while found := find_size(rest):
         yield found[1]
         rest = rest[rest.index(found[0]) + len(found[0]) :]
+
+
+def told_above(lead: Sequence[TextLine]) -> list[TextLine]:
+    """The lines of the paragraph above a table that speak of it."""
+    return [line for line in lead[-_LEAD:] if not line.code]
+
+
+def facts_above(lead: Sequence[TextLine]) -> list[Fact]:
+    """What the paragraph right above a table says of it."""
+    set_there: set[str] = set()
+    said = []
+    for one in told_above(lead):
+        facts = [] if is_caption(one.text) else configuration(one.text, one.line)
+        set_there |= {fact.field for fact in facts}
+        if not any(fact.field == "size" or fact.only_size for fact in facts):
+            item = BULLET.match(one.text)
+            said.append(("; " if item else "") + BULLET.sub("", one.text).strip())
+    text = " ".join(said).removeprefix("; ")
+    found = lead_facts(text, lead[-1].line) if text else []
+    return [fact for fact in found if fact.field not in set_there]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from .context import Fact
@@ -9,7 +11,9 @@ from .grid import Table
 from .markdown import Heading, TextLine
 from .paragraphs import agreed
 from .prose import unanimous
-from .statements import Statement
+from .statements import Statement, formula_statement, legend_in, statements_in
+
+_REMARKS = re.compile(r"^(?:comments?|notes?|remarks?|caveats?)\b", re.I)
 
 
 @dataclass(slots=True)
@@ -92,3 +96,25 @@ class Document:
     accumulates: bool = False  # it speaks of several micro-batches a step
     lines: int = 0
     text_lines: int = 0
+
+    def state(
+        self, line: TextLine, facts: list[Fact], formula: list[Fact], heading: Heading | None
+    ) -> None:
+        """Keep what a line below a heading says beside the tables."""
+        self.statements += statements_in(line.text, line.line, facts)
+        stated = formula_statement(line.text, line.line, formula)
+        legend = None if line.code else legend_in(line.text, line.line)
+        self.statements += [stated] if stated else []
+        self.legends += [legend] if legend else []
+        is_remark = heading is not None and _REMARKS.match(heading.text)
+        if is_remark and not (facts or legend or line.code or "<" in line.text):
+            self.statements.append(Statement(line.line, "comment", line.text.strip()))
+
+
+def struck(sections: Sequence[Section]) -> TextLine | None:
+    """The nearest heading of a path that takes back all that is below it."""
+    for section in reversed(sections):
+        line = section.withdrawn
+        if line and section.heading and line.line == section.heading.line:
+            return line
+    return None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from ..decide.budget import Budget
 from ..decide.failures import FAILED
 from ..decide.ranking import ranking
 from ..decide.rows import Row
@@ -14,7 +16,7 @@ from ..vocabulary.format import days_words, number, percent, significant
 from .load import Content
 from .modelcharts import Drawer
 from .models import finding_words
-from .runtable import run_cell, status_cell
+from .runtable import run_cell, status_cell, step_words
 from .table import Cell, Column, Table
 
 _NEWEST, _CAUSES, _FINDINGS = 15, 8, 6
@@ -64,97 +66,86 @@ def overview(
     return page, [best]
 
 
+@dataclass(frozen=True, slots=True)
+class _Best:
+    """The fastest run of a model on a system: as ranked by a plan, and as stored."""
+
+    ranked: Row
+    plan: Budget
+    row: Row
+
+    @property
+    def place(self) -> tuple[float, str, float]:
+        """The largest model first, then the fastest."""
+        params = self.row["params_stated"] or self.row["params_computed"] or 0
+        size_b = self.row["params_b"] or params / 1e9
+        return -size_b, str(self.ranked["size"]), -self.ranked["tokens_per_s"]
+
+
 def best_table(content: Content) -> Table:
     """The fastest run of each model on each system, the largest model first."""
-    found: list[tuple[dict[str, Any], Any, Row]] = []
+    found = sorted(_fastest(content), key=lambda one: one.place)
+    rows = [one.row for one in found]
+    columns = [
+        *_names(content, found), *_results(found),
+        Column("run", "Run", [run_cell(content, row) for row in rows]),
+    ]  # fmt: skip
+    runs = [content.id(row["run"]) if row["run"] in content.with_pages else "" for row in rows]
+    shown = [column for column in columns if not column.is_empty]
+    return Table("best", "Best of each model and system", shown, runs, key="best")
+
+
+def _fastest(content: Content) -> Iterator[_Best]:
     for name, rows in content.models.items():
         plan = content.plans_of_models[name]
         for one in ranking(rows, plan, 1):
-            found.append((one, plan, content.by_id[one["run_id"]]))
-    found.sort(
-        key=lambda one: (
-            -(
-                one[2]["params_b"]
-                or (one[2]["params_stated"] or one[2]["params_computed"] or 0) / 1e9
-            ),
-            str(one[0]["size"]),
-            -one[0]["tokens_per_s"],
+            yield _Best(one, plan, content.by_id[one["run_id"]])
+
+
+def _names(content: Content, found: Sequence[_Best]) -> list[Column]:
+    """What tells one from the others."""
+    line, system = content.text.line, content.names.system
+    models = [
+        Cell(
+            line(one.ranked["size"] or one.ranked["model"] or "not stated", 40),
+            href=content.model_href(one.row),
         )
-    )
-    line = content.text.line
+        for one in found
+    ]
+    systems = [Cell(line(system(one.ranked["system"]), 48), look="clip") for one in found]
+    devices = [
+        _number(one.row, "device_count", lambda row: number(row["device_count"])) for one in found
+    ]
+    return [
+        Column("model", "Model", models),
+        Column("system", "System", systems),
+        Column("devices", "Devices", devices, "number"),
+        Column("split", "DP/TP/PP", [Cell(topology_short(one.ranked)) for one in found]),
+    ]
 
-    def numbers(key: str, title: str, text: Any, value: Any = None) -> Column:
-        cells = [
-            Cell()
-            if (at := value(one) if value else one[0][key]) is None
-            else Cell(at, text(one), look="computed")
-            for one in found
-        ]
-        return Column(key, title, cells, "number")
 
-    amounts = {plan.amount for _, plan, _ in found}
+def _results(found: Sequence[_Best]) -> list[Column]:
+    """What was measured, and the days of the plan; its tokens apart where plans differ."""
+    amounts = [one.plan.amount for one in found]
+    same = len(set(amounts)) == 1
+    shown: list[tuple[str, str, Callable[[Row], str]]] = [
+        ("step_time_s", "Step, s", step_words),
+        ("tokens_per_s_per_device", "Tokens/s/device",
+         lambda row: significant(row["tokens_per_s_per_device"], 4)),
+        ("mfu", "MFU", lambda row: percent(row["mfu"], 1)),
+        ("days", f"Days for {amounts[0]}" if same else "Days",
+         lambda row: days_words(row["days"]).removesuffix(" days")),
+    ]  # fmt: skip
     columns = [
-        Column(
-            "model",
-            "Model",
-            [
-                Cell(
-                    line(one["size"] or one["model"] or "not stated", 40),
-                    href=content.model_href(row),
-                )
-                for one, _, row in found
-            ],
-        ),
-        Column(
-            "system",
-            "System",
-            [
-                Cell(line(content.names.system(one["system"]), 48), look="clip")
-                for one, _, _ in found
-            ],
-        ),
-        numbers(
-            "devices",
-            "Devices",
-            lambda one: number(one[2]["device_count"]),
-            lambda one: one[2]["device_count"],
-        ),
-        Column("split", "DP/TP/PP", [Cell(topology_short(one)) for one, _, _ in found]),
-        numbers(
-            "step_time_s",
-            "Step, s",
-            lambda one: step_time(one[0]) + ("^" if one[0]["time_is_marked"] else ""),
-        ),
-        numbers(
-            "tokens_per_s_per_device",
-            "Tokens/s/device",
-            lambda one: significant(one[0]["tokens_per_s_per_device"], 4),
-        ),
-        numbers("mfu", "MFU", lambda one: percent(one[0]["mfu"], 1)),
-        numbers(
-            "days",
-            f"Days for {amounts.copy().pop()}" if len(amounts) == 1 else "Days",
-            lambda one: days_words(one[0]["days"]).removesuffix(" days"),
-        ),
-        Column(
-            "for",
-            "for tokens",
-            [Cell(plan.amount.removesuffix(" tokens")) for _, plan, _ in found]
-            if len(amounts) > 1
-            else [Cell() for _ in found],
-        ),
-        Column("run", "Run", [run_cell(content, row) for _, _, row in found]),
+        Column(key, title, [_number(one.ranked, key, text) for one in found], "number")
+        for key, title, text in shown
     ]
-    runs = [
-        content.id(row["run"]) if row["run"] in content.with_pages else "" for _, _, row in found
-    ]
-    return Table(
-        "best",
-        "Best of each model and system",
-        [c for c in columns if not c.is_empty],
-        runs,
-        key="best",
-    )
+    tokens = [Cell() if same else Cell(amount.removesuffix(" tokens")) for amount in amounts]
+    return [*columns, Column("for", "for tokens", tokens)]
+
+
+def _number(row: Row, key: str, text: Callable[[Row], str]) -> Cell:
+    return Cell() if row[key] is None else Cell(row[key], text(row), look="computed")
 
 
 def newest_table(content: Content) -> Table:

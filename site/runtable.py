@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..decide.budget import Budget
@@ -81,79 +82,65 @@ def status_cell(row: Row) -> Cell:
     return Cell(status, status.replace("_", " "))
 
 
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """A number of runs: its heading, its text; its value if that is no column of a run, and whether
+    it is worked out, not printed."""
+
+    key: str
+    title: str
+    text: Callable[[Row], str]
+    unit: str = ""
+    value: Callable[[Row], Any] | None = None
+    computed: Callable[[Row], bool] = lambda row: True
+
+    def column(self, rows: Sequence[Row]) -> Column:
+        """It as a column of these runs."""
+        return Column(self.key, self.title, [self._cell(row) for row in rows], "number", self.unit)
+
+    def _cell(self, row: Row) -> Cell:
+        found = self.value(row) if self.value else row[self.key]
+        look = "computed" if self.computed(row) else "estimated" if row["time_is_marked"] else ""
+        return BLANK if found is None else Cell(found, self.text(row), look=look)
+
+
+def _rate(key: str, title: str) -> _Measured:
+    return _Measured(
+        key, title, lambda row: significant(row[key], 4),
+        computed=lambda row: row["rate_from"] != key,
+    )  # fmt: skip
+
+
+_MEASURED = (
+    _Measured("step_time_s", "Step", lambda row: step_words(row), "s",
+              computed=lambda row: row["basis"] == "log"),
+    _rate("tokens_per_s", "Tokens/s"),
+    _rate("tokens_per_s_per_device", "Tokens/s/device"),
+    _Measured("tflops", "TFLOP/s printed", lambda row: number(row["tflops"]),
+              computed=lambda row: row["basis"] == "log"),
+    _Measured("model_tflops", "Model TFLOP/s",
+              lambda row: significant(row["model_tflops"], 3), "a process"),
+    _Measured("aggregate_pflops", "Aggregate",
+              lambda row: significant(row["aggregate_pflops"], 3), "PFLOP/s"),
+    _Measured("mfu", "MFU", lambda row: percent(row["mfu"], 1).removesuffix("%"), "%",
+              lambda row: None if row["mfu"] is None else 100 * row["mfu"],
+              lambda row: row["mfu_from"] != "printed"),
+    _Measured("memory", "Memory",
+              lambda row: f"{number(row['memory'])} {row['memory_unit'] or ''}".strip(), "",
+              lambda row: row["memory_gb"] if row["memory_gb"] is not None else row["memory"],
+              lambda row: False),
+)  # fmt: skip
+
+
 def measured_columns(rows: Sequence[Row], plan: Budget) -> list[Column]:
-    """The numbers of runs, each with the digits that may be told of it."""
+    """The numbers of runs, each with the digits that may be told of it; the days of a plan last."""
     of_days = f"Days {plan.purpose}" if plan.is_unit else f"Days for {plan.amount}"
-
-    def numbers(
-        key: str,
-        title: str,
-        unit: str,
-        text: Callable[[Row], str],
-        value: Callable[[Row], Any] | None = None,
-        computed: Callable[[Row], bool] = lambda row: True,
-    ) -> Column:
-        def cell(row: Row) -> Cell:
-            found = value(row) if value else row[key]
-            look = "computed" if computed(row) else "estimated" if row["time_is_marked"] else ""
-            return BLANK if found is None else Cell(found, text(row), look=look)
-
-        return Column(key, title, [cell(row) for row in rows], "number", unit)
-
-    def rate(key: str, title: str) -> Column:
-        return numbers(
-            key,
-            title,
-            "",
-            lambda r: significant(r[key], 4),
-            computed=lambda r: r["rate_from"] != key,
-        )
-
-    found = [
-        numbers("step_time_s", "Step", "s", _step, computed=lambda row: row["basis"] == "log"),
-        rate("tokens_per_s", "Tokens/s"),
-        rate("tokens_per_s_per_device", "Tokens/s/device"),
-        numbers(
-            "tflops",
-            "TFLOP/s printed",
-            "",
-            lambda r: number(r["tflops"]),
-            computed=lambda row: row["basis"] == "log",
-        ),
-        numbers(
-            "model_tflops",
-            "Model TFLOP/s",
-            "a process",
-            lambda r: significant(r["model_tflops"], 3),
-        ),
-        numbers(
-            "aggregate_pflops",
-            "Aggregate",
-            "PFLOP/s",
-            lambda r: significant(r["aggregate_pflops"], 3),
-        ),
-        numbers(
-            "mfu",
-            "MFU",
-            "%",
-            lambda r: percent(r["mfu"], 1).removesuffix("%"),
-            lambda r: None if r["mfu"] is None else 100 * r["mfu"],
-            lambda r: r["mfu_from"] != "printed",
-        ),
-        numbers(
-            "memory",
-            "Memory",
-            "",
-            lambda r: f"{number(r['memory'])} {r['memory_unit'] or ''}".strip(),
-            lambda r: r["memory_gb"] if r["memory_gb"] is not None else r["memory"],
-            lambda r: False,
-        ),
-        numbers("days", of_days, "", lambda r: days(plan.days(r)), plan.days),
-    ]
-    return found
+    planned = _Measured("days", of_days, lambda row: days(plan.days(row)), value=plan.days)
+    return [one.column(rows) for one in (*_MEASURED, planned)]
 
 
-def _step(row: Row) -> str:
+def step_words(row: Row) -> str:
+    """The time of a step, with the mark of an estimate."""
     return step_time(row) + ("^" if row["time_is_marked"] else "")
 
 

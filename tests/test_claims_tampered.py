@@ -89,6 +89,10 @@ def _row_of_another(made: Json) -> None:
     )  # fmt: skip
 
 
+def _lines_of_subject(made: Json) -> None:
+    made["subject"][0]["annotations"]["lines"] += 1
+
+
 TAMPERED: Mapping[str, tuple[Callable[[Json], object], Way]] = {
     "the value": (part("result", value=5999.0), Way.ANSWER),
     "the unit": (part("result", unit="tokens/s"), Way.ANSWER),
@@ -105,6 +109,7 @@ TAMPERED: Mapping[str, tuple[Callable[[Json], object], Way]] = {
     "another version with another answer": (_other_version, Way.VERSION),
     "the text of a line": (_line_text, Way.ROWS),
     "another row": (_row_of_another, Way.ROWS),
+    "the length of a subject": (_lines_of_subject, Way.ROWS),
     "a number within the derivation": (_leaf, Way.DERIVATION),
     "a subject left out": (lambda made: made["subject"].pop(0), Way.ADDED_SOURCE),
     "the digest of a subject": (

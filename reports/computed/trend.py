@@ -7,7 +7,7 @@ from typing import Any
 
 from ...decide.query import Query
 from ...decide.rows import Decision, Row
-from ...decide.trend import trend
+from ...decide.trend import REVISION, trend
 from ...schema.warehouse import Warehouse
 from ...vocabulary.format import significant
 from ..picture import labels_of
@@ -48,9 +48,11 @@ def answer(warehouse: Warehouse, query: Query) -> Decision:
 
 
 def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The columns, the value headed by its metric."""
-    head = HEADS.get(facts["column"], facts["metric"])
-    return tuple((name, head if name == "value_text" else title) for name, title in SHOWN)
+    """The columns, the value headed by its metric, what a level holds by what orders it."""
+    heads = {"value_text": HEADS.get(facts["column"], facts["metric"])}
+    if facts["by"] == REVISION:
+        heads["jobs"] = "Revisions"
+    return tuple((name, heads.get(name, title)) for name, title in SHOWN)
 
 
 def labels(names: Names, facts: Mapping[str, Any]) -> list[str]:
