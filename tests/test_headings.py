@@ -43,6 +43,22 @@ MISSPELT = [
 ]  # fmt: skip
 
 
+WORDED = [
+    ("Seq/s", "samples_per_s"), ("Seqs/sec/GPU", "samples_per_s_per_device"), ("HW", "device"),
+    ("Context", "seq_len"), ("Context parallel", "cp"), ("Accum", "grad_accum"),
+    ("Cards", "devices"), ("FLOPS utilization", "peak_share"), ("Model FLOPs utilization", "mfu"),
+    ("Effective TFLOPs", "tflops"), ("num_key_value_heads", "kv_heads"), ("d_ff", "ffn_hidden"),
+    ("Experts", "experts"), ("Expert parallel", "ep"), ("iter/s", "steps_per_s"), ("Iters", None),
+    ("Iterations", None), ("Time (h)", "train_time"), ("Time (s)", "step_time"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("heading", "name"), WORDED)
+def test_a_heading_is_read_as_engineers_use_it(heading: str, name: str | None) -> None:
+    column = column_of(heading)
+    assert (column and column.name) == name
+
+
 @pytest.mark.parametrize(("heading", "name"), MISSPELT)
 def test_a_slip_is_read_an_unknown_word_is_not(heading: str, name: str | None) -> None:
     column = column_of(heading)

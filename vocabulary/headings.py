@@ -260,6 +260,8 @@ def _with_unit(column: Column, heading: str) -> Column:
         "label": _SIZE_UNITS,
     }
     printed = table.get(column.type, {}).get(unit)
+    if column.name == "speed" and printed == "h":  # no step takes hours: a training does
+        return replace(columns()["train_time"], unit=printed)
     if printed is None and column.type == "memory" and heading.split():
         printed = _MEMORY_UNITS.get(heading.split()[-1].lower())  # `Peak memory GB`
     return column if printed is None else replace(column, unit=printed)
