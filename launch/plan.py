@@ -42,7 +42,9 @@ Dtype = Literal["fp32", "bf16", "fp16"]
 class Settings(_Section):
     """What a run is; names as in the warehouse. Every one may be a list: all combinations run."""
 
-    model: Many[Text] = Field(default=None, description="Model preset: nano, tiny, 10m, 124m, ...")
+    model: Many[Text] = Field(
+        default=None, description="Model preset: nano, 124m, 1.3b, llama-8b, ..."
+    )
     layers: Many[Count] = Field(default=None, description="Transformer layers.")
     hidden: Many[Count] = Field(default=None, description="Hidden size.")
     heads: Many[Count] = Field(default=None, description="Attention heads.")

@@ -73,6 +73,28 @@ def test_megatron_lm(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+LLAMA = ("swiglu", "disable-bias-linear", "untie-embeddings-and-output-weights", "normalization",
+         "position-embedding-type", "group-query-attention")  # fmt: skip
+
+
+def test_a_llama(tmp_path: Path) -> None:
+    path = checkout(tmp_path, "megatron/training", (*CORE, *LLAMA))
+    found = words(path, [], model="llama-8b", tp=4, dp=1)
+    begin, end = found.index("--swiglu"), found.index("--lr")
+    assert found[begin:end] == [
+        "--swiglu", "--disable-bias-linear", "--untie-embeddings-and-output-weights",
+        "--normalization", "RMSNorm", "--position-embedding-type", "rope",
+        "--group-query-attention", "--num-query-groups", "8", "--ffn-hidden-size", "14336",
+    ]  # fmt: skip
+
+
+def test_a_llama_needs_a_megatron_that_has_one(tmp_path: Path) -> None:
+    path = checkout(tmp_path, "megatron/training", (*CORE, *LLAMA[:-1]))
+    _, found = planned(path, [], model=["124m", "llama-8b"])
+    why = "this Megatron version has no --group-query-attention, for a Llama"
+    assert [one.why for one in found.dropped] == [why]
+
+
 def test_megatron_lm_that_makes_flags_of_fields(tmp_path: Path) -> None:
     """The newest `arguments.py` names few flags itself: they are fields of configurations."""
     path = checkout(tmp_path, "megatron/training", ("use-distributed-optimizer", "mock-data"))

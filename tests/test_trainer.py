@@ -76,7 +76,18 @@ def test_a_run_that_cannot_fit_ends_before_anything_starts(
 
 @pytest.mark.parametrize(
     ("preset", "millions"),
-    [("124m", 124.4), ("350m", 354.8), ("1.3b", 1315.7), ("13b", 12853.4), ("30b", 29974.4)],
+    [
+        ("124m", 124.4),
+        ("350m", 354.8),
+        ("1.3b", 1315.7),
+        ("13b", 12853.4),
+        ("30b", 29974.4),
+        # As transformers counts TinyLlama-1.1B, Llama-2-7b, Meta-Llama-3-8B and -70B.
+        ("llama-1.1b", 1100.05),
+        ("llama-7b", 6738.42),
+        ("llama-8b", 8030.26),
+        ("llama-70b", 70553.71),
+    ],
 )
 def test_presets_have_the_size_of_their_name(preset: str, millions: float) -> None:
     assert PRESETS[preset].parameters() / 1e6 == pytest.approx(millions, abs=0.06)
@@ -191,6 +202,41 @@ def test_the_log_is_read_back_whole() -> None:
     assert facts["zero_optimization_stage"] == "1"
     assert facts["tflops_formula"] == "96 B s L h^2 (1 + s/(6h) + V/(16Lh)) / (T x processes)"
     assert not tables.get("warnings")
+
+
+def test_the_log_of_a_llama_is_read_back_whole() -> None:
+    words = "--preset llama-nano --layers 4 --tp 2 --gbs 8 --iters 1"
+    options = parse(words.split())
+    step = log.Step(1, 0.5, 5.5, 1.0, skipped=False, nan=False)
+    tables = read(printed(options, [step])).rows.by_table
+    (run,) = tables["runs"]
+    shape = {"layers": 4, "heads": 4, "kv_heads": 2, "ffn_hidden": 160, "swiglu": True}
+    assert {name: run[name] for name in shape} == shape
+    # A layer: 128 x 64 of attention's way in, 64 x 64 out, three of 160 x 64, two norms of 64.
+    layer = 128 * 64 + 64 * 64 + 3 * 160 * 64 + 2 * 64
+    assert run["params_stated"] == options.shape.parameters() == 4 * layer + 2 * 256 * 64 + 64
+    facts = {row["field"]: row["value"] for row in tables["facts"]}
+    assert facts["tflops_formula"] == "6 B s (1 L (2h^2 + 2hk + 3hf + 2sh) + hV) / (T x processes)"
+    (iteration,) = tables["iterations"]
+    s, h = 32, 64
+    work = 2 * h * h + 2 * h * 32 + 3 * h * 160 + 2 * s * h
+    flop = 6 * 8 * s * (4 * work + h * options.vocab)
+    assert iteration["tflops"] == pytest.approx(flop / (0.5 * 2 * 1e12), abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [("--tp 4", "2 heads of keys and values do not divide among TP 4: 2 % 4 = 2"),
+     ("--kv-heads 3", "4 heads do not divide among 3 of keys and values: 4 % 3 = 1"),
+     ("--ffn-hidden 161 --tp 2", "an MLP of 161 does not divide among TP 2: 161 % 2 = 1"),
+     ("--hidden 12", "a head of 3 does not rotate in pairs")],
+)  # fmt: skip
+def test_a_llama_that_cannot_be_cut_is_refused(
+    words: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parse(["--preset", "llama-nano", *words.split()])
+    assert why in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_step_without_a_number_is_counted() -> None:

@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from . import environment
 from .options import options, parser
-from .presets import shaped
+from .presets import SIZES, shaped
 
 LABELS = ("preset", "changes")  # how a run was requested, not what it does
 GPU = ("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
@@ -36,9 +36,10 @@ def answer(words: Sequence[str]) -> dict[str, object]:
     try:
         given = parser(Refusing).parse_args(words)
         known |= {"dp": given.dp, "tp": given.tp, "pp": given.pp, "mbs": given.mbs}
-        by_hand = {name: getattr(given, name) for name in ("layers", "hidden", "heads")}
-        shape, _ = shaped(given.preset, by_hand | {"seq_len": given.seq_len, "vocab": given.vocab})
+        shape, _ = shaped(given.preset, {name: getattr(given, name) for name in SIZES})
         known |= asdict(shape) | {"params_stated": shape.parameters()}
+        if shape.is_llama:
+            known |= {"kv_heads": shape.kv, "ffn_hidden": shape.ffn, "swiglu": True}
         run = options(given)
     except ValueError as error:  # GridError is one
         return known | {"refused": str(error)}

@@ -17,7 +17,7 @@ from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor
 
 from .groups import Groups
-from .model import EMBEDDING, Stage, cut_of
+from .model import Stage, cut_of
 from .timers import Timers
 
 BETAS = (0.9, 0.95)
@@ -43,7 +43,7 @@ def parts(stage: Stage) -> list[Part]:
     """The parameters of this rank, sorted by how they are treated."""
     sorted_out: dict[tuple[bool, bool, bool], list[nn.Parameter]] = {}
     for name, parameter in stage.named_parameters():
-        kind = (name == EMBEDDING, cut_of(name) is None, parameter.dim() > 1)
+        kind = (name == stage.tied, cut_of(name) is None, parameter.dim() > 1)
         sorted_out.setdefault(kind, []).append(parameter)
     return [Part(*kind, parameters) for kind, parameters in sorted_out.items()]
 

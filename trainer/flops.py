@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from .presets import Shape
 
-AS_PRINTED = {
-    "none": "72 B s L h^2 (1 + s/(6h) + V/(16Lh)) / (T x processes)",
-    "full": "96 B s L h^2 (1 + s/(6h) + V/(16Lh)) / (T x processes)",
-}
+_GPT = "{} B s L h^2 (1 + s/(6h) + V/(16Lh)) / (T x processes)"
+_LLAMA = "6 B s ({} L (2h^2 + 2hk + 3hf + 2sh) + hV) / (T x processes)"
+
+
+def as_printed(shape: Shape, recompute: str) -> str:
+    """The formula of the log's TFLOPs; k is the width of all keys, f that of the MLP."""
+    full = recompute == "full"
+    if shape.is_llama:
+        return _LLAMA.format("4/3" if full else 1)
+    return _GPT.format(96 if full else 72)
 
 
 def printed(shape: Shape, gbs: int, vocab: int, recompute: str) -> float:
-    """What the log's TFLOPs count: Megatron-DeepSpeed's formula, to the letter.
+    """What the log's TFLOPs count: of a GPT-2 Megatron-DeepSpeed's formula, to the letter.
 
     arXiv 2104.04473, equation 3, as coded in bigscience-workshop/Megatron-DeepSpeed ae6277f5: with
     recomputation the forward pass counts twice. The code leaves V/16 as it is without: then the
     output layer counts 4.5 B s h V instead of 6, and small models come out some percent low.
+    Of a Llama it is `model`, the layers' forward pass twice with recomputation.
     """
+    if shape.is_llama:
+        again = _layers(shape, gbs) / 3 if recompute == "full" else 0.0
+        return model(shape, gbs, vocab) + again
     passes = 4 if recompute == "full" else 3
     s, layers, h = shape.seq_len, shape.layers, shape.hidden
     return 24 * passes * gbs * s * layers * h * h * (1 + s / (6 * h) + vocab / (16 * layers * h))
@@ -25,10 +35,19 @@ def printed(shape: Shape, gbs: int, vocab: int, recompute: str) -> float:
 def model(shape: Shape, gbs: int, vocab: int) -> float:
     """Work that the model needs: no recomputation, attention counted in full.
 
-    Megatron-LM 2748e7c7 (`--log-throughput`): 72 B s L h^2 (1 + s/(6h) + V/(12Lh)).
+    Megatron-LM 2748e7c7 (`--log-throughput`): 72 B s L h^2 (1 + s/(6h) + V/(12Lh)), and since
+    num_floating_point_operations also with fewer keys than heads and a gate in the MLP.
     """
-    s, layers, h = shape.seq_len, shape.layers, shape.hidden
-    return 72 * gbs * s * layers * h * h * (1 + s / (6 * h) + vocab / (12 * layers * h))
+    return _layers(shape, gbs) + 6 * gbs * shape.seq_len * shape.hidden * vocab
+
+
+def _layers(shape: Shape, gbs: int) -> float:
+    """Forward and twice as much backward of all layers: two operations for each weight and token,
+    and two for each pair of tokens and unit of scores and of values."""
+    s, h = shape.seq_len, shape.hidden
+    mlp = (3 if shape.is_llama else 2) * h * shape.ffn
+    weights = 2 * h * h + 2 * h * shape.kv * shape.head + mlp
+    return 6.0 * gbs * s * shape.layers * (weights + 2 * s * h)
 
 
 def causal(shape: Shape, gbs: int, vocab: int) -> float:

@@ -97,6 +97,16 @@ class Grid:
                 f"{shape.heads} heads do not divide among TP {self.tp}: "
                 f"{shape.heads} % {self.tp} = {shape.heads % self.tp}"
             )
+        if shape.kv % self.tp:
+            raise GridError(
+                f"{shape.kv} heads of keys and values do not divide among TP {self.tp}: "
+                f"{shape.kv} % {self.tp} = {shape.kv % self.tp}"
+            )
+        if shape.ffn % self.tp:
+            raise GridError(
+                f"an MLP of {shape.ffn} does not divide among TP {self.tp}: "
+                f"{shape.ffn} % {self.tp} = {shape.ffn % self.tp}"
+            )
         if shape.layers % self.pp:
             raise GridError(
                 f"{shape.layers} layers do not divide among PP {self.pp}: "

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from .flops import AS_PRINTED, printed
+from .flops import as_printed, printed
 from .options import Options
+from .presets import Shape
 
 STARTED = "[before the start of training step]"
 DONE = "[after training is done]"
@@ -68,7 +69,7 @@ def arguments(options: Options, torch_version: str, device: str, threads: int) -
         "seq_length": shape.seq_len,
         "sequence_parallel": options.sequence_parallel,
         "tensor_model_parallel_size": grid.tp,
-        "tflops_formula": AS_PRINTED[options.recompute],
+        "tflops_formula": as_printed(shape, options.recompute),
         "threads_per_process": threads,
         "torch_version": torch_version,
         "train_iters": options.iters,
@@ -76,6 +77,21 @@ def arguments(options: Options, torch_version: str, device: str, threads: int) -
         "weight_decay": options.weight_decay,
         "world_size": grid.world,
         "zero_optimization_stage": options.zero,
+        **(_of_llama(shape) if shape.is_llama else {}),
+    }
+
+
+def _of_llama(shape: Shape) -> dict[str, object]:
+    """What Megatron prints of a Llama besides."""
+    return {
+        "add_bias_linear": False,
+        "group_query_attention": shape.kv < shape.heads,
+        "normalization": "RMSNorm",
+        "num_query_groups": shape.kv,
+        "position_embedding_type": "rope",
+        "rotary_base": shape.rotary_base,
+        "swiglu": True,
+        "untie_embeddings_and_output_weights": True,
     }
 
 

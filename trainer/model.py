@@ -1,4 +1,4 @@
-"""GPT-2, or the stage of it that a rank holds. No dropout; the output layer is the embedding."""
+"""GPT-2 or Llama, or the stage of it that a rank holds. No dropout."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from .presets import Shape
 from .tensor import ColumnLinear, Embedding, RowLinear, Tensors
 
 EMBEDDING = "embedding.weight"
+VOCABULARY = (EMBEDDING, "output.weight")  # rows of tokens, dummy ones too
 # Which dimension is cut among tensor-parallel ranks, by the end of a parameter's name. All others
 # are whole on every rank: norms, positions, and the biases that come after a sum.
 CUT = {
-    EMBEDDING: 0,
+    **dict.fromkeys(VOCABULARY, 0),
     "query_key_value.weight": 0,
     "query_key_value.bias": 0,
     "widen.weight": 0,
@@ -35,20 +36,47 @@ class Attention(nn.Module):
 
     def __init__(self, shape: Shape, tensors: Tensors) -> None:
         super().__init__()
-        self.heads = shape.heads // tensors.group.size
-        # Each head's query, key and value lie together, so that a cut never splits a head.
-        self.query_key_value = ColumnLinear(shape.hidden, 3 * shape.hidden, tensors)
-        self.project = RowLinear(shape.hidden, shape.hidden, tensors)
+        self.kv, self.shared = shape.kv // tensors.group.size, shape.heads // shape.kv
+        biased = not shape.is_llama
+        # The queries that share a key, the key and its value lie together: no cut splits them.
+        mixed = shape.hidden + 2 * shape.kv * shape.head
+        self.query_key_value = ColumnLinear(shape.hidden, mixed, tensors, biased)
+        self.project = RowLinear(shape.hidden, shape.hidden, tensors, biased)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """(batch, sequence, hidden) to the same."""
+    def forward(self, x: Tensor, turns: Tensor | None = None) -> Tensor:
+        """(batch, sequence, hidden) to the same; `turns` are those of `rotations`."""
         mixed = self.query_key_value(x)
-        batch, length, width = mixed.shape
-        mixed = mixed.view(batch, length, self.heads, 3, width // (3 * self.heads))
-        query, key, value = mixed.transpose(1, 2).unbind(3)
+        batch, length, _ = mixed.shape
+        mixed = mixed.view(batch, length, self.kv, self.shared + 2, -1).transpose(1, 2)
+        query, key, value = mixed.split((self.shared, 1, 1), 3)
+        query = query.transpose(2, 3).flatten(1, 2)
+        key, value = (one.transpose(2, 3).expand(-1, -1, self.shared, -1, -1).flatten(1, 2)
+                      for one in (key, value))  # fmt: skip
+        if turns is not None:
+            query, key = rotated(query, turns), rotated(key, turns)
         seen = F.scaled_dot_product_attention(query, key, value, is_causal=True)
         out: Tensor = self.project(seen.transpose(1, 2).reshape(batch, length, -1))
         return out
+
+
+def rotations(shape: Shape, device: torch.device) -> Tensor | None:
+    """Cosines and sines of every position and pair of a head, (2, sequence, head / 2); of a Llama.
+
+    RoPE (2104.09864), in the order of pairs that Llama's published weights have.
+    """
+    if shape.rotary_base is None:
+        return None
+    pairs = torch.arange(0, shape.head, 2, device=device, dtype=torch.float32) / shape.head
+    places = torch.arange(shape.seq_len, device=device, dtype=torch.float32)
+    angles = torch.outer(places, shape.rotary_base**-pairs)
+    return torch.stack((angles.cos(), angles.sin()))
+
+
+def rotated(x: Tensor, turns: Tensor) -> Tensor:
+    """(batch, heads, sequence, head): the two halves of each head turned by its position."""
+    cos, sin = turns
+    one, other = x.float().chunk(2, -1)
+    return torch.cat((one * cos - other * sin, other * cos + one * sin), -1).to(x.dtype)
 
 
 class Block(nn.Module):
@@ -56,17 +84,32 @@ class Block(nn.Module):
 
     def __init__(self, shape: Shape, tensors: Tensors) -> None:
         super().__init__()
-        self.norm_1 = nn.LayerNorm(shape.hidden)
+        self.gated = shape.is_llama
+        self.norm_1 = norm(shape)
         self.attention = Attention(shape, tensors)
-        self.norm_2 = nn.LayerNorm(shape.hidden)
-        self.widen = ColumnLinear(shape.hidden, shape.ffn, tensors)
-        self.narrow = RowLinear(shape.ffn, shape.hidden, tensors)
+        self.norm_2 = norm(shape)
+        # A gate and what it lets through lie together, as in attention.
+        wide = (2 if self.gated else 1) * shape.ffn
+        self.widen = ColumnLinear(shape.hidden, wide, tensors, not self.gated)
+        self.narrow = RowLinear(shape.ffn, shape.hidden, tensors, not self.gated)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, turns: Tensor | None = None) -> Tensor:
         """(batch, sequence or a part of it, hidden) to the same."""
-        x = x + self.attention(self.norm_1(x))
-        mlp: Tensor = self.narrow(F.gelu(self.widen(self.norm_2(x)), approximate="tanh"))
+        x = x + self.attention(self.norm_1(x), turns)
+        mlp: Tensor = self.narrow(self.bent(self.widen(self.norm_2(x))))
         return x + mlp
+
+    def bent(self, x: Tensor) -> Tensor:
+        """The MLP between its matrices: GELU, of a Llama SwiGLU (2002.05202)."""
+        if not self.gated:
+            return F.gelu(x, approximate="tanh")
+        gate, value = x.view(*x.shape[:-1], -1, 2).unbind(-1)
+        return F.silu(gate) * value
+
+
+def norm(shape: Shape) -> nn.Module:
+    """What evens out the residual stream."""
+    return nn.RMSNorm(shape.hidden, 1e-5) if shape.is_llama else nn.LayerNorm(shape.hidden)
 
 
 class Stage(nn.Module):
@@ -76,16 +119,25 @@ class Stage(nn.Module):
         super().__init__()
         shape, self.options, self.groups = options.shape, options, groups
         self.tensors = Tensors(groups.tensor, options.sequence_parallel)
-        if groups.first or groups.last:
-            self.embedding = Embedding(shape.vocab, options.vocab, shape.hidden, self.tensors)
-        if groups.first:
+        # What first and last stage hold both: GPT-2's output layer is the embedding.
+        self.tied = "" if shape.is_llama else EMBEDDING
+        if groups.first or (groups.last and self.tied):
+            self.embedding = self.vocabulary()
+        if groups.first and not shape.is_llama:
             self.positions = nn.Parameter(torch.empty(shape.seq_len, shape.hidden))
         layers = groups.grid.layers_of(groups.place.pipeline, shape.layers)
         # By their number in the whole model: names decide what parameters start from.
         self.layers = nn.ModuleDict({str(n): Block(shape, self.tensors) for n in layers})
         if groups.last:
-            self.norm = nn.LayerNorm(shape.hidden)
+            self.norm = norm(shape)
+            if not self.tied:
+                self.output = self.vocabulary()
         self.initialise()
+
+    def vocabulary(self) -> Embedding:
+        """A row for each token."""
+        shape = self.options.shape
+        return Embedding(shape.vocab, self.options.vocab, shape.hidden, self.tensors)
 
     @torch.no_grad()
     def initialise(self) -> None:
@@ -104,7 +156,7 @@ class Stage(nn.Module):
                     zlib.crc32(f"{self.options.seed}/{name}".encode())
                 )
                 std = 0.02 / (2 * shape.layers) ** 0.5 if name.endswith(ENDS) else 0.02
-                rows = shape.vocab if name == EMBEDDING else len(whole)
+                rows = shape.vocab if name in VOCABULARY else len(whole)
                 whole[:rows].normal_(0.0, std, generator=rng)
             part = whole if cut is None else whole.chunk(group.size, cut)[group.rank]
             parameter.copy_(part)
@@ -114,16 +166,19 @@ class Stage(nn.Module):
         bf16 = self.options.dtype == "bf16"
         with torch.autocast(x.device.type, torch.bfloat16, enabled=bf16):
             if self.groups.first:
-                x = self.embedding(x) + self.my_positions()
+                x = self.embedding(x)
+                x = x if self.options.shape.is_llama else x + self.my_positions()
+            turns = rotations(self.options.shape, x.device)
             for layer in self.layers.values():
                 if self.options.recompute == "full":
-                    x = checkpoint(layer, x, use_reentrant=False)
+                    x = checkpoint(layer, x, turns, use_reentrant=False)
                 else:
-                    x = layer(x)
+                    x = layer(x, turns)
             if not self.groups.last:
                 return x
             assert targets is not None
-            return self.embedding.loss(self.norm(x), targets)
+            output: Embedding = self.embedding if self.tied else self.output
+            return output.loss(self.norm(x), targets)
 
     def my_positions(self) -> Tensor:
         """Position vectors of the part of the sequence that this rank keeps."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .grid import Grid, GridError
-from .presets import PRESETS, Shape, shaped
+from .presets import PRESETS, SIZES, Shape, shaped
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,9 @@ def parser(
     """The flags and their words."""
     flags = kind(
         prog="python -m bench.trainer.train",
-        description="Train a GPT on synthetic tokens and print a Megatron-DeepSpeed log. Starts "
-        "its own processes on this machine; under torchrun (RANK is set) it is one of them.",
+        description="Train a GPT-2 or a Llama on synthetic tokens and print a Megatron-DeepSpeed "
+        "log. Starts its own processes on this machine; under torchrun (RANK is set) it is one of "
+        "them.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     model = flags.add_argument_group("model", "a preset, and what to change of it by hand")
@@ -58,6 +59,8 @@ def parser(
     model.add_argument("--heads", type=int, help="attention heads")
     model.add_argument("--seq-len", type=int, help="tokens of a sequence")
     model.add_argument("--vocab", type=int, help="tokens of the vocabulary, before padding")
+    model.add_argument("--kv-heads", type=int, help="heads of keys and values (default: all heads)")
+    model.add_argument("--ffn-hidden", type=int, help="width of the MLP (default: 4 x hidden)")
     grid = flags.add_argument_group("grid", "DP x TP x PP processes")
     grid.add_argument("--dp", type=int, default=1, help="data-parallel size")
     grid.add_argument("--tp", type=int, default=1, help="tensor-parallel size")
@@ -93,8 +96,7 @@ def parse(words: Sequence[str]) -> Options:
 
 def options(given: argparse.Namespace) -> Options:
     """Parsed flags, checked against each other."""
-    by_hand = {name: getattr(given, name) for name in Shape.__slots__}
-    shape, changes = shaped(given.preset, by_hand)
+    shape, changes = shaped(given.preset, {name: getattr(given, name) for name in SIZES})
     grid = Grid(given.dp, given.tp, given.pp)
     grid.fit(shape, given.sequence_parallel)
     grid.allow_zero(given.zero)

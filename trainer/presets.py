@@ -1,4 +1,4 @@
-"""Sizes of a GPT: named ones, and what was changed by hand."""
+"""Sizes of a GPT-2 or a Llama: named ones, and what was changed by hand."""
 
 from __future__ import annotations
 
@@ -10,28 +10,58 @@ VOCABULARY_MULTIPLE = 128
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What makes two models the same model."""
+    """What makes two models the same model.
+
+    With a `rotary_base` it is a Llama: positions are rotations (RoPE), norms take off no mean
+    (RMSNorm), the MLP has a gate (SwiGLU), no layer a bias, and the output layer is no embedding.
+    """
 
     layers: int
     hidden: int
     heads: int
     seq_len: int
     vocab: int
+    kv_heads: int | None = None  # of keys and values, for groups of heads (GQA); None: all heads
+    ffn_hidden: int | None = None  # None: 4 x hidden
+    rotary_base: int | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            if getattr(self, field.name) < 1:
-                raise ValueError(f"{field.name} is {getattr(self, field.name)}, at least 1 needed")
+            value = getattr(self, field.name)
+            if value is not None and value < 1:
+                raise ValueError(f"{field.name} is {value}, at least 1 needed")
         if self.hidden % self.heads:
             raise ValueError(
                 f"hidden size {self.hidden} does not divide into {self.heads} heads: "
                 f"{self.hidden} % {self.heads} = {self.hidden % self.heads}"
             )
+        if self.heads % self.kv:
+            raise ValueError(
+                f"{self.heads} heads do not divide among {self.kv} of keys and values: "
+                f"{self.heads} % {self.kv} = {self.heads % self.kv}"
+            )
+        if self.is_llama and self.head % 2:
+            raise ValueError(f"a head of {self.head} does not rotate in pairs: an odd number")
+
+    @property
+    def is_llama(self) -> bool:
+        """Whether it is built as Llama is, else as GPT-2."""
+        return self.rotary_base is not None
+
+    @property
+    def head(self) -> int:
+        """Width of a head."""
+        return self.hidden // self.heads
+
+    @property
+    def kv(self) -> int:
+        """Heads of keys and values."""
+        return self.kv_heads or self.heads
 
     @property
     def ffn(self) -> int:
         """Width of the MLP."""
-        return 4 * self.hidden
+        return self.ffn_hidden or 4 * self.hidden
 
     def padded_vocab(self, tp: int) -> int:
         """Rows of the embedding, dummy tokens included: a multiple of 128 x TP."""
@@ -39,14 +69,29 @@ class Shape:
         return -(-self.vocab // multiple) * multiple
 
     def parameters(self) -> int:
-        """Parameters of the model without dummy tokens; the output layer is the embedding."""
-        h = self.hidden
-        return self.layers * (12 * h * h + 13 * h) + (self.vocab + self.seq_len) * h + 2 * h
+        """Parameters of the model without dummy tokens; GPT-2's output layer is the embedding."""
+        h, mixed = self.hidden, self.hidden + 2 * self.kv * self.head
+        if self.is_llama:
+            layer = mixed * h + h * h + 3 * h * self.ffn + 2 * h
+            return self.layers * layer + 2 * self.vocab * h + h
+        layer = mixed * (h + 1) + h * (h + 1) + 2 * h * self.ffn + self.ffn + h + 4 * h
+        return self.layers * layer + (self.vocab + self.seq_len) * h + 2 * h
 
 
 GPT2_VOCABULARY = 50257
 
+# What may be changed of a preset by hand.
+SIZES = ("layers", "hidden", "heads", "seq_len", "vocab", "kv_heads", "ffn_hidden")
+
+
+def _llama(
+    layers: int, hidden: int, heads: int, kv: int, ffn: int, seq_len: int, vocab: int, base: int
+) -> Shape:
+    return Shape(layers, hidden, heads, seq_len, vocab, kv, ffn, base)
+
+
 # 124m and 350m are GPT-2's, 1.3b to 13b GPT-3's, 30b is OPT's (whose vocabulary is GPT-2's).
+# llama-1.1b is TinyLlama's, 7b Llama 2's, 8b and 70b Llama 3's (2407.21783, table 3).
 PRESETS = {
     "nano": Shape(layers=2, hidden=64, heads=4, seq_len=32, vocab=256),
     "tiny": Shape(layers=4, hidden=128, heads=4, seq_len=64, vocab=512),
@@ -56,6 +101,11 @@ PRESETS = {
     "1.3b": Shape(layers=24, hidden=2048, heads=32, seq_len=2048, vocab=GPT2_VOCABULARY),
     "13b": Shape(layers=40, hidden=5120, heads=40, seq_len=2048, vocab=GPT2_VOCABULARY),
     "30b": Shape(layers=48, hidden=7168, heads=56, seq_len=2048, vocab=GPT2_VOCABULARY),
+    "llama-nano": _llama(2, 64, 4, 2, 160, 32, 256, 10_000),
+    "llama-1.1b": _llama(22, 2048, 32, 4, 5632, 2048, 32_000, 10_000),
+    "llama-7b": _llama(32, 4096, 32, 32, 11_008, 4096, 32_000, 10_000),
+    "llama-8b": _llama(32, 4096, 32, 8, 14_336, 8192, 128_256, 500_000),
+    "llama-70b": _llama(80, 8192, 64, 8, 28_672, 8192, 128_256, 500_000),
 }
 
 

@@ -91,11 +91,11 @@ class Leave(Function):
 class ColumnLinear(nn.Module):
     """Each rank has some of the outputs."""
 
-    def __init__(self, inputs: int, outputs: int, tensors: Tensors) -> None:
+    def __init__(self, inputs: int, outputs: int, tensors: Tensors, bias: bool = True) -> None:
         super().__init__()
         self.tensors = tensors
         self.weight = nn.Parameter(torch.empty(outputs // tensors.group.size, inputs))
-        self.bias = nn.Parameter(torch.empty(outputs // tensors.group.size))
+        self.bias = nn.Parameter(torch.empty(outputs // tensors.group.size)) if bias else None
 
     def forward(self, x: Tensor) -> Tensor:
         """(batch, sequence or a part of it, inputs) -> (batch, sequence, some outputs)."""
@@ -105,19 +105,20 @@ class ColumnLinear(nn.Module):
 class RowLinear(nn.Module):
     """Each rank has some of the inputs; the bias comes once, after the sum."""
 
-    def __init__(self, inputs: int, outputs: int, tensors: Tensors) -> None:
+    def __init__(self, inputs: int, outputs: int, tensors: Tensors, bias: bool = True) -> None:
         super().__init__()
         self.tensors = tensors
         self.weight = nn.Parameter(torch.empty(outputs, inputs // tensors.group.size))
-        self.bias = nn.Parameter(torch.empty(outputs))
+        self.bias = nn.Parameter(torch.empty(outputs)) if bias else None
 
     def forward(self, x: Tensor) -> Tensor:
         """(batch, sequence, some inputs) -> (batch, sequence or a part of it, outputs)."""
-        return self.tensors.leave(F.linear(x, self.weight)) + self.bias
+        whole = self.tensors.leave(F.linear(x, self.weight))
+        return whole if self.bias is None else whole + self.bias
 
 
 class Embedding(nn.Module):
-    """Each rank has some tokens of the vocabulary, for the way in and for the way out."""
+    """Each rank has some tokens of the vocabulary, for the way in, the way out, or both."""
 
     def __init__(self, vocab: int, padded: int, hidden: int, tensors: Tensors) -> None:
         super().__init__()

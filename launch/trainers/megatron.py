@@ -32,6 +32,11 @@ FLAGS = {
     "tp": "tensor-model-parallel-size", "pp": "pipeline-model-parallel-size",
     "train_iters": "train-iters",
 }  # fmt: skip
+# What makes a model of Megatron's a Llama; the base of its rotations changes no speed.
+LLAMA = {
+    "swiglu": "", "disable-bias-linear": "", "untie-embeddings-and-output-weights": "",
+    "normalization": "RMSNorm", "position-embedding-type": "rope", "group-query-attention": "",
+}  # fmt: skip
 # Settings that Megatron's own rules count for, not those of the reference trainer.
 OWN = ("zero_stage", "threads", "schedule", "dtype")
 LOSS_SCALE = 65536  # DeepSpeed begins there (initial_scale_power 16)
@@ -98,7 +103,7 @@ class Megatron(Trainer):
         own = {"zero_stage": words.get("zero_stage", 0), "dtype": words.get("dtype", "fp32")}
         facts = sizes(answer) | own
         meant_nothing = idle(words, facts)
-        why_not = refused(answer) or self._refused(words, meant_nothing)
+        why_not = refused(answer) or self._refused(words, meant_nothing) or self._lacks(facts)
         done = work(answer)
         done = done and {**done, **own, "threads": words.get("threads")}
         return Sizes(facts, why_not, meant_nothing, done)
@@ -124,6 +129,11 @@ class Megatron(Trainer):
             return "this Megatron version has no --sequence-parallel"
         return None
 
+    def _lacks(self, facts: Words) -> str | None:
+        """The flag of a Llama that this version does not know."""
+        missing = [flag for flag in LLAMA if not self.has(flag)] if facts.get("swiglu") else []
+        return f"this Megatron version has no --{missing[0]}, for a Llama" if missing else None
+
     def command(self, requested: Words, facts: Words) -> list[str]:
         """pretrain_gpt.py and its flags; torchrun comes in front."""
         script = str(self.path / "pretrain_gpt.py")
@@ -133,6 +143,11 @@ class Megatron(Trainer):
         for name, flag in FLAGS.items():
             yield from (f"--{flag}", str(facts[name]))
         yield from ("--max-position-embeddings", str(facts["seq_len"]))
+        if facts.get("swiglu"):
+            for flag, value in LLAMA.items():
+                yield from (f"--{flag}", value) if value else (f"--{flag}",)
+            yield from ("--num-query-groups", str(facts["kv_heads"]))
+            yield from ("--ffn-hidden-size", str(facts["ffn_hidden"]))
         yield from ("--lr", str(requested.get("lr", 1e-3)), "--lr-decay-style", "constant")
         yield from ("--weight-decay", str(requested.get("weight_decay", 0.1)))
         yield from ("--clip-grad", str(requested.get("clip_grad", 1.0)))

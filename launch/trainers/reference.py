@@ -19,8 +19,8 @@ FLAGS = {
 }  # fmt: skip
 SIZES = frozenset({
     "ranks", "dp", "tp", "pp", "mbs", "gbs", "grad_accum", "zero_stage", "sequence_parallel",
-    "layers", "hidden", "heads", "seq_len", "vocab", "vocab_unpadded", "params_stated", "dtype",
-    "recompute", "train_iters",
+    "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "swiglu", "seq_len", "vocab",
+    "vocab_unpadded", "params_stated", "dtype", "recompute", "train_iters",
 })  # fmt: skip
 
 
@@ -69,7 +69,7 @@ class Reference(Trainer):
 
 def sizes(answer: Words) -> dict[str, object]:
     """What of an answer are columns of the warehouse."""
-    return {name: value for name, value in answer.items() if name in SIZES}
+    return {name: value for name, value in answer.items() if name in SIZES and value is not None}
 
 
 def refused(answer: Words) -> str | None:
