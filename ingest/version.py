@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..schema.errors import BenchError
 
-PARSER_VERSION = 19
+PARSER_VERSION = 20
 
 
 def parser_version(formats: Path | None) -> int:

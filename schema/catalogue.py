@@ -39,6 +39,7 @@ _OF_METRICS = {
 # Where the columns of a view come from that its own notes do not explain.
 _TAKEN_FROM = {
     "beside": ("annotations",),
+    "brought_statements": ("annotations",),
     "user_facts": ("annotations",),
     "judged_runs": ("runs",),
     "configurations": ("runs", "topology"),
