@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import re
 import shutil
 import time
@@ -147,6 +148,7 @@ class Cluster:
             stack.enter_context(dask.config.set(_CONFIG))
             address: Any = self.kind
             if self.kind == "local":
+                stack.enter_context(environment_kept())
                 address = LocalCluster(
                     n_workers=self.count, threads_per_worker=1, host="127.0.0.1",
                     dashboard_address="127.0.0.1:0", silence_logs=quiet,
@@ -170,6 +172,18 @@ class Cluster:
     def _hear(self, _: object, context: Mapping[str, Any]) -> None:
         """What Dask tells nobody: why a job was not taken."""
         self._refused = str(context.get("exception") or context["message"])
+
+
+@contextmanager
+def environment_kept() -> Iterator[None]:
+    """What Dask sets for the workers that it starts here (OMP_NUM_THREADS, ...) ends with them."""
+    before = dict(os.environ)
+    try:
+        yield
+    finally:
+        for name in os.environ.keys() - before.keys():
+            del os.environ[name]
+        os.environ.update(before)
 
 
 def _close(jobs: Any) -> None:

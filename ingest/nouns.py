@@ -25,7 +25,7 @@ _UP_TO = re.compile(
 def named_numbers(text: str) -> Iterator[tuple[str, tuple[int, int], str]]:
     """Field, place and value of each setting that a text names with its number."""
     text = re.sub(r"[*`]", "", text)
-    for field, pattern in _patterns():
+    for field, pattern in noun_patterns():
         for found in pattern.finditer(text):
             if not _UP_TO.search(text, max(0, found.start("value") - 16), found.start("value")):
                 yield field, found.span(), found["value"].replace(",", "")
@@ -42,7 +42,8 @@ def noun_samples() -> list[tuple[str, str, str]]:
 
 
 @cache
-def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
+def noun_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Field and pattern of each form."""
     return tuple((noun["field"], one) for noun in _nouns() for one in _forms(noun))
 
 

@@ -36,6 +36,7 @@ _LOST = (
     "connection to server", "could not receive", "could not send", "closed the connection",
     "terminating connection", "connection is closed", "connection is lost", "starting up",
     "shutting down", "shutdown", "failed to fetch", "HTTP code 5", "HTTP 5", "Timeout",
+    "Current transaction is aborted",  # all that is left of it for whoever asks next
 )  # fmt: skip
 _reached: set[str] = set()  # catalogs that have answered this process
 

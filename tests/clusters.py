@@ -31,11 +31,12 @@ def running(folder: Path, workers: int = 2) -> Iterator[str]:
     import dask
     from distributed import LocalCluster
 
-    from bench.ingest.cluster import _CONFIG
+    from bench.ingest.cluster import _CONFIG, environment_kept
 
     preload = folder / "fatal.py"
     preload.write_text(FATAL)
     with (
+        environment_kept(),
         dask.config.set({**_CONFIG, "distributed.worker.preload": [str(preload)]}),
         LocalCluster(
             n_workers=workers, threads_per_worker=1, host="127.0.0.1",

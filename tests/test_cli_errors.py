@@ -71,7 +71,10 @@ WRONG = [
     ("sql ''", ["takes one query", "there is none"]),
     ("sql ';'", ["takes one query"]),
     ("sql 'FROM runs; FROM sources'", ["takes one query", "there are 2"]),
-    ("sql 'SELEC 1'", ["the query failed", "tables: annotations, beside, cells, "]),
+    (
+        "sql 'SELEC 1'",
+        ["the query failed", "tables: annotations, beside, brought_statements, cells, "],
+    ),
     ("sql 'FROM nonsense'", ["the query failed", "nonsense"]),
     ("sql \"FROM '/etc/passwd'\"", ["the query failed"]),
     ("sql \"FROM read_text('/etc/passwd')\"", ["file system operations are disabled"]),

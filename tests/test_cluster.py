@@ -284,3 +284,11 @@ def test_a_lost_scheduler_is_told(tmp_path: Path) -> None:
     _, errors = child.communicate(timeout=120)
     assert child.returncode == 2, errors
     assert "the cluster is lost" in errors and "Traceback" not in errors, errors
+
+
+def test_a_cluster_of_this_machine_leaves_the_environment_as_it_was() -> None:
+    """Dask sets OMP_NUM_THREADS and others of the process that starts its workers."""
+    before = dict(os.environ)
+    with opened("local:1", None, print) as cluster:
+        cluster.settle()
+    assert dict(os.environ) == before
