@@ -105,6 +105,13 @@ def test_the_vocabulary_is_padded_as_in_megatron(tp: int, padded: int) -> None:
     assert PRESETS["124m"].padded_vocab(tp) == padded
 
 
+@pytest.mark.parametrize("sizes", [{"kv_heads": 2}, {"ffn_hidden": 100}])
+def test_a_gpt2_has_no_sizes_of_a_llama(sizes: dict[str, int]) -> None:
+    """Its formula of FLOPs, its count of parameters and its log know none of them."""
+    with pytest.raises(ValueError, match="sizes of a Llama"):
+        Shape(2, 64, 4, 32, 256, **sizes)
+
+
 def test_heads_that_do_not_divide_the_hidden_size_are_refused() -> None:
     with pytest.raises(ValueError, match=r"100 % 3 = 1"):
         Shape(2, 100, 3, 32, 256)

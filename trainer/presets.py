@@ -40,6 +40,11 @@ class Shape:
                 f"{self.heads} heads do not divide among {self.kv} of keys and values: "
                 f"{self.heads} % {self.kv} = {self.heads % self.kv}"
             )
+        if not self.is_llama and (self.kv_heads or self.ffn_hidden):
+            raise ValueError(
+                "a GPT-2 has a key for each head and an MLP of 4 x hidden: heads of keys and "
+                "values, and the MLP, are sizes of a Llama"
+            )
         if self.is_llama and self.head % 2:
             raise ValueError(f"a head of {self.head} does not rotate in pairs: an odd number")
 
@@ -70,12 +75,11 @@ class Shape:
 
     def parameters(self) -> int:
         """Parameters of the model without dummy tokens; GPT-2's output layer is the embedding."""
-        h, mixed = self.hidden, self.hidden + 2 * self.kv * self.head
+        h = self.hidden
         if self.is_llama:
-            layer = mixed * h + h * h + 3 * h * self.ffn + 2 * h
+            layer = 2 * h * h + 2 * self.kv * self.head * h + 3 * h * self.ffn + 2 * h
             return self.layers * layer + 2 * self.vocab * h + h
-        layer = mixed * (h + 1) + h * (h + 1) + 2 * h * self.ffn + self.ffn + h + 4 * h
-        return self.layers * layer + (self.vocab + self.seq_len) * h + 2 * h
+        return self.layers * (12 * h * h + 13 * h) + (self.vocab + self.seq_len) * h + 2 * h
 
 
 GPT2_VOCABULARY = 50257
