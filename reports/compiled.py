@@ -57,6 +57,6 @@ def _version(folder: Path) -> str:
     compiler = [Path(spec.origin) for spec in found if spec and spec.origin]
     digest = hashlib.sha256()
     words = folder.parent / "vocabulary"
-    for path in (*compiler, *sorted(folder.glob("*.py")), *sorted(words.glob("*.py"))):
+    for path in (*compiler, *sorted(folder.rglob("*.py")), *sorted(words.glob("*.py"))):
         digest.update(path.read_bytes())
     return digest.hexdigest()

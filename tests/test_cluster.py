@@ -14,6 +14,7 @@ import tarfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import dask
 import psutil
@@ -60,10 +61,10 @@ def files(tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return files
 
 
-def read_on(address: str, paths: list[Path], db: Path, **more: object) -> Summary:
+def read_on(address: str, paths: list[Path], db: Path, **more: Any) -> Summary:
     """What `bench ingest --cluster` does; nothing is left beside the warehouse."""
     with opened(address, scratch_of(db), print) as cluster:
-        summary = ingest(paths, db, cluster=cluster, **more)  # type: ignore[arg-type]
+        summary = ingest(paths, db, cluster=cluster, **more)
         assert cluster.unseen == 0
     assert not list(db.parent.rglob(NAME))
     return summary
