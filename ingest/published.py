@@ -262,9 +262,9 @@ def _of_another_kind(table: Table, at: int, column: Column) -> bool:
         return False
     cells = [parse_cell(row.cells[at], column) for row in table.rows if at < len(row.cells)]
     said = [cell for cell in cells if cell.kind != "missing"]
-    if column.role == "batch":
-        return bool(said) and all(in_tokens(cell) for cell in said)
-    return bool(said) and all(cell.value is None for cell in said)
+    if column.role == "batch" and said and all(in_tokens(cell) for cell in said):
+        return True
+    return column.worded and bool(said) and all(cell.value is None for cell in said)
 
 
 def _words(cells: Sequence[Cell], columns: Sequence[Column | None]) -> str:

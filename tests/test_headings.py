@@ -48,8 +48,9 @@ WORDED = [
     ("Context", "seq_len"), ("Context parallel", "cp"), ("Accum", "grad_accum"),
     ("Cards", "devices"), ("FLOPS utilization", "peak_share"), ("Model FLOPs utilization", "mfu"),
     ("Effective TFLOPs", "tflops"), ("num_key_value_heads", "kv_heads"), ("d_ff", "ffn_hidden"),
-    ("Experts", "experts"), ("Expert parallel", "ep"), ("iter/s", "steps_per_s"), ("Iters", None),
-    ("Iterations", None), ("Time (h)", "train_time"), ("Time (s)", "step_time"),
+    ("num_experts", "experts"), ("Experts", None), ("Expert parallel", "ep"),
+    ("iter/s", "steps_per_s"), ("Iters", None), ("Iterations", None),
+    ("Time (h)", "train_time"), ("Time (s)", "step_time"),
 ]  # fmt: skip
 
 

@@ -165,3 +165,14 @@ def test_a_heading_that_was_read_is_its_column(
         pytest.approx(1.25), pytest.approx(0.8)
     )  # fmt: skip
     assert "nothing to compare by 'Sec/it'" in quick(folder, "compare", path, "--by", "Sec/it").err
+
+
+@pytest.mark.parametrize(
+    ("heading", "cells"), [("Accum", ("fp32", "bf16")), ("Context", ("long", "short"))]
+)
+def test_words_under_a_heading_of_numbers_exclude_no_row(
+    folder: Path, heading: str, cells: tuple[str, str]
+) -> None:
+    path = str(sweep(folder, heading, TWO.format(*cells)))
+    found = answer(folder, "best", path)
+    assert {row["settings"] for row in found} == {f"{heading}={cell}" for cell in cells}
