@@ -95,19 +95,21 @@ class Printing:
         return v if v is None or self.reading.exact else padded(v, tp or 1)
 
 
-def implied_times(warehouse: Warehouse) -> dict[str, float]:
+def implied_times(warehouse: Warehouse, uris: Sequence[str]) -> dict[str, float]:
     """The step time in s that the printed TFLOPs of a row tell, by run, where it states none and
-    the formula of its table is known."""
+    the formula of its table is known; of these sources alone."""
     times = {}
-    for run, found in _printings(warehouse):
+    for run, found in _printings(warehouse, uris):
         if found.time:
             times[run] = found.time
     return times
 
 
-def _printings(warehouse: Warehouse) -> Iterator[tuple[str, Printing]]:
+def _printings(
+    warehouse: Warehouse, uris: Sequence[str] | None = None
+) -> Iterator[tuple[str, Printing]]:
     """How the TFLOPs of rows were computed, by run."""
-    for document in load(warehouse).documents:
+    for document in load(warehouse, uris).documents:
         detect(document)
         for table in document.tables:
             found = table.detected

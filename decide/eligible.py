@@ -17,15 +17,16 @@ from .selection import narrow, select
 # Who differ in a column of these are no repeats of each other: all but those worked out later.
 _WORKED_OUT = {"system", "dp", "size", "model"}
 _ALIKE = ", ".join(name for name in CONFIGURATION if name not in _WORKED_OUT)
+# A group by its keys alone: a window would carry all columns of all runs along.
 _REPEATS = f"""
     INSERT INTO selected
     SELECT e.* FROM every e
-    WHERE (origin = 'row' AND uri IN (SELECT uri FROM asked))
-       OR (coalesce(size, '') IN (SELECT coalesce(size, '') FROM asked)
-           AND (list_contains(?::VARCHAR[], device) OR (device IS NULL AND origin <> 'row')))
-    QUALIFY count(*) OVER (
-        PARTITION BY CASE WHEN origin = 'row' THEN uri END, {_ALIKE}) > 1
-        AND run_id NOT IN (SELECT run_id FROM asked)"""
+    WHERE run_id NOT IN (SELECT run_id FROM asked) AND run_id IN (
+        SELECT unnest(list(run_id)) FROM every
+        WHERE (origin = 'row' AND uri IN (SELECT uri FROM asked))
+           OR (coalesce(size, '') IN (SELECT coalesce(size, '') FROM asked)
+               AND (list_contains(?::VARCHAR[], device) OR (device IS NULL AND origin <> 'row')))
+        GROUP BY CASE WHEN origin = 'row' THEN uri END, {_ALIKE} HAVING count(*) > 1)"""
 _COPY_OF = re.compile(r"same configuration and digits as (\S.*?:\d+)(?:;|$)")
 
 

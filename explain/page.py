@@ -8,10 +8,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..audit.restate import HARDWARE, MODEL, Restated, implied_times, restate_all
+from ..audit.restate import HARDWARE, MODEL, Restated, restate_all
 from ..decide.budget import A_SECOND, SECONDS_A_DAY
 from ..decide.ranking import ranking
 from ..decide.rows import load
+from ..reports.answers_of_page import implied_seconds
 from ..reports.page import MOST, statements
 from ..vocabulary.format import days_words, percent, significant
 from ..vocabulary.format import number as as_number
@@ -152,7 +153,7 @@ def _repaired(here: ExplainContext, number: Number) -> Iterator[Match]:
             yield Match(
                 "page", "an excluded row", Node("days", row["days"], place=place, note=said)
             )
-    for run, seconds in here.once("implied", lambda: implied_times(here.warehouse)).items():
+    for run, seconds in here.once("implied", lambda: implied_seconds(here.warehouse)).items():
         if number.stands_in(significant(seconds, 3)):
             for one in here.runs("run_id = ?", run):
                 place = Place(one.row["uri"], one.row["line"])

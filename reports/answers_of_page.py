@@ -51,19 +51,26 @@ class Asked:
 
     def seconds(self) -> dict[str, float]:
         """By run id the step time that its printed TFLOPs tell, where it states none."""
-        lacking = """SELECT 1 FROM selected WHERE step_time_s IS NULL AND tokens_per_s IS NULL
-                     AND tflops IS NOT NULL AND left_out IS NULL AND origin = 'row' LIMIT 1"""
-        if not self.warehouse.rows(lacking):
-            return {}
-        from ..audit.restate import implied_times  # the formulas are found only where needed
-
-        return implied_times(self.warehouse)
+        return implied_seconds(self.warehouse)
 
     def _said(self, template: str, context: Mapping[str, Any]) -> list[str]:
         from .computed.sentences import said
 
         found = said(self.names, template, context)
         return found[:_MOST] if self.most else found
+
+
+def implied_seconds(warehouse: Warehouse) -> dict[str, float]:
+    """The same of the runs in the temporary table `selected`."""
+    lacking = """SELECT DISTINCT uri FROM selected WHERE step_time_s IS NULL
+                 AND tokens_per_s IS NULL AND tflops IS NOT NULL AND left_out IS NULL
+                 AND origin = 'row'"""
+    uris = [uri for (uri,) in warehouse.rows(lacking)]
+    if not uris:
+        return {}
+    from ..audit.restate import implied_times  # the formulas are found only where needed
+
+    return implied_times(warehouse, uris)
 
 
 COMPUTED: Mapping[str, Callable[[Asked], Any]] = {

@@ -98,25 +98,29 @@ WITH counted AS (
 SELECT s.run_id, s.table_id, s.line, s.kind, s.status, s.status_reason, s.left_out, s.left_out_detail, s.flags, s.settings,
     s.step_time_s, s.tflops, s.model_tflops, s.documented_aggregate, s.nodes, s.world_size, s.dp, s.tp, s.pp, s.cp, s.mbs,
     d.doubted,
-    coalesce(list(struct_pack(name := coalesce(c.name, ''), raw := c.raw, kind := c.kind, misfit := c.misfit)
-        ORDER BY c.column_number) FILTER (c.table_id IS NOT NULL), []) AS cells
+    coalesce(c.cells, []) AS cells
 FROM selected s LEFT JOIN (
-    FROM cells WHERE table_id NOT IN (SELECT table_id FROM full_before WHERE is_full)
+    SELECT table_id, row_number,
+        list(struct_pack(name := coalesce(name, ''), raw := raw, kind := kind, misfit := misfit) ORDER BY column_number) AS cells
+    FROM cells WHERE table_id IN (SELECT table_id FROM selected)
+        AND table_id NOT IN (SELECT table_id FROM full_before WHERE is_full) GROUP BY ALL
 ) c ON c.table_id = s.table_id AND c.row_number = s.row_number
 LEFT JOIN (
     SELECT run_id, list(DISTINCT name) AS doubted FROM findings
     WHERE severity = 'error' AND closed = '' GROUP BY run_id
 ) d ON d.run_id = s.run_id
 WHERE s.table_id IS NOT NULL AND (s.kind = 'measured' OR $most = 0)
-GROUP BY ALL ORDER BY s.table_id, s.line;
+ORDER BY s.table_id, s.line;
 
 -- name: sweep_context
 -- What text around a table states for all of its rows, and its heading does not say.
 SELECT s.table_id, f.field, min(f.value) AS value, min(f.line) AS line
-FROM (SELECT *, count(*) OVER (PARTITION BY table_id) AS rows FROM selected WHERE kind = 'measured') s
-JOIN facts f ON f.run_id = s.run_id
-WHERE f.scope <> 'heading' AND f.how = 'stated' AND f.file IS NULL
-    AND f.field IN ('device', 'recompute', 'seq_len', 'gbs', 'mbs', 'dtype', 'framework', 'layers', 'hidden', 'heads')
+FROM (SELECT run_id, table_id, count(*) OVER (PARTITION BY table_id) AS rows FROM selected WHERE kind = 'measured') s
+JOIN (
+    SELECT run_id, field, value, line FROM facts
+    WHERE scope <> 'heading' AND how = 'stated' AND file IS NULL
+        AND field IN ('device', 'recompute', 'seq_len', 'gbs', 'mbs', 'dtype', 'framework', 'layers', 'hidden', 'heads')
+) f ON f.run_id = s.run_id
 GROUP BY s.table_id, f.field, s.rows HAVING count(DISTINCT f.value) = 1 AND count(DISTINCT f.run_id) = s.rows
 ORDER BY s.table_id, f.field;
 
