@@ -18,6 +18,7 @@ from ..schema.sql import digest
 from .dialect import Dialect
 from .environment import Environment, Flags
 from .equations import FirstSteps
+from .figures import Figures
 from .header import Header
 from .late import Heard, Late
 from .lines import Line
@@ -36,8 +37,9 @@ _MOST_UNPACKED = 256 << 20
 _KINDS: Mapping[str, type] = {
     kind.__name__: kind
     for kind in (
-        Environment, FirstSteps, Flags, HangDetection, Header, Heard, Late, Line, LogRead, Outcome,
-        Preamble, Ranks, Record, Run, Spread, Step, StepLines, Steps, TerminationTracker, Wrapped,
+        Environment, Figures, FirstSteps, Flags, HangDetection, Header, Heard, Late, Line, LogRead,
+        Outcome, Preamble, Ranks, Record, Run, Spread, Step, StepLines, Steps, TerminationTracker,
+        Wrapped,
     )
 }  # fmt: skip
 # Of a reader what a line end leaves behind; the rest is made anew, or is of one line only.

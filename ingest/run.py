@@ -13,6 +13,7 @@ from .closing import left_out, quantities
 from .dialect import Dialect
 from .environment import Flags
 from .equations import sizes_of
+from .figures import Figures
 from .header import RUN_COLUMNS, TOPOLOGY_COLUMNS, Header
 from .late import Heard, Late, Plan
 from .record import Fields, Record
@@ -48,11 +49,13 @@ class Run:
     job_ids: dict[str, None] = field(default_factory=dict)
     invalid: Counter[str] = field(default_factory=Counter)
     said: set[tuple[str, str]] = field(default_factory=set)
-    evaluated: set[tuple[object, ...]] = field(default_factory=set)
     has_begun: bool = False  # its first step is told as a fact, which outlives growth and moves
     late: Late = field(default_factory=Late)
     timed_from: datetime | None = None  # when what is timed by the clock has begun
-    timer: str | None = None  # the name that lines of ranks belong to
+    figures: Figures = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.figures = Figures(self.rows, self.run_id)
 
     @property
     def goal(self) -> int | None:
@@ -88,7 +91,7 @@ class Run:
         take = self.steps.part if record.reads == "part" else self.steps.add
         said = take(dialect, record, line, rank_prefix_of(prefixes))
         if said == "rank":
-            self.add_memory(record, line, rank_of(prefixes))
+            self.figures.add_memory(record, line, self.steps.iteration, rank_of(prefixes))
         if said == "news":
             self._keep_from(record, line, rank_of(prefixes))
 
@@ -127,7 +130,7 @@ class Run:
         if step is None:
             if (rate := fields.get("samples_per_s")) is not None:
                 unit = {"metric": "throughput", "value": rate, "unit": "samples/s", "scope": "job"}
-                self.measure(replace(record, fields=unit), line)
+                self.figures.measure(replace(record, fields=unit), line)
             return None
         fields["iteration"] = step
         fields["consumed_tokens" if counts_tokens else "consumed_samples"] = consumed
@@ -158,7 +161,7 @@ class Run:
         self.beyond = self.beyond or step > (self.goal or step)
         self.termination.resumed(fields, line, reached=step == self.goal)
         self.hang_detection.step(fields, self.steps.length)
-        self.add_memory(record, line, rank)
+        self.figures.add_memory(record, line, self.steps.iteration, rank)
 
     def _begin(self, record: Record, line: int) -> None:
         self.has_begun = True
@@ -170,6 +173,12 @@ class Run:
         """The first date that the run prints."""
         if self.date is None and "printed_at" in fields:
             self.date = str(fields["printed_at"])
+
+    def evaluate(self, record: Record, line: int) -> None:
+        """Losses on a validation or test set, at the step that they tell or the last one."""
+        consumed = record.fields.get("samples")
+        at = self.header.step_at(consumed)[0] if isinstance(consumed, int) else None
+        self.figures.evaluate(record, line, at or self.steps.iteration)
 
     def add_event(self, record: Record, line: int, kind: str) -> None:
         """A save, a phase, a failure: without secrets; copies of ranks count once."""
@@ -218,100 +227,7 @@ class Run:
         elif what == "stops" and self.timed_from is not None:
             seconds = (at - self.timed_from).total_seconds()
             fields: Fields = {"metric": "time_to_train", "value": seconds, "unit": "s"}
-            self.measure(replace(record, fields=fields | {"scope": "job"}), line)
-
-    def evaluate(self, record: Record, line: int) -> None:
-        """Losses on a validation or test set; what ranks repeat of one place counts once."""
-        fields = record.fields
-        losses, more = fields.get("losses", {}), fields.get("more", {})
-        values = fields.get("values", {})
-        assert isinstance(losses, dict) and isinstance(more, dict) and isinstance(values, dict)
-        figures = losses | values
-        if "value" in fields:  # one figure under its own name
-            figures = {str(fields["metric"]): fields["value"]}
-            more = {}
-        consumed = fields.get("samples")
-        at = self.header.step_at(consumed)[0] if isinstance(consumed, int) else None
-        iteration = fields.get("iteration", at or self.steps.iteration)
-        place = fields.get("samples", iteration)
-        name = str(fields.get("set", fields.get("name", "evaluation")))
-        for metric in [*figures, *(more if "name" in fields or "set" in fields else ())]:
-            value = figures.get(metric)
-            copy = (place, name, metric, value)
-            if place is not None and value is not None:
-                if copy in self.evaluated:
-                    continue
-                self.evaluated.add(copy)
-            self.rows.add(
-                "evaluations",
-                run_id=self.run_id,
-                line=line,
-                iteration=iteration,
-                name=redact_text(name),
-                metric=redact_text(metric),
-                value=value,
-            )
-
-    def add_timers(self, record: Record, line: int) -> None:
-        """Timers: one for all ranks, smallest and largest, or one a rank below its name."""
-        fields = record.fields
-        values = fields.get("values")
-        if isinstance(values, dict):
-            for name, value in values.items():
-                self._timer(name, value, value, line)
-        elif "rank" in fields:
-            if self.timer is not None:
-                name = f"{self.timer} rank {fields['rank']}"
-                self._timer(name, fields.get("max_ms"), fields.get("max_ms"), line)
-        elif "max_ms" in fields:
-            self._timer(str(fields["name"]), fields.get("min_ms"), fields["max_ms"], line)
-        else:
-            self.timer = str(fields["name"]) if "name" in fields else None
-
-    def _timer(self, name: str, low: object, high: object, line: int) -> None:
-        iteration = self.steps.iteration
-        row = {"iteration": iteration, "line": line, "name": name, "min_ms": low, "max_ms": high}
-        self.rows.add("timers", run_id=self.run_id, **row)
-
-    def add_memory(self, record: Record, line: int, rank: int | None = None) -> None:
-        """Readings of memory, each of its own kind and unit; `rank`: as the launcher says."""
-        readings = record.fields.get("memory")
-        if not isinstance(readings, dict):
-            return
-        for kind, (value, unit) in readings.items():
-            self.rows.add(
-                "memory",
-                run_id=self.run_id,
-                iteration=record.fields.get("iteration", self.steps.iteration),
-                line=line,
-                rank=record.fields.get("rank", rank),
-                kind=kind,
-                value=value,
-                unit=unit or "",
-            )
-
-    def measure(self, record: Record, line: int) -> None:
-        """A value that the log reports as such, for the run as a whole."""
-        fields = record.fields
-        metric, value = str(fields["metric"]), fields.get("value")
-        if value is None or (metric, str(value)) in self.said:
-            return
-        self.said.add((metric, str(value)))
-        self.rows.add(
-            "measurements",
-            run_id=self.run_id,
-            metric=metric,
-            value=value,
-            unit=fields.get("unit", ""),
-            low=None,
-            high=None,
-            raw=str(value),
-            printed_unit=None,
-            scope=fields.get("scope"),
-            flags=[],
-            marks=[],
-            line=line,
-        )
+            self.figures.measure(replace(record, fields=fields | {"scope": "job"}), line)
 
     def finish(self, flags: Mapping[str, Flags], next_line: int | None = None) -> None:
         """Store the run, its topology, its environment and what was odd about it."""

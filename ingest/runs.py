@@ -140,7 +140,7 @@ class Runs:
         elif dialect.reads == "parameters":
             run.header.on_rank(record, line)
         elif dialect.reads == "memory":
-            run.add_memory(record, line)
+            run.figures.add_memory(record, line, run.steps.iteration)
         else:
             name, value = str(record.fields["name"]), str(record.fields.get("value", ""))
             run.header.argument(name, value, line, dialect.scope)
@@ -165,9 +165,9 @@ class Runs:
             case "evaluation":
                 run.evaluate(record, line)
             case "timers":
-                run.add_timers(record, line)
+                run.figures.add_timers(record, line, run.steps.iteration)
             case "measurement":
-                run.measure(record, line)
+                run.figures.measure(record, line)
             case _:
                 run.add_event(record, line, str(record.fields["kind"]))
         return True

@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 
@@ -24,6 +24,9 @@ class Device:
     power_source: str = ""
     memory_gb_s: float | None = None  # of its memory, 1e9 bytes/s
     link_gb_s: float | None = None  # of its links to the others of a node, both directions
+
+
+_NAME = 200  # characters
 
 
 @cache
@@ -49,10 +52,18 @@ def devices() -> tuple[Device, ...]:
 
 def device_of(text: str) -> Device | None:
     """The device that a text names; None when it is unknown."""
+    # A sweep names few devices in many rows. What is long is no name, and would fill the memory.
+    return _known(text) if len(text) <= _NAME else _searched(text)
+
+
+def _searched(text: str) -> Device | None:
     for device in devices():
         if any(re.search(rf"(?<![A-Za-z0-9]){name}", text, re.IGNORECASE) for name in device.names):
             return device
     return None
+
+
+_known = lru_cache(maxsize=1024)(_searched)
 
 
 def peak_tflops(text: str, dtype: str) -> float | None:

@@ -1,0 +1,116 @@
+"""What a run prints besides its steps: evaluations, timers, memory, and values of the whole run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..schema.rows import Rows
+from ..vocabulary.secrets import redact_text
+from .record import Record
+
+
+@dataclass(slots=True)
+class Figures:
+    """Stores them as they come; `iteration` is the last step, for lines that tell none."""
+
+    rows: Rows
+    run_id: str
+    timer: str | None = None  # the name that lines of ranks belong to
+    evaluated: set[tuple[object, ...]] = field(default_factory=set)
+    measured: set[tuple[str, str]] = field(default_factory=set)
+
+    def evaluate(self, record: Record, line: int, iteration: int | None) -> None:
+        """Losses on a validation or test set; what ranks repeat of one place counts once."""
+        fields = record.fields
+        losses, more = fields.get("losses", {}), fields.get("more", {})
+        values = fields.get("values", {})
+        assert isinstance(losses, dict) and isinstance(more, dict) and isinstance(values, dict)
+        figures = losses | values
+        if "value" in fields:  # one figure under its own name
+            figures = {str(fields["metric"]): fields["value"]}
+            more = {}
+        at = fields.get("iteration", iteration)
+        place = fields.get("samples", at)
+        name = str(fields.get("set", fields.get("name", "evaluation")))
+        for metric in [*figures, *(more if "name" in fields or "set" in fields else ())]:
+            value = figures.get(metric)
+            copy = (place, name, metric, value)
+            if place is not None and value is not None:
+                if copy in self.evaluated:
+                    continue
+                self.evaluated.add(copy)
+            self.rows.add(
+                "evaluations",
+                run_id=self.run_id,
+                line=line,
+                iteration=at,
+                name=redact_text(name),
+                metric=redact_text(metric),
+                value=value,
+            )
+
+    def add_timers(self, record: Record, line: int, iteration: int | None) -> None:
+        """Timers: one for all ranks, smallest and largest, or one a rank below its name."""
+        fields = record.fields
+        values = fields.get("values")
+        if isinstance(values, dict):
+            for name, value in values.items():
+                self._timer(name, value, value, line, iteration)
+        elif "rank" in fields:
+            if self.timer is not None:
+                name = f"{self.timer} rank {fields['rank']}"
+                self._timer(name, fields.get("max_ms"), fields.get("max_ms"), line, iteration)
+        elif "max_ms" in fields:
+            self._timer(
+                str(fields["name"]), fields.get("min_ms"), fields["max_ms"], line, iteration
+            )
+        else:
+            self.timer = str(fields["name"]) if "name" in fields else None
+
+    def _timer(
+        self, name: str, low: object, high: object, line: int, iteration: int | None
+    ) -> None:
+        row = {"iteration": iteration, "line": line, "name": name, "min_ms": low, "max_ms": high}
+        self.rows.add("timers", run_id=self.run_id, **row)
+
+    def add_memory(
+        self, record: Record, line: int, iteration: int | None, rank: int | None = None
+    ) -> None:
+        """Readings of memory, each of its own kind and unit; `rank`: as the launcher says."""
+        readings = record.fields.get("memory")
+        if not isinstance(readings, dict):
+            return
+        for kind, (value, unit) in readings.items():
+            self.rows.add(
+                "memory",
+                run_id=self.run_id,
+                iteration=record.fields.get("iteration", iteration),
+                line=line,
+                rank=record.fields.get("rank", rank),
+                kind=kind,
+                value=value,
+                unit=unit or "",
+            )
+
+    def measure(self, record: Record, line: int) -> None:
+        """A value that the log reports as such, for the run as a whole."""
+        fields = record.fields
+        metric, value = str(fields["metric"]), fields.get("value")
+        if value is None or (metric, str(value)) in self.measured:
+            return
+        self.measured.add((metric, str(value)))
+        self.rows.add(
+            "measurements",
+            run_id=self.run_id,
+            metric=metric,
+            value=value,
+            unit=fields.get("unit", ""),
+            low=None,
+            high=None,
+            raw=str(value),
+            printed_unit=None,
+            scope=fields.get("scope"),
+            flags=[],
+            marks=[],
+            line=line,
+        )
