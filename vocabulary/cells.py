@@ -75,6 +75,7 @@ _PLAIN_WORDS = re.compile(r"^\s*[x×]?\s*[^\W\d_][^\d,;:]*\d{0,3}[A-Za-z]*$")  #
 _SIGNED = re.compile(r"\s*\+\s*\d")  # +2.80: a gain, no rate
 _RATES = frozenset({"rate", "percent", "time", "throughput"})
 _WORDS_BEHIND = re.compile(r"\s*[^\W\d_]")  # 4160 tokens/s on Atlas 800T A2
+_BEGINS_WITH_NUMBER = re.compile(r"\W*\d")
 _UNIT_BEHIND = re.compile(rf"\d\s*(?:{_ANY_UNIT})(?![A-Za-z/])", re.I)
 _UNIT_IN_BRACKETS = re.compile(rf"(\s*\(\s*)({_ANY_UNIT})(\s*\)\s*)$", re.I)  # 406.16 (ms)
 _WRAP = re.compile(r"^(\*\*|__|~~|`|\*|_)(?=\S)(.+?)(?<=\S)\1$", re.S)
@@ -370,6 +371,17 @@ def _fit(cell: Cell, column: Column) -> Cell:
     elif cell.value == 0 and column.metric == "step_time_s":
         invalid = f"zero under {column.title}"
     return replace(cell, kind="misfit", invalid=invalid) if invalid else cell
+
+
+def in_words(cell: Cell) -> bool:
+    """Whether a cell under a heading of numbers holds words alone: `auto`, `see below`."""
+    said = (cell.invalid or "").startswith("no number under")
+    return said and not _BEGINS_WITH_NUMBER.match(cell.raw)
+
+
+def as_words(cell: Cell) -> Cell:
+    """Such a cell as a remark of its row."""
+    return replace(cell, kind="words", invalid=None)
 
 
 def in_tokens(cell: Cell) -> bool:
