@@ -19,7 +19,8 @@ _CELLS = """
         t.table_id IN (SELECT table_id FROM cells WHERE name = 'gbs') AS has_batch
     FROM cells c JOIN tables t ON t.table_id = c.table_id
     LEFT JOIN selected s ON s.table_id = c.table_id AND s.row_number = c.row_number
-    WHERE (c.name IS NULL OR c.kind = 'words') AND t.number IS NOT NULL AND trim(t.headings[c.column_number]) <> ''
+    WHERE (c.name IS NULL OR c.kind = 'words') AND t.number IS NOT NULL
+        AND trim(t.headings[c.column_number]) <> ''
     ORDER BY t.table_id, c.column_number, c.row_number"""
 _DRESS = re.compile(r"[*`†‡]|\[\^[\w-]{1,20}\]")
 _MISSING = re.compile(r"-*|–|—|n/?a|\?+|tbd", re.I)

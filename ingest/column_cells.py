@@ -74,9 +74,7 @@ def add_cells(
     rows.tables["cells"].append(of_columns("cells", columns, len(flat), rows))
 
 
-def _with_remarks(
-    read: list[ReadCell], columns: Sequence[Column | None]
-) -> list[ReadCell]:
+def _with_remarks(read: list[ReadCell], columns: Sequence[Column | None]) -> list[ReadCell]:
     """A row whose only oddity is words in a number's place: they are its remarks.
 
     Beside a unit of something else, or under too many headings, they may have slipped there.

@@ -25,6 +25,11 @@ from .unfolded import UNNAMED
 from .variables import flags_in
 
 _BARE_BATCH = re.compile(r"\W*(?:batch(?:[ _-]?size)?|bsz?)\W*", re.I)
+_SOME_NUMBER = re.compile(r"[*`~≈+-]*\s?\d[\d,]*(?P<point>\.\d+)?\s?(?:%|x|×)?[*`]*")
+_MEASURED = re.compile(
+    r"\b(?:avg|average|mean|median|time|speed-?up|throughput|rate|pct|percent|gain|latency|loss)\b",
+    re.I,
+)
 _RESULT = tuple(one.name for one in fields(Result))
 
 
@@ -158,7 +163,9 @@ class RowReader:
         measured: Sequence[Result],
         unread: bool,
     ) -> None:
-        status = status_of(read.by_name, columns, measured, self.footnotes, unread)
+        headed = zip(found.table.header.cells, columns, read.cells, strict=False)
+        more = any(_is_measured(*one) for one in headed)
+        status = status_of(read.by_name, columns, measured, self.footnotes, unread, more)
         flags = flags_of(read.cells, columns, self.footnotes)
         if found.path and is_aside(found.path[-1].text, "projected"):
             status = replace(status, kind="planned")
@@ -265,6 +272,13 @@ def _of_another_kind(table: Table, at: int, column: Column) -> bool:
     if column.role == "batch" and said and all(in_tokens(cell) for cell in said):
         return True
     return column.worded and bool(said) and all(cell.value is None for cell in said)
+
+
+def _is_measured(heading: str, column: Column | None, cell: Cell) -> bool:
+    """Whether a cell under a heading of nothing we know is a measured number."""
+    if column is not None or not (found := _SOME_NUMBER.fullmatch(cell.raw)):
+        return False
+    return bool(found["point"] or _MEASURED.search(heading.replace("_", " ")))
 
 
 def _words(cells: Sequence[Cell], columns: Sequence[Column | None]) -> str:

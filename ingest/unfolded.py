@@ -33,6 +33,7 @@ _LIBRARY = re.compile(
     r"(?<![\w.-])(?:paddle(?:paddle)?|py ?torch|torch|jax|tensorflow|mindspore|oneflow)(?![\w.-])",
     re.I,
 )
+_COUNT_BEFORE = re.compile(r"(?<![\w.])(\d{1,5})\s*[x×*]?\s*$", re.I)  # 8 of `8xH100`, `8 A100s`
 _NETWORK = re.compile(r"(?<!\w)\d{1,5}\s?[GT]bps(?!\w)", re.I)
 _NOT_MEASURED = frozenset(("", "-", "–", "—", "n/a", "na"))
 _FEWEST = 2  # runs of one row
@@ -135,7 +136,11 @@ def _settings(heading: str) -> tuple[Settings, str]:
             return (), heading
         for one in values:
             found.append((kind, one[0] if "(" in one[0] else one[0].rstrip(")")))
-            rest = f"{rest[: one.start()]} {rest[one.end() :]}"
+            before = rest[: one.start()]
+            if kind == "GPU" and (count := _COUNT_BEFORE.search(before)):
+                found.append(("GPUs", count[1]))
+                before = before[: count.start()]
+            rest = f"{before} {rest[one.end() :]}"
     for text, name, value in settings_in(rest):
         found.append((name, value))
         rest = rest.replace(text, " ", 1)

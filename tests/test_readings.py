@@ -223,3 +223,52 @@ def test_a_heading_that_is_printed_twice_is_stored() -> None:
     head = "| Nodes | TP | GBS | Sec/it | TFLOPs* | Notes |# 7B, Sequence Length=1024"
     rows, _ = read_markdown(f"{head}\n|--|--|--|--|--|--|\n{head}", "source")
     assert to_arrow(rows)["cells"].num_rows == 7
+
+
+def test_a_batch_of_each_of_two_models_is_that_of_none(tmp_path: Path) -> None:
+    text = """\
+We used a global batch size of 2304 for XXL and 2016-2048 for all other models.
+
+| size | #GPUs | TP | BS / GPU | Seq/Sec/GPU |
+|--|--|--|--|--|
+| T5-large | 64 | 1 | 32 | 75.8 |
+"""
+    ((run,), _) = read(text, tmp_path)
+    check(run, gbs=None, mbs=32, samples_per_s_per_device=75.8)
+
+
+def test_a_table_of_numbers_under_unknown_headings_is_no_plan(tmp_path: Path) -> None:
+    text = """\
+| model | nodes | mbs | graph scope | speedup_pct |
+|--|--|--|--|--|
+| 8b | 1 | 2 | attn | 2.03 |
+"""
+    ((run,), _) = read(text, tmp_path)
+    check(run, kind="measured", status="ok")
+
+
+def test_a_rate_of_a_device_is_not_multiplied_by_assumed_processes(tmp_path: Path) -> None:
+    text = """\
+| model | nodes | tp | pp | mbs | tokens/s/GPU |
+|--|--|--|--|--|--|
+| 8b | 1 | 1 | 1 | 2 | 10990 |
+| 32b | 4 | 4 | 1 | 1 | 1908 |
+"""
+    (tmp_path / "a.md").write_text(text, "utf-8")
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [tmp_path / "a.md"], tmp_path)
+        assert warehouse.rows("SELECT value FROM token_rates") == []
+
+
+def test_a_count_of_devices_in_a_heading(tmp_path: Path) -> None:
+    text = """\
+The throughput is measured for the first 5 training steps.
+
+| Setup | Throughput on 8 A100 |
+|--|--|
+| 64K, data parallel | 10240 tokens/s |
+| LoRA, 100K | 1603 tokens/s |
+"""
+    (first, second), _ = read(text, tmp_path)
+    check(first, devices=8, device="A100", seq_len=65536)
+    check(second, devices=8, seq_len=None)  # whether thousands or 1024s, nobody says
