@@ -15,6 +15,7 @@ from .context_lines import (
     of_all_rows,
     reaches_back,
 )
+from .crossed import with_axis_named
 from .grid import Table
 from .markdown import Heading, TextLine, blocks
 from .orientation import lists_features, oriented
@@ -281,7 +282,7 @@ class _Reader:
         above = [section.heading.text for section in self.sections if section.heading]
         lead = " ".join(line.text.strip() for line in told_above(self.lead))
         quantity = quantity_in([table.header.cells[0], lead, *above[-1:]]) or UNNAMED
-        turned = oriented(table)
+        turned = oriented(with_axis_named(table))
         if turned.header.cells != table.header.cells:  # what stood on top is no heading any more
             lead = " ".join([lead, *table.header.cells])
         table = unfolded(with_pairs_apart(turned), quantity)

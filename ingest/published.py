@@ -15,6 +15,7 @@ from .agreement import Refused
 from .around import TableContext
 from .column_cells import add_cells, read_rows
 from .context import Fact, is_aside
+from .flops_scope import flops_settled
 from .grid import Table, TableRow
 from .rate_scope import settled
 from .results import Result, habits_of, results
@@ -74,6 +75,7 @@ class RowReader:
             reading = self._reading(row, cells, columns, found, context)
             runs.append((reading, list(results(cells, columns, habits))))
         measured, open_scope = settled(table.header.cells, runs)
+        measured = flops_settled(table.header.cells, [read for read, _ in runs], measured)
         if open_scope:
             message = "tokens per second: no row says or shows whether of the job or of a device"
             self.rows.warn("scope_not_stated", message, table.header.line)
@@ -205,8 +207,8 @@ class RowReader:
         )
         topology = {name: read.integer(name) for name in TOPOLOGY}
         topology |= {"devices": read.devices(), "nodes": read.nodes()}
-        more = {"procs_per_node": read.procs_per_node(), "device_batch": read.device_batch()}
-        self.rows.add("topology", run_id=run_id, **topology, **more)
+        wider = {"procs_per_node": read.procs_per_node(), "device_batch": read.device_batch()}
+        self.rows.add("topology", run_id=run_id, **topology, **wider)
         self._add_details(run_id, read, measured, found.facts)
 
     def _tell(self, refused: Refused, line: int) -> None:

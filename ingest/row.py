@@ -68,13 +68,18 @@ class PublishedRow:
         """A whole number from its cell, else from the text around; None when damaged or missing."""
         cell = self.by_name.get(name)
         if cell is None:
-            said = sizes_in(self.words).get(name)
+            said = sizes_in(self._with_label()).get(name)
             return self.around.numbers.get(name) if said is None else said
         if cell.kind not in ("number", "settings") or cell.value is None or cell.invalid:
             return None
         if name == "dp_shard" and cell.value in _YES_OR_NO and not self._is_split_whole():
             return None  # `FSDP` is also headed over yes (1) and no (0), and one shard is none
         return int(cell.value)
+
+    def _with_label(self) -> str:
+        """The words of the row, and those of the model's label: `345m with zero3`."""
+        label = self.by_name.get("size")
+        return f"{label.raw}; {self.words}" if label else self.words
 
     def devices(self) -> int | None:
         """Devices as stated, else those of a slice whose name is the device: 64 of `v5p-128`."""

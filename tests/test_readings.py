@@ -272,3 +272,18 @@ The throughput is measured for the first 5 training steps.
     (first, second), _ = read(text, tmp_path)
     check(first, devices=8, device="A100", seq_len=65536)
     check(second, devices=8, seq_len=None)  # whether thousands or 1024s, nobody says
+
+
+def test_a_table_of_two_sides(tmp_path: Path) -> None:
+    text = """\
+# Training report
+
+Number of samples trained per second
+
+| model \\ num_node * num_gpus | 1*8 | 4*8 |
+|--|--|--|
+| bert 345m with zero3+offload | 18.3 | 46.9 |
+"""
+    (one, four), _ = read(text, tmp_path)
+    check(one, nodes=1, devices=8, samples_per_s=18.3, zero_stage=3)
+    check(four, nodes=4, devices=32, samples_per_s=46.9, zero_stage=3)

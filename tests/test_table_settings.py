@@ -198,7 +198,7 @@ def test_a_word_among_numbers_is_a_remark_of_its_row(
 def test_a_word_in_place_of_a_result_is_why_there_is_none(folder: Path) -> None:
     rows = "2 | 16 | 1 | 1 | 1 | 256 | {} | 10.0\n2 | 16 | 1 | 1 | 2 | 256 | {} | see below"
     path = str(sweep(folder, "Algorithm", rows.format("ring", "ring")))
-    rows = answer(folder, "runs", path)
-    assert {row["settings"] for row in rows} == {"Algorithm=ring"}
+    listed = answer(folder, "runs", path)
+    assert {row["settings"] for row in listed} == {"Algorithm=ring"}
     [row] = [one for one in answer(folder, "best", path) if not one["left_out"]]
     assert row["step_time_s"] == pytest.approx(10.0)
