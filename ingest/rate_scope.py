@@ -132,4 +132,5 @@ def known_of(read: PublishedRow, values: Mapping[str, float]) -> Known | None:
 
 def _devices(read: PublishedRow) -> int | None:
     nodes, each = read.nodes(), read.integer("devices_per_node")
-    return read.devices() or (nodes * each if nodes and each else None)
+    of_nodes = nodes * each if nodes and each else None
+    return read.devices() or read.integer("ranks") or of_nodes

@@ -287,3 +287,38 @@ Number of samples trained per second
     (one, four), _ = read(text, tmp_path)
     check(one, nodes=1, devices=8, samples_per_s=18.3, zero_stage=3)
     check(four, nodes=4, devices=32, samples_per_s=46.9, zero_stage=3)
+
+
+FRESH = """\
+# Training results on Intel Max 1550
+
+| Workload | LBS | GBS | TPS/GPU | Peak logged memory |
+|--|--|--|--|--|
+| `agpt_2b` (LBS=1) | 1 | 1 536 | ~6,100 | 40 GiB |
+| llama3.1 8B | 2 | 48 | 5,100 | 67.7+73.1 |
+
+## Best training throughput of each count
+
+| GPUs | Best config | Time (hrs) | tok/s | Peak active / reserved |
+|--|--|--|--|--|
+| 1 | 7B, single GPU | 4.2 | 10,471 | 200.8 / 203.7 GiB |
+| 16 | llama-13b, TP=4+FSDP=4 | 2.1 | 53,814 | 70.5 / 71 GiB |
+| 32 | 300B tokens, TP=4 | 2.1 | 83,814 | 70.6 / 71 GiB |
+"""
+
+
+def test_what_documents_of_today_write(tmp_path: Path) -> None:
+    (first, second, seven, llama, tokens), _ = read(FRESH, tmp_path)
+    check(first, device="Max 1550", devices=None, gbs=1536, params_b=2.0, model="`agpt_2b` (LBS=1)")
+    check(second, params_b=8.0, memory=None, tokens_per_s_per_device=5100.0)
+    check(seven, memory=200.8, memory_reserved=203.7)
+    check(seven, model="7B", devices=1, train_time_s=4.2 * 3600)
+    check(llama, model="llama-13b", params_b=13.0, tp=4, dp_shard=4)
+    check(tokens, model=None, tp=4)
+
+
+def test_a_cell_that_is_not_read_loses_itself_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text(FRESH, "utf-8")
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [tmp_path / "a.md"], tmp_path)
+        assert warehouse.rows("SELECT * FROM left_out") == []

@@ -72,10 +72,10 @@ _JOB = r"(?:(?<=job )|(?<=id )|(?<=#))\d{6,9}\b|(?:(?<=,)|(?<=, )|^)\d{6,9}(?=\s
 _IN_WORDS = ("text", "notes")  # types of column
 _MOST_LAYERS = 3  # of emphasis or links around a cell: ***`1.5`***
 _PLAIN_WORDS = re.compile(r"^\s*[x×]?\s*[^\W\d_][^\d,;:]*\d{0,3}[A-Za-z]*$")  # 8 GPUs, 4x A100
+_SPACED = re.compile(r"\d{1,3}(?:\s\d{3}){1,4}(?:\.\d{1,9})?")
 _SIGNED = re.compile(r"\s*\+\s*\d")  # +2.80: a gain, no rate
 _RATES = frozenset({"rate", "percent", "time", "throughput"})
 _WORDS_BEHIND = re.compile(r"\s*[^\W\d_]")  # 4160 tokens/s on Atlas 800T A2
-_BEGINS_WITH_NUMBER = re.compile(r"\W*\d")
 _UNIT_BEHIND = re.compile(rf"\d\s*(?:{_ANY_UNIT})(?![A-Za-z/])", re.I)
 _UNIT_IN_BRACKETS = re.compile(rf"(\s*\(\s*)({_ANY_UNIT})(\s*\)\s*)$", re.I)  # 406.16 (ms)
 _WRAP = re.compile(r"^(\*\*|__|~~|`|\*|_)(?=\S)(.+?)(?<=\S)\1$", re.S)
@@ -236,6 +236,9 @@ def _notes(raw: str, column: Column) -> Cell:
 
 
 def _measure(raw: str, column: Column) -> Cell:
+    if _SPACED.fullmatch(raw):  # `1 536`, as people write thousands
+        cell = _measure(re.sub(r"\s", ",", raw), column)
+        return replace(cell, raw=raw, pieces=(["word", raw],))
     if _SYMBOLIC.match(raw) and not failure_of(raw):
         return Cell(raw, "symbolic", text=raw, pieces=(["word", raw],))
     named = _NAMED.match(raw) if column.type == "count" else None
@@ -374,14 +377,13 @@ def _fit(cell: Cell, column: Column) -> Cell:
 
 
 def in_words(cell: Cell) -> bool:
-    """Whether a cell under a heading of numbers holds words alone: `auto`, `see below`."""
-    said = (cell.invalid or "").startswith("no number under")
-    return said and not _BEGINS_WITH_NUMBER.match(cell.raw)
+    """Whether a cell under a heading of numbers says it in words: `auto`, `>32`, `67.7+73.1`."""
+    return (cell.invalid or "").startswith(("no number under", "more than a number under"))
 
 
 def as_words(cell: Cell) -> Cell:
-    """Such a cell as a remark of its row."""
-    return replace(cell, kind="words", invalid=None)
+    """Such a cell as a remark of its row: no number of several is taken."""
+    return replace(cell, kind="words", invalid=None, value=None, half=None, text=cell.raw)
 
 
 def in_tokens(cell: Cell) -> bool:

@@ -33,6 +33,8 @@ _TIME_UNITS = {
     "minutes": "min",
     "milliseconds": "ms",
     "h": "h",
+    "hr": "h",
+    "hrs": "h",
     "hours": "h",
 }
 # `ms/iter`; `ms/iter @ step 10`
