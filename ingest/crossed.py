@@ -15,7 +15,7 @@ from ..vocabulary.headings import column_of
 from .grid import Table
 
 _CORNER = re.compile(r"(?P<rows>[^\\/]{1,80}?)\s*(?:\\+|/)\s*(?P<columns>[^\\/]{1,80})")
-_TIMES = re.compile(r"\s*[*x×]\s*|\s+by\s+", re.I)
+_TIMES = re.compile(r"\s{0,3}[*x×]\s{0,3}|\s{1,3}by\s{1,3}", re.I)
 _NUMBERS = re.compile(r"\d{1,7}(?:\s*[*x×]\s*\d{1,7}){0,2}", re.I)
 _SHORT = re.compile(r"[A-Za-z]{1,8}")
 _COUNTED = {"nodes": "nodes", "devices": "GPUs"}  # what is written with its number in front

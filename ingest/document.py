@@ -35,6 +35,7 @@ from .paragraphs import (
 )
 from .prose import (
     counted,
+    device_of_all,
     model_named,
     of_all_runs,
     prose_facts,
@@ -264,7 +265,10 @@ class _Reader:
     def _lend_to_all(self, line: TextLine) -> None:
         """What a sentence says of all experiments holds for the section, whatever others say."""
         facts = prose_facts(of_all_runs(line.text), line.line)
-        self.sections[-1].facts += [replace(one, of_all_rows=True) for one in said_once(facts)]
+        section, devices = self.sections[-1], device_of_all(line.text, line.line)
+        section.facts += [replace(one, of_all_rows=True) for one in [*said_once(facts), *devices]]
+        for found in section.tables:
+            found.facts[:0] = devices
 
     def _formula_behind(self, formula: list[Fact]) -> None:
         """A formula right after a table computes that table's TFLOPs."""

@@ -1,6 +1,7 @@
 """Whether TFLOPs without a word on what are of the job, by arithmetic: else they are of a device.
 
-A device does no more than its peak; and a token takes 6 to 12 FLOPs a parameter, whoever does them.
+A token takes 6 to 12 FLOPs a parameter, whoever does them, and a device does no more than its peak.
+A row has to print its tokens per second: TFLOPs above the peak alone are an error as well.
 """
 
 from __future__ import annotations
@@ -49,20 +50,17 @@ def _of_job(read: PublishedRow, results: Sequence[Result]) -> bool | None:
     values = {one.metric: one.value for one in results}
     printed = values.pop(_METRIC, None)
     known = known_of(read, values)
-    if not printed or known is None or known.devices == 1:
+    tokens = values.get(f"{RATE}_per_device")
+    if not printed or not tokens or known is None or known.devices == 1 or not known.params_b:
         return None
-    each, job = _fits(printed, known, values), _fits(printed / known.devices, known, values)
+    each, job = _fits(printed, known, tokens), _fits(printed / known.devices, known, tokens)
     return job if each != job else None
 
 
-def _fits(each: float, known: Known, values: dict[str, float]) -> bool:
-    """Whether so many TFLOP/s of each device go with the peak and with the tokens."""
-    of_device = values.get(f"{RATE}_per_device")
-    tokens = known.tokens_per_s or (of_device * known.devices if of_device else None)
-    checks = [each <= known.peak] if known.peak else []
-    if tokens and known.params_b:
-        checks.append(plausible(each * 1e3 * known.devices / tokens / known.params_b, known))
-    return all(checks)
+def _fits(each: float, known: Known, tokens: float) -> bool:
+    """Whether so many TFLOP/s of each device go with its tokens per second, and with its peak."""
+    of_token = each * 1e3 / tokens / (known.params_b or 1)
+    return plausible(of_token, known) and not (known.peak and each > known.peak)
 
 
 def _as_of_job(one: Result) -> Result:

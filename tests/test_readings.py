@@ -322,3 +322,16 @@ def test_a_cell_that_is_not_read_loses_itself_alone(tmp_path: Path) -> None:
     with in_memory() as warehouse:
         ingest_into(warehouse, [tmp_path / "a.md"], tmp_path)
         assert warehouse.rows("SELECT * FROM left_out") == []
+
+
+@pytest.mark.parametrize(
+    ("heading", "cell", "seconds"),
+    [("it/s", "2.0", 0.5), ("it/s", "1.3s/it", 1.3), ("it/s", "4 it/s", 0.25),
+     ("s/it", "2 it/s", 0.5), ("Step time (ms)", "1300", 1.3), ("s/it", "1.3", 1.3)],
+)  # fmt: skip
+def test_a_bar_turns_its_unit_round(
+    tmp_path: Path, heading: str, cell: str, seconds: float
+) -> None:
+    text = f"| GPUs | TP | {heading} |\n|--|--|--|\n| 8 | 1 | {cell} |\n"
+    ((run,), _) = read(text, tmp_path)
+    check(run, step_time_s=seconds, flags=[])

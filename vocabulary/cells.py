@@ -72,6 +72,9 @@ _JOB = r"(?:(?<=job )|(?<=id )|(?<=#))\d{6,9}\b|(?:(?<=,)|(?<=, )|^)\d{6,9}(?=\s
 _IN_WORDS = ("text", "notes")  # types of column
 _MOST_LAYERS = 3  # of emphasis or links around a cell: ***`1.5`***
 _PLAIN_WORDS = re.compile(r"^\s*[x×]?\s*[^\W\d_][^\d,;:]*\d{0,3}[A-Za-z]*$")  # 8 GPUs, 4x A100
+_OF_STEPS = re.compile(
+    r"(?:it|iter|iteration|step)s?/s(?:ec(?:ond)?)?|(?:m?s|secs?)/(?:it|iter|iteration|step)", re.I
+)
 _SPACED = re.compile(r"\d{1,3}(?:\s\d{3}){1,4}(?:\.\d{1,9})?")
 _SIGNED = re.compile(r"\s*\+\s*\d")  # +2.80: a gain, no rate
 _RATES = frozenset({"rate", "percent", "time", "throughput"})
@@ -392,6 +395,8 @@ def in_tokens(cell: Cell) -> bool:
 
 
 def _unit_fits(unit: str, column: Column) -> bool:
+    if column.metric == "step_time_s" and _OF_STEPS.fullmatch(unit):
+        return True  # `1.3s/it` under it/s, as progress bars turn it round
     if column.type == "rate" and _quantity(unit) != _quantity(column.metric or ""):
         return False
     return bool(re.fullmatch(_UNITS[column.type], unit, re.I))
