@@ -26,6 +26,7 @@ _DTYPE = re.compile(
 _EDGES = re.compile(
     r"^[\s\-–:,/|@=]+|[\s\-–:,/|@=]+$|[(\[]\s*[)\]]|[\s\-–:,|@]+(?=[(\[])|[(\[]\s*$"
 )
+_OPENED = re.compile(r"([(\[])\s{0,3}[,;]\s{0,3}")  # `(8xH100, tok/s)` without the devices
 _MARKUP = re.compile(r"<br\s*/?>|[`*]", re.I)
 _JOINING = re.compile(r"^(?:on|with|at|of|for|in)\s+|\s+(?:on|with|at|of|for|in)$", re.I)
 # Libraries under frameworks; `torch.compile` is none.
@@ -149,6 +150,7 @@ def _settings(heading: str) -> tuple[Settings, str]:
         rest = rest.replace(name, " ", 1)
     if len({kind for kind, _ in found}) < len(found):
         return (), heading
+    rest = _OPENED.sub(r"\1", rest)
     for _ in range(_FEWEST):
         rest = _JOINING.sub(" ", _EDGES.sub(" ", " ".join(rest.split()))).strip()
     return tuple(sorted(found)), rest

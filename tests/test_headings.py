@@ -59,6 +59,7 @@ WORDED = [
     ("Mixed precision", "dtype"), ("Global Minibatch", "gbs"), ("Eff. batch size", "gbs"),
     ("DeepSpeed ZeRO", "zero_stage"), ("ZeRO offload", None),
     ("Activation ckpt policy", "recompute"),
+    ("Total params", "size"), ("Peak device GiB", "mem"), ("Instance", "device"),
     ("Checkpoint time (s)", None), ("Attn heads", "heads"), ("Attention", None),
     ("Embedding dim", "hidden"), ("Training runtime", "train_time"),
 ]  # fmt: skip

@@ -274,6 +274,12 @@ The throughput is measured for the first 5 training steps.
     check(second, devices=8, seq_len=None)  # whether thousands or 1024s, nobody says
 
 
+def test_devices_beside_a_unit_in_a_heading(tmp_path: Path) -> None:
+    text = "| Model | MBS | Throughput (8xH100, tok/s) |\n|--|--|--|\n| 7B | 1 | 80000 |\n"
+    ((run,), _) = read(text, tmp_path)
+    check(run, devices=8, device="H100", tokens_per_s=80000.0)
+
+
 def test_a_table_of_two_sides(tmp_path: Path) -> None:
     text = """\
 # Training report
