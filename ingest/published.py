@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from ..schema.rows import Rows, content_id
 from ..vocabulary.cells import Cell, in_tokens, parse_cell
 from ..vocabulary.headings import Column, column_of, columns_of, unread_results
+from ..vocabulary.headings import columns as known_columns
 from ..vocabulary.secrets import REDACTED, is_secret_name, redact
 from .agreement import Refused
 from .around import TableContext
@@ -26,6 +27,9 @@ from .unfolded import UNNAMED
 from .variables import flags_in
 
 _BARE_BATCH = re.compile(r"\W*(?:batch(?:[ _-]?size)?|bsz?)\W*", re.I)
+_COUNTED = {"node": "nodes", "device": "devices"}
+_MACHINES = re.compile(r"instance|node|machine|system|host|server|platform", re.I)
+_WHOLE = re.compile(r"(?![1-5]0[5-9]0$)\d{1,6}")  # 4090 is a device
 _SOME_NUMBER = re.compile(r"[*`~≈+-]*\s?\d[\d,]*(?P<point>\.\d+)?\s?(?:%|x|×)?[*`]*")
 _MEASURED = re.compile(
     r"\b(?:avg|average|mean|median|time|speed-?up|throughput|rate|pct|percent|gain|latency|loss)\b",
@@ -259,10 +263,23 @@ def _columns(found: FoundTable) -> list[Column | None]:
     headings = found.table.header.cells
     if found.number is None:
         return [None] * len(headings)
-    return [
+    columns = [
         None if column and _of_another_kind(found.table, at, column) else column
         for at, column in enumerate(columns_of(headings))
     ]
+    named = {column.name for column in columns if column}
+    for at, column in enumerate(columns):
+        if column and column.name == "device" and _counts(found.table, at):
+            counted = _COUNTED["node" if _MACHINES.search(headings[at]) else "device"]
+            columns[at] = known_columns()[counted] if counted not in named else None
+    return columns
+
+
+def _counts(table: Table, at: int) -> bool:
+    """Whether a column headed by what ran says how many: 8, 16 and 32 under `GPU`."""
+    cells = [row.cells[at].strip("*` ") for row in table.rows if at < len(row.cells)]
+    said = [cell for cell in cells if cell and not set(cell) <= set("-–—")]
+    return bool(said) and all(_WHOLE.fullmatch(cell) for cell in said)
 
 
 def _of_another_kind(table: Table, at: int, column: Column) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..vocabulary.hardware import device_pattern
+from ..vocabulary.heading_words import says_of_device
 from ..vocabulary.headings import column_of, columns_of
 from ..vocabulary.parallelism import settings_in
 from .context import frameworks_in
@@ -153,7 +154,14 @@ def _settings(heading: str) -> tuple[Settings, str]:
     rest = _OPENED.sub(r"\1", rest)
     for _ in range(_FEWEST):
         rest = _JOINING.sub(" ", _EDGES.sub(" ", " ".join(rest.split()))).strip()
-    return tuple(sorted(found)), rest
+    of_all = "GPUs" in {kind for kind, _ in found} and not says_of_device(rest)
+    return tuple(sorted(found)), _of_all(rest) if rest and of_all else rest
+
+
+def _of_all(heading: str) -> str:
+    """A rate `on 8 A100` is that of all of them, so far as the heading may say so."""
+    total, column = f"Total {heading}", column_of(heading)
+    return total if column and column_of(total) == column else heading
 
 
 def _runs(

@@ -341,3 +341,21 @@ def test_a_bar_turns_its_unit_round(
     text = f"| GPUs | TP | {heading} |\n|--|--|--|\n| 8 | 1 | {cell} |\n"
     ((run,), _) = read(text, tmp_path)
     check(run, step_time_s=seconds, flags=[])
+
+
+@pytest.mark.parametrize(
+    ("heading", "cells", "expected"),
+    [
+        ("GPU", ("8", "16"), {"devices": 8, "device": None}),
+        ("Instance", ("1", "2"), {"nodes": 1, "device": None}),
+        ("GPU", ("4090", "3090"), {"devices": None, "device": "4090"}),
+        ("GPU", ("A100", "8"), {"devices": None, "device": "A100"}),
+    ],
+)
+def test_numbers_under_the_name_of_a_device_count(
+    tmp_path: Path, heading: str, cells: tuple[str, str], expected: dict[str, object]
+) -> None:
+    text = f"| Model | {heading} | TP | Tokens/s/GPU |\n|--|--|--|--|\n"
+    text += "".join(f"| 7B | {cell} | 1 | 4000 |\n" for cell in cells)
+    (run, _), _ = read(text, tmp_path)
+    check(run, **expected)
