@@ -1,4 +1,7 @@
-"""Columns of tables that no heading of ours means, and that tell one configuration from another."""
+"""Columns of tables that no heading of ours means, and that tell one configuration from another.
+
+So do words under a heading of numbers: `auto` among tensor-parallel sizes.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,16 @@ from collections.abc import Sequence
 from ..ingest.variables import variable_of
 from ..schema.warehouse import Warehouse
 from ..vocabulary.headings import batch_in_tokens, unread_results
+from ..vocabulary.headings import columns as known_columns
 from ..vocabulary.sizes import giga_of, parse_size
 
 _CELLS = """
-    SELECT t.table_id, trim(t.headings[c.column_number]) AS heading, c.raw, s.run_id,
+    SELECT t.table_id, trim(t.headings[c.column_number]) AS heading, c.raw, s.run_id, c.name,
         t.table_id IN (SELECT table_id FROM cells WHERE name = 'gbs') AS has_batch
     FROM cells c JOIN tables t ON t.table_id = c.table_id
     LEFT JOIN selected s ON s.table_id = c.table_id AND s.row_number = c.row_number
-    WHERE c.name IS NULL AND t.number IS NOT NULL AND trim(t.headings[c.column_number]) <> ''
+    WHERE (c.name IS NULL OR c.kind = 'words') AND t.number IS NOT NULL
+        AND trim(t.headings[c.column_number]) <> ''
     ORDER BY t.table_id, c.column_number, c.row_number"""
 _DRESS = re.compile(r"[*`†‡]|\[\^[\w-]{1,20}\]")
 _MISSING = re.compile(r"-*|–|—|n/?a|\?+|tbd", re.I)
@@ -59,10 +64,13 @@ _VERSIONS = _words("version cuda rocm nccl rccl driver cudnn python torch triton
 def other_columns(warehouse: Warehouse) -> dict[str, dict[str, str]]:
     """By run id, heading and cell of every column of its table that is a setting, though no known
     one."""
+    known = known_columns()
     columns: dict[tuple[str, str], list[tuple[str, str | None]]] = {}
-    for table, heading, raw, run, has_batch in warehouse.rows(_CELLS):
+    for table, heading, raw, run, name, has_batch in warehouse.rows(_CELLS):
         if has_batch and batch_in_tokens(heading):
             continue  # the batch again, times the sequence length
+        if name and known[name].role == "result":
+            continue  # why there is none
         columns.setdefault((table, heading), []).append((raw, run))
     found: dict[str, dict[str, str]] = {}
     for (_, heading), cells in columns.items():

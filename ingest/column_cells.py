@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ..schema.arrow import of_columns
 from ..schema.rows import Rows
-from ..vocabulary.cells import Cell, parse_cell
+from ..vocabulary.cells import Cell, as_words, in_words, parse_cell
 from ..vocabulary.headings import Column
 from .grid import TableRow
 
@@ -48,9 +48,10 @@ def read_rows(
     """The cells of every row of a table."""
     width = max(map(len, rows), default=0)
     readers = [ColumnCells(columns[n] if n < len(columns) else None) for n in range(width)]
-    return [
+    read = [
         [reader.read(raw) for reader, raw in zip(readers, cells, strict=False)] for cells in rows
     ]
+    return [_with_remarks(cells, columns) for cells in read]
 
 
 def add_cells(
@@ -71,6 +72,25 @@ def add_cells(
         **{name: [one.stored[at] for one in flat] for at, name in enumerate(_STORED)},
     }
     rows.tables["cells"].append(of_columns("cells", columns, len(flat), rows))
+
+
+def _with_remarks(read: list[ReadCell], columns: Sequence[Column | None]) -> list[ReadCell]:
+    """A row whose only oddity is words in a number's place: they are its remarks.
+
+    Beside a unit of something else, or under too many headings, they may have slipped there.
+    """
+    odd = [one.cell for one in read if one.cell.invalid]
+    if not odd or len(read) != len(columns) or not all(map(in_words, odd)):
+        return read
+    return [
+        _remark(one, column) if one.cell.invalid else one
+        for one, column in zip(read, columns, strict=True)
+    ]
+
+
+def _remark(one: ReadCell, column: Column | None) -> ReadCell:
+    cell = as_words(one.cell)
+    return ReadCell(cell, _stored(cell, column))
 
 
 def _stored(cell: Cell, column: Column | None) -> tuple[object, ...]:

@@ -15,6 +15,7 @@ from .context_lines import (
     of_all_rows,
     reaches_back,
 )
+from .crossed import with_axis_named
 from .grid import Table
 from .markdown import Heading, TextLine, blocks
 from .orientation import lists_features, oriented
@@ -34,6 +35,7 @@ from .paragraphs import (
 )
 from .prose import (
     counted,
+    device_of_all,
     model_named,
     of_all_runs,
     prose_facts,
@@ -263,7 +265,10 @@ class _Reader:
     def _lend_to_all(self, line: TextLine) -> None:
         """What a sentence says of all experiments holds for the section, whatever others say."""
         facts = prose_facts(of_all_runs(line.text), line.line)
-        self.sections[-1].facts += [replace(one, of_all_rows=True) for one in said_once(facts)]
+        section, devices = self.sections[-1], device_of_all(line.text, line.line)
+        section.facts += [replace(one, of_all_rows=True) for one in [*said_once(facts), *devices]]
+        for found in section.tables:
+            found.facts[:0] = devices
 
     def _formula_behind(self, formula: list[Fact]) -> None:
         """A formula right after a table computes that table's TFLOPs."""
@@ -281,7 +286,7 @@ class _Reader:
         above = [section.heading.text for section in self.sections if section.heading]
         lead = " ".join(line.text.strip() for line in told_above(self.lead))
         quantity = quantity_in([table.header.cells[0], lead, *above[-1:]]) or UNNAMED
-        turned = oriented(table)
+        turned = oriented(with_axis_named(table))
         if turned.header.cells != table.header.cells:  # what stood on top is no heading any more
             lead = " ".join([lead, *table.header.cells])
         table = unfolded(with_pairs_apart(turned), quantity)

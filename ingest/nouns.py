@@ -13,6 +13,7 @@ _IS = r"(?:\s?[=:]\s?|\s(?:of|is|was|at|to|set\sto|fixed\sat)\s|\s)"
 # Of several values none is that of a run: `length 2048, 4096 and 8192`, `TP 4/8`, `2 to 8`.
 _NO_SERIES = (
     r"(?![\w%]|[.,]\d|\s[kKM]\b|\s?[x×*+]\s?\d|[/~–→-]\d|\s?(?:to|or|vs\.?|→|->)\s?\d"
+    r"|\sfor\s[^.;:|]{1,60}?\b(?:and|or)\s\d[\d.,–-]{0,12}\s(?:for|in|on)\b"  # 4 for A and 8 for B
     r"|\s?(?:,|/|&|and|[-–~])\s?\d[\d,.]{0,12}[kK]?\s?(?:$|[,.;:)/]|and\b|or\b|tokens?\b))"
 )
 _SERIES_END = re.compile(_NO_SERIES)

@@ -6,14 +6,21 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ..vocabulary.headings import column_of
+from ..vocabulary.headings import column_of, columns_of
 from .grid import Table, TableRow
 
 _BOTH = re.compile(
     r"(?P<what>[^()\[\]]{1,60}?)\s*[(\[]\s*(?P<first>[^()\[\]/]{1,30}?)\s*/\s+"
     r"(?P<second>[^()\[\]/]{1,30}?)\s*[)\]]\s*"
 )
+# `peak alloc / resvd (GiB)`: two results, in one unit
+_TWO = re.compile(
+    r"(?P<what>(?:[^()\[\]/]{1,40}\s)?)(?P<first>\w{1,20})\s*/\s*(?P<second>\w{1,20})"
+    r"(?P<unit>\s*[(\[][^()\[\]]{1,20}[)\]])?\s*"
+)
 _PARTS = re.compile(r"\s+/\s+")
+_UNIT = re.compile(r"\d\s?([A-Za-z%][\w/%]{0,15})$")
+_BARE = re.compile(r"[~≈]?\s*\d[\d.,]*")
 _EMPHASIS = re.compile(r"\*\*|__|`")
 
 
@@ -48,11 +55,14 @@ def with_pairs_apart(table: Table) -> Table:
 
 
 def _names(heading: str) -> tuple[str, str] | None:
-    found = _BOTH.fullmatch(heading)
-    if found is None:
+    if found := _BOTH.fullmatch(heading):
+        names = f"{found['what']} ({found['first']})", f"{found['what']} ({found['second']})"
+    elif (found := _TWO.fullmatch(heading)) and column_of(heading) is None:
+        what, unit = found["what"], found["unit"] or ""
+        names = f"{what}{found['first']}{unit}", f"{what}{found['second']}{unit}"
+    else:
         return None
-    names = f"{found['what']} ({found['first']})", f"{found['what']} ({found['second']})"
-    first, second = (column_of(name) for name in names)
+    first, second = columns_of(names)
     results = first and second and first.role == second.role == "result"
     return names if results and first != second else None
 
@@ -64,7 +74,9 @@ def _all_hold_two(table: Table, at: int) -> bool:
 
 
 def _parts(cell: str) -> list[str]:
-    return _PARTS.split(_EMPHASIS.sub("", cell).strip())
+    parts = _PARTS.split(_EMPHASIS.sub("", cell).strip())
+    unit = _UNIT.search(parts[-1])  # of both, in `200.8 / 203.7 GiB`
+    return [f"{one} {unit[1]}" if unit and _BARE.fullmatch(one) else one for one in parts]
 
 
 def _apart(

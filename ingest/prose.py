@@ -14,7 +14,15 @@ from ..vocabulary.cells import parse_cell
 from ..vocabulary.hardware import device_pattern
 from ..vocabulary.headings import Column, column_of
 from ..vocabulary.sizes import find_size
-from .context import Fact, dtype_of, frameworks_in, phrases_in, setting_field, typed_facts
+from .context import (
+    Fact,
+    devices_named,
+    dtype_of,
+    frameworks_in,
+    phrases_in,
+    setting_field,
+    typed_facts,
+)
 from .grid import Table
 
 _PAIR = re.compile(
@@ -26,6 +34,11 @@ _OF_ALL = re.compile(
     r"\W{0,4}all\s+(?:(?:of\s+)?(?:the|these|our|below)\s+)?(?:\w+\s+)?"
     r"(?:experiments|runs|results|benchmarks|measurements|models|numbers|trainings)\s+(?:\w+\s+)?"
     r"(?:are|were|was|is|use[ds]?|have|had|ran)\b",
+    re.I,
+)
+_ALL_ARE = re.compile(
+    r"\b(?:devices|GPUs|accelerators|cards)\s+(?:\w+\s+)?(?:are|were)\s+all\b"
+    r"|\ball\s+(?:of\s+)?(?:the\s+|our\s+)?(?:\w+\s+)?(?:devices|GPUs|accelerators|cards)\s+(?:are|were)\b",
     re.I,
 )
 _SET = ("topology", "batch", "model", "setting")
@@ -78,6 +91,13 @@ def prose_facts(text: str, line: int) -> list[Fact]:
 def of_all_runs(text: str) -> str:
     """The sentences of a text that speak of all runs: `All experiments were run in bf16.`"""
     return " ".join(one for one in _SENTENCE_END.split(text) if _OF_ALL.match(one))
+
+
+def device_of_all(text: str, line: int) -> list[Fact]:
+    """The one device that a sentence says all devices are: `The GPUs are all A100-SXM4-40GB.`"""
+    named = [one for part in _SENTENCE_END.split(text) if _ALL_ARE.search(part)
+             for one in devices_named(part, line)]  # fmt: skip
+    return [replace(one, of_all_rows=True) for one in named] if len(named) == 1 else []
 
 
 def lead_facts(text: str, line: int) -> list[Fact]:

@@ -10,11 +10,13 @@ from dataclasses import dataclass, field, fields, replace
 from ..schema.rows import Rows, content_id
 from ..vocabulary.cells import Cell, in_tokens, parse_cell
 from ..vocabulary.headings import Column, column_of, columns_of, unread_results
+from ..vocabulary.headings import columns as known_columns
 from ..vocabulary.secrets import REDACTED, is_secret_name, redact
 from .agreement import Refused
 from .around import TableContext
 from .column_cells import add_cells, read_rows
 from .context import Fact, is_aside
+from .flops_scope import flops_settled
 from .grid import Table, TableRow
 from .rate_scope import settled
 from .results import Result, habits_of, results
@@ -25,6 +27,14 @@ from .unfolded import UNNAMED
 from .variables import flags_in
 
 _BARE_BATCH = re.compile(r"\W*(?:batch(?:[ _-]?size)?|bsz?)\W*", re.I)
+_COUNTED = {"node": "nodes", "device": "devices"}
+_MACHINES = re.compile(r"instance|node|machine|system|host|server|platform", re.I)
+_WHOLE = re.compile(r"(?![1-5]0[5-9]0$)\d{1,6}")  # 4090 is a device
+_SOME_NUMBER = re.compile(r"[*`~≈+-]*\s?\d[\d,]*(?P<point>\.\d+)?\s?(?:%|x|×)?[*`]*")
+_MEASURED = re.compile(
+    r"\b(?:avg|average|mean|median|time|speed-?up|throughput|rate|pct|percent|gain|latency|loss)\b",
+    re.I,
+)
 _RESULT = tuple(one.name for one in fields(Result))
 
 
@@ -69,6 +79,7 @@ class RowReader:
             reading = self._reading(row, cells, columns, found, context)
             runs.append((reading, list(results(cells, columns, habits))))
         measured, open_scope = settled(table.header.cells, runs)
+        measured = flops_settled(table.header.cells, [read for read, _ in runs], measured)
         if open_scope:
             message = "tokens per second: no row says or shows whether of the job or of a device"
             self.rows.warn("scope_not_stated", message, table.header.line)
@@ -158,7 +169,9 @@ class RowReader:
         measured: Sequence[Result],
         unread: bool,
     ) -> None:
-        status = status_of(read.by_name, columns, measured, self.footnotes, unread)
+        headed = zip(found.table.header.cells, columns, read.cells, strict=False)
+        more = any(_is_measured(*one) for one in headed)
+        status = status_of(read.by_name, columns, measured, self.footnotes, unread, more)
         flags = flags_of(read.cells, columns, self.footnotes)
         if found.path and is_aside(found.path[-1].text, "projected"):
             status = replace(status, kind="planned")
@@ -198,8 +211,8 @@ class RowReader:
         )
         topology = {name: read.integer(name) for name in TOPOLOGY}
         topology |= {"devices": read.devices(), "nodes": read.nodes()}
-        more = {"procs_per_node": read.procs_per_node(), "device_batch": read.device_batch()}
-        self.rows.add("topology", run_id=run_id, **topology, **more)
+        wider = {"procs_per_node": read.procs_per_node(), "device_batch": read.device_batch()}
+        self.rows.add("topology", run_id=run_id, **topology, **wider)
         self._add_details(run_id, read, measured, found.facts)
 
     def _tell(self, refused: Refused, line: int) -> None:
@@ -250,10 +263,23 @@ def _columns(found: FoundTable) -> list[Column | None]:
     headings = found.table.header.cells
     if found.number is None:
         return [None] * len(headings)
-    return [
+    columns = [
         None if column and _of_another_kind(found.table, at, column) else column
         for at, column in enumerate(columns_of(headings))
     ]
+    named = {column.name for column in columns if column}
+    for at, column in enumerate(columns):
+        if column and column.name == "device" and _counts(found.table, at):
+            counted = _COUNTED["node" if _MACHINES.search(headings[at]) else "device"]
+            columns[at] = known_columns()[counted] if counted not in named else None
+    return columns
+
+
+def _counts(table: Table, at: int) -> bool:
+    """Whether a column headed by what ran says how many: 8, 16 and 32 under `GPU`."""
+    cells = [row.cells[at].strip("*` ") for row in table.rows if at < len(row.cells)]
+    said = [cell for cell in cells if cell and not set(cell) <= set("-–—")]
+    return bool(said) and all(_WHOLE.fullmatch(cell) for cell in said)
 
 
 def _of_another_kind(table: Table, at: int, column: Column) -> bool:
@@ -265,6 +291,13 @@ def _of_another_kind(table: Table, at: int, column: Column) -> bool:
     if column.role == "batch" and said and all(in_tokens(cell) for cell in said):
         return True
     return column.worded and bool(said) and all(cell.value is None for cell in said)
+
+
+def _is_measured(heading: str, column: Column | None, cell: Cell) -> bool:
+    """Whether a cell under a heading of nothing we know is a measured number."""
+    if column is not None or not (found := _SOME_NUMBER.fullmatch(cell.raw)):
+        return False
+    return bool(found["point"] or _MEASURED.search(heading.replace("_", " ")))
 
 
 def _words(cells: Sequence[Cell], columns: Sequence[Column | None]) -> str:

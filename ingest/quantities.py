@@ -11,20 +11,23 @@ _PER = r"\s*(?:/|per)\s*"
 _DEVICE = r"(?:GPU|device|chip|NPU|TPU|HPU|card|accelerator|p)\b"
 _SECOND = r"(?:s|sec|seconds?)"
 _QUANTITY = re.compile(
-    rf"(?<![\w/])(?:(?:tok(?:en)?s?|samples?|sequences?){_PER}"
+    rf"(?<![\w/])(?:(?:tok(?:en)?s?|samples?|sequences?)(?:\s(?:trained|processed|seen))?{_PER}"
     rf"(?:{_SECOND}\b(?:{_PER}{_DEVICE})?|{_DEVICE}{_PER}{_SECOND}\b)"
     rf"|T(?:era)?FLOPs?(?:/s\b)?(?:{_PER}{_DEVICE})?|MFU|HFU|TGS"
     r"|(?:step|iteration) time(?:\s*\(\w{1,8}\))?"
     rf"|(?:m?s|secs?|seconds?){_PER}(?:step|iter\w*|it)\b)",
     re.I,
 )
+_PASSED = re.compile(r"\s(?:trained|processed|seen)\b", re.I)
 
 
 def quantity_in(texts: Sequence[str]) -> str:
     """The heading of the one quantity that the first text to name any names; "" for none."""
     for text in texts:
         found = {
-            column.name: one[0] for one in _QUANTITY.finditer(text) if (column := column_of(one[0]))
+            column.name: said
+            for one in _QUANTITY.finditer(text)
+            if (column := column_of(said := _PASSED.sub("", one[0])))
         }
         if found:
             return found.popitem()[1] if len(found) == 1 else ""

@@ -24,7 +24,7 @@ _EXPERTS = re.compile(r"moe|mixtral|\d\s?[x×]\s?\d|-?A\d+(?:\.\d+)?B", re.I)
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class Known:
     """What a row knows: None where it does not; rates in TFLOP/s of a device."""
 
     devices: int
@@ -82,7 +82,7 @@ def _of(result: Result, scope: str | None) -> Result:
 def _scope_of(read: PublishedRow, results: Sequence[Result]) -> str | None:
     """job or device, where exactly one of them makes the row add up."""
     values = {one.metric: one.value for one in results}
-    rate, known = values.get(RATE), _known(read, values)
+    rate, known = values.get(RATE), known_of(read, values)
     if not rate or known is None or known.devices == 1:
         return None
     fits = {
@@ -93,7 +93,7 @@ def _scope_of(read: PublishedRow, results: Sequence[Result]) -> str | None:
     return fits.pop() if len(fits) == 1 else None
 
 
-def _adds_up(of_job: float, known: _Known) -> bool:
+def _adds_up(of_job: float, known: Known) -> bool:
     """Whether a rate of the job agrees with all that is known; False where nothing is."""
     checks = []
     if known.tokens_per_s:
@@ -104,11 +104,17 @@ def _adds_up(of_job: float, known: _Known) -> bool:
         checks.append(6 * of_job / known.devices * known.params_b / 1e3 <= known.peak)
     if known.tflops and known.params_b:
         per_param = known.tflops * 1e3 * known.devices / of_job / known.params_b
-        checks.append(_LEAST <= per_param <= _MOST * known.attention)
+        checks.append(plausible(per_param, known))
     return bool(checks) and all(checks)
 
 
-def _known(read: PublishedRow, values: Mapping[str, float]) -> _Known | None:
+def plausible(per_param: float, known: Known) -> bool:
+    """Whether so many FLOPs a token and parameter may be those of training."""
+    return _LEAST <= per_param <= _MOST * known.attention
+
+
+def known_of(read: PublishedRow, values: Mapping[str, float]) -> Known | None:
+    """What the cells of a row and the facts around it say; None where no devices are counted."""
     devices = _devices(read)
     if devices is None:
         return None
@@ -121,9 +127,10 @@ def _known(read: PublishedRow, values: Mapping[str, float]) -> _Known | None:
     most = peak if kind in ("bf16", "fp16") else None
     dense = not _EXPERTS.search(read.model() or "")
     size, each = read.params_b() if dense else None, values.get(f"{RATE}_per_device")
-    return _Known(devices, tokens, tflops, size, length, each, most)
+    return Known(devices, tokens, tflops, size, length, each, most)
 
 
 def _devices(read: PublishedRow) -> int | None:
     nodes, each = read.nodes(), read.integer("devices_per_node")
-    return read.devices() or (nodes * each if nodes and each else None)
+    of_nodes = nodes * each if nodes and each else None
+    return read.devices() or read.integer("ranks") or of_nodes

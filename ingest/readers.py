@@ -122,10 +122,14 @@ class Mapped:
 
     def _fields(self, flat: dict[str, object]) -> tuple[Fields, tuple[str, ...]]:
         fields: Fields = {}
+        readings: dict[str, object] = {}
         more: dict[str, str] = {}
         invalid: tuple[str, ...] = ()
         for key, value in flat.items():
             spec, text = self.keys.get(key), _text(value)
+            if spec is not None and spec.memory and (size := spec.cast(text)) is not None:
+                readings[spec.memory] = [size, spec.unit]
+                continue
             typed = spec.cast(text) if spec is not None and spec.column else None
             if typed is not None and spec is not None and spec.column:
                 fields.setdefault(spec.column, typed)
@@ -133,6 +137,8 @@ class Mapped:
             if spec is not None and spec.column and is_invalid(text):
                 invalid += (key,)
             more[key] = text
+        if readings:
+            fields["memory"] = readings
         if more:
             fields["more"] = more
         return fields, invalid

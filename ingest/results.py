@@ -123,8 +123,10 @@ def _meaning(cell: Cell, column: Column, habits: Habits) -> tuple[str, str, floa
     A factor of -1 stands for one over the number.
     """
     unit = cell.unit or column.unit or ""
-    if _STEPS_A_SECOND.match(unit) and column.type in ("throughput", "rate"):
+    if _STEPS_A_SECOND.match(unit) and column.type in ("throughput", "rate", "time"):
         return "step_time_s", "s", -1.0
+    if column.metric == "step_time_s" and column.type == "rate":
+        return "step_time_s", "s", in_seconds(unit) or 1.0
     if column.type == "throughput":
         return _throughput(unit, habits.seconds, column.scope)
     if column.metric is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -11,7 +12,7 @@ from ..vocabulary.fields import stated_by
 from ..vocabulary.hardware import device_pattern
 from ..vocabulary.parallelism import sizes_in
 from ..vocabulary.settings import Setting, clock_ghz, env_kind
-from ..vocabulary.sizes import active_size
+from ..vocabulary.sizes import active_size, parse_size
 from ..vocabulary.slices import counted_of, is_machine, slice_of
 from .cast import LIMITS, integer
 from .context import INTEGERS, Fact, dtype_of, recipe_of
@@ -22,6 +23,13 @@ MODEL = tuple(name for name, table in _WHOLE.items() if table == "runs")
 TOPOLOGY = tuple(name for name, table in _WHOLE.items() if table == "topology")
 # Text around a table may speak of these; nodes, devices and DP are the table's own matter.
 AROUND = frozenset(field.name for field in stated_by("text"))
+# A number of parameters alone may be one of tokens, so words stand beside it.
+_SIZE = r"\d{1,4}(?:\.\d{1,3})?[bB](?![A-Za-z0-9])"
+_LABEL = re.compile(
+    rf"[`*]{{0,4}}(?:(?P<label>{_SIZE})(?=[`*]{{0,4}}[,;:|(+ ]+[A-Za-z])"
+    rf"(?!\s*(?:tok|sample|step|param|word))"
+    rf"|(?P<name>[A-Za-z][\w.+]{{0,30}}(?:[-_][\w.+]{{1,20}}){{0,5}}[-_]{_SIZE}(?:[-_][\w.+]{{1,20}}){{0,4}}))"
+)
 _YES_OR_NO = (0.0, 1.0)
 
 
@@ -68,13 +76,18 @@ class PublishedRow:
         """A whole number from its cell, else from the text around; None when damaged or missing."""
         cell = self.by_name.get(name)
         if cell is None:
-            said = sizes_in(self.words).get(name)
+            said = sizes_in(self._with_label()).get(name)
             return self.around.numbers.get(name) if said is None else said
         if cell.kind not in ("number", "settings") or cell.value is None or cell.invalid:
             return None
         if name == "dp_shard" and cell.value in _YES_OR_NO and not self._is_split_whole():
             return None  # `FSDP` is also headed over yes (1) and no (0), and one shard is none
         return int(cell.value)
+
+    def _with_label(self) -> str:
+        """The words of the row, and those of the model's label: `345m with zero3`."""
+        label = self.by_name.get("size")
+        return f"{label.raw}; {self.words}" if label else self.words
 
     def devices(self) -> int | None:
         """Devices as stated, else those of a slice whose name is the device: 64 of `v5p-128`."""
@@ -145,15 +158,23 @@ class PublishedRow:
     def model(self) -> str | None:
         """The size or model label as written."""
         cell = self.by_name.get("size")
-        return self.word("size") if cell is None else cell.text
+        return self._own_label() or self.word("size") if cell is None else cell.text
 
     def params_b(self) -> float | None:
         """Parameters in 1e9 of the label's cell, else as a formula around the table states them."""
         cell = self.by_name.get("size")
         if cell is not None:
             return cell.value
+        if label := self._own_label():
+            return parse_size(label)
         stated = self._around("params_b")
         return None if stated is None else float(stated)
+
+    def _own_label(self) -> str | None:
+        """The one model that begins a cell of the row's words: `13B, TP=4`, `llama3-8b`."""
+        read = filter(None, map(_LABEL.match, self.words.split("; ")))
+        found = {one["label"] or one["name"] for one in read}
+        return found.pop() if len(found) == 1 else None
 
     def params_stated(self) -> int | None:
         """Parameters as a column beside the model's label counts them."""

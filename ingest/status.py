@@ -63,10 +63,12 @@ def status_of(
     results: Sequence[Result],
     footnotes: Footnotes,
     unread: bool = False,
+    measured: bool = False,
 ) -> Status:
     """The status of a row; a failure in the notes does not undo a measured speed.
 
-    `unread`: the table has a result that its heading does not name well enough.
+    `unread`: the table has a result that its heading does not name well enough; `measured`: it has
+    numbers of its own under headings of no result that we know.
     """
     told = [(name, cell, kind) for name, cell in by_name.items() if (kind := _told(name, cell))]
     cells = [item for item in told if item[0] != "notes"]
@@ -82,8 +84,12 @@ def status_of(
             return Status(kind, f"{mark} {legend.detail['text']}", legend.line)
     if unread:
         return Status("not_run", "its result column is not read")
+    if said := _said_of_results(by_name, columns):
+        return Status("not_run", said)
     if any(column and column.role in ("result", "remark") for column in columns):
         return Status("not_run", "no measured cell")
+    if measured:
+        return Status("ok", "its result column is not read")
     return Status("not_run", "a plan: the table has no result column", kind="planned")
 
 
@@ -95,13 +101,24 @@ def flags_of(
     flags = footnotes.flags(marks)
     flags |= {f"{failed[0]}_noted" for mark in marks if (failed := footnotes.failure(mark))}
     flags |= {flag for cell in cells if cell.kind == "number" for flag in rough(cell.raw)}
-    flags |= {risk for cell in cells if cell.kind == "text" and (risk := risk_of(cell.raw))}
+    flags |= {
+        risk for cell in cells if cell.kind in ("text", "words") and (risk := risk_of(cell.raw))
+    }
     missing = [column for column in columns[len(cells) :] if column and column.role != "remark"]
     if missing or len(cells) > len(columns):
         flags.add("ragged")
     if any(cell.invalid for cell in cells):
         flags.add("misfit")
+    if any(cell.kind == "words" for cell in cells):
+        flags.add("worded")
     return sorted(flags)
+
+
+def _said_of_results(by_name: Mapping[str, Cell], columns: Sequence[Column | None]) -> str | None:
+    """The words that stand where a result was to stand."""
+    names = (column.name for column in columns if column and column.role == "result")
+    cells = (by_name.get(name) for name in names)
+    return next((cell.raw for cell in cells if cell and cell.kind == "words"), None)
 
 
 def rough(raw: str) -> set[str]:

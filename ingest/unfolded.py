@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..vocabulary.hardware import device_pattern
+from ..vocabulary.heading_words import says_of_device
 from ..vocabulary.headings import column_of, columns_of
 from ..vocabulary.parallelism import settings_in
 from .context import frameworks_in
@@ -26,6 +27,7 @@ _DTYPE = re.compile(
 _EDGES = re.compile(
     r"^[\s\-–:,/|@=]+|[\s\-–:,/|@=]+$|[(\[]\s*[)\]]|[\s\-–:,|@]+(?=[(\[])|[(\[]\s*$"
 )
+_OPENED = re.compile(r"([(\[])\s{0,3}[,;]\s{0,3}")  # `(8xH100, tok/s)` without the devices
 _MARKUP = re.compile(r"<br\s*/?>|[`*]", re.I)
 _JOINING = re.compile(r"^(?:on|with|at|of|for|in)\s+|\s+(?:on|with|at|of|for|in)$", re.I)
 # Libraries under frameworks; `torch.compile` is none.
@@ -33,6 +35,7 @@ _LIBRARY = re.compile(
     r"(?<![\w.-])(?:paddle(?:paddle)?|py ?torch|torch|jax|tensorflow|mindspore|oneflow)(?![\w.-])",
     re.I,
 )
+_COUNT_BEFORE = re.compile(r"(?<![\w.])(\d{1,5})\s*[x×*]?\s*$", re.I)  # 8 of `8xH100`, `8 A100s`
 _NETWORK = re.compile(r"(?<!\w)\d{1,5}\s?[GT]bps(?!\w)", re.I)
 _NOT_MEASURED = frozenset(("", "-", "–", "—", "n/a", "na"))
 _FEWEST = 2  # runs of one row
@@ -135,7 +138,11 @@ def _settings(heading: str) -> tuple[Settings, str]:
             return (), heading
         for one in values:
             found.append((kind, one[0] if "(" in one[0] else one[0].rstrip(")")))
-            rest = f"{rest[: one.start()]} {rest[one.end() :]}"
+            before = rest[: one.start()]
+            if kind == "GPU" and (count := _COUNT_BEFORE.search(before)):
+                found.append(("GPUs", count[1]))
+                before = before[: count.start()]
+            rest = f"{before} {rest[one.end() :]}"
     for text, name, value in settings_in(rest):
         found.append((name, value))
         rest = rest.replace(text, " ", 1)
@@ -144,9 +151,17 @@ def _settings(heading: str) -> tuple[Settings, str]:
         rest = rest.replace(name, " ", 1)
     if len({kind for kind, _ in found}) < len(found):
         return (), heading
+    rest = _OPENED.sub(r"\1", rest)
     for _ in range(_FEWEST):
         rest = _JOINING.sub(" ", _EDGES.sub(" ", " ".join(rest.split()))).strip()
-    return tuple(sorted(found)), rest
+    of_all = "GPUs" in {kind for kind, _ in found} and not says_of_device(rest)
+    return tuple(sorted(found)), _of_all(rest) if rest and of_all else rest
+
+
+def _of_all(heading: str) -> str:
+    """A rate `on 8 A100` is that of all of them, so far as the heading may say so."""
+    total, column = f"Total {heading}", column_of(heading)
+    return total if column and column_of(total) == column else heading
 
 
 def _runs(

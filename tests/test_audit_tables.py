@@ -71,3 +71,11 @@ def test_a_comment_closes_with_a_reason(tmp_path: Path, comment: str, open_: int
     text = "| GPUs | Step time (s) | GBS | MFU (%) |\n|--|--|--|--|\n| 64 | 2.62 | 256 | 41.6 |\n"
     (tmp_path / "x.md").write_text(f"{text}| 128 | 1.33 | 256 | 170.1 |\n\n{comment}\n")
     assert quick(tmp_path, "audit", "x.md").code == open_
+
+
+def test_rates_of_another_kind_of_device_show_no_swap(tmp_path: Path) -> None:
+    rows = [("H100", 1.2, 410.5), ("H100", 1.3, 402.5), ("H100", 1.4, 398.5), ("A40", 311.5, 21.5)]
+    text = "| GPU | GPUs | TP | Sec/it | TFLOPs |\n|--|--|--|--|--|\n"
+    text += "".join(f"| {name} | 8 | 1 | {time} | {rate} |\n" for name, time, rate in rows)
+    (tmp_path / "x.md").write_text(text)
+    assert "R6c" not in {one["rule"] for one in audited(tmp_path / "x.md")}

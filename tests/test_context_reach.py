@@ -12,6 +12,13 @@ def test_the_inner_heading_wins() -> None:
     assert "seq_len" not in third or third["seq_len"] != "2048"
 
 
+def test_what_all_devices_are_holds_above_and_below() -> None:
+    text = f"# Runs\n\n{TABLE}\nThe devices are all NVIDIA A100-SXM4-40GB.\n\n{TABLE}"
+    assert [facts["device"] for facts in reached(text)] == ["A100-SXM4-40GB"] * 2
+    [facts] = reached(f"# Runs\n\n{TABLE}\nAll GPUs are A100 or H100.\n")
+    assert "device" not in facts
+
+
 def test_a_line_holds_until_it_is_replaced() -> None:
     text = f"NLAYERS=72\nNHIDDEN=14336\n\n{TABLE}\nwords\n\n{TABLE}\nNLAYERS=84\n\n{TABLE}"
     assert [(facts["layers"], facts["hidden"]) for facts in reached(text)] == [

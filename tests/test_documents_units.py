@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.documents import check, read
 
 # Fugaku-LLM/DeepSpeedFugaku experiments/124m_13b_benchmarking, 30B
@@ -109,3 +111,29 @@ def test_units_of_the_cell_come_first(tmp_path: Path) -> None:
     assert summary.warnings == []
     check(printed, nodes=2, tflops=450.0, aggregate_pflops=7.2, step_time_s=1.3104, memory=174.49)
     check(headed, nodes=2, tflops=450.0, aggregate_pflops=7.2, step_time_s=1.3, memory=174.49)
+
+
+BARE = """\
+# Training throughput on A100 80GB
+
+| GPUs | Model | {} | Tokens/s/GPU |
+|--|--|--|--|
+| 64 | 7B | {} | 3600 |
+| 128 | 7B | {} | 3500 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("heading", "cells", "each", "of_job"),
+    [
+        ("TFLOPS", ("10240", "19840"), None, 10.24),
+        ("TFLOPS", ("160", "155"), 160.0, None),
+        ("TFLOPS/GPU", ("10240", "19840"), 10240.0, None),  # the heading says it: the audit judges
+        ("TFLOPS", ("10240", "155"), 10240.0, None),  # of two kinds
+    ],
+)
+def test_whose_tflops_they_are_is_decided_by_arithmetic(
+    tmp_path: Path, heading: str, cells: tuple[str, str], each: float | None, of_job: float | None
+) -> None:
+    (first, _), _ = read(BARE.format(heading, *cells), tmp_path)
+    check(first, tflops=each, aggregate_pflops=of_job)

@@ -63,3 +63,13 @@ def test_a_device_in_running_text() -> None:
     found = device_pattern().search("on 48 nodes of 8 A100 80GB each")
     assert found is not None
     assert (found["device"], found["memory"]) == ("A100", "80")
+
+
+@pytest.mark.parametrize(
+    "name", ["4060 Ti", "3090 Ti", "RTX 3090 Ti", "RTX 2080 Ti", "RTX A6000", "A10G", "GH200",
+             "Trainium2", "trn1.32xlarge", "Max 1550", "RTX 5090"],
+)  # fmt: skip
+def test_a_device_without_a_known_peak_is_called_as_written(name: str) -> None:
+    found = device_pattern().search(f"on 8 {name} GPUs")
+    assert found is not None and found["device"] == name
+    assert peak_tflops(name, "bf16") is None

@@ -51,6 +51,17 @@ WORDED = [
     ("num_experts", "experts"), ("Experts", None), ("Expert parallel", "ep"),
     ("iter/s", "steps_per_s"), ("Iters", None), ("Iterations", None),
     ("Time (h)", "train_time"), ("Time (s)", "step_time"),
+    # no strokes, and the window of a mean
+    ("avg_last10_tokens_sec_gpu", "tokens_per_s_per_device"), ("best_tflops_gpu", "tflops"),
+    ("Mean tok/s (last 1K steps)", "tokens_per_s"), ("step p50 (ms)", "step_time"),
+    ("step p90 (ms)", None), ("tokens/s/rank", "tokens_per_s_per_device"), ("Num ranks", "ranks"),
+    ("Instance-Type", "device"), ("Machine type", "device"), ("Training Data-Type", "dtype"),
+    ("Mixed precision", "dtype"), ("Global Minibatch", "gbs"), ("Eff. batch size", "gbs"),
+    ("DeepSpeed ZeRO", "zero_stage"), ("ZeRO offload", None),
+    ("Activation ckpt policy", "recompute"),
+    ("Total params", "size"), ("Peak device GiB", "mem"), ("Instance", "device"),
+    ("Checkpoint time (s)", None), ("Attn heads", "heads"), ("Attention", None),
+    ("Embedding dim", "hidden"), ("Training runtime", "train_time"),
 ]  # fmt: skip
 
 

@@ -291,7 +291,7 @@ def test_what_is_measured_is_what_the_rule_says(name: str) -> None:
         ("04_measured", "WHERE value IS NULL OR isfinite(value)", ""),
         ("04_measured", "PARTITION BY run_id, metric", "PARTITION BY metric"),
         ("09_token_rates", "WHEN 'samples_per_s' THEN c.seq_len", "WHEN 'samples_per_s' THEN 1"),
-        ("09_token_rates", "WHEN 'tokens_per_s_per_device' THEN coalesce(c.devices, c.world_size)",
+        ("09_token_rates", "WHEN 'tokens_per_s_per_device' THEN counted",
          "WHEN 'tokens_per_s_per_device' THEN 1"),
         ("09_token_rates", "per(c.tokens_per_step, m.high) ELSE m.low * factor END AS low",
          "per(c.tokens_per_step, m.low) ELSE m.low * factor END AS low"),

@@ -176,3 +176,29 @@ def test_words_under_a_heading_of_numbers_exclude_no_row(
     path = str(sweep(folder, heading, TWO.format(*cells)))
     found = answer(folder, "best", path)
     assert {row["settings"] for row in found} == {f"{heading}={cell}" for cell in cells}
+
+
+@pytest.mark.parametrize(
+    ("heading", "cells", "settings"),
+    [
+        ("Context", ("8192", "long"), {"Context=long", None}),
+        ("EP", ("auto", "manual"), {"EP=auto", "EP=manual"}),
+        ("VPP", ("2", "not used"), {"VPP=not used", "vpp=2"}),
+    ],
+)
+def test_a_word_among_numbers_is_a_remark_of_its_row(
+    folder: Path, heading: str, cells: tuple[str, str], settings: set[str]
+) -> None:
+    path = str(sweep(folder, heading, TWO.format(*cells)))
+    found = answer(folder, "best", path)
+    assert {row["settings"] for row in found} == settings
+    assert not any("no number" in (row["left_out"] or "") for row in found)
+
+
+def test_a_word_in_place_of_a_result_is_why_there_is_none(folder: Path) -> None:
+    rows = "2 | 16 | 1 | 1 | 1 | 256 | {} | 10.0\n2 | 16 | 1 | 1 | 2 | 256 | {} | see below"
+    path = str(sweep(folder, "Algorithm", rows.format("ring", "ring")))
+    listed = answer(folder, "runs", path)
+    assert {row["settings"] for row in listed} == {"Algorithm=ring"}
+    [row] = [one for one in answer(folder, "best", path) if not one["left_out"]]
+    assert row["step_time_s"] == pytest.approx(10.0)

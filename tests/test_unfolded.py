@@ -2,6 +2,7 @@
 
 import pytest
 
+from bench.ingest.crossed import with_axis_named
 from bench.ingest.document import read_document
 from bench.ingest.grid import Table, TableRow
 from bench.ingest.markdown import split_row
@@ -133,3 +134,22 @@ def test_what_stands_on_top_of_a_turned_table_may_say_inference() -> None:
 def test_two_values_are_neither(text: str) -> None:
     cell = read("MBS", text)
     assert (cell.kind, cell.value, cell.invalid, cell.rebuilt()) == ("pair", None, None, text)
+
+
+@pytest.mark.parametrize(
+    ("corner", "numbers", "headings"),
+    [
+        ("model \\ num_node * num_gpus", ("1*8", "4*8"), ("1 nodes 8 GPUs", "4 nodes 32 GPUs")),
+        ("Model \\ GPUs", ("8", "16"), ("8 GPUs", "16 GPUs")),
+        ("Model / Seq len", ("2048", "4096"), ("seqlen=2048", "seqlen=4096")),
+        ("MBS \\ TP", ("1", "2"), ("tp=1", "tp=2")),
+        ("BS / GPU", ("8", "16"), None),
+        ("Model \\ GPUs", ("8", "H100"), None),
+    ],
+)
+def test_a_corner_that_names_both_sides(
+    corner: str, numbers: tuple[str, ...], headings: tuple[str, ...] | None
+) -> None:
+    head = TableRow(1, (corner, *numbers))
+    named = with_axis_named(Table(head, 2, (), ()))
+    assert named.header.cells[1:] == (headings or numbers)

@@ -119,6 +119,9 @@ class Stored:
             found = self.metrics.get((run["run_id"], _METRICS[name]))
             if found is None and name == "tokens_per_s":  # as printed, whosever it turned out to be
                 found = self.metrics.get((run["run_id"], "tokens_per_s_per_device"))
+            if found is None and name == "tflops":
+                of_job = self.metrics.get((run["run_id"], "aggregate_pflops"))
+                found = of_job * 1e3 if of_job is not None else None
             return found * 100 if found is not None and name in _PERCENT else found
         if name == "act_ckpt":
             return _RECOMPUTE.get(run["recompute"])

@@ -72,6 +72,10 @@ _JOB = r"(?:(?<=job )|(?<=id )|(?<=#))\d{6,9}\b|(?:(?<=,)|(?<=, )|^)\d{6,9}(?=\s
 _IN_WORDS = ("text", "notes")  # types of column
 _MOST_LAYERS = 3  # of emphasis or links around a cell: ***`1.5`***
 _PLAIN_WORDS = re.compile(r"^\s*[x×]?\s*[^\W\d_][^\d,;:]*\d{0,3}[A-Za-z]*$")  # 8 GPUs, 4x A100
+_OF_STEPS = re.compile(
+    r"(?:it|iter|iteration|step)s?/s(?:ec(?:ond)?)?|(?:m?s|secs?)/(?:it|iter|iteration|step)", re.I
+)
+_SPACED = re.compile(r"\d{1,3}(?:\s\d{3}){1,4}(?:\.\d{1,9})?")
 _SIGNED = re.compile(r"\s*\+\s*\d")  # +2.80: a gain, no rate
 _RATES = frozenset({"rate", "percent", "time", "throughput"})
 _WORDS_BEHIND = re.compile(r"\s*[^\W\d_]")  # 4160 tokens/s on Atlas 800T A2
@@ -235,6 +239,9 @@ def _notes(raw: str, column: Column) -> Cell:
 
 
 def _measure(raw: str, column: Column) -> Cell:
+    if _SPACED.fullmatch(raw):  # `1 536`, as people write thousands
+        cell = _measure(re.sub(r"\s", ",", raw), column)
+        return replace(cell, raw=raw, pieces=(["word", raw],))
     if _SYMBOLIC.match(raw) and not failure_of(raw):
         return Cell(raw, "symbolic", text=raw, pieces=(["word", raw],))
     named = _NAMED.match(raw) if column.type == "count" else None
@@ -372,12 +379,24 @@ def _fit(cell: Cell, column: Column) -> Cell:
     return replace(cell, kind="misfit", invalid=invalid) if invalid else cell
 
 
+def in_words(cell: Cell) -> bool:
+    """Whether a cell under a heading of numbers says it in words: `auto`, `>32`, `67.7+73.1`."""
+    return (cell.invalid or "").startswith(("no number under", "more than a number under"))
+
+
+def as_words(cell: Cell) -> Cell:
+    """Such a cell as a remark of its row: no number of several is taken."""
+    return replace(cell, kind="words", invalid=None, value=None, half=None, text=cell.raw)
+
+
 def in_tokens(cell: Cell) -> bool:
     """Whether a cell under a batch counts tokens: `4M`, `2048 tokens`."""
     return bool(_IN_TOKENS.match(cell.raw))
 
 
 def _unit_fits(unit: str, column: Column) -> bool:
+    if column.metric == "step_time_s" and _OF_STEPS.fullmatch(unit):
+        return True  # `1.3s/it` under it/s, as progress bars turn it round
     if column.type == "rate" and _quantity(unit) != _quantity(column.metric or ""):
         return False
     return bool(re.fullmatch(_UNITS[column.type], unit, re.I))

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,6 @@ _NAME = 200  # characters
 @cache
 def devices() -> tuple[Device, ...]:
     """Every known device, in the order of trying."""
-    text = (files(__package__ or "bench.vocabulary") / "hardware.toml").read_text("utf-8")
     return tuple(
         Device(
             e["name"],
@@ -46,7 +46,7 @@ def devices() -> tuple[Device, ...]:
             e.get("memory_gb_s"),
             e.get("link_gb_s"),
         )
-        for e in tomllib.loads(text)["device"]
+        for e in _file()["device"]
     )
 
 
@@ -75,7 +75,8 @@ def peak_tflops(text: str, dtype: str) -> float | None:
 @cache
 def device_pattern() -> re.Pattern[str]:
     """Finds a device in running text, with the memory size written behind it."""
-    names = "|".join(name for device in devices() for name in device.names)
+    known = [name for device in devices() for name in device.names]
+    names = "|".join([*known, *_file()["others"]["names"]])
     return re.compile(
         # `8xH100` is eight of them.
         rf"(?:(?<![A-Za-z0-9])|(?<=\d[xX]))(?:(?:DGX|HGX)[ -]?)?(?P<device>{names})(?:s\b)?"
@@ -83,3 +84,9 @@ def device_pattern() -> re.Pattern[str]:
         rf"(?:[ -]*\(?(?P<memory>\d+)\s?(?:GiB|GB|G)\b\)?)?(?![A-Za-z0-9])",
         re.IGNORECASE,
     )
+
+
+@cache
+def _file() -> dict[str, Any]:
+    text = (files(__package__ or "bench.vocabulary") / "hardware.toml").read_text("utf-8")
+    return tomllib.loads(text)

@@ -19,6 +19,9 @@ from .spelling import meant
 _TOKEN = re.compile(r"[a-z]+|[/%#]|\d+|[^\W\d_]+")
 _PER = frozenset({"/", "per"})
 _COUNT = "count"
+_ONE_DEVICE = frozenset({"p", "rank"})  # a process has one
+_PER_ONE = frozenset({"step", "node"}) | _ONE_DEVICE
+_COUNTED = frozenset({"tokens", "samples", "sequence"})
 _TIMES = ("s", "ms", "us", "min", "h")
 _DEVICES = frozenset({"gpu", "chip"})
 # `tokens/s (8 GPUs)`: the rate of all of them
@@ -27,6 +30,11 @@ _OF_ALL = re.compile(
 )
 _BRACKETS = re.compile(r"[(\[（][^()\[\]（）]*[)\]）]")
 _ANY_RATE = re.compile(r"\b(?:performance|speed|throughput)\b", re.I)
+# `avg_last10_tokens_sec`, `tok/s (last 1K steps)`, `step p50`: over which steps changes nothing.
+_WINDOW = re.compile(
+    r"(?<![a-z])(?:last[ _-]?\d{1,6}k?(?:[ _-]?(?:steps?|iter(?:ation)?s?))?|p50)(?![a-z0-9])", re.I
+)
+_NAME = re.compile(r"[A-Za-z_]+")
 _GLUED = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])|_")  # numGpus, tokens_per_sec
 
 
@@ -112,24 +120,45 @@ def says_of_device(heading: str) -> bool:
 
 
 def _words_of(heading: str) -> HeadingWords:
-    plain = _OF_ALL.sub(" total ", _GLUED.sub(" ", translated(heading)).lower())
+    plain = _OF_ALL.sub(" total ", _unglued(translated(heading)).lower())
     of: set[str] = set()
     per: set[str] = set()
     behind = False
-    for word in _parts(plain):
+    before, bare = "", not set("([") & set(plain)
+    for word in _parts(without_window(plain)):
         if word in _PER:
             behind = True
             continue
+        behind = behind or (bare and _is_unmarked(before, word))
+        before = word
         if behind and word in _neutral() | {"job"}:
             if word == "job":
                 of.add(word)
             continue
-        if behind and (word in _TIMES or word in _DEVICES or word in ("step", "node", "p")):
-            per.add("gpu" if word == "p" else word)
+        if behind and (word in _TIMES or word in _DEVICES or word in _PER_ONE):
+            per.add("gpu" if word in _ONE_DEVICE else word)
         elif word not in _neutral():
             of.add(word)
         behind = False
     return HeadingWords(frozenset(of), frozenset(per))
+
+
+def without_window(heading: str) -> str:
+    """The heading without words for the steps that a mean is over."""
+    return _WINDOW.sub(" ", heading)
+
+
+def _unglued(heading: str) -> str:
+    """The heading with names of programs parted into words; `ZeRO` is one."""
+    return _NAME.sub(
+        lambda found: found[0] if found[0].lower() in _known_words() else _GLUED.sub(" ", found[0]),
+        heading,
+    )
+
+
+def _is_unmarked(before: str, word: str) -> bool:
+    """Whether a word stands behind a stroke that is not written: `tokens_sec_gpu`, `tflops_gpu`."""
+    return (before in _COUNTED and word == "s") or (before in ("s", "tflops") and word in _DEVICES)
 
 
 def _parts(text: str) -> Iterator[str]:
@@ -138,7 +167,7 @@ def _parts(text: str) -> Iterator[str]:
         if word == "#":
             yield _COUNT
         elif word != "%":
-            right = word if word in spelled else meant(word, _long_words()) or word
+            right = word if word in spelled else meant(word, _known_words()) or word
             yield spelled.get(right, right)
 
 
@@ -157,7 +186,7 @@ def _spelled() -> dict[str, str]:
 
 
 @cache
-def _long_words() -> frozenset[str]:
+def _known_words() -> frozenset[str]:
     """All words with a meaning, for those that are misspelt."""
     meanings = (words for one in _meanings() for words in (one.of, one.may, one.per, one.per_may))
     return frozenset().union(_spelled(), _neutral(), *meanings)

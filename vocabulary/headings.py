@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from .fields import fields as declared_fields
-from .heading_words import meaning_of, quantities_in, translated
+from .heading_words import meaning_of, quantities_in, translated, without_window
 
 # `# of GPUs`, `Number of nodes`
 _COUNT_OF = re.compile(r"^(?:#+\s*(?:of\b)?|(?:no\.|num|number)[\s_-]*of)[\s_-]*")
@@ -33,6 +33,8 @@ _TIME_UNITS = {
     "minutes": "min",
     "milliseconds": "ms",
     "h": "h",
+    "hr": "h",
+    "hrs": "h",
     "hours": "h",
 }
 # `ms/iter`; `ms/iter @ step 10`
@@ -135,7 +137,7 @@ def _standing_for(column: Column) -> Column:
 
 def _read(heading: str, whole_too: bool = True) -> Column | None:
     plain = translated(re.sub(r"<[^<>]{1,80}>|[*`†‡]|__|\[\^[\w-]{1,20}\]", " ", heading))
-    plain = _AT_STEP.sub("", plain)
+    plain = without_window(_AT_STEP.sub("", plain))
     # `Iteration (s)`, which is no `iterations/s`
     if step := _STEP_IN.fullmatch(plain) or _TIME_A_STEP.fullmatch(plain):
         return _read(f"Step time ({step['unit']})")

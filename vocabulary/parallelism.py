@@ -19,6 +19,11 @@ _SHORT = {"z": "zero_stage"}  # as autotuners of DeepSpeed print it
 _GLUED = re.compile(r"(?<![\w.-])(?:[a-z]{1,8}\d{1,4}_?){2,8}(?![\w-])")
 _PART = re.compile(r"([a-z]{1,8})(\d{1,4})")
 _IN_GLUED = {"sd": "dp_shard", "stage": "zero_stage"}
+# `64K, ring attention`, `128k ctx`: among other words of a cell a binary multiple is a length.
+_LENGTH = re.compile(
+    r"(?:^|[;|]|,)\s*(\d{1,4})[kK](?:\s*,(?=\s*[^\W\d])|\s+(?:ctx|context|seq\w*)\b)"
+    r"|,\s*(\d{1,4})[kK]\s*(?=$|[;|])"
+)
 _ROLES = ("topology", "batch")
 _NOT_HERE = ("devices", "nodes", "ranks")  # `8 GPUs 2` is no way to write them
 _STAGES = 3
@@ -46,6 +51,10 @@ def _sizes_in(text: str) -> Iterator[tuple[str, int]]:
             and not (name == "zero_stage" and value > _STAGES)
         ):
             yield name, value
+    for one in _LENGTH.finditer(text):
+        thousands = int(one[1] or one[2])
+        if thousands % 8 == 0 or thousands in (1, 2, 4):
+            yield "seq_len", thousands * 1024
 
 
 def settings_in(text: str) -> Iterator[tuple[str, str, str]]:

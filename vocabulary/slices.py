@@ -11,7 +11,10 @@ _TWO_CORES = frozenset({"v2", "v3", "v4", "v5p"})
 
 # `8xH200`, `1x 4090`; `2x8` counts twice
 _COUNTED = re.compile(r"(\d{1,6})\s*[x×*]\s*(?=[A-Za-z]|\d{4}(?!\d))(.+)", re.I)
-_COUNT_BEHIND = re.compile(r"([A-Za-z][\w .-]{1,40}?)\s*[x×*]\s*(\d{1,6})")  # `H100 x 8`
+# `H100 x 8`; `Max 1550` is no count of anything
+_COUNT_BEHIND = re.compile(
+    r"([A-Za-z][\w .-]{1,40}?)(?:\s*[×*]\s*|(?:\s+|(?<=[\dA-Z]))x\s*)(\d{1,6})"
+)
 _MACHINE = re.compile(r"(?:DGX|HGX|nodes?|hosts?|servers?)\b|\w+\.\w*(?:large|metal)\b", re.I)
 
 

@@ -12,12 +12,13 @@ from ..finding import Finding
 from ..input import AuditInput, Row, Table
 from ..interval import Printed
 from ..rule import declared
-from ..same_configuration import model
+from ..same_configuration import device_name, model
 
 RULE = declared(__name__)
 
 
 _FAR = 3.0
+_FEWEST = 3  # rows of a device that make a column
 
 
 @RULE.check
@@ -30,8 +31,9 @@ def check(data: AuditInput) -> Iterator[Finding]:
         for row in rows:
             pairs.setdefault(_pair(row), []).append(row)
         for table in document.tables:
-            columns = _columns(table)
+            of_device = _columns(table)
             for row in table.rows:
+                columns = of_device.get(device_name(row))
                 if not (row.time and row.tflops) or (row.uri, row.line) in doubted:
                     continue
                 time, rate = _pair(row)
@@ -82,17 +84,22 @@ class Column:
         return low, self.values[-2] if self.values[-1] == value else self.values[-1]
 
 
-def _columns(table: Table) -> tuple[Column, Column] | None:
-    both = [(row.time, row.tflops) for row in table.rows if row.time and row.tflops]
-    if len(both) < 3:
-        return None
-    made = []
-    for numbers in zip(*both, strict=True):
-        read = [_as_printed(one) for one in numbers]
-        made.append(
-            Column(sorted(value for value, _ in read), Counter(places for _, places in read))
-        )
-    return made[0], made[1]
+def _columns(table: Table) -> dict[str | None, tuple[Column, Column]]:
+    """Both columns by device: the rates of another kind of device say nothing of a row's."""
+    of_device: dict[str | None, list[tuple[Printed, Printed]]] = {}
+    for row in table.rows:
+        if row.time and row.tflops:
+            of_device.setdefault(device_name(row), []).append((row.time, row.tflops))
+    return {
+        device: (_column([time for time, _ in both]), _column([rate for _, rate in both]))
+        for device, both in of_device.items()
+        if len(both) >= _FEWEST
+    }
+
+
+def _column(numbers: Sequence[Printed]) -> Column:
+    read = [_as_printed(one) for one in numbers]
+    return Column(sorted(value for value, _ in read), Counter(places for _, places in read))
 
 
 def _as_printed(number: Printed) -> tuple[float, int]:

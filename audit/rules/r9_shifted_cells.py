@@ -23,6 +23,7 @@ RULE = declared(__name__)
 
 
 _MANY = 3  # cells that do not fit: fewer are slips
+_ODD = {"ragged", "worded"}
 _QUOTED = 60  # characters of a cell
 _NOTATIONS = ("no number", "more than a number")  # what we cannot read need not be wrong
 _FAR = 20.0  # times the median of a column: no such row is a neighbour of the others
@@ -37,7 +38,7 @@ def check(data: AuditInput) -> Iterator[Finding]:
     """Rows that are ragged or whose cells do not fit, and the one move that repairs them."""
     raws = _raws(data)
     for table in data.tables:
-        odd = [row for row in table.rows if row.invalid or "ragged" in row.flags]
+        odd = [row for row in table.rows if row.invalid or _ODD & set(row.flags)]
         columns = columns_of(table.headings) if odd else []
         alike = _alike(table, odd, raws)
         if alike:
@@ -51,7 +52,7 @@ def _raws(data: AuditInput) -> dict[str, list[str]]:
     """The cells of rows that are not as they should be."""
     query = """SELECT r.run_id, list(c.raw ORDER BY c.column_number)
                FROM runs r JOIN cells c ON c.table_id = r.table_id AND c.row_number = r.row_number
-               WHERE list_has_any(r.flags, ['misfit', 'ragged']) GROUP BY r.run_id"""
+               WHERE list_has_any(r.flags, ['misfit', 'worded', 'ragged']) GROUP BY r.run_id"""
     return dict(data.warehouse.rows(query))
 
 
@@ -59,7 +60,7 @@ def _alike(table: Table, odd: Sequence[Row], raws: dict[str, list[str]]) -> list
     """The rows of a column whose cells mostly do not fit: a notation that we cannot parse."""
     by_column: dict[str, list[Row]] = {}
     for row in odd:
-        for name in table.columns if row.invalid else ():
+        for name in table.columns if row.invalid or "worded" in row.flags else ():
             raw = dict(zip(table.columns, raws.get(row.run_id, []), strict=False)).get(name, "")
             if name and _does_not_fit(name, raw, table):
                 by_column.setdefault(name, []).append(row)
@@ -83,11 +84,14 @@ def _judge(
     surplus = len(raws) - width
     if surplus > 0 and not row.invalid and not "".join(raws[width:]).strip():
         return  # an empty cell behind the last column shifts nothing
-    if surplus == 0 and not row.invalid:
+    worded = "worded" in row.flags
+    if surplus == 0 and not row.invalid and not worded:
         return
     move = _best(table, raws, found)
     doubted = _doubted(table, row, raws, move)
     shape = f"{len(raws)} cells under {width} headings" if surplus else _invalid(table, raws)
+    if move is None and worded:
+        return  # a remark in a number's place
     if move is None:
         is_error = surplus > 0 or _wrong_unit(table, raws)
         yield RULE.finding(

@@ -26,7 +26,7 @@ WITH rows_of_tables AS (
               WHERE metric IN ('step_time_s', 'tflops', 'memory') GROUP BY run_id
               HAVING bool_or(metric <> 'memory')) n ON n.run_id = c.run_id
         LEFT JOIN (SELECT table_id, row_number, list(c.raw ORDER BY c.raw) AS others FROM cells c
-                   WHERE c.name IS NULL AND c.kind <> 'missing' GROUP BY ALL) o
+                   WHERE c.name IS NULL AND c.kind <> 'missing' OR c.kind = 'words' GROUP BY ALL) o
             ON o.table_id = c.table_id AND o.row_number = c.row_number
         GROUP BY nodes_stated, devices_stated, date, job_ids, env, digits, others,
             {{configuration, but model, nodes, devices, procs_per_node, layers, hidden, heads, kv_heads, ffn_hidden, swiglu, experts}}

@@ -1,0 +1,61 @@
+r"""A table whose corner names both of its sides: `model \ GPUs` over 8, 16 and 32.
+
+Its headings are numbers; each is headed with its name, so that what unfolds wide tables reads it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from math import prod
+
+from ..vocabulary.fields import fields as declared_fields
+from ..vocabulary.headings import column_of
+from .grid import Table
+
+_CORNER = re.compile(r"(?P<rows>[^\\/]{1,80}?)\s*(?:\\+|/)\s*(?P<columns>[^\\/]{1,80})")
+_TIMES = re.compile(r"\s{0,3}[*x×]\s{0,3}|\s{1,3}by\s{1,3}", re.I)
+_NUMBERS = re.compile(r"\d{1,7}(?:\s*[*x×]\s*\d{1,7}){0,2}", re.I)
+_SHORT = re.compile(r"[A-Za-z]{1,8}")
+_COUNTED = {"nodes": "nodes", "devices": "GPUs"}  # what is written with its number in front
+_NODES_OF_DEVICES = ["nodes", "devices"]
+
+
+def with_axis_named(table: Table) -> Table:
+    """The table with the numbers on top headed by what the corner says they are."""
+    corner, *above = (cell.strip("*` ") for cell in table.header.cells)
+    found = _CORNER.fullmatch(corner)
+    if found is None or not above or not all(_NUMBERS.fullmatch(one) for one in above):
+        return table
+    axes = list(_axes(found["columns"]))
+    sizes = [[int(one) for one in _TIMES.split(text)] for text in above]
+    if not axes or any(len(one) != len(axes) for one in sizes):
+        return table
+    cells = (found["rows"].strip(), *(_headed(axes, one) for one in sizes))
+    return replace(table, header=replace(table.header, cells=cells))
+
+
+def _axes(text: str) -> Iterator[str]:
+    """The fields that the numbers on top are of; none where a word names none."""
+    columns = [column_of(one.strip()) for one in _TIMES.split(text)]
+    if all(one and one.type == "count" for one in columns):
+        yield from (one.name for one in columns if one)
+
+
+def _headed(axes: list[str], sizes: list[int]) -> str:
+    if axes == _NODES_OF_DEVICES:  # nodes of so many devices each
+        sizes = [sizes[0], prod(sizes)]
+    return " ".join(_named(*one) for one in zip(axes, sizes, strict=True))
+
+
+def _named(field: str, size: int) -> str:
+    if field in _COUNTED:
+        return f"{size} {_COUNTED[field]}"
+    return f"{_name_of(field)}={size}"
+
+
+def _name_of(field: str) -> str:
+    """A heading of a field in letters alone, as settings are written."""
+    names = (field, field.replace("_", ""), *declared_fields()[field].headings)
+    return next((one for one in names if _SHORT.fullmatch(one) and column_of(one)), field)
