@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from ..schema.arrow import of_columns
 from ..schema.rows import Rows
-from ..vocabulary.cells import Cell, as_words, in_words, parse_cell
+from ..vocabulary.cell import Cell, as_words, in_words
+from ..vocabulary.cells import parse_cell
 from ..vocabulary.headings import Column
 from .grid import TableRow
 

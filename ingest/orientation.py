@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ..vocabulary.cells import Cell, parse_cell
+from ..vocabulary.cell import Cell
+from ..vocabulary.cells import parse_cell
 from ..vocabulary.hardware import device_pattern
 from ..vocabulary.headings import Column, column_of, columns_of
 from ..vocabulary.sizes import find_size

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from ..schema.rows import Rows, content_id
-from ..vocabulary.cells import Cell, in_tokens, parse_cell
+from ..vocabulary.cell import Cell, in_tokens
+from ..vocabulary.cells import parse_cell
 from ..vocabulary.headings import Column, column_of, columns_of, unread_results
 from ..vocabulary.headings import columns as known_columns
 from ..vocabulary.secrets import REDACTED, is_secret_name, redact

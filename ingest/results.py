@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ..vocabulary.cells import DEVICE, Cell
+from ..vocabulary.cell import Cell
+from ..vocabulary.cell_numbers import DEVICE
 from ..vocabulary.endings import failure_of
 from ..vocabulary.headings import Column
 

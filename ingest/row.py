@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ..vocabulary.cells import Cell, is_link
+from ..vocabulary.cell import Cell
+from ..vocabulary.cell_words import is_link
 from ..vocabulary.fields import stated_by
 from ..vocabulary.hardware import device_pattern
 from ..vocabulary.parallelism import sizes_in

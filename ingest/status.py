@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..vocabulary.cells import Cell
+from ..vocabulary.cell import Cell
 from ..vocabulary.endings import failure_of, risk_of
 from ..vocabulary.headings import Column
 from .results import Result

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from ..vocabulary.cells import Cell
+from ..vocabulary.cell import Cell
 from ..vocabulary.headings import Column, unread_results
 from ..vocabulary.settings import Setting, env_kind
 from .environment import is_told

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bench.vocabulary.cells import Cell, parse_cell
+from bench.vocabulary.cell import Cell
+from bench.vocabulary.cells import parse_cell
 from bench.vocabulary.headings import column_of, columns
 
 COLUMNS = [*columns().values(), None]

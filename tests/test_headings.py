@@ -213,6 +213,7 @@ def test_a_word_that_may_change_the_quantity_leaves_it_unread(heading: str) -> N
         ("Avg power", "0.54 kW", "power_w", 540.0),
         ("Energy", "3.6 MJ", "energy_kwh", 1.0),
         ("Cost ($)", "$1,250", "price_usd", 1250.0),
+        ("Training cost", "49.7 hours ($5482)", "price_usd", 5482.0),
         ("Goodput", "97%", "goodput", 0.97),
         ("Time to train (min)", "60", "train_time_s", 3600.0),
     ],

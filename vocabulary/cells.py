@@ -4,144 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
-from math import isfinite
 
-from .endings import failure_of, risk_of
-from .headings import LONGEST, Column, column_of
-from .pieces import (
-    MARK,
-    MARKS,
-    NUMBER,
-    Piece,
-    closing_marks,
-    format_pieces,
-    half_digit,
-    mark_pieces,
-    number_piece,
-)  # fmt: skip
-from .settings import Setting, setting_pieces, settings_of
-from .sizes import count_of, giga_of, parse_size
+from .cell import Cell, of_text
+from .cell_numbers import ANY_UNIT, measure
+from .cell_words import LINK, flag, label, notes
+from .headings import LONGEST, Column
+from .pieces import Piece
 
-# `tokens/s/p`, as Chinese pages write it
-DEVICE = "GPU|device|chip|NPU|HPU|TPU|GCD|card|卡|p"
-_UNITS = {
-    "time": r"(?:[uµμ]s|ms|msec|milliseconds?|secs?|seconds?|s|mins?|minutes?|hours?|h)"
-    r"(?:/(?:it|iter|iteration|step)s?)?",
-    "memory": r"[KMGT]i?B|bytes",
-    "clock": r"[MG]?Hz",
-    "percent": r"%",
-    "power": r"k?W(?:atts?)?",
-    "energy": r"[kMG]?Wh|[kMG]?J",
-    "price": r"USD|\$",
-    "rate": rf"[TPG]FLOP(?:s|/s|S)?(?:/(?:{DEVICE}))?"
-    r"|(?:tok(?:en)?s?|samples?|seq(?:uence)?s?|sentences?|examples?)/s(?:ec(?:ond)?)?"
-    rf"(?:/(?:{DEVICE}))?"
-    r"|(?:it|iter|iteration|step)s?/s(?:ec(?:ond)?)?",
-}
-_UNITS["throughput"] = f"{_UNITS['time']}|{_UNITS['rate']}"
-_ANY_UNIT = "|".join(_UNITS.values())
 _NOT = r"not (?:supported|runnable|available|applicable|measured|reported)|unsupported"
 _MISSING = re.compile(
-    rf"^(?:(-+|–|—|x+|n/?a|none|null|nil|tbd|todo|{_NOT}|\?+|\.{{2,3}}|…)(\s*))?({_ANY_UNIT})?$",
+    rf"^(?:(-+|–|—|x+|n/?a|none|null|nil|tbd|todo|{_NOT}|\?+|\.{{2,3}}|…)(\s*))?({ANY_UNIT})?$",
     re.I,
 )
-_VALUE = re.compile(
-    rf"^(?P<about>(?:[~≈]\s*)?(?:\$\s?)?)?(?P<number>{NUMBER})(?P<suffix>\s?[kKM](?=\s?(?:[Tt]ok|[Ss]amp|[Ss]eq|[Ee]xam))|[kKMBT](?![A-Za-z]))?(?P<gap>\s*)"
-    rf"(?P<unit>(?:{_ANY_UNIT})(?![A-Za-z/]))?(?P<gap2>\s*)"
-    rf"(?P<marks>(?:{MARK})(?:\s*/\s*(?:{MARK}))*)?(?P<rest>.*)$",
-    re.S,
-)
-_SPREAD = re.compile(rf"^\s*(?:±|\+/-|\+-)\s*({NUMBER})$")
-_PAIR = re.compile(rf"^\s*\(({NUMBER})\s*(%?)\)$")
-# `8 : 16`, `32/32`, `176 and 24`: of two runs or two phases, whichever the heading names
-_TWO = re.compile(rf"^\s*(?::|/|and|&)\s*({NUMBER})$")
-# `2x8`: nodes of so many devices
-_TIMES = re.compile(r"^\s*[x×*]\s*(\d{1,6})$")
-_RANGE = re.compile(rf"^\s*(?:-|–|—|\.\.|to)\s*({NUMBER})$")
-_SYMBOLIC = re.compile(
-    r"^(?=[^-]*[*/+]|.*\d)[A-Za-z_][\w.]*(?:\s*\\?[*/+-]\s*[\w.]+)+$|^\d+\s*\\?[*/]\s*[A-Za-z_]\w*$"
-)
-_DATE = (
-    r"\b\d{4}-\d\d-\d\d\b|(?<![\d/-])(?:0?[1-9]|1[0-2])[-/](?:0?[1-9]|[12]\d|3[01])"
-    r"(?![\d/-]|\s+(?i:gpu|node|rank|layer|device|core)s?\b)"
-)
-# Six to nine digits behind a word for a job, or alone between commas.
-_JOB = r"(?:(?<=job )|(?<=id )|(?<=#))\d{6,9}\b|(?:(?<=,)|(?<=, )|^)\d{6,9}(?=\s*(?:[,;)]|$))"
 _IN_WORDS = ("text", "notes")  # types of column
 _MOST_LAYERS = 3  # of emphasis or links around a cell: ***`1.5`***
-_PLAIN_WORDS = re.compile(r"^\s*[x×]?\s*[^\W\d_][^\d,;:]*\d{0,3}[A-Za-z]*$")  # 8 GPUs, 4x A100
-_OF_STEPS = re.compile(
-    r"(?:it|iter|iteration|step)s?/s(?:ec(?:ond)?)?|(?:m?s|secs?)/(?:it|iter|iteration|step)", re.I
-)
-_SPACED = re.compile(r"\d{1,3}(?:\s\d{3}){1,4}(?:\.\d{1,9})?")
-_SIGNED = re.compile(r"\s*\+\s*\d")  # +2.80: a gain, no rate
-_RATES = frozenset({"rate", "percent", "time", "throughput"})
-_WORDS_BEHIND = re.compile(r"\s*[^\W\d_]")  # 4160 tokens/s on Atlas 800T A2
-_UNIT_BEHIND = re.compile(rf"\d\s*(?:{_ANY_UNIT})(?![A-Za-z/])", re.I)
-_UNIT_IN_BRACKETS = re.compile(rf"(\s*\(\s*)({_ANY_UNIT})(\s*\)\s*)$", re.I)  # 406.16 (ms)
 _WRAP = re.compile(r"^(\*\*|__|~~|`|\*|_)(?=\S)(.+?)(?<=\S)\1$", re.S)
-# [842](https://example.org)
-_LINK = re.compile(
-    r"^(\[)(?!\^)([^\[\]\n]+)(\]\([^\s()]*(?:\([^\s()]*\)[^\s()]*)*(?:\s[^()]*)?\))$"
-)
-_NAMED = re.compile(r"([A-Za-z]{2,8})[ =_:-]?(\d.*)$", re.S)  # ZeRO-3, TP8
-_SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
-_BINARY = {"k": 2.0**10, "K": 2.0**10, "M": 2.0**20}
-_TOO_MANY = 2**31
 _REMEMBERED = 1 << 14  # cells: topology, batch and labels repeat in every row of a sweep
-# A batch of millions is one of tokens.
-_IN_TOKENS = re.compile(r"^[\d.,]++\s*+(?:[MBT]\b|[KMG]i\b|(?:[kKMB]\s*+)?tok)")
-_NEVER_ZERO = frozenset(
-    re.findall(r"\w+", "nodes devices ranks dp tp pp mbs gbs seq_len layers hidden heads")
-)
-_SELECTIVE = re.compile(r"selective(?: ac| op| \d+)?$|(?:per-?op )?sac$")
-_YES = {
-    "recompute": 1.0,
-    "yes": 1.0,
-    "y": 1.0,
-    "true": 1.0,
-    "on": 1.0,
-    "full": 1.0,
-    "✓": 1.0,
-    "✅": 1.0,
-    "✔": 1.0,
-    "✔️": 1.0,
-    "1": 1.0,
-}
-_NO = dict.fromkeys(("no", "n", "false", "off", "none", "✗", "✘", "❌", "0"), 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A cell as read; `value` is in the unit printed, `half` is half its last printed digit."""
-
-    raw: str
-    kind: str
-    value: float | None = None
-    decimals: int | None = None
-    half: float | None = None
-    unit: str | None = None
-    text: str | None = None
-    marks: tuple[str, ...] = ()
-    invalid: str | None = None
-    settings: tuple[Setting, ...] = ()
-    pieces: tuple[Piece, ...] = field(default=())
-
-    def rebuilt(self) -> str | None:
-        """The cell's text formatted from its typed pieces; None when that does not give it back."""
-        text = format_pieces(self.pieces)
-        return text if text == self.raw else None
 
 
 @lru_cache(_REMEMBERED)
 def parse_cell(raw: str, column: Column | None) -> Cell:
     """Read one cell by its column's grammar; a cell that does not fit is kept and says why."""
     if column is None:
-        return _text(raw)
+        return of_text(raw)
     if len(raw) > LONGEST:
-        cell = _text(raw)
+        cell = of_text(raw)
         invalid = None if column.type in _IN_WORDS else f"too long under {column.title}"
         return replace(cell, kind="misfit", invalid=invalid) if invalid else cell
     inner = raw
@@ -159,16 +48,11 @@ def parse_cell(raw: str, column: Column | None) -> Cell:
     return replace(cell, raw=raw, pieces=(*opened, *cell.pieces, *closed))
 
 
-def is_link(text: str) -> bool:
-    """Whether a text is a link and nothing else."""
-    return bool(_LINK.match(text.strip()) or re.fullmatch(r"https?://\S+", text.strip()))
-
-
 def _layer(text: str, column: Column) -> tuple[str, str, str] | None:
     """What opens and closes an emphasis or a link around a whole cell, and what is within."""
     if found := _WRAP.match(text):
         return found[1], found[2], found[1]
-    found = _LINK.match(text) if column.type != "notes" else None
+    found = LINK.match(text) if column.type != "notes" else None
     return (found[1], found[2], found[3]) if found else None
 
 
@@ -176,7 +60,7 @@ def _parse(raw: str, column: Column) -> Cell:
     missing = _MISSING.match(raw)
     if missing and column.type not in ("text", "label", "flag"):
         return _missing(raw, missing)
-    return _GRAMMARS.get(column.type, _measure)(raw, column)
+    return _GRAMMARS.get(column.type, measure)(raw, column)
 
 
 def _missing(raw: str, found: re.Match[str]) -> Cell:
@@ -188,228 +72,9 @@ def _missing(raw: str, found: re.Match[str]) -> Cell:
     return Cell(raw, "missing", unit=found[3], pieces=tuple(pieces))
 
 
-def _text(raw: str) -> Cell:
-    return Cell(
-        raw, "text" if raw else "missing", text=raw or None, pieces=(["word", raw],) if raw else ()
-    )
-
-
-def _label(raw: str, column: Column) -> Cell:
-    """A size label: value in 1e9 parameters."""
-    if re.fullmatch(r"-*|–|—|x+|n/?a|\s*", raw, re.I):
-        return Cell(raw, "missing", pieces=(["missing", raw],) if raw else ())
-    text, found = closing_marks(raw)
-    pieces: list[Piece] = [["word", text]]
-    pieces += [["mark", mark] for mark in found]
-    if link := _LINK.match(text.strip()):
-        text = link[2]
-    value = parse_size(text) or giga_of(text) or count_of(text, column.unit)
-    return Cell(raw, "label", value=value, text=text.strip(), marks=found, pieces=tuple(pieces))
-
-
-def _flag(raw: str, column: Column) -> Cell:
-    word = raw.strip().casefold()
-    if not word or word in ("-", "–", "n/a"):
-        return Cell(raw, "missing", pieces=(["missing", raw],) if raw else ())
-    value = _YES.get(word, _NO.get(word))
-    if value is None:
-        return replace(_text(raw), kind="flag" if _SELECTIVE.match(word) else "text")
-    return Cell(raw, "flag", value=value, text=raw, pieces=(["word", raw],))
-
-
-def _notes(raw: str, column: Column) -> Cell:
-    pieces: list[Piece] = []
-    end = 0
-    for found in re.finditer(
-        rf"(?P<date>{_DATE})|(?P<job>{_JOB})|^(?P<memory>\d+(?:\.\d+)?)(?P<gap>\s*)(?P<unit>[KMGT]i?B)\b",
-        raw,
-    ):
-        if found.start() > end:
-            pieces.append(["word", raw[end : found.start()]])
-        if found["memory"]:
-            pieces.append(number_piece(found["memory"]))
-            pieces += [["gap", found["gap"]]] if found["gap"] else []
-            pieces.append(["unit", found["unit"]])
-        else:
-            pieces.append(["date" if found["date"] else "job", found[0]])
-        end = found.end()
-    if end < len(raw):
-        pieces.append(["word", raw[end:]])
-    return Cell(raw, "text", text=raw, pieces=tuple(pieces))
-
-
-def _measure(raw: str, column: Column) -> Cell:
-    if _SPACED.fullmatch(raw):  # `1 536`, as people write thousands
-        cell = _measure(re.sub(r"\s", ",", raw), column)
-        return replace(cell, raw=raw, pieces=(["word", raw],))
-    if _SYMBOLIC.match(raw) and not failure_of(raw):
-        return Cell(raw, "symbolic", text=raw, pieces=(["word", raw],))
-    named = _NAMED.match(raw) if column.type == "count" else None
-    if named and column_of(named[1]) == column:
-        cell = _measure(named[2], column)
-        return replace(cell, raw=raw, pieces=(["gap", raw[: named.start(2)]], *cell.pieces))
-    found = _VALUE.match(raw)
-    if not found or not isfinite(float(found["number"].replace(",", ""))):
-        return _words(raw, column)
-    cell = _number(raw, found, column)
-    rest = found["rest"]
-    if not rest.strip():
-        spaced = replace(cell, pieces=(*cell.pieces, ["gap", rest])) if rest else cell
-        return _fit(spaced, column)
-    return _fit(_with_rest(cell, rest, column), column)
-
-
-def _number(raw: str, found: re.Match[str], column: Column) -> Cell:
-    piece = number_piece(found["number"])
-    pieces: list[Piece] = [["gap", found["about"]]] if found["about"] else []
-    pieces.append(piece)
-    value, half = piece[1], half_digit(found["number"])
-    if found["suffix"]:
-        scale = _scale(found["suffix"].strip(), value, column)
-        value, half = value * scale, half * scale
-        pieces.append(["word", found["suffix"]])
-    if found["gap"]:
-        pieces.append(["gap", found["gap"]])
-    if found["unit"]:
-        pieces.append(["unit", found["unit"]])
-    if found["gap2"]:
-        pieces.append(["gap", found["gap2"]])
-    marks = tuple(MARKS.findall(found["marks"] or ""))
-    pieces += mark_pieces(found["marks"] or "")
-    text = "about" if found["about"] else None
-    return Cell(
-        raw, "number", value, piece[2], half, found["unit"], text, marks, pieces=tuple(pieces)
-    )
-
-
-def _scale(suffix: str, value: float, column: Column) -> float:
-    """What a letter multiplies by: `8k` tokens of a sequence are 8192, `100k` are 100,000."""
-    binary = column.name == "seq_len" and (value % 8 == 0 or value in (1, 2, 4))
-    return _BINARY.get(suffix, _SCALE[suffix]) if binary else _SCALE[suffix]
-
-
-def _with_rest(cell: Cell, rest: str, column: Column) -> Cell:
-    """A number followed by more: a second value, a range, settings in parentheses, words."""
-    if (unit := _UNIT_IN_BRACKETS.match(rest)) and cell.unit is None:
-        pieces = (*cell.pieces, ["gap", unit[1]], ["unit", unit[2]], ["gap", unit[3]])
-        return replace(cell, unit=unit[2], pieces=pieces)
-    pair, span = _PAIR.match(rest), _RANGE.match(rest)
-    if pair and not pair[2]:
-        second = number_piece(pair[1])
-        start = rest[: rest.index(pair[1])]
-        pieces = (*cell.pieces, ["gap", start], second, ["gap", rest[len(start) + len(pair[1]) :]])
-        return replace(cell, kind="pair", text=rest.strip(), pieces=pieces)
-    times = _TIMES.match(rest) if column.name == "devices" and cell.value else None
-    if times:
-        start = rest[: times.start(1)]
-        pieces = (*cell.pieces, ["gap", start], number_piece(times[1]))
-        return replace(cell, value=(cell.value or 0) * int(times[1]), pieces=pieces)
-    two = _TWO.match(rest) if column.role in ("topology", "batch") else None
-    if two:
-        start = rest[: two.start(1)]
-        pieces = (*cell.pieces, ["gap", start], number_piece(two[1]))
-        return replace(cell, kind="pair", value=None, half=None, text=cell.raw, pieces=pieces)
-    if span and not cell.marks:
-        start = rest[: rest.index(span[1], 1)]
-        pieces = (*cell.pieces, ["gap", start], number_piece(span[1]))
-        return replace(cell, kind="range", value=None, half=None, text=cell.raw, pieces=pieces)
-    opened = re.match(
-        r"^(\s*)\((.*)\)(\s*)((?:" + MARK + r")(?:\s*/\s*(?:" + MARK + r"))*)?\s*$", rest, re.S
-    )
-    if opened and column.role in ("topology", "batch", "model"):
-        marks = tuple(MARKS.findall(opened[4] or ""))
-        pieces = (
-            *cell.pieces,
-            ["gap", opened[1] + "("],
-            *setting_pieces(opened[2]),
-            ["gap", ")" + opened[3]],
-        )
-        tail: tuple[Piece, ...] = tuple(mark_pieces(opened[4] or ""))
-        return replace(
-            cell,
-            kind="settings",
-            marks=cell.marks + marks,
-            settings=settings_of(opened[2]),
-            pieces=(*pieces, *tail),
-        )
-    worded = replace(cell, text=rest.strip(), pieces=(*cell.pieces, ["word", rest]))
-    spread = _SPREAD.match(rest)
-    if spread:
-        return replace(worded, half=float(spread[1].replace(",", "")))
-    plain = _PLAIN_WORDS.match(rest) and (column.role != "result" or cell.unit)
-    remark = cell.unit and _WORDS_BEHIND.match(rest) and not _UNIT_BEHIND.search(rest)
-    if opened or failure_of(rest) or plain or remark:
-        return worded
-    return replace(worded, kind="misfit", invalid=f"more than a number under {column.title}")
-
-
-def _words(raw: str, column: Column) -> Cell:
-    if failure_of(raw):
-        return Cell(raw, "failure", text=raw, pieces=(["word", raw],))
-    if risk_of(raw):
-        return replace(_text(raw), kind="text")
-    if column.type == "number":
-        return _text(raw)
-    return replace(_text(raw), kind="misfit", invalid=f"no number under {column.title}")
-
-
-def _fit(cell: Cell, column: Column) -> Cell:
-    """Whether the unit and the kind of number fit the column."""
-    invalid = None
-    fits = column.type != "count" and (
-        column.type not in _UNITS or _unit_fits(cell.unit or "", column)
-    )
-    if cell.unit and not fits:
-        invalid = f"{cell.unit} under {column.title}"
-    elif column.role == "batch" and in_tokens(cell):
-        invalid = f"tokens under {column.title}"
-    elif column.type == "count" and cell.kind in ("number", "settings") and cell.value is not None:
-        if cell.value >= _TOO_MANY:
-            invalid = f"too large under {column.title}"
-        elif cell.value != int(cell.value) or cell.value < 0:
-            invalid = f"not a whole number under {column.title}"
-        elif cell.value == 0 and column.name in _NEVER_ZERO:
-            invalid = f"zero under {column.title}"
-    elif cell.value is not None and column.type in _RATES and _SIGNED.match(cell.raw):
-        invalid = f"a difference under {column.title}"
-    elif cell.value is not None and cell.value < 0 and column.role == "result":
-        invalid = f"negative under {column.title}"
-    elif cell.value == 0 and column.metric == "step_time_s":
-        invalid = f"zero under {column.title}"
-    return replace(cell, kind="misfit", invalid=invalid) if invalid else cell
-
-
-def in_words(cell: Cell) -> bool:
-    """Whether a cell under a heading of numbers says it in words: `auto`, `>32`, `67.7+73.1`."""
-    return (cell.invalid or "").startswith(("no number under", "more than a number under"))
-
-
-def as_words(cell: Cell) -> Cell:
-    """Such a cell as a remark of its row: no number of several is taken."""
-    return replace(cell, kind="words", invalid=None, value=None, half=None, text=cell.raw)
-
-
-def in_tokens(cell: Cell) -> bool:
-    """Whether a cell under a batch counts tokens: `4M`, `2048 tokens`."""
-    return bool(_IN_TOKENS.match(cell.raw))
-
-
-def _unit_fits(unit: str, column: Column) -> bool:
-    if column.metric == "step_time_s" and _OF_STEPS.fullmatch(unit):
-        return True  # `1.3s/it` under it/s, as progress bars turn it round
-    if column.type == "rate" and _quantity(unit) != _quantity(column.metric or ""):
-        return False
-    return bool(re.fullmatch(_UNITS[column.type], unit, re.I))
-
-
-def _quantity(text: str) -> str | None:
-    found = re.search(r"flop|(?P<sequence>sample|seq|sentence|example)|tok", text, re.I)
-    return "sample" if found and found["sequence"] else found[0].lower() if found else None
-
-
 _GRAMMARS: dict[str, Callable[[str, Column], Cell]] = {
-    "label": _label,
-    "flag": _flag,
-    "notes": _notes,
-    "text": lambda raw, column: _text(raw),
+    "label": label,
+    "flag": flag,
+    "notes": notes,
+    "text": lambda raw, column: of_text(raw),
 }

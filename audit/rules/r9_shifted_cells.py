@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from ...ingest.results import habits_of, results
-from ...vocabulary.cells import Cell, parse_cell
+from ...vocabulary.cell import Cell
+from ...vocabulary.cells import parse_cell
 from ...vocabulary.headings import Column, columns_of
 from ..finding import Finding, Place
 from ..input import AuditInput, Row, Table

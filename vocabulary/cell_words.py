@@ -1,0 +1,86 @@
+"""Cells of columns of words: size labels, flags, notes, links."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from .cell import Cell, of_text
+from .headings import Column
+from .pieces import Piece, closing_marks, number_piece
+from .sizes import count_of, giga_of, parse_size
+
+_DATE = (
+    r"\b\d{4}-\d\d-\d\d\b|(?<![\d/-])(?:0?[1-9]|1[0-2])[-/](?:0?[1-9]|[12]\d|3[01])"
+    r"(?![\d/-]|\s+(?i:gpu|node|rank|layer|device|core)s?\b)"
+)
+# Six to nine digits behind a word for a job, or alone between commas.
+_JOB = r"(?:(?<=job )|(?<=id )|(?<=#))\d{6,9}\b|(?:(?<=,)|(?<=, )|^)\d{6,9}(?=\s*(?:[,;)]|$))"
+# [842](https://example.org)
+LINK = re.compile(r"^(\[)(?!\^)([^\[\]\n]+)(\]\([^\s()]*(?:\([^\s()]*\)[^\s()]*)*(?:\s[^()]*)?\))$")
+_SELECTIVE = re.compile(r"selective(?: ac| op| \d+)?$|(?:per-?op )?sac$")
+_YES = {
+    "recompute": 1.0,
+    "yes": 1.0,
+    "y": 1.0,
+    "true": 1.0,
+    "on": 1.0,
+    "full": 1.0,
+    "✓": 1.0,
+    "✅": 1.0,
+    "✔": 1.0,
+    "✔️": 1.0,
+    "1": 1.0,
+}
+_NO = dict.fromkeys(("no", "n", "false", "off", "none", "✗", "✘", "❌", "0"), 0.0)
+
+
+def is_link(text: str) -> bool:
+    """Whether a text is a link and nothing else."""
+    return bool(LINK.match(text.strip()) or re.fullmatch(r"https?://\S+", text.strip()))
+
+
+def label(raw: str, column: Column) -> Cell:
+    """A size label: value in 1e9 parameters."""
+    if re.fullmatch(r"-*|–|—|x+|n/?a|\s*", raw, re.I):
+        return Cell(raw, "missing", pieces=(["missing", raw],) if raw else ())
+    text, found = closing_marks(raw)
+    pieces: list[Piece] = [["word", text]]
+    pieces += [["mark", mark] for mark in found]
+    if link := LINK.match(text.strip()):
+        text = link[2]
+    value = parse_size(text) or giga_of(text) or count_of(text, column.unit)
+    return Cell(raw, "label", value=value, text=text.strip(), marks=found, pieces=tuple(pieces))
+
+
+def flag(raw: str, column: Column) -> Cell:
+    """Yes or no: 1 or 0; a kind of recompute as it is written."""
+    word = raw.strip().casefold()
+    if not word or word in ("-", "–", "n/a"):
+        return Cell(raw, "missing", pieces=(["missing", raw],) if raw else ())
+    value = _YES.get(word, _NO.get(word))
+    if value is None:
+        return replace(of_text(raw), kind="flag" if _SELECTIVE.match(word) else "text")
+    return Cell(raw, "flag", value=value, text=raw, pieces=(["word", raw],))
+
+
+def notes(raw: str, column: Column) -> Cell:
+    """Free text, with dates, ids of jobs and a memory at its start."""
+    pieces: list[Piece] = []
+    end = 0
+    for found in re.finditer(
+        rf"(?P<date>{_DATE})|(?P<job>{_JOB})|^(?P<memory>\d+(?:\.\d+)?)(?P<gap>\s*)(?P<unit>[KMGT]i?B)\b",
+        raw,
+    ):
+        if found.start() > end:
+            pieces.append(["word", raw[end : found.start()]])
+        if found["memory"]:
+            pieces.append(number_piece(found["memory"]))
+            pieces += [["gap", found["gap"]]] if found["gap"] else []
+            pieces.append(["unit", found["unit"]])
+        else:
+            pieces.append(["date" if found["date"] else "job", found[0]])
+        end = found.end()
+    if end < len(raw):
+        pieces.append(["word", raw[end:]])
+    return Cell(raw, "text", text=raw, pieces=tuple(pieces))
