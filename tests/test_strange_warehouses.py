@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import duckdb
@@ -117,9 +117,13 @@ def test_a_name_of_a_view_is_no_statement(
 def test_a_file_is_compared_once(
     strange: Callable[[list[str]], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, asked = strange([]), []
-    compared = definitions.others
-    monkeypatch.setattr(definitions, "others", lambda found: asked.append(1) or compared(found))
+    path, asked, compared = strange([]), list[int](), definitions.others
+
+    def counted(found: Mapping[str, str]) -> list[str]:
+        asked.append(1)
+        return compared(found)
+
+    monkeypatch.setattr(definitions, "others", counted)
     for _ in range(3):
         open_read(path).close()
     assert len(asked) == 1, "nobody has written to it"
