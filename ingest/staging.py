@@ -7,8 +7,10 @@ was torn is not taken. Each command has a folder of its own, which it removes at
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import socket
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -20,7 +22,7 @@ from uuid import uuid4
 import psutil
 import pyarrow as pa
 
-NAME = ".bench-staging"
+NAME = f".bench-staging-{os.geteuid()}"
 _FEW = 1 << 20  # bytes of rows that Dask carries
 _DAY_S = 86_400
 _Stream = tuple[str, pa.RecordBatchReader]
@@ -106,22 +108,34 @@ def staging(base: Path | None) -> Iterator[Path | None]:
 
     A process that lost its folder all the same reads again. None where there is no such place.
     """
-    if base is None:
+    home = _own(base / NAME) if base else None
+    if home is None:
         yield None
         return
     host = socket.gethostname()
-    folder = base / NAME / f"{host}-{psutil.Process().pid}"
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = home / f"{host}-{psutil.Process().pid}"
+    folder.mkdir(exist_ok=True)
     now = folder.stat().st_mtime  # by the clock of the file system
-    for other in folder.parent.iterdir():
+    for other in home.iterdir():
         name, _, pid = other.name.rpartition("-")
         ended = name == host and pid.isdigit() and not psutil.pid_exists(int(pid))
         with suppress(FileNotFoundError):  # another process clears, too
-            if ended or other.stat().st_mtime < now - _DAY_S:
+            if pid.isdigit() and (ended or other.stat().st_mtime < now - _DAY_S):
                 shutil.rmtree(other, ignore_errors=True)
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         with suppress(OSError):  # others have theirs
-            folder.parent.rmdir()
+            home.rmdir()
+
+
+def _own(folder: Path) -> Path | None:
+    """The folder, made if it is not there; None where it is a link or another's.
+
+    What lies in it is removed some day: a repository may bring a link of its name to anywhere.
+    """
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700, parents=True)
+    found = folder.lstat()
+    return folder if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
@@ -20,18 +21,22 @@ _RECORD = """CREATE TABLE raw.applied (
     sha256 VARCHAR NOT NULL, applied_at TIMESTAMP NOT NULL)"""
 _NOTE = "INSERT INTO raw.applied VALUES (?, ?, ?, ?)"
 _MADE = re.compile(r"^CREATE OR REPLACE (VIEW|MACRO) (\w+)", re.M)
+_DROPPED = re.compile(r"(?:^|(?<=,))(VIEW|MACRO) (\w+)(?=,|\Z)")
 VIEWS = 0  # the row that records all views: their names, and the release with their digest
 STORED_VIEWS = "materialized"  # a schema of tables that hold what views show; see stored.py
 LAST_STORED = "continuations"  # the last of them: without it the others may be out of date
 _DISTRIBUTION = "bench-warehouse"
 
 
-def bring_up_to_date(con: duckdb.DuckDBPyConnection, path: Path | None = None) -> None:
+def bring_up_to_date(
+    con: duckdb.DuckDBPyConnection, path: Path | None = None, *, anew: bool = False
+) -> None:
     """Apply the missing tables in order and rebuild the views, in one transaction.
 
-    Raises Incompatible when the file is not ours, or newer than this program.
+    With `anew` also those that are said to be up to date. Raises Incompatible when the file is not
+    ours, or newer than this program.
     """
-    if is_up_to_date(con, path):
+    if is_up_to_date(con, path) and not anew:
         return
     con.execute("BEGIN")
     try:
@@ -66,10 +71,20 @@ def is_up_to_date(con: duckdb.DuckDBPyConnection, path: Path | None = None) -> b
         )
     if set(applied) != {VIEWS, *known}:
         return False
-    release, _, text = applied[VIEWS][1].partition(" ")
+    _, _, text = applied[VIEWS][1].partition(" ")
     # The release is asked for last: reading the metadata of an installed package takes 20 ms.
+    return text == views_digest() or _is_newer(applied)
+
+
+def is_newer(con: duckdb.DuckDBPyConnection) -> bool:
+    """Whether the views are said to be those of a newer release; asked of a file of ours."""
+    return _is_newer(_applied(con))
+
+
+def _is_newer(applied: Mapping[int, tuple[str, str]]) -> bool:
     # Records of early versions are a bare word: older than any release.
-    return text == views_digest() or (release.isdigit() and int(release) > _release())
+    release = applied[VIEWS][1].partition(" ")[0] if VIEWS in applied else ""
+    return re.fullmatch(r"\d{1,18}", release, re.A) is not None and int(release) > _release()
 
 
 def last_table() -> int:
@@ -127,9 +142,9 @@ def _rebuild_views(con: duckdb.DuckDBPyConnection) -> None:
     views = [expand(text) for text in _views()]
     made = [name for text in views for name in _MADE.findall(text)]
     before, _ = _applied(con).get(VIEWS, ("", ""))
-    for name in before.split(","):
-        kind, _, word = name.partition(" ")
-        if word and (kind, word) not in made:
+    # Whoever made the file wrote these names: what is none would be a statement of theirs.
+    for kind, word in _DROPPED.findall(before):
+        if (kind, word) not in made:
             con.execute(f"DROP {kind} IF EXISTS {word}")
     for text in views:
         con.execute(text)

@@ -13,8 +13,9 @@ from typing import Any
 import duckdb
 
 from .connect import confine, connect_file, connect_memory, disconnect, explained
+from .definitions import closed, outdated, remake
 from .errors import BenchError, Incompatible, Locked
-from .migrate import LAST_STORED, STORED_VIEWS, bring_up_to_date, is_up_to_date
+from .migrate import LAST_STORED, STORED_VIEWS
 from .place import home_of, is_shared, require_place
 from .replica import Replica, open_replica
 from .template import create_file, fill, tell_time
@@ -47,6 +48,7 @@ class Warehouse:
         self.replica = replica  # of the shared place that the file stands for, if any
         self.read_only = read_only
         self.confined = confined  # to its file, which cannot be undone
+        self.remade: list[str] = []  # what was not ours in the file when it was opened, in words
         self.sealed = False
         self.changed = False  # in what outlives the connection: its settings, perhaps
         self.materialized: list[str] = []  # views computed once, kept
@@ -119,6 +121,8 @@ class Warehouse:
         if self.materialized and not self.sealed and not self.changed:
             self.con.execute("RESET threads")
         disconnect(self.con, reusable=not self.sealed and not self.changed)
+        if self.path and not self.read_only and not self.replica:
+            closed(self.path)
 
     def __enter__(self) -> Warehouse:
         return self
@@ -172,11 +176,15 @@ def open_read(
         return Warehouse(con, replica.file, read_only=True, confined=confined, replica=replica)
     require_warehouse(path)
     deadline = time.monotonic() + lock_timeout
+    remade: list[str] = []
     while True:
         left = max(deadline - time.monotonic(), 0)
         con = connect_file(path, read_only=True, lock_timeout=left, confined=confined)
-        if _current(con, path):
-            return Warehouse(con, path, read_only=True, confined=confined)
+        if (wrong := outdated(con, path)) is None:
+            warehouse = Warehouse(con, path, read_only=True, confined=confined)
+            warehouse.remade = remade
+            return warehouse
+        remade += wrong
         disconnect(con)
         _upgrade(path, left)
 
@@ -196,11 +204,11 @@ def open_write(
     require_folder(path)
     made = not path.exists() and _create(path)
     con = connect_file(path, read_only=False, lock_timeout=lock_timeout, confined=confined)
-    current = _current(con, path)
+    current = outdated(con, path) is None
     if made or not current:
         try:
             with explained(path):
-                tell_time(con) if current else bring_up_to_date(con, path)
+                tell_time(con) if current else remake(con, path)
         except BaseException:
             disconnect(con, reusable=False)
             raise
@@ -266,15 +274,6 @@ def transaction(
             raise
 
 
-def _current(con: duckdb.DuckDBPyConnection, path: Path) -> bool:
-    try:
-        with explained(path):
-            return is_up_to_date(con, path)
-    except BaseException:
-        disconnect(con, reusable=False)
-        raise
-
-
 def _store_views(con: duckdb.DuckDBPyConnection, file: Path) -> None:
     """What pages read of a replica that is not small, brought up to date."""
     from .materialized import is_small
@@ -287,7 +286,7 @@ def _store_views(con: duckdb.DuckDBPyConnection, file: Path) -> None:
 
 def _upgrade(path: Path, lock_timeout: float) -> None:
     try:
-        open_write(path, lock_timeout).close()
+        open_write(path, lock_timeout, confined=True).close()
     except (Locked, Incompatible):
         raise
     except BenchError as error:

@@ -13,21 +13,21 @@ import random
 import re
 import string
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 _ALNUM = string.ascii_letters + string.digits
 _OF = {"a": _ALNUM, "h": "0123456789abcdef", "u": string.ascii_uppercase + string.digits,
-       "q": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L"}  # fmt: skip
+       "q": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", "d": string.digits}  # fmt: skip
 
 
-def examples(seed: int = 77) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each text with its secrets; the same for the same seed."""
+def examples(seed: int = 77, texts: Sequence[str] = ()) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each text, of these or of TEXTS, with its secrets; the same for the same seed."""
     chance = random.Random(seed)
-    for text in TEXTS:
+    for text in texts or TEXTS:
         secrets: list[str] = []
         put = partial(_made, chance, secrets)
-        yield re.sub(r"<([ahubq])(\d+)>|<w>|<uuid>", put, text), tuple(secrets)
+        yield re.sub(r"<([ahubqd])(\d+)>|<w>|<uuid>", put, text), tuple(secrets)
 
 
 def words(number: int, seed: int = 78) -> Iterator[str]:

@@ -117,7 +117,9 @@ _TOKENS = r"""(?x) (?<![A-Za-z0-9]) (?: (?:hf|gh[pousr])_[A-Za-z0-9]{16,} | hvs\
     | eyJ[\w-]{8,4000}\.[\w-]{4,}\.[\w-]* | (?:r8|gsk)_[A-Za-z0-9]{30,} | xai-[A-Za-z0-9]{30,}
     | tskey-[a-z]+-[\w-]{16,} | rpa_[A-Z0-9]{30,} | \d{8,11}:AA[\w-]{32,34}
     | [ps]k-lf-[0-9a-f-]{30,} | key-[0-9a-f]{32} | SK[0-9a-f]{32} | sbp_[0-9a-f]{40}
-    | NRAK-[A-Z0-9]{27} | [MNO][A-Za-z\d]{23,25}\.[\w-]{6}\.[\w-]{27,40} )
+    | jina_[A-Za-z0-9]{30,} | secret_(?=[A-Za-z]*\d)[A-Za-z0-9]{40,}
+    | ms-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12} | NRAK-[A-Z0-9]{27}
+    | [MNO][A-Za-z\d]{23,25}\.[\w-]{6}\.[\w-]{27,40} )
     | (?<=/bot)\d{8,11}:[\w-]{30,40}"""
 # The words that say what comes is a secret; between them and it few others, none of a measurement.
 _NOUN = (
@@ -165,13 +167,13 @@ FORMS = (
         "slack.com", r"(?P<is>\bhooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/)[\w/]+"
     ),
     _form(
-        "webhook",
-        r"(?P<is>\b(?:discord(?:app)?\.com/api/webhooks|webhook\.office\.com/webhookb2)/)"
-        r"[^\s\"'<>]+",
+        "webhook /hook/",
+        r"(?P<is>\b(?:discord(?:app)?\.com/api/webhooks|webhook\.office\.com/webhookb2"
+        r"|open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v\d/hook)/)[^\s\"'<>]+",
     ),
     _form(
         "hf_ hvs. gh glpat- akia asia sk- sk xox nvapi- aiza dckr_ eyj r8_ gsk_ xai- tskey- rpa_"
-        " :aa /bot -lf- key- sbp_ nrak- discord",
+        " :aa /bot -lf- key- sbp_ nrak- discord jina_ secret_ ms-",
         _TOKENS,
         REDACTED,
     ),
@@ -182,7 +184,7 @@ FORMS = (
     ),
     _form(
         "://",
-        r"(?P<is>[?&](?:code|sig|(?:[\w-]*-)?[Ss]ignature)=)(?P<value>[^;&\s\"'<>)]+)",
+        r"(?P<is>[?&](?:code|sig|session|(?:[\w-]*-)?[Ss]ignature)=)(?P<value>[^;&\s\"'<>)]+)",
         _coded,
     ),
     _form("sig=", rf"(?P<is>(?<![\w.-])sig=)(?P<value>{_UNREAD}[^;&\s\"'<>)]+)", _coded),
@@ -194,7 +196,7 @@ FORMS = (
     ),
     _form(
         "login",
-        r"(?P<is>\b(?:wandb|huggingface-cli|hf|comet)\s+(?:auth\s+)?login\s+(?:--relogin\s+)?)"
+        r"(?P<is>\b(?:wandb|huggingface-cli|hf|comet)\s+(?:auth\s+)?login\s+(?:--[\w=./:-]{1,200}\s+){0,9})"
         r"(?P<value>\w{16,})",
     ),
     _form(
@@ -204,6 +206,29 @@ FORMS = (
     ),
     _form("curl sshpass login redis-cli ssh-keygen smbclient mysql maria 7z zip alias", _COMMANDS),
     _form("/t/", r"(?P<is>//[\w.-]{1,100}(?::\d{1,5})?/t/)(?P<value>(?=[\w-]*\d)[\w-]{12,})"),
+    _form(
+        "client(",
+        r"(?P<is>\b(?:[A-Z]\w{0,40})?Client(?:V\d)?\([\"'])(?P<value>[A-Za-z0-9_-]{30,200})(?=[\"'])",
+        _said,
+    ),
+    # An option of a tool that also takes the name of the key.
+    _form("ossutil", r"(?P<is>\bossutil(?:64)?\b[^|;\n]{0,200}?\s-k\s{1,3})" + _PLAIN),
+    # Of ODBC; by itself PWD is a folder.
+    _form("pwd=", rf"(?P<is>;\s{{0,3}}(?i:pwd)=)(?P<value>{_UNREAD}[^;\s]+)"),
+    # Kubernetes: a name on one line, its value on the next.
+    _form(
+        "value",
+        rf"(?P<is>\bname:\s{{0,3}}[\"']?{_NAME}[\"']?\s{{1,99}}value:\s{{1,9}}[\"']?)"
+        rf"(?P<value>{_UNREAD}[^\s\"']+)",
+        across=True,
+    ),
+    # What pydantic says of a field that it names on the line before.
+    _form(
+        "input_value",
+        rf"(?P<is>(?<![\w.-]){_NAME}\n[^\n]{{0,300}}?\binput_value=[\"']?)"
+        rf"(?P<value>{_UNREAD}[^\s\"',\]]+)",
+        across=True,
+    ),
     # Who binds says a name and its password.
     _form("bind(", rf"(?P<is>\bbind(?:_s)?\([\"'][^\"'\n]{{1,200}}[\"'],\s{{0,3}}[\"']){_PLAIN}"),
     _form("pass:", rf"(?P<is>(?<![\w-])pass:){_PLAIN}"),

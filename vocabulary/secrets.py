@@ -63,7 +63,7 @@ NAMED = re.compile(rf"(?<![\w.-])(?P<name>[\w.-]*?(?i:{'|'.join(STEMS)})[\w.-]*+
 # Between a name and its value. Behind a blank, a comma or in a cell of a table only what looks like
 # a secret is one: people write of tokens and keys.
 ASSIGNED = re.compile(
-    r"""["'`]?\]?\s*(?:=>|:=|=|:(?!//|:)|<<<)\s*(?:[*_]{1,2}\s+)?|\s+\.{2,}\s+|(?<=:)(?:[*_]{2}\s+)"""
+    r"""\\?["'`]?\]?\s*(?:=>|:=|=|:(?!//|:)|<<<)\s*(?:[*_]{1,2}\s+)?|\s+\.{2,}\s+|(?<=:)(?:[*_]{2}\s+)"""
 )
 BEHIND = re.compile(r"""["'`]?\s*(?:,\s*|\|\s*|</t[dh]>\s*<t[dh]>\s*)|\s+""")
 # To the end of the word, quotes and blanks within them included: rather too much than a half. But

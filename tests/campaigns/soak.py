@@ -24,6 +24,7 @@ BENCH = [sys.executable, "-P", "-m", "bench"]
 LIMIT_S = 600  # to store the rest
 WARM = 0.4  # of the time: until then caches fill
 FLAT = 1.15  # times the memory it had when warm
+PARTS = 10  # of the time, for each its memory is told
 
 
 def campaign(logs: int, seconds: float, interval: float, seed: int) -> tuple[str, list[str]]:
@@ -59,9 +60,12 @@ def campaign(logs: int, seconds: float, interval: float, seed: int) -> tuple[str
              for uri, found in again.items() if watched.get(uri) != found]  # fmt: skip
     if last > FLAT * warm:
         wrong.append("memory grows")
+    parts = [max((rss for at, rss in memory if part <= at * PARTS / seconds < part + 1), default=0)
+             for part in range(PARTS)]  # fmt: skip
     return (
         f"{len(present)} logs, {seconds:g} s: {rows} steps; memory {warm >> 20} MiB while warming "
-        f"up, {last >> 20} MiB at most afterwards"
+        f"up, {last >> 20} MiB at most afterwards; at most in each tenth of the time, in MiB: "
+        f"{' '.join(str(part >> 20) for part in parts)}"
     ), wrong
 
 

@@ -1,0 +1,143 @@
+"""A warehouse that somebody else made: nothing that they defined in it is run."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from bench.schema import definitions
+from bench.schema.errors import Incompatible
+from bench.schema.migrate import VIEWS
+from bench.schema.warehouse import open_read, open_write
+from tests.program import quick
+
+ENDLESS = (
+    "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT 1 FROM r) SELECT sum(n) AS run_id FROM r"
+)
+# Each join doubles the views that are bound, which no interrupt ends.
+BOUND = [
+    "CREATE VIEW b0 AS SELECT 1 AS x",
+    *(
+        f"CREATE VIEW b{i} AS SELECT a.x FROM b{i - 1} a JOIN b{i - 1} b USING (x)"
+        for i in range(1, 6)
+    ),
+    "CREATE OR REPLACE VIEW runs AS FROM b5"
+    + "".join(f" JOIN b5 a{i} USING (x)" for i in range(40)),
+]  # fmt: skip
+REMADE = {
+    "a view without end": [f"CREATE OR REPLACE VIEW runs AS {ENDLESS}"],
+    "a view that takes long to bind": BOUND,
+    "a macro without end": [f"CREATE OR REPLACE MACRO f6(params, b, s) AS ({ENDLESS})"],
+    "a view that is missing": ["DROP VIEW runs"],
+}
+REFUSED = {
+    "a view for a table": [
+        "ALTER TABLE raw.loads RENAME TO others",
+        "CREATE VIEW raw.loads AS FROM raw.others",
+    ],
+    "a view for what was applied": [
+        "ALTER TABLE raw.applied RENAME TO others",
+        "CREATE VIEW raw.applied AS SELECT o.* FROM raw.others o, range(1000000000000)",
+    ],
+    "a view for a stored view": [
+        "CREATE SCHEMA IF NOT EXISTS materialized",
+        f"CREATE VIEW materialized.continuations AS {ENDLESS}",
+    ],
+    "a column that is computed": [
+        "CREATE SCHEMA IF NOT EXISTS materialized",
+        "CREATE TABLE materialized.continuations"
+        " (a INT, b BIGINT GENERATED ALWAYS AS (list_sum(range(1000000000000))))",
+    ],
+    "a table for a view": ["DROP VIEW runs", "CREATE TABLE runs (run_id VARCHAR)"],
+    "a macro for a function": ["CREATE MACRO greatest(a, b) AS a"],
+    "a view said to be newer": [
+        f"CREATE OR REPLACE VIEW runs AS {ENDLESS}",
+        f"UPDATE raw.applied SET sha256 = '999000000 0123456789abcdef' WHERE number = {VIEWS}",
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("made") / "bench.duckdb"
+    open_write(path).close()
+    return path
+
+
+@pytest.fixture
+def strange(made: Path, tmp_path: Path) -> Callable[[list[str]], Path]:
+    def change(statements: list[str]) -> Path:
+        path = tmp_path / "bench.duckdb"
+        shutil.copy(made, path)
+        with duckdb.connect(str(path)) as con:
+            for statement in statements:
+                con.execute(statement)
+        return path
+
+    return change
+
+
+@pytest.mark.parametrize("what", REMADE)
+def test_what_others_defined_is_made_anew(strange: Callable[[list[str]], Path], what: str) -> None:
+    with open_read(strange(REMADE[what])) as warehouse:
+        assert warehouse.rows("SELECT count(*) FROM runs") == [(0,)]
+        assert definitions.others(definitions.defined(warehouse.con)) == []
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_be_made_anew_is_refused(
+    strange: Callable[[list[str]], Path], what: str
+) -> None:
+    path = strange(REFUSED[what])
+    for opening in (open_read, open_write):
+        with pytest.raises(Incompatible):
+            opening(path)
+    done = quick(path.parent, "runs")
+    assert done.code == Incompatible.exit_code and "try: " in done.err, done.text
+
+
+@pytest.mark.parametrize("name", ["VIEW x; {}", "MACRO x; {}", "{}", "VIEW x;{} --"])
+def test_a_name_of_a_view_is_no_statement(
+    strange: Callable[[list[str]], Path], tmp_path: Path, name: str
+) -> None:
+    """Views of an older version are dropped by their names, which the file tells."""
+    out = tmp_path / "written"
+    text = name.format(f"COPY (SELECT 1) TO '{out}' (FORMAT csv)").replace("'", "''")
+    path = strange(
+        [f"UPDATE raw.applied SET sha256 = '0 0', name = '{text}' WHERE number = {VIEWS}"]
+    )
+    quick(path.parent, "runs")
+    assert not out.exists()
+
+
+def test_a_file_is_compared_once(
+    strange: Callable[[list[str]], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, asked, compared = strange([]), list[int](), definitions.others
+
+    def counted(found: Mapping[str, str]) -> list[str]:
+        asked.append(1)
+        return compared(found)
+
+    monkeypatch.setattr(definitions, "others", counted)
+    for _ in range(3):
+        open_read(path).close()
+    assert len(asked) == 1, "nobody has written to it"
+    with open_write(path) as warehouse:
+        warehouse.con.execute("CREATE TABLE mine (i INT)")
+    open_read(path).close()
+    assert len(asked) == 1, "we have"
+    with duckdb.connect(str(path)) as con:
+        con.execute(f"CREATE OR REPLACE VIEW runs AS {ENDLESS}")
+    with open_read(path) as warehouse:
+        assert len(asked) > 1 and warehouse.rows("SELECT count(*) FROM runs") == [(0,)]
+
+
+def test_views_of_a_user_stay(strange: Callable[[list[str]], Path]) -> None:
+    path = strange(["CREATE VIEW mine AS FROM runs", "CREATE MACRO my_macro(a) AS a + 1"])
+    with open_read(path) as warehouse:
+        assert warehouse.rows("SELECT my_macro(1), count(*) FROM mine") == [(2, 0)]
