@@ -19,11 +19,12 @@ from ..terminal.answers import fitted, write
 from ..terminal.deciding import drawn
 from ..terminal.messages import info, warn_of
 from ..terminal.source import Source
+from ..vocabulary.format import counted
 
 if TYPE_CHECKING:
     from ..decide.eligible import Rows
     from ..decide.rows import Decision
-    from ..reports.short import Names
+    from ..project.short import Names
 
 DATABASES = (".duckdb", ".db")
 
@@ -77,8 +78,8 @@ def compare(
     worse = sum(bool(row["worse"]) for row in made.rows)
     answer = presented(made, names)
     write(fitted(answer, query), format, output, "compare.md", lambda: drawn(names, answer))
-    many = f"{len(made.rows)} {'pair' if len(made.rows) == 1 else 'pairs'}"
-    info(f"{many}, {worse} worse, {len(made.left_out)} runs excluded")
+    left_out = counted(len(made.left_out), "run")
+    info(f"{counted(len(made.rows), 'pair')}, {worse} worse, {left_out} excluded")
     raise typer.Exit(FOUND if fails and worse else FINE)
 
 
@@ -92,7 +93,7 @@ def _decision(arguments: Sequence[str], source: Source, query: Query) -> tuple[D
         )  # fmt: skip
     if query.base is not None:
         raise BenchError("--base requires --by", hint="without --by, the first side is the base")
-    from ..reports.short import Names
+    from ..project.short import Names
 
     made = _two_sides(arguments, source, query)
     return made, Names(made.facts["sources"])

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..schema.errors import BenchError, did_you_mean
 from ..schema.warehouse import Warehouse
+from ..vocabulary.format import counted
 from .lookup import find_run, matching
 from .query import Query
 from .rows import Decision, Row
@@ -117,8 +118,8 @@ def scope(warehouse: Warehouse) -> str:
         count(DISTINCT commit_id), count(*) FILTER (kind IN ('changed', 'returned'))
         FROM row_versions"""
     [(rows, documents, commits, changes)] = warehouse.rows(query)
-    return (f"history: {rows} rows of {documents} documents in {commits} commits, {changes} changes"
-            " of a row")  # fmt: skip
+    return (f"history: {counted(rows, 'row')} of {counted(documents, 'document')} in"
+            f" {counted(commits, 'commit')}, {counted(changes, 'change')} of a row")  # fmt: skip
 
 
 def _rows_named(warehouse: Warehouse, wanted: str) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.vocabulary.format import FILTERS, range_text, within
+from bench.vocabulary.format import FILTERS, counted, range_text, within
 
 CASES = [
     ("days", (96.4,), "96.4"),
@@ -136,3 +136,8 @@ def test_the_last_digit_is_no_coarser_than_the_range(value: float, share: float)
     gap = value * share
     text = within(value, value - gap, value + gap).replace(",", "")
     assert abs(float(text) - value) <= gap * 0.55
+
+
+def test_a_noun_follows_its_number() -> None:
+    assert [counted(n, "run") for n in (0, 1, 2533)] == ["0 runs", "1 run", "2,533 runs"]
+    assert [counted(n, "process", "processes") for n in (1, 2)] == ["1 process", "2 processes"]

@@ -162,6 +162,11 @@ def within(x: float, low: float | None = None, high: float | None = None) -> str
     return _fixed(rounded if rounded else x, max(decimals, 0))
 
 
+def counted(x: float, noun: str, several: str = "") -> str:
+    """So many of a thing, with the noun in the number that fits: 1 run, 2,000 runs, 2 processes."""
+    return f"{number(x)} {noun if x == 1 else several or noun + 's'}"
+
+
 def range_text(low: float | None, high: float | None, unit: Callable[..., str] | str) -> str:
     """A range in one unit: 94.3-98.5, one value where both print alike."""
     function = FILTERS[unit] if isinstance(unit, str) else unit

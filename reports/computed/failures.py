@@ -8,10 +8,10 @@ from typing import Any
 from ...decide.failures import failures
 from ...decide.query import Query
 from ...decide.rows import Decision, Row
+from ...project.short import Names
 from ...schema.warehouse import Warehouse
 from ...vocabulary.format import number
 from ..answer import configuration_words
-from ..short import Names
 
 RANKED = True
 PLACES = ("page", "region")
