@@ -166,9 +166,8 @@ def _document(warehouse: Warehouse, name: str) -> str:
     if len(found) == 1:
         return found[0]
     how = "several documents are" if found else "no document of a history is"
-    raise BenchError(
-        f"{how} called {name!r}", why=", ".join((found or uris)[:20]), hint="name one by its path"
-    )
+    listed = f"{'they are' if found else 'known'}: {', '.join((found or uris)[:20])}"
+    raise BenchError(f"{how} called {name!r}", why=listed, hint="name one by its path")
 
 
 def _by_row(versions: Sequence[Row]) -> Iterator[list[Row]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ..decide.budget import Budget
 from ..project.short import Names
-from ..vocabulary.format import days, number, percent, range_text, significant
+from ..vocabulary.format import days, days_range, number, percent, significant
 from .escape import Markdown, italic, markdown_cell
 from .table_cells import (
     Column,
@@ -99,8 +99,4 @@ def _speed() -> list[Column]:
 
 
 def _days_range(row: Row) -> str:
-    """The range in the unit of the value, so that the two compare at a glance."""
-    low, high = row["days_low"], row["days_high"]
-    if low is None or high is None or high < 1000 or row["days"] >= 1000:
-        return range_text(low, high, "days")
-    return range_text(low, high, lambda x: number(x, 0))
+    return days_range(row["days_low"], row["days_high"], row["days"]).removesuffix(" days")

@@ -63,6 +63,8 @@ WRONG = [
     ("report -o nowhere/x.md", ["output directory does not exist", "mkdir -p nowhere"]),
     ("runs -o nowhere/x.md", ["output directory does not exist"]),
     ("show 001:29 -o nowhere/x.md", ["output directory does not exist"]),
+    ("runs -o x.png", ["cannot write a table as .png", "bench chart"]),
+    ("trend step_time -o x.gif", ["cannot write a table as .gif", ".svg and .png"]),
     ("show nonsense", ["no run 'nonsense'", "bench runs --all"]),
     ("show 001:9999", ["no run '001:9999'", "the nearest runs of 001 are on lines"]),
     ("show nope:3", ["no source is called 'nope'", "known sources: fugaku_1proc, fugaku_dp2"]),

@@ -181,6 +181,18 @@ def range_text(low: float | None, high: float | None, unit: Callable[..., str] |
     return _joined(function(low), function(high))
 
 
+def days_range(low: float | None, high: float | None, value: float) -> str:
+    """A range of days in the unit of its value, so that the two compare at a glance."""
+    if low is None or high is None or high < YEARS_FROM or value >= YEARS_FROM:
+        return range_text(low, high, days)
+    return f"{range_text(low, high, lambda x: number(x, 0))} days"
+
+
+def difference(share: float) -> str:
+    """A relative difference: 7.3%, and from twice on how many times: a factor of 118."""
+    return percent(share, 1) if share < 1 else f"a factor of {significant(1 + share, 3)}"
+
+
 def _joined(low: str, high: str) -> str:
     """Two texts as a range, their common unit once."""
     if low == high:

@@ -15,7 +15,7 @@ from ...decide.factors import order
 from ...decide.jobs import clusters_text
 from ...decide.rows import Decision
 from ...project.short import Names
-from ...vocabulary.format import FILTERS, counted
+from ...vocabulary.format import FILTERS, counted, days_range, difference
 from .. import answer
 from ..compiled import Compiled
 from ..words import level_words, text_of
@@ -56,7 +56,11 @@ def _environment() -> jinja2.Environment:
         autoescape=False,
         bytecode_cache=Compiled(Path(__file__).parent.parent),
     )
-    environment.filters |= FILTERS | {"counted": counted}
+    environment.filters |= FILTERS | {
+        "counted": counted,
+        "days_range": days_range,
+        "difference": difference,
+    }
     environment.filters |= {
         "place": _with_names(answer.place),
         "places": _with_names(answer.places),
