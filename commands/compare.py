@@ -127,7 +127,13 @@ def _two_sides(arguments: Sequence[str], source: Source, query: Query) -> Decisi
     with ExitStack() as stack:
         before, after = (_side(stack, word, source, query) for word in words)
     conditions = all(is_condition(word) and not Path(word).exists() for word in words)
-    return two_sides((words[0], words[1]), before, after, conditions)
+    return two_sides(_named(words), before, after, conditions)
+
+
+def _named(words: Sequence[str]) -> tuple[str, str]:
+    """What the sides are called: files and folders by their own names, where these differ."""
+    before, after = (Path(word).name if Path(word).exists() else word for word in words)
+    return (before, after) if before and after and before != after else (words[0], words[1])
 
 
 def _side(stack: ExitStack, word: str, source: Source, query: Query) -> Rows:

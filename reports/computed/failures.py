@@ -25,7 +25,7 @@ SHOWN = (
     ("recurs_text", "Recurs"), ("hosts_text", "Hosts"), ("job", "Job"), ("size", "Model"),
     ("configuration", "Configuration"),
 )  # fmt: skip
-KEEP = ("Status", "Why", "Recurs", "Hosts")
+KEEP = ("Where", "Status", "Why")  # which run, how it ended, the line that says it
 _MOST = 4  # hosts that a cell names
 
 
