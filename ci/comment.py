@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from ..reports import rowdiff, rowtable
 from ..reports.escape import markdown_cell, visible
+from ..vocabulary.format import counted
 from .pages import Page
 from .region_page import NOT_RENDERED
 
@@ -35,16 +36,16 @@ def body(pages: Sequence[Page], diff: rowdiff.Diff | str, base: str, comment_id:
     charts = [f"{chart.file}" for page in pages for chart in page.stale_charts]
     for what, found in (("broken", errors), ("stale", stale)):
         if found:
-            lines += ["", f"**{_count(len(found), 'region')} {_are(found)} {what}:**", ""]
+            lines += ["", f"**{counted(len(found), 'region')} {_are(found)} {what}:**", ""]
             lines += [f"- {_line(one)}" for one in found]
     if charts:
-        lines += ["", f"**{_count(len(charts), 'chart')} {_are(charts)} stale:**", ""]
+        lines += ["", f"**{counted(len(charts), 'chart')} {_are(charts)} stale:**", ""]
         lines += [f"- {_line(one)}" for one in charts]
     unchecked = sum(len(page.unchecked) for page in pages)
     if unchecked:
-        lines += ["", f"{_count(unchecked, 'region')} not checked: {NOT_RENDERED}."]
+        lines += ["", f"{counted(unchecked, 'region')} not checked: {NOT_RENDERED}."]
     if regions > unchecked and not (errors or stale or charts):
-        lines += ["", f"{_count(regions - unchecked, 'region')} up to date."]
+        lines += ["", f"{counted(regions - unchecked, 'region')} up to date."]
     text = harmless(visible("\n".join(lines))) + "\n"
     if stale or charts:  # a command to copy, as it is: nobody is called from within code
         names = sorted({page.name for page in pages if page.is_stale})
@@ -60,10 +61,6 @@ def harmless(text: str) -> str:
 
 def _size(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _are(found: Sequence[str]) -> str:

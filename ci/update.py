@@ -9,6 +9,7 @@ from ..schema.errors import FINE, FOUND, BenchError
 from ..terminal.messages import info, warn
 from ..terminal.source import Source
 from ..terminal.tables import emit
+from ..vocabulary.format import counted
 from . import pages as p
 from .sources import Sources
 
@@ -88,6 +89,4 @@ def _count(pages: Sequence[p.Page]) -> str:
     if not pages:
         return "no region in any tracked markdown file; 0 regions"
     regions = sum(len(page.document.regions) for page in pages)
-    return f"{regions} {'region' if regions == 1 else 'regions'} in {len(pages)} " + (
-        "file" if len(pages) == 1 else "files"
-    )
+    return f"{counted(regions, 'region')} in {counted(len(pages), 'file')}"

@@ -15,7 +15,7 @@ from ..explain.ask import findings_on
 from ..explain.run import Lines
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
-from ..vocabulary.format import significant
+from ..vocabulary.format import counted, significant
 from .answer import Answered, Source, answered, digests, sources_of
 from .make import tool
 from .statement import Result, Row, Statement, Tool
@@ -124,8 +124,8 @@ def _of_sources(check: _Check) -> Iterator[Verdict]:
     for one in check.statement.subject:
         uri = match.same.get(one.digest.sha256, "")
         if uri and match.here[uri].lines != one.annotations.lines:
-            yield Verdict(Way.ROWS, f"{uri} has {match.here[uri].lines} lines; the claim says"
-                          f" {one.annotations.lines}.")  # fmt: skip
+            yield Verdict(Way.ROWS, f"{uri} has {counted(match.here[uri].lines, 'line')};"
+                          f" the claim says {one.annotations.lines}.")  # fmt: skip
     for uri in match.added:
         yield Verdict(Way.ADDED_SOURCE, f"The source {uri} is not one of the claim.")
 
@@ -269,7 +269,7 @@ def _tool(one: Tool) -> str:
 
 def _result(one: object) -> str:
     value, unit, runs = (getattr(one, name) for name in ("value", "unit", "runs"))
-    return f"{_figure(value)} {unit} of {runs} {'row' if runs == 1 else 'rows'}".replace("  ", " ")
+    return f"{_figure(value)} {unit} of {counted(runs, 'row')}".replace("  ", " ")
 
 
 def _whole(one: Result) -> str:

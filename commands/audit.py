@@ -21,6 +21,7 @@ from ..terminal import options as o
 from ..terminal.messages import info
 from ..terminal.source import Source
 from ..terminal.tables import Format, choose_format, emit, render
+from ..vocabulary.format import counted
 
 if TYPE_CHECKING:
     from ..audit.finding import Finding
@@ -163,9 +164,6 @@ def _summary(findings: Sequence[Finding]) -> str:
     if not findings:
         return "no findings"
     count = Counter(one.severity for one in findings if not one.closed)
-    parts = [
-        f"{count[name]} {name}{'' if count[name] == 1 else 's'}"
-        for name in ("error", "warning", "note")
-    ]
+    parts = [counted(count[name], name) for name in ("error", "warning", "note")]
     closed = sum(bool(one.closed) for one in findings)
     return ", ".join(parts + ([f"{closed} closed"] if closed else []))

@@ -49,12 +49,12 @@ def chart(
 ) -> None:
     """Draw a chart as SVG or PNG; its title says what it shows."""
     from ..decide.budget import planned
+    from ..project.short import Names
     from ..reports import chart as charts
     from ..reports import drawing
     from ..reports.charts.style import Sheet, on_sheet
     from ..reports.computed import answered
     from ..reports.run_curves import curves
-    from ..reports.short import Names
 
     if name not in drawing.NAMES:
         raise BenchError(f"unknown chart {name!r}", why=f"charts: {', '.join(drawing.NAMES)}",

@@ -19,11 +19,12 @@ from ..terminal.answers import fitted, write
 from ..terminal.deciding import drawn
 from ..terminal.messages import info, warn_of
 from ..terminal.source import Source
+from ..vocabulary.format import counted
 
 if TYPE_CHECKING:
     from ..decide.eligible import Rows
     from ..decide.rows import Decision
-    from ..reports.short import Names
+    from ..project.short import Names
 
 DATABASES = (".duckdb", ".db")
 
@@ -77,8 +78,8 @@ def compare(
     worse = sum(bool(row["worse"]) for row in made.rows)
     answer = presented(made, names)
     write(fitted(answer, query), format, output, "compare.md", lambda: drawn(names, answer))
-    many = f"{len(made.rows)} {'pair' if len(made.rows) == 1 else 'pairs'}"
-    info(f"{many}, {worse} worse, {len(made.left_out)} runs excluded")
+    left_out = counted(len(made.left_out), "run")
+    info(f"{counted(len(made.rows), 'pair')}, {worse} worse, {left_out} excluded")
     raise typer.Exit(FOUND if fails and worse else FINE)
 
 
@@ -92,7 +93,7 @@ def _decision(arguments: Sequence[str], source: Source, query: Query) -> tuple[D
         )  # fmt: skip
     if query.base is not None:
         raise BenchError("--base requires --by", hint="without --by, the first side is the base")
-    from ..reports.short import Names
+    from ..project.short import Names
 
     made = _two_sides(arguments, source, query)
     return made, Names(made.facts["sources"])
@@ -126,7 +127,13 @@ def _two_sides(arguments: Sequence[str], source: Source, query: Query) -> Decisi
     with ExitStack() as stack:
         before, after = (_side(stack, word, source, query) for word in words)
     conditions = all(is_condition(word) and not Path(word).exists() for word in words)
-    return two_sides((words[0], words[1]), before, after, conditions)
+    return two_sides(_named(words), before, after, conditions)
+
+
+def _named(words: Sequence[str]) -> tuple[str, str]:
+    """What the sides are called: files and folders by their own names, where these differ."""
+    before, after = (Path(word).name if Path(word).exists() else word for word in words)
+    return (before, after) if before and after and before != after else (words[0], words[1])
 
 
 def _side(stack: ExitStack, word: str, source: Source, query: Query) -> Rows:

@@ -13,6 +13,7 @@ from ..schema.errors import BenchError
 from ..terminal import options as o
 from ..terminal.messages import info, warn
 from ..terminal.tables import Format, choose_format, emit, render
+from ..vocabulary.format import counted
 
 if TYPE_CHECKING:
     from ..doctor.shapes import Diagnosis
@@ -55,11 +56,12 @@ def _list(paths: Sequence[Path], all_rows: bool, form: Format | None, output: Pa
         emit(render(COLUMNS, rows, choose_format(form, output)), output, name="doctor.md")
     unread = sum(one.count for one in found.shapes)
     info(
-        f"{found.lines} lines: {found.lines_read} read, {found.lines_known} ignored (no data), "
-        f"{unread} unread in {len(found.shapes)} shapes"
+        f"{counted(found.lines, 'line')}: {found.lines_read} read, "
+        f"{found.lines_known} ignored (no data),"
+        f" {unread} unread in {counted(len(found.shapes), 'shape')}"
     )
     if len(shown) < len(found.shapes):
-        info(f"{len(found.shapes) - len(shown)} more shapes (show with --all)")
+        info(f"{counted(len(found.shapes) - len(shown), 'more shape')} (show with --all)")
     if any(one.measures for one in found.shapes):
         logs = " ".join(str(path) for path in paths)
         info(f"next: bench doctor {logs} --draft 1 -o formats/mine.toml")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,10 +20,14 @@ from ..terminal import options as o
 from ..terminal.messages import info
 from ..terminal.source import Source
 from ..terminal.tables import emit
+from ..vocabulary.format import counted
 from .predict import ASKED
 
 if TYPE_CHECKING:
     from ..schema.warehouse import Warehouse
+
+_METRIC = re.compile(r"[a-z][a-z_]+")
+_PLACE = re.compile(r".+:\d+")
 
 
 class ExplainFormat(StrEnum):
@@ -68,9 +74,10 @@ def explain(
     from ..explain.ask import explain as answer
     from ..explain.output import as_json, as_tree
     from ..explain.prediction import WORD, explain_prediction
-    from ..reports.short import Names
+    from ..project.short import Names
     from ..terminal.foreseeing import checked
 
+    what, source = _in_order(what, source)
     every, query = query.all_rows, replace(query, by=by, base=base, all_rows=True)
     root = source.root
     with _open(source, what) as warehouse:
@@ -94,7 +101,15 @@ def explain(
     )
     emit(text, output, name="explain.txt")
     number = len(found.matches) + found.more
-    info(f"{number} {'answer' if number == 1 else 'answers'}")
+    info(counted(number, "answer"))
+
+
+def _in_order(what: str, source: Source) -> tuple[str, Source]:
+    """RUN.METRIC and the paths, where METRIC RUN was typed: a place that is no file is no path."""
+    first, *paths = source.paths or [Path()]
+    if not _METRIC.fullmatch(what) or not _PLACE.fullmatch(str(first)) or first.exists():
+        return what, source
+    return f"{first}.{what}", replace(source, paths=tuple(paths))
 
 
 def _open(source: Source, what: str) -> Warehouse:

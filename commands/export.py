@@ -11,6 +11,7 @@ import typer
 from ..terminal import options as o
 from ..terminal.messages import info
 from ..terminal.source import Source
+from ..vocabulary.format import counted
 
 
 class ExportFormat(StrEnum):
@@ -69,6 +70,6 @@ def _records(source: Source, folder: Path | None, scrub: str | None) -> None:
     parts = [f"{done.written} written"]
     parts += [f"{done.unchanged} unchanged"] if done.unchanged else []
     parts += [f"{done.removed} outdated removed"] if done.removed else []
-    folders = "1 folder" if done.folders == 1 else f"{done.folders} folders"
+    folders = counted(done.folders, "folder")
     info(f"records: {', '.join(parts)}, in {folders} under {folder}")
     info(f"next: bench report {folder}")

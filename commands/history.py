@@ -11,6 +11,7 @@ from ..terminal import options as o
 from ..terminal.answers import fitted, write
 from ..terminal.messages import info
 from ..terminal.source import Source
+from ..vocabulary.format import counted
 
 if TYPE_CHECKING:
     from ..schema.warehouse import Warehouse
@@ -34,8 +35,8 @@ def history(
 ) -> None:
     """Show when a number appeared, each change, when it went; -o FILE.svg draws it."""
     from ..decide.history import history as found
+    from ..project.short import Names
     from ..reports.computed import presented
-    from ..reports.short import Names
 
     with source.opened() as warehouse:
         made = found(warehouse, query, row, metric)
@@ -49,7 +50,7 @@ def history(
     else:
         write(fitted(presented(made, names, query.most), query), format, output, "history.md")
     rows, changes = made.facts["row_count"], len(made.rows)
-    info(f"{rows} row{'' if rows == 1 else 's'}, {changes} event{'' if changes == 1 else 's'}")
+    info(f"{counted(rows, 'row')}, {counted(changes, 'event')}")
 
 
 def _documents(warehouse: Warehouse) -> list[str]:

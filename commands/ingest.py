@@ -14,6 +14,7 @@ from ..terminal.messages import Progress, info, volume, warn_of
 from ..terminal.moments import parse_since
 from ..terminal.source import Source
 from ..terminal.tables import choose_format, emit, render
+from ..vocabulary.format import counted
 
 if TYPE_CHECKING:
     from ..ingest.cluster import Cluster
@@ -98,7 +99,7 @@ def ingest(
     if summary.formats and not volume.quiet:
         emit(render(COLUMNS, rows_of(summary), choose_format(format)))
     if errors := checked.errors:
-        number = f"{errors} {'audit error' if errors == 1 else 'audit errors'}"
+        number = counted(errors, "audit error")
         info(f"{number} in tables; affected rows are excluded (see bench audit)")
     code = print_summary(summary)
     warn_of((*checked.unused, *checked.contradictions))

@@ -13,6 +13,7 @@ from ..terminal import options as o
 from ..terminal.answers import fitted, write
 from ..terminal.messages import info
 from ..terminal.source import Source
+from ..vocabulary.format import counted
 
 
 class By(StrEnum):
@@ -50,4 +51,4 @@ def stragglers(
         names = names_of(warehouse)
     answer = presented(made, names, query.most)
     write(fitted(answer, query), format, output, "stragglers.md")
-    info(f"{made.facts['hosts']} hosts in {made.facts['jobs']} jobs")
+    info(f"{counted(made.facts['hosts'], 'host')} in {counted(made.facts['jobs'], 'job')}")

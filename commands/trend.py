@@ -15,10 +15,11 @@ from ..terminal import options as o
 from ..terminal.answers import fitted, write
 from ..terminal.messages import info
 from ..terminal.source import Source
+from ..vocabulary.format import counted
 
 if TYPE_CHECKING:
     from ..decide.rows import Decision
-    from ..reports.short import Names
+    from ..project.short import Names
 
 
 class FailOn(StrEnum):
@@ -71,7 +72,7 @@ def trend(
         write(fitted(presented(made, names, query.most), query), format, output, "trend.md")
     worse = len(made.facts["worse"])
     count = len(made.facts["newest"])
-    info(f"{count} {'configuration' if count == 1 else 'configurations'}, {worse} worse")
+    info(f"{counted(count, 'configuration')}, {worse} worse")
     raise typer.Exit(FOUND if worse and fail_on is FailOn.REGRESSION else FINE)
 
 

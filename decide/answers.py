@@ -10,6 +10,7 @@ from typing import Any
 
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
+from ..vocabulary.format import counted
 from .best import best
 from .budget import Budget, planned
 from .compare import compare
@@ -206,7 +207,7 @@ def on_nodes(rows: Rows, nodes: int | None, extrapolate: bool) -> Rows:
         if made.left_out:
             why += f"; a fit cannot tell: {made.left_out[0]['left_out']}"
         raise BenchError(
-            f"nothing was measured on {nodes} nodes", why=why,
+            f"nothing was measured on {counted(nodes, 'node')}", why=why,
             hint="--nodes with one of these" + ("" if extrapolate else ", or --extrapolate"),
         )  # fmt: skip
     return Rows((*kept, *made.kept), (*left, *made.left_out))
@@ -220,7 +221,7 @@ def _require_levels(rows: Rows, by: Factor) -> None:
     if len(known) < 2 and others:
         first = next((row for row in others if row["pace"]), others[0])
         raise nothing(
-            f"{len(others)} runs with another {by.name} are left out, such as"
+            f"{counted(len(others), 'run')} with another {by.name} left out, such as"
             f" {first['where']}: {first['left_out']}"
         )
 

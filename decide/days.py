@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..schema.errors import BenchError
-from ..vocabulary.format import number, percent
+from ..vocabulary.format import difference, number, percent
 from ..vocabulary.format import tokens as as_tokens
 from ..vocabulary.prices import NO_PRICES, Prices
 from .best import spread_numbers
@@ -297,4 +297,5 @@ def rates(
     about = 1 + critical_difference(known, count)
     lowest, highest = min(low or rate, rate / about), max(high or rate, rate * about)
     basis = f"{count} jobs, repeats" if count > 1 else "repeats"
-    return lowest, highest, f"{basis} (±{percent(about - 1, 1)})"
+    spread = f"±{percent(about - 1, 1)}" if about < 2 else f"{difference(about - 1)} each way"
+    return lowest, highest, f"{basis} ({spread})"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ..audit.store import open_errors
 from ..schema.errors import NOTHING_RECOGNISED, BenchError
 from ..schema.warehouse import Warehouse
+from ..vocabulary.format import counted
 from .jobs import Spread, spreads
 from .query import Query
 from .rows import CONFIGURATION, Row, load, system_of
@@ -69,7 +70,7 @@ def candidates(warehouse: Warehouse, query: Query) -> Candidates:
     rows = [row for row in near if row["run"] in wanted]
     if not rows:
         raise BenchError(
-            "no run fits the filters", why=f"{every} runs are there",
+            "no run fits the filters", why=f"of {counted(every, 'run')} here",
             hint="bench runs lists them; --where, --model and --table say which count",
         )  # fmt: skip
     doubted = doubts(warehouse, sorted({row["uri"] for row in near}))

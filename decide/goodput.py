@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from ..schema.warehouse import Warehouse
+from ..vocabulary.format import counted
 
 LEAST_S, LEAST_STEPS = 600.0, 20  # of a log: a shorter one is mostly start-up
 
@@ -28,7 +29,7 @@ def measured(warehouse: Warehouse) -> dict[str, Goodput]:
         if spent is None or spent < LEAST_S or steps < LEAST_STEPS or not 0 < trained <= spent:
             continue
         counts = ((restarts, "restart"), (saves, "save"), (evaluations, "evaluation"))
-        what = [f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts if n]
+        what = [counted(n, word) for n, word in counts if n]
         basis = f"measured in {spent / 3600:.2g} h" + (f" ({', '.join(what)})" if what else "")
         found[uri] = Goodput(trained / spent, basis)
     return found

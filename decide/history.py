@@ -9,6 +9,7 @@ from typing import Any
 
 from ..schema.errors import BenchError, did_you_mean
 from ..schema.warehouse import Warehouse
+from ..vocabulary.format import counted
 from .lookup import find_run, matching
 from .query import Query
 from .rows import Decision, Row
@@ -117,8 +118,8 @@ def scope(warehouse: Warehouse) -> str:
         count(DISTINCT commit_id), count(*) FILTER (kind IN ('changed', 'returned'))
         FROM row_versions"""
     [(rows, documents, commits, changes)] = warehouse.rows(query)
-    return (f"history: {rows} rows of {documents} documents in {commits} commits, {changes} changes"
-            " of a row")  # fmt: skip
+    return (f"history: {counted(rows, 'row')} of {counted(documents, 'document')} in"
+            f" {counted(commits, 'commit')}, {counted(changes, 'change')} of a row")  # fmt: skip
 
 
 def _rows_named(warehouse: Warehouse, wanted: str) -> list[str]:
@@ -165,9 +166,8 @@ def _document(warehouse: Warehouse, name: str) -> str:
     if len(found) == 1:
         return found[0]
     how = "several documents are" if found else "no document of a history is"
-    raise BenchError(
-        f"{how} called {name!r}", why=", ".join((found or uris)[:20]), hint="name one by its path"
-    )
+    listed = f"{'they are' if found else 'known'}: {', '.join((found or uris)[:20])}"
+    raise BenchError(f"{how} called {name!r}", why=listed, hint="name one by its path")
 
 
 def _by_row(versions: Sequence[Row]) -> Iterator[list[Row]]:

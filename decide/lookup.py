@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from ..project.settings import aliased, read_settings
+from ..project.short import Names
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
+from ..vocabulary.format import counted
 
+_LISTED = 20  # names of sources, and places, in a message
 _ID = 6  # letters from which the beginning of a run's id is one
 
 
@@ -26,12 +29,24 @@ def source_named(warehouse: Warehouse, name: str, *, whole: bool = False) -> str
         found = _at_path(warehouse, uris, name) or found
     if len(found) == 1:
         return found[0]
-    shown = ", ".join((found or uris)[:20]) or "none"
-    raise BenchError(
-        f"{'several sources are' if found else 'no source is'} called {name!r}",
-        why=f"{'they are' if found else 'known sources'}: {shown}",
-        hint="name one by its path",
-    )
+    raise _not_one(uris, found, name)
+
+
+def _not_one(uris: Sequence[str], found: Sequence[str], name: str) -> BenchError:
+    """The error for a name of none or several sources; of none, the nearest are named."""
+    from difflib import get_close_matches  # errors are rare, start-up is not
+
+    short = Names(uris).short
+    if found:
+        listed = ", ".join(map(short, found[:_LISTED]))
+        return BenchError(f"several sources are called {name!r}", why=f"they are: {listed}",
+                          hint="name one by its path")  # fmt: skip
+    known = {short(uri).casefold(): short(uri) for uri in uris}
+    near = [known[one] for one in get_close_matches(name.casefold(), known, n=3)]
+    listed = ", ".join(list(known.values())[:_LISTED]) or "none"
+    return BenchError(f"no source is called {name!r}", why=f"known sources: {listed}",
+                      hint=f"did you mean {' or '.join(near)}?" if near
+                      else "name one as bench runs does, or by its path")  # fmt: skip
 
 
 def find_run(warehouse: Warehouse, wanted: str) -> str:
@@ -56,17 +71,21 @@ def find_run(warehouse: Warehouse, wanted: str) -> str:
     if not found and not place:
         return _only_run_of(warehouse, wanted)
     if not found:
-        lines = warehouse.rows("SELECT line FROM runs WHERE uri = ? ORDER BY line", [uri])
         raise BenchError(
             f"no run {wanted!r}",
-            why=f"runs of {place[1]} are on lines {', '.join(str(n) for (n,) in lines[:12])}"
-            + (f" and {len(lines) - 12} more" if len(lines) > 12 else "")
-            if place and lines
-            else "",
+            why=_nearest_runs(warehouse, uri, place[1], int(place[2])) if place else "",
             hint="bench runs --all lists ids and places; or name one as FILE:LINE",
         )
     listed = ", ".join(run for (run,) in found)
     raise BenchError(f"several runs begin with {wanted!r}", why=listed, hint="write more of the id")
+
+
+def _nearest_runs(warehouse: Warehouse, uri: str, name: str, line: int) -> str:
+    """Which lines around this one are runs of a source."""
+    query = """SELECT line FROM runs WHERE uri = ? GROUP BY line
+               ORDER BY abs(line - ?), line LIMIT 5"""
+    lines = sorted(near for (near,) in warehouse.rows(query, [uri, line]))
+    return f"the nearest runs of {name} are on lines {', '.join(map(str, lines))}" if lines else ""
 
 
 def _is_source(warehouse: Warehouse, name: str) -> bool:
@@ -96,7 +115,7 @@ def _only_run_of(warehouse: Warehouse, name: str) -> str:
     listed = ", ".join(f"{name}:{line}" for _, line in found[:12])
     more = f" and {len(found) - 12} more" if len(found) > 12 else ""
     raise BenchError(
-        f"{name!r} is {uri} with {len(found)} runs",
+        f"{name!r} is {uri} with {counted(len(found), 'run')}",
         why=f"they are {listed}{more}",
         hint=f"bench show {name}:{found[0][1]}, or bench report --document {name}",
     )

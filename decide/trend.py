@@ -78,7 +78,7 @@ def trend(
     column = _column(metric)
     if query.by == REVISION:
         return _decision(_revised(warehouse, query, column), metric, column, REVISION, threshold)
-    chosen = chosen or candidates(warehouse, replace(query, since=None))
+    chosen = chosen or _candidates(warehouse, query)
     rows = chosen.eligible(column).kept
     times = ran(warehouse)
     kept = [row for row in rows if _is_since(times.get(row["run"], Ran()), query.since)]
@@ -87,10 +87,21 @@ def trend(
     if not found:
         alone = f"{len(placed)} of {len(kept)} runs have a {by}"
         raise nothing(
-            f"no configuration has two places in time ({alone}); --by date|commit|version"
+            f"no configuration has two places in time ({alone}); --by date|commit|version,"
+            " or --by revision: the rows of documents over the commits of bench ingest --history"
         )
     aside = {"unplaced": len(kept) - len(placed), "unstated": unstated(kept)}
     return _decision(found, metric, column, by, threshold, **aside)
+
+
+def _candidates(warehouse: Warehouse, query: Query) -> Candidates:
+    """The runs that may be followed; where there is none but a history, the error names that."""
+    try:
+        return candidates(warehouse, replace(query, since=None))
+    except BenchError as error:
+        if warehouse.rows("SELECT 1 FROM row_versions LIMIT 1"):
+            error.hint = "--by revision follows the rows of documents over the commits of a history"
+        raise
 
 
 def _decision(

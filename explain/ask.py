@@ -15,7 +15,7 @@ from ..audit.store import stored_findings
 from ..decide.lookup import find_run, source_named
 from ..decide.query import Query
 from ..schema.annotation import Annotation
-from ..schema.errors import BenchError
+from ..schema.errors import BenchError, did_you_mean
 from ..schema.warehouse import Warehouse
 from . import place, search
 from .columns import derive, heads, names
@@ -172,7 +172,7 @@ def _no_metric(name: str) -> BenchError:
     from .decisions import NAMES
 
     known = [*names(), *sorted(NAMES - {*names()})]
-    return BenchError(f"no metric {name!r}", hint=f"metrics: {', '.join(known)}")
+    return BenchError(f"no metric {name!r}", hint=did_you_mean(name, known))
 
 
 def _is_run(here: ExplainContext, text: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from ..decide.budget import Budget, planned
 from ..decide.query import EVERYTHING, Query
 from ..decide.selection import select
-from ..reports.short import Names
+from ..project.short import Names
 from ..schema.materialized import OF_SOURCES, materialize_if_cheap
 from ..schema.warehouse import Warehouse
 from .run import Lines, RunContext, run_context

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ..audit.rule import described, number_of, slugs
 from ..schema.catalogue import Formula, formulas, metrics
 from ..schema.errors import BenchError
+from ..vocabulary.format import counted
 from .columns import plain
 from .context import ExplainContext
 from .tree import How, Match, Node
@@ -82,7 +83,7 @@ def matches(here: ExplainContext, formula: Formula) -> Iterator[Match]:
     used = [m.name for m in metrics() if formula.name in m.source.replace(",", " ").split()]
     runs = sum(n for name, n in here.warehouse.rows(_OF_ROWS) if name == formula.name)
     notes = [f"used by {', '.join(used)}"] if used else []
-    notes += [f"model FLOPs of {runs} runs here"] if runs else []
+    notes += [f"model FLOPs of {counted(runs, 'run')} here"] if runs else []
     yield Match(formula.name, "a formula",
                 Node(formula.name, formula.title, formula.unit, how=how, note="; ".join(notes),
                      inputs=inputs))  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..schema.errors import BenchError
+from ..vocabulary.format import counted
 from .columns import STATED, derive, heads, names
 from .context import ExplainContext
 from .search import cell_node, cell_place
@@ -121,7 +122,7 @@ def _headings(here: ExplainContext, uri: str, line: int) -> Iterator[Match]:
 def _stated(here: ExplainContext, uri: str, line: int) -> Iterator[Node]:
     text = here.lines.text(uri, line)
     for row in here.warehouse.dicts(_STATED, {"uri": uri, "line": line}):
-        used = f"{row['how']}; for {row['runs']} {'run' if row['runs'] == 1 else 'runs'}"
+        used = f"{row['how']}; for {counted(row['runs'], 'run')}"
         note = used if row["runs"] else row["how"]
         place = Place(uri, line, None, text or row["raw"])
         yield Node(row["what"], row["value"], place=place, note=note)
@@ -130,7 +131,9 @@ def _stated(here: ExplainContext, uri: str, line: int) -> Iterator[Node]:
 def _plain(here: ExplainContext, uri: str, line: int, column: int | str | None) -> Match:
     [(lines,)] = here.warehouse.rows("SELECT lines FROM sources WHERE uri = ?", [uri])
     if not 1 <= line <= lines:
-        raise BenchError(f"{uri} has no line {line}", why=f"it has {lines} lines", where=uri)
+        raise BenchError(
+            f"{uri} has no line {line}", why=f"it has {counted(lines, 'line')}", where=uri
+        )
     if column is not None and here.warehouse.rows(_CELLS, [uri, line]):
         raise BenchError(
             f"no cell at {here.where(uri, line)}:{column}",

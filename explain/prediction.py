@@ -12,7 +12,7 @@ from ..decide.rows import Row
 from ..foresight.answers import predicted
 from ..foresight.intervals import LEVEL
 from ..foresight.posterior import Part
-from ..reports.short import Names
+from ..project.short import Names
 from ..schema.warehouse import Warehouse
 from ..vocabulary.format import percent, significant
 from .context import explain_context

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..schema.statistics import judged_intervals
+from ..vocabulary.format import counted
 from .run import Interval, Row, RunContext
 from .tree import How, Node
 
@@ -30,7 +31,7 @@ def statistic(run: RunContext, metric: str) -> Node | None:
         return None
     listed, left, total = run.intervals[metric] if run.intervals else _few(intervals(run, metric))
     window = f"iterations {stats['first_iteration']}-{stats['last_iteration']}"
-    number = f"n = {stats['n']} in {stats['lines']} {'line' if stats['lines'] == 1 else 'lines'}"
+    number = f"n = {stats['n']} in {counted(stats['lines'], 'line')}"
     return Node(
         metric,
         stats["median"],

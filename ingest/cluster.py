@@ -19,6 +19,7 @@ from typing import Any
 
 from ..schema import own_process
 from ..schema.errors import BenchError
+from ..vocabulary.format import counted
 from .batches import Batch, read_batch
 from .prefetch import no_interrupts
 from .staging import staging
@@ -54,7 +55,9 @@ def opened(word: str, base: Path | None, told: Callable[[str], None]) -> Iterato
         cluster = Cluster(found["kind"] or word, count, base, told, stack)
         yield cluster
         if cluster.unseen:
-            told(f"{cluster.unseen} files were left to this machine: no worker could read them")
+            told(
+                f"{counted(cluster.unseen, 'file')} left to this machine: no worker could read them"
+            )
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..schema.errors import BenchError, NothingRecognised
+from ..vocabulary.format import counted
 
 if TYPE_CHECKING:
     from ..ingest.pipeline import Summary
@@ -58,7 +59,7 @@ def _refuse(uri: str, reason: str) -> None:
 
 def nothing_recognised(skipped: int) -> NothingRecognised:
     """The error for paths that hold no log and no benchmark table."""
-    files = f"{skipped} {'file' if skipped == 1 else 'files'}" if skipped else ""
+    files = counted(skipped, "file") if skipped else ""
     return NothingRecognised(
         "no log or benchmark table found",
         why=f"{files or 'any file under the path'}: no training log and no benchmark table",

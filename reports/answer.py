@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..decide.budget import Budget
 from ..decide.rows import Row
-from ..reports.short import Names
+from ..project.short import Names
 from ..reports.words import DEVICE, SIZE, SPLIT, step_time, text_of, topology_short, with_mark
 from ..vocabulary.fields import axes, shown
-from ..vocabulary.format import number, percent, significant, times
+from ..vocabulary.format import counted, number, percent, significant, times
 from ..vocabulary.secrets import REDACTED
 
 # Columns of every answer; each report adds its own before and after them.
@@ -24,6 +24,7 @@ MEASURED = (
 )  # fmt: skip
 # Shown before the settings, but only where rows differ in it.
 _DISTINGUISHING = (("seq_len", "Seq len"), ("dtype", "Dtype"))
+_REPEATS = 4  # places of repeats that a sentence lists
 _MOST, _SHORT = 12, 8  # places that a sentence lists; letters of a name that may be repeated
 _LONGEST = 80  # characters of settings in a sentence or cell
 
@@ -172,7 +173,7 @@ def configuration_words(row: Row) -> str:
     """A configuration for a sentence: 48 nodes (384 devices), DP4 x TP8 x PP12, MBS 1, GBS 2048."""
     parts = []
     if row["nodes"]:
-        parts.append(f"{number(row['nodes'])} {'node' if row['nodes'] == 1 else 'nodes'}")
+        parts.append(counted(row["nodes"], "node"))
     if row["device_count"] and row["device_count"] != row["nodes"]:
         inside = devices_words(row)
         parts = [f"{parts[0]} ({inside})"] if parts else [inside]
@@ -219,15 +220,24 @@ def _shortened(items: Sequence[str]) -> str:
 
 def devices_words(row: Row) -> str:
     """How many devices: 1 device, 384 devices."""
-    return f"{number(row['device_count'])} {'device' if row['device_count'] == 1 else 'devices'}"
+    return counted(row["device_count"], "device")
 
 
 def places(names: Names, rows: Sequence[Row]) -> str:
     """Several locations in one list, cut to the first few."""
+    return _listed(((names.short(row["uri"]), row["line"]) for row in rows), _MOST)
+
+
+def repeats(names: Names, wheres: Sequence[str]) -> str:
+    """The places URI:LINE of repeats, as `places` lists rows."""
+    return _listed((names.place(where).rpartition(":")[::2] for where in wheres), _REPEATS)
+
+
+def _listed(every: Iterable[tuple[str, object]], most: int) -> str:
     # Several runs of one line, as columns of a table hold them, are one place.
-    found = list(dict.fromkeys((names.short(row["uri"]), row["line"]) for row in rows))
+    found = list(dict.fromkeys(every))
     shown, last = [], ""
-    for name, line in found[:_MOST]:
+    for name, line in found[:most]:
         again = name == last and len(name) > _SHORT
         shown.append(f":{line}" if again else f"{name}:{line}")
         last = name

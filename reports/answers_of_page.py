@@ -15,8 +15,8 @@ from ..decide.budget import Budget
 from ..decide.eligible import Candidates, candidates
 from ..decide.query import Query
 from ..decide.ranking import ranking
+from ..project.short import Names
 from ..schema.warehouse import Warehouse
-from .short import Names
 
 _MOST = 4  # sentences on effects, and on scaling
 

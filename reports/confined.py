@@ -18,8 +18,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from ..project.short import Names
 from ..schema.errors import BenchError
-from .short import Names
 from .templating import OwnTemplate, ours, rendered
 
 TIME_S, WALL_S = 10, 60  # of processor, and on the clock of a busy machine

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..decide.comparable import comparable, far_apart
 from ..decide.rows import Row
+from ..project.short import Names
 from ..vocabulary.format import significant
 from .answer import Answer, devices_words
 from .picture import (
@@ -15,14 +16,13 @@ from .picture import (
     SETTING,
     Picture,
     bar_labels,
-    counted,
     cut,
     is_estimated,
     labels_of,
+    left_over,
     require,
     told,
 )
-from .short import Names
 from .words import topology_short
 
 if TYPE_CHECKING:
@@ -166,4 +166,4 @@ def _sized(answer: Answer) -> tuple[list[Row], list[str]]:
     """The rows that have a place in devices and days, and in words how many have none."""
     rows = [row for row in answer.rows if row["device_count"] and row["days"]]
     require(rows, "no run states its devices and a time")
-    return rows, counted(len(answer.rows) - len(rows), "run without devices")
+    return rows, left_over(len(answer.rows) - len(rows), "run without devices")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from ..project.short import Names
+from ..vocabulary.format import counted
 from .answer import Answer
 from .day_charts import days, pareto
 from .pair_charts import effects, efficiency
 from .picture import Picture
 from .rank_charts import memory, mfu, tflops
-from .short import Names
 
 
 def footer(sources: Mapping[str, str], picture: Picture, left_out: int, version: str) -> str:
@@ -25,7 +26,7 @@ def footer(sources: Mapping[str, str], picture: Picture, left_out: int, version:
         digest = sources.get(uri, "?")[:12]
         sources_used.append(f"{uri.rsplit('/', 1)[-1]}:{min(lines)}-{max(lines)} (sha256 {digest})")
     more = f" and {len(sources_used) - 3} more" if len(sources_used) > 3 else ""
-    left = f" {left_out} runs excluded." if left_out else ""
+    left = f" {counted(left_out, 'run')} excluded." if left_out else ""
     cut = f"{picture.note} " if picture.left else ""
     return f"{cut}{'; '.join(sources_used[:3])}{more}.{left} bench {version}"
 

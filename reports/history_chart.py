@@ -11,11 +11,11 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ..decide.rows import Decision, Row
+from ..project.short import Names
 from ..schema.errors import BenchError
-from ..vocabulary.format import significant
+from ..vocabulary.format import counted, significant
 from .charts.curves import Curve, draw_curves
 from .computed.trend import HEADS
-from .short import Names
 
 MOST = 7  # lines
 _TICKS = 6
@@ -44,7 +44,11 @@ def history_picture(names: Names, made: Decision) -> Figure:
     if len(curves) > 1:  # their words would lie on each other
         curves = [replace(one, marks=()) for one in curves]
     more = len(by_row) - len(chosen)
-    label = f"Date of the commit ({more} more rows not drawn)" if more else "Date of the commit"
+    label = (
+        f"Date of the commit ({counted(more, 'more row')} not drawn)"
+        if more
+        else "Date of the commit"
+    )
     head = HEADS.get(name, name)
     return draw_curves(curves, _title(head, chosen, made.facts), label, head, _ticks(first, last))
 
@@ -90,9 +94,5 @@ def _title(name: str, chosen: Sequence[Sequence[Row]], facts: Mapping[str, Any])
         first, last = chosen[0][0]["new_value"], chosen[0][-1]["new_value"]
         if first is not None and last is not None:
             values = f"{significant(first, 4)} to {significant(last, 4)}"
-            return f"{name}{of}: {values} in {_count(changes, 'change')}"
-    return f"{name}{of}: {_count(changes, 'change')} in {_count(len(chosen), 'row')}"
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
+            return f"{name}{of}: {values} in {counted(changes, 'change')}"
+    return f"{name}{of}: {counted(changes, 'change')} in {counted(len(chosen), 'row')}"

@@ -20,13 +20,13 @@ from ..decide.budget import planned
 from ..decide.query import Query
 from ..decide.ranking import SLOWEST
 from ..decide.selection import select
+from ..project.short import Names
 from ..schema.errors import BenchError
 from ..schema.generated import expand
 from ..schema.sql import named_statements
 from ..schema.warehouse import Warehouse
 from .answers_of_page import COMPUTED, Asked
 from .escape import Markdown
-from .short import Names
 
 MOST = 5  # rows of each system in a ranking, unless all are requested
 SWEEP_ROWS = 20  # of published tables, from which on these are named alone, and

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..decide.rows import Row
+from ..project.short import Names
 from ..vocabulary.format import number, percent, times
 from .answer import Answer
 from .picture import (
@@ -14,13 +15,12 @@ from .picture import (
     MOST_SERIES,
     SETTING,
     Picture,
-    counted,
     cut,
     labels_of,
+    left_over,
     require,
     told,
 )
-from .short import Names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,8 +58,8 @@ def effects(names: Names, answer: Answer) -> Picture:
     base = "the first value" if several else base
     left = [
         *cut("pairs", labels, MOST_BARS),
-        *counted(len(answer.rows) - len(alone), "pair that differs in other columns"),
-        *counted(len(alone) - len(found), "pair of which one side failed"),
+        *left_over(len(answer.rows) - len(alone), "pair that differs in other columns"),
+        *left_over(len(alone) - len(found), "pair of which one side failed"),
     ]
 
     def draw(title: str) -> Figure:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..project.short import Names
 from ..vocabulary.format import number, percent, range_text, significant
 from .escape import Markdown, markdown_cell, pipe_table
-from .short import Names
 from .words import topology_short
 
 Row = Mapping[str, Any]

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..decide.rows import Row
+from ..project.short import Names
 from ..schema.errors import BenchError
-from .short import Names
+from ..vocabulary.format import counted
 from .words import label_of
 
 if TYPE_CHECKING:
@@ -79,9 +80,9 @@ def cut(what: str, labels: Sequence[str], most: int) -> list[str]:
     return [f"{len(labels) - most} of {len(labels)} {what}{named}{rest if named else ''}"]
 
 
-def counted(count: int, what: str) -> list[str]:
+def left_over(count: int, what: str) -> list[str]:
     noun, *rest = what.split(" ", 1)
-    return [" ".join([f"{count} {noun}{'' if count == 1 else 's'}", *rest])] if count else []
+    return [" ".join([counted(count, noun), *rest])] if count else []
 
 
 def require(rows: Sequence[Row], why: str) -> None:

@@ -10,9 +10,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..project.short import Names
 from ..schema.warehouse import Warehouse
-from ..vocabulary.format import days_words, percent, significant
-from .short import Names
+from ..vocabulary.format import counted, days_words, percent, significant
 from .words import label_of
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ def _bar_label(row: Row, names: Names, several: bool) -> str:
     )
     parts = [row["size"] or "model not stated"] if several else []
     parts.append(names.system(row["system"]))
-    parts += [f"{row['world_size']} devices"] if row["world_size"] else []
+    parts += [counted(row["world_size"], "device")] if row["world_size"] else []
     parts.append(f"DP/TP/PP {split}")
     parts += [label_of(name, row[name]) for name in ("mbs", "recompute") if row[name] is not None]
     parts += [row["epoch"]] if row["epoch"] else []

@@ -6,13 +6,13 @@ from matplotlib.figure import Figure
 
 from ..decide.rows import Decision
 from ..foresight.setting import system_of
+from ..project.short import Names
 from ..schema.errors import BenchError
 from ..vocabulary.format import percent, significant
 from .answer import configuration_words
 from .charts.agreement import Pair, draw_agreement
 from .charts.data import Bar
 from .charts.waterfall import draw_waterfall
-from .short import Names
 
 
 def predict_picture(names: Names, made: Decision) -> Figure:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..project.short import Names
 from ..vocabulary.format import percent, significant
 from .answer import Answer, devices_words
 from .picture import MOST_BARS, Picture, bar_labels, cut, is_estimated, require, told
-from .short import Names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,6 +36,8 @@ def _ranking(names: Names, answer: Answer, column: str, unit: str, head: str) ->
     scale = 100 if column == "mfu" else 1  # a share, drawn in percent
     rows = [row for row in answer.rows if row[column]]
     require(rows, f"no run states {head.partition(',')[0]}")
+    # By what is drawn: TFLOPs that count recompute and such that do not are ranked by others.
+    rows.sort(key=lambda row: row[column] if column == "memory_gb" else -row[column])
     drawn = rows[:MOST_BARS]
     labels, every = bar_labels(names, drawn), bar_labels(names, rows)
     sizes = {row["device_count"] for row in drawn}

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING
 
 from ..decide.query import Query
 from ..decide.selection import select
+from ..project.short import Names
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.format import number, significant
 from .picture import Picture
-from .short import Names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,7 +46,8 @@ def curves(warehouse: Warehouse, names: Names, name: str, query: Query) -> Pictu
         raise BenchError("nothing to draw", why=f"no log here prints {head} of three steps or more",
                          hint="bench runs lists what there is")  # fmt: skip
     drawn = runs[:_MOST]
-    made = [one for run in drawn for one in _curves(names, run)]
+    labels = _labels(names, drawn)
+    made = [one for run, label in zip(drawn, labels, strict=True) for one in _curves(label, run)]
     left = [f"{len(runs) - _MOST} of {len(runs)} runs, of fewest steps"] if runs[_MOST:] else []
 
     def draw(title: str) -> Figure:
@@ -57,12 +59,22 @@ def curves(warehouse: Warehouse, names: Names, name: str, query: Query) -> Pictu
     return Picture(draw, rows, tuple(left), _message(names, name, drawn))
 
 
-def _curves(names: Names, run: Mapping[str, object]) -> list[Curve]:
+def _labels(names: Names, runs: Sequence[Mapping[str, object]]) -> list[str]:
+    """What tells the runs apart: their logs, of one log their lines."""
+    of_log = Counter(str(run["uri"]) for run in runs)
+    if len(of_log) == 1 and len(runs) > 1:
+        return [f"line {run['line']}" for run in runs]
+    return [
+        f"{names.short(uri)}:{run['line']}" if of_log[uri] > 1 else names.short(uri)
+        for uri, run in ((str(run["uri"]), run) for run in runs)
+    ]
+
+
+def _curves(name: str, run: Mapping[str, object]) -> list[Curve]:
     """The curve of a run; of many steps their medians over the single ones, drawn pale."""
     from .charts.curves import Curve
 
     xs, ys = _numbers(run["xs"]), _numbers(run["ys"])
-    name = f"{names.short(str(run['uri']))}:{run['line']}"
     if len(xs) <= _POINTS:
         return [Curve(name, xs, ys)]
     size = -(-len(xs) // _POINTS)
@@ -79,7 +91,8 @@ def _message(names: Names, name: str, runs: Sequence[Mapping[str, object]]) -> s
     """What the curves say, in one sentence."""
     sizes = {str(run["size"]) for run in runs if run["size"]}
     systems = {names.system(str(run["system"])) for run in runs}
-    of = ", ".join([*(sizes if len(sizes) == 1 else ()), *(systems if len(systems) == 1 else ())])
+    models = sizes if len(sizes) < 2 else {f"{len(sizes)} models"}
+    of = ", ".join([*models, *(systems if len(systems) == 1 else ())])
     begin = f"{of}: " if of else ""
     every = [(run, _numbers(run["ys"])) for run in runs]
     if name == "loss":

@@ -14,13 +14,16 @@ import jinja2
 from jinja2.runtime import Context
 from jinja2.sandbox import SandboxedEnvironment
 
+from ..project.short import Names
 from ..schema.errors import BenchError
 from ..vocabulary.format import FILTERS as FORMATS
+from ..vocabulary.format import counted
 from . import pairs, tables, words
 from .compiled import Compiled
 from .escape import FILTERS as ESCAPES
 from .escape import Markdown, italic, markdown_text, pipe_table, visible
-from .short import Names
+from .ranked_tables import answers_table, days_table
+from .shape_table import shape_table
 from .sweep import merged, sweeps
 from .words import annotation_table, with_mark
 
@@ -150,8 +153,9 @@ def _environment(own: Mapping[str, OwnTemplate]) -> jinja2.Environment:
     environment.filters |= {name: _text_filter(function) for name, function in FORMATS.items()}
     environment.filters |= {name: _markdown_filter(function) for name, function in ESCAPES.items()}
     named = (
-        tables.days_table,
-        tables.shape_table,
+        days_table,
+        answers_table,
+        shape_table,
         tables.log_table,
         tables.left_out_table,
         tables.restated_table,
@@ -165,6 +169,7 @@ def _environment(own: Mapping[str, OwnTemplate]) -> jinja2.Environment:
     environment.filters |= {function.__name__: _with_names(function) for function in named}
     environment.filters |= {
         "reference_days": tables.reference_days,
+        "counted": counted,
         "merged": merged,
         "no_results": words.no_results,
         "speed_words": words.speed_words,

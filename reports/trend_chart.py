@@ -9,10 +9,10 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ..decide.rows import Decision
-from ..vocabulary.format import significant
+from ..project.short import Names
+from ..vocabulary.format import counted, significant
 from .charts.curves import Curve, draw_curves
 from .computed.trend import HEADS, labels
-from .short import Names
 
 MOST = 7  # lines
 
@@ -33,7 +33,7 @@ def trend_picture(names: Names, made: Decision) -> Figure:
     ticks = [(float(at), text) for text, at in order.items()]
     left = len(facts["series"]) - len(chosen)
     x_label = facts["by"].capitalize() + (
-        f" ({left} more configurations not drawn)" if left else ""
+        f" ({counted(left, 'more configuration')} not drawn)" if left else ""
     )
     return draw_curves(curves, title(made), x_label, y_label, ticks, "%" if several else "")
 
@@ -49,13 +49,12 @@ def title(made: Decision) -> str:
         change = f"{100 * worst['change']:+.1f}%"
         if count == 1:
             return f"{of}{head} {change} since {worst['from']}"
-        return (
-            f"{of}{head} worse in {len(facts['worse'])} of {count} configurations, {change} at most"
-        )
+        among = f"{len(facts['worse'])} of {counted(count, 'configuration')}"
+        return f"{of}{head} worse in {among}, {change} at most"
     if facts["better"]:
         best = max(facts["better"], key=lambda row: abs(row["change"]))
         return f"{of}{head} {100 * best['change']:+.1f}% since {best['from']}"
-    return f"{of}{head} is steady in {count} configuration{'' if count == 1 else 's'}"
+    return f"{of}{head} is steady in {counted(count, 'configuration')}"
 
 
 def _most_told(made: Sequence[Mapping[str, Any]]) -> list[int]:

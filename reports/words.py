@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 from ..decide.budget import Budget
+from ..project.short import Names
 from ..vocabulary.fields import axes
-from ..vocabulary.format import number, significant, tokens
+from ..vocabulary.format import counted, number, significant, tokens
 from .escape import Markdown, markdown_cell, markdown_text, pipe_table
-from .short import Names
 
 Row = Mapping[str, Any]
 MARK = "‡"
@@ -24,10 +24,10 @@ SHAPE = ("layers", "hidden", "heads")
 _MOST = 4  # sources that a cell lists
 # How charts and diffs name one value of a configuration, when its column is not next to it.
 _LABELS: dict[str, Callable[[Any], str]] = {
-    "nodes": lambda v: f"{number(v)} {'node' if v == 1 else 'nodes'}",
-    "devices": lambda v: f"{number(v)} devices",
-    "world_size": lambda v: f"{number(v)} {'process' if v == 1 else 'processes'}",
-    "procs_per_node": lambda v: f"{v} {'process' if v == 1 else 'processes'} a node",
+    "nodes": lambda v: counted(v, "node"),
+    "devices": lambda v: counted(v, "device"),
+    "world_size": lambda v: counted(v, "process", "processes"),
+    "procs_per_node": lambda v: f"{counted(v, 'process', 'processes')} a node",
     **{name: partial("{}{}".format, name.upper()) for name in axes()},
     "mbs": "MBS {}".format, "gbs": "GBS {}".format, "seq_len": "seq {}".format,
     "device_batch": lambda v: f"batch {number(v)} a device",

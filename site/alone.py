@@ -10,9 +10,9 @@ from ..decide.answers import effects, ranked, scaled
 from ..decide.budget import planned
 from ..decide.eligible import candidates
 from ..decide.query import Query
+from ..project.short import Names
 from ..reports.answer import Answer
 from ..reports.page import Page
-from ..reports.short import Names
 from ..schema.warehouse import Warehouse
 from ..vocabulary.format import days, significant
 from .charts import Chart

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from ..reports.answer import configuration_words
 from ..reports.words import label_of
-from ..vocabulary.format import number, times
+from ..vocabulary.format import counted, times
 from . import svg
 from .charts import Chart
 from .labels import Labels
@@ -88,7 +88,7 @@ def _label(row: Row, apart: Sequence[str]) -> str:
     """What tells a pair from the others of the chart, but for what changes."""
     parts = [name for name in apart if name != row["factor"] and row[name] is not None]
     words = [
-        f"{number(row[name])} devices" if name == "device_count" else label_of(name, row[name])
+        counted(row[name], "device") if name == "device_count" else label_of(name, row[name])
         for name in parts
         if not (name == "nodes" and "device_count" in parts)
     ]

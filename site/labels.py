@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from ..decide.rows import Row
-from ..reports.short import Names
+from ..project.short import Names
 from .text import Text
 
 

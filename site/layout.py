@@ -10,7 +10,7 @@ import jinja2
 from markupsafe import Markup
 
 from ..reports.compiled import Compiled
-from ..vocabulary.format import FILTERS
+from ..vocabulary.format import FILTERS, counted
 from .text import Text
 
 PAGES = (
@@ -29,7 +29,7 @@ class Layout:
 
     def __init__(self, text: Text, site: dict[str, Any], live: bool) -> None:
         self._environment = _environment(text)
-        self._environment.filters |= FILTERS
+        self._environment.filters |= FILTERS | {"counted": counted}
         self._environment.filters |= {"long": lambda value: text.html(value, 4000)}
         self._shared = {"site": {"pages": PAGES, **site}, "live": live}
 

@@ -10,8 +10,8 @@ from html import escape as _escape
 
 from markupsafe import Markup
 
+from ..project.short import Names
 from ..records.scrub import Scrubber, keyed_id
-from ..reports.short import Names
 from ..vocabulary.printable import CONTROL, INVISIBLE, json_text, plain, visible
 
 LONGEST = 400  # characters of one text, unless a page asks for more

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..decide.query import Query
     from ..reports.answer import Answer
 
+_SHORT = 12  # letters of a name that may stand in every row
 _FIGURE = re.compile(r"[+-]?[\d,]*\.?\d+(e-?\d+)?[\^x%]?")
 
 
@@ -64,6 +65,8 @@ def as_text(answer: Answer, form: Format, figures: Sequence[str] = (), title: st
         from .layouts import html
 
         return html(heads, cells, title, above=said, below=notes, figures=figures)
+    if form is Format.TABLE and not answer.chosen:
+        said, cells = _one_source(said, heads, cells)
     table = render(heads, cells, form, keep=answer.keep, chosen=answer.chosen) if rows else ""
 
     def one(line: str) -> str:
@@ -73,6 +76,19 @@ def as_text(answer: Answer, form: Format, figures: Sequence[str] = (), title: st
     gap = "\n" if form is Format.TABLE and table else ""
     middle = f"{table}\n" if form is Format.MD and table and below else table
     return f"{above}{gap}{middle}{gap}{below}".rstrip("\n") + "\n"
+
+
+def _one_source(
+    said: list[str], heads: Sequence[str], cells: list[list[object]]
+) -> tuple[list[str], list[list[object]]]:
+    """Rows of one source with a long name: it is said once above, and rows tell their lines."""
+    at = heads.index("Where") if "Where" in heads else -1
+    names = {str(row[at]).rpartition(":")[0] for row in cells} if at >= 0 else set()
+    name = names.pop() if len(names) == 1 else ""
+    if len(name) <= _SHORT or len(cells) < 2:
+        return said, cells
+    rows = [[*row[:at], str(row[at])[len(name) :], *row[at + 1 :]] for row in cells]
+    return [*said, f"Where: lines of {name}."], rows
 
 
 def _figure(value: object) -> object:

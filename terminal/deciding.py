@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..vocabulary.format import counted
 from .answers import fitted, write
 from .messages import info
 from .source import Source
@@ -15,8 +16,8 @@ from .tables import Format, emit
 
 if TYPE_CHECKING:
     from ..decide.query import Query
+    from ..project.short import Names
     from ..reports.answer import Answer
-    from ..reports.short import Names
 
 
 def best(
@@ -54,7 +55,7 @@ def report(
     if next_command is None:
         next_command = show_first(answer, source) if answer.rows else ""
     hint = f"; next: {next_command}" if next_command else ""
-    info(f"{len(answer.rows)} rows, {len(answer.left_out)} excluded{hint}")
+    info(f"{counted(len(answer.rows), 'row')}, {len(answer.left_out)} excluded{hint}")
 
 
 def drawn(names: Names, answer: Answer) -> Sequence[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..schema.errors import FINE, FOUND
+from ..vocabulary.format import counted
 from .live import clock
 from .messages import info, warn
 from .tables import emit
@@ -62,9 +63,9 @@ def show(prepared: Prepared) -> int:
     show_dropped(prepared)
     settings, dropped = len(prepared.expansion.cases), len(prepared.expansion.dropped)
     info(
-        f"{count_of(len(prepared.todo))} of {_some(settings, 'setting')} x {prepared.plan.repeats}"
-        f"{prepared.done_before}"
-        f"{', ' + _some(dropped, 'setting') + ' dropped' if dropped else ''}"
+        f"{count_of(len(prepared.todo))} of {counted(settings, 'setting')}"
+        f" x {prepared.plan.repeats}{prepared.done_before}"
+        f"{', ' + counted(dropped, 'setting') + ' dropped' if dropped else ''}"
     )
     one_by_one = " in sequence" if prepared.program.scheduler else ""
     info(_estimated(prepared.past) + (one_by_one if prepared.past.total_s else ""))
@@ -126,8 +127,4 @@ def _estimated(past: Estimate) -> str:
 
 def count_of(count: int) -> str:
     """So many runs, in words."""
-    return _some(count, "run")
-
-
-def _some(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    return counted(count, "run")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..schema.errors import BenchError
+from ..vocabulary.format import counted
 from .answers import fitted, write
 from .messages import info
 from .source import Source
@@ -43,8 +44,8 @@ def predict(
         info(f"wrote {output}")
         return
     write(fitted(presented(made, names, _SHOWN), query), form, output, "predict.md")
-    counted = f"{len(made.rows)} rows, {len(made.left_out)} excluded"
-    info(f"{counted}; next: bench plan --next 5" if every else f"{counted}; --all ranks all splits")
+    many = f"{counted(len(made.rows), 'row')}, {len(made.left_out)} excluded"
+    info(f"{many}; next: bench plan --next 5" if every else f"{many}; --all ranks all splits")
 
 
 def checked(asked: Mapping[str, Any]) -> Mapping[str, Any]:

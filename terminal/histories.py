@@ -10,6 +10,7 @@ from ..ingest.pipeline import cores
 from ..project.history_reading import Told
 from ..project.read_history import read_history
 from ..schema.errors import FINE, NOTHING_RECOGNISED
+from ..vocabulary.format import counted
 from .messages import Progress, info, warn
 
 
@@ -45,16 +46,12 @@ def _say(told: Told, path: Path) -> None:
         warn(f"{path}: not read: {count} x {reason}")
     kinds = ("added", "changed", "removed", "returned")
     changes = ", ".join(f"{told.changes[kind]} {kind}" for kind in kinds if told.changes[kind])
-    counts = [_counted(told.commits, "new commit"), _counted(told.documents, "document"),
-              _counted(told.blobs, "blob")]  # fmt: skip
+    counts = [counted(told.commits, "new commit"), counted(told.documents, "document"),
+              counted(told.blobs, "blob")]  # fmt: skip
     info(f"{path}, branch {told.branch}: {counts[0]} of {counts[1]}, {counts[2]} read;"
          f" rows: {changes or 'none changed'}")  # fmt: skip
     if not told.documents:
         warn(f"{path}: no document with a benchmark table in this history")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 __all__ = ["read_histories"]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..project.settings import find_templates
 from ..schema.errors import BenchError
+from ..vocabulary.format import counted
 from .messages import info, warn
 from .source import Source
 from .tables import Format, choose_format, emit, render
@@ -105,8 +106,8 @@ def runs(source: Source, query: Query, form: Format | None, output: Path | None)
         select(warehouse, query)
         known = list(listed_columns(warehouse))
         by = parse_columns(query.group, known) if query.group else None
-        counted = ["runs"] if not query.all_rows else []
-        columns = parse_columns(query.columns, [*known, *counted]) if query.columns else None
+        aside = ["runs"] if not query.all_rows else []
+        columns = parse_columns(query.columns, [*known, *aside]) if query.columns else None
         every = query.all_rows or (columns is not None and by is None and "runs" not in columns)
         names, rows = (
             listing.every_run(warehouse, columns)
@@ -120,9 +121,8 @@ def runs(source: Source, query: Query, form: Format | None, output: Path | None)
         text = render(names, shown, form, keep=_KEPT, chosen=chosen, common=not chosen)
         emit(text, output, name="runs.md")
         if source.paths:
-            show_overview(warehouse, skipped)
-        many = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
-        info(f"{many}; next: {_show_first(names, shown, source.paths)}")
+            show_overview(warehouse, skipped, source.paths)
+        info(f"{counted(len(rows), 'row')}; next: {_show_first(names, shown, source.paths)}")
 
 
 def _for_people(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..schema.errors import BenchError, Locked
+from ..vocabulary.format import counted
 from .messages import info, warn
 from .source import Source
 
@@ -70,7 +71,7 @@ def _follow(source: Source, again: Callable[[], Built], every: float) -> None:
             continue
         seen = now
         if built.written > 1:
-            info(f"{built.runs} runs, {built.written} files written")
+            info(f"{counted(built.runs, 'run')}, {counted(built.written, 'file')} written")
 
 
 def _state(source: Source) -> tuple[int, int] | None:
@@ -96,6 +97,6 @@ def _built(source: Source, query: Query, output: Path, options: Options) -> Buil
 def _tell(built: Built, output: Path) -> None:
     removed = f", {built.removed} removed" if built.removed else ""
     info(
-        f"{built.runs} runs: {built.files} files, {built.written} written{removed}; "
-        f"open {output}/index.html"
+        f"{counted(built.runs, 'run')}: {counted(built.files, 'file')}, {built.written} written"
+        f"{removed}; open {output}/index.html"
     )

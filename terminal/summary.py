@@ -5,10 +5,12 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..project.read import nothing_recognised
 from ..schema.errors import FINE, FOUND, NOTHING_RECOGNISED
+from ..vocabulary.format import counted
 from .messages import detail, fail, info, warn
 
 if TYPE_CHECKING:
@@ -36,7 +38,8 @@ def print_summary(summary: Summary) -> int:
     for remark in shown:
         warn(f"{remark.uri}{f':{remark.line}' if remark.line else ''}: {remark.message}")
     if len(summary.warnings) > len(shown):
-        warn(f"{len(summary.warnings) - len(shown)} more warnings: bench sql 'FROM warnings'")
+        more = counted(len(summary.warnings) - len(shown), "more warning")
+        warn(f"{more}: bench sql 'FROM warnings'")
     for uri, reason in summary.failed:
         warn(f"{uri}: cannot read: {reason}")
     for uri in summary.skipped:
@@ -58,7 +61,9 @@ def _counts(summary: Summary) -> str:
     parts += [f"{summary.copies} duplicates of known files"] if summary.copies else []
     parts += [f"{len(summary.skipped)} skipped (list with -v)"] if summary.skipped else []
     parts += [f"{len(summary.failed)} failed"] if summary.failed else []
-    tables = f"; {summary.tables_other} other tables skipped" if summary.tables_other else ""
+    tables = (
+        f"; {counted(summary.tables_other, 'other table')} skipped" if summary.tables_other else ""
+    )
     return f"files: {', '.join(parts)}{tables}"
 
 
@@ -98,39 +103,56 @@ _UNREAD = """SELECT uri, lines_unread, lines FROM sources WHERE kind = 'log' AND
     ORDER BY lines_unread DESC, uri"""
 
 
-def show_overview(warehouse: Warehouse, skipped: Sequence[str]) -> None:
+def show_overview(warehouse: Warehouse, skipped: Sequence[str], paths: Sequence[Path]) -> None:
     """Say on standard error what the listing of a folder does not show."""
-    for line in overview(warehouse, skipped):
+    for line in overview(warehouse, skipped, paths):
         info(line)
 
 
-def overview(warehouse: Warehouse, skipped: Sequence[str]) -> Iterator[str]:
+def overview(warehouse: Warehouse, skipped: Sequence[str], paths: Sequence[Path]) -> Iterator[str]:
     """The remarks, each a line; what is not missing is not spoken of."""
+    known = [uri for (uri,) in warehouse.rows("SELECT uri FROM sources")]
+    named = _file_names([*known, *skipped])
     endings = warehouse.rows(_ENDINGS)
     [(files,)] = warehouse.rows(_LOGS)
     endings_listed = ", ".join(f"{count} {status}" for status, count in endings)
     runs = sum(count for _, count in endings)
-    yield f"{runs} {'run' if runs == 1 else 'runs'} in {_files(files)}: {endings_listed}"
+    yield f"{counted(runs, 'run')} in {_files(files)}: {endings_listed}"
     [(jobs, sources)] = warehouse.rows(_JOBS)
     if jobs:
-        yield f"scheduler accounting: {jobs} jobs in {_files(sources)}"
-    without = [f"{uri}:{line}" for uri, line in warehouse.rows(_WITHOUT)]
+        yield f"scheduler accounting: {counted(jobs, 'job')} in {_files(sources)}"
+    without = [f"{named[uri]}:{line}" for uri, line in warehouse.rows(_WITHOUT)]
     if without:
-        yield f"topology unknown (no DP, TP or PP in the log): {len(without)} runs: " + _some(
-            without
-        )
+        unknown = "topology unknown (no DP, TP or PP in the log): "
+        yield f"{unknown}{counted(len(without), 'run')}: {_some(without)}"
     if skipped:
-        yield f"not recognised: {_files(len(skipped))}: {_some(skipped)}"
+        yield f"not recognised: {_files(len(skipped))}: {_some([named[uri] for uri in skipped])}"
     unread = warehouse.rows(_UNREAD)
     if unread:
         worst, _, _ = unread[0]
         lines, of = (sum(row[place] for row in unread) for place in (1, 2))
         share = f"{lines:,} of {of:,} lines of {_files(len(unread))}"
-        yield f"unread: {share}, most in {worst}; see bench doctor {worst}"
+        yield f"unread: {share}, most in {named[worst]}; see bench doctor {_typed(worst, paths)}"
+
+
+def _file_names(uris: Sequence[str]) -> dict[str, str]:
+    """The file name of each source; where several have it, the path."""
+    of = {uri: uri.rsplit("/", 1)[-1] for uri in uris}
+    count = Counter(of.values())
+    return {uri: name if count[name] == 1 else uri for uri, name in of.items()}
+
+
+def _typed(uri: str, paths: Sequence[Path]) -> str:
+    """The path of a file as a user would type it, who typed these."""
+    file = Path(uri).resolve()
+    for path in paths:
+        if file.is_relative_to(path.resolve()):
+            return str(path / file.relative_to(path.resolve()))
+    return uri
 
 
 def _files(count: int) -> str:
-    return f"{count} {'file' if count == 1 else 'files'}"
+    return counted(count, "file")
 
 
 def _some(names: Sequence[str]) -> str:

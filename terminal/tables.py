@@ -33,11 +33,21 @@ def default_format(stream: TextIO | None = None) -> Format:
     return Format.TABLE if (stream or sys.stdout).isatty() else Format.MD
 
 
+_PICTURES = frozenset(("gif", "jpeg", "jpg", "pdf", "png", "svg", "webp"))
+
+
 def choose_format(chosen_format: Format | None, output: Path | None = None) -> Format:
     """The format asked for, else that of the output file's suffix, else the default."""
     if chosen_format or not output:
         return chosen_format or default_format()
     suffix = output.suffix.lstrip(".").lower()
+    if suffix in _PICTURES:
+        raise BenchError(
+            f"cannot write a table as .{suffix}",
+            where=str(output),
+            hint="a listing is .md, .csv, .tsv, .json or .html; bench chart and some answers"
+            " draw .svg and .png",
+        )
     return Format(suffix) if suffix in set(Format) - {Format.TABLE} else Format.MD
 
 

@@ -11,12 +11,12 @@ from matplotlib.text import Text
 
 from bench.commands.chart import title
 from bench.decide.query import Query
+from bench.project.short import Names
 from bench.reports.answer import Answer
 from bench.reports.charts.data import Bar, Point, Series, checked_series
 from bench.reports.charts.lines import REACH, Plan, draw
 from bench.reports.charts.rows import draw_effects
 from bench.reports.pair_charts import efficiency
-from bench.reports.short import Names
 from bench.terminal.layouts import table as as_table
 from tests.deciding import answer, table
 from tests.program import quick, told

@@ -102,9 +102,9 @@ def test_the_footer_says_what_is_not_drawn_and_names_drawn_rows_alone(folder: Pa
     many(folder)
     from bench.decide.query import Query
     from bench.ingest.pipeline import ingest_into
+    from bench.project.short import Names
     from bench.reports.computed import answered
     from bench.reports.drawing import PICTURES, footer
-    from bench.reports.short import Names
     from bench.schema.warehouse import in_memory
 
     with in_memory() as warehouse:
@@ -120,9 +120,9 @@ def test_the_footer_says_what_is_not_drawn_and_names_drawn_rows_alone(folder: Pa
 def test_days_of_one_size_are_a_bar_a_configuration(folder: Path) -> None:
     from bench.decide.query import Query
     from bench.ingest.pipeline import ingest_into
+    from bench.project.short import Names
     from bench.reports.computed import answered
     from bench.reports.drawing import PICTURES
-    from bench.reports.short import Names
     from bench.schema.warehouse import in_memory
 
     rows = [
@@ -178,9 +178,9 @@ def test_the_title_says_what_a_chart_shows(root: Path, folder: Path, args: str) 
 def test_one_size_is_ranked_by_bars_that_differ_in_name(data: Path) -> None:
     from bench.decide.query import Query
     from bench.ingest.pipeline import ingest_into
+    from bench.project.short import Names
     from bench.reports.computed import answered
     from bench.reports.drawing import PICTURES
-    from bench.reports.short import Names
     from bench.schema.warehouse import in_memory
 
     with in_memory() as warehouse:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.logs import header
 from tests.making import folder as logs_and_tables
 from tests.making import iteration
@@ -26,6 +28,17 @@ def test_what_is_said_of_a_folder(folder: Path) -> None:
         "3 rows; next: bench show good.log:1 .",
     ]
     assert "| status " in done.out.splitlines()[0]
+
+
+def test_paths_are_named_as_typed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "logs").mkdir()
+    (folder / "here").mkdir()
+    (folder / "logs" / "slurm-12.out").write_text(iteration(1) + "a\nb\n")
+    (folder / "linked").symlink_to("logs")
+    monkeypatch.chdir(folder / "here")
+    done = quick(folder / "here", "runs", "../linked")
+    assert "1 run: slurm-12.out:1\n" in done.err
+    assert "most in slurm-12.out; see bench doctor ../linked/slurm-12.out\n" in done.err
 
 
 def test_what_is_not_missing_is_not_spoken_of(folder: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.vocabulary.format import FILTERS, range_text, within
+from bench.vocabulary.format import FILTERS, counted, days_range, difference, range_text, within
 
 CASES = [
     ("days", (96.4,), "96.4"),
@@ -136,3 +136,20 @@ def test_the_last_digit_is_no_coarser_than_the_range(value: float, share: float)
     gap = value * share
     text = within(value, value - gap, value + gap).replace(",", "")
     assert abs(float(text) - value) <= gap * 0.55
+
+
+def test_a_noun_follows_its_number() -> None:
+    assert [counted(n, "run") for n in (0, 1, 2533)] == ["0 runs", "1 run", "2,533 runs"]
+    assert [counted(n, "process", "processes") for n in (1, 2)] == ["1 process", "2 processes"]
+
+
+def test_a_range_of_days_has_the_unit_of_its_value() -> None:
+    assert days_range(0.226, 3150.0, 26.7) == "0.2-3,150 days"
+    assert days_range(94.3, 98.5, 96.4) == "94.3-98.5"
+    assert days_range(4.0e3, 9e3, 5e3) == "11-25 years"
+
+
+def test_a_large_difference_is_a_factor() -> None:
+    assert [difference(share) for share in (0.073, 1.488, 117.1)] == [
+        "7.3%", "a factor of 2.49", "a factor of 118",
+    ]  # fmt: skip

@@ -74,7 +74,7 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
 
 def test_an_alias_is_the_name_of_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from bench.decide.lookup import matching
-    from bench.reports.short import Names
+    from bench.project.short import Names
 
     uris = ["runs/a.md", "runs/b__docs__README.md", "old/c.md", "new/c.md"]
     (tmp_path / "bench.toml").write_text(

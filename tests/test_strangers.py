@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.project.short import Names
 from bench.reports import confined
-from bench.reports.short import Names
 from bench.reports.templating import OwnTemplate
 from tests.program import quick
 

@@ -162,6 +162,11 @@ def within(x: float, low: float | None = None, high: float | None = None) -> str
     return _fixed(rounded if rounded else x, max(decimals, 0))
 
 
+def counted(x: float, noun: str, several: str = "") -> str:
+    """So many of a thing, with the noun in the number that fits: 1 run, 2,000 runs, 2 processes."""
+    return f"{number(x)} {noun if x == 1 else several or noun + 's'}"
+
+
 def range_text(low: float | None, high: float | None, unit: Callable[..., str] | str) -> str:
     """A range in one unit: 94.3-98.5, one value where both print alike."""
     function = FILTERS[unit] if isinstance(unit, str) else unit
@@ -174,6 +179,18 @@ def range_text(low: float | None, high: float | None, unit: Callable[..., str] |
     if function is days and math.isfinite(high):  # else 990-2.8 years
         return _joined(days(low, high), days(high))
     return _joined(function(low), function(high))
+
+
+def days_range(low: float | None, high: float | None, value: float) -> str:
+    """A range of days in the unit of its value, so that the two compare at a glance."""
+    if low is None or high is None or high < YEARS_FROM or value >= YEARS_FROM:
+        return range_text(low, high, days)
+    return f"{range_text(low, high, lambda x: number(x, 0))} days"
+
+
+def difference(share: float) -> str:
+    """A relative difference: 7.3%, and from twice on how many times: a factor of 118."""
+    return percent(share, 1) if share < 1 else f"a factor of {significant(1 + share, 3)}"
 
 
 def _joined(low: str, high: str) -> str:

@@ -1,5 +1,6 @@
 """Names as charts show them: literal, measured, wrapped, shortened."""
 
+import re
 from functools import lru_cache
 
 from matplotlib.backends.backend_agg import RendererAgg
@@ -9,6 +10,7 @@ from ..escape import terminal
 from .style import DPI, WIDTH, points
 
 LINE = 1.3  # line height
+_PART = re.compile(r".*[_/,;=.-]")  # a part of a long name, up to its last sign
 NARROWEST = 0.2  # width of a letter, both in sizes of the font
 
 
@@ -62,10 +64,15 @@ def _break(text: str, size: float, width: float) -> list[str]:
 
 
 def _pieces(word: str, size: float, width: float) -> list[str]:
-    """One word in pieces that fit."""
+    """One word in pieces that fit, parted behind a sign where one is in the second half."""
     pieces = [""]
     for character in word:
         if pieces[-1] and text_width(pieces[-1] + character, size) > width:
-            pieces.append("")
+            whole = _PART.match(pieces[-1])
+            rest = pieces[-1][whole.end() :] if whole else ""
+            if rest and 2 * len(rest) < len(pieces[-1]):
+                pieces[-1:] = [pieces[-1][: -len(rest)], rest]
+            else:
+                pieces.append("")
         pieces[-1] += character
     return pieces

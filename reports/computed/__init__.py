@@ -3,9 +3,9 @@
 A pair of such files is a report: `bench report NAME`, a region `report=NAME`, and what the command
 of that name writes. NAME.py has `answer(warehouse, query)`, which gives a Decision; COLUMNS for
 programs; SHOWN for people, as column and heading; `cells(names, row, facts)`, the cells that people
-read; PLACES, if the report can be requested by name. If it has them, also: KEEP, headings
-that a narrow terminal drops last; `shown(facts)` in place of SHOWN; RANKED, where people see the
-first rows alone unless they ask for all.
+read; PLACES, if the report can be requested by name. If it has them, also: KEEP, headings that a
+narrow terminal drops last, or `keep(facts)`; `shown(facts)` in place of SHOWN; RANKED, where people
+see the first rows alone unless they ask for all.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from ..short import Names
+from ...project.short import Names
 
 if TYPE_CHECKING:  # pages ask for the names of reports alone
     from ...decide.query import Query
@@ -74,6 +74,7 @@ def presented(decision: Decision, names: Names, most: int = 0) -> Answer:
     shown = rows[:most] if most and getattr(of, "RANKED", False) else rows
     said, notes = sentences(names, decision, len(rows) - len(shown))
     columns = getattr(of, "shown", lambda facts: of.SHOWN)(facts)
+    keep = of.keep(facts) if hasattr(of, "keep") else getattr(of, "KEEP", ())
     return Answer(
         said,
         of.COLUMNS,
@@ -82,7 +83,7 @@ def presented(decision: Decision, names: Names, most: int = 0) -> Answer:
         decision.left_out,
         notes,
         tuple(of.cells(names, row, facts) for row in shown),
-        getattr(of, "KEEP", ()),
+        keep,
     )
 
 

@@ -10,11 +10,11 @@ from ...decide.cost import COLUMNS as COST_COLUMNS
 from ...decide.eligible import candidates
 from ...decide.query import Query
 from ...decide.rows import Decision, Row
+from ...project.short import Names
 from ...schema.warehouse import Warehouse
 from ...vocabulary.format import significant
 from ..answer import MEASURED, RUN, days_headed, with_words
 from ..costs import COSTS, cost_cells, costs_headed
-from ..short import Names
 
 RANKED = True
 PLACES = ("page", "region")
@@ -45,6 +45,13 @@ def answer(warehouse: Warehouse, query: Query) -> Decision:
 def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """The columns that people see, with what days are for where that is a unit."""
     return days_headed(costs_headed(SHOWN, facts), facts["plan"])
+
+
+def keep(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """What it is ranked by, the rate and the place have room before all others."""
+    heads = dict(shown(facts))
+    wanted = (facts["order"].column, "tokens_per_s", "where") if "order" in facts else ()
+    return tuple(heads[name] for name in wanted if name in heads)
 
 
 def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from ...decide.eligible import candidates
 from ...decide.gate import gated, growth
 from ...decide.query import Query
 from ...decide.rows import Decision, Row
+from ...project.short import Names
 from ...schema.warehouse import Warehouse
 from ...vocabulary.format import number, range_text, significant, times
 from ..answer import MEASURED, RUN, time_words, with_words
-from ..short import Names
 
 PLACES = ("region",)  # the command of that name takes two sides
 KEEP = ("Speed-up", "Verdict")  # the answer itself

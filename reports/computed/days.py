@@ -9,12 +9,12 @@ from ...decide.answers import lasting
 from ...decide.cost import COLUMNS as COST_COLUMNS
 from ...decide.query import Query
 from ...decide.rows import Decision, Row
+from ...project.short import Names
 from ...schema.warehouse import Warehouse
 from ...vocabulary.format import range_text, significant
 from ...vocabulary.format import tokens as as_tokens
 from ..answer import MEASURED, RUN, days_headed, with_words
 from ..costs import COSTS, cost_cells, costs_headed
-from ..short import Names
 
 RANKED = True
 PLACES = ()  # a page has this name: in a region columns= or group= ask for this one
@@ -35,6 +35,7 @@ SHOWN = (
     ("tokens_per_s_per_device", "Tokens/s/device"), ("mfu", "MFU"),
     ("goodput", "Goodput"), ("goodput_from", "Goodput from"), ("date", "Date"), ("where", "Where"),
 )  # fmt: skip
+KEEP = ("Where",)
 
 
 def answer(warehouse: Warehouse, query: Query) -> Decision:

@@ -8,10 +8,10 @@ from typing import Any
 from ...decide.failures import failures
 from ...decide.query import Query
 from ...decide.rows import Decision, Row
+from ...project.short import Names
 from ...schema.warehouse import Warehouse
 from ...vocabulary.format import number
 from ..answer import configuration_words
-from ..short import Names
 
 RANKED = True
 PLACES = ("page", "region")
@@ -25,7 +25,7 @@ SHOWN = (
     ("recurs_text", "Recurs"), ("hosts_text", "Hosts"), ("job", "Job"), ("size", "Model"),
     ("configuration", "Configuration"),
 )  # fmt: skip
-KEEP = ("Status", "Why", "Recurs", "Hosts")
+KEEP = ("Where", "Status", "Why")  # which run, how it ended, the line that says it
 _MOST = 4  # hosts that a cell names
 
 

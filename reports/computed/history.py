@@ -8,8 +8,8 @@ from typing import Any
 from ...decide.history import history
 from ...decide.query import Query
 from ...decide.rows import Decision, Row
+from ...project.short import Names
 from ...schema.warehouse import Warehouse
-from ..short import Names
 
 RANKED = True
 PLACES = ()

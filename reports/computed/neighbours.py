@@ -8,10 +8,10 @@ from typing import Any
 from ...decide.answers import beside_best
 from ...decide.query import Query
 from ...decide.rows import Decision, Row
+from ...project.short import Names
 from ...schema.warehouse import Warehouse
 from ...vocabulary.format import percent, significant
 from ..answer import RUN, with_words
-from ..short import Names
 
 PLACES = ()  # an option of `bench best`
 COLUMNS = (

@@ -9,11 +9,11 @@ from ...decide.cost import COLUMNS as COST_COLUMNS
 from ...decide.query import Query
 from ...decide.rows import Decision, Row
 from ...foresight.answers import predicted
+from ...project.short import Names
 from ...schema.warehouse import Warehouse
 from ...vocabulary.format import percent, range_text, significant
 from ..answer import MEASURED, RUN, days_headed, with_words
 from ..costs import COSTS, cost_cells, costs_headed
-from ..short import Names
 
 RANKED = True
 PLACES = ()  # a command: what is asked of it are sizes that no page selects by

@@ -8,10 +8,10 @@ from typing import Any
 from ...decide.query import Query
 from ...decide.rows import Decision, Row
 from ...foresight.planning import Limits, proposed
+from ...project.short import Names
 from ...schema.warehouse import Warehouse
 from ...vocabulary.format import percent, significant
 from ..answer import MEASURED, RUN
-from ..short import Names
 from .predict import PREDICTED
 from .predict import cells as predicted_cells
 

@@ -9,10 +9,10 @@ from ...decide.answers import scaled
 from ...decide.eligible import candidates
 from ...decide.query import Query
 from ...decide.rows import Decision, Row
+from ...project.short import Names
 from ...schema.warehouse import Warehouse
 from ...vocabulary.format import percent, significant
 from ..answer import MEASURED, RUN, with_words
-from ..short import Names
 
 PLACES = ("page", "region")
 COLUMNS = (

@@ -14,10 +14,10 @@ from ...audit.memory import FEWEST
 from ...decide.factors import order
 from ...decide.jobs import clusters_text
 from ...decide.rows import Decision
-from ...vocabulary.format import FILTERS
+from ...project.short import Names
+from ...vocabulary.format import FILTERS, counted, days_range, difference
 from .. import answer
 from ..compiled import Compiled
-from ..short import Names
 from ..words import level_words, text_of
 
 _NAMES = "names"  # in the context: the short names of the sources
@@ -56,10 +56,15 @@ def _environment() -> jinja2.Environment:
         autoescape=False,
         bytecode_cache=Compiled(Path(__file__).parent.parent),
     )
-    environment.filters |= FILTERS
+    environment.filters |= FILTERS | {
+        "counted": counted,
+        "days_range": days_range,
+        "difference": difference,
+    }
     environment.filters |= {
         "place": _with_names(answer.place),
         "places": _with_names(answer.places),
+        "repeats": _with_names(answer.repeats),
         "system": _with_names(Names.system),
         "short": _with_names(Names.short),
         "within": _with_names(Names.within),

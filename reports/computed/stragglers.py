@@ -8,9 +8,9 @@ from typing import Any
 from ...decide.query import Query
 from ...decide.rows import Decision, Row
 from ...decide.stragglers import stragglers
+from ...project.short import Names
 from ...schema.warehouse import Warehouse
 from ...vocabulary.format import significant, times
-from ..short import Names
 
 RANKED = True
 PLACES = ("page", "region")

@@ -8,10 +8,10 @@ from typing import Any
 from ...decide.query import Query
 from ...decide.rows import Decision, Row
 from ...decide.trend import REVISION, trend
+from ...project.short import Names
 from ...schema.warehouse import Warehouse
 from ...vocabulary.format import significant
 from ..picture import labels_of
-from ..short import Names
 
 RANKED = True
 PLACES = ("page", "region")

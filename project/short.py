@@ -1,4 +1,4 @@
-"""Short names of sources for pages: the alias of `bench.toml`, `001` of `001_1.3b.md`, else the
+"""Short names of sources for people: the alias of `bench.toml`, `001` of `001_1.3b.md`, else the
 file name (the last parts of one that was a path: `OWNER__REPO__NAME.md`), else the path."""
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from ..project.settings import aliased, read_settings
+from .settings import aliased, read_settings
 
 
 class Names:

@@ -1,0 +1,102 @@
+"""The tables of ranked configurations: days and speed of each, and the best of every model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..decide.budget import Budget
+from ..project.short import Names
+from ..vocabulary.format import days, days_range, number, percent, significant
+from .escape import Markdown, italic, markdown_cell
+from .table_cells import (
+    Column,
+    Row,
+    marked,
+    model_cell,
+    nodes_cell,
+    recompute_cell,
+    several_models,
+    source_cell,
+    split_cell,
+    system_cell,
+    table_of,
+)  # fmt: skip
+from .words import step_time, text_of, with_mark
+
+
+def days_table(names: Names, rows: Sequence[Row], plan: Budget | None = None) -> Markdown:
+    """Ranked runs: days, their range, the configuration, the speed and the source."""
+    shown = _shown(rows)
+    columns = [one for one in _columns(names, plan) if shown.get(one[0], True)]
+    return table_of(columns, rows, merged=("DP/TP/PP", "MBS", "Source"))
+
+
+def answers_table(names: Names, rows: Sequence[Row], plan: Budget) -> Markdown:
+    """The best of each model and system, a row each: what a sentence each would say."""
+    best = [row for row in rows if row["place"] == 1]
+    speed: Column = (
+        "Tokens/s", "right",
+        lambda r: f"**{significant(r['tokens_per_s'], 4)}**" if plan.is_unit
+        else italic(significant(r["tokens_per_s"], 4)),
+    )  # fmt: skip
+    of = {column[0]: column for column in _columns(names, plan)}
+    said = ["Model", "System", _days_head(plan), "Nodes (devices)", "DP/TP/PP", "MBS", "MFU"]
+    chosen = [of[head] for head in said if _shown(best).get(head, True)]
+    return table_of([*chosen[:2], speed, *chosen[2:], of["Source"]], best)
+
+
+def _days_head(plan: Budget | None) -> str:
+    return f"Days {plan.purpose}" if plan and plan.is_unit else "Days"
+
+
+def _shown(rows: Sequence[Row]) -> Mapping[str, bool]:
+    """Which columns tell rows apart, of those that need not be there."""
+    return {
+        "Model": several_models(rows),
+        "GBS": len({row["gbs"] for row in rows}) > 1,
+        "ZeRO": len({row["zero_stage"] for row in rows} - {None}) > 1,
+        "Settings": any(row["settings"] for row in rows),
+        "Regime": any(row["epoch"] for row in rows),
+        "n": any(row["n"] != 1 for row in rows),
+        "Jobs": any(row["jobs"] != 1 for row in rows),
+        "MFU": any(row["mfu"] is not None for row in rows),
+    }
+
+
+def _columns(names: Names, plan: Budget | None) -> list[Column]:
+    """All that a ranking tells of a configuration."""
+    return [
+        (_days_head(plan), "right", lambda r: italic(marked(days(r["days"]), r))),
+        ("Range", "center", lambda r: "" if r["time_is_marked"] else italic(_days_range(r))),
+        ("Model", "left", model_cell),
+        ("System", "left", lambda r: system_cell(names, r)),
+        ("Nodes (devices)", "right", nodes_cell),
+        ("DP/TP/PP", "center", split_cell),
+        ("MBS", "right", lambda r: with_mark(text_of(r["mbs"]), r, "mbs")),
+        ("GBS", "right", lambda r: with_mark(text_of(r["gbs"]), r, "gbs")),
+        ("ZeRO", "right", lambda r: text_of(r["zero_stage"])),
+        ("Recompute", "left", recompute_cell),
+        ("Settings", "left", lambda r: markdown_cell(r["settings"])),
+        ("Regime", "left", lambda r: markdown_cell(r["epoch"])),
+        *_speed(),
+        ("Source", "left", lambda r: source_cell(names, r)),
+    ]
+
+
+def _speed() -> list[Column]:
+    """How fast a configuration is, and from how much that is known."""
+    rate: Column = (
+        "Tokens/s/device", "right", lambda r: italic(significant(r["tokens_per_s_per_device"], 4)),
+    )  # fmt: skip
+    return [
+        ("Sec/it", "right", lambda r: marked(step_time(r), r)),
+        ("n", "right", lambda r: number(r["n"])),
+        ("Jobs", "right", lambda r: number(r["jobs"]) if r["jobs"] > 1 else ""),
+        rate,
+        ("MFU", "right", lambda r: italic(percent(r["mfu"], 1))),
+        ("Device-days", "right", lambda r: italic(significant(r["device_days"], 3))),
+    ]
+
+
+def _days_range(row: Row) -> str:
+    return days_range(row["days_low"], row["days_high"], row["days"]).removesuffix(" days")

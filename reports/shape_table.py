@@ -1,0 +1,73 @@
+"""The table of model shapes, batches and parameters of each source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..project.short import Names
+from ..vocabulary.format import number, params
+from .escape import Markdown, italic, markdown_cell
+from .table_cells import Row, lines_said, model_cell, several_models, table_of
+from .words import DEVICE, SHAPE, text_of, with_mark
+
+Lines = dict[tuple[str, str], list[int]]
+
+
+def shape_table(names: Names, rows: Sequence[Row], lines: Sequence[Row]) -> Markdown:
+    """Model shape, batch and parameters of each source, with the lines that state them."""
+    stated: Lines = {}
+    for line in lines:
+        stated.setdefault((line["uri"], line["field"]), []).append(line["line"])
+
+    def systems(row: Row) -> str:
+        listed = ", ".join(markdown_cell(names.system(name)) for name in row["systems"])
+        return with_mark(listed, row, *DEVICE)
+
+    def length(row: Row) -> str:
+        said = with_mark(number(row["seq_len"]), row, "seq_len") or "not stated"
+        return said + _by(stated, row, "seq_len")
+
+    def batch(row: Row) -> str:
+        said = with_mark(", ".join(map(str, row["gbs"] or [])), row, "gbs") or "not stated"
+        return said + _by(stated, row, "gbs")
+
+    def tokens(row: Row) -> str:
+        return italic(", ".join(map(number, row["tokens_per_step"] or [])))
+
+    return table_of(
+        [
+            ("Source", "left", lambda r: markdown_cell(names.short(r["uri"]))),
+            *([("Model", "left", model_cell)] if several_models(rows) else []),
+            ("System", "left", systems),
+            ("Layers / hidden / heads", "left", lambda r: _shape(stated, r)),
+            ("Seq len", "left", length),
+            ("GBS", "left", batch),
+            ("Tokens/it", "right", tokens),
+            ("Parameters", "left", _parameters),
+        ],
+        rows,
+    )
+
+
+def _by(stated: Lines, row: Row, *fields: str) -> str:
+    """The lines that state fields of a source, in brackets."""
+    found = sorted({line for field in fields for line in stated.get((row["uri"], field), [])})
+    return f" ({lines_said(found)})" if found else ""
+
+
+def _shape(stated: Lines, row: Row) -> str:
+    if row["layers"] is None and row["hidden"] is None:
+        return "not stated"
+    heads = ", ".join(map(str, row["heads"] or ["?"]))
+    text = f"{text_of(row['layers']) or '?'} / {text_of(row['hidden']) or '?'} / {heads}"
+    return with_mark(text, row, *SHAPE) + _by(stated, row, "layers", "hidden", "heads")
+
+
+def _parameters(row: Row) -> str:
+    if row["params_computed"] is None and row["params_stated"] is not None:
+        return f"{params(row['params_stated'])} stated"
+    if row["params_computed"] is None:
+        return f"label {markdown_cell(row['label'])}" if row["label"] else "not stated"
+    assumed = f"; V = {number(int(row['vocab_used']))} assumed" if row["vocab_assumed"] else ""
+    without = params(row["params_without_embedding"])
+    return f"*{params(row['params_computed'])}* (*{without}* without embeddings{assumed})"
