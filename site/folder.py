@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..ingest.folders import SITE_MARK
 from ..schema.errors import BenchError
 from ..vocabulary.atomic import atomic_write
 from .load import Content
 
-MANIFEST = ".bench-site.json"
+MANIFEST = SITE_MARK
 _MOST = 20  # runs that are named as new or changed
 
 
