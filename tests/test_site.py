@@ -21,6 +21,8 @@ from bench.explain.run import Lines, run_context
 from bench.schema.errors import BenchError
 from bench.schema.warehouse import open_read
 from bench.site import svg
+from bench.site.build import Options, build
+from bench.site.folder import MANIFEST
 from bench.site.serve import serving
 from bench.site.text import Slugs, Text, data_file
 from bench.terminal.site import parse_every
@@ -213,6 +215,41 @@ def test_a_new_log_changes_its_own_pages_alone(site: Path, tmp_path: Path) -> No
     assert len(runs) <= 3, runs
     assert not [name for name in changed if name.startswith("sources/") and "new" not in name]
     assert "1 new, 0 changed, 0 gone" in Read((out / "index.html").read_text()).text
+
+
+def test_what_has_not_changed_is_not_audited_or_made_again(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, root = tmp_path / "site", site.parent / "results"
+    shutil.copytree(site, out)
+    made: list[object] = []
+
+    def noted(*of: object, **more: object) -> list[object]:
+        made.append((of, more))
+        return []
+
+    monkeypatch.setattr("bench.audit.run.audit", noted)
+    monkeypatch.setattr("bench.site.layout.Layout.page", noted)
+    with open_read(root / "bench.duckdb") as warehouse:
+        built = build(warehouse, root, out, Query(), Options())
+    assert (made, built.written) == ([], 0)
+    assert contents(out) == contents(site)
+    manifest = json.loads((out / MANIFEST).read_text())
+    assert len(manifest["clean"]) == 2, "train.log and again.log"
+
+
+def test_a_log_that_says_something_else_is_audited_again(site: Path, tmp_path: Path) -> None:
+    root, out = tmp_path / "results", tmp_path / "site"
+    shutil.copytree(site.parent / "results", root)
+    shutil.copytree(site, out)
+    assert quick(root, "-q", "ingest", "--set", "seq_len=1024", "again.log").code == 0
+    assert quick(root, "-q", "site", "-o", str(out)).code == 0
+    assert quick(root, "-q", "site", "-o", str(tmp_path / "anew")).code == 0
+    before, after = (json.loads((of / MANIFEST).read_text())["clean"] for of in (site, out))
+    assert before != after
+    of_runs = [{k: v for k, v in contents(of).items() if k.startswith(("runs/", "models/"))}
+               for of in (out, tmp_path / "anew")]  # fmt: skip
+    assert of_runs[0] == of_runs[1]
 
 
 def test_what_is_gone_leaves_no_page_behind(site: Path, tmp_path: Path) -> None:
