@@ -9,8 +9,8 @@ from ..decide.rows import Row
 from ..explain.tree import Node
 from ..reports.answer import configuration_words
 from ..vocabulary.format import number
-from .derivation import derivation
-from .facts import Details, Part, Stated, title_of, value_text
+from .derivation import derivation, rounded
+from .facts import Details, Part, Stated, title_of
 from .load import NOT_STATED, Content
 from .models import finding_words
 from .neighbours import Near, neighbour
@@ -128,7 +128,7 @@ def _derived(content: Content, run: str, node: Node) -> list[Any]:
     return [
         node.name,
         title_of(node.name),
-        f"{value_text(node.value)}{unit}",
+        f"{rounded(node)}{unit}",
         node.value if isinstance(node.value, (int, float)) else None,
         f"{content.href(run)}#n-{node.name}",
         "",
