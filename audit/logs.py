@@ -15,7 +15,8 @@ _QUERY = """
         i.step_time_s, i.samples_per_s, i.tokens_per_s, i.tflops, i.consumed_samples,
         i.consumed_tokens, i.gbs, i.seq_len
     FROM iterations i JOIN runs r USING (run_id)
-    WHERE r.origin = 'log' ORDER BY r.uri, r.line, i.line"""
+    WHERE r.origin = 'log' AND r.uri IN (SELECT unnest($uris::VARCHAR[]))
+    ORDER BY r.uri, r.line, i.line"""
 
 
 class Step(NamedTuple):
@@ -52,7 +53,7 @@ class Log:
 
 def logs(data: AuditInput) -> Iterator[Log]:
     """Every run of a log that the data covers, in order."""
-    wanted = {document.uri for document in data.documents}
+    wanted = [document.uri for document in data.documents]
     head = {
         run_id: (uri, line, gbs, seq_len, world)
         for run_id, uri, line, gbs, seq_len, world in data.warehouse.rows(
@@ -60,8 +61,8 @@ def logs(data: AuditInput) -> Iterator[Log]:
             "= 'log'"
         )
     }
-    steps = map(Step._make, data.warehouse.rows(_QUERY))
+    steps = map(Step._make, data.warehouse.rows(_QUERY, {"uris": wanted}))
     for run_id, found in groupby(steps, key=attrgetter("run_id")):
-        uri, line, gbs, seq_len, world = head.get(run_id, ("", 0, None, None, None))
-        if uri in wanted:
+        if run_id in head:
+            uri, line, gbs, seq_len, world = head[run_id]
             yield Log(uri, run_id, line, gbs, seq_len, world, tuple(found))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,14 +102,16 @@ def stored_findings(
     return found, sorted(wanted - current)
 
 
-def open_errors(warehouse: Warehouse, uris: Sequence[str]) -> list[Finding]:
+def open_errors(
+    warehouse: Warehouse, uris: Sequence[str], clean: Collection[str] = ()
+) -> list[Finding]:
     """The open errors in sources: the stored ones, if made by the current rules.
 
-    Other sources, including logs, are audited now.
+    Other sources, including logs, are audited now, but those that are known to be `clean`.
     """
     found, others = stored_findings(warehouse, uris, severity="error")
     found = [one for one in found if not one.closed]
-    if others:
+    if others := [uri for uri in others if uri not in clean]:
         from .run import audit  # slow import; usually everything is stored
 
         found += audit(warehouse, others)

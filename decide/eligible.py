@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..audit.finding import Finding
 from ..audit.store import open_errors
 from ..schema.errors import NOTHING_RECOGNISED, BenchError
 from ..schema.warehouse import Warehouse
@@ -98,10 +99,14 @@ def with_repeats(warehouse: Warehouse) -> list[Row]:
 
 
 def doubts(warehouse: Warehouse, uris: Sequence[str]) -> dict[str, str]:
-    """What the audit of sources says against runs: an error by run id. Of a row printed twice,
-    the copy."""
+    """What the audit of sources says against runs: an error by run id."""
+    return doubts_of(open_errors(warehouse, uris))
+
+
+def doubts_of(errors: Iterable[Finding]) -> dict[str, str]:
+    """What errors say against runs, by run id. Of a row printed twice, the copy."""
     found: dict[str, str] = {}
-    for finding in open_errors(warehouse, uris):
+    for finding in errors:
         # The first of two equal rows was measured; doubting both would lose the number.
         cells = finding.cells[1:] if finding.rules == ("R6",) else finding.cells
         for cell in cells:

@@ -13,6 +13,8 @@ from ..schema.errors import BenchError
 from .names import is_candidate, is_log_name
 
 _SKIPPED = frozenset(("venv", "node_modules", "__pycache__"))
+# In a folder of pages that `bench site` made: what they say was read elsewhere.
+SITE_MARK = ".bench-site.json"
 _SHOWN = frozenset((".hydra",))  # what ran, beside the log
 Unreadable = Callable[[Path | str, OSError], None]
 _File = tuple[str, str, bool]  # as named, as it is without links, whether it is one
@@ -23,7 +25,7 @@ def files_below(paths: Iterable[Path], unreadable: Unreadable) -> list[str]:
 
     Files come before links to them, so that a file goes by its own name, and so does what a link
     names that lies beside it; a folder reached again through a link is not entered again, so loops
-    end. Hidden files and folders have to be named, but for Hydra's.
+    end. Hidden files and folders have to be named, but for Hydra's; pages of `bench site` are none.
     `unreadable` is told of what cannot be looked into. Raises BenchError for a path that does not
     exist.
     """
@@ -102,6 +104,8 @@ def _walk(folder: str, entered: set[str], unreadable: Unreadable) -> Iterator[_F
             entries = sorted(scan, key=attrgetter("name"))
     except OSError as error:
         unreadable(Path(folder), error)
+        return
+    if any(entry.name == SITE_MARK for entry in entries):
         return
     inside = "" if folder == os.curdir else os.path.join(folder, "")
     really = os.path.join(real, "")

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib.metadata import version
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +18,7 @@ from .facts import details, stated
 from .folder import Folder, opened
 from .layout import Layout
 from .load import Content, read_content
+from .made_by import code_digest
 from .models import model_page
 from .neighbours import neighbours
 from .runs import run_data, run_page
@@ -30,8 +28,6 @@ from .text import Text, data_file, digest
 
 TITLE = "LLM training benchmarks"
 _AT_ONCE = 500  # runs whose details are read together
-# Whose code says what stands on a page.
-_MADE_BY = ("decide", "explain", "reports", "schema", "site", "vocabulary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +52,8 @@ class Built:
 def build(warehouse: Warehouse, root: Path, out: Path, query: Query, options: Options) -> Built:
     """Write the site to the folder `out`; sources lie below `root`. Raises BenchError."""
     folder = opened(out)
-    content = read_content(warehouse, query, Text(options.scrub))
+    content = read_content(warehouse, query, Text(options.scrub), folder.clean_before)
+    folder.clean = content.doubts.clean
     lines = Lines(warehouse, root)
     made = _Maker(content, folder, options, lines)
     made.assets()
@@ -76,7 +73,7 @@ class _Maker:
         site = {"title": options.title, "version": version("bench-warehouse")}
         self.layout = Layout(content.text, site, options.live)
         shown_as = (options.title, options.scrub, options.live, content.query)
-        self.made_by = digest(f"{_code()}\0{shown_as}\0{content.text.taken_out}")
+        self.made_by = digest(f"{code_digest()}\0{shown_as}\0{content.text.taken_out}")
         self.digests = _row_digests(content)
         self.rows_of: dict[str, list[Row]] = defaultdict(list)
         for row in content.rows:
@@ -145,7 +142,10 @@ class _Maker:
                     self.digests[run],
                     self.source_keys[row["uri"]],
                     told.get(run),
-                    near.get(run),
+                    [
+                        (one.setting, self.digests[one.row["run"]], content.place(one.row))
+                        for one in near.get(run, ())
+                    ],
                     content.findings_of.get(run),
                     content.plan_of(row),
                     content.place(row),
@@ -180,10 +180,16 @@ class _Maker:
             lines.forget(uri)
 
     def lists(self) -> None:
-        """The pages that tell of all runs."""
-        content, key = self.content, self.key("lists")
+        """The pages that tell of all runs, unless nothing of them has changed."""
+        content = self.content
+        changes = self.folder.changes(content, self.digests)
+        key = self.key(
+            [*self.digests.items()], content.sources, content.findings, content.failures.rows,
+            content.failures.facts, content.plans, sorted(content.spreads.items()), changes,
+            sorted(content.ran.items()),
+        )  # fmt: skip
         pages: Mapping[str, Callable[[], tuple[dict[str, Any], list[Table]]]] = {
-            "index": lambda: overview.overview(content, self.folder.changes(content, self.digests)),
+            "index": lambda: overview.overview(content, changes),
             "findings": lambda: lists.findings_page(content),
             "failures": lambda: lists.failures_page(content),
             "trends": lambda: lists.trends_page(content),
@@ -192,27 +198,25 @@ class _Maker:
             "about": lambda: lists.about_page(content),
         }
         for name, make in pages.items():
+            file = f"{name}.html"
+            if self.folder.is_made(file, key):
+                continue
             page, tables = make()
             self.tables(tables, key)
-            self.folder.write(f"{name}.html", self.layout.page(name, f"{name}.html", **page), key)
-        self.data("search", lists.search(content), key)
-        self.data("live", digest(repr(sorted(self.folder.now.items())))[:16], key)
+            self.folder.write(file, self.layout.page(name, file, **page), key)
+        if not self.folder.is_made("data/search.js", key):
+            self.data("search", lists.search(content), key)
+        # Of the lists only what is there already: the last table of one is no news.
+        self.folder.keep("data/", key)
+        self.data("live", digest(repr(sorted(self.folder.now.items())))[:16], self.key("live"))
 
 
 def _row_digests(content: Content) -> dict[str, str]:
-    """What each run says, by run."""
-    aside = ("derivations",)
+    """What each run says, and what is said against it, by run."""
+    doubted = content.doubted
     return {
-        row["run"]: digest(
-            repr(
-                (
-                    {k: v for k, v in row.items() if k not in aside},
-                    content.at(row),
-                    content.doubted.get(row["run"]),
-                )
-            )
-        )[:16]
-        for row in content.rows
+        run: digest(f"{said}\0{content.at(content.by_id[run])}\0{doubted.get(run)!r}")[:16]
+        for run, said in content.doubts.rows.items()
     }
 
 
@@ -230,22 +234,3 @@ def _told(content: Content) -> dict[str, object]:
     for run, *said in content.warehouse.rows(query):
         found[run].append(tuple(said))
     return dict(found)
-
-
-@cache
-def _code() -> str:
-    """A digest of the code that makes pages: another version makes all of them again."""
-    top = files("bench")
-    parts: list[bytes] = []
-
-    def read(folder: Traversable) -> None:
-        for entry in sorted(folder.iterdir(), key=lambda one: one.name):
-            if entry.is_dir():
-                if entry.name != "__pycache__":
-                    read(entry)
-            elif entry.name.endswith((".py", ".sql", ".j2", ".toml", ".css", ".js")):
-                parts.append(entry.read_bytes())
-
-    for name in _MADE_BY:
-        read(top / name)
-    return digest(b"\0".join(parts))

@@ -77,12 +77,11 @@ def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
     if len(marks) < 2:
         return None
     left = (
-        f" Drawn: {len(marks):,} of {len(plot.marks):,} runs."
-        if len(marks) < len(plot.marks)
-        else ""
+        f"{len(marks):,} of {len(plot.marks):,} runs drawn" if len(marks) < len(plot.marks) else ""
     )
+    note = "; ".join(filter(None, (plot.note, left)))
     if len({one.x for one in marks}) == 1:
-        return ranked(replace(plot, marks=marks, note=plot.note + left), root, table)
+        return ranked(replace(plot, marks=marks, note=note), root, table)
     x = svg.axis(
         [one.x for one in marks],
         svg.LEFT,
@@ -114,7 +113,7 @@ def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
     return Chart(
         plot.id,
         plot.title,
-        (plot.note + left).strip(),
+        note,
         svg.drawing(plot.id, "".join(parts)),
         _legend(plot, marks),
         table.html(root),
@@ -174,7 +173,7 @@ def ranked(plot: Plot, root: str, table: Table, most: int = 20) -> Chart:
         plot.marks, key=lambda one: ("left-out" in one.look, one.y if plot.least_first else -one.y)
     )
     rows = every[:most]
-    more = f" The first {most} of {len(every)}." if len(every) > most else ""
+    more = f"the first {most} of {len(every)}" if len(every) > most else ""
     top = 8
     height = len(rows) * _ROW + top + svg.BOTTOM
     longest = max(len(one.label) for one in rows)
@@ -201,7 +200,7 @@ def ranked(plot: Plot, root: str, table: Table, most: int = 20) -> Chart:
     return Chart(
         plot.id,
         plot.title,
-        (plot.note + more).strip(),
+        "; ".join(filter(None, (plot.note, more))),
         svg.drawing(plot.id, "".join(parts), height=height, rows=True),
         _legend(plot, rows),
         table.html(root),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup, escape
 
 from ..explain.tree import Node
+from ..vocabulary.format import significant
 from .facts import title_of, value_text
 from .load import Content
 
@@ -13,11 +14,18 @@ def derivation(content: Content, node: Node, root: str) -> Markup:
     """A number that unfolds into its formula, its inputs, and the lines that state these."""
     title, unit = title_of(node.name), node.unit or ""
     said = f" {escape(unit)}" if unit.lower() not in title.lower() else ""
-    value = escape(content.text.line(value_text(node.value), 200))
+    value = escape(content.text.line(rounded(node), 200))
     return Markup(
         f'<details id="n-{escape(node.name)}"><summary>{escape(title)} <b>{value}</b>{said}'
         f'</summary><ul class="tree">{_branch(content, node, root)}</ul></details>'
     )
+
+
+def rounded(node: Node) -> str:
+    """What was computed, with the digits that can be told of it; below it stand all."""
+    if node.how and isinstance(node.value, float):
+        return significant(node.value, 4)
+    return value_text(node.value)
 
 
 def _branch(content: Content, node: Node, root: str) -> str:

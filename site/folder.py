@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..ingest.folders import SITE_MARK
 from ..schema.errors import BenchError
 from ..vocabulary.atomic import atomic_write
 from .load import Content
 
-MANIFEST = ".bench-site.json"
+MANIFEST = SITE_MARK
 _MOST = 20  # runs that are named as new or changed
 
 
@@ -25,6 +26,8 @@ class Folder:
     before: Mapping[str, str]
     runs_before: Mapping[str, str]
     changes_before: Mapping[str, Any] | None
+    clean_before: frozenset[str]  # keys of logs that the audit found nothing in
+    clean: frozenset[str] = frozenset()
     now: dict[str, str] = field(default_factory=dict)
     written: int = 0
     _sorted: list[str] | None = None
@@ -103,7 +106,8 @@ class Folder:
             file = (self.path / name).resolve()
             if file.is_relative_to(top):
                 file.unlink(missing_ok=True)
-        kept = {"files": self.now, "runs": self._runs, "changes": self._changes}
+        kept = {"files": self.now, "runs": self._runs, "changes": self._changes,
+                "clean": sorted(self.clean)}  # fmt: skip
         text = json.dumps(kept, sort_keys=True, separators=(",", ":"))
         atomic_write(self.path / MANIFEST, text.encode())
         return len(gone)
@@ -121,11 +125,12 @@ def opened(path: Path) -> Folder:
                     why="its index.html would be overwritten",
                     hint="give -o another folder",
                 )
-            return Folder(path, {}, {}, None)
+            return Folder(path, {}, {}, None, frozenset())
         found = json.loads((path / MANIFEST).read_bytes())
         before = {str(name): str(key) for name, key in found["files"].items()}
         runs = {str(run): str(key) for run, key in found["runs"].items()}
-        return Folder(path, before, runs, found["changes"])
+        clean = frozenset(map(str, found.get("clean", ())))  # older sites have none
+        return Folder(path, before, runs, found["changes"], clean)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BenchError(
             "the folder of the site cannot be used",

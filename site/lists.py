@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from importlib.metadata import version
@@ -10,16 +10,17 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..decide.rows import Decision
+from ..decide.rows import Decision, configuration
 from ..decide.trend import trend
 from ..reports.computed import report
 from ..reports.computed.sentences import sentences
 from ..reports.computed.trend import labels
 from ..schema.catalogue import formulas, metrics
 from ..schema.errors import BenchError
+from ..vocabulary.fields import fields
 from ..vocabulary.format import number, significant
 from .charts import Plot, scatter
-from .load import ROWS_WITH_PAGES, Content
+from .load import NOT_STATED, ROWS_WITH_PAGES, Content
 from .models import as_html, escape_md, failures_table, finding_words
 from .overview import causes
 from .runtable import run_cell
@@ -27,6 +28,7 @@ from .svg import Mark
 from .table import Cell, Column, Table, column
 
 Page = tuple[dict[str, Any], list[Table]]
+_VALUES = 4  # of a setting, where it is searched
 _TRENDS = 12  # configurations whose course is drawn
 
 
@@ -270,8 +272,30 @@ def search(content: Content) -> dict[str, Any]:
                 content.href(row["run"]),
             ]
         )
+    entries += _settings(content)
     entries += [
         [line(content.names.path(uri), 160), "source", content.source_href(uri)]
         for uri in content.slugs
     ]
     return {"entries": entries}
+
+
+def _settings(content: Content) -> list[list[str | None]]:
+    """What runs of a model differ in: its page says what a change of it does."""
+    entries: list[list[str | None]] = []
+    for model, rows in content.models.items():
+        found: dict[str, dict[str, None]] = defaultdict(dict)
+        every = [configuration(row) for row in rows] if model != NOT_STATED else []
+        for name in dict.fromkeys(name for one in every for name in one):
+            for one in every:
+                value = one.get(name)
+                found[name]["none" if value is None else str(value)] = None
+        for name, values in found.items():
+            if len(values) > 1:
+                field = fields().get(name)
+                title = (field.title if field else None) or name.removeprefix("env ")
+                shown = ", ".join([*values][:_VALUES]) + (", ..." if len(values) > _VALUES else "")
+                words = f"{title} · {model} · {shown}"
+                href = f"models/{content.model_slugs[model]}.html#answers"
+                entries.append([content.text.line(words, 160), "setting", href])
+    return entries

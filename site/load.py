@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from ..decide.budget import Budget, budget
-from ..decide.eligible import Candidates, doubts, eligible
+from ..decide.eligible import Candidates, eligible
 from ..decide.failures import failures
 from ..decide.jobs import spreads
 from ..decide.query import Query
@@ -21,6 +21,7 @@ from ..decide.selection import narrow, select
 from ..schema.errors import BenchError
 from ..schema.sql import named_statements
 from ..schema.warehouse import Warehouse
+from .doubts import Doubts, doubts_of_site
 from .labels import Labels
 from .text import ShownNames, Slugs, Text
 
@@ -37,7 +38,7 @@ class Content(Labels):
     warehouse: Warehouse
     query: Query
     rows: Sequence[Row]
-    doubted: Mapping[str, str]
+    doubts: Doubts
     spreads: Mapping[str, Any]
     ran: Mapping[str, Ran]
     sources: Mapping[str, Mapping[str, Any]]
@@ -49,6 +50,12 @@ class Content(Labels):
     model_slugs: Mapping[str, str] = field(default_factory=dict)
     # Lines that pages link to, beside those that are cited: their sources show them too.
     linked: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    _places: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def doubted(self) -> Mapping[str, str]:
+        """What the audit says against runs, by run."""
+        return self.doubts.doubted
 
     @cached_property
     def by_id(self) -> dict[str, Row]:
@@ -87,6 +94,13 @@ class Content(Labels):
                 if run is not None:
                     found[run].append(one)
         return found
+
+    def place(self, row: Row) -> str:
+        """A run by its place; pages say it many times."""
+        run = row["run"]
+        if (known := self._places.get(run)) is None:
+            known = self._places[run] = super().place(row)
+        return known
 
     def href(self, run: str) -> str:
         """The page of a run; without one, its line."""
@@ -145,8 +159,13 @@ def source_file(slug: str, part: int) -> str:
     return f"sources/{slug}{f'.{part + 1}' if part else ''}.html"
 
 
-def read_content(warehouse: Warehouse, query: Query, text: Text) -> Content:
-    """Everything but what single runs print; raises BenchError where there is no run."""
+def read_content(
+    warehouse: Warehouse, query: Query, text: Text, clean: Collection[str] = ()
+) -> Content:
+    """Everything but what single runs print; raises BenchError where there is no run.
+
+    `clean` are the keys of logs that the last build found nothing wrong in.
+    """
     select(warehouse, Query())
     every = load(warehouse)
     warehouse.rows("CREATE OR REPLACE TEMP TABLE site_runs AS FROM selected")
@@ -165,8 +184,8 @@ def read_content(warehouse: Warehouse, query: Query, text: Text) -> Content:
     sources = {one["uri"]: one for one in warehouse.dicts(statements["sources"])}
     companions = {uri for (uri,) in warehouse.rows(statements["beside"])}
     shown = {uri: sources[uri] for uri in sources if uri in {*uris, *companions}}
-    doubted = doubts(warehouse, sorted(set(uris)))
-    known = spreads(eligible(rows, doubted, "pace").kept)
+    doubts = doubts_of_site(warehouse, rows, sources, clean)
+    known = spreads(eligible(rows, doubts.doubted, "pace").kept)
     _learn_names(warehouse, text, statements["names"])
     names = ShownNames(sources, text)
     slugs, models = Slugs(), Slugs()
@@ -176,7 +195,7 @@ def read_content(warehouse: Warehouse, query: Query, text: Text) -> Content:
         text=text,
         names=names,
         rows=rows,
-        doubted=doubted,
+        doubts=doubts,
         spreads=known,
         ran=ran(warehouse),
         sources=shown,

@@ -238,6 +238,7 @@ def finding_words(content: Content, one: Mapping[str, Any]) -> dict[str, Any]:
         **one,
         "places": places,
         "more": max(len(lines) - 6, 0),
+        "others": 0,  # of its kind, where a page shows one of them
         "evidence": names.within(one["evidence"] or ""),
         "of": [(content.href(row["run"]), content.place(row)) for row in runs[:1]],
     }

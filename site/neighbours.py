@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
+from itertools import islice
 
 from ..decide.rows import Row, configuration
 from ..vocabulary.fields import fields
@@ -17,8 +18,18 @@ MOST = 24
 
 
 @dataclass(frozen=True, slots=True)
+class Near:
+    """Another run, and the setting in which it differs; none for the same configuration."""
+
+    row: Row
+    setting: str
+    mine: str | None = None
+    theirs: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Neighbour:
-    """Another run, how it differs, and how fast it is against this one."""
+    """The words for it: what differs and how, and how fast it is against this one."""
 
     what: str
     change: str
@@ -27,7 +38,7 @@ class Neighbour:
     speed: str
 
 
-def neighbours(content: Content) -> dict[str, list[Neighbour]]:
+def neighbours(content: Content) -> dict[str, list[Near]]:
     """The neighbours of each run that has a page, by run."""
     groups: dict[str, list[Row]] = defaultdict(list)
     for row in content.rows:
@@ -38,13 +49,33 @@ def neighbours(content: Content) -> dict[str, list[Neighbour]]:
             and model_of(row) != NOT_STATED
         ):
             groups[model_of(row)].append(row)
-    found: dict[str, list[Neighbour]] = {}
+    found: dict[str, list[Near]] = {}
     for rows in groups.values():
-        found |= _of_model(content, rows)
+        found |= _of_model(rows)
     return found
 
 
-def _of_model(content: Content, rows: Sequence[Row]) -> dict[str, list[Neighbour]]:
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The runs of a model with their settings, and who is alike but for one of them."""
+
+    rows: Sequence[Row]
+    settings: Sequence[dict[str, str]]
+    hashes: Sequence[dict[str, int]]
+    sums: Sequence[int]
+    names: Sequence[str]
+    alike: dict[tuple[str, int], list[int]]
+
+    def near(self, at: int) -> Iterator[Near]:
+        """The neighbours of one of them, those of its configuration first."""
+        for name in ("", *self.names):
+            for other in self.alike[name, self.sums[at] - self.hashes[at].get(name, 0)]:
+                if other != at and (self.sums[other] == self.sums[at]) == (not name):
+                    mine, theirs = self.settings[at].get(name), self.settings[other].get(name)
+                    yield Near(self.rows[other], name, mine, theirs)
+
+
+def _of_model(rows: Sequence[Row]) -> dict[str, list[Near]]:
     settings = [
         {name: str(value) for name, value in configuration(row).items() if value is not None}
         for row in rows
@@ -58,19 +89,9 @@ def _of_model(content: Content, rows: Sequence[Row]) -> dict[str, list[Neighbour
         alike["", total].append(at)
         for name in names:
             alike[name, total - hashes[at].get(name, 0)].append(at)
-    found: dict[str, list[Neighbour]] = {}
-    for at, row in enumerate(rows):
-        near: list[Neighbour] = []
-        for name in ("", *names):
-            for other in alike[name, sums[at] - hashes[at].get(name, 0)]:
-                same = sums[other] == sums[at]
-                if other != at and len(near) < MOST and same == (not name):
-                    near.append(
-                        _neighbour(content, row, rows[other], name, settings[at], settings[other])
-                    )
-        if near:
-            found[row["run"]] = near
-    return found
+    group = _Group(rows, settings, hashes, sums, names, alike)
+    found = {row["run"]: list(islice(group.near(at), MOST)) for at, row in enumerate(rows)}
+    return {run: near for run, near in found.items() if near}
 
 
 @cache
@@ -80,14 +101,13 @@ def _hash(text: str) -> int:
     )
 
 
-def _neighbour(
-    content: Content, row: Row, other: Row, name: str, mine: dict[str, str], theirs: dict[str, str]
-) -> Neighbour:
-    line = content.text.line
+def neighbour(content: Content, row: Row, near: Near) -> Neighbour:
+    """What the page of a run says of one beside it."""
+    line, other, name = content.text.line, near.row, near.setting
     field = fields().get(name)
     what = (field.title if field else None) or name.removeprefix("env ").removeprefix("column ")
     change = (
-        f"{mine.get(name, 'not stated')} → {theirs.get(name, 'not stated')}"
+        f"{near.mine or 'not stated'} → {near.theirs or 'not stated'}"
         if name
         else "the same configuration"
     )

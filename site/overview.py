@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..decide.budget import Budget
@@ -40,6 +40,8 @@ def overview(
         significant,
     )
     doubted = [one for one in open_findings if one["severity"] == "error"] or open_findings
+    alike = Counter((one["rule"], one["title"]) for one in doubted)
+    first = {(one["rule"], one["title"]): one for one in reversed(doubted)}  # one of each kind
     page = {
         "title": "Overview",
         "best": best.html(""),
@@ -56,7 +58,10 @@ def overview(
         "causes": causes(content)[:_CAUSES],
         "statuses": Counter(one["status"] for one in broken).most_common(),
         "severities": severities,
-        "findings": [finding_words(content, one) for one in doubted[:_FINDINGS]],
+        "findings": [
+            {**finding_words(content, first[kind]), "others": count - 1}
+            for kind, count in alike.most_common(_FINDINGS)
+        ],
         "changes": changes,
         "models": [
             (f"models/{content.model_slugs[name]}.html", name, len(rows))
@@ -88,7 +93,7 @@ def best_table(content: Content) -> Table:
     rows = [one.row for one in found]
     columns = [
         *_names(content, found), *_results(found),
-        Column("run", "Run", [run_cell(content, row) for row in rows]),
+        Column("run", "Run", [replace(run_cell(content, row), look="clip") for row in rows]),
     ]  # fmt: skip
     runs = [content.id(row["run"]) if row["run"] in content.with_pages else "" for row in rows]
     shown = [column for column in columns if not column.is_empty]

@@ -9,11 +9,11 @@ from ..decide.rows import Row
 from ..explain.tree import Node
 from ..reports.answer import configuration_words
 from ..vocabulary.format import number
-from .derivation import derivation
-from .facts import Details, Part, Stated, title_of, value_text
+from .derivation import derivation, rounded
+from .facts import Details, Part, Stated, title_of
 from .load import NOT_STATED, Content
 from .models import finding_words
-from .neighbours import Neighbour
+from .neighbours import Near, neighbour
 from .series import figure
 
 _OPEN = 40  # facts of a group that are shown at once
@@ -21,7 +21,7 @@ _CURVES = 4  # drawn at once; the others unfold
 
 
 def run_page(
-    content: Content, row: Row, of: Details, said: Stated, near: Sequence[Neighbour]
+    content: Content, row: Row, of: Details, said: Stated, near: Sequence[Near]
 ) -> dict[str, Any]:
     """What the template of a run needs."""
     run, id = row["run"], content.id(row["run"])
@@ -43,7 +43,7 @@ def run_page(
         "events": [_event(content, row, one) for one in of.events.get(run, ())],
         "findings": [finding_words(content, one) for one in content.findings_of.get(run, ())],
         "goes_on": list(_segments(content, of.goes_on.get(run, ()))),
-        "near": near,
+        "near": [neighbour(content, row, one) for one in near],
         "beside": [
             (content.names.path(one["uri"]), one["rule"], content.source_href(one["uri"]))
             for one in of.beside.get(run, ())
@@ -128,7 +128,7 @@ def _derived(content: Content, run: str, node: Node) -> list[Any]:
     return [
         node.name,
         title_of(node.name),
-        f"{value_text(node.value)}{unit}",
+        f"{rounded(node)}{unit}",
         node.value if isinstance(node.value, (int, float)) else None,
         f"{content.href(run)}#n-{node.name}",
         "",

@@ -54,7 +54,9 @@ def axis(
     found = [value for value in values if math.isfinite(value) and (value > 0 or not log)]
     low, high = (min(found), max(found)) if found else (1.0, 1.0)
     if log:
-        low, high = (low / 1.25, high * 1.25) if high / low < 1.6 else (low / 1.12, high * 1.12)
+        # Room for a mark, as a share of the axis: over decades a tenth of a value is no room.
+        room = 1.25 if high / low < 1.6 else max(1.12, (high / low) ** 0.05)
+        low, high = low / room, high * room
         ticks = _log_ticks(low, high, most)
         # Where runs have few sizes, these are what a reader looks for.
         if whole and 1 < len(there := sorted({*found})) <= 8 and _apart(there, low, high):

@@ -15,6 +15,7 @@ from tests.cpu_times import CpuTimes
 from tests.deciding import Stored
 from tests.hub import Hub, serve
 from tests.program import quick, runs_programs
+from tests.site_browser import browsed_site, chromium, opens, single
 
 # A job in the background ignores Ctrl-C, and so would the programs that tests interrupt.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -24,6 +25,9 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("home", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "home")
+
+# Fixtures that more than one file of tests asks for.
+__all__ = ["browsed_site", "chromium", "opens", "single"]
 
 ROOT = Path(__file__).resolve().parent.parent
 # Whole programs that `make test-fast` runs nevertheless: each command once and again.

@@ -78,3 +78,12 @@ def log(slower: float = 1.0) -> str:
         )
         for at in range(1, STEPS + 1)
     )  # fmt: skip
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file of a folder by its path."""
+    return {
+        file.relative_to(folder).as_posix(): file.read_bytes()
+        for file in folder.rglob("*")
+        if file.is_file()
+    }

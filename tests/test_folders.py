@@ -127,3 +127,12 @@ def test_a_file_that_vanishes_is_told(tmp_path: Path, db: Path) -> None:
     summary = ingest([files], db, progress=vanish)
     assert summary.failed == [("logs/run001.log", "No such file or directory")]
     assert summary.new == 4
+
+
+def test_pages_of_bench_site_are_no_source(tmp_path: Path, db: Path) -> None:
+    files = folder(tmp_path / "logs")
+    (files / "public").mkdir()
+    (files / "public" / "quoted.log").write_text(log(9, 123.0))
+    assert ingest([files], db).new == 6
+    (files / "public" / ".bench-site.json").write_text("{}")
+    assert ingest([files], tmp_path / "again.duckdb").new == 5

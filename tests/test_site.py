@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import re
-import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
@@ -25,7 +24,7 @@ from bench.site.serve import serving
 from bench.site.text import Slugs, Text, data_file
 from bench.terminal.site import parse_every
 from tests.program import quick
-from tests.site_pages import HOSTILE, PAYLOADS, SPIKE, SPIKED, built, log
+from tests.site_pages import HOSTILE, PAYLOADS, SPIKE, SPIKED, built, contents, log
 
 pytestmark = pytest.mark.slow
 
@@ -66,14 +65,6 @@ def pages(site: Path) -> dict[str, Read]:
     return {
         file.relative_to(site).as_posix(): Read(file.read_text("utf-8"))
         for file in site.rglob("*.html")
-    }
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {
-        file.relative_to(folder).as_posix(): file.read_bytes()
-        for file in folder.rglob("*")
-        if file.is_file()
     }
 
 
@@ -186,54 +177,6 @@ def test_a_spike_of_one_step_survives_the_buckets(site: Path) -> None:
     for one in series:
         assert abs(one["from"] + one["hi"].index(SPIKE) * one["width"] - SPIKED) < one["width"]
         assert len(one["n"]) <= 2000 and sum(one["n"]) == 5000
-
-
-def test_the_same_warehouse_gives_the_same_bytes(site: Path, tmp_path: Path) -> None:
-    root = site.parent / "results"
-    assert quick(root, "-q", "site", "-o", str(tmp_path / "again")).code == 0
-    assert contents(tmp_path / "again") == contents(site)
-    before = {path: path.stat().st_mtime_ns for path in site.rglob("*.html")}
-    assert quick(root, "-q", "site", "-o", str(site)).code == 0
-    assert contents(tmp_path / "again") == contents(site)
-    assert {path: path.stat().st_mtime_ns for path in site.rglob("*.html")} == before
-
-
-def test_a_new_log_changes_its_own_pages_alone(site: Path, tmp_path: Path) -> None:
-    root, out = tmp_path / "results", tmp_path / "site"
-    shutil.copytree(site.parent / "results", root)
-    shutil.copytree(site, out)
-    (root / "new.log").write_text(log(slower=1.2))
-    assert quick(root, "-q", "ingest", "new.log").code == 0
-    before = contents(out)
-    assert quick(root, "-q", "site", "-o", str(out)).code == 0
-    after = contents(out)
-    assert [*before.keys() - after.keys()] == []
-    changed = {name for name in after if after[name] != before.get(name)}
-    runs = [name for name in changed if name.startswith("runs/")]
-    assert len(runs) <= 3, runs
-    assert not [name for name in changed if name.startswith("sources/") and "new" not in name]
-    assert "1 new, 0 changed, 0 gone" in Read((out / "index.html").read_text()).text
-
-
-def test_what_is_gone_leaves_no_page_behind(site: Path, tmp_path: Path) -> None:
-    root, out = site.parent / "results", tmp_path / "out"
-    assert quick(root, "-q", "site", "-o", str(out), "--document", "004_tr3m-1B3.md").code == 0
-    (out / "mine.txt").write_text("kept")
-    few = {*contents(out)}
-    assert (
-        quick(root, "-q", "site", "-o", str(out), "--document", "001_1.3b_benchmarking.md").code
-        == 0
-    )
-    left = {*contents(out)}
-    assert "sources/004.html" in few and "sources/004.html" not in left
-    assert (out / "mine.txt").read_text() == "kept"
-
-
-def test_pages_of_others_are_not_overwritten(site: Path, tmp_path: Path) -> None:
-    (tmp_path / "index.html").write_text("mine")
-    done = quick(site.parent / "results", "site", "-o", str(tmp_path))
-    assert done.code == 2 and "bench site did not make" in done.text
-    assert (tmp_path / "index.html").read_text() == "mine"
 
 
 def test_names_are_taken_out(folder: Path) -> None:

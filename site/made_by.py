@@ -1,0 +1,31 @@
+"""The code that makes pages, as a digest: another version makes all of them again."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from .text import digest
+
+# Whose code says what stands on a page.
+_MADE_BY = ("decide", "explain", "reports", "schema", "site", "vocabulary")
+
+
+@cache
+def code_digest() -> str:
+    """A digest of all code, queries and templates behind a page."""
+    top = files("bench")
+    parts: list[bytes] = []
+
+    def read(folder: Traversable) -> None:
+        for entry in sorted(folder.iterdir(), key=lambda one: one.name):
+            if entry.is_dir():
+                if entry.name != "__pycache__":
+                    read(entry)
+            elif entry.name.endswith((".py", ".sql", ".j2", ".toml", ".css", ".js")):
+                parts.append(entry.read_bytes())
+
+    for name in _MADE_BY:
+        read(top / name)
+    return digest(b"\0".join(parts))

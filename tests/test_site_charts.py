@@ -1,0 +1,124 @@
+"""Charts and curves of the site in a browser: pointed at, pinned, zoomed, compared."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.site_browser import BROWSED, Opens, a_page, long_table, until
+from tests.site_pages import SPIKE
+
+playwright = pytest.importorskip("playwright.sync_api", reason="NOT TESTED: playwright is missing")
+expect = playwright.expect
+pytestmark = BROWSED
+
+
+@pytest.fixture
+def site(browsed_site: Path) -> Path:
+    """The site that all of them open."""
+    return browsed_site
+
+
+def test_a_point_of_a_chart_is_told_pinned_and_linked(opens: Opens, site: Path) -> None:
+    path = a_page(site, 'class="mark', "models")
+    page = opens(path)
+    mark = page.locator("figure.chart a.mark").last
+    mark.scroll_into_view_if_needed()
+    box = mark.bounding_box()
+    assert box
+    middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.move(*middle)
+    note = mark.get_attribute("data-note") or ""
+    assert note and note in page.locator("#tip").inner_text()
+    page.mouse.click(*middle)
+    panel = page.locator("section.pinned:visible")
+    expect(panel).to_contain_text(note)
+    panel.locator("details").first.locator("table tbody tr").first.wait_for()
+    other = opens(path + page.evaluate("location.hash"))
+    assert (
+        other.locator("section.pinned:visible .pinned-head + *").inner_text()
+        == panel.locator(".pinned-head + *").inner_text()
+    )
+    page.keyboard.press("Escape")
+    expect(panel).to_have_count(0)
+
+
+def test_a_chart_is_one_stop_of_tab_and_arrows_walk_its_points(opens: Opens, site: Path) -> None:
+    page = opens(a_page(site, 'class="mark', "models"))
+    chart = page.locator("figure.chart:has(a.mark)").first
+    assert chart.locator("a.mark[tabindex='0']").count() == 1
+    chart.locator("a.mark[tabindex='0']").focus()
+    first = page.evaluate("document.activeElement.dataset.note")
+    page.keyboard.press("ArrowRight")
+    second = page.evaluate("document.activeElement.dataset.note")
+    assert second and page.locator("#tip").inner_text() == second
+    page.keyboard.press("Enter")
+    expect(page.locator("section.pinned:visible")).to_contain_text(second)
+    assert first is not None
+
+
+def test_a_curve_keeps_a_spike_of_one_step_and_tells_real_points(opens: Opens, site: Path) -> None:
+    page = opens(a_page(site, "figure[^>]*data-key", "runs"))
+    plot = page.locator("svg.plot").first
+    plot.wait_for()
+    values = page.locator(".plot-frame").first.locator("details.as-table")
+    values.locator("summary").click()
+    expect(values).to_contain_text(f"{SPIKE:g}")
+    plot.focus()
+    page.keyboard.press("Home")
+    readout = page.locator(".plot-frame output").first
+    assert readout.inner_text().startswith("step 1")
+    box = plot.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 200, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 400, box["y"] + 60, steps=4)
+    page.mouse.up()
+    until(page, "location.hash.includes('.x=')")
+    zoomed = plot.inner_html()
+    other = opens(page.url.removeprefix(site.as_uri() + "/"))
+    other.locator("svg.plot").first.wait_for()
+    axes = "document.querySelector('svg.plot .axes').textContent"
+    assert other.evaluate(axes) == page.evaluate(axes)
+    plot.focus()
+    page.keyboard.press("0")
+    until(page, "!location.hash.includes('.x=')")
+    assert plot.inner_html() != zoomed
+
+
+def test_ticked_runs_are_compared(opens: Opens, site: Path) -> None:
+    page = opens(a_page(site, "<table[^>]*data-key", "models"))
+    long_table(page)
+    boxes = page.locator("table.grid[data-key] input.pick")
+    ids = [boxes.nth(at).get_attribute("value") for at in (0, 3)]
+    for at in (0, 3):
+        boxes.nth(at).check()
+    expect(page.locator(".basket")).to_contain_text("2 runs ticked")
+    page.locator(".basket a").click()
+    page.wait_for_url("**/compare.html*")
+    assert page.evaluate("location.hash") == f"#runs={','.join(map(str, ids))}"
+    table = page.locator("#compare table.side")
+    differing = table.locator("tbody tr").count()
+    page.get_by_label("Only what differs").uncheck()
+    assert table.locator("tbody tr").count() > differing
+    page.locator("#compare button.close").first.click()
+    expect(table.locator("thead th")).to_have_count(2)
+    assert page.evaluate("location.hash").startswith(f"#runs={ids[1]}")
+
+
+def test_an_effect_is_told_of_runs_that_differ_in_one_setting(opens: Opens, site: Path) -> None:
+    pairs = [
+        (pair["base"][0], pair["with"][0])
+        for file in sorted(site.glob("data/models/*/effects.js"))
+        for pair in json.loads(file.read_text("utf-8").partition(", ")[2].rpartition(")")[0])[
+            "pairs"
+        ]
+        if not pair["sure"]
+    ]
+    page = opens(f"compare.html#runs={','.join(pairs[0])}")
+    folded = page.locator("#compare .effects details").first
+    folded.locator("summary").click()
+    assert folded.locator("tbody tr").count() >= 1
+    assert page.locator("#compare .effects > .table-frame tbody tr").count() == 0, "none is sure"
