@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
-from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from statistics import fmean, median
 from typing import Any
 
-from ..project.history import committed
 from ..schema.catalogue import metrics
 from ..schema.errors import BenchError, did_you_mean
 from ..schema.warehouse import Warehouse
@@ -19,41 +16,18 @@ from .change_points import Change, changes, levels, newest_p
 from .eligible import Candidates, candidates
 from .gate import nothing
 from .history import history
-from .jobs import identity, per_job, unstated
+from .jobs import unstated
 from .query import Query
 from .ran import Ran, ran
-from .rows import CONFIGURATION, Decision, Row, configuration
+from .rows import CONFIGURATION, Decision, Row
+from .series import Series, grouped, placed_by, series
 from .statistics import LEVEL, false_discovery
 
 LOWER_IS_BETTER = frozenset(("step_time_s", "memory_gb"))
 _NAMES = {"step_time": "step_time_s", "memory": "memory_gb"}
 _NO_RESULTS = frozenset(("memory", "model_flops", "documented_aggregate"))
-BY = ("date", "commit", "version")
 REVISION = "revision"
 _LEAST_DOF = 3  # fewer say next to nothing of a spread
-_DIGITS = re.compile(r"(\d+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a run stands on the axis: its text, and what places are ordered by."""
-
-    text: str
-    order: tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """The jobs of one configuration, place by place: ln of the metric, and the runs."""
-
-    places: tuple[str, ...]
-    values: tuple[tuple[float, ...], ...]
-    rows: tuple[tuple[Row, ...], ...]
-
-    @property
-    def medians(self) -> list[float]:
-        """One value a place: jobs of one day or commit share what the day or commit brought."""
-        return [median(one) for one in self.values]
 
 
 def columns() -> list[str]:
@@ -82,8 +56,8 @@ def trend(
     rows = chosen.eligible(column).kept
     times = ran(warehouse)
     kept = [row for row in rows if _is_since(times.get(row["run"], Ran()), query.since)]
-    by, placed = _placed(warehouse, kept, times, query.by or "date")
-    found = [one for one in map(_series, _grouped(placed, column)) if len(one.places) > 1]
+    by, placed = placed_by(warehouse, kept, times, query.by or "date")
+    found = [one for one in map(series, grouped(placed, column)) if len(one.places) > 1]
     if not found:
         alone = f"{len(placed)} of {len(kept)} runs have a {by}"
         raise nothing(
@@ -177,80 +151,6 @@ def _column(metric: str) -> str:
 
 def _is_since(run: Ran, since: datetime | None) -> bool:
     return since is None or (run.at is not None and run.at >= since)
-
-
-def _placed(
-    warehouse: Warehouse, rows: Sequence[Row], times: Mapping[str, Ran], by: str
-) -> tuple[str, list[tuple[Place, Row]]]:
-    """What runs are placed by, and those that have a place."""
-    if by == "date":
-        dated = [(times[row["run"]].at, row) for row in rows if row["run"] in times]
-        return by, [(Place(f"{at:%Y-%m-%d}", (at.date(),)), row) for at, row in dated if at]
-    name = _version_name(rows, by)
-    texts = {row["versions"].get(name) for row in rows} - {None, "unknown"}
-    first: dict[str, datetime] = {}
-    for row in rows:
-        text, at = row["versions"].get(name), times.get(row["run"], Ran()).at
-        if text in texts and at:
-            first[text] = min(at, first.get(text, at))
-    order: dict[str, tuple[Any, ...]] = {text: _version_key(text) for text in texts}
-    if "commit" in name:
-        # The order of history where the repository is here, else of the first run of each.
-        root = warehouse.home
-        known = committed(root, texts)
-        clock = known if texts <= {*known} else first
-        order = {text: (text not in clock, clock.get(text, datetime.min), text) for text in texts}
-    placed = [(row["versions"].get(name), row) for row in rows]
-    return name, [(Place(text, order[text]), row) for text, row in placed if text in order]
-
-
-def _version_name(rows: Sequence[Row], by: str) -> str:
-    """Which of the versions that logs state is meant: the one of this name, or the commonest."""
-    counts = Counter(name for row in rows for name in row["versions"])
-    wanted = by if by in counts else f"{by}_version"
-    if wanted in counts:
-        return wanted
-    ends = [name for name, _ in counts.most_common() if by in BY and name.endswith(f"_{by}")]
-    if ends:
-        return str(ends[0])
-    raise BenchError(
-        f"no run states a {by}",
-        why=f"stated: {', '.join(sorted(counts)) or 'no version at all'}",
-        hint="--by date, or one of these",
-    )
-
-
-def _version_key(text: str) -> tuple[Any, ...]:
-    """Numbers within a version count as numbers: 2.10 comes behind 2.9."""
-    parts = _DIGITS.split(text)
-    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in parts)
-
-
-def _grouped(placed: Sequence[tuple[Place, Row]], column: str) -> list[dict[Place, list[Row]]]:
-    """Runs by configuration, then by place; versions and arguments are what changes over time."""
-    groups: dict[Hashable, dict[Place, list[Row]]] = {}
-    for place, row in placed:
-        if row[column] > 0:
-            stated = sorted(
-                (name, str(value))
-                for name, value in configuration(row).items()
-                if name not in ("date", "epoch")
-            )
-            alone = identity(row) if unstated([row]) else ()
-            groups.setdefault((*stated, *alone), {}).setdefault(place, []).append(row)
-    return [
-        {place: [{**row, "_value": row[column]} for row in of] for place, of in group.items()}
-        for group in groups.values()
-    ]
-
-
-def _series(group: Mapping[Place, Sequence[Row]]) -> Series:
-    places = sorted(group, key=lambda place: place.order)
-    return Series(
-        tuple(place.text for place in places),
-        tuple(tuple(map(math.log, per_job(group[place], "_value"))) for place in places),
-        tuple(tuple(group[place]) for place in places),
-    )
 
 
 def _spread(found: Sequence[Series]) -> tuple[float, int] | None:
