@@ -13,8 +13,10 @@ from ..schema.errors import BenchError
 from .names import is_candidate, is_log_name
 
 _SKIPPED = frozenset(("venv", "node_modules", "__pycache__"))
-# In a folder of pages that `bench site` made: what they say was read elsewhere.
+# In a folder of pages that `bench site` made: what they say was read elsewhere. Other files may lie
+# beside them, as in docs/.
 SITE_MARK = ".bench-site.json"
+_PAGES = (".html", ".js", ".css")
 _SHOWN = frozenset((".hydra",))  # what ran, beside the log
 Unreadable = Callable[[Path | str, OSError], None]
 _File = tuple[str, str, bool]  # as named, as it is without links, whether it is one
@@ -93,7 +95,9 @@ def _as_text(name: str) -> str:
     return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
-def _walk(folder: str, entered: set[str], unreadable: Unreadable) -> Iterator[_File]:
+def _walk(
+    folder: str, entered: set[str], unreadable: Unreadable, in_site: bool = False
+) -> Iterator[_File]:
     real = os.path.realpath(folder)
     above = os.path.realpath(os.path.dirname(folder))
     if real in entered or (os.path.islink(folder) and f"{above}/".startswith(f"{real}/")):
@@ -105,8 +109,7 @@ def _walk(folder: str, entered: set[str], unreadable: Unreadable) -> Iterator[_F
     except OSError as error:
         unreadable(Path(folder), error)
         return
-    if any(entry.name == SITE_MARK for entry in entries):
-        return
+    in_site = in_site or any(entry.name == SITE_MARK for entry in entries)
     inside = "" if folder == os.curdir else os.path.join(folder, "")
     really = os.path.join(real, "")
     for entry in entries:
@@ -119,6 +122,6 @@ def _walk(folder: str, entered: set[str], unreadable: Unreadable) -> Iterator[_F
             continue
         hidden = name.startswith(".") and name not in _SHOWN
         if is_folder and not hidden and name not in _SKIPPED:
-            yield from _walk(path, entered, unreadable)
-        elif is_file and is_candidate(path):
+            yield from _walk(path, entered, unreadable, in_site)
+        elif is_file and is_candidate(path) and not (in_site and name.endswith(_PAGES)):
             yield _linked(path) if entry.is_symlink() else (path, really + name, False)

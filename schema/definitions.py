@@ -2,7 +2,7 @@
 
 Whoever made the file chose them: a view may compute without end, already while it is bound, and a
 macro may stand for a function of DuckDB. So none is asked before all are compared, by their text.
-To compare takes 30 ms, and which files were found right is kept in the user's cache.
+To compare takes about 50 ms, and which files were found right is kept in the user's cache.
 """
 
 from __future__ import annotations
@@ -24,23 +24,25 @@ from .errors import Incompatible
 from .migrate import STORED_VIEWS, bring_up_to_date, is_newer, is_up_to_date
 from .template import fill, version
 
-_REMEMBERED = 200  # files
+_REMEMBERED = 200  # files, the newest
 _TABLES_ALONE = ("raw", STORED_VIEWS)  # schemas that hold no view
 _VIEWS = """SELECT schema_name, view_name, sql FROM duckdb_views()
             WHERE database_name = 'wh' AND NOT internal ORDER BY ALL"""
 _MACROS = """SELECT function_name, function_type, parameters, macro_definition,
-                 function_name IN (FROM built_in) AS hides
-             FROM functions WHERE database_name = 'wh' ORDER BY ALL"""
+                 lower(function_name) IN (FROM built_in) AS hides
+             FROM functions WHERE database_name = 'wh' AND schema_name = 'main' ORDER BY ALL"""
 _FUNCTIONS = f"""
     WITH functions AS MATERIALIZED (
-        SELECT database_name, function_name, function_type, parameters, macro_definition, internal
+        SELECT database_name, schema_name, function_name, function_type, parameters,
+            macro_definition, internal
         FROM duckdb_functions()),
-    built_in AS (SELECT function_name FROM functions WHERE internal)
+    built_in AS (SELECT lower(function_name) FROM functions WHERE internal)
     {_MACROS}"""
-# A column that is computed, or a value that is filled in, is an expression of its maker's.
+# A column that is computed, or a value that is filled in, is an expression of its maker's: no table
+# of ours has one.
 _COMPUTED = """SELECT schema_name || '.' || table_name FROM duckdb_tables()
-               WHERE database_name = 'wh' AND regexp_matches(sql, '\\b(GENERATED|CHECK)\\b')
-               ORDER BY ALL"""
+               WHERE database_name = 'wh' AND schema_name IN (?, ?)
+                 AND regexp_matches(sql, '\\b(GENERATED|CHECK|DEFAULT)\\b') ORDER BY ALL"""
 _right: set[str] = set()  # states of files, as the cache keeps them, for where none can be kept
 
 
@@ -85,7 +87,9 @@ def _foreign(con: duckdb.DuckDBPyConnection, path: Path) -> list[str]:
         return []
     _require_tables(con, path)
     found = defined(con)
-    if hides := sorted(name for name in found if name.startswith("hides ")):
+    # A later DuckDB may have a function of the name of one of our macros.
+    strange = found.keys() - _ours().keys()
+    if hides := sorted(name for name in strange if name.startswith("hides ")):
         raise _no_warehouse(path, f"the macro {hides[0].removeprefix('hides ')} is one of DuckDB's")
     if not (wrong := others(found)):
         _remember(state)
@@ -114,14 +118,21 @@ def closed(path: Path) -> None:
 def _remember(state: str) -> None:
     if state and state not in _right:
         _right.add(state)
+        known = _remembered()
+        if state in known:
+            return
+        # One state of each file: a log that is watched makes a new one every few seconds.
+        rest = [one for one in known if one.partition(" ")[0] != state.partition(" ")[0]]
         with suppress(OSError, RuntimeError):
-            keep(_kept(), "\n".join([*_remembered(), state][-_REMEMBERED:]).encode())
+            keep(_kept(), "\n".join([*rest, state][-_REMEMBERED:]).encode())
 
 
 def _require_tables(con: duckdb.DuckDBPyConnection, path: Path) -> None:
     query = f"SELECT schema_name || '.' || view_name FROM ({_VIEWS}) WHERE schema_name IN (?, ?)"
-    wrong = con.execute(query, [*_TABLES_ALONE]).fetchall() or con.execute(_COMPUTED).fetchall()
-    if wrong:
+    for asked in (query, _COMPUTED):
+        wrong = con.execute(asked, [*_TABLES_ALONE]).fetchall()
+        if not wrong:
+            continue
         raise _no_warehouse(path, f"{wrong[0][0]} is no plain table")
 
 
@@ -161,7 +172,7 @@ def defined(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
         for schema, name, sql in con.execute(_VIEWS).fetchall() if schema == "main"
     }  # fmt: skip
     for name, kind, parameters, text, hides in con.execute(_FUNCTIONS).fetchall():
-        key = f"{'hides' if hides else kind} {name}"  # there may be several of one name
+        key = f"{'hides' if hides else kind} {name.lower()}"  # there may be several of one name
         made[key] = made.get(key, "") + _digest(f"{parameters} {_plain(text)}")
     return made
 
@@ -182,7 +193,9 @@ _NOT_IN = re.compile(r"\bNOT ((?:\w+ \. )?\w+) IN\b")
 def _plain(sql: str) -> str:
     """A statement as both lines of DuckDB, and a file and a connection, would write it.
 
-    They differ in parentheses, in quotes, in schemas, and in how they write a number.
+    They differ in parentheses, in quotes, in schemas, and in how they write a number. Without
+    parentheses a sum may be grouped otherwise unseen: what a stranger's file says can be wrong
+    anyway, and nothing more is called or read.
     """
     words = [_word(one) for one in _WORD.findall(_ordered(sql))]
     text = " ".join(word for word in words if word not in ("(", ")", ""))
@@ -224,13 +237,14 @@ def _ordered(sql: str) -> str:
 
 
 def _state(path: Path) -> str:
-    """A digest that changes whenever the file or its log of writes does; "": there is none."""
+    """Which file, and a digest that changes whenever it or its log of writes does; "": none."""
     try:
         stats = [path.stat(), *(one.stat() for one in _logs(path))]
     except OSError:
         return ""
     told = [(s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for s in stats]
-    return _digest(f"{_made_by()} {told}")
+    file = f"{stats[0].st_dev}:{stats[0].st_ino}"
+    return f"{file} {_digest(f'{_made_by()} {told}')}"
 
 
 def _logs(path: Path) -> Iterator[Path]:

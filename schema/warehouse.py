@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -163,7 +163,8 @@ def in_memory() -> Warehouse:
 def open_read(
     path: Path, lock_timeout: float = LOCK_TIMEOUT_S, *, confined: bool = True
 ) -> Warehouse:
-    """The warehouse at `path`, read-only; one of an older version is brought up to date first.
+    """The warehouse at `path`, read-only; one of an older version is brought up to date first, as
+    is one whose views were changed: `remade` tells them.
 
     Who made the file is not known: `confined`, none of its views can read another file.
     Raises Locked while another process writes to it, Incompatible for a foreign, newer or damaged
@@ -186,7 +187,7 @@ def open_read(
             return warehouse
         remade += wrong
         disconnect(con)
-        _upgrade(path, left)
+        _upgrade(path, left, wrong)
 
 
 def open_write(
@@ -284,14 +285,15 @@ def _store_views(con: duckdb.DuckDBPyConnection, file: Path) -> None:
         store_views(warehouse)
 
 
-def _upgrade(path: Path, lock_timeout: float) -> None:
+def _upgrade(path: Path, lock_timeout: float, wrong: Sequence[str]) -> None:
     try:
         open_write(path, lock_timeout, confined=True).close()
     except (Locked, Incompatible):
         raise
     except BenchError as error:
+        made = f"was changed: {wrong[0]}" if wrong else "was made by another version of bench"
         raise Incompatible(
-            f"{path} was made by another version of bench, and cannot be brought up to date",
+            f"{path} {made}; and it cannot be brought up to date",
             why=error.why or error.what,
             hint="copy it to a place that you may write to",
         ) from error

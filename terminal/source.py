@@ -141,7 +141,11 @@ class Source:
         from ..schema.warehouse import open_read
 
         if self.corrected:
-            return open_read(db, self.lock_timeout)
+            warehouse = open_read(db, self.lock_timeout)
+            if warehouse.remade:
+                more = f", and {len(warehouse.remade) - 1} more" if warehouse.remade[1:] else ""
+                warn(f"{db} was changed by others, and is made anew: {warehouse.remade[0]}{more}")
+            return warehouse
         from ..schema.uncorrected import without_annotations
 
         return without_annotations(db, self.lock_timeout)

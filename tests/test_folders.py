@@ -130,9 +130,12 @@ def test_a_file_that_vanishes_is_told(tmp_path: Path, db: Path) -> None:
 
 
 def test_pages_of_bench_site_are_no_source(tmp_path: Path, db: Path) -> None:
+    """What lies beside them is: people publish from docs/."""
     files = folder(tmp_path / "logs")
-    (files / "public").mkdir()
-    (files / "public" / "quoted.log").write_text(log(9, 123.0))
-    assert ingest([files], db).new == 6
+    table = "<table><tr><th>Nodes</th><th>Sec/it</th></tr><tr><td>8</td><td>1.5</td></tr></table>"
+    (files / "public" / "runs").mkdir(parents=True)
+    (files / "public" / "runs" / "page.html").write_text(table)
+    (files / "public" / "beside.log").write_text(log(9, 123.0))
+    assert ingest([files], db).new == 7
     (files / "public" / ".bench-site.json").write_text("{}")
-    assert ingest([files], tmp_path / "again.duckdb").new == 5
+    assert ingest([files], tmp_path / "again.duckdb").new == 6

@@ -54,6 +54,10 @@ REFUSED = {
     ],
     "a table for a view": ["DROP VIEW runs", "CREATE TABLE runs (run_id VARCHAR)"],
     "a macro for a function": ["CREATE MACRO greatest(a, b) AS a"],
+    "a macro for a function, in capitals": ["CREATE MACRO GREATEST(a, b) AS a"],
+    "a value that is filled in": [
+        "ALTER TABLE raw.loads ADD COLUMN e BIGINT DEFAULT (list_sum(range(1000000000000)))",
+    ],
     "a view said to be newer": [
         f"CREATE OR REPLACE VIEW runs AS {ENDLESS}",
         f"UPDATE raw.applied SET sha256 = '999000000 0123456789abcdef' WHERE number = {VIEWS}",
@@ -138,6 +142,10 @@ def test_a_file_is_compared_once(
 
 
 def test_views_of_a_user_stay(strange: Callable[[list[str]], Path]) -> None:
-    path = strange(["CREATE VIEW mine AS FROM runs", "CREATE MACRO my_macro(a) AS a + 1"])
+    path = strange([
+        "CREATE VIEW mine AS FROM runs", "CREATE MACRO my_macro(a) AS a + 1",
+        "CREATE TABLE own (a INT DEFAULT 1 CHECK (a > 0))",
+        "CREATE SCHEMA apart", "CREATE MACRO apart.greatest(a, b) AS a",
+    ])  # fmt: skip
     with open_read(path) as warehouse:
         assert warehouse.rows("SELECT my_macro(1), count(*) FROM mine") == [(2, 0)]
