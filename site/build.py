@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -90,6 +90,11 @@ class _Maker:
         """A digest of what a page is made from."""
         return digest(f"{self.made_by}\0{parts!r}")[:20]
 
+    def names(self, uris: Collection[str]) -> list[tuple[str, str, str]]:
+        """How sources are called and linked, which hangs on all of them and on aliases."""
+        content = self.content
+        return [(uri, content.slugs[uri], content.names.short(uri)) for uri in sorted(uris)]
+
     def page(self, template: str, file: str, key: str, make: Callable[[], dict[str, Any]]) -> None:
         """Make a page, unless it is there from the same."""
         if not self.folder.is_made(file, key):
@@ -115,6 +120,8 @@ class _Maker:
                 findings,
                 spreads,
                 content.plans_of_models[name],
+                self.names({row["uri"] for row in rows}),
+                content.model_slugs[name],
             )
             if self.folder.is_made(file, key):
                 self.folder.keep(f"data/models/{content.model_slugs[name]}/", key)
@@ -186,7 +193,7 @@ class _Maker:
         key = self.key(
             [*self.digests.items()], content.sources, content.findings, content.failures.rows,
             content.failures.facts, content.plans, sorted(content.spreads.items()), changes,
-            sorted(content.ran.items()),
+            sorted(content.ran.items()), self.names(content.slugs), content.model_slugs,
         )  # fmt: skip
         pages: Mapping[str, Callable[[], tuple[dict[str, Any], list[Table]]]] = {
             "index": lambda: overview.overview(content, changes),

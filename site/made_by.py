@@ -9,7 +9,8 @@ from importlib.resources.abc import Traversable
 from .text import digest
 
 # Whose code says what stands on a page.
-_MADE_BY = ("decide", "explain", "reports", "schema", "site", "vocabulary")
+_MADE_BY = ("audit", "decide", "explain", "project", "records", "reports", "schema", "site",
+            "vocabulary")  # fmt: skip
 
 
 @cache

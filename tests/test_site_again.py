@@ -87,6 +87,21 @@ def test_a_log_that_says_something_else_is_audited_again(site: Path, tmp_path: P
     assert of_runs[0] == of_runs[1]
 
 
+def test_a_source_that_is_called_otherwise_is_so_everywhere(site: Path, tmp_path: Path) -> None:
+    root, out = tmp_path / "results", tmp_path / "site"
+    shutil.copytree(site.parent / "results", root)
+    shutil.copytree(site, out)
+    (root / "bench.toml").write_text('[aliases]\n"again.log" = "steady"\n')
+    for to in (out, tmp_path / "anew"):
+        assert quick(root, "-q", "site", "-o", str(to)).code == 0
+    kept, anew = (
+        {name: one for name, one in contents(of).items() if name.endswith(("html", "search.js"))}
+        for of in (out, tmp_path / "anew")
+    )
+    assert "sources/steady.html" in kept
+    assert {name for name in anew if kept.get(name) != anew[name]} <= {"index.html"}, "its changes"
+
+
 def test_what_is_gone_leaves_no_page_behind(site: Path, tmp_path: Path) -> None:
     root, out = site.parent / "results", tmp_path / "out"
     assert quick(root, "-q", "site", "-o", str(out), "--document", "004_tr3m-1B3.md").code == 0
