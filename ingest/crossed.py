@@ -14,8 +14,9 @@ from ..vocabulary.fields import fields as declared_fields
 from ..vocabulary.headings import column_of
 from .grid import Table
 
-_CORNER = re.compile(r"(?P<rows>[^\\/]{1,80}?)\s*(?:\\+|/)\s*(?P<columns>[^\\/]{1,80})")
-_TIMES = re.compile(r"\s{0,3}[*x×]\s{0,3}|\s{1,3}by\s{1,3}", re.I)
+# `GPUs/node` is one thing, not two.
+_CORNER = re.compile(r"(?P<rows>[^\\/]{1,80}?)(?:\s*\\+\s*|\s+/\s+)(?P<columns>[^\\/]{1,80})")
+_TIMES = re.compile(r"\s{0,3}[*×]\s{0,3}|(?<![a-z])x(?![a-z])|\s{1,3}by\s{1,3}", re.I)
 _NUMBERS = re.compile(r"\d{1,7}(?:\s*[*x×]\s*\d{1,7}){0,2}", re.I)
 _SHORT = re.compile(r"[A-Za-z]{1,8}")
 _COUNTED = {"nodes": "nodes", "devices": "GPUs"}  # what is written with its number in front
@@ -26,7 +27,9 @@ def with_axis_named(table: Table) -> Table:
     """The table with the numbers on top headed by what the corner says they are."""
     corner, *above = (cell.strip("*` ") for cell in table.header.cells)
     found = _CORNER.fullmatch(corner)
-    if found is None or not above or not all(_NUMBERS.fullmatch(one) for one in above):
+    if found is None or column_of(corner) is not None:
+        return table
+    if not above or not all(_NUMBERS.fullmatch(one) for one in above):
         return table
     axes = list(_axes(found["columns"]))
     sizes = [[int(one) for one in _TIMES.split(text)] for text in above]

@@ -30,7 +30,8 @@ from .variables import flags_in
 _BARE_BATCH = re.compile(r"\W*(?:batch(?:[ _-]?size)?|bsz?)\W*", re.I)
 _COUNTED = {"node": "nodes", "device": "devices"}
 _MACHINES = re.compile(r"instance|node|machine|system|host|server|platform", re.I)
-_WHOLE = re.compile(r"(?![1-5]0[5-9]0$)\d{1,6}")  # 4090 is a device
+# 4090, 910 and 7900 are devices.
+_WHOLE = re.compile(r"(?!(?:[1-7]0[5-9]0|16[5-9]0|[5-7]900|[4568]000|910)$)[1-9]\d{0,5}")
 _SOME_NUMBER = re.compile(r"[*`~≈+-]*\s?\d[\d,]*(?P<point>\.\d+)?\s?(?:%|x|×)?[*`]*")
 _MEASURED = re.compile(
     r"\b(?:avg|average|mean|median|time|speed-?up|throughput|rate|pct|percent|gain|latency|loss)\b",
@@ -80,7 +81,7 @@ class RowReader:
             reading = self._reading(row, cells, columns, found, context)
             runs.append((reading, list(results(cells, columns, habits))))
         measured, open_scope = settled(table.header.cells, runs)
-        measured = flops_settled(table.header.cells, [read for read, _ in runs], measured)
+        measured = flops_settled(table.header.cells, [reading for reading, _ in runs], measured)
         if open_scope:
             message = "tokens per second: no row says or shows whether of the job or of a device"
             self.rows.warn("scope_not_stated", message, table.header.line)
@@ -280,7 +281,9 @@ def _counts(table: Table, at: int) -> bool:
     """Whether a column headed by what ran says how many: 8, 16 and 32 under `GPU`."""
     cells = [row.cells[at].strip("*` ") for row in table.rows if at < len(row.cells)]
     said = [cell for cell in cells if cell and not set(cell) <= set("-–—")]
-    return bool(said) and all(_WHOLE.fullmatch(cell) for cell in said)
+    counted = bool(said) and all(_WHOLE.fullmatch(cell) for cell in said)
+    # 1, 2, 3: the first device, the second one, the third one
+    return counted and (len(said) < 3 or said != [str(n) for n in range(1, len(said) + 1)])
 
 
 def _of_another_kind(table: Table, at: int, column: Column) -> bool:

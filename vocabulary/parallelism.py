@@ -22,7 +22,6 @@ _IN_GLUED = {"sd": "dp_shard", "stage": "zero_stage"}
 # `64K, ring attention`, `128k ctx`: among other words of a cell a binary multiple is a length.
 _LENGTH = re.compile(
     r"(?:^|[;|]|,)\s*(\d{1,4})[kK](?:\s*,(?=\s*[^\W\d])|\s+(?:ctx|context|seq\w*)\b)"
-    r"|,\s*(\d{1,4})[kK]\s*(?=$|[;|])"
 )
 _ROLES = ("topology", "batch")
 _NOT_HERE = ("devices", "nodes", "ranks")  # `8 GPUs 2` is no way to write them
@@ -52,7 +51,7 @@ def _sizes_in(text: str) -> Iterator[tuple[str, int]]:
         ):
             yield name, value
     for one in _LENGTH.finditer(text):
-        thousands = int(one[1] or one[2])
+        thousands = int(one[1])
         if thousands % 8 == 0 or thousands in (1, 2, 4):
             yield "seq_len", thousands * 1024
 
