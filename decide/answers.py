@@ -221,7 +221,7 @@ def _require_levels(rows: Rows, by: Factor) -> None:
     if len(known) < 2 and others:
         first = next((row for row in others if row["pace"]), others[0])
         raise nothing(
-            f"{counted(len(others), 'run')} with another {by.name} left out, such as"
+            f"left out: {counted(len(others), 'run')} with another {by.name}, such as"
             f" {first['where']}: {first['left_out']}"
         )
 

@@ -71,7 +71,7 @@ def candidates(warehouse: Warehouse, query: Query) -> Candidates:
     rows = [row for row in near if row["run"] in wanted]
     if not rows:
         raise BenchError(
-            "no run fits the filters", why=f"of {counted(every, 'run')} here",
+            "no run fits the filters", why=f"none of {counted(every, 'run')} does",
             hint="bench runs lists them; --where, --model and --table say which count",
         )  # fmt: skip
     doubted = doubts(warehouse, sorted({row["uri"] for row in near}))

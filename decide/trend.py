@@ -10,7 +10,7 @@ from statistics import fmean, median
 from typing import Any
 
 from ..schema.catalogue import metrics
-from ..schema.errors import BenchError, did_you_mean
+from ..schema.errors import NOTHING_RECOGNISED, BenchError, did_you_mean
 from ..schema.warehouse import Warehouse
 from .change_points import Change, changes, levels, newest_p
 from .eligible import Candidates, candidates
@@ -73,7 +73,8 @@ def _candidates(warehouse: Warehouse, query: Query) -> Candidates:
     try:
         return candidates(warehouse, replace(query, since=None))
     except BenchError as error:
-        if warehouse.rows("SELECT 1 FROM row_versions LIMIT 1"):
+        empty = error.exit_code == NOTHING_RECOGNISED
+        if empty and warehouse.rows("SELECT 1 FROM row_versions LIMIT 1"):
             error.hint = "--by revision follows the rows of documents over the commits of a history"
         raise
 

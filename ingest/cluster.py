@@ -55,9 +55,7 @@ def opened(word: str, base: Path | None, told: Callable[[str], None]) -> Iterato
         cluster = Cluster(found["kind"] or word, count, base, told, stack)
         yield cluster
         if cluster.unseen:
-            told(
-                f"{counted(cluster.unseen, 'file')} left to this machine: no worker could read them"
-            )
+            told(f"read by this machine, as no worker could: {counted(cluster.unseen, 'file')}")
 
 
 @dataclass(slots=True)

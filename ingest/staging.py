@@ -24,6 +24,7 @@ import pyarrow as pa
 
 NAME = f".bench-staging-{os.geteuid()}"
 _FEW = 1 << 20  # bytes of rows that Dask carries
+_TRIES = 5
 _DAY_S = 86_400
 _Stream = tuple[str, pa.RecordBatchReader]
 Source: TypeAlias = pa.Table | pa.RecordBatchReader
@@ -108,13 +109,12 @@ def staging(base: Path | None) -> Iterator[Path | None]:
 
     A process that lost its folder all the same reads again. None where there is no such place.
     """
-    home = _own(base / NAME) if base else None
-    if home is None:
+    host = socket.gethostname()
+    folder = _made(base / NAME, f"{host}-{psutil.Process().pid}") if base else None
+    if folder is None:
         yield None
         return
-    host = socket.gethostname()
-    folder = home / f"{host}-{psutil.Process().pid}"
-    folder.mkdir(exist_ok=True)
+    home = folder.parent
     now = folder.stat().st_mtime  # by the clock of the file system
     for other in home.iterdir():
         name, _, pid = other.name.rpartition("-")
@@ -128,6 +128,17 @@ def staging(base: Path | None) -> Iterator[Path | None]:
         shutil.rmtree(folder, ignore_errors=True)
         with suppress(OSError):  # others have theirs
             home.rmdir()
+
+
+def _made(home: Path, name: str) -> Path | None:
+    """A folder of this name in one's own; None where `_own` gives none."""
+    for _ in range(_TRIES):
+        with suppress(FileNotFoundError):  # who ends takes the empty home along
+            own = _own(home)
+            if own is not None:
+                (own / name).mkdir(exist_ok=True)
+            return own and own / name
+    return None
 
 
 def _own(folder: Path) -> Path | None:

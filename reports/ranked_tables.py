@@ -83,6 +83,12 @@ def _columns(names: Names, plan: Budget | None) -> list[Column]:
     ]
 
 
+def _mfu(row: Row) -> str:
+    """As printed, else as computed here, which italics say."""
+    text = percent(row["mfu"], 1)
+    return markdown_cell(text) if row["mfu_from"] == "printed" else italic(text)
+
+
 def _speed() -> list[Column]:
     """How fast a configuration is, and from how much that is known."""
     rate: Column = (
@@ -93,7 +99,7 @@ def _speed() -> list[Column]:
         ("n", "right", lambda r: number(r["n"])),
         ("Jobs", "right", lambda r: number(r["jobs"]) if r["jobs"] > 1 else ""),
         rate,
-        ("MFU", "right", lambda r: italic(percent(r["mfu"], 1))),
+        ("MFU", "right", _mfu),
         ("Device-days", "right", lambda r: italic(significant(r["device_days"], 3))),
     ]
 

@@ -132,7 +132,8 @@ def overview(warehouse: Warehouse, skipped: Sequence[str], paths: Sequence[Path]
         worst, _, _ = unread[0]
         lines, of = (sum(row[place] for row in unread) for place in (1, 2))
         share = f"{lines:,} of {of:,} lines of {_files(len(unread))}"
-        yield f"unread: {share}, most in {named[worst]}; see bench doctor {_typed(worst, paths)}"
+        typed = shlex.quote(_typed(worst, paths))
+        yield f"unread: {share}, most in {named[worst]}; see bench doctor {typed}"
 
 
 def _file_names(uris: Sequence[str]) -> dict[str, str]:

@@ -45,7 +45,7 @@ def test_jobs_read_and_end(slurm: dict[str, str], tmp_path: Path) -> None:
     folder(tmp_path / "logs", logs=12, tables=3, iterations=50)
     done = bench(tmp_path, "ingest", "logs", "--cluster", "slurm:2", env=slurm, timeout=300)
     assert done.code == 0 and "cluster: waiting for the first worker" in done.err, done.text
-    assert "left to this machine" not in done.err, done.text
+    assert "read by this machine" not in done.err, done.text
     assert bench(tmp_path, "ingest", "logs", "--db", "alone.duckdb").code == 0
     on_jobs, alone = everything(tmp_path / "bench.duckdb"), everything(tmp_path / "alone.duckdb")
     for each in (on_jobs, alone):

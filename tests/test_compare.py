@@ -154,7 +154,7 @@ def test_nothing_alike_is_refused_by_name(folder: Path) -> None:
 def test_a_value_that_only_doubted_runs_have_is_refused(stored: Stored, folder: Path) -> None:
     named = stored("002_chronicles-prequel.md")
     done = quick(folder, "compare", *named, "--by", "zero_stage")
-    told(done, 5, "2 runs with another zero_stage are left out", "doubted (R6c)")
+    told(done, 5, "left out: 2 runs with another zero_stage", "doubted (R6c)")
 
 
 # Statistics.
