@@ -195,6 +195,14 @@ def test_one_run_gives_an_answer_with_a_wide_interval(tmp_path: Path) -> None:
     assert row["step_time_high"] / row["step_time_low"] > 1.2
 
 
+def test_two_runs_are_not_surer_than_one(tmp_path: Path) -> None:
+    """Each left out is hit by the other, by chance: that tells nothing of a third."""
+    _small(tmp_path, [_row(tp=4, pp=2, mbs=2, time=20.1), _row(tp=2, pp=2, mbs=2, time=18.1)])
+    done = quick(tmp_path, "predict", "sweep.md", "--tp", "8", "--format", "json")
+    [row] = json.loads(done.out)
+    assert row["step_time_high"] / row["step_time_low"] > 1.2
+
+
 def test_equal_runs_give_their_own_time(tmp_path: Path) -> None:
     _small(tmp_path, [_row(mbs, 20.0) for mbs in (1, 2, 4, 8)])
     done = quick(tmp_path, "predict", "sweep.md", "--mbs", "16", "--format", "json")
@@ -218,6 +226,7 @@ def test_intervals_are_the_errors_of_runs_left_out() -> None:
     few = Scores((1.0, 2.0), ("A100",) * 2)
     assert few.factor("A100") == (3.0, 2)  # too few for 90%: the worst, and half as much more
     assert Scores((), ()).factor("A100") == (3.0, 0)
+    assert Scores((0.01, 0.02), ("A100",) * 2).factor("A100") == (3.0, 2), "no surer than by none"
 
 
 def test_sizes_left_out_take_all_above_them_along(predictor: Predictor) -> None:
