@@ -138,3 +138,13 @@ def beyond(fitted: Posterior, one: Setting) -> Beyond:
     if not near:
         return Beyond.SOURCE
     return Beyond.SETTING if min(near) <= one.devices <= max(near) else Beyond.SIZE
+
+
+def farther(fitted: Posterior, one: Setting) -> tuple[float, float]:
+    """How many times more devices than any run of its source and model a run has, or fewer, and
+    than any run of its system, of an unknown system than any run; 1 within what was measured."""
+    same = [run for run in fitted.settings if run.system == one.system] or [*fitted.settings]
+    near = [run.devices for run in same if curve(run) == curve(one)]
+    most = max(run.devices for run in same)
+    apart = max(one.devices / max(near), min(near) / one.devices) if near else 1.0
+    return max(1.0, apart), max(1.0, one.devices / most)

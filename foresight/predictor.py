@@ -12,7 +12,8 @@ import numpy as np
 from ..decide.jobs import by_configuration
 from ..decide.rows import Row
 from ..schema.errors import BenchError
-from .intervals import Beyond, Widths, beyond, folds
+from ..vocabulary.format import number
+from .intervals import Beyond, Widths, beyond, farther, folds
 from .likeness import likeness
 from .memory import fitted, room
 from .posterior import Posterior, fit
@@ -22,6 +23,7 @@ from .setting import Setting, lacking, setting, system_of
 from .terms import PACE, recomputed
 
 MOST = 800  # runs that train: the time of a fit grows with their cube
+_FARTHEST = 8  # times more devices than any run of the system: beyond, no run tells the waits
 _NEAREST = 3  # runs that a prediction is said to rest on
 
 
@@ -38,7 +40,8 @@ class Predictor:
 
     def rated(self, made: Sequence[Row]) -> list[dict[str, Any]]:
         """Rows of configurations with what is predicted of them; raises BenchError for one that
-        has no basis: no known device count or size, or neither runs nor a peak of its system."""
+        has no basis: no known device count or size, neither runs nor a peak of its system, or far
+        more devices than any run of it had."""
         settings = [_of(row, self.systems) for row in made]
         if not settings:
             return []
@@ -50,6 +53,7 @@ class Predictor:
             kind = beyond(self.pace, one)
             width, by = _width(self.widths, one, kind, covariance[at, at])
             known = {"beyond": str(kind), "scores": by, "rests_on": rests_on[at]}
+            known["times_beyond"] = self._reached(one)
             known |= _of_pace(row, one, float(mean[at]), width)
             if needs:
                 known |= self._of_memory(row, one, kind, float(needs[0][at]), needs[1][at, at])
@@ -81,6 +85,19 @@ class Predictor:
         chosen = order(mean, covariance, best, self.pace.scales.noise, fits, most)
         gain = expected_improvement(mean, np.sqrt(np.maximum(np.diag(covariance), 1e-12)), best)
         return [{**made[at], "expected_gain": float(gain[at])} for at in chosen]
+
+    def _reached(self, one: Setting) -> float:
+        """How many times more or fewer devices than were measured a run has; raises BenchError for
+        one that no run of its system tells of."""
+        apart, of_system = farther(self.pace, one)
+        if of_system > _FARTHEST:
+            raise BenchError(
+                f"no run of about {number(one.devices)} devices",
+                why=f"the largest of this system had {number(one.devices / of_system)},"
+                f" more than {_FARTHEST} times fewer",
+                hint="--nodes asks for fewer",
+            )  # fmt: skip
+        return apart
 
     @property
     def systems(self) -> frozenset[object]:

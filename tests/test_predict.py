@@ -114,6 +114,15 @@ def test_more_nodes_are_faster_and_said_to_be_extrapolated(predictor: Predictor)
     assert rates[0] < rates[1] < rates[2] < rates[0] * 2
 
 
+def test_far_more_devices_than_any_run_of_the_system_have_no_basis(predictor: Predictor) -> None:
+    assert _rated(predictor, "181B", nodes=48, tp=8, pp=6)["times_beyond"] == 1
+    most = max(row["device_count"] for row in predictor.rows if row["size"] == "181B")
+    twice = _rated(predictor, "181B", nodes=most // 8 * 2, tp=8, pp=6)
+    assert twice["times_beyond"] == pytest.approx(2)
+    with pytest.raises(BenchError, match="no run of about 38,400 devices"):
+        _rated(predictor, "181B", nodes=4800, tp=8, pp=6)
+
+
 def test_an_impossible_configuration_names_its_rule_and_the_nearest_possible(
     predictor: Predictor,
 ) -> None:
@@ -193,6 +202,16 @@ def test_one_run_gives_an_answer_with_a_wide_interval(tmp_path: Path) -> None:
     assert done.code == 0, done.text
     [row] = json.loads(done.out)
     assert row["step_time_high"] / row["step_time_low"] > 1.2
+
+
+def test_a_sceptic_is_told_what_no_run_tells(tmp_path: Path) -> None:
+    _small(tmp_path, [_row(mbs=2, time=20.0), _row(mbs=2, time=21.0)])
+    asked = ("predict", "sweep.md", "--format", "md")
+    done = quick(tmp_path, *asked, "--mbs", "2")
+    assert "Measured already: 20.00 s/it (sweep:8), 21.00 s/it (sweep:9)." in done.out, done.out
+    assert "No run could be left out" in done.out
+    far = quick(tmp_path, *asked, "--nodes", "10")
+    assert "This is 5.0 times beyond" in far.out, far.out
 
 
 def test_two_runs_are_not_surer_than_one(tmp_path: Path) -> None:
