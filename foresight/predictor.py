@@ -17,7 +17,7 @@ from .intervals import Beyond, Widths, beyond, farther, folds
 from .likeness import likeness
 from .memory import fitted, room
 from .posterior import Posterior, fit
-from .proposals import expected_improvement, order
+from .proposals import expected_improvement, order, worth_repeating
 from .scales import PACE_SCALES
 from .setting import Setting, lacking, setting, system_of
 from .terms import PACE, recomputed
@@ -67,16 +67,13 @@ class Predictor:
         """The configurations of `made`, which are rated, that are worth most to run, in order: by
         their time, or `per_device`, by the device-hours that they take."""
 
-        def work(one: Setting) -> float:
-            return one.flops * (1 if per_device else one.devices)
-
         settings = [_of(row, self.systems) for row in made]
         mean, covariance = self.pace.predicted(settings)
-        mean = mean - np.log([work(one) for one in settings])
+        mean = mean - np.log([_work(one, per_device) for one in settings])
         known = {one.group for one in settings}
         system, model = settings[0].system, settings[0].model
         measured = [
-            math.log(float(one.pace or 0) / work(one))
+            math.log(float(one.pace or 0) / _work(one, per_device))
             for one in self.pace.settings
             if one.system == system and (one.model == model or one.group in known)
         ]
@@ -85,6 +82,19 @@ class Predictor:
         chosen = order(mean, covariance, best, self.pace.scales.noise, fits, most)
         gain = expected_improvement(mean, np.sqrt(np.maximum(np.diag(covariance), 1e-12)), best)
         return [{**made[at], "expected_gain": float(gain[at])} for at in chosen]
+
+    def repeated(self, made: Sequence[Row], per_device: bool = False) -> list[dict[str, Any]]:
+        """Measured configurations, which are rated, with what one more job of each is worth, the
+        most valuable first: it tells which of two that noise does not tell apart is the faster."""
+        if not made:
+            return []
+        settings = [_of(row, self.systems) for row in made]
+        mean, covariance = self.pace.predicted(settings)
+        mean = mean - np.log([_work(one, per_device) for one in settings])
+        variance = np.maximum(np.diag(covariance), 1e-12)
+        gain = worth_repeating(mean, variance, self.pace.scales.noise)
+        found = [{**row, "expected_gain": float(one)} for row, one in zip(made, gain, strict=True)]
+        return sorted(found, key=lambda row: -row["expected_gain"])
 
     def _reached(self, one: Setting) -> float:
         """How many times more or fewer devices than were measured a run has; raises BenchError for
@@ -154,6 +164,11 @@ class Predictor:
                 ends = (rate * math.exp(-half), rate * math.exp(half))
                 found.append((self.rows[at], rate, *ends))
         return found
+
+
+def _work(one: Setting, per_device: bool) -> float:
+    """What a run's time is over: its FLOPs, and its devices unless device-hours are sought."""
+    return one.flops * (1 if per_device else one.devices)
 
 
 _NO_MEMORY = dict.fromkeys(

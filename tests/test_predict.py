@@ -204,24 +204,6 @@ def test_one_run_gives_an_answer_with_a_wide_interval(tmp_path: Path) -> None:
     assert row["step_time_high"] / row["step_time_low"] > 1.2
 
 
-def test_a_sceptic_is_told_what_no_run_tells(tmp_path: Path) -> None:
-    _small(tmp_path, [_row(mbs=2, time=20.0), _row(mbs=2, time=21.0)])
-    asked = ("predict", "sweep.md", "--format", "md")
-    done = quick(tmp_path, *asked, "--mbs", "2")
-    assert "Measured already: 20.00 s/it (sweep:8), 21.00 s/it (sweep:9)." in done.out, done.out
-    assert "No run could be left out" in done.out
-    far = quick(tmp_path, *asked, "--nodes", "10")
-    assert "This is 5.0 times beyond" in far.out, far.out
-
-
-def test_two_runs_are_not_surer_than_one(tmp_path: Path) -> None:
-    """Each left out is hit by the other, by chance: that tells nothing of a third."""
-    _small(tmp_path, [_row(tp=4, pp=2, mbs=2, time=20.1), _row(tp=2, pp=2, mbs=2, time=18.1)])
-    done = quick(tmp_path, "predict", "sweep.md", "--tp", "8", "--format", "json")
-    [row] = json.loads(done.out)
-    assert row["step_time_high"] / row["step_time_low"] > 1.2
-
-
 def test_equal_runs_give_their_own_time(tmp_path: Path) -> None:
     _small(tmp_path, [_row(mbs, 20.0) for mbs in (1, 2, 4, 8)])
     done = quick(tmp_path, "predict", "sweep.md", "--mbs", "16", "--format", "json")
