@@ -81,12 +81,12 @@ def proposed(
 
 
 def _repeats(start: Start, measured: Sequence[Row]) -> list[dict[str, Any]]:
-    """The measured splits that one more job may tell apart; those of the regime of the base, as
-    none before it can be run again."""
-    here = (start.base["uri"], start.base["epoch"])
+    """The measured splits that one more job may tell apart: of the base's shape, as all splits are,
+    and of its regime, as what was before it cannot be run again."""
+    here = ("uri", "epoch", "layers", "hidden", "heads")
     first: dict[Any, Row] = {}
     for row in measured:
-        if (row["uri"], row["epoch"]) == here:
+        if all(row[name] == start.base[name] for name in here):
             first.setdefault(split_of(row), row)
     rated = start.rated([changed(row, {}) for row in first.values()])
     return start.predictor.repeated(rated, per_device=start.by != SPEED)

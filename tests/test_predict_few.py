@@ -55,4 +55,5 @@ def test_where_noise_is_the_question_a_measured_run_is_proposed_again(tmp_path: 
     again = {(row["tp"], row["mbs"]): row for row in found
              if row["changes"].endswith("again")}  # fmt: skip
     assert {mbs for _, mbs in again} == {4, 8}, again.keys()
+    assert len({(row["heads"], row["hidden"]) for row in found}) == 1
     assert len(again) < len(found)
