@@ -71,11 +71,14 @@ class Predictor:
         mean, covariance = self.pace.predicted(settings)
         mean = mean - np.log([_work(one, per_device) for one in settings])
         known = {one.group for one in settings}
+        sizes = {one.devices for one in settings}
         system, model = settings[0].system, settings[0].model
         measured = [
             math.log(float(one.pace or 0) / _work(one, per_device))
             for one in self.pace.settings
-            if one.system == system and (one.model == model or one.group in known)
+            if one.system == system
+            and (one.model == model or one.group in known)
+            and (per_device or one.devices in sizes)  # more devices are faster whatever the split
         ]
         best = min(measured, default=float(mean.min()))
         fits = np.array([1 - (row["out_of_memory"] or 0.0) for row in made])

@@ -57,3 +57,18 @@ def test_where_noise_is_the_question_a_measured_run_is_proposed_again(tmp_path: 
     assert {mbs for _, mbs in again} == {4, 8}, again.keys()
     assert len({(row["heads"], row["hidden"]) for row in found}) == 1
     assert len(again) < len(found)
+
+
+def test_on_fewer_nodes_the_best_to_beat_is_of_as_many(tmp_path: Path) -> None:
+    """The fastest of all has more devices: against it nothing on one node gains anything."""
+    table(tmp_path / "sweep.md", [_row(mbs, 20 + mbs) for mbs in (1, 2, 4)])
+    asked = ("plan", "sweep.md", "--nodes", "1", "--next", "3", "--format", "json")
+    done = quick(tmp_path, *asked)
+    assert max(row["expected_gain"] for row in json.loads(done.out)) > 1e-3, done.out
+
+
+def test_a_step_time_without_a_sequence_length_says_so(tmp_path: Path) -> None:
+    path = table(tmp_path / "sweep.md", [_row(2, 20.0)])
+    path.write_text(path.read_text().replace(", SEQ_LEN=2048", ""))
+    done = quick(tmp_path, "predict", "sweep.md")
+    assert done.code == 2 and "sequence length" in done.err, done.err
