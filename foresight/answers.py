@@ -82,8 +82,8 @@ class Start:
         self, found: Sequence[dict[str, Any]], measured: Sequence[dict[str, Any]]
     ) -> tuple[list[Row], list[Row]]:
         """Predicted and measured rows in order; what was measured is not predicted as well."""
-        known = set(map(_split, measured))
-        new = [row for row in found if _split(row) not in known]
+        known = set(map(split_of, measured))
+        new = [row for row in found if split_of(row) not in known]
         full = [row for row in new if (row["out_of_memory"] or 0) > _LIKELY]
         left: list[Row] = [
             {**row, "left_out": f"out of memory with {row['out_of_memory']:.0%} probability"}
@@ -123,7 +123,7 @@ def predicted(
         "of_system": sum(system_of(row) == system_of(base) for row in predictor.rows),
         "model_stated": not start.model, "assumed": _assumptions(found[0]),
         "unused": len(predictor.left_out), "cost_fronts": fronts, "front_models": False,
-        "alike": [row for row in measured if not every and _split(row) == _split(made[0])],
+        "alike": [row for row in measured if not every and split_of(row) == split_of(made[0])],
         **facts_of(kept),
     }  # fmt: skip
     return Decision("predict", tuple(kept), tuple(left), facts)
@@ -253,7 +253,7 @@ def _is_of(row: Row, base: Row) -> bool:
     return bool(row["system"] == base["system"] and row["size"] == base["size"])
 
 
-def _split(row: Row) -> tuple[Any, ...]:
+def split_of(row: Row) -> tuple[Any, ...]:
     """Equal for runs of one shape that are split alike."""
     return tuple(row[name] or None for name in _SPLIT)
 

@@ -20,6 +20,7 @@ from .setting import Setting
 
 LEVEL = 0.9
 ENOUGH = 20  # scores of one system: with fewer those of all systems count
+_UNTOLD = 3.0  # what a deviation is multiplied by where no score tells it, and at least by too few
 _REACH = 2.0  # sizes beyond the measured range that an error is known for
 
 
@@ -86,14 +87,16 @@ class Scores:
     def factor(self, system: Hashable, level: float = LEVEL) -> tuple[float, int]:
         """What a deviation is multiplied by to cover a share of errors; how many scores tell it.
 
-        With too few for that share the worst counts, and half as much more.
+        With too few for that share the worst counts, and half as much more; but two runs that
+        the fit happens to hit tell nothing of a third, so never less than without any.
         """
         own = [score for score, of in zip(self.scores, self.systems, strict=True) if of == system]
         found = sorted(own if len(own) >= ENOUGH else self.scores)
         if not found:
-            return 3.0, 0
+            return _UNTOLD, 0
         at = math.ceil((len(found) + 1) * level) - 1
-        return (found[at], len(found)) if at < len(found) else (1.5 * found[-1], len(found))
+        told = found[at] if at < len(found) else max(1.5 * found[-1], _UNTOLD)
+        return told, len(found)
 
 
 def scores(fitted: Posterior, beyond: Beyond) -> Scores:
@@ -135,3 +138,13 @@ def beyond(fitted: Posterior, one: Setting) -> Beyond:
     if not near:
         return Beyond.SOURCE
     return Beyond.SETTING if min(near) <= one.devices <= max(near) else Beyond.SIZE
+
+
+def farther(fitted: Posterior, one: Setting) -> tuple[float, float]:
+    """How many times more devices than any run of its source and model a run has, or fewer, and
+    than any run of its system, of an unknown system than any run; 1 within what was measured."""
+    same = [run for run in fitted.settings if run.system == one.system] or [*fitted.settings]
+    near = [run.devices for run in same if curve(run) == curve(one)]
+    most = max(run.devices for run in same)
+    apart = max(one.devices / max(near), min(near) / one.devices) if near else 1.0
+    return max(1.0, apart), max(1.0, one.devices / most)

@@ -12,7 +12,8 @@ from ..decide.query import Query
 from ..decide.rows import Decision, Row
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
-from .answers import SPEED, prepared
+from .answers import SPEED, Start, prepared, split_of
+from .asked import changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +32,8 @@ def proposed(
     """The configurations worth most to run next, with what each is expected to give.
 
     Splits of the devices asked for, else of the best measured run's, or, by cost or energy, of
-    all node counts; a repeat of the best run where others come too near to tell. Raises BenchError
-    where no split is within the limits, and for a limit of money without a price.
+    all node counts; a measured one again where noise, not a new split, is the question. Raises
+    BenchError where no split is within the limits, and for a limit of money without a price.
     """
     start = prepared(warehouse, query, asked)
     if not asked:
@@ -58,7 +59,7 @@ def proposed(
         )  # fmt: skip
     best = min(measured, key=lambda row: _order(row, start.column), default=start.base)
     found = start.predictor.proposed(new, most, per_device=start.by != SPEED)
-    chosen, spent = _affordable(found, limits)
+    chosen, spent = _affordable(_with_repeats(found, _repeats(start, measured))[:most], limits)
     if not chosen:
         raise BenchError(
             "no run is within the limits",
@@ -70,12 +71,38 @@ def proposed(
         {**row, "rank": rank, "changes": _changes(best, row)} for rank, row in enumerate(chosen, 1)
     ]
     facts: dict[str, Any] = {
-        "base": best, "plan": start.plan, "candidates": len(new), "measured": len(measured),
+        "repeats": sum(row["again"] for row in rows), "base": best, "plan": start.plan,
+        "candidates": len(new), "measured": len(measured),
         "limits": limits, "spent": spent, "runs": len(start.predictor.rows), "every": True,
         "unplanned": wordless(start.base), "order": start.column, "cost_fronts": [],
         "front_models": False, **facts_of(rows),
     }  # fmt: skip
     return Decision("proposals", tuple(rows), tuple(left), facts)
+
+
+def _repeats(start: Start, measured: Sequence[Row]) -> list[dict[str, Any]]:
+    """The measured splits that one more job may tell apart: of the base's shape, as all splits are,
+    and of its regime, as what was before it cannot be run again."""
+    here = ("uri", "epoch", "layers", "hidden", "heads")
+    first: dict[Any, Row] = {}
+    for row in measured:
+        if all(row[name] == start.base[name] for name in here):
+            first.setdefault(split_of(row), row)
+    rated = start.rated([changed(row, {}) for row in first.values()])
+    return start.predictor.repeated(rated, per_device=start.by != SPEED)
+
+
+def _with_repeats(
+    found: Sequence[Row], repeats: Sequence[Row], least: float = 1e-6
+) -> list[dict[str, Any]]:
+    """New runs in their order, each after the repeats that are worth more than it."""
+    both: list[dict[str, Any]] = []
+    left = [{**row, "again": True} for row in repeats if row["expected_gain"] > least]
+    for row in found:
+        while left and left[0]["expected_gain"] > row["expected_gain"]:
+            both.append(left.pop(0))
+        both.append({**row, "again": False})
+    return both + left
 
 
 def _order(row: Row, column: str) -> float:
@@ -94,7 +121,8 @@ def _changes(base: Row, row: Row) -> str:
     moved = [
         f"{name.upper()} {base[name]} → {row[name]}" for name in names if base[name] != row[name]
     ]
-    return ", ".join(moved) or "the same"
+    same = ", ".join(moved) or "the same"
+    return f"{same}, again" if row["again"] else same
 
 
 def _with_hours(row: Row, limits: Limits) -> dict[str, Any]:

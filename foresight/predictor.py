@@ -12,16 +12,18 @@ import numpy as np
 from ..decide.jobs import by_configuration
 from ..decide.rows import Row
 from ..schema.errors import BenchError
-from .intervals import Beyond, Widths, beyond, folds
+from ..vocabulary.format import number
+from .intervals import Beyond, Widths, beyond, farther, folds
 from .likeness import likeness
 from .memory import fitted, room
 from .posterior import Posterior, fit
-from .proposals import expected_improvement, order
+from .proposals import expected_improvement, order, worth_repeating
 from .scales import PACE_SCALES
 from .setting import Setting, lacking, setting, system_of
 from .terms import PACE, recomputed
 
 MOST = 800  # runs that train: the time of a fit grows with their cube
+_FARTHEST = 8  # times more devices than any run of the system: beyond, no run tells the waits
 _NEAREST = 3  # runs that a prediction is said to rest on
 
 
@@ -38,7 +40,8 @@ class Predictor:
 
     def rated(self, made: Sequence[Row]) -> list[dict[str, Any]]:
         """Rows of configurations with what is predicted of them; raises BenchError for one that
-        has no basis: no known device count or size, or neither runs nor a peak of its system."""
+        has no basis: no known device count or size, neither runs nor a peak of its system, or far
+        more devices than any run of it had."""
         settings = [_of(row, self.systems) for row in made]
         if not settings:
             return []
@@ -50,6 +53,7 @@ class Predictor:
             kind = beyond(self.pace, one)
             width, by = _width(self.widths, one, kind, covariance[at, at])
             known = {"beyond": str(kind), "scores": by, "rests_on": rests_on[at]}
+            known["times_beyond"] = self._reached(one)
             known |= _of_pace(row, one, float(mean[at]), width)
             if needs:
                 known |= self._of_memory(row, one, kind, float(needs[0][at]), needs[1][at, at])
@@ -63,24 +67,50 @@ class Predictor:
         """The configurations of `made`, which are rated, that are worth most to run, in order: by
         their time, or `per_device`, by the device-hours that they take."""
 
-        def work(one: Setting) -> float:
-            return one.flops * (1 if per_device else one.devices)
-
         settings = [_of(row, self.systems) for row in made]
         mean, covariance = self.pace.predicted(settings)
-        mean = mean - np.log([work(one) for one in settings])
+        mean = mean - np.log([_work(one, per_device) for one in settings])
         known = {one.group for one in settings}
+        sizes = {one.devices for one in settings}
         system, model = settings[0].system, settings[0].model
         measured = [
-            math.log(float(one.pace or 0) / work(one))
+            math.log(float(one.pace or 0) / _work(one, per_device))
             for one in self.pace.settings
-            if one.system == system and (one.model == model or one.group in known)
+            if one.system == system
+            and (one.model == model or one.group in known)
+            and (per_device or one.devices in sizes)  # more devices are faster whatever the split
         ]
         best = min(measured, default=float(mean.min()))
         fits = np.array([1 - (row["out_of_memory"] or 0.0) for row in made])
         chosen = order(mean, covariance, best, self.pace.scales.noise, fits, most)
         gain = expected_improvement(mean, np.sqrt(np.maximum(np.diag(covariance), 1e-12)), best)
         return [{**made[at], "expected_gain": float(gain[at])} for at in chosen]
+
+    def repeated(self, made: Sequence[Row], per_device: bool = False) -> list[dict[str, Any]]:
+        """Measured configurations, which are rated, with what one more job of each is worth, the
+        most valuable first: it tells which of two that noise does not tell apart is the faster."""
+        if not made:
+            return []
+        settings = [_of(row, self.systems) for row in made]
+        mean, covariance = self.pace.predicted(settings)
+        mean = mean - np.log([_work(one, per_device) for one in settings])
+        variance = np.maximum(np.diag(covariance), 1e-12)
+        gain = worth_repeating(mean, variance, self.pace.scales.noise)
+        found = [{**row, "expected_gain": float(one)} for row, one in zip(made, gain, strict=True)]
+        return sorted(found, key=lambda row: -row["expected_gain"])
+
+    def _reached(self, one: Setting) -> float:
+        """How many times more or fewer devices than were measured a run has; raises BenchError for
+        one that no run of its system tells of."""
+        apart, of_system = farther(self.pace, one)
+        if of_system > _FARTHEST:
+            raise BenchError(
+                f"no run of about {number(one.devices)} devices",
+                why=f"the largest of this system had {number(one.devices / of_system)},"
+                f" more than {_FARTHEST} times fewer",
+                hint="--nodes asks for fewer",
+            )  # fmt: skip
+        return apart
 
     @property
     def systems(self) -> frozenset[object]:
@@ -137,6 +167,11 @@ class Predictor:
                 ends = (rate * math.exp(-half), rate * math.exp(half))
                 found.append((self.rows[at], rate, *ends))
         return found
+
+
+def _work(one: Setting, per_device: bool) -> float:
+    """What a run's time is over: its FLOPs, and its devices unless device-hours are sought."""
+    return one.flops * (1 if per_device else one.devices)
 
 
 _NO_MEMORY = dict.fromkeys(

@@ -48,3 +48,18 @@ def expected_improvement(mean: Array, deviation: Array, best: float) -> Array:
     z = (best - mean) / deviation
     found: Array = (best - mean) * norm.cdf(z) + deviation * norm.pdf(z)
     return found
+
+
+def worth_repeating(mean: Array, variance: Array, noise: float) -> Array:
+    """How much better than now the choice among measured configurations may be after one more job
+    of each: the knowledge gradient (Frazier, Powell and Dayanik, SIAM J. Control Optim. 47, 2008).
+    """
+    from scipy.stats import norm
+
+    if len(mean) < 2:
+        return np.zeros(len(mean))
+    moved = variance / np.sqrt(variance + noise**2)
+    others = np.array([np.delete(mean, at).min() for at in range(len(mean))])
+    z = -np.abs(mean - others) / moved
+    found: Array = moved * (norm.pdf(z) + z * norm.cdf(z))
+    return found

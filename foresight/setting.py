@@ -88,7 +88,9 @@ def lacking(row: Row) -> str | None:
         return "no number of devices"
     if _flops(row) is None:
         return "no size of the model"
-    return None if _pace(row) else "no tokens/s and no step time at a known batch"
+    return (
+        None if _pace(row) else "no tokens/s, and no step time at a known batch and sequence length"
+    )
 
 
 def setting(row: Row) -> Setting | None:

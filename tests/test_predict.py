@@ -114,6 +114,15 @@ def test_more_nodes_are_faster_and_said_to_be_extrapolated(predictor: Predictor)
     assert rates[0] < rates[1] < rates[2] < rates[0] * 2
 
 
+def test_far_more_devices_than_any_run_of_the_system_have_no_basis(predictor: Predictor) -> None:
+    assert _rated(predictor, "181B", nodes=48, tp=8, pp=6)["times_beyond"] == 1
+    most = max(row["device_count"] for row in predictor.rows if row["size"] == "181B")
+    twice = _rated(predictor, "181B", nodes=most // 8 * 2, tp=8, pp=6)
+    assert twice["times_beyond"] == pytest.approx(2)
+    with pytest.raises(BenchError, match="no run of about 38,400 devices"):
+        _rated(predictor, "181B", nodes=4800, tp=8, pp=6)
+
+
 def test_an_impossible_configuration_names_its_rule_and_the_nearest_possible(
     predictor: Predictor,
 ) -> None:
@@ -218,6 +227,7 @@ def test_intervals_are_the_errors_of_runs_left_out() -> None:
     few = Scores((1.0, 2.0), ("A100",) * 2)
     assert few.factor("A100") == (3.0, 2)  # too few for 90%: the worst, and half as much more
     assert Scores((), ()).factor("A100") == (3.0, 0)
+    assert Scores((0.01, 0.02), ("A100",) * 2).factor("A100") == (3.0, 2), "no surer than by none"
 
 
 def test_sizes_left_out_take_all_above_them_along(predictor: Predictor) -> None:
