@@ -15,6 +15,7 @@ from ..terminal import options as o
 from ..terminal.answers import fitted, write
 from ..terminal.messages import info
 from ..terminal.source import Source
+from ..terminal.tables import choose_format
 from ..vocabulary.format import counted
 
 if TYPE_CHECKING:
@@ -63,10 +64,13 @@ def trend(
     from ..reports.computed import names_of, presented
 
     query = replace(query, by=by, since=since)
+    drawn = output is not None and output.suffix.lower() in (".svg", ".png")
+    if not drawn:
+        choose_format(format, output)  # raises for other pictures, before the work
     with source.opened() as warehouse:
         made = found(warehouse, query, metric, threshold or 0.0)
         names = names_of(warehouse)
-    if output is not None and output.suffix.lower() in (".svg", ".png"):
+    if drawn and output is not None:
         _draw(made, names, output)
     else:
         write(fitted(presented(made, names, query.most), query), format, output, "trend.md")
