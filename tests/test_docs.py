@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-from collections.abc import Callable, Iterator
 from contextlib import chdir
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -75,54 +74,44 @@ def test_links_lead_somewhere() -> None:
             assert (page.parent / link).exists(), f"{page.name}: {link}"
 
 
-def examples(page: Path) -> Iterator[list[str]]:
-    """The `bench` command lines of a page's console blocks."""
+@dataclass
+class Example:
+    """A `bench` command line of a page, and the lines that are shown below it."""
+
+    words: list[str]
+    shown: list[str]
+
+
+def examples(page: Path) -> list[Example]:
+    """What a page's console blocks run, in their order."""
+    found: list[Example] = []
     for block in re.findall(r"```console\n(.*?)```", page.read_text("utf-8"), re.S):
+        below: Example | None = None
         for line in block.splitlines():
-            if line.startswith("$ bench "):
-                yield shlex.split(line[2:], comments=True)
+            if line.startswith("$ "):
+                words = shlex.split(line[2:], comments=True)
+                below = Example(words[1:], []) if words[:1] == ["bench"] else None
+                found += [below] if below else []
+            elif line.strip() and below:
+                below.shown.append(line)
+    return found
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [page for page in PAGES if list(examples(page))], ids=str)
-def test_every_command_line_runs(swept: Path, tmp_path: Path, page: Path) -> None:
+@pytest.mark.parametrize("page", [page for page in PAGES if examples(page)], ids=str)
+def test_every_example_runs_and_prints_what_is_shown(
+    swept: Path, tmp_path: Path, page: Path
+) -> None:
     folder = tmp_path / "here"
     shutil.copytree(swept, folder)
     shutil.copytree(folder / "data" / "logs", folder / "logs")  # what readers call theirs
     shutil.copy(ROOT / "README.md", folder)
-    for words in examples(page):
-        done = quick(folder, *words[1:])
-        assert done.code == 0, f"{shlex.join(words)}\n{done.text}"
-
-
-def output(page: Path) -> Iterator[tuple[list[str], str]]:
-    """Lines that a page shows below a command, each with the command."""
-    for block in re.findall(r"```console\n(.*?)```", page.read_text("utf-8"), re.S):
-        words: list[str] = []
-        for line in block.splitlines():
-            if line.startswith("$ "):
-                words = shlex.split(line[2:], comments=True)
-            elif line.strip() and words[:1] == ["bench"]:
-                yield words, line
-
-
-@pytest.fixture(scope="module")
-def came(swept: Path) -> Callable[[str], list[str]]:
-    """The lines that a command prints, run once for all pages that show it."""
-
-    @cache
-    def lines(command: str) -> list[str]:
-        done = quick(swept, *shlex.split(command)[1:])
-        return (done.out + done.err).splitlines()
-
-    return lines
-
-
-@pytest.mark.parametrize("page", PAGES, ids=str)
-def test_what_is_shown_is_what_comes(came: Callable[[str], list[str]], page: Path) -> None:
-    for words, line in output(page):
-        command = shlex.join(words)
-        assert line in came(command), f"{command}\n{line}"
+    for example in examples(page):
+        done = quick(folder, *example.words)
+        command = shlex.join(example.words)
+        assert done.code == 0, f"{command}\n{done.text}"
+        came = (done.out + done.err).splitlines()
+        assert [line for line in example.shown if line not in came] == [], f"{command}\n{done.text}"
 
 
 @pytest.mark.slow
