@@ -46,8 +46,9 @@ def _peak(row: Row) -> tuple[float, str]:
         return _FASTEST, "any device"
     if row.dtype and row.dtype in device.peak:
         return device.peak[row.dtype], f"{device.name} in {row.dtype}"
-    fp8 = 2 if row.dtype == "fp8" or "bf16" in device.peak else 1  # fp8 and int8 double it
-    return max(device.peak.values()) * fp8, f"{device.name} in any number format"
+    # fp8 and int8 double the peak of bf16, whether or not it is stored.
+    doubled = device.peak.get("bf16", 0.0) * 2
+    return max(doubled, *device.peak.values()), f"{device.name} in any number format"
 
 
 def _rate_of_device(row: Row) -> float | None:

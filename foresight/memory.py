@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
 from ..audit.memory import GB, gib_of
+from ..vocabulary.hardware import devices
 from .likeness import Array
 from .posterior import Posterior, fit
 from .scales import MEMORY_SCALES
@@ -23,6 +25,12 @@ def room(device: str | None) -> float | None:
     """GB (1e9 bytes) of a device as its name, or what is known of it, tells."""
     gib = gib_of(device)
     return gib * GB["GiB"] if gib else None
+
+
+@cache
+def most_room() -> float:
+    """GB of the device that has most: what an unknown one has at most."""
+    return max(device.memory_gib or 0.0 for device in devices()) * GB["GiB"]
 
 
 def fitted(printed: Sequence[Setting], failed: Sequence[tuple[Setting, float]]) -> Posterior | None:

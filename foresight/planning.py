@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +13,7 @@ from ..decide.query import Query
 from ..decide.rows import Decision, Row
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
+from ..vocabulary.format import counted
 from .answers import SPEED, Start, prepared, split_of
 from .asked import changed
 
@@ -31,21 +33,24 @@ def proposed(
 ) -> Decision:
     """The configurations worth most to run next, with what each is expected to give.
 
-    Splits of the devices asked for, else of the best measured run's, or, by cost or energy, of
-    all node counts; a measured one again where noise, not a new split, is the question. Raises
-    BenchError where no split is within the limits, and for a limit of money without a price.
+    Splits of the devices asked for, else of the best measured run's within the limit, on fewer
+    nodes where all took more, or, by cost or energy, of all node counts; a measured one again where
+    noise, not a new split, is the question. Raises BenchError where no split is within the limits,
+    and for a limit of money without a price.
     """
     start = prepared(warehouse, query, asked)
+    room = limits.devices or math.inf
     if not asked:
-        speed = max(start.rows, key=lambda row: row[SPEED] or 0.0)
-        start = replace(start, base=speed)
-    within = start.splits(asked)
-    if limits.devices is not None:
-        within = [row for row in within if row["device_count"] <= limits.devices]
+        small = [row for row in start.rows if row["device_count"] <= room] or start.rows
+        start = replace(start, base=max(small, key=lambda row: row[SPEED] or 0.0))
+    asked = {**_fewer_nodes(start.base, room), **asked}
+    splits = start.splits(asked)
+    within = [row for row in splits if row["device_count"] <= room]
     if not within:
+        fewest = min((row["device_count"] for row in splits), default=start.base["device_count"])
         raise BenchError(
             "no split of these devices is feasible within the limits",
-            why=f"{start.base['device_count']} devices, {limits.devices or 'any number'} allowed",
+            why=f"{counted(fewest, 'device')}, {limits.devices or 'any number'} allowed",
             hint="--nodes asks for fewer",
         )  # fmt: skip
     measured = start.measured(within)
@@ -71,13 +76,23 @@ def proposed(
         {**row, "rank": rank, "changes": _changes(best, row)} for rank, row in enumerate(chosen, 1)
     ]
     facts: dict[str, Any] = {
-        "repeats": sum(row["again"] for row in rows), "base": best, "plan": start.plan,
+        "repeats": sum(row["again"] for row in rows), "base": best,
+        "largest_gain": max(row["expected_gain"] for row in rows), "plan": start.plan,
         "candidates": len(new), "measured": len(measured),
         "limits": limits, "spent": spent, "runs": len(start.predictor.rows), "every": True,
         "unplanned": wordless(start.base), "order": start.column, "cost_fronts": [],
         "front_models": False, **facts_of(rows),
     }  # fmt: skip
     return Decision("proposals", tuple(rows), tuple(left), facts)
+
+
+def _fewer_nodes(base: Row, room: float) -> dict[str, int]:
+    """As many whole nodes as the limit of devices has room for, where the base has more."""
+    devices, nodes = base["device_count"], base["nodes"]
+    if devices <= room or not nodes:
+        return {}
+    fewer = int(room * nodes // devices)
+    return {"nodes": fewer} if fewer else {}
 
 
 def _repeats(start: Start, measured: Sequence[Row]) -> list[dict[str, Any]]:
@@ -117,9 +132,11 @@ def _words(row: Row) -> str:
 
 
 def _changes(base: Row, row: Row) -> str:
-    names = ("nodes", "dp", "tp", "pp", "mbs")
+    names = {"nodes": "nodes", "dp": "DP", "tp": "TP", "pp": "PP", "mbs": "MBS"}
     moved = [
-        f"{name.upper()} {base[name]} → {row[name]}" for name in names if base[name] != row[name]
+        f"{title} {base[name]} → {row[name]}"
+        for name, title in names.items()
+        if base[name] != row[name]
     ]
     same = ", ".join(moved) or "the same"
     return f"{same}, again" if row["again"] else same

@@ -15,7 +15,7 @@ from ..schema.errors import BenchError
 from ..vocabulary.format import number
 from .intervals import Beyond, Widths, beyond, farther, folds
 from .likeness import likeness
-from .memory import fitted, room
+from .memory import fitted, most_room, room
 from .posterior import Posterior, fit
 from .proposals import expected_improvement, order, worth_repeating
 from .scales import PACE_SCALES
@@ -133,12 +133,14 @@ class Predictor:
         assert self.memory is not None and self.memory_widths is not None
         width, _ = _width(self.memory_widths, one, kind, variance)
         space = room(row["device"])
+        # Of a device that is not stated only what no device has is out of memory for sure.
+        limit = space or (most_room() if mean > math.log(most_room()) else None)
         return {
             "memory_gb_predicted": math.exp(mean),
             "memory_gb_low": math.exp(mean - width),
             "memory_gb_high": math.exp(mean + width),
             "memory_gb_device": space,
-            "out_of_memory": self._chance(kind, mean, variance, space) if space else None,
+            "out_of_memory": self._chance(kind, mean, variance, limit) if limit else None,
             "memory_terms": self.memory.terms(one, mean),
         }
 

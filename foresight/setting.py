@@ -11,6 +11,7 @@ from ..vocabulary.hardware import device_of
 
 _TILE = 128  # columns of a matrix product's tile on tensor cores
 _ASPECT = 128  # hidden size over layers of usual models, where no source states the shape
+_NARROW = {"fp8": 2, "fp4": 4}  # number formats, and how much faster than those of 16 bits
 _NODE = 8  # devices of a node that states none
 
 
@@ -174,10 +175,13 @@ def _peak(row: Row) -> float | None:
     if row["peak_tflops"]:
         return float(row["peak_tflops"]) * 1e12
     device = device_of(row["device"]) if row["device"] else None
-    plain = max(device.peak.values(), default=None) if device else None
+    if device is None:
+        return None
+    if row["dtype"] in device.peak:
+        return device.peak[row["dtype"]] * 1e12
+    wide = [peak for name, peak in device.peak.items() if name not in _NARROW]
     # Formats of half the width have twice the rate on every device that has them.
-    wide = {"fp8": 2, "fp4": 4}.get(row["dtype"] or "", 1)
-    return plain * wide * 1e12 if plain else None
+    return max(wide) * _NARROW.get(row["dtype"] or "", 1) * 1e12 if wide else None
 
 
 def _links(row: Row) -> Links:

@@ -159,7 +159,7 @@ VALUES = {
     "--tokens": "300B", "--set": "heads=",
 }  # fmt: skip
 LINES = {
-    "ingest": "ingest data", "report": "report", "runs": "runs", "show": "show 001:29",
+    "ingest": "ingest data/logs", "report": "report", "runs": "runs", "show": "show 001:29",
     "sql": "sql 'SELECT 1 AS one'", "forget": "forget nonsense",
 }  # fmt: skip
 
@@ -180,13 +180,13 @@ def timeless(outcome: Outcome) -> tuple[int, str, str]:
 @pytest.mark.parametrize(("line", "name"), list(options()))
 def test_every_option_before_and_after(swept: Path, line: str, name: str) -> None:
     given = [name, VALUES[name]] if name in VALUES else [name]
-    if name in ("--columns", "--group", "--format") and line == "ingest data":
+    if name in ("--columns", "--group", "--format") and line == "ingest data/logs":
         given = ["--format", "csv"]
     before = quick(swept, *given, *words(line))
     after = quick(swept, *words(line), *given)
     assert timeless(before) == timeless(after)
     # A page has no columns; computed reports have.
     refused = "forget" in line or (line == "report" and name in ("--columns", "--group"))
-    refused = refused or (name == "--set" and line != "ingest data")
-    refused = refused or (name == "--since" and line == "ingest data")  # of --history
+    refused = refused or (name == "--set" and line != "ingest data/logs")
+    refused = refused or (name == "--since" and line == "ingest data/logs")  # of --history
     assert before.code == (2 if refused else 0), before.text

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.vocabulary.hardware import device_of, device_pattern, devices, peak_tflops
+from bench.vocabulary.hardware import Device, device_of, device_pattern, devices, peak_tflops
 
 
 @pytest.mark.parametrize(
@@ -51,12 +51,34 @@ def test_every_device_is_found_by_its_own_name_and_has_a_source() -> None:
         assert all(peak > 0 for peak in device.peak.values())
         named = device_of(device.name.replace("TPUv", "TPU v").replace("-PCIe", " PCIe"))
         assert named is not None and named.family == device.family
-        assert set(device.peak) <= {"fp64", "fp32", "fp16", "bf16", "fp8"}
+        assert set(device.peak) <= {"fp64", "fp32", "fp16", "bf16", "fp8", "fp4"}
 
 
 def test_sparse_peaks_of_data_sheets_are_in_no_table() -> None:
-    peaks = {peak for device in devices() for peak in device.peak.values()}
-    assert not peaks & {624.0, 1979.0, 1513.0, 3958.0, 4500.0, 5000.0}
+    of = [(name, peak) for device in devices() for name, peak in device.peak.items()]
+    assert not {peak for name, peak in of if name != "fp8"} & {
+        624.0,
+        1979.0,
+        1513.0,
+        4500.0,
+        5000.0,
+    }
+    assert not {peak for name, peak in of if name == "fp8"} & {
+        1466.0,
+        3026.0,
+        3958.0,
+        9000.0,
+        10000.0,
+    }
+
+
+@pytest.mark.parametrize("device", devices(), ids=lambda device: device.name)
+def test_narrow_formats_are_as_much_faster_as_they_are_narrower(device: Device) -> None:
+    wide = device.peak.get("bf16", 0.0)
+    assert device.peak.get("fp8", 2 * wide) == pytest.approx(2 * wide, rel=0.02) or (
+        device.name == "Gaudi 3"  # its data sheet gives one figure for both
+    )
+    assert device.peak.get("fp4", 4 * wide) == pytest.approx(4 * wide, rel=0.02)
 
 
 def test_a_device_in_running_text() -> None:

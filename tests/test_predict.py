@@ -286,7 +286,10 @@ def test_limits_of_device_hours_hold_and_too_few_devices_are_an_error(
     hours = [row["run_device_hours"] for row in whole.rows]
     assert whole.facts["spent"]["run_device_hours"] == pytest.approx(sum(hours))
     with pytest.raises(BenchError, match="within the limits"):
+        proposed(warehouse, Query(model="181B"), {}, 3, Limits(devices=7))
+    with pytest.raises(BenchError) as on_one_node:
         proposed(warehouse, Query(model="181B"), {}, 3, Limits(devices=8))
+    assert "likely to be out of memory" in (on_one_node.value.why or "")
 
 
 def test_a_run_is_worth_what_it_may_improve_and_what_is_chosen_teaches() -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench.foresight.memory import most_room
 from bench.foresight.proposals import worth_repeating
 from tests.deciding import table
-from tests.program import quick
+from tests.program import quick, told
 
 SWEEP = "2 | 1.3B | {dp} | {tp} | {pp} | {mbs} | 512 | 20GB | {time:.2f} | | "
 
@@ -65,6 +66,41 @@ def test_on_fewer_nodes_the_best_to_beat_is_of_as_many(tmp_path: Path) -> None:
     asked = ("plan", "sweep.md", "--nodes", "1", "--next", "3", "--format", "json")
     done = quick(tmp_path, *asked)
     assert max(row["expected_gain"] for row in json.loads(done.out)) > 1e-3, done.out
+
+
+def test_a_plan_that_gains_nothing_says_stop(tmp_path: Path) -> None:
+    """A sweep whose best is far ahead of all around it; of three runs much is left to gain."""
+    rows = [_row(mbs, time * slow, tp, pp) for tp, pp, slow in
+            ((1, 1, 1.0), (2, 1, 1.6), (4, 1, 2.6), (8, 1, 4.5), (1, 2, 1.3), (1, 4, 1.9))
+            for mbs, time in ((1, 30), (2, 24), (4, 20), (8, 18), (16, 27), (32, 40))]  # fmt: skip
+    table(tmp_path / "all.md", rows)
+    table(tmp_path / "few.md", rows[:3])
+    of_all, of_few = (
+        quick(tmp_path, "plan", name, "--format", "md") for name in ("all.md", "few.md")
+    )
+    assert "**Stop here: no run is expected to gain more than" in of_all.out, of_all.text
+    assert "Stop here" not in of_few.out, of_few.text
+
+
+def test_a_limit_of_devices_proposes_as_many_nodes_as_fit(tmp_path: Path) -> None:
+    table(tmp_path / "sweep.md", [_row(mbs, 20 + mbs) for mbs in (1, 2, 4)])
+    asked = ("plan", "sweep.md", "--format", "json")
+    done = quick(tmp_path, *asked, "--devices", "9")
+    assert {row["device_count"] for row in json.loads(done.out)} == {8}, done.text
+    told(quick(tmp_path, *asked, "--devices", "9", "--nodes", "2"), 2, "16 devices, 9 allowed")
+    told(quick(tmp_path, *asked, "--devices", "7"), 2, "16 devices, 7 allowed")
+
+
+def test_memory_that_no_device_has_is_not_proposed(tmp_path: Path) -> None:
+    rows = [_row(mbs, 20 + mbs).replace("20GB", f"{20 * mbs}GB") for mbs in (1, 2, 4, 8)]
+    path = table(tmp_path / "sweep.md", rows)
+    path.write_text(path.read_text().replace("A100", "unknown"))
+    done = quick(tmp_path, "predict", "sweep.md", "--all", "--format", "json")
+    found = json.loads(done.out)
+    needs = {bool(row["left_out"]): row["memory_gb_predicted"] for row in found}
+    assert needs[True] > most_room() > needs[False]
+    assert all(row["memory_gb_predicted"] <= most_room() for row in found
+               if row["basis"] == "predicted" and not row["left_out"])  # fmt: skip
 
 
 def test_a_step_time_without_a_sequence_length_says_so(tmp_path: Path) -> None:

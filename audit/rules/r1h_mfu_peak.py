@@ -81,7 +81,9 @@ def _dense(device: Device | None, dtype: str | None) -> tuple[float, ...]:
         return (device.peak[dtype],)
     if dtype == "fp8" and "bf16" in device.peak:
         return (2 * device.peak["bf16"],)
-    return tuple(set(device.peak.values())) if dtype is None else ()
+    # A format that nobody states is none of 8 or 4 bits, whose peaks would pass for sparse ones.
+    wide = {peak for name, peak in device.peak.items() if name not in ("fp8", "fp4")}
+    return tuple(wide) if dtype is None else ()
 
 
 def _multiple(implied: Interval, dense: Sequence[float], counted: Sequence[float]) -> float | None:

@@ -37,7 +37,7 @@ def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
     """A row as people read it."""
     return {
         **predicted_cells(names, row, facts),
-        "gain": percent(row["expected_gain"], 2),
+        "gain": percent(row["expected_gain"], 2) if row["expected_gain"] >= 1e-4 else "0%",
         "hours": significant(row["run_device_hours"], 3),
         "money": significant(row["run_cost"], 3),
     }

@@ -38,7 +38,7 @@ WITH counted AS (
     JOIN device_peaks ON regexp_matches(device, pattern) GROUP BY device
 ), peaks AS (
     SELECT name, any_value(family) AS family, max(tflops) FILTER (dtype IN ('bf16', 'fp16')) AS half,
-        max(tflops) * CASE WHEN bool_or(dtype = 'bf16') THEN 2 ELSE 1 END AS most
+        greatest(max(tflops), 2 * max(tflops) FILTER (dtype = 'bf16')) AS most
     FROM device_peaks WHERE tflops IS NOT NULL GROUP BY name
 )
 SELECT c.run_id, c.recompute, coalesce(from_shape, from_label) AS flops_per_token, t.value AS tokens_per_s, t.low, t.high,
