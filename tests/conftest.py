@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from bench.ci import api
+from bench.schema.own_process import calculate_alone
 from tests.cpu_times import CpuTimes
 from tests.deciding import Stored
 from tests.hub import Hub, serve
@@ -20,6 +21,10 @@ from tests.site_browser import browsed_site, chromium, opens, single
 # A job in the background ignores Ctrl-C, and so would the programs that tests interrupt.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Before NumPy is imported, here and in workers: as the program does for itself. Where two processes
+# share cores, threads of OpenBLAS that wait in busy loops took ten times what predictions need.
+calculate_alone()
 
 # A build must not fail by chance: new examples are looked for at home. No machine is too slow.
 settings.register_profile("ci", derandomize=True, deadline=None)
