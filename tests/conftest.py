@@ -23,8 +23,9 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Before NumPy is imported, here and in workers: as the program does for itself. Where two processes
-# share cores, threads of OpenBLAS that wait in busy loops took ten times what predictions need.
+# share cores, threads of OpenBLAS that wait in busy loops took ten times what pages with predictions need.
 calculate_alone()
+os.environ.setdefault("GOMP_SPINCOUNT", "0")  # those of torch wait asleep
 
 # A build must not fail by chance: new examples are looked for at home. No machine is too slow.
 settings.register_profile("ci", derandomize=True, deadline=None)
