@@ -33,7 +33,7 @@ class Scope:
     logs: Mapping[str, int]
 
     def lines(self) -> tuple[str, ...]:
-        """As text: what was checked, and what was not."""
+        """As text: what was checked, and what was not; none without rows and steps."""
         found = []
         if self.rows:
             by = ", ".join(f"{number:,} by {name}" for name, number in self.tested.items())
@@ -50,7 +50,7 @@ class Scope:
             missing.append(f"the peak of {_counted(self.no_peak, 'row')} (no device that is known)")
         if missing:
             found.append(f"not checked: {'; '.join(missing)}")
-        return tuple(found) or ("checked: nothing; there is no row or step with a result",)
+        return tuple(found)
 
 
 def scope_of(data: AuditInput) -> Scope:

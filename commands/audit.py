@@ -113,6 +113,7 @@ def _audit(
         if model is None:  # a fact that is idle for one model may close findings of another
             findings += unused(warehouse, findings, facts, root, complete=not source.paths)
         lines = [*([history_scope(warehouse)] if history else []), *scope.lines()]
+        lines = lines or ["checked: nothing; there is no row or step with a result"]
     emit(_text(findings, lines, form or _default(output)), output, name="audit.md")
     info(_summary(findings))
     return FOUND if any(_fails(one, fail_on) for one in findings) else FINE
