@@ -13,7 +13,7 @@ from multiprocessing import get_context
 from ..ingest.prefetch import begin_worker, no_interrupts
 from ..ingest.stated_rows import StatedRow, stated_rows
 from ..schema import own_process
-from .revisions import Commit
+from .commits import Commit
 
 Key = tuple[str, str]  # uri and blob: a file of the same bytes elsewhere is another document
 RowsOf = Sequence[StatedRow]

@@ -16,9 +16,10 @@ from ..schema.rows import Rows, content_id
 from ..schema.warehouse import open_read, open_write
 from ..vocabulary.secrets import redact_text
 from .blob_rows import Chunk, Key, RowsOf, Submit, ahead, nth, submitting
+from .commits import Commit, Touched
 from .facts import NAME as FACTS
 from .renames import renamed
-from .revisions import LONGEST, Commit, Listing, Repository, Touched, blobs
+from .revisions import LONGEST, Listing, Repository, blobs
 
 _CHUNK_BLOBS, _CHUNK_BYTES = 64, 4 << 20  # read in one go by a process
 _BATCH_BLOBS, _BATCH_COMMITS = 1_024, 4_096  # of one transaction

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..ingest.stated_rows import StatedRow
-from .revisions import Touched
+from .commits import Touched
 
 _LEAST = 0.5  # of the rows of a document that went, in the one that came
 _FEWEST = 3  # rows in common: fewer may be a coincidence

@@ -9,54 +9,36 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import IO
 
 from ..schema.errors import BenchError
-from .facts import NAME as FACTS
+from .commits import (
+    FILES,
+    FORMAT,
+    Commit,
+    Touched,
+    below,
+    commit_of,
+    is_document,
+    pathspecs,
+    read_commits,
+    refused,
+    time_of,
+    tokens,
+)  # fmt: skip
 from .git import DIFF, git, git_process
 
-SUFFIXES = ("md", "markdown", "mdx", "rst", "tex", "html", "htm", "csv", "tsv")  # of documents
-_RECORDS = ("[0-9a-f]" * 16 + ".json", "*.records")
 MOST_COMMITS = 500_000  # that touch documents; they are listed in memory before any is read
 LONGEST = 8 << 20  # bytes of a document
-_LONGEST_PATH = 1000  # characters; the parts of a path within what file systems take
-_LONGEST_PART = 200  # bytes
-_FILES = ("100644", "100755")
-_LINK = "120000"
 _RENAMES = 400  # names that came and went at once, up to which git looks for renames
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # A path has lost one of the two slashes.
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,20}:/|[\w.-]{1,100}@[\w.-]{1,100}:")
-_FORMAT = "%H%x00%P%x00%at%x00%ct%x00%an%x00%ae%x00%s"
-_HEADER = _FORMAT.count("%x00") + 1
-
-
-@dataclass(frozen=True, slots=True)
-class Touched:
-    """What a commit did to a file: `blob` None removed it; `before` is its name until then."""
-
-    path: str
-    blob: str | None
-    before: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """A commit with the documents that it touched; times are UTC."""
-
-    commit_id: str
-    parents: tuple[str, ...]
-    authored_at: datetime
-    committed_at: datetime
-    author: str
-    address: str
-    message: str
-    touched: tuple[Touched, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +114,7 @@ def commit_named(repository: Repository, revision: str) -> str:
 def committed_at(repository: Repository, commit: str) -> datetime:
     """The committer's date of a commit, UTC."""
     words = ("show", "-s", "--no-show-signature", "--format=%ct", "--end-of-options", commit)
-    return _time(repository.git(*words).strip())
+    return time_of(repository.git(*words).strip())
 
 
 def goes_on(repository: Repository, tip: str, last: str) -> bool:
@@ -155,10 +137,10 @@ def listing(
     words = (
         "log", "--first-parent", "-m", "--raw", "-z", "--no-abbrev", f"-l{_RENAMES}", "-M",
         f"-O{os.devnull}", "--encoding=UTF-8", "--no-color", "--no-show-signature", *DIFF,
-        f"--format={_FORMAT}", tip, *([f"^{last}"] if last else []), "--", *_pathspecs(),
+        f"--format={FORMAT}", tip, *([f"^{last}"] if last else []), "--", *pathspecs(),
     )  # fmt: skip
     with _running(repository, *words, literal=False) as output:
-        newest_first = list(_limited(_commits(_tokens(output), found.skipped)))
+        newest_first = list(_limited(read_commits(tokens(output), found.skipped)))
     if since:
         kept = max((at for at, one in enumerate(newest_first, 1) if one.committed_at >= since),
                    default=0)  # fmt: skip
@@ -167,8 +149,8 @@ def listing(
         if oldest:
             newest_first.append(_state_at(repository, oldest[0], found.skipped))
             found.base = bool(newest_first[-1].touched)
-    commits = _below(newest_first, repository.path)[::-1]
-    found.base &= commits[:1] == _below(newest_first[-1:], repository.path)
+    commits = below(newest_first, repository.path)[::-1]
+    found.base &= commits[:1] == below(newest_first[-1:], repository.path)
     found.commits = commits
     return found
 
@@ -219,74 +201,6 @@ def _running(repository: Repository, *words: str, literal: bool = True) -> Itera
         yield output
 
 
-def _pathspecs() -> list[str]:
-    names = [*(f"*.{suffix}" for suffix in SUFFIXES), *_RECORDS, FACTS]
-    return [f":(top,icase,glob)**/{name}" for name in names]
-
-
-def _tokens(output: IO[bytes]) -> Iterator[str]:
-    """What stands between NUL bytes."""
-    rest = b""
-    while piece := output.read1(1 << 16):  # type: ignore[attr-defined]  # a pipe is buffered
-        *whole, rest = (rest + piece).split(b"\0")
-        yield from (one.decode("utf-8", "backslashreplace") for one in whole)
-
-
-def _commits(tokens: Iterator[str], skipped: Counter[str]) -> Iterator[Commit]:
-    """Commits as `git log --raw -z` tells them. Fields are counted: no text ends one of them."""
-    header: list[str] = []
-    touched: list[Touched] = []
-    for token in tokens:
-        if token.lstrip("\n").startswith(":") and len(header) == _HEADER:
-            touched += _entry(token.lstrip("\n"), tokens, skipped)
-            continue
-        if len(header) == _HEADER:
-            yield replace(_commit(header), touched=tuple(touched))
-            header, touched = [], []
-        header.append(token)
-    if len(header) == _HEADER:
-        yield replace(_commit(header), touched=tuple(touched))
-
-
-def _commit(header: Sequence[str]) -> Commit:
-    commit, parents, authored, committed, author, address, message = header
-    return Commit(commit.strip("\n"), tuple(parents.split()), _time(authored), _time(committed),
-                  author, address, message)  # fmt: skip
-
-
-def _time(seconds: str) -> datetime:
-    """A time of git, UTC; one that no calendar has is the nearest that one does."""
-    within = min(max(int(seconds or 0), 0), 253_402_300_799)
-    return datetime.fromtimestamp(within, UTC).replace(tzinfo=None)
-
-
-def _entry(facts: str, names: Iterator[str], skipped: Counter[str]) -> Iterator[Touched]:
-    """A line of `--raw`, with the one or two names behind it."""
-    before, after, _, blob, status = facts.removeprefix(":").split(" ")
-    old = next(names)
-    new = next(names) if status[:1] in ("R", "C") else old
-    is_there = after in _FILES and not (why := _refused(new))
-    if after == _LINK:
-        skipped["symbolic link"] += 1
-    elif after in _FILES and not is_there:
-        skipped[why] += 1
-    was_there = before in _FILES and status[:1] not in ("A", "C") and not _refused(old)
-    if is_there:
-        renamed = was_there and new != old
-        yield Touched(new, blob, old if renamed else None)
-    elif was_there:
-        yield Touched(old, None)
-
-
-def _refused(path: str) -> str:
-    """Why a file is not read by its name; '' for any that a checkout may have."""
-    parts = path.lower().split("/")
-    if {"", ".", "..", ".git"} & {*parts} or "\\" in path or not path.isprintable():
-        return "name that is unsafe or no text"
-    too_long = any(len(part.encode()) > _LONGEST_PART for part in parts)
-    return "name too long" if too_long or len(path) > _LONGEST_PATH else ""
-
-
 def _limited(commits: Iterator[Commit]) -> Iterator[Commit]:
     for count, one in enumerate(commits, 1):
         if count > MOST_COMMITS:
@@ -295,50 +209,22 @@ def _limited(commits: Iterator[Commit]) -> Iterator[Commit]:
         yield one
 
 
-def _below(newest_first: Sequence[Commit], path: str) -> list[Commit]:
-    """The commits that touched what lies below a path now, or lay elsewhere before."""
-    if not path:
-        return [one for one in newest_first if one.touched]
-    followed: set[str] = set()
-    found = []
-    for commit in newest_first:
-        own = [
-            one
-            for one in commit.touched
-            if one.path in followed or one.path == path or one.path.startswith(f"{path}/")
-        ]
-        followed |= {one.before for one in own if one.before}
-        if own:
-            found.append(replace(commit, touched=tuple(own)))
-    return found
-
-
 def _state_at(repository: Repository, commit: str, skipped: Counter[str]) -> Commit:
     """A commit as if it had added all that it contains."""
     text = repository.git("show", "-s", "--encoding=UTF-8", "--no-show-signature",
-                          f"--format={_FORMAT}", "--end-of-options", commit)  # fmt: skip
-    found = _commit(text.rstrip("\n").split("\0"))
+                          f"--format={FORMAT}", "--end-of-options", commit)  # fmt: skip
+    found = commit_of(text.rstrip("\n").split("\0"))
     return replace(found, touched=tuple(_tree(repository, commit, skipped)))
 
 
 def _tree(repository: Repository, commit: str, skipped: Counter[str]) -> Iterator[Touched]:
     words = ("ls-tree", "-r", "-z", "--full-tree", commit)
     with _running(repository, *words) as output:
-        for line in _tokens(output):
+        for line in tokens(output):
             facts, _, path = line.partition("\t")
             mode, _, blob = facts.split(" ")
-            if mode in _FILES and is_document(path):
-                if why := _refused(path):
+            if mode in FILES and is_document(path):
+                if why := refused(path):
                     skipped[why] += 1
                 else:
                     yield Touched(path, blob)
-
-
-_DOCUMENT = re.compile(
-    rf"(?i)(?:.*/)?(?:[^/]*\.(?:{'|'.join(SUFFIXES)}|records)|[0-9a-f]{{16}}\.json|{re.escape(FACTS)})"
-)
-
-
-def is_document(path: str) -> bool:
-    """Whether a path is one of those that a history is read of."""
-    return _DOCUMENT.fullmatch(path) is not None
