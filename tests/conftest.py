@@ -22,8 +22,8 @@ from tests.site_browser import browsed_site, chromium, opens, single
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Before NumPy is imported, here and in workers: as the program does for itself. Where processes share
-# cores, threads that wait in busy loops took ten times what pages with predictions need.
+# Before NumPy is imported, here and in workers: as the program does for itself. Where processes
+# share cores, threads that wait in busy loops took ten times what pages with predictions need.
 calculate_alone()
 os.environ.setdefault("GOMP_SPINCOUNT", "0")  # those of torch wait asleep
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.ingest.pipeline import ingest_into
+from bench.schema.warehouse import Warehouse, in_memory
 from tests.program import quick
 
 HEAD = "| Nodes | Size | DP | TP | PP | MBS | GBS | Mem | Sec/it | TFLOPs | Notes |"
@@ -30,6 +32,14 @@ def table(path: Path, rows: Sequence[str], above: str = "") -> Path:
     text = f"# Sweep\n\nA100 80GB, 8 GPUs per node, SEQ_LEN=2048\n{above}\n\n{HEAD}\n{RULE}\n"
     path.write_text(text + "".join(f"| {row} |\n" for row in rows))
     return path
+
+
+def published(names: str) -> Warehouse:
+    """A warehouse in memory of documents of data/tables."""
+    found = in_memory()
+    root = Path(__file__).resolve().parent.parent
+    ingest_into(found, [*(root / "data" / "tables").glob(names)], root)
+    return found
 
 
 def answer(folder: Path, *args: str) -> list[dict[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -12,28 +11,24 @@ import numpy as np
 import pytest
 
 from bench.decide.eligible import candidates
-from bench.decide.neighbours import as_plan
 from bench.decide.query import Query
 from bench.explain.prediction import explain_prediction
 from bench.foresight.answers import predicted
 from bench.foresight.asked import all_of, base_of, impossible, made_of
 from bench.foresight.intervals import Beyond, Scores, beyond, folds, scores
-from bench.foresight.planning import Limits, proposed
 from bench.foresight.posterior import fit
 from bench.foresight.predictor import Predictor, trained
-from bench.foresight.proposals import expected_improvement, order
 from bench.foresight.scales import PACE_SCALES
 from bench.foresight.setting import setting, system_of
 from bench.foresight.terms import PACE, bubble, tile_waste, uneven_heads
 from bench.ingest.pipeline import ingest_into
-from bench.launch.plan import Plan
 from bench.reports.chart import write as write_chart
 from bench.reports.computed import names_of
 from bench.reports.predict_chart import predict_picture
 from bench.schema.errors import BenchError
 from bench.schema.warehouse import Warehouse, in_memory
 from bench.vocabulary.prices import Price, Prices
-from tests.deciding import table
+from tests.deciding import published, table
 from tests.program import quick
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,11 +37,7 @@ SWEEP = "2 | 1.3B | {dp} | {tp} | {pp} | {mbs} | 512 | {mem}GB | {time} | | "
 
 @pytest.fixture(scope="module")
 def warehouse() -> Warehouse:
-    """The published sweeps 002 and 004."""
-    found = in_memory()
-    tables = ROOT / "data" / "tables"
-    ingest_into(found, [*tables.glob("00[24]*.md")], ROOT)
-    return found
+    return published("00[24]*.md")
 
 
 @pytest.fixture(scope="module")
@@ -265,43 +256,6 @@ def test_the_nearest_run_is_where_a_prediction_starts(predictor: Predictor) -> N
     assert len({(row["tp"], row["pp"], row["mbs"]) for row in all_of(base, {})}) > 20
 
 
-def test_runs_proposed_are_feasible_new_and_a_plan_that_launch_reads(
-    warehouse: Warehouse, tmp_path: Path
-) -> None:
-    made = proposed(warehouse, Query(model="181B"), {}, 3, Limits(steps=7))
-    assert [row["rank"] for row in made.rows] == [1, 2, 3]
-    shapes = {(row["dp"], row["tp"], row["pp"], row["mbs"]) for row in made.rows}
-    assert len(shapes) == 3 and (8, 4, 12, 2) not in shapes  # the best measured run
-    text = as_plan([{**row, "iterations": 7} for row in made.rows], [], "proposals")
-    plan = Plan.model_validate(tomllib.loads(text))
-    assert plan.name == "proposals"
-    assert {(one.dp, one.tp, one.pp, one.mbs) for one in plan.matrix} == shapes
-    assert {one.iterations for one in plan.matrix} == {7}
-
-
-def test_limits_of_device_hours_hold_and_too_few_devices_are_an_error(
-    warehouse: Warehouse,
-) -> None:
-    whole = proposed(warehouse, Query(model="181B"), {}, 3, Limits())
-    hours = [row["run_device_hours"] for row in whole.rows]
-    assert whole.facts["spent"]["run_device_hours"] == pytest.approx(sum(hours))
-    with pytest.raises(BenchError, match="within the limits"):
-        proposed(warehouse, Query(model="181B"), {}, 3, Limits(devices=7))
-    with pytest.raises(BenchError) as on_one_node:
-        proposed(warehouse, Query(model="181B"), {}, 3, Limits(devices=8))
-    assert "likely to be out of memory" in (on_one_node.value.why or "")
-
-
-def test_a_run_is_worth_what_it_may_improve_and_what_is_chosen_teaches() -> None:
-    mean = np.array([0.0, 0.0, 0.5])
-    alike = np.array([[0.04, 0.039, 0.0], [0.039, 0.04, 0.0], [0.0, 0.0, 0.0001]])
-    # The second is all but told by the first, and the third is known to be slow.
-    assert order(mean, alike, 0.0, 0.01, np.ones(3), 1) in ([0], [1])
-    assert order(mean, alike, 0.0, 0.01, np.array([0.1, 1.0, 1.0]), 1) == [1]
-    assert expected_improvement(np.array([-1.0]), np.array([1e-6]), 0.0) == pytest.approx([1.0])
-    assert order(mean, alike, 0.0, 0.01, np.ones(3), 9) != []
-
-
 def test_a_device_that_sources_spell_in_many_ways_is_one_system(predictor: Predictor) -> None:
     [row] = [row for row in predictor.rows if row["size"] == "181B"][:1]
     for name in ("A100-80GB", "nvidia_a100-sxm4-80gb", "A100 80G"):
@@ -334,18 +288,6 @@ def test_costs_have_the_interval_of_days(warehouse: Warehouse) -> None:
     assert (row["power_w"], row["power_from"]) == (400, "rated")
     with pytest.raises(BenchError, match="no cost is known"):
         predicted(warehouse, Query(model="181B", by="cost"), {}, every=True)
-
-
-def test_money_limits_the_runs_that_are_proposed(warehouse: Warehouse) -> None:
-    whole = proposed(warehouse, PRICED, {}, 3, Limits())
-    costs = [row["run_cost"] for row in whole.rows]
-    made = proposed(warehouse, PRICED, {}, 3, Limits(money=costs[0] + min(costs[1:])))
-    assert made.facts["spent"]["run_cost"] <= costs[0] + min(costs[1:])
-    assert len(made.rows) < 3 or made.rows != whole.rows
-    with pytest.raises(BenchError, match="no run is within the limits"):
-        proposed(warehouse, PRICED, {}, 3, Limits(money=0.01))
-    with pytest.raises(BenchError, match="no price of"):
-        proposed(warehouse, Query(model="181B"), {}, 3, Limits(money=100.0))
 
 
 def test_an_explanation_has_the_terms_and_the_lines_it_rests_on(warehouse: Warehouse) -> None:

@@ -5,13 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
-import pytest
-
 from bench.foresight.memory import most_room
-from bench.foresight.proposals import worth_repeating
 from tests.deciding import table
-from tests.program import quick, told
+from tests.program import quick
 
 SWEEP = "2 | 1.3B | {dp} | {tp} | {pp} | {mbs} | 512 | 20GB | {time:.2f} | | "
 
@@ -39,56 +35,6 @@ def test_a_sceptic_is_told_what_no_run_tells(tmp_path: Path) -> None:
     assert "No run could be left out" in done.out
     far = quick(tmp_path, *asked, "--nodes", "10")
     assert "This is 5.0 times beyond" in far.out, far.out
-
-
-def test_where_noise_is_the_question_a_measured_run_is_proposed_again(tmp_path: Path) -> None:
-    """The two best are too near to tell, and the sizes that were not run are far slower."""
-    worth = worth_repeating(np.array([0.0, 0.001, 0.4]), np.array([1e-5] * 3), 0.006)
-    assert worth[0] == pytest.approx(worth[1]) and worth[1] > 1e-4 > 1e-9 > worth[2]
-    assert worth_repeating(np.array([0.0]), np.array([1e-5]), 0.006) == [0.0]
-    rows = [_row(mbs, time, tp, pp) for tp, pp, slow in
-            ((1, 1, 1.0), (2, 1, 1.6), (4, 1, 2.6), (8, 1, 4.5), (1, 2, 1.3), (1, 4, 1.9))
-            for mbs, time in ((1, 30 * slow), (2, 24 * slow), (4, 20 * slow), (8, 20.02 * slow),
-                              (16, 27 * slow))]  # fmt: skip
-    table(tmp_path / "sweep.md", rows)
-    done = quick(tmp_path, "plan", "sweep.md", "--next", "40", "--format", "json")
-    found = json.loads(done.out)
-    again = {(row["tp"], row["mbs"]): row for row in found
-             if row["changes"].endswith("again")}  # fmt: skip
-    assert {mbs for _, mbs in again} == {4, 8}, again.keys()
-    assert len({(row["heads"], row["hidden"]) for row in found}) == 1
-    assert len(again) < len(found)
-
-
-def test_on_fewer_nodes_the_best_to_beat_is_of_as_many(tmp_path: Path) -> None:
-    """The fastest of all has more devices: against it nothing on one node gains anything."""
-    table(tmp_path / "sweep.md", [_row(mbs, 20 + mbs) for mbs in (1, 2, 4)])
-    asked = ("plan", "sweep.md", "--nodes", "1", "--next", "3", "--format", "json")
-    done = quick(tmp_path, *asked)
-    assert max(row["expected_gain"] for row in json.loads(done.out)) > 1e-3, done.out
-
-
-def test_a_plan_that_gains_nothing_says_stop(tmp_path: Path) -> None:
-    """A sweep whose best is far ahead of all around it; of three runs much is left to gain."""
-    rows = [_row(mbs, time * slow, tp, pp) for tp, pp, slow in
-            ((1, 1, 1.0), (2, 1, 1.6), (4, 1, 2.6), (8, 1, 4.5), (1, 2, 1.3), (1, 4, 1.9))
-            for mbs, time in ((1, 30), (2, 24), (4, 20), (8, 18), (16, 27), (32, 40))]  # fmt: skip
-    table(tmp_path / "all.md", rows)
-    table(tmp_path / "few.md", rows[:3])
-    of_all, of_few = (
-        quick(tmp_path, "plan", name, "--format", "md") for name in ("all.md", "few.md")
-    )
-    assert "**Stop here: no run is expected to gain more than" in of_all.out, of_all.text
-    assert "Stop here" not in of_few.out, of_few.text
-
-
-def test_a_limit_of_devices_proposes_as_many_nodes_as_fit(tmp_path: Path) -> None:
-    table(tmp_path / "sweep.md", [_row(mbs, 20 + mbs) for mbs in (1, 2, 4)])
-    asked = ("plan", "sweep.md", "--format", "json")
-    done = quick(tmp_path, *asked, "--devices", "9")
-    assert {row["device_count"] for row in json.loads(done.out)} == {8}, done.text
-    told(quick(tmp_path, *asked, "--devices", "9", "--nodes", "2"), 2, "16 devices, 9 allowed")
-    told(quick(tmp_path, *asked, "--devices", "7"), 2, "16 devices, 7 allowed")
 
 
 def test_memory_that_no_device_has_is_not_proposed(tmp_path: Path) -> None:

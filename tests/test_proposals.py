@@ -1,0 +1,132 @@
+"""Runs that `bench plan` proposes: what they are worth, within which limits, and when to stop."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench.decide.neighbours import as_plan
+from bench.decide.query import Query
+from bench.foresight.planning import Limits, proposed
+from bench.foresight.proposals import expected_improvement, order, worth_repeating
+from bench.launch.plan import Plan
+from bench.schema.errors import BenchError
+from bench.schema.warehouse import Warehouse
+from bench.vocabulary.prices import Price, Prices
+from tests.deciding import published, table
+from tests.program import quick, told
+
+SWEEP = "2 | 1.3B | {dp} | {tp} | {pp} | {mbs} | 512 | 20GB | {time:.2f} | | "
+PRICED = Query(model="181B", prices=Prices(Price(2.0, "USD")))
+
+
+@pytest.fixture(scope="module")
+def warehouse() -> Warehouse:
+    return published("00[24]*.md")
+
+
+def _row(mbs: int, time: float, tp: int = 1, pp: int = 1) -> str:
+    return SWEEP.format(dp=16 // tp // pp, tp=tp, pp=pp, mbs=mbs, time=time)
+
+
+def test_runs_proposed_are_feasible_new_and_a_plan_that_launch_reads(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    made = proposed(warehouse, Query(model="181B"), {}, 3, Limits(steps=7))
+    assert [row["rank"] for row in made.rows] == [1, 2, 3]
+    shapes = {(row["dp"], row["tp"], row["pp"], row["mbs"]) for row in made.rows}
+    assert len(shapes) == 3 and (8, 4, 12, 2) not in shapes  # the best measured run
+    text = as_plan([{**row, "iterations": 7} for row in made.rows], [], "proposals")
+    plan = Plan.model_validate(tomllib.loads(text))
+    assert plan.name == "proposals"
+    assert {(one.dp, one.tp, one.pp, one.mbs) for one in plan.matrix} == shapes
+    assert {one.iterations for one in plan.matrix} == {7}
+
+
+def test_limits_of_device_hours_hold_and_too_few_devices_are_an_error(
+    warehouse: Warehouse,
+) -> None:
+    whole = proposed(warehouse, Query(model="181B"), {}, 3, Limits())
+    hours = [row["run_device_hours"] for row in whole.rows]
+    assert whole.facts["spent"]["run_device_hours"] == pytest.approx(sum(hours))
+    with pytest.raises(BenchError, match="within the limits"):
+        proposed(warehouse, Query(model="181B"), {}, 3, Limits(devices=7))
+    with pytest.raises(BenchError) as on_one_node:
+        proposed(warehouse, Query(model="181B"), {}, 3, Limits(devices=8))
+    assert "likely to be out of memory" in (on_one_node.value.why or "")
+
+
+def test_money_limits_the_runs_that_are_proposed(warehouse: Warehouse) -> None:
+    whole = proposed(warehouse, PRICED, {}, 3, Limits())
+    costs = [row["run_cost"] for row in whole.rows]
+    made = proposed(warehouse, PRICED, {}, 3, Limits(money=costs[0] + min(costs[1:])))
+    assert made.facts["spent"]["run_cost"] <= costs[0] + min(costs[1:])
+    assert len(made.rows) < 3 or made.rows != whole.rows
+    with pytest.raises(BenchError, match="no run is within the limits"):
+        proposed(warehouse, PRICED, {}, 3, Limits(money=0.01))
+    with pytest.raises(BenchError, match="no price of"):
+        proposed(warehouse, Query(model="181B"), {}, 3, Limits(money=100.0))
+
+
+def test_a_run_is_worth_what_it_may_improve_and_what_is_chosen_teaches() -> None:
+    mean = np.array([0.0, 0.0, 0.5])
+    alike = np.array([[0.04, 0.039, 0.0], [0.039, 0.04, 0.0], [0.0, 0.0, 0.0001]])
+    # The second is all but told by the first, and the third is known to be slow.
+    assert order(mean, alike, 0.0, 0.01, np.ones(3), 1) in ([0], [1])
+    assert order(mean, alike, 0.0, 0.01, np.array([0.1, 1.0, 1.0]), 1) == [1]
+    assert expected_improvement(np.array([-1.0]), np.array([1e-6]), 0.0) == pytest.approx([1.0])
+    assert order(mean, alike, 0.0, 0.01, np.ones(3), 9) != []
+
+
+def test_where_noise_is_the_question_a_measured_run_is_proposed_again(tmp_path: Path) -> None:
+    """The two best are too near to tell, and the sizes that were not run are far slower."""
+    worth = worth_repeating(np.array([0.0, 0.001, 0.4]), np.array([1e-5] * 3), 0.006)
+    assert worth[0] == pytest.approx(worth[1]) and worth[1] > 1e-4 > 1e-9 > worth[2]
+    assert worth_repeating(np.array([0.0]), np.array([1e-5]), 0.006) == [0.0]
+    rows = [_row(mbs, time, tp, pp) for tp, pp, slow in
+            ((1, 1, 1.0), (2, 1, 1.6), (4, 1, 2.6), (8, 1, 4.5), (1, 2, 1.3), (1, 4, 1.9))
+            for mbs, time in ((1, 30 * slow), (2, 24 * slow), (4, 20 * slow), (8, 20.02 * slow),
+                              (16, 27 * slow))]  # fmt: skip
+    table(tmp_path / "sweep.md", rows)
+    done = quick(tmp_path, "plan", "sweep.md", "--next", "40", "--format", "json")
+    found = json.loads(done.out)
+    again = {(row["tp"], row["mbs"]): row for row in found
+             if row["changes"].endswith("again")}  # fmt: skip
+    assert {mbs for _, mbs in again} == {4, 8}, again.keys()
+    assert len({(row["heads"], row["hidden"]) for row in found}) == 1
+    assert len(again) < len(found)
+
+
+def test_on_fewer_nodes_the_best_to_beat_is_of_as_many(tmp_path: Path) -> None:
+    """The fastest of all has more devices: against it nothing on one node gains anything."""
+    table(tmp_path / "sweep.md", [_row(mbs, 20 + mbs) for mbs in (1, 2, 4)])
+    asked = ("plan", "sweep.md", "--nodes", "1", "--next", "3", "--format", "json")
+    done = quick(tmp_path, *asked)
+    assert max(row["expected_gain"] for row in json.loads(done.out)) > 1e-3, done.out
+
+
+def test_a_plan_that_gains_nothing_says_stop(tmp_path: Path) -> None:
+    """A sweep whose best is far ahead of all around it; of three runs much is left to gain."""
+    rows = [_row(mbs, time * slow, tp, pp) for tp, pp, slow in
+            ((1, 1, 1.0), (2, 1, 1.6), (4, 1, 2.6), (8, 1, 4.5), (1, 2, 1.3), (1, 4, 1.9))
+            for mbs, time in ((1, 30), (2, 24), (4, 20), (8, 18), (16, 27), (32, 40))]  # fmt: skip
+    table(tmp_path / "all.md", rows)
+    table(tmp_path / "few.md", rows[:3])
+    of_all, of_few = (
+        quick(tmp_path, "plan", name, "--format", "md") for name in ("all.md", "few.md")
+    )
+    assert "**Stop here: no run is expected to gain more than" in of_all.out, of_all.text
+    assert "Stop here" not in of_few.out, of_few.text
+
+
+def test_a_limit_of_devices_proposes_as_many_nodes_as_fit(tmp_path: Path) -> None:
+    table(tmp_path / "sweep.md", [_row(mbs, 20 + mbs) for mbs in (1, 2, 4)])
+    asked = ("plan", "sweep.md", "--format", "json")
+    done = quick(tmp_path, *asked, "--devices", "9")
+    assert {row["device_count"] for row in json.loads(done.out)} == {8}, done.text
+    told(quick(tmp_path, *asked, "--devices", "9", "--nodes", "2"), 2, "16 devices, 9 allowed")
+    told(quick(tmp_path, *asked, "--devices", "7"), 2, "16 devices, 7 allowed")
