@@ -12,7 +12,7 @@ import duckdb
 
 from .check import check
 from .commits import repeated
-from .connect import STORAGE_VERSION, connect_file, disconnect, explained
+from .connect import STORAGE_VERSION, connect_file, disconnect, explained, require_plain
 from .ddl import tables
 from .errors import BenchError, Incompatible
 from .migrate import STORED_VIEWS
@@ -166,7 +166,8 @@ def _draft_of(path: Path) -> Iterator[Path]:
 
 
 def _copy(path: Path, draft: Path) -> None:
-    """A warehouse file with what its log of writes holds."""
+    """A warehouse file with what its log of writes holds. Raises BenchError for a link of one."""
+    require_plain(path)
     shutil.copyfile(path, draft)
     log = Path(f"{path}.wal")
     if log.exists():
