@@ -23,7 +23,8 @@ STORAGE_VERSION = "v1.5.0"  # DuckDB 1.5 and 2.x both open it
 _free: dict[int, list[_Instance]] = {}
 _KEPT = 4  # free instances that reach one file alone: no other warehouse can use them
 _instances: WeakKeyDictionary[duckdb.DuckDBPyConnection, _Instance] = WeakKeyDictionary()
-_LOGS = (".wal", ".wal.checkpoint", ".wal.recovery")  # DuckDB's own, beside a file
+# What DuckDB writes beside a file, and SQLite.
+_LOGS = (".wal", ".wal.checkpoint", ".wal.recovery", "-journal", "-wal", "-shm")
 _DAMAGE = (
     duckdb.IOException,
     duckdb.SerializationException,
