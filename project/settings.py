@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..schema.errors import BenchError, did_you_mean
 from ..schema.place import located, path_of
+from ..vocabulary.regular import read_text
 from ..vocabulary.prices import NO_PRICES, Price, Prices
 from ..vocabulary.sizes import Length, parse_length, parse_size
 
@@ -287,7 +288,7 @@ def _inside(file: Path, value: str) -> Path:
 
 def _read(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8-sig")
+        return read_text(file)
     except UnicodeDecodeError as error:
         raise BenchError(f"{FILE} is not UTF-8", why=str(error), where=str(file)) from error
     except OSError as error:

@@ -13,7 +13,7 @@ from typing import Any
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.atomic import atomic_write
-from ..vocabulary.regular import require_within
+from ..vocabulary.regular import read_regular, require_within
 from .layout import (
     CORRECTIONS,
     DIGITS,
@@ -33,7 +33,7 @@ from .layout import (
     marker_text,
 )
 from .parts import InvalidRecord
-from .reading import identity
+from .reading import LARGEST, identity
 from .scrub import Scrubber
 
 Row = dict[str, Any]
@@ -255,8 +255,8 @@ def _remove_older(group: Path, made: Mapping[str, Row]) -> int:
         if file.name in made or not NAME.fullmatch(file.name):
             continue
         try:
-            others[file] = identity(file.read_bytes())
-        except InvalidRecord:
+            others[file] = identity(read_regular(file, LARGEST))
+        except (OSError, InvalidRecord):
             continue
     older = {run: (uri, sha256) for run, uri, sha256 in others.values() if (run, uri) in written}
     documents = {row["source"]["uri"] for row in made.values() if row["source"]["kind"] != "log"}

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bench.launch.sweep import exclusive
+from bench.project.facts_file import read_facts
 from bench.project.settings import find_db
 from bench.schema.connect import connect_file, disconnect
 from bench.schema.errors import BenchError
@@ -180,6 +181,48 @@ def test_a_site_of_before_that_is_nested_deep_is_told(cloned: Path, shared: Path
     (cloned / "out/.bench-site.json").write_text("[" * 200_000)
     done = quick(cloned, "site", "-o", "out", "--db", str(shared))
     assert done.code == 2 and "nested too deep" in done.err, done.text
+
+
+def hole(file: Path) -> None:
+    """A file that says to be of 4 TiB, and takes no room."""
+    file.touch()
+    os.truncate(file, 4 << 40)
+
+
+def test_what_is_a_hole_is_not_read(cloned: Path, team: Path) -> None:
+    shutil.copy(team.parent / "sweep.md", cloned)
+    for name in ("x.log", "y.md", "z.json", "e.csv", "q.log.gz"):
+        hole(cloned / name)
+    done = quick(cloned, "ingest", ".")
+    assert done.code == 1 and "1 new, 5 failed" in done.err, done.text
+    assert "of which 0 were written" in quick(cloned, "doctor", "x.log").err
+
+
+@pytest.mark.parametrize("what", ["a hole", "a pipe"])
+def test_settings_of_a_folder_are_short_files(cloned: Path, what: str) -> None:
+    make = hole if what == "a hole" else os.mkfifo
+    (cloned / "formats").mkdir()
+    make(cloned / "formats/mine.toml")
+    (cloned / "bench.toml").write_text('formats = "formats"\n')
+    make(cloned / "claim.json")
+    for words in (["ingest", "."], ["verify", "claim.json", "."]):
+        done = quick(cloned, *words)
+        assert done.code == 2 and "cannot" in done.err, done.text
+    if what == "a hole":  # a pipe of these names is passed by
+        for name in ("facts.toml", "bench.toml"):
+            (cloned / name).unlink(missing_ok=True)
+            hole(cloned / name)
+            with pytest.raises(BenchError, match="cannot read"):
+                read_facts(cloned / name) if name == "facts.toml" else find_db(None, cloned)
+
+
+def test_a_format_is_like_one_of_its_folder(cloned: Path) -> None:
+    (cloned / "formats").mkdir()
+    (cloned.parent / "other.toml").write_text('title = "x"\n')
+    (cloned / "formats/mine.toml").write_text('like = "../../other"\n')
+    (cloned / "bench.toml").write_text('formats = "formats"\n')
+    done = quick(cloned, "doctor", "bench.toml")
+    assert "`like` names no other format" in done.err, done.text
 
 
 def test_the_lock_of_a_launch_is_no_link(cloned: Path) -> None:

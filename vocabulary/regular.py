@@ -30,6 +30,11 @@ def _require_regular(found: os.stat_result) -> None:
         raise OSError("not a regular file")
 
 
+def read_text(file: Path, most: int = LARGEST) -> str:
+    """The same as UTF-8 without a mark of its order; raises UnicodeDecodeError, too."""
+    return read_regular(file, most).decode("utf-8-sig")
+
+
 def parse_json(data: bytes) -> Any:  # Any: JSON's values
     """The value of a JSON text; raises ValueError, also for what is nested too deep."""
     try:
