@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..schema.errors import BenchError, did_you_mean
 from ..schema.place import located, path_of
-from ..vocabulary.regular import read_text
 from ..vocabulary.prices import NO_PRICES, Price, Prices
+from ..vocabulary.regular import read_text
 from ..vocabulary.sizes import Length, parse_length, parse_size
 
 if TYPE_CHECKING:

@@ -269,4 +269,3 @@ def _remove_older(group: Path, made: Mapping[str, Row]) -> int:
     for file in gone:
         file.unlink()
     return len(gone)
-

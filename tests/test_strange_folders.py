@@ -163,9 +163,7 @@ def test_an_export_writes_through_no_link(cloned: Path, shared: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["export --records out", "site -o out"])
-def test_a_folder_that_is_written_leads_nowhere_else(
-    cloned: Path, shared: Path, line: str
-) -> None:
+def test_a_folder_that_is_written_leads_nowhere_else(cloned: Path, shared: Path, line: str) -> None:
     away = cloned.parent / "away"
     away.mkdir()
     for name in ("sweep.md", "runs", "data", "assets"):
