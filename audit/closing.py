@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from ..schema.annotation import FINDING, Annotation
 from ..schema.warehouse import Warehouse
+from ..vocabulary.regular import read_regular
 from .finding import Closing, Finding, Place
 from .rule import slugs
 
@@ -126,7 +127,7 @@ def matches(fact: Annotation, finding: Finding, tables: Tables) -> bool:
 def lines_of(path: Path) -> list[str]:
     """The lines of a source; none if the file no longer exists."""
     try:
-        return path.read_text("utf-8", "replace").splitlines()
+        return read_regular(path).decode("utf-8", "replace").splitlines()
     except OSError:
         return []
 

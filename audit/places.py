@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ..ingest.source_text import source_text
 from ..schema.warehouse import Warehouse
 from .closing import by_comment, comments, lines_of
 from .finding import Finding, Place
@@ -18,8 +19,9 @@ Cells = dict[tuple[str, int, str], tuple[int, str]]
 def placed(warehouse: Warehouse, findings: Sequence[Finding], root: Path) -> list[Finding]:
     """The findings with text and column of every doubted cell; `root` is their folder."""
     uris = sorted({cell.uri for one in findings for cell in one.cells})
-    lines = {uri: lines_of(root / uri) for uri in uris}
-    closing = {uri: list(comments(lines[uri])) for uri in uris}
+    lines = {uri: source_text(warehouse, root, uri)[0] for uri in uris}
+    # A comment may have been written since.
+    closing = {uri: list(comments(lines_of(root / uri))) for uri in uris}
     cells = _cells(warehouse, findings)
     found = []
     for one in findings:

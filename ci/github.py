@@ -15,6 +15,7 @@ from ..schema.errors import FINE, FOUND, BenchError
 from ..terminal.messages import info
 from ..terminal.tables import emit
 from ..vocabulary.printable import Commands, json_text, workflow_command
+from ..vocabulary.regular import parse_json, read_regular
 from . import comment as text_of
 from .api import ApiError
 from .review import Mark, marks, review, update_comment
@@ -176,10 +177,10 @@ def _saved(file: Path) -> tuple[int | None, str, JobSettings, bool]:
     """Number, text, settings and whether it is news; raises BenchError for what is not ours."""
     hint = "create it with bench ci github --save FILE"
     try:
-        data = json.loads(file.read_text("utf-8"))
+        data = parse_json(read_regular(file))
         number, body, is_news = data["pull_request"], data["body"], data["is_news"]
         settings = JobSettings(data["comment"], data["comment_id"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise BenchError("cannot read the saved comment", why=str(error), where=str(file),
                          hint=hint) from error  # fmt: skip
     is_ours = (

@@ -15,9 +15,11 @@ from ..project.settings import inside, read_settings
 from ..reports.regions import Document, Region, read_document
 from ..schema.errors import NOTHING_RECOGNISED, BenchError
 from ..vocabulary.atomic import atomic_write
+from ..vocabulary.regular import read_regular
 from .region_page import Chart, NotRendered, make
 from .sources import Sources
 
+_LARGEST = 64 << 20  # bytes of a page
 ROUNDS = 4  # a file that states its own lines settles in two
 _BLANKS, _RULE = re.compile(r" {2,}"), re.compile(r"-{4,}")
 
@@ -232,7 +234,7 @@ def _found_again(page: Page) -> Page:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8", "surrogateescape")
+        return read_regular(path, _LARGEST).decode("utf-8", "surrogateescape")
     except OSError as error:
         raise BenchError(
             "cannot read a page", why=error.strerror or str(error), where=str(path)

@@ -16,6 +16,7 @@ from pydantic import Field, ValidationError, model_validator
 from ..project.configuration import SCHEMA_ID
 from ..schema.errors import BenchError
 from ..vocabulary.printable import json_text
+from ..vocabulary.regular import read_regular
 from .question import Part, Question
 
 LARGEST = 16 << 20  # bytes of a claim
@@ -169,13 +170,9 @@ def as_text(statement: Statement) -> str:
 def read_bytes(path: Path, most: int = LARGEST) -> bytes:
     """A file that is not larger than that; raises BenchError."""
     try:
-        with path.open("rb") as file:
-            data = file.read(most + 1)
+        return read_regular(path, most)
     except OSError as error:
         raise BenchError(f"cannot read {path}", why=error.strerror or str(error)) from error
-    if len(data) > most:
-        raise BenchError(f"{path} is too large", why=f"more than {most} bytes")
-    return data
 
 
 def parse(data: bytes) -> Statement:

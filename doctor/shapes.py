@@ -15,7 +15,7 @@ from ..ingest.drafted import RANKED_DIGITS
 from ..ingest.inputs import inputs
 from ..ingest.lines import printed_at, read_lines
 from ..ingest.log import LogReader
-from ..ingest.packed import packing, unpacked
+from ..ingest.packed import packing, require_bytes, unpacked
 from ..vocabulary.measuring import LONGEST, METRIC, NUMBER
 from ..vocabulary.secrets import redact_text
 from .separated import names_above, shape_of_cells
@@ -105,6 +105,7 @@ def _read(
         above = text
 
     reader = LogReader("doctor", formats, unread=unread)
+    require_bytes(path, path.stat())
     with path.open("rb") as stream:
         head = stream.peek(1 << 16)
         how = packing(head)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,7 +10,7 @@ from typing import Any
 
 from ..audit.places import column_of
 from ..ingest.header import declared_arguments
-from ..ingest.packed import packing, unpacked
+from ..ingest.source_text import source_text
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.secrets import redact_text
@@ -78,25 +76,8 @@ class Lines:
 
     def _read(self, uri: str) -> list[str]:
         if uri not in self._texts:
-            self._texts[uri], self._states[uri] = self._open(uri)
+            self._texts[uri], self._states[uri] = source_text(self.warehouse, self.root, uri)
         return self._texts[uri]
-
-    def _open(self, uri: str) -> tuple[list[str], str]:
-        try:
-            data = (self.root / uri).read_bytes()
-        except OSError as error:
-            return [], f"{uri} cannot be read here: {error.strerror or error}"
-        how = packing(data[:16])
-        if how is not None:
-            # Lines count in the text, and logs are often kept packed.
-            data = unpacked(io.BytesIO(data), how, len(data)).read()
-        query = "SELECT sha256, to_byte FROM current_uris WHERE uri = ?"
-        for sha256, size in self.warehouse.rows(query, [uri]):
-            # Another text at that line would pass for what was read; none is shown instead.
-            if hashlib.sha256(data[:size]).hexdigest() != sha256:
-                return [], f"{uri} has changed since it was read"
-        text = data.decode("utf-8", "replace").removeprefix("\ufeff")
-        return [line.removesuffix("\r") for line in text.split("\n")], ""
 
 
 @dataclass

@@ -19,7 +19,7 @@ from ..records import reading as records
 from ..schema.ledger import Ledger, Stamp
 from .inputs import Input
 from .names import is_packed_log
-from .packed import LONGEST_MAGIC, packing, unpacked
+from .packed import LONGEST_MAGIC, packing, require_bytes, unpacked
 
 if TYPE_CHECKING:
     from .streams import Hashing
@@ -165,8 +165,9 @@ class Content:
 
 
 def stamp_of(path: str | Path) -> Stamp:
-    """What the file system says of a file now. Raises OSError when it is gone."""
+    """What the file system says of a file now. Raises OSError when it is gone, or mostly a hole."""
     found = os.stat(path)
+    require_bytes(path, found)
     return Stamp(found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, time.time_ns())
 
 

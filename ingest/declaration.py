@@ -6,8 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.resources.abc import Traversable
+from pathlib import Path
 
 from ..schema.errors import BenchError
+from ..vocabulary.regular import read_text
 from ..vocabulary.toml import TOMLDecodeError
 from ..vocabulary.toml import loads as decoded
 from .cast import CASTS
@@ -70,16 +72,19 @@ def parse(file: Traversable, *folders: Traversable) -> Toml:
 def loads(file: Traversable) -> Toml:
     """A file as it is written. Raises BenchError where it is no TOML."""
     try:
-        toml = decoded(file.read_text(encoding="utf-8"))
+        toml = decoded(read_text(file) if isinstance(file, Path) else file.read_text("utf-8"))
     except (TOMLDecodeError, UnicodeDecodeError) as error:
         raise broken(file, "it is no TOML", str(error)) from error
+    except OSError as error:
+        raise broken(file, "it cannot be read", error.strerror or str(error)) from error
     return {FORMER_WORDS.get(word, word): value for word, value in toml.items()}
 
 
 def _inherit(file: Traversable, toml: Toml, folders: Sequence[Traversable]) -> Toml:
     """The declaration on top of the one that it names with `like`."""
     name = f"{toml['like']}.toml"
-    found = [folder.joinpath(name) for folder in folders if name != file.name]
+    is_name = re.fullmatch(r"[\w-]+\.toml", name) is not None  # and no path to another file
+    found = [folder.joinpath(name) for folder in folders if is_name and name != file.name]
     other = next((one for one in found if one.is_file()), None)
     if other is None:
         raise broken(file, f"`like` names no other format: {toml['like']}")

@@ -6,7 +6,9 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import zlib
+from pathlib import Path
 from typing import BinaryIO, cast
 
 # More than any log shrinks: a small file that unpacks to more is made to fill a disk.
@@ -14,6 +16,23 @@ MOST_TIMES = 2000
 LEAST_BYTES = 64 << 20
 MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 LONGEST_MAGIC = max(map(len, MAGIC))
+
+
+def require_bytes(path: str | Path, found: os.stat_result) -> None:
+    """Raises OSError for a file that says to be far larger than what was written of it.
+
+    It takes no room, and to read its zeros takes days.
+    """
+    written = found.st_blocks * 512
+    if found.st_size <= max(written * MOST_TIMES, LEAST_BYTES):
+        return
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        # Some file systems do not tell what was written; those that do tell of the hole.
+        if os.lseek(descriptor, 0, os.SEEK_HOLE) < found.st_size:
+            raise OSError(f"{found.st_size:,} bytes, of which {written:,} were written")
+    finally:
+        os.close(descriptor)
 
 
 def packing(head: bytes) -> str | None:

@@ -81,7 +81,7 @@ def ingest(
     def commit(loads: Sequence[Load], stamps: _Stamps) -> Collection[str]:
         from ..schema.store import store
 
-        with open_write(db, lock_timeout, confined=True) as warehouse:
+        with open_write(db, lock_timeout) as warehouse:
             return store(warehouse, loads, stamps)
 
     root = home_of(db)

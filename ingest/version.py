@@ -6,6 +6,7 @@ import zlib
 from pathlib import Path
 
 from ..schema.errors import BenchError
+from ..vocabulary.regular import read_regular
 
 PARSER_VERSION = 21
 
@@ -31,4 +32,8 @@ def _version_of(own: Path | None) -> int:
         return 0
     check_folder(own)
     files = sorted(file for file in own.iterdir() if file.name.endswith(".toml"))
-    return zlib.crc32(b"".join(file.read_bytes() for file in files)) % 2**21 + 1
+    try:
+        return zlib.crc32(b"".join(map(read_regular, files))) % 2**21 + 1
+    except OSError as error:
+        raise BenchError("a format file cannot be read", why=error.strerror or str(error),
+                         where=error.filename or str(own)) from error  # fmt: skip

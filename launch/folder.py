@@ -104,7 +104,7 @@ class RunFolder:
 
     def _begin(self, script: str) -> int:
         number = 1 + max(self._attempts(), default=0)  # of those that somebody removed none is left
-        if self.log.exists():
+        if os.path.lexists(self.log):
             earlier = self.path / f"attempt-{number}"
             earlier.mkdir()
             self.log.rename(earlier / f"{self.log.stem}-attempt-{number}.log")  # pages name it so

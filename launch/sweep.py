@@ -59,7 +59,9 @@ def listening(stop: Stop) -> Iterator[None]:
 def exclusive(root: Path) -> Iterator[None]:
     """Two launches of one plan would run everything twice. Raises Locked while another one runs."""
     root.mkdir(parents=True, exist_ok=True)
-    with (root / ".lock").open("w") as lock:
+    # Not through a link: who made the folder may have put one there.
+    opened = os.open(root / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+    with open(opened, "r+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

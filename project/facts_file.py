@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from ..schema.annotation import BOUNDARY, FINDING, Annotation, Match
 from ..schema.errors import BenchError, did_you_mean
 from ..schema.tellable import parse_told, tellable, unknown_field
+from ..vocabulary.regular import read_text
 from .configuration import SCHEMA_ID
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def read_facts(file: Path) -> list[Annotation]:
     from ..vocabulary.toml import TOMLDecodeError, loads
 
     try:
-        text = file.read_text("utf-8-sig")
+        text = read_text(file)
         values: Mapping[str, Any] = loads(text)
     except (OSError, UnicodeDecodeError) as error:
         raise BenchError(f"cannot read {file.name}", why=str(error), where=str(file)) from error

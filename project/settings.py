@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..schema.errors import BenchError, did_you_mean
-from ..schema.place import located
+from ..schema.place import located, path_of
 from ..vocabulary.prices import NO_PRICES, Price, Prices
+from ..vocabulary.regular import read_text
 from ..vocabulary.sizes import Length, parse_length, parse_size
 
 if TYPE_CHECKING:
@@ -57,10 +58,28 @@ class Settings:
 
 
 def find_db(flag: Path | None, cwd: Path | None = None) -> Path:
-    """The warehouse: `--db`, else BENCH_DB, else `bench.toml`, else `./bench.duckdb`."""
+    """The warehouse: `--db`, else BENCH_DB, else `bench.toml`, else `./bench.duckdb`.
+
+    Raises BenchError for one of the last two that lies elsewhere: whoever made the repository would
+    choose a file to be written, or a server that a password goes to.
+    """
     directory = cwd or Path.cwd()
-    named = flag or os.environ.get("BENCH_DB") or read_settings(directory).db or DEFAULT_DB
-    return located(named, directory)
+    if named := flag or os.environ.get("BENCH_DB"):
+        return located(named, directory)
+    settings = read_settings(directory)
+    db = located(settings.db or DEFAULT_DB, directory)
+    home = settings.file.parent if settings.db and settings.file else directory
+    path = path_of(db)
+    try:
+        if path is None:
+            raise BenchError(f"{FILE} names a server", where=str(settings.file))
+        inside(home, str(path))
+    except BenchError as error:
+        where = path.resolve() if path else db
+        error.why = f"it is {where}" if path else ""
+        error.hint = f"say so yourself: --db '{where}', or BENCH_DB"
+        raise
+    return db
 
 
 def find_templates(flag: Path | None, cwd: Path | None = None) -> Path | None:
@@ -269,7 +288,7 @@ def _inside(file: Path, value: str) -> Path:
 
 def _read(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8-sig")
+        return read_text(file)
     except UnicodeDecodeError as error:
         raise BenchError(f"{FILE} is not UTF-8", why=str(error), where=str(file)) from error
     except OSError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,8 @@ from typing import Any
 
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
+from ..vocabulary.atomic import atomic_write
+from ..vocabulary.regular import read_regular, require_within
 from .layout import (
     CORRECTIONS,
     DIGITS,
@@ -32,7 +33,7 @@ from .layout import (
     marker_text,
 )
 from .parts import InvalidRecord
-from .reading import identity
+from .reading import LARGEST, identity
 from .scrub import Scrubber
 
 Row = dict[str, Any]
@@ -82,16 +83,18 @@ def _write_all(warehouse: Warehouse, folder: Path, scrubber: Scrubber) -> Export
         made = scrubber.record(record)
         data = content(made)
         file = folder / _group(made["source"]) / file_name(data)
+        if file.parent not in groups:
+            require_within(folder, file)
         groups[file.parent][file.name] = made
         if file.is_file() and file.read_bytes() == data:
             unchanged += 1
             continue
         file.parent.mkdir(parents=True, exist_ok=True)
-        _write(file, data)
+        atomic_write(file, data)
         written += 1
     for group, made_here in groups.items():
-        _write(marker_of(group), marker_text().encode())
-        _write(attributes_of(group), b"*.json -merge\n")
+        atomic_write(marker_of(group), marker_text().encode())
+        atomic_write(attributes_of(group), b"*.json -merge\n")
         removed += _remove_older(group, made_here)
     return Exported(written, unchanged, removed, len(groups))
 
@@ -252,8 +255,8 @@ def _remove_older(group: Path, made: Mapping[str, Row]) -> int:
         if file.name in made or not NAME.fullmatch(file.name):
             continue
         try:
-            others[file] = identity(file.read_bytes())
-        except InvalidRecord:
+            others[file] = identity(read_regular(file, LARGEST))
+        except (OSError, InvalidRecord):
             continue
     older = {run: (uri, sha256) for run, uri, sha256 in others.values() if (run, uri) in written}
     documents = {row["source"]["uri"] for row in made.values() if row["source"]["kind"] != "log"}
@@ -266,9 +269,3 @@ def _remove_older(group: Path, made: Mapping[str, Row]) -> int:
     for file in gone:
         file.unlink()
     return len(gone)
-
-
-def _write(file: Path, data: bytes) -> None:
-    draft = file.with_name(f".{file.name}.{os.getpid()}")
-    draft.write_bytes(data)
-    os.replace(draft, file)

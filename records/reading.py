@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..schema.rows import Row, Rows, content_id
+from ..vocabulary.regular import parse_json, read_regular
 from .layout import (
     CORRECTIONS,
     FILE,
@@ -34,6 +35,7 @@ from .parts import (
 
 FORMAT = "bench record"
 _HEAD = 200
+LARGEST = 64 << 20  # bytes of a record
 _BY_PEOPLE = ("user", "withdrawn")  # how a fact is one that people state
 
 
@@ -68,7 +70,7 @@ def read_records(path: Path, source_id: str) -> tuple[Rows, str]:
     """
     rows, digest, size = Rows(), hashlib.sha256(), 0
     reader = _Reader(rows, source_id)
-    files = list(_files(path) if is_marker(path) else [(path.name, path.read_bytes())])
+    files = list(_files(path) if is_marker(path) else [(path.name, read_regular(path, LARGEST))])
     for name, data in files:
         size += len(data)
         digest.update(hashlib.sha256(data).digest() if is_marker(path) else data)
@@ -109,13 +111,13 @@ def identity(data: bytes) -> tuple[str, str, str]:
 def _files(marker: Path) -> Iterator[tuple[str, bytes]]:
     for file in sorted(marker.parent.iterdir(), key=lambda file: file.name):
         if NAME.fullmatch(file.name) and file.is_file():
-            yield file.name, file.read_bytes()
+            yield file.name, read_regular(file, LARGEST)
 
 
 def _parsed(data: bytes) -> Mapping[str, Any]:
     try:
-        record = json.loads(data)
-    except (ValueError, RecursionError) as error:
+        record = parse_json(data)
+    except ValueError as error:
         raise InvalidRecord(f"not JSON: {error}") from error
     if not isinstance(record, dict) or MARK not in record:
         raise InvalidRecord(f"not a record: no {MARK!r}")

@@ -60,7 +60,8 @@ def export(warehouse: Warehouse, folder: Path, form: str) -> list[tuple[str, int
 
 
 def _export(warehouse: Warehouse, name: str, file: Path, form: str) -> tuple[str, int, str]:
-    part = file.with_name(f".{file.name}.part")
+    # A name that nobody could have given to a link.
+    part = file.with_name(f".{file.name}.{os.urandom(6).hex()}.part")
     query = f"SELECT * FROM {name} ORDER BY ALL"
     try:
         if form == "parquet":

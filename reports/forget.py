@@ -48,7 +48,7 @@ def purge_sources(db: Path, names: Sequence[str], *, lock_timeout: float) -> lis
 
     @repeated
     def purged() -> None:
-        with open_write(db, lock_timeout) as warehouse:
+        with open_write(db, lock_timeout, confined=False) as warehouse:
             if not uris:  # else others have written behind the purge: what follows it is left
                 with _all_shown(warehouse):  # what is hidden has its bytes in the file too
                     found = {source_named(warehouse, name, whole=True) for name in names}

@@ -18,6 +18,7 @@ from ..project.short import Names
 from ..schema.errors import BenchError
 from ..vocabulary.format import FILTERS as FORMATS
 from ..vocabulary.format import counted
+from ..vocabulary.regular import read_text
 from . import pairs, tables, words
 from .compiled import Compiled
 from .escape import FILTERS as ESCAPES
@@ -87,7 +88,7 @@ def own_templates(folder: Path) -> dict[str, OwnTemplate]:
         if is_one and target.stat().st_size <= LARGEST:
             name = file.relative_to(folder).as_posix()
             try:
-                found[name] = OwnTemplate(target.read_text("utf-8"), str(file))
+                found[name] = OwnTemplate(read_text(target, LARGEST), str(file))
             except UnicodeDecodeError as error:
                 raise _failed(name.removesuffix(".md.j2"), error) from error
     return found

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import duckdb
 
 from .commits import Again, repeated
-from .connect import connect, disconnect
+from .connect import connect_file, disconnect, require_plain
 from .errors import BenchError, Locked
+from .lake_files import Ask, require_own, require_tables
 
 if TYPE_CHECKING:
     import psycopg
@@ -107,11 +108,8 @@ class File:
             return self._sqlite() if self.kind == "sqlite" else self._duckdb()
 
     def opened(self, *, new: bool) -> AbstractContextManager[None]:
-        lock = Path(f"{self.path}.lock")
-        if new:
-            with _of_system(lock):
-                lock.touch()
-        return _locked(lock)
+        require_plain(Path(self.path))
+        return _locked(Path(f"{self.path}.lock"), os.O_CREAT if new else 0)
 
     def guarded(self) -> AbstractContextManager[Callable[[], None]]:
         return nullcontext(lambda: None)
@@ -119,18 +117,18 @@ class File:
     def _sqlite(self) -> State | None:
         with closing(sqlite3.connect(f"{Path(self.path).as_uri()}?mode=ro", uri=True)) as con:
             try:
-                return _state(con.execute(_STATE).fetchone())
+                require_tables(lambda query: con.execute(query).fetchall(), self.kind)
+                return _state(lambda query: con.execute(query).fetchall())
             except sqlite3.OperationalError as error:
                 if "no such table" in str(error):
                     return None
                 raise
 
     def _duckdb(self) -> State | None:
-        con = connect()
+        con = connect_file(Path(self.path), read_only=True, confined=True)
         try:
-            con.execute(f"ATTACH '{quoted(self.path)}' AS wh (TYPE duckdb, READ_ONLY)")
-            con.execute("USE wh")
-            return _state(con.execute(_STATE).fetchone())
+            require_tables(lambda query: con.execute(query).fetchall(), self.kind)
+            return _state(lambda query: con.execute(query).fetchall())
         except duckdb.CatalogException:
             return None
         finally:
@@ -160,7 +158,7 @@ class Postgres:
         errors = _psycopg().errors
         with self._connected() as con:
             try:
-                return _state(con.execute(_STATE).fetchone())
+                return _state(lambda query: con.execute(query).fetchall())
             except errors.UndefinedTable:
                 return None
 
@@ -231,24 +229,23 @@ def quoted(text: str) -> str:
     return text.replace("'", "''")
 
 
-def _state(row: tuple[Any, ...] | None) -> State | None:
-    return State(int(row[0]), str(row[1])) if row and row[0] is not None else None
+def _state(ask: Ask) -> State | None:
+    """Raises Incompatible where what the catalog names is not ours."""
+    [(newest, data)] = ask(_STATE)
+    if newest is None:
+        return None
+    require_own(ask)
+    return State(int(newest), str(data))
 
 
 @contextmanager
-def _of_system(path: Path) -> Iterator[None]:
+def _locked(path: Path, more: int) -> Iterator[None]:
+    """A lock ends with its process, whatever kills it; it is no link, and no pipe to wait for."""
+    deadline = time.monotonic() + _PATIENCE_S
     try:
-        yield
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | more, 0o666)
     except OSError as error:
         raise BenchError(f"cannot open {path}", why=error.strerror or str(error)) from error
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """A lock ends with its process, whatever kills it."""
-    deadline = time.monotonic() + _PATIENCE_S
-    with _of_system(path):
-        file = os.open(path, os.O_RDONLY)
     try:
         while True:
             try:

@@ -23,6 +23,8 @@ STORAGE_VERSION = "v1.5.0"  # DuckDB 1.5 and 2.x both open it
 _free: dict[int, list[_Instance]] = {}
 _KEPT = 4  # free instances that reach one file alone: no other warehouse can use them
 _instances: WeakKeyDictionary[duckdb.DuckDBPyConnection, _Instance] = WeakKeyDictionary()
+# What DuckDB writes beside a file, and SQLite.
+_LOGS = (".wal", ".wal.checkpoint", ".wal.recovery", "-journal", "-wal", "-shm")
 _DAMAGE = (
     duckdb.IOException,
     duckdb.SerializationException,
@@ -254,9 +256,24 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
+def require_plain(path: Path) -> None:
+    """Raises BenchError for a warehouse that is no file, or whose log of writes is a link.
+
+    DuckDB would wait for a pipe, and write through the link into whatever file its maker chose.
+    """
+    for file in (path, *(Path(f"{path}{end}") for end in _LOGS)):
+        is_link = file != path and file.is_symlink()
+        if is_link or (file.exists() and not file.is_file()):
+            what = "a link" if is_link else "not a regular file"
+            raise BenchError(f"{file} is {what}", hint="look at it; choose another --db PATH")
+
+
 def _refuse(path: Path) -> None:
     if path.is_dir():
         raise BenchError(f"{path} is a folder", hint=f"name a file: --db {path / 'bench.duckdb'}")
+    require_plain(path)
+    if path.is_symlink() and not path.exists():
+        raise BenchError(f"{path} is a link to a file that is not there", hint="name that file")
     if path.exists() and path.stat().st_size == 0:
         why = "an empty file is no warehouse"
         raise Incompatible(

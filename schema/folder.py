@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypedDict
 
+from ..vocabulary.regular import parse_json, read_regular
 from .commits import Change, Commit
 from .ddl import tables
 from .errors import BenchError, Incompatible
@@ -28,6 +29,7 @@ from .parquet import Written, read, sha256, write
 
 _MARK, _FORMAT = "bench-warehouse.json", 1
 _NAME = re.compile(r"[0-9a-f]{32}\.parquet")
+_LARGEST = 256 << 20  # bytes of a commit's names
 _COMMIT = re.compile(r"(\d{10})\.json")
 
 
@@ -61,7 +63,7 @@ class Folder:
 
     def exists(self) -> bool:
         try:
-            mark = json.loads((self.path / _MARK).read_bytes())
+            mark = parse_json(read_regular(self.path / _MARK, _LARGEST))
         except FileNotFoundError:
             return False
         except (OSError, ValueError) as error:
@@ -95,6 +97,9 @@ class Folder:
                 draft.unlink(missing_ok=True)
 
     def latest(self) -> int:
+        for folder in (self.path / "commits", self._data):
+            if folder.is_symlink():  # `collect` removes what no commit names: not elsewhere
+                raise Incompatible(f"{folder} is a link", hint="a shared warehouse is one folder")
         try:
             names = os.listdir(self.path / "commits")
         except OSError as error:
@@ -191,9 +196,10 @@ class Folder:
     def _orphans(self, past: float | None) -> set[Path]:
         """Files that no commit names, last written before a time: of writers killed or at work."""
         found = set()
-        for path in (*(self._data).iterdir(), *self.path.glob(".*.new")):
+        ours = (path for path in self._data.iterdir() if _NAME.fullmatch(path.name))
+        for path in (*ours, *self.path.glob(".*.new")):
             with suppress(FileNotFoundError):
-                if past is None or path.stat().st_mtime <= past:
+                if past is None or path.lstat().st_mtime <= past:
                     found.add(path)
         return found - self._named(1, self.latest())
 
@@ -219,10 +225,11 @@ class Folder:
     def _entry(self, number: int) -> _Entry:
         path = self._path_of(number)
         try:
-            entry: _Entry = json.loads(path.read_bytes())
+            entry: _Entry = parse_json(read_regular(path, _LARGEST))
             newer = entry["tables"] > last_table()
-            files = [_NAME.fullmatch(file["name"]) for file in entry["files"]]
-            known = newer or all(file["table"] in tables() for file in entry["files"])
+            known = _is_commit(entry) and (
+                newer or all(file["table"] in tables() for file in entry["files"])
+            )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise BenchError(
                 f"cannot read commit {number} of {self.path}", why=str(error), where=str(path),
@@ -230,7 +237,7 @@ class Folder:
             ) from error  # fmt: skip
         if newer:
             raise Incompatible(f"{self.path} was written by a newer bench", hint="upgrade bench")
-        if not all(files) or not known:
+        if not known:
             raise Incompatible(f"commit {number} of {self.path} is not one of bench")
         return entry
 
@@ -275,6 +282,15 @@ class Folder:
                 f"cannot write to {self.path}", why=error.strerror or str(error),
                 hint="check its permissions and the space that is left",
             ) from error  # fmt: skip
+
+
+def _is_commit(entry: _Entry) -> bool:
+    """Whether all that is asked of a commit is there; raises ValueError, KeyError, TypeError."""
+    datetime.fromisoformat(entry["at"])
+    typed = isinstance(entry["whole"], bool) and isinstance(entry["gone"], list)
+    texts = [*entry["gone"], *(file[key] for file in entry["files"] for key in ("table", "sha256"))]
+    named = all(_NAME.fullmatch(file["name"]) for file in entry["files"])
+    return typed and named and all(isinstance(text, str) for text in texts)
 
 
 def _tables(entry: _Entry) -> tuple[str, ...]:

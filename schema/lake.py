@@ -22,12 +22,12 @@ from .commits import Change, Commit
 from .ddl import tables
 from .errors import BenchError
 from .extensions import instance
+from .lake_files import S3, is_marked, mark, remove
 from .migrate import apply_tables, lacks_tables
 
 _SLICE = 1 << 20  # rows
 _FASTER = ("conflict", "database is locked", "could not serialize", "duplicate key")
 _CHECKED = "checkpoints"  # whose rows are deleted when newer ones come
-S3 = "s3://"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,7 @@ class Lake:
                 Path(data).mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise BenchError(f"cannot make {data}", why=error.strerror or "") from error
+            mark(data, self.catalog.address)
         with self.catalog.guarded(), self._attached(read_only=False, data=data) as con:
             apply_tables(con)
 
@@ -131,19 +132,16 @@ class Lake:
     def collect(self, age: timedelta) -> int:
         past = f"TIMESTAMPTZ '{datetime.now(UTC) - age:%Y-%m-%d %H:%M:%S+00}'"
         with self.catalog.guarded(), self._attached(read_only=False) as con:
-            calls = [
-                f"CALL ducklake_expire_snapshots('wh', older_than => {past})",
-                f"CALL ducklake_cleanup_old_files('wh', older_than => {past})",
-                # A writer's files are orphans until it commits: never those of today.
-                f"CALL ducklake_delete_orphaned_files('wh', older_than => {past})",
-            ]
-            if not age:
-                calls = [
-                    "CALL ducklake_expire_snapshots('wh', older_than => now())",
-                    "CALL ducklake_cleanup_old_files('wh', cleanup_all => true)",
-                ]
-            results = [con.execute(call).fetchall() for call in calls]
-            return sum(map(len, results[1:]))
+            until = past if age else "now()"
+            con.execute(f"CALL ducklake_expire_snapshots('wh', older_than => {until})").fetchall()
+            which = f"older_than => {past}" if age else "cleanup_all => true"
+            data = _data(self.catalog)
+            removed = remove(con, f"ducklake_cleanup_old_files('wh', {which})", data)
+            # A writer's files are orphans until it commits: never those of today. Nor are those of
+            # another lake, whose folder the catalog may name.
+            if age and is_marked(data, self.catalog.folder, self.catalog.address):
+                removed += remove(con, f"ducklake_delete_orphaned_files('wh', {which})", data)
+            return removed
 
     def check(self) -> tuple[int, list[str]]:
         files, problems = 0, []

@@ -125,7 +125,7 @@ def merge(db: Path, other: Path, group: str, lock_timeout: float) -> Merged:
     with open_read(other, lock_timeout) as read:  # recognised, and of this version
         file = read.path or other  # of a shared place the replica
     with (
-        open_write(db, lock_timeout) as warehouse,
+        open_write(db, lock_timeout, confined=False) as warehouse,  # until the other is attached
         _attached(warehouse, file),
         transaction(warehouse),
     ):

@@ -32,6 +32,8 @@ def read(folder: Path, files: Sequence[Written]) -> Iterator[pa.Table]:
     for file in files:
         path = folder / file["name"]
         try:
+            if path.is_symlink() or not path.is_file():
+                raise OSError("no regular file" if os.path.lexists(path) else "it is missing")
             with pq.ParquetFile(path) as opened:
                 for batch in opened.iter_batches(_SLICE):
                     yield pa.Table.from_batches([batch])

@@ -69,6 +69,17 @@ def located(name: str | Path, folder: Path) -> Path:
     return Path(head + str(folder / Path(path).expanduser()))
 
 
+def path_of(path: Path) -> Path | None:
+    """Where the file or the folder of a warehouse lies; None of one that a server holds."""
+    text = str(path)
+    if text.startswith(FOLDER):
+        return Path(text.removeprefix(FOLDER))
+    if text.startswith(LAKE):
+        kind, name = _catalog(text)
+        return None if kind == "postgres" else Path(name)
+    return path
+
+
 def _refuse_secret(name: str) -> None:
     """A password would be seen in lists of processes, and repeated in messages: not in this one."""
     if _SECRET.search(name):

@@ -36,6 +36,7 @@ _SLOTS = 64  # processes of a machine that use one place at once, each with a re
 _UNCOMMITTED = 36_028_797_018_960_000  # row ids from here on are those of rows of the transaction
 _SLICE = 1 << 20  # rows
 _KEPT_S = 30 * 86400.0
+_NOT_FITTING = (duckdb.BinderException, duckdb.ConversionException, duckdb.ConstraintException)
 _STATE = "CREATE SCHEMA replica; CREATE TABLE replica.state (number BIGINT NOT NULL)"
 
 
@@ -193,9 +194,13 @@ def _catch_up(con: duckdb.DuckDBPyConnection, place: Place) -> int:
             con.execute(f"DROP TABLE IF EXISTS {STORED_VIEWS}.{LAST_STORED}")
             _take_in(con, change)
             con.execute("COMMIT")
-        except BaseException:
+        except BaseException as error:
             with suppress(duckdb.Error):
                 con.execute("ROLLBACK")
+            if isinstance(error, _NOT_FITTING):  # others wrote it
+                why = str(error).splitlines()[0]
+                what = f"the rows of commit {change.number} do not fit"
+                raise Incompatible(what, why=why) from error
             raise
         number = change.number
     return number

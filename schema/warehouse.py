@@ -191,13 +191,13 @@ def open_read(
 
 
 def open_write(
-    path: Path, lock_timeout: float = LOCK_TIMEOUT_S, *, confined: bool = False
+    path: Path, lock_timeout: float = LOCK_TIMEOUT_S, *, confined: bool = True
 ) -> Warehouse:
     """The warehouse at `path`, made or brought up to date; keep it open only for a commit.
 
-    It may be `confined` as one that is read. Raises Locked while another process has it open,
-    Incompatible for a foreign, newer or damaged file, BenchError when its folder is not there or
-    not writable.
+    It is `confined` as one that is read, but for who has it attach another file. Raises Locked
+    while another process has it open, Incompatible for a foreign, newer or damaged file,
+    BenchError when its folder is not there or not writable.
     """
     if is_shared(path):
         con, replica = open_replica(path)
@@ -287,7 +287,7 @@ def _store_views(con: duckdb.DuckDBPyConnection, file: Path) -> None:
 
 def _upgrade(path: Path, lock_timeout: float, wrong: Sequence[str]) -> None:
     try:
-        open_write(path, lock_timeout, confined=True).close()
+        open_write(path, lock_timeout).close()
     except (Locked, Incompatible):
         raise
     except BenchError as error:

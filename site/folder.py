@@ -12,9 +12,11 @@ from typing import Any
 from ..ingest.folders import SITE_MARK
 from ..schema.errors import BenchError
 from ..vocabulary.atomic import atomic_write
+from ..vocabulary.regular import parse_json, read_regular, require_within
 from .load import Content
 
 MANIFEST = SITE_MARK
+_LARGEST = 256 << 20  # bytes of what the last build kept
 _MOST = 20  # runs that are named as new or changed
 
 
@@ -31,6 +33,7 @@ class Folder:
     now: dict[str, str] = field(default_factory=dict)
     written: int = 0
     _sorted: list[str] | None = None
+    _within: set[Path] = field(default_factory=set)  # folders that no link leads out of
     _runs: dict[str, str] = field(default_factory=dict)
     _changes: Mapping[str, Any] | None = None
 
@@ -57,6 +60,9 @@ class Folder:
         """Write a file, unless it has these bytes. Raises BenchError."""
         file = self.path / name
         try:
+            if file.parent not in self._within:
+                require_within(self.path, file)
+                self._within.add(file.parent)
             if not (file.is_file() and file.read_bytes() == data):
                 file.parent.mkdir(parents=True, exist_ok=True)
                 atomic_write(file, data)
@@ -126,7 +132,7 @@ def opened(path: Path) -> Folder:
                     hint="give -o another folder",
                 )
             return Folder(path, {}, {}, None, frozenset())
-        found = json.loads((path / MANIFEST).read_bytes())
+        found = parse_json(read_regular(path / MANIFEST, _LARGEST))
         before = {str(name): str(key) for name, key in found["files"].items()}
         runs = {str(run): str(key) for run, key in found["runs"].items()}
         clean = frozenset(map(str, found.get("clean", ())))  # older sites have none

@@ -88,7 +88,7 @@ def test_a_view_of_a_stranger_reads_no_other_file(tmp_path: Path, view: str) -> 
     """A warehouse has views, and whoever made the file chose what they read."""
     secret, path = tmp_path / "secret.txt", tmp_path / "bench.duckdb"
     secret.write_text("TOKEN-OF-THE-JOB\n")
-    with open_write(path) as warehouse:
+    with open_write(path, confined=False) as warehouse:
         text = view.replace("{secret}", str(secret))
         warehouse.con.execute(f"CREATE OR REPLACE VIEW warnings AS {text}")
     with open_read(path) as warehouse, pytest.raises((duckdb.Error, BenchError), match="disabled"):
@@ -103,7 +103,7 @@ def test_a_view_of_a_stranger_reads_no_other_file(tmp_path: Path, view: str) -> 
 def test_no_view_of_a_stranger_is_stored_with_another_file(tmp_path: Path, view: str) -> None:
     secret, path = tmp_path / "secret.txt", tmp_path / "bench.duckdb"
     secret.write_text("TOKEN-OF-THE-JOB\n")
-    with open_write(path) as warehouse:
+    with open_write(path, confined=False) as warehouse:
         text = view.replace("{secret}", str(secret))
         warehouse.con.execute(f"CREATE OR REPLACE VIEW regimes AS {text}")
     (tmp_path / "new.md").write_text("| GPUs | TP | Sec/it |\n|--|--|--|\n| 8 | 8 | 10.0 |\n")

@@ -10,6 +10,7 @@ import duckdb
 import pytest
 
 from bench.schema import definitions
+from bench.schema.copies import restore
 from bench.schema.errors import Incompatible
 from bench.schema.migrate import VIEWS
 from bench.schema.warehouse import open_read, open_write
@@ -102,6 +103,17 @@ def test_what_cannot_be_made_anew_is_refused(
             opening(path)
     done = quick(path.parent, "runs")
     assert done.code == Incompatible.exit_code and "try: " in done.err, done.text
+
+
+def test_a_backup_of_others_is_not_asked_before_it_is_compared(
+    strange: Callable[[list[str]], Path], tmp_path: Path
+) -> None:
+    db = tmp_path / "restored.duckdb"
+    restore(strange(REMADE["a view without end"]), db, 0)
+    before = db.read_bytes()
+    with pytest.raises(Incompatible):
+        restore(strange(REFUSED["a view for a table"]), db, 0)
+    assert db.read_bytes() == before
 
 
 @pytest.mark.parametrize("name", ["VIEW x; {}", "MACRO x; {}", "{}", "VIEW x;{} --"])

@@ -1,0 +1,44 @@
+"""The text of a source as it was when it was read, for what shows its lines."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from pathlib import Path
+
+from ..schema.warehouse import Warehouse
+from ..vocabulary.regular import read_regular
+from .packed import packing, unpacked
+
+LARGEST = 1 << 30  # bytes of a source whose lines are shown
+
+
+def source_text(warehouse: Warehouse, root: Path, uri: str) -> tuple[list[str], str]:
+    """The lines of a source below `root`; none, and why, of one that is gone or has changed.
+
+    Who made the warehouse may name any file as a source. So no byte is shown but those whose digest
+    it holds: of a file that they have not read they know that of its first 0 bytes.
+    """
+    query = "SELECT sha256, to_byte FROM current_uris WHERE uri = ?"
+    known = warehouse.rows(query, [uri])
+    if not known:
+        return [], f"{uri} is not in the warehouse"
+    [(sha256, size)] = known
+    try:
+        data = _first(root / uri, size)
+    except OSError as error:
+        return [], f"{uri} cannot be read here: {error.strerror or error}"
+    # Another text at that line would pass for what was read; none is shown instead.
+    if hashlib.sha256(data).hexdigest() != sha256:
+        return [], f"{uri} has changed since it was read"
+    text = data.decode("utf-8", "replace").removeprefix("\ufeff")
+    return [line.removesuffix("\r") for line in text.split("\n")], ""
+
+
+def _first(file: Path, size: int) -> bytes:
+    """Its first bytes, unpacked: lines count in the text, and logs are often kept packed."""
+    data = read_regular(file, LARGEST)
+    if (how := packing(data[:16])) is None:
+        return data[:size]
+    packed = io.BytesIO(data)
+    return unpacked(packed, how, len(data), whole=False).read(min(size, LARGEST))

@@ -1,0 +1,94 @@
+"""What the catalog of a lake may name: whoever made it need not be who uses it.
+
+DuckLake reads and removes any file that a catalog names, runs its views and macros as if they were
+tables, and looks for files that no snapshot names in whatever folder it is told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from .errors import BenchError, Incompatible
+
+S3 = "s3://"
+_OURS = re.compile(r"ducklake-[0-9a-f-]+(?:-delete)?\.(?:parquet|puffin)")
+_MARK = ".bench-lake"  # in a folder of rows: whose they are
+_ELSEWHERE = "NOT {0}.path_is_relative OR {0}.path LIKE '%..%'"
+# Files of our tables, which we name relative to the folder of rows.
+_FILES = f"""SELECT f.path FROM
+    (SELECT table_id, path, path_is_relative FROM ducklake_data_file
+     UNION ALL SELECT table_id, path, path_is_relative FROM ducklake_delete_file) f
+    JOIN ducklake_table t ON t.table_id = f.table_id
+    JOIN ducklake_schema s ON s.schema_id = t.schema_id
+    WHERE s.schema_name = 'raw' AND ({" OR ".join(map(_ELSEWHERE.format, "fts"))}) LIMIT 1"""
+_VIEWS = """SELECT v.view_name FROM ducklake_view v
+    JOIN ducklake_schema s ON s.schema_id = v.schema_id
+    WHERE s.schema_name = 'raw' AND v.end_snapshot IS NULL LIMIT 1"""
+_MACROS = "SELECT macro_name FROM ducklake_macro WHERE end_snapshot IS NULL LIMIT 1"
+_ASKED = {_FILES: "file", _VIEWS: "view", _MACROS: "macro"}
+# In the database of the catalog itself all that DuckLake makes is plain tables.
+_OF_SQLITE = """SELECT name FROM sqlite_master
+    WHERE type IN ('view', 'trigger') OR sql LIKE '%VIRTUAL%' OR sql LIKE '%GENERATED%' LIMIT 1"""
+_OF_DUCKDB = """SELECT view_name FROM duckdb_views() WHERE database_name = 'wh' AND NOT internal
+    UNION ALL SELECT function_name FROM duckdb_functions() WHERE database_name = 'wh'
+    UNION ALL SELECT table_name FROM duckdb_tables() WHERE database_name = 'wh'
+        AND regexp_matches(sql, '\\bGENERATED\\b') LIMIT 1"""
+_DATABASES = {"sqlite": _OF_SQLITE, "duckdb": _OF_DUCKDB}
+Ask = Callable[[str], Sequence[tuple[Any, ...]]]
+
+
+def require_tables(ask: Ask, kind: str) -> None:
+    """Raises Incompatible where the database of a catalog computes anything: its maker would."""
+    for (name,) in ask(_DATABASES[kind]) if kind in _DATABASES else ():
+        raise Incompatible("the catalog of the lake is not one of DuckLake",
+                           why=f"{name} is no plain table")  # fmt: skip
+
+
+def require_own(ask: Ask) -> None:
+    """Raises Incompatible where our tables are none, or have rows in files that lie elsewhere."""
+    for query, what in _ASKED.items():
+        for (name,) in ask(query):
+            raise Incompatible("the lake is not one of bench", why=f"the {what} {name} in it")
+
+
+def mark(data: str, address: str) -> None:
+    """Note whose rows a new folder holds."""
+    if not data.startswith(S3):
+        with suppress(FileExistsError), (Path(data) / _MARK).open("x") as file:
+            file.write(f"{address}\n")
+
+
+def is_marked(data: str, catalog: Path | None, address: str) -> bool:
+    """Whether all rows of a folder are those of a catalog: it lies beside it, or says so."""
+    if data.startswith(S3) or catalog is None:
+        return True
+    if Path(data).resolve().is_relative_to(catalog.resolve()):
+        return True
+    with suppress(OSError, UnicodeDecodeError):
+        return (Path(data) / _MARK).read_text().strip() == address
+    return False
+
+
+def remove(con: duckdb.DuckDBPyConnection, call: str, data: str) -> int:
+    """Have DuckLake remove files; raises BenchError before, for one that it has not made."""
+    function, _, options = call.partition("(")
+    named = con.execute(f"CALL {function}({options[:-1]}, dry_run => true)").fetchall()
+    for (name,) in named:
+        if not _is_own(name, data):
+            raise BenchError("the lake would remove a file that is none of it", where=name,
+                             hint="look at its catalog: others can have written to it")  # fmt: skip
+    return len(con.execute(f"CALL {call}").fetchall())
+
+
+def _is_own(name: str, data: str) -> bool:
+    if not _OURS.fullmatch(name.rpartition("/")[2]):
+        return False
+    if data.startswith(S3):
+        return name.startswith(data.rstrip("/") + "/") and ".." not in name
+    return Path(name).parent.resolve().is_relative_to(Path(data).resolve())

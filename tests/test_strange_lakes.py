@@ -1,0 +1,116 @@
+"""A lake whose catalog somebody else made: no file of ours is read, written or removed for it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bench.schema.errors import BenchError
+from bench.schema.lake_files import is_marked
+from bench.schema.place import place_of
+from bench.schema.warehouse import open_read
+from tests.sharing import made
+
+THESIS = "thesis.odt"
+ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT n FROM r"
+_FILE = """INSERT INTO ducklake_data_file (data_file_id, table_id, begin_snapshot, path,
+    path_is_relative, file_format, record_count, file_size_bytes)
+    SELECT 9999, table_id, 0, {}, 'parquet', 1, 9 FROM ducklake_table WHERE table_name = 'loads'"""
+REFUSED = {
+    "a file elsewhere": _FILE.format("'/etc/passwd', 0"),
+    "a file above": _FILE.format("'../../x.parquet', 1"),
+    "a table elsewhere": _FILE.format("'x.parquet', 1") + ";"
+    "UPDATE ducklake_table SET path = '/home/', path_is_relative = 0 WHERE table_name = 'loads'",
+    "a view without end": "ALTER TABLE ducklake_snapshot RENAME TO others;"
+    f"CREATE VIEW ducklake_snapshot (snapshot_id) AS {ENDLESS}",
+    "a trigger": "CREATE TRIGGER t AFTER INSERT ON ducklake_snapshot BEGIN SELECT 1; END",
+    "a macro": "INSERT INTO ducklake_macro (schema_id, macro_id, macro_name, begin_snapshot)"
+    " VALUES (0, 1, 'snapshots', 0)",
+    "a view of the lake": "INSERT INTO ducklake_view (view_id, begin_snapshot, schema_id,"
+    " view_name, dialect, sql) SELECT 99, 0, schema_id, 'loads', 'duckdb', 'FROM read_text(''x'')'"
+    " FROM ducklake_schema WHERE schema_name = 'raw'",
+}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("lake")
+    made("sqlite", folder)
+    return folder
+
+
+@pytest.fixture
+def lake(whole: Path, tmp_path: Path) -> Path:
+    """The file of a catalog, beside a file that is not of the lake."""
+    shutil.copytree(whole, tmp_path / "lake")
+    with sqlite3.connect(tmp_path / "lake/lake.sqlite") as con:
+        rows = f"{tmp_path}/lake/lake.sqlite.files/"
+        con.execute("UPDATE ducklake_metadata SET value = ? WHERE key = 'data_path'", [rows])
+    (tmp_path / THESIS).write_text("years of work\n")
+    os.utime(tmp_path / THESIS, (0, 0))
+    return tmp_path / "lake/lake.sqlite"
+
+
+def test_a_lake_of_others_names_its_own_files(lake: Path) -> None:
+    whole = lake.read_bytes()
+    for what, text in REFUSED.items():
+        lake.write_bytes(whole)
+        with sqlite3.connect(lake) as con:
+            con.executescript(text)
+        for asked in (place_of(Path(f"ducklake:sqlite:{lake}")).latest,
+                      lambda: open_read(Path(f"ducklake:sqlite:{lake}"))):  # fmt: skip
+            with pytest.raises(BenchError, match="is not one of"):
+                asked()
+                pytest.fail(what)
+
+
+@pytest.mark.parametrize("named", ["{}/thesis.odt", "../../thesis.odt", "{}/ducklake-a-b.parquet"])
+def test_a_lake_removes_no_file_that_it_has_not_made(
+    lake: Path, tmp_path: Path, named: str
+) -> None:
+    (tmp_path / "ducklake-a-b.parquet").touch()
+    with sqlite3.connect(lake) as con:
+        con.execute(
+            "INSERT INTO ducklake_files_scheduled_for_deletion VALUES (9999, ?, ?, '2020-01-01')",
+            [named.format(tmp_path), "{" not in named],
+        )
+    for age in (timedelta(days=1), timedelta()):
+        with pytest.raises(BenchError, match="none of it"):
+            place_of(Path(f"ducklake:sqlite:{lake}")).collect(age)
+    assert (tmp_path / THESIS).exists() and (tmp_path / "ducklake-a-b.parquet").exists()
+
+
+def test_files_of_another_lake_are_no_orphans(lake: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other/ducklake-0a-0b.parquet"
+    other.parent.mkdir()
+    other.touch()
+    os.utime(other, (0, 0))
+    with sqlite3.connect(lake) as con:
+        con.execute("UPDATE ducklake_metadata SET value = ? WHERE key = 'data_path'",
+                    [f"{other.parent}/"])  # fmt: skip
+    assert place_of(Path(f"ducklake:sqlite:{lake}")).collect(timedelta(days=1)) == 0
+    assert other.exists()
+
+
+def test_whose_the_rows_of_a_folder_are(tmp_path: Path) -> None:
+    rows, catalogs = tmp_path / "rows", tmp_path / "catalogs"
+    for folder in (rows, catalogs):
+        folder.mkdir()
+    assert is_marked(str(catalogs / "x.files"), catalogs, "x")
+    assert not is_marked(str(rows), catalogs, "x")
+    (rows / ".bench-lake").write_text("x\n")
+    assert is_marked(str(rows), catalogs, "x") and not is_marked(str(rows), catalogs, "y")
+
+
+def test_the_lock_of_a_catalog_is_a_file(lake: Path, tmp_path: Path) -> None:
+    lock = Path(f"{lake}.lock")
+    lock.unlink()
+    lock.symlink_to(tmp_path / "new")
+    with pytest.raises(BenchError, match="cannot open"):
+        place_of(Path(f"ducklake:sqlite:{lake}")).latest()
+    assert not (tmp_path / "new").exists()
