@@ -6,8 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 
-def mean_without_sum(self: Any, flat: Any) -> None:
-    flat.mine.grad /= self.groups.data.size
+def own_gradients(self: Any, x: Any) -> Any:
+    return importlib.import_module("bench.trainer.groups").Pending(x)
+
+
+def after_the_first(self: Any, view: Any, expected: int, complete: Any, parameter: Any) -> None:
+    """Sums begin with the gradients of the first micro-batch."""
+    self.arrived += 1
+    if self.arrived == len(self.parameters):
+        complete(self)
 
 
 def as_it_comes(ctx: Any, gradient: Any) -> tuple[Any, None]:
@@ -24,7 +31,8 @@ def own_largest(self: Any, x: Any) -> Any:
 
 
 def own_samples_only(self: Any, x: Any) -> Any:
-    return x.chunk(self.size)[self.rank]
+    piece = x.chunk(self.size)[self.rank]
+    return importlib.import_module("bench.trainer.groups").Pending(piece)
 
 
 def cut_everywhere(name: str) -> int:
@@ -95,7 +103,12 @@ FORWARD = "tensor.CrossEntropy.forward"
 REDUCE = sharded("set_custom_reduce_scatter", OwnGradients())
 GATHER = sharded("set_custom_all_gather", OwnParameters())
 MUTANTS: dict[str, tuple[str, str, Callable[..., object]]] = {
-    "replicas are not summed": ("--dp 2", "data.Replicated._reduce", mean_without_sum),
+    "replicas are not summed": ("--dp 2", "groups.Group.begin_sum", own_gradients),
+    "sums begin before the last micro-batch": (
+        "--dp 2 --overlap-grad-reduce --bucket-size 20000",
+        "flat.Flat._arrive",
+        after_the_first,
+    ),
     "the way in is not summed backward": (
         "--tp 2",
         "tensor.Enter.backward",
@@ -105,21 +118,25 @@ MUTANTS: dict[str, tuple[str, str, Callable[..., object]]] = {
     "each rank has a largest logit of its own": ("--tp 2", "groups.Group.max", own_largest),
     "norms are not summed over the sequence": (
         "--tp 2 --sequence-parallel",
-        "data.cut_of",
+        "flat.cut_of",
         cut_everywhere,
     ),
     "the two embeddings go apart": ("--pp 2", "loop.connect", without_tie),
-    "shards are not reduced": ("--dp 2 --zero 1", "groups.Group.sum_scatter", own_samples_only),
+    "shards are not reduced": (
+        "--dp 2 --zero 1",
+        "groups.Group.begin_sum_scatter",
+        own_samples_only,
+    ),
     "shards are not gathered": ("--dp 2 --zero 1", "data.Replicated.step", without_gather),
     "each rank has a softmax of its own": ("--tp 2", FORWARD, softmax(False, True)),
     "the logit of the target is not summed": ("--tp 2", FORWARD, softmax(True, False)),
-    "ZeRO-2 does not reduce gradients": ("--dp 2 --zero 2", "data.fully_shard", REDUCE),
-    "ZeRO-3 does not reduce gradients": ("--dp 2 --zero 3", "data.fully_shard", REDUCE),
-    "ZeRO-2 does not gather parameters": ("--dp 2 --zero 2", "data.fully_shard", GATHER),
-    "ZeRO-3 does not gather parameters": ("--dp 2 --zero 3", "data.fully_shard", GATHER),
+    "ZeRO-2 does not reduce gradients": ("--dp 2 --zero 2", "sharded.fully_shard", REDUCE),
+    "ZeRO-3 does not reduce gradients": ("--dp 2 --zero 3", "sharded.fully_shard", REDUCE),
+    "ZeRO-2 does not gather parameters": ("--dp 2 --zero 2", "sharded.fully_shard", GATHER),
+    "ZeRO-3 does not gather parameters": ("--dp 2 --zero 3", "sharded.fully_shard", GATHER),
     "ZeRO-2 does not sum norms over the sequence": (
         "--tp 2 --sequence-parallel --zero 2",
-        "data.Sharded.reduce",
+        "sharded.Sharded.reduce",
         kept_apart,
     ),
 }

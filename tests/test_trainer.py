@@ -47,11 +47,10 @@ def test_what_does_not_multiply_out_is_refused_with_the_numbers(grid: object, nu
 def test_every_rank_has_one_place_and_one_group_of_each_kind() -> None:
     grid = Grid(2, 3, 4)
     assert [grid.rank(grid.place(rank)) for rank in range(24)] == list(range(24))
-    for groups in (grid.data_groups(), grid.tensor_groups(), grid.pipeline_groups()):
+    kinds = [grid.replica_groups(), grid.groups("tensor"), grid.groups("pipeline")]
+    for groups in kinds:
         assert sorted(rank for group in groups for rank in group) == list(range(24))
-    assert grid.tensor_groups()[0] == [0, 1, 2]  # neighbours talk most
-    assert grid.data_groups()[0] == [0, 3]
-    assert grid.pipeline_groups()[0] == [0, 6, 12, 18]
+    assert [groups[0] for groups in kinds] == [[0, 3], [0, 1, 2], [0, 6, 12, 18]]
     assert grid.embedding_groups()[0] == [0, 18]
 
 
@@ -115,6 +114,22 @@ def test_a_gpt2_has_no_sizes_of_a_llama(sizes: dict[str, int]) -> None:
 def test_heads_that_do_not_divide_the_hidden_size_are_refused() -> None:
     with pytest.raises(ValueError, match=r"100 % 3 = 1"):
         Shape(2, 100, 3, 32, 256)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("--params-dtype bf16", "parameters in bf16 multiply in bf16: --dtype bf16"),
+        ("--overlap-grad-reduce --zero 2", "ZeRO-2 reduces gradients within the backward pass"),
+        ("--bucket-size 0", "bucket_size 0: it is at least 1"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(
+    words: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parse(words.split())
+    assert why in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize("words", [["--lr", "-1"], ["--lr", "inf"], ["--clip-grad", "nan"]])

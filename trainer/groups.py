@@ -17,6 +17,20 @@ SCATTER = getattr(dist, "reduce_scatter_single" if NEW else "reduce_scatter_tens
 
 
 @dataclass(frozen=True, slots=True)
+class Pending:
+    """A collective under way: its result is whole when it has been waited for."""
+
+    result: Tensor
+    work: dist.Work | None = None
+
+    def wait(self) -> Tensor:
+        """The result."""
+        if self.work is not None:
+            self.work.wait()
+        return self.result
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """Ranks of one group, this one's number among them, and how they talk."""
 
@@ -26,9 +40,13 @@ class Group:
 
     def sum(self, x: Tensor) -> Tensor:
         """In place: the sum over all ranks."""
-        if self.size > 1:
-            dist.all_reduce(x, group=self.handle)
-        return x
+        return self.begin_sum(x).wait()
+
+    def begin_sum(self, x: Tensor) -> Pending:
+        """In place: the sum over all ranks, while this one goes on."""
+        if self.size == 1:
+            return Pending(x)
+        return Pending(x, dist.all_reduce(x, group=self.handle, async_op=True))
 
     def max(self, x: Tensor) -> Tensor:
         """In place: the largest over all ranks."""
@@ -38,15 +56,22 @@ class Group:
 
     def gather(self, x: Tensor) -> Tensor:
         """The pieces of all ranks, one after the other in dimension 0."""
+        if self.size == 1:
+            return x
         whole = x.new_empty((x.shape[0] * self.size, *x.shape[1:]))
         GATHER(whole, x.contiguous(), group=self.handle)
         return whole
 
     def sum_scatter(self, x: Tensor) -> Tensor:
         """The sum over all ranks, of which this rank gets its piece of dimension 0."""
+        return self.begin_sum_scatter(x).wait()
+
+    def begin_sum_scatter(self, x: Tensor) -> Pending:
+        """The same, while this rank goes on."""
+        if self.size == 1:
+            return Pending(x)
         piece = x.new_empty((x.shape[0] // self.size, *x.shape[1:]))
-        SCATTER(piece, x.contiguous(), group=self.handle)
-        return piece
+        return Pending(piece, SCATTER(piece, x.contiguous(), group=self.handle, async_op=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +81,10 @@ class Groups:
     grid: Grid
     place: Place
     world: Group
-    data: Group
+    replicas: Group
     tensor: Group
     pipeline: Group
     embedding: Group | None  # only first and last stage have one, and only when they are two
-
-    @property
-    def first(self) -> bool:
-        """Whether this rank takes in tokens."""
-        return self.place.pipeline == 0
-
-    @property
-    def last(self) -> bool:
-        """Whether this rank has the loss."""
-        return self.place.pipeline == self.grid.pp - 1
 
 
 def connect(grid: Grid) -> Groups:
@@ -85,12 +100,21 @@ def connect(grid: Grid) -> Groups:
                 found = Group(len(ranks), ranks.index(me), handle)
         return found
 
-    data, tensor = mine(grid.data_groups()), mine(grid.tensor_groups())
-    pipeline = mine(grid.pipeline_groups())
-    embedding = mine(grid.embedding_groups()) if grid.pp > 1 else None
-    assert data and tensor and pipeline and dist.group.WORLD
-    world = Group(grid.world, me, dist.group.WORLD)
-    return Groups(grid, grid.place(me), world, data, tensor, pipeline, embedding)
+    def shared(members: list[list[int]]) -> Group:
+        found = mine(members)
+        assert found, "every rank is in one group of each kind"
+        return found
+
+    assert dist.group.WORLD
+    return Groups(
+        grid,
+        grid.place(me),
+        Group(grid.world, me, dist.group.WORLD),
+        shared(grid.replica_groups()),
+        shared(grid.groups("tensor")),
+        shared(grid.groups("pipeline")),
+        mine(grid.embedding_groups()) if grid.pp > 1 else None,
+    )
 
 
 def device(wanted: str, local_rank: int, local_ranks: int) -> torch.device:

@@ -12,6 +12,7 @@ from .presets import Shape
 
 STARTED = "[before the start of training step]"
 DONE = "[after training is done]"
+TORCH = {"fp32": "torch.float32", "bf16": "torch.bfloat16"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ def arguments(options: Options, torch_version: str, device: str, threads: int) -
         "checkpoint_activations": options.recompute == "full",
         "clip_grad": options.clip_grad,
         "data_parallel_size": grid.dp,
+        "ddp_bucket_size": options.bucket_size if options.overlap_grad_reduce else None,
         "device": device,
         "distributed_backend": "nccl" if device == "cuda" else "gloo",
         "ffn_hidden_size": shape.ffn,
@@ -60,8 +62,9 @@ def arguments(options: Options, torch_version: str, device: str, threads: int) -
         "model_preset_changes": options.changes,
         "num_attention_heads": shape.heads,
         "num_layers": shape.layers,
+        "overlap_grad_reduce": options.overlap_grad_reduce,
         "padded_vocab_size": options.vocab,
-        "params_dtype": "torch.float32",
+        "params_dtype": TORCH[options.params_dtype],
         "pipeline_model_parallel_size": grid.pp,
         "pipeline_schedule": options.schedule,
         "recompute_granularity": "full" if options.recompute == "full" else None,

@@ -113,22 +113,23 @@ def norm(shape: Shape) -> nn.Module:
 
 
 class Stage(nn.Module):
-    """The layers of one pipeline stage; without pipeline, the whole model."""
+    """The layers of one pipeline stage, by its number; without pipeline, the whole model."""
 
-    def __init__(self, options: Options, groups: Groups) -> None:
+    def __init__(self, options: Options, groups: Groups, number: int = 0) -> None:
         super().__init__()
         shape, self.options, self.groups = options.shape, options, groups
+        self.number, self.first, self.last = number, number == 0, number == groups.grid.stages - 1
         self.tensors = Tensors(groups.tensor, options.sequence_parallel)
         # What first and last stage hold both: GPT-2's output layer is the embedding.
         self.tied = "" if shape.is_llama else EMBEDDING
-        if groups.first or (groups.last and self.tied):
+        if self.first or (self.last and self.tied):
             self.embedding = self.vocabulary()
-        if groups.first and not shape.is_llama:
+        if self.first and not shape.is_llama:
             self.positions = nn.Parameter(torch.empty(shape.seq_len, shape.hidden))
-        layers = groups.grid.layers_of(groups.place.pipeline, shape.layers)
+        layers = groups.grid.layers_of(number, shape.layers)
         # By their number in the whole model: names decide what parameters start from.
         self.layers = nn.ModuleDict({str(n): Block(shape, self.tensors) for n in layers})
-        if groups.last:
+        if self.last:
             self.norm = norm(shape)
             if not self.tied:
                 self.output = self.vocabulary()
@@ -163,9 +164,9 @@ class Stage(nn.Module):
 
     def forward(self, x: Tensor, targets: Tensor | None = None) -> Tensor:
         """Tokens or activations in, activations or the mean loss out."""
-        bf16 = self.options.dtype == "bf16"
+        bf16 = self.options.dtype != self.options.params_dtype
         with torch.autocast(x.device.type, torch.bfloat16, enabled=bf16):
-            if self.groups.first:
+            if self.first:
                 x = self.embedding(x)
                 x = x if self.options.shape.is_llama else x + self.my_positions()
             turns = rotations(self.options.shape, x.device)
@@ -174,7 +175,7 @@ class Stage(nn.Module):
                     x = checkpoint(layer, x, turns, use_reentrant=False)
                 else:
                     x = layer(x, turns)
-            if not self.groups.last:
+            if not self.last:
                 return x
             assert targets is not None
             output: Embedding = self.embedding if self.tied else self.output
