@@ -27,6 +27,13 @@ from bench.trainer.presets import PRESETS, Shape, shaped
         (lambda: Grid(0, 1, 1), "DP is 0"),
         (lambda: Grid(tp=8).fit(PRESETS["124m"]), "12 heads do not divide among TP 8: 12 % 8 = 4"),
         (lambda: Grid(pp=5).fit(PRESETS["124m"]), "12 layers do not divide among PP 5"),
+        (
+            lambda: Grid(pp=2, vpp=4).fit(PRESETS["124m"]),
+            "12 layers do not divide among PP 2 x VPP 4: 12 % 8 = 4",
+        ),
+        (lambda: Grid(vpp=2).fit(PRESETS["124m"]), "VPP 2 interleaves .*, but PP is 1"),
+        (lambda: Grid(pp=2, vpp=2).micro_batches(3, 1, "1f1b"), "in rounds of PP 2 .* = 3"),
+        (lambda: Grid(pp=2, vpp=2).micro_batches(4, 1, "gpipe"), "VPP 2 is interleaved 1F1B, "),
         (lambda: Grid(dp=2).micro_batches(10, 4), "GBS 10 does not divide by MBS 4 x DP 2"),
         (lambda: Grid(pp=4).micro_batches(2, 1, "1f1b"), r"all 4 stages .* = 2: try a GBS of 4"),
         (lambda: Grid(pp=2).allow_zero(3), "ZeRO-3 with PP 2: .*several micro-batches"),
@@ -59,6 +66,12 @@ def test_stages_hold_each_layer_once() -> None:
     assert [n for layers in held for n in layers] == list(range(12)) and {
         len(layers) for layers in held
     } == {3}
+
+
+def test_interleaved_ranks_hold_every_second_stage() -> None:
+    grid = Grid(pp=2, vpp=3)
+    assert [list(grid.stages_of(rank)) for rank in range(2)] == [[0, 2, 4], [1, 3, 5]]
+    assert list(grid.layers_of(4, 12)) == [8, 9]
 
 
 def test_a_run_that_cannot_fit_ends_before_anything_starts(

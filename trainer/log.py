@@ -76,6 +76,7 @@ def arguments(options: Options, torch_version: str, device: str, threads: int) -
         "threads_per_process": threads,
         "torch_version": torch_version,
         "train_iters": options.iters,
+        "virtual_pipeline_model_parallel_size": grid.vpp if grid.vpp > 1 else None,
         "vocab_size": shape.vocab,
         "weight_decay": options.weight_decay,
         "world_size": grid.world,

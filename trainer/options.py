@@ -81,6 +81,7 @@ def parser(
     grid.add_argument("--tp", type=int, default=1, help="tensor-parallel size")
     grid.add_argument("--pp", type=int, default=1, help="pipeline-parallel size")
     grid.add_argument("--schedule", choices=("1f1b", "gpipe"), default="1f1b", help="for PP > 1")
+    grid.add_argument("--vpp", type=int, default=1, help="stages a rank, interleaved; with 1f1b")
     grid.add_argument("--sequence-parallel", action="store_true", help="with TP > 1")
     grid.add_argument("--zero", type=int, choices=range(4), default=0, help="ZeRO stage")
     grid.add_argument(
@@ -122,7 +123,7 @@ def parse(words: Sequence[str]) -> Options:
 def options(given: argparse.Namespace) -> Options:
     """Parsed flags, checked against each other."""
     shape, changes = shaped(given.preset, {name: getattr(given, name) for name in SIZES})
-    grid = Grid(given.dp, given.tp, given.pp)
+    grid = Grid(given.dp, given.tp, given.pp, vpp=given.vpp)
     grid.fit(shape, given.sequence_parallel)
     grid.allow_zero(given.zero)
     gbs = given.mbs * grid.dp * grid.pp if given.gbs is None else given.gbs
