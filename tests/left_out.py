@@ -35,6 +35,10 @@ def own_samples_only(self: Any, x: Any) -> Any:
     return importlib.import_module("bench.trainer.groups").Pending(piece)
 
 
+def own_queries_only(self: Any, x: Any) -> Any:
+    return self.part(x, 2) * 1.0
+
+
 def cut_everywhere(name: str) -> int:
     return 0
 
@@ -116,6 +120,11 @@ MUTANTS: dict[str, tuple[str, str, Callable[..., object]]] = {
     ),
     "the way out is not summed": ("--tp 2", "tensor.Leave.forward", staticmethod(own_share_only)),
     "each rank has a largest logit of its own": ("--tp 2", "groups.Group.max", own_largest),
+    "keys hear of their own queries alone": (
+        "--cp 2",
+        "context.Contexts.sum_of_parts",
+        own_queries_only,
+    ),
     "norms are not summed over the sequence": (
         "--tp 2 --sequence-parallel",
         "flat.cut_of",

@@ -40,6 +40,10 @@ from bench.trainer.presets import PRESETS, Shape, shaped
         (lambda: Grid().fit(PRESETS["nano"], sequence_parallel=True), "but TP is 1"),
         (lambda: Grid(dp=2).place(2), r"rank 2 is outside of DP\(2\)-TP\(1\)-PP\(1\)"),
         (
+            lambda: Grid(cp=3).fit(PRESETS["nano"]),
+            "32 does not divide into two pieces for each of CP 3: 32 % 6 = 2",
+        ),
+        (
             lambda: Grid(tp=2).fit(Shape(2, 64, 4, 33, 256), sequence_parallel=True),
             "sequence of 33 does not divide among TP 2: 33 % 2 = 1",
         ),
@@ -53,6 +57,10 @@ def test_what_does_not_multiply_out_is_refused_with_the_numbers(grid: object, nu
 
 def test_every_rank_has_one_place_and_one_group_of_each_kind() -> None:
     grid = Grid(2, 3, 4)
+    for rank in range(36):
+        assert Grid(2, 3, 2, cp=3).rank(Grid(2, 3, 2, cp=3).place(rank)) == rank
+    assert Grid(2, 2, 1, cp=2).groups("context")[0] == [0, 2]
+    assert Grid(2, 2, 1, cp=2).replica_groups() == [[0, 2, 4, 6], [1, 3, 5, 7]]
     assert [grid.rank(grid.place(rank)) for rank in range(24)] == list(range(24))
     kinds = [grid.replica_groups(), grid.groups("tensor"), grid.groups("pipeline")]
     for groups in kinds:

@@ -146,6 +146,9 @@ class Grid:
             raise GridError(f"VPP {self.vpp} interleaves the stages of a pipeline, but PP is 1")
         if sequence_parallel and self.tp == 1:
             raise GridError("sequence parallelism shares the sequence among TP ranks, but TP is 1")
+        if self.cp > 1:
+            pieces = f"into two pieces for each of CP {self.cp}"
+            _divide(shape.seq_len, 2 * self.cp, f"{sequence} {pieces}")
         if sequence_parallel:
             _divide(shape.seq_len // self.cp, self.tp, f"{sequence} {among_tp}")
 

@@ -83,6 +83,7 @@ class Groups:
     world: Group
     replicas: Group
     tensor: Group
+    context: Group
     pipeline: Group
     embedding: Group | None  # only first and last stage have one, and only when they are two
 
@@ -112,6 +113,7 @@ def connect(grid: Grid) -> Groups:
         Group(grid.world, me, dist.group.WORLD),
         shared(grid.replica_groups()),
         shared(grid.groups("tensor")),
+        shared(grid.groups("context")),
         shared(grid.groups("pipeline")),
         mine(grid.embedding_groups()) if grid.pp > 1 else None,
     )

@@ -47,6 +47,7 @@ def arguments(options: Options, torch_version: str, device: str, threads: int) -
         "bf16": options.dtype == "bf16",
         "checkpoint_activations": options.recompute == "full",
         "clip_grad": options.clip_grad,
+        "context_parallel_size": grid.cp,
         "data_parallel_size": grid.dp,
         "ddp_bucket_size": options.bucket_size if options.overlap_grad_reduce else None,
         "device": device,

@@ -9,6 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from .attention import Attention, rotations
+from .context import Contexts
 from .groups import Groups
 from .options import Options
 from .presets import Shape
@@ -31,62 +33,14 @@ CUT = {
 ENDS = ("project.weight", "narrow.weight")
 
 
-class Attention(nn.Module):
-    """Causal self-attention on this rank's heads."""
-
-    def __init__(self, shape: Shape, tensors: Tensors) -> None:
-        super().__init__()
-        self.kv, self.shared = shape.kv // tensors.group.size, shape.heads // shape.kv
-        biased = not shape.is_llama
-        # The queries that share a key, the key and its value lie together: no cut splits them.
-        mixed = shape.hidden + 2 * shape.kv * shape.head
-        self.query_key_value = ColumnLinear(shape.hidden, mixed, tensors, biased)
-        self.project = RowLinear(shape.hidden, shape.hidden, tensors, biased)
-
-    def forward(self, x: Tensor, turns: Tensor | None = None) -> Tensor:
-        """(batch, sequence, hidden) to the same; `turns` are those of `rotations`."""
-        mixed = self.query_key_value(x)
-        batch, length, _ = mixed.shape
-        mixed = mixed.view(batch, length, self.kv, self.shared + 2, -1).transpose(1, 2)
-        query, key, value = mixed.split((self.shared, 1, 1), 3)
-        query = query.transpose(2, 3).flatten(1, 2)
-        key, value = (one.transpose(2, 3).expand(-1, -1, self.shared, -1, -1).flatten(1, 2)
-                      for one in (key, value))  # fmt: skip
-        if turns is not None:
-            query, key = rotated(query, turns), rotated(key, turns)
-        seen = F.scaled_dot_product_attention(query, key, value, is_causal=True)
-        out: Tensor = self.project(seen.transpose(1, 2).reshape(batch, length, -1))
-        return out
-
-
-def rotations(shape: Shape, device: torch.device) -> Tensor | None:
-    """Cosines and sines of every position and pair of a head, (2, sequence, head / 2); of a Llama.
-
-    RoPE (2104.09864), in the order of pairs that Llama's published weights have.
-    """
-    if shape.rotary_base is None:
-        return None
-    pairs = torch.arange(0, shape.head, 2, device=device, dtype=torch.float32) / shape.head
-    places = torch.arange(shape.seq_len, device=device, dtype=torch.float32)
-    angles = torch.outer(places, shape.rotary_base**-pairs)
-    return torch.stack((angles.cos(), angles.sin()))
-
-
-def rotated(x: Tensor, turns: Tensor) -> Tensor:
-    """(batch, heads, sequence, head): the two halves of each head turned by its position."""
-    cos, sin = turns
-    one, other = x.float().chunk(2, -1)
-    return torch.cat((one * cos - other * sin, other * cos + one * sin), -1).to(x.dtype)
-
-
 class Block(nn.Module):
     """One layer: attention and MLP, each beside the residual stream."""
 
-    def __init__(self, shape: Shape, tensors: Tensors) -> None:
+    def __init__(self, shape: Shape, tensors: Tensors, contexts: Contexts) -> None:
         super().__init__()
         self.gated = shape.is_llama
         self.norm_1 = norm(shape)
-        self.attention = Attention(shape, tensors)
+        self.attention = Attention(shape, tensors, contexts)
         self.norm_2 = norm(shape)
         # A gate and what it lets through lie together, as in attention.
         wide = (2 if self.gated else 1) * shape.ffn
@@ -120,6 +74,7 @@ class Stage(nn.Module):
         shape, self.options, self.groups = options.shape, options, groups
         self.number, self.first, self.last = number, number == 0, number == groups.grid.stages - 1
         self.tensors = Tensors(groups.tensor, options.sequence_parallel)
+        self.contexts = Contexts(groups.context)
         # What first and last stage hold both: GPT-2's output layer is the embedding.
         self.tied = "" if shape.is_llama else EMBEDDING
         if self.first or (self.last and self.tied):
@@ -128,7 +83,9 @@ class Stage(nn.Module):
             self.positions = nn.Parameter(torch.empty(shape.seq_len, shape.hidden))
         layers = groups.grid.layers_of(number, shape.layers)
         # By their number in the whole model: names decide what parameters start from.
-        self.layers = nn.ModuleDict({str(n): Block(shape, self.tensors) for n in layers})
+        self.layers = nn.ModuleDict(
+            {str(n): Block(shape, self.tensors, self.contexts) for n in layers}
+        )
         if self.last:
             self.norm = norm(shape)
             if not self.tied:
@@ -169,7 +126,7 @@ class Stage(nn.Module):
             if self.first:
                 x = self.embedding(x)
                 x = x if self.options.shape.is_llama else x + self.my_positions()
-            turns = rotations(self.options.shape, x.device)
+            turns = self.my_rotations(x.device)
             for layer in self.layers.values():
                 if self.options.recompute == "full":
                     x = checkpoint(layer, x, turns, use_reentrant=False)
@@ -183,10 +140,16 @@ class Stage(nn.Module):
 
     def my_positions(self) -> Tensor:
         """Position vectors of the part of the sequence that this rank keeps."""
+        mine = self.contexts.part(self.positions, 0)
         if not self.tensors.sequence_parallel:
-            return self.positions
+            return mine
         group = self.groups.tensor
-        return self.positions.chunk(group.size)[group.rank]
+        return mine.chunk(group.size)[group.rank]
+
+    def my_rotations(self, device: torch.device) -> Tensor | None:
+        """Those of the part of the sequence that this rank attends from, of a Llama."""
+        turns = rotations(self.options.shape, device)
+        return None if turns is None else self.contexts.part(turns, 1)
 
 
 def cut_of(name: str) -> int | None:
