@@ -39,6 +39,14 @@ def own_queries_only(self: Any, x: Any) -> Any:
     return self.part(x, 2) * 1.0
 
 
+def all_replicas(self: Any, groups: Any) -> Any:
+    return groups.replicas
+
+
+def nothing_back(ctx: Any, gradient: Any) -> tuple[Any, None, None, None]:
+    return gradient.new_zeros((sum(ctx.counts[1]), *gradient.shape[1:])), None, None, None
+
+
 def cut_everywhere(name: str) -> int:
     return 0
 
@@ -106,6 +114,7 @@ def sharded(setter: str, comm: object) -> Any:
 FORWARD = "tensor.CrossEntropy.forward"
 REDUCE = sharded("set_custom_reduce_scatter", OwnGradients())
 GATHER = sharded("set_custom_all_gather", OwnParameters())
+MIXTURE = "--preset moe-nano"
 MUTANTS: dict[str, tuple[str, str, Callable[..., object]]] = {
     "replicas are not summed": ("--dp 2", "groups.Group.begin_sum", own_gradients),
     "sums begin before the last micro-batch": (
@@ -124,6 +133,16 @@ MUTANTS: dict[str, tuple[str, str, Callable[..., object]]] = {
         "--cp 2",
         "context.Contexts.sum_of_parts",
         own_queries_only,
+    ),
+    "experts are summed as if all ranks had the same": (
+        f"{MIXTURE} --dp 2 --ep 2",
+        "flat.Part.replicas",
+        all_replicas,
+    ),
+    "tokens hear nothing of experts elsewhere": (
+        f"{MIXTURE} --dp 2 --ep 2",
+        "experts.Exchange.backward",
+        staticmethod(nothing_back),
     ),
     "norms are not summed over the sequence": (
         "--tp 2 --sequence-parallel",

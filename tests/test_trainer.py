@@ -43,6 +43,12 @@ from bench.trainer.presets import PRESETS, Shape, shaped
             lambda: Grid(cp=3).fit(PRESETS["nano"]),
             "32 does not divide into two pieces for each of CP 3: 32 % 6 = 2",
         ),
+        (lambda: Grid(dp=2, ep=2).fit(PRESETS["nano"]), "EP 2 .*, but the model has none"),
+        (lambda: Grid(dp=3, ep=3).fit(PRESETS["moe-nano"]), "4 experts .* EP 3: 4 % 3 = 1"),
+        (
+            lambda: Grid(dp=3, cp=2, ep=4).fit(PRESETS["moe-nano"]),
+            "DP 3 x CP 2 = 6 ranks do not divide into groups of EP 4: 6 % 4 = 2",
+        ),
         (
             lambda: Grid(tp=2).fit(Shape(2, 64, 4, 33, 256), sequence_parallel=True),
             "sequence of 33 does not divide among TP 2: 33 % 2 = 1",
@@ -60,6 +66,9 @@ def test_every_rank_has_one_place_and_one_group_of_each_kind() -> None:
     for rank in range(36):
         assert Grid(2, 3, 2, cp=3).rank(Grid(2, 3, 2, cp=3).place(rank)) == rank
     assert Grid(2, 2, 1, cp=2).groups("context")[0] == [0, 2]
+    grid_of_experts = Grid(4, 2, 1, ep=2)
+    assert grid_of_experts.expert_groups() == [[0, 2], [4, 6], [1, 3], [5, 7]]
+    assert grid_of_experts.expert_replica_groups() == [[0, 4], [2, 6], [1, 5], [3, 7]]
     assert Grid(2, 2, 1, cp=2).replica_groups() == [[0, 2, 4, 6], [1, 3, 5, 7]]
     assert [grid.rank(grid.place(rank)) for rank in range(24)] == list(range(24))
     kinds = [grid.replica_groups(), grid.groups("tensor"), grid.groups("pipeline")]
@@ -107,6 +116,7 @@ def test_a_run_that_cannot_fit_ends_before_anything_starts(
         ("llama-7b", 6738.42),
         ("llama-8b", 8030.26),
         ("llama-70b", 70553.71),
+        ("mixtral-8x7b", 46702.79),
     ],
 )
 def test_presets_have_the_size_of_their_name(preset: str, millions: float) -> None:
@@ -265,6 +275,24 @@ def test_the_log_of_a_llama_is_read_back_whole() -> None:
     work = 2 * h * h + 2 * h * 32 + 3 * h * 160 + 2 * s * h
     flop = 6 * 8 * s * (4 * work + h * options.vocab)
     assert iteration["tflops"] == pytest.approx(flop / (0.5 * 2 * 1e12), abs=5e-5)
+
+
+def test_the_log_of_a_mixture_is_read_back_with_all_axes() -> None:
+    words = "--preset moe-nano --layers 4 --cp 2 --ep 2 --pp 2 --vpp 2 --gbs 8 --iters 1"
+    options = parse(words.split())
+    step = log.Step(1, 0.5, 5.5, 1.0, skipped=False, nan=False)
+    tables = read(printed(options, [step])).rows.by_table
+    ((run,), (topology,), (iteration,)) = (tables[n] for n in ("runs", "topology", "iterations"))
+    assert (run["experts"], run["ffn_hidden"], run["swiglu"]) == (4, 96, True)
+    axes = {"ranks": 4, "dp": 1, "tp": 1, "pp": 2, "cp": 2, "ep": 2, "vpp": 2}
+    assert {name: topology[name] for name in axes} == axes
+    s, h = 32, 64
+    layer = 2 * h * h + 2 * h * 32 + 4 * 3 * h * 96 + 4 * h + 2 * h  # 4 experts and a router
+    assert run["params_stated"] == 4 * layer + 2 * 256 * h + h
+    assert options.shape.active() == run["params_stated"] - 4 * 2 * 3 * h * 96
+    work = 2 * h * h + 2 * h * 32 + 2 * 3 * h * 96 + 2 * s * h  # a token goes through two
+    flop = 6 * 8 * s * (4 * work + h * options.vocab)
+    assert iteration["tflops"] == pytest.approx(flop / (0.5 * 4 * 1e12), abs=5e-5)
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,8 @@ def answer(words: Sequence[str]) -> dict[str, object]:
         known |= asdict(shape) | {"params_stated": shape.parameters()}
         if shape.is_llama:
             known |= {"kv_heads": shape.kv, "ffn_hidden": shape.ffn, "swiglu": True}
+        if shape.experts:
+            known |= {"params_active": shape.active()}
         run = options(given)
     except ValueError as error:  # GridError is one
         return known | {"refused": str(error)}

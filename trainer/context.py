@@ -57,8 +57,8 @@ class Contexts:
         numbers = (self.group.rank, 2 * self.group.size - 1 - self.group.rank)
         for piece, number in zip(query.chunk(2, SEQUENCE), numbers, strict=True):
             end = (number + 1) * width
-            before = (one[:, :, :end] for one in (key, value))
-            seen.append(_attend(piece, *before, causal_lower_right(width, end)))
+            mask = causal_lower_right(width, end)
+            seen.append(_attend(piece, key[:, :, :end], value[:, :, :end], mask))
         return torch.cat(seen, SEQUENCE)
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from .groups import Group, Groups, Pending
-from .model import Stage, cut_of
+from .model import EXPERTS, Stage, cut_of
 
 BETAS = (0.9, 0.95)
 
@@ -24,12 +24,13 @@ class Part:
 
     embedding: bool  # the first and the last stage hold it both
     whole: bool  # every tensor-parallel rank holds it
+    expert: bool  # only the ranks that share out experts the same way hold it
     decays: bool
     parameters: list[nn.Parameter]
 
     def replicas(self, groups: Groups) -> Group:
         """Who holds the same parameters."""
-        return groups.replicas
+        return groups.expert_replicas if self.expert else groups.replicas
 
     def copies(self, groups: Groups) -> float:
         """How many model-parallel ranks count these gradients: the norm wants them once."""
@@ -40,10 +41,11 @@ class Part:
 
 def parts(stages: list[Stage]) -> list[Part]:
     """The parameters of this rank, sorted by how they are treated."""
-    sorted_out: dict[tuple[bool, bool, bool], list[nn.Parameter]] = {}
+    sorted_out: dict[tuple[bool, bool, bool, bool], list[nn.Parameter]] = {}
     for stage in stages:
         for name, parameter in stage.named_parameters():
-            kind = (name == stage.tied, cut_of(name) is None, parameter.dim() > 1)
+            tied, whole, expert = name == stage.tied, cut_of(name) is None, EXPERTS in name
+            kind = (tied, whole, expert, parameter.dim() > 1)
             sorted_out.setdefault(kind, []).append(parameter)
     return [Part(*kind, parameters) for kind, parameters in sorted_out.items()]
 

@@ -144,6 +144,14 @@ class Grid:
         _divide(shape.layers, self.stages, f"{shape.layers} layers do not divide among {stages}")
         if self.vpp > 1 and self.pp == 1:
             raise GridError(f"VPP {self.vpp} interleaves the stages of a pipeline, but PP is 1")
+        if self.ep > 1 and not shape.experts:
+            raise GridError(f"EP {self.ep} shares out experts, but the model has none")
+        if self.ep > 1:
+            _divide(
+                shape.mixture, self.ep, f"{shape.experts} experts do not divide among EP {self.ep}"
+            )
+        ranks = f"DP {self.dp} x CP {self.cp} = {self.replicas} ranks"
+        _divide(self.replicas, self.ep, f"{ranks} do not divide into groups of EP {self.ep}")
         if sequence_parallel and self.tp == 1:
             raise GridError("sequence parallelism shares the sequence among TP ranks, but TP is 1")
         if self.cp > 1:

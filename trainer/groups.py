@@ -62,6 +62,14 @@ class Group:
         GATHER(whole, x.contiguous(), group=self.handle)
         return whole
 
+    def exchange(self, x: Tensor, send: list[int], receive: list[int]) -> Tensor:
+        """Rows of dimension 0 to each rank, so many, and those that each has for this one."""
+        if self.size == 1:
+            return x
+        found = x.new_empty((sum(receive), *x.shape[1:]))
+        dist.all_to_all_single(found, x.contiguous(), receive, send, group=self.handle)
+        return found
+
     def sum_scatter(self, x: Tensor) -> Tensor:
         """The sum over all ranks, of which this rank gets its piece of dimension 0."""
         return self.begin_sum_scatter(x).wait()
@@ -84,6 +92,8 @@ class Groups:
     replicas: Group
     tensor: Group
     context: Group
+    experts: Group  # who holds the other experts of the same layers
+    expert_replicas: Group  # who holds the same experts
     pipeline: Group
     embedding: Group | None  # only first and last stage have one, and only when they are two
 
@@ -93,10 +103,21 @@ def connect(grid: Grid) -> Groups:
     grid.fill(dist.get_world_size())
     me = dist.get_rank()
 
+    alone: dict[int, dist.ProcessGroup] = {}
+
+    def made(ranks: list[int]) -> dist.ProcessGroup:
+        """One rank talks to nobody, in whatever group."""
+        handle: dist.ProcessGroup | None = alone.get(ranks[0]) if len(ranks) == 1 else None
+        if handle is None:
+            handle = dist.new_group(ranks)
+            if len(ranks) == 1:
+                alone[ranks[0]] = handle
+        return handle
+
     def mine(members: list[list[int]]) -> Group | None:
         found = None
         for ranks in members:
-            handle = dist.new_group(ranks)
+            handle = made(ranks)
             if me in ranks:
                 found = Group(len(ranks), ranks.index(me), handle)
         return found
@@ -107,15 +128,18 @@ def connect(grid: Grid) -> Groups:
         return found
 
     assert dist.group.WORLD
+    replicas = shared(grid.replica_groups())
     return Groups(
         grid,
         grid.place(me),
-        Group(grid.world, me, dist.group.WORLD),
-        shared(grid.replica_groups()),
-        shared(grid.groups("tensor")),
-        shared(grid.groups("context")),
-        shared(grid.groups("pipeline")),
-        mine(grid.embedding_groups()) if grid.pp > 1 else None,
+        world=Group(grid.world, me, dist.group.WORLD),
+        replicas=replicas,
+        tensor=shared(grid.groups("tensor")),
+        context=shared(grid.groups("context")),
+        experts=shared(grid.expert_groups()),
+        expert_replicas=shared(grid.expert_replica_groups()) if grid.ep > 1 else replicas,
+        pipeline=shared(grid.groups("pipeline")),
+        embedding=mine(grid.embedding_groups()) if grid.pp > 1 else None,
     )
 
 

@@ -52,6 +52,7 @@ def arguments(options: Options, torch_version: str, device: str, threads: int) -
         "ddp_bucket_size": options.bucket_size if options.overlap_grad_reduce else None,
         "device": device,
         "distributed_backend": "nccl" if device == "cuda" else "gloo",
+        "expert_model_parallel_size": grid.ep,
         "ffn_hidden_size": shape.ffn,
         "framework": "bench.trainer",
         "global_batch_size": options.gbs,
@@ -83,6 +84,7 @@ def arguments(options: Options, torch_version: str, device: str, threads: int) -
         "world_size": grid.world,
         "zero_optimization_stage": options.zero,
         **(_of_llama(shape) if shape.is_llama else {}),
+        **(_of_mixture(shape) if shape.experts else {}),
     }
 
 
@@ -97,6 +99,17 @@ def _of_llama(shape: Shape) -> dict[str, object]:
         "rotary_base": shape.rotary_base,
         "swiglu": True,
         "untie_embeddings_and_output_weights": True,
+    }
+
+
+def _of_mixture(shape: Shape) -> dict[str, object]:
+    """What Megatron prints of a mixture of experts besides."""
+    return {
+        "moe_ffn_hidden_size": shape.ffn,
+        "moe_router_load_balancing_type": "none",
+        "moe_router_topk": shape.chosen,
+        "moe_token_dispatcher_type": "alltoall",
+        "num_experts": shape.experts,
     }
 
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from .attention import Attention, rotations
 from .context import Contexts
-from .groups import Groups
+from .experts import Mixture
+from .groups import Group, Groups
+from .mlp import Mlp
 from .options import Options
 from .presets import Shape
-from .tensor import ColumnLinear, Embedding, RowLinear, Tensors
+from .tensor import Embedding, Tensors
 
 EMBEDDING = "embedding.weight"
 VOCABULARY = (EMBEDDING, "output.weight")  # rows of tokens, dummy ones too
+EXPERTS = ".experts."  # in the names of their parameters
 # Which dimension is cut among tensor-parallel ranks, by the end of a parameter's name. All others
 # are whole on every rank: norms, positions, and the biases that come after a sum.
 CUT = {
@@ -33,32 +36,34 @@ CUT = {
 ENDS = ("project.weight", "narrow.weight")
 
 
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """How this rank shares layers with others."""
+
+    tensors: Tensors
+    contexts: Contexts
+    experts: Group  # who holds the other experts
+
+
 class Block(nn.Module):
     """One layer: attention and MLP, each beside the residual stream."""
 
-    def __init__(self, shape: Shape, tensors: Tensors, contexts: Contexts) -> None:
+    def __init__(self, shape: Shape, axes: Axes) -> None:
         super().__init__()
-        self.gated = shape.is_llama
         self.norm_1 = norm(shape)
-        self.attention = Attention(shape, tensors, contexts)
+        self.attention = Attention(shape, axes.tensors, axes.contexts)
         self.norm_2 = norm(shape)
-        # A gate and what it lets through lie together, as in attention.
-        wide = (2 if self.gated else 1) * shape.ffn
-        self.widen = ColumnLinear(shape.hidden, wide, tensors, not self.gated)
-        self.narrow = RowLinear(shape.ffn, shape.hidden, tensors, not self.gated)
+        self.mlp = (
+            Mixture(shape, axes.tensors, axes.experts)
+            if shape.experts
+            else Mlp(shape, axes.tensors)
+        )
 
     def forward(self, x: Tensor, turns: Tensor | None = None) -> Tensor:
         """(batch, sequence or a part of it, hidden) to the same."""
         x = x + self.attention(self.norm_1(x), turns)
-        mlp: Tensor = self.narrow(self.bent(self.widen(self.norm_2(x))))
+        mlp: Tensor = self.mlp(self.norm_2(x))
         return x + mlp
-
-    def bent(self, x: Tensor) -> Tensor:
-        """The MLP between its matrices: GELU, of a Llama SwiGLU (2002.05202)."""
-        if not self.gated:
-            return F.gelu(x, approximate="tanh")
-        gate, value = x.view(*x.shape[:-1], -1, 2).unbind(-1)
-        return F.silu(gate) * value
 
 
 def norm(shape: Shape) -> nn.Module:
@@ -73,8 +78,8 @@ class Stage(nn.Module):
         super().__init__()
         shape, self.options, self.groups = options.shape, options, groups
         self.number, self.first, self.last = number, number == 0, number == groups.grid.stages - 1
-        self.tensors = Tensors(groups.tensor, options.sequence_parallel)
-        self.contexts = Contexts(groups.context)
+        tensors = Tensors(groups.tensor, options.sequence_parallel)
+        self.axes = Axes(tensors, Contexts(groups.context), groups.experts)
         # What first and last stage hold both: GPT-2's output layer is the embedding.
         self.tied = "" if shape.is_llama else EMBEDDING
         if self.first or (self.last and self.tied):
@@ -83,9 +88,7 @@ class Stage(nn.Module):
             self.positions = nn.Parameter(torch.empty(shape.seq_len, shape.hidden))
         layers = groups.grid.layers_of(number, shape.layers)
         # By their number in the whole model: names decide what parameters start from.
-        self.layers = nn.ModuleDict(
-            {str(n): Block(shape, self.tensors, self.contexts) for n in layers}
-        )
+        self.layers = nn.ModuleDict({str(n): Block(shape, self.axes) for n in layers})
         if self.last:
             self.norm = norm(shape)
             if not self.tied:
@@ -95,7 +98,7 @@ class Stage(nn.Module):
     def vocabulary(self) -> Embedding:
         """A row for each token."""
         shape = self.options.shape
-        return Embedding(shape.vocab, self.options.vocab, shape.hidden, self.tensors)
+        return Embedding(shape.vocab, self.options.vocab, shape.hidden, self.axes.tensors)
 
     @torch.no_grad()
     def initialise(self) -> None:
@@ -140,8 +143,8 @@ class Stage(nn.Module):
 
     def my_positions(self) -> Tensor:
         """Position vectors of the part of the sequence that this rank keeps."""
-        mine = self.contexts.part(self.positions, 0)
-        if not self.tensors.sequence_parallel:
+        mine = self.axes.contexts.part(self.positions, 0)
+        if not self.axes.tensors.sequence_parallel:
             return mine
         group = self.groups.tensor
         return mine.chunk(group.size)[group.rank]
@@ -149,7 +152,7 @@ class Stage(nn.Module):
     def my_rotations(self, device: torch.device) -> Tensor | None:
         """Those of the part of the sequence that this rank attends from, of a Llama."""
         turns = rotations(self.options.shape, device)
-        return None if turns is None else self.contexts.part(turns, 1)
+        return None if turns is None else self.axes.contexts.part(turns, 1)
 
 
 def cut_of(name: str) -> int | None:

@@ -75,12 +75,15 @@ def parser(
     model.add_argument("--seq-len", type=int, help="tokens of a sequence")
     model.add_argument("--vocab", type=int, help="tokens of the vocabulary, before padding")
     model.add_argument("--kv-heads", type=int, help="heads of keys and values, of a Llama")
-    model.add_argument("--ffn-hidden", type=int, help="width of the MLP, of a Llama")
+    model.add_argument("--ffn-hidden", type=int, help="width of an MLP, of a Llama")
+    model.add_argument("--experts", type=int, help="MLPs of a layer of a Llama: a mixture of them")
+    model.add_argument("--top-k", type=int, help="experts that a token takes (default: 2)")
     grid = flags.add_argument_group("grid", "DP x TP x PP x CP processes")
     grid.add_argument("--dp", type=int, default=1, help="data-parallel size")
     grid.add_argument("--tp", type=int, default=1, help="tensor-parallel size")
     grid.add_argument("--pp", type=int, default=1, help="pipeline-parallel size")
     grid.add_argument("--cp", type=int, default=1, help="context-parallel size")
+    grid.add_argument("--ep", type=int, default=1, help="expert-parallel size, of DP x CP")
     grid.add_argument("--schedule", choices=("1f1b", "gpipe"), default="1f1b", help="for PP > 1")
     grid.add_argument("--vpp", type=int, default=1, help="stages a rank, interleaved; with 1f1b")
     grid.add_argument("--sequence-parallel", action="store_true", help="with TP > 1")
@@ -124,7 +127,7 @@ def parse(words: Sequence[str]) -> Options:
 def options(given: argparse.Namespace) -> Options:
     """Parsed flags, checked against each other."""
     shape, changes = shaped(given.preset, {name: getattr(given, name) for name in SIZES})
-    grid = Grid(given.dp, given.tp, given.pp, given.cp, vpp=given.vpp)
+    grid = Grid(given.dp, given.tp, given.pp, given.cp, given.ep, given.vpp)
     grid.fit(shape, given.sequence_parallel)
     grid.allow_zero(given.zero)
     gbs = given.mbs * grid.dp * grid.pp if given.gbs is None else given.gbs

@@ -24,12 +24,16 @@ class Sharded:
         self.sequence_parallel = options.sequence_parallel
         kind = next(stage.parameters()).device.type
         mesh = DeviceMesh.from_group(groups.replicas.handle, kind)
+        experts = DeviceMesh.from_group(groups.expert_replicas.handle, kind)
         # Stage 2 keeps the parameters between forward and backward, stage 3 gathers them twice.
         again = options.zero == 3
         policy = MixedPrecisionPolicy()
         if options.params_dtype == "bf16":  # shards stay fp32
             policy = MixedPrecisionPolicy(torch.bfloat16, torch.float32, cast_forward_inputs=False)
         for layer in stage.layers.values():
+            if options.grid.ep > 1:
+                mlp = layer.get_submodule("mlp.experts")
+                fully_shard(mlp, mesh=experts, mp_policy=policy, reshard_after_forward=again)
             fully_shard(layer, mesh=mesh, mp_policy=policy, reshard_after_forward=again)
         fully_shard(stage, mesh=mesh, mp_policy=policy, reshard_after_forward=again)
         self.parts = parts([stage])
@@ -40,7 +44,11 @@ class Sharded:
         self.optimizer.zero_grad(set_to_none=True)
 
     def reduce(self) -> None:
-        """FSDP2 has taken the mean over the replicas within the backward pass."""
+        """FSDP2 has taken the mean over those that hold the same within the backward pass."""
+        for part in self.parts:
+            if part.expert:  # whose tokens were those of all replicas
+                for grad in _local(part):
+                    grad /= self.groups.experts.size
         if self.sequence_parallel:
             with self.timers("layernorm-grads-all-reduce"):
                 for part in self.parts:
