@@ -84,7 +84,7 @@ TWO = {
     "params in bf16 ZeRO-3": f"{PARAMS} --dp 2 --zero 3",
     "Llama TP2": f"{LLAMA} --tp 2",
     "Llama TP2 SP recompute": f"{LLAMA} --tp 2 {SP} {FULL}",
-    "Llama CP2 recompute": f"{LLAMA} --cp 2 {FULL}",
+    "Llama CP2 recompute": f"{LLAMA} --cp 2 {FULL} --attention flash",
     "Llama CP2 ZeRO-3": f"{LLAMA} --cp 2 --zero 3",
     "Llama PP2": f"{LLAMA} --pp 2",
     "Llama PP2 VPP2 recompute": f"{LLAMA} --pp 2 --vpp 2 {FULL}",

@@ -7,6 +7,7 @@ pairs of tokens to work on. Keys and values of all ranks are gathered, queries s
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,18 +15,26 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd import Function
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.attention.bias import causal_lower_right
 
 from .groups import Group
 
+KERNELS = {
+    "flash": SDPBackend.FLASH_ATTENTION,
+    "efficient": SDPBackend.EFFICIENT_ATTENTION,
+    "cudnn": SDPBackend.CUDNN_ATTENTION,
+    "math": SDPBackend.MATH,
+}
 SEQUENCE = 2  # of queries, keys and values: (batch, heads, sequence, head)
 
 
 @dataclass(frozen=True, slots=True)
 class Contexts:
-    """With whom this rank shares sequences."""
+    """With whom this rank shares sequences, and what computes attention."""
 
     group: Group
+    kernel: str = "auto"
 
     def part(self, x: Tensor, dim: int) -> Tensor:
         """This rank's two pieces of what has a whole sequence in this dimension."""
@@ -49,6 +58,10 @@ class Contexts:
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Causal attention of this rank's queries; queries share keys if they have more heads."""
+        with _kernel(self.kernel):
+            return self._attend(query, key, value)
+
+    def _attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         shared = query.shape[1] // key.shape[1]
         if self.group.size == 1:
             return _attend(query, _repeat(key, shared), _repeat(value, shared), None)
@@ -60,6 +73,11 @@ class Contexts:
             mask = causal_lower_right(width, end)
             seen.append(_attend(piece, key[:, :, :end], value[:, :, :end], mask))
         return torch.cat(seen, SEQUENCE)
+
+
+def _kernel(name: str) -> AbstractContextManager[None]:
+    """torch chooses a kernel by itself, or has to take this one."""
+    return nullcontext() if name == "auto" else sdpa_kernel(KERNELS[name])
 
 
 def _attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:

@@ -79,7 +79,7 @@ class Stage(nn.Module):
         shape, self.options, self.groups = options.shape, options, groups
         self.number, self.first, self.last = number, number == 0, number == groups.grid.stages - 1
         tensors = Tensors(groups.tensor, options.sequence_parallel)
-        self.axes = Axes(tensors, Contexts(groups.context), groups.experts)
+        self.axes = Axes(tensors, Contexts(groups.context, options.attention), groups.experts)
         # What first and last stage hold both: GPT-2's output layer is the embedding.
         self.tied = "" if shape.is_llama else EMBEDDING
         if self.first or (self.last and self.tied):
@@ -94,6 +94,9 @@ class Stage(nn.Module):
             if not self.tied:
                 self.output = self.vocabulary()
         self.initialise()
+        if options.compile:
+            for layer in self.layers.values():
+                layer.compile()
 
     def vocabulary(self) -> Embedding:
         """A row for each token."""

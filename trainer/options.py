@@ -33,6 +33,8 @@ class Options:
     recompute: str
     dtype: str
     params_dtype: str
+    compile: bool
+    attention: str
     device: str
     lr: float
     weight_decay: float
@@ -103,6 +105,11 @@ def parser(
     step.add_argument(
         "--params-dtype", choices=("fp32", "bf16"), default="fp32",
         help="of parameters and activations; the optimizer keeps fp32",
+    )  # fmt: skip
+    step.add_argument("--compile", action="store_true", help="layers by torch.compile")
+    step.add_argument(
+        "--attention", choices=("auto", "flash", "efficient", "cudnn", "math"), default="auto",
+        help="kernel of scaled_dot_product_attention",
     )  # fmt: skip
     step.add_argument("--lr", type=float, default=1e-3, help="learning rate, constant")
     step.add_argument("--weight-decay", type=float, default=0.1, help="of matrices, not vectors")
