@@ -31,6 +31,7 @@ pytestmark = [
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = [sys.executable, "-m", "tests.test_trainer_topologies"]
+# Two micro-batches or more each, so that gradients add up.
 MODEL = "--preset nano --layers 4 --vocab 200 --gbs 4 --iters 3 --device cpu"
 ITERATIONS = 3
 FP32, BF16 = 2e-5, 2e-3
@@ -47,7 +48,7 @@ LLAMA, MIXTURE, MIXED = "--preset llama-nano", "--preset moe-nano", "--dtype bf1
 PARAMS = f"{MIXED} --params-dtype bf16"
 OVERLAP = "--overlap-grad-reduce --bucket-size 20000"  # of 240,000 parameters
 # By the word that the names of what is compared with it begin with.
-ONE = {
+MODELS = {
     "fp32": "",
     "bf16": MIXED,
     "params": PARAMS,
@@ -55,12 +56,13 @@ ONE = {
     "Mixture": MIXTURE,
     "bf16-Mixture": f"{MIXTURE} {MIXED}",
 }
+ONE = {name: f"{words} --mbs 2" for name, words in MODELS.items()}
 TWO = {
     "DP2": "--dp 2",
     "DP2 MBS2 recompute": f"--dp 2 --mbs 2 {FULL}",
-    "TP2 recompute": f"--tp 2 {FULL}",
-    "TP2 SP recompute": f"--tp 2 {SP} {FULL}",
-    "CP2": "--cp 2",
+    "TP2 recompute": f"--tp 2 {FULL} --mbs 2",
+    "TP2 SP recompute": f"--tp 2 {SP} {FULL} --mbs 2",
+    "CP2": "--cp 2 --mbs 2",
     "PP2 GPipe": "--pp 2 --schedule gpipe",
     "PP2 1F1B MBS2": "--pp 2 --schedule 1f1b --mbs 2",
     "PP2 recompute": f"--pp 2 {FULL}",
@@ -71,30 +73,30 @@ TWO = {
     "DP2 overlap": f"--dp 2 {OVERLAP}",
     "DP2 overlap ZeRO-1 recompute": f"--dp 2 {OVERLAP} --zero 1 {FULL}",
     "bf16 DP2": f"{MIXED} --dp 2",
-    "bf16 TP2": f"{MIXED} --tp 2",
-    "bf16 TP2 SP": f"{MIXED} --tp 2 {SP}",
-    "bf16 CP2": f"{MIXED} --cp 2",
+    "bf16 TP2": f"{MIXED} --tp 2 --mbs 2",
+    "bf16 TP2 SP": f"{MIXED} --tp 2 {SP} --mbs 2",
+    "bf16 CP2": f"{MIXED} --cp 2 --mbs 2",
     "bf16 PP2": f"{MIXED} --pp 2",
     "bf16 ZeRO-1": f"{MIXED} --dp 2 --zero 1",
     "bf16 ZeRO-3": f"{MIXED} --dp 2 --zero 3",
     "params in bf16 DP2 overlap": f"{PARAMS} --dp 2 {OVERLAP}",
-    "params in bf16 TP2 SP": f"{PARAMS} --tp 2 {SP}",
+    "params in bf16 TP2 SP": f"{PARAMS} --tp 2 {SP} --mbs 2",
     "params in bf16 PP2": f"{PARAMS} --pp 2",
     "params in bf16 ZeRO-1": f"{PARAMS} --dp 2 --zero 1",
     "params in bf16 ZeRO-3": f"{PARAMS} --dp 2 --zero 3",
-    "Llama TP2": f"{LLAMA} --tp 2",
-    "Llama TP2 SP recompute": f"{LLAMA} --tp 2 {SP} {FULL}",
-    "Llama CP2 recompute": f"{LLAMA} --cp 2 {FULL} --attention flash",
-    "Llama CP2 ZeRO-3": f"{LLAMA} --cp 2 --zero 3",
+    "Llama TP2": f"{LLAMA} --tp 2 --mbs 2",
+    "Llama TP2 SP recompute": f"{LLAMA} --tp 2 {SP} {FULL} --mbs 2",
+    "Llama CP2 recompute": f"{LLAMA} --cp 2 {FULL} --attention flash --mbs 2",
+    "Llama CP2 ZeRO-3": f"{LLAMA} --cp 2 --zero 3 --mbs 2",
     "Llama PP2": f"{LLAMA} --pp 2",
     "Llama PP2 VPP2 recompute": f"{LLAMA} --pp 2 --vpp 2 {FULL}",
     "Llama ZeRO-1": f"{LLAMA} --dp 2 --zero 1",
     "Llama ZeRO-3": f"{LLAMA} --dp 2 --zero 3",
     "Mixture DP2 overlap": f"{MIXTURE} --dp 2 {OVERLAP}",
     "Mixture DP2 EP2": f"{MIXTURE} --dp 2 --ep 2",
-    "Mixture CP2 EP2 recompute": f"{MIXTURE} --cp 2 --ep 2 {FULL}",
-    "Mixture TP2": f"{MIXTURE} --tp 2",
-    "Mixture TP2 SP": f"{MIXTURE} --tp 2 {SP}",
+    "Mixture CP2 EP2 recompute": f"{MIXTURE} --cp 2 --ep 2 {FULL} --mbs 2",
+    "Mixture TP2": f"{MIXTURE} --tp 2 --mbs 2",
+    "Mixture TP2 SP": f"{MIXTURE} --tp 2 {SP} --mbs 2",
     "Mixture DP2 EP2 ZeRO-1 overlap": f"{MIXTURE} --dp 2 --ep 2 --zero 1 {OVERLAP}",
     "Mixture DP2 EP2 ZeRO-3": f"{MIXTURE} --dp 2 --ep 2 --zero 3",
     "bf16-Mixture DP2 EP2": f"{MIXTURE} {MIXED} --dp 2 --ep 2",
@@ -106,16 +108,16 @@ FOUR = {
     "DP2 PP2 VPP2 overlap ZeRO-1": f"--dp 2 --pp 2 --vpp 2 --zero 1 {OVERLAP}",
     "TP2 PP2 VPP2 SP": f"--tp 2 --pp 2 --vpp 2 {SP}",
     "TP2 PP2 SP": f"--tp 2 --pp 2 {SP}",
-    "CP2 TP2 SP": f"--cp 2 --tp 2 {SP}",
+    "CP2 TP2 SP": f"--cp 2 --tp 2 {SP} --mbs 2",
     "CP2 PP2 VPP2": "--cp 2 --pp 2 --vpp 2",
-    "TP4": "--tp 4",
+    "TP4": "--tp 4 --mbs 2",
     "PP4": "--pp 4",
     "PP4 GPipe": "--pp 4 --schedule gpipe",
     "DP2 TP2 ZeRO-2": "--dp 2 --tp 2 --zero 2",
     "DP2 TP2 SP ZeRO-3": f"--dp 2 --tp 2 {SP} --zero 3",
     "bf16 TP2 PP2 SP": f"{MIXED} --tp 2 --pp 2 {SP}",
     "Llama TP2 PP2 SP": f"{LLAMA} --tp 2 --pp 2 {SP}",
-    "Llama CP4": f"{LLAMA} --cp 4",
+    "Llama CP4": f"{LLAMA} --cp 4 --mbs 2",
     "Llama DP2 CP2 overlap ZeRO-1": f"{LLAMA} --dp 2 --cp 2 --zero 1 {OVERLAP}",
     "Llama DP2 TP2 ZeRO-1": f"{LLAMA} --dp 2 --tp 2 --zero 1",
     "Mixture DP2 TP2 SP EP2": f"{MIXTURE} --dp 2 --tp 2 {SP} --ep 2",
