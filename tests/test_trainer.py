@@ -47,7 +47,7 @@ from bench.trainer.presets import PRESETS, Shape, shaped
         (lambda: Grid(dp=3, ep=3).fit(PRESETS["moe-nano"]), "4 experts .* EP 3: 4 % 3 = 1"),
         (
             lambda: Grid(dp=3, cp=2, ep=4).fit(PRESETS["moe-nano"]),
-            "DP 3 x CP 2 = 6 ranks do not divide into groups of EP 4: 6 % 4 = 2",
+            "DP 3 x CP 2 = 6 does not divide into groups of EP 4: 6 % 4 = 2",
         ),
         (
             lambda: Grid(tp=2).fit(Shape(2, 64, 4, 33, 256), sequence_parallel=True),

@@ -14,10 +14,10 @@ def fits(options: Options) -> None:
     grid = options.grid
     if options.params_dtype != "fp32" or options.overlap_grad_reduce:
         raise GridError("DeepSpeed's engine has its own overlap, and parameters in fp32 here")
-    if grid.world > grid.dp:
+    if grid.world > grid.dp or grid.ep > 1:
         raise GridError(
-            f"DeepSpeed's engine shares data here, and {grid} shares layers too: TP and PP are 1, "
-            "or take bench.trainer.train"
+            f"DeepSpeed's engine shares data here, and {grid} shares layers too: TP, PP, CP "
+            "and EP are 1, or take bench.trainer.train"
         )
 
 

@@ -150,8 +150,8 @@ class Grid:
             _divide(
                 shape.mixture, self.ep, f"{shape.experts} experts do not divide among EP {self.ep}"
             )
-        ranks = f"DP {self.dp} x CP {self.cp} = {self.replicas} ranks"
-        _divide(self.replicas, self.ep, f"{ranks} do not divide into groups of EP {self.ep}")
+        replicas = f"DP {self.dp} x CP {self.cp} = {self.replicas}"
+        _divide(self.replicas, self.ep, f"{replicas} does not divide into groups of EP {self.ep}")
         if sequence_parallel and self.tp == 1:
             raise GridError("sequence parallelism shares the sequence among TP ranks, but TP is 1")
         if self.cp > 1:

@@ -152,5 +152,6 @@ def options(given: argparse.Namespace) -> Options:
         raise GridError(f"ZeRO-{given.zero} reduces gradients within the backward pass by itself")
     known: dict[str, Any] = {"changes": changes, "shape": shape, "grid": grid, "gbs": gbs}
     known |= {"micro_batches": micro_batches, "schedule": schedule}
+    known |= {"overlap_grad_reduce": given.overlap_grad_reduce and grid.replicas > 1}
     as_given: dict[str, Any] = {one.name: getattr(given, one.name, None) for one in fields(Options)}
     return Options(**(as_given | known))
