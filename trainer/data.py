@@ -15,6 +15,7 @@ from torch import Tensor
 from .flat import Flat, adam, buckets
 from .model import Stage
 from .sharded import Sharded
+from .tensor import Embedding
 from .timers import Timers
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
@@ -56,6 +57,9 @@ class Replicated:
             if self.overlap or flat.mixed:
                 flat.watch(options.micro_batches, self._complete)
             self.flats.append(flat)
+        for module in (module for stage in stages for module in stage.modules()):
+            if isinstance(module, Embedding):
+                module.sparse = True  # the buffers are dense, and take rows
         self.optimizer = adam(stages[0], [(flat.part, [flat.mine]) for flat in self.flats])
 
     def clear(self) -> None:
