@@ -12,6 +12,7 @@ from ..schema.place import is_there
 from ..schema.warehouse import Warehouse, open_read
 from .cases import Case
 
+_NEUTRAL = ("cp", "ep", "vpp")  # 1 where nothing is said of them
 # What makes two runs alike where they are not the same case: other length, other variables.
 _ALIKE = (
     "params_stated", "dp", "tp", "pp", "mbs", "gbs", "seq_len", "zero_stage", "recompute", "dtype",
@@ -22,7 +23,8 @@ FROM facts c JOIN facts w USING (run_id) JOIN runs r USING (run_id)
 WHERE c.field = 'case' AND w.field = 'wall_s' AND r.status = 'ok'
     AND (r.device = $1 OR $1 IS NULL)"""
 _STEPS = f"""
-SELECT {", ".join(_ALIKE)}, s.median FROM configurations JOIN run_stats s USING (run_id)
+SELECT {", ".join(_ALIKE)}, {", ".join(f"coalesce({one}, 1)" for one in _NEUTRAL)}, s.median
+FROM configurations JOIN run_stats s USING (run_id)
 WHERE s.metric = 'step_time_s' AND status = 'ok' AND origin = 'log'
     AND (device = $1 OR $1 IS NULL)"""
 _START_S = 5.0  # of a program, on top of its steps
@@ -68,7 +70,8 @@ def _past(
 
 
 def _by_steps(case: Case, steps: Mapping[tuple[object, ...], float]) -> float | None:
-    each = steps.get(tuple(case.facts.get(name) for name in _ALIKE))
+    sizes = [case.facts.get(name) for name in _ALIKE]
+    each = steps.get((*sizes, *(case.facts.get(name) or 1 for name in _NEUTRAL)))
     count = case.facts.get("train_iters")
     if each is None or not isinstance(count, int):
         return None

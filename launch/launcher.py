@@ -61,7 +61,8 @@ def _by_options(job: Words) -> int | None:
 
 
 def _sizes(settings: Words, ranks: int) -> str:
-    cuts = " x ".join(f"{name.upper()} {settings.get(name, 1)}" for name in ("dp", "tp", "pp"))
+    names = ("dp", "tp", "pp", *(("cp",) if settings.get("cp", 1) != 1 else ()))
+    cuts = " x ".join(f"{name.upper()} {settings.get(name, 1)}" for name in names)
     return f"{cuts} = {ranks} processes"
 
 

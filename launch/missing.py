@@ -17,8 +17,9 @@ from .trainer import check_flags
 
 _ROWS = """
 SELECT c.run_id, c.uri, c.line, c.size, c.layers, c.hidden, c.heads, c.seq_len, c.nodes, c.tp,
-    c.pp, c.mbs, c.gbs, c.recompute,
-    coalesce(c.dp, c.world_size // nullif(coalesce(c.tp, 1) * coalesce(c.pp, 1), 0)) AS dp
+    c.pp, c.cp, c.ep, c.vpp, c.mbs, c.gbs, c.recompute,
+    coalesce(c.dp, c.world_size
+        // nullif(coalesce(c.tp, 1) * coalesce(c.pp, 1) * coalesce(c.cp, 1), 0)) AS dp
 FROM configurations c JOIN tables t ON t.table_id = c.table_id
 WHERE c.uri = ? AND (t.number = ? OR ? IS NULL) AND c.status = 'not_run'
 ORDER BY c.line"""
@@ -26,7 +27,21 @@ _FLAGS = (
     "SELECT name, value, kind FROM env_flags WHERE run_id = ? AND value IS NOT NULL ORDER BY name"
 )
 _SHAPE = ("layers", "hidden", "heads")
-_SETTINGS = ("model", *_SHAPE, "seq_len", "nodes", "dp", "tp", "pp", "mbs", "gbs", "recompute")
+_SETTINGS = (
+    "model",
+    *_SHAPE,
+    "seq_len",
+    "nodes",
+    "dp",
+    "tp",
+    "pp",
+    "cp",
+    "ep",
+    "vpp",
+    "mbs",
+    "gbs",
+    "recompute",
+)
 
 
 def plan_of_missing(warehouse: Warehouse, file: str, number: int | None) -> str:

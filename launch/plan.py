@@ -37,6 +37,7 @@ Seed = Annotated[int, Field(ge=0, strict=True)]
 Schedule = Literal["1f1b", "gpipe"]
 Recompute = Literal["none", "full"]
 Dtype = Literal["fp32", "bf16", "fp16"]
+Attention = Literal["auto", "flash", "efficient", "cudnn", "math"]
 
 
 class Settings(_Section):
@@ -50,15 +51,27 @@ class Settings(_Section):
     heads: Many[Count] = Field(default=None, description="Attention heads.")
     seq_len: Many[Count] = Field(default=None, description="Sequence length in tokens.")
     vocab: Many[Count] = Field(default=None, description="Vocabulary size before padding.")
+    kv_heads: Many[Count] = Field(default=None, description="Heads of keys and values (Llama).")
+    ffn_hidden: Many[Count] = Field(default=None, description="Width of an MLP (Llama).")
+    experts: Many[Count] = Field(default=None, description="Experts per layer (Llama).")
+    top_k: Many[Count] = Field(default=None, description="Experts per token.")
     nodes: Many[Count] = Field(default=None, description="Number of nodes.")
     dp: Many[Count] = Field(default=None, description="Data-parallel size.")
     tp: Many[Count] = Field(default=None, description="Tensor-parallel size.")
     pp: Many[Count] = Field(default=None, description="Pipeline-parallel size.")
+    cp: Many[Count] = Field(default=None, description="Context-parallel size.")
+    ep: Many[Count] = Field(default=None, description="Expert-parallel size, of DP x CP.")
+    vpp: Many[Count] = Field(
+        default=None, description="Stages per pipeline rank (interleaved 1F1B)."
+    )
     schedule: Many[Schedule] = Field(default=None, description="Pipeline schedule.")
     sequence_parallel: Many[Switch] = Field(
         default=None, description="Sequence parallelism (with TP)."
     )
     zero_stage: Many[Stage] = Field(default=None, description="ZeRO stage, 0 to 3.")
+    overlap_grad_reduce: Many[Switch] = Field(
+        default=None, description="Gradient reduction in overlap with the backward pass."
+    )
     mbs: Many[Count] = Field(
         default=None, description="Micro-batch size in sequences, per replica."
     )
@@ -68,6 +81,11 @@ class Settings(_Section):
         default=None, description="Activation recomputation: none or full."
     )
     dtype: Many[Dtype] = Field(default=None, description="Compute precision: fp32, bf16 or fp16.")
+    params_dtype: Many[Literal["fp32", "bf16"]] = Field(
+        default=None, description="Precision of parameters."
+    )
+    compile: Many[Switch] = Field(default=None, description="torch.compile of the layers.")
+    attention: Many[Attention] = Field(default=None, description="Attention kernel.")
     lr: Many[Real] = Field(default=None, description="Learning rate.")
     weight_decay: Many[Real] = Field(default=None, description="Weight decay of matrices.")
     clip_grad: Many[Real] = Field(default=None, description="Gradient-norm clipping; 0: off.")

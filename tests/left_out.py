@@ -6,8 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 
-def mean_without_sum(self: Any, flat: Any) -> None:
-    flat.mine.grad /= self.groups.data.size
+def own_gradients(self: Any, x: Any) -> Any:
+    return importlib.import_module("bench.trainer.groups").Pending(x)
+
+
+def after_the_first(self: Any, view: Any, expected: int, complete: Any, parameter: Any) -> None:
+    """Sums begin with the gradients of the first micro-batch."""
+    self.arrived += 1
+    if self.arrived == len(self.parameters):
+        complete(self)
 
 
 def as_it_comes(ctx: Any, gradient: Any) -> tuple[Any, None]:
@@ -24,7 +31,20 @@ def own_largest(self: Any, x: Any) -> Any:
 
 
 def own_samples_only(self: Any, x: Any) -> Any:
-    return x.chunk(self.size)[self.rank]
+    piece = x.chunk(self.size)[self.rank]
+    return importlib.import_module("bench.trainer.groups").Pending(piece)
+
+
+def own_queries_only(self: Any, x: Any) -> Any:
+    return self.part(x, 2) * 1.0
+
+
+def all_replicas(self: Any, groups: Any) -> Any:
+    return groups.replicas
+
+
+def nothing_back(ctx: Any, gradient: Any) -> tuple[Any, None, None, None]:
+    return gradient.new_zeros((sum(ctx.counts[1]), *gradient.shape[1:])), None, None, None
 
 
 def cut_everywhere(name: str) -> int:
@@ -94,32 +114,61 @@ def sharded(setter: str, comm: object) -> Any:
 FORWARD = "tensor.CrossEntropy.forward"
 REDUCE = sharded("set_custom_reduce_scatter", OwnGradients())
 GATHER = sharded("set_custom_all_gather", OwnParameters())
+MIXTURE = "--preset moe-nano"
 MUTANTS: dict[str, tuple[str, str, Callable[..., object]]] = {
-    "replicas are not summed": ("--dp 2", "data.Replicated._reduce", mean_without_sum),
+    "replicas are not summed": ("--dp 2", "groups.Group.begin_sum", own_gradients),
+    "sums begin before the last micro-batch": (
+        "--dp 2 --overlap-grad-reduce --bucket-size 20000",
+        "flat.Flat._arrive",
+        after_the_first,
+    ),
     "the way in is not summed backward": (
-        "--tp 2",
+        "--tp 2 --mbs 2",
         "tensor.Enter.backward",
         staticmethod(as_it_comes),
     ),
-    "the way out is not summed": ("--tp 2", "tensor.Leave.forward", staticmethod(own_share_only)),
-    "each rank has a largest logit of its own": ("--tp 2", "groups.Group.max", own_largest),
+    "the way out is not summed": (
+        "--tp 2 --mbs 2",
+        "tensor.Leave.forward",
+        staticmethod(own_share_only),
+    ),
+    "each rank has a largest logit of its own": ("--tp 2 --mbs 2", "groups.Group.max", own_largest),
+    "keys hear of their own queries alone": (
+        "--cp 2 --mbs 2",
+        "context.Contexts.sum_of_parts",
+        own_queries_only,
+    ),
+    "experts are summed as if all ranks had the same": (
+        f"{MIXTURE} --dp 2 --ep 2",
+        "flat.Part.replicas",
+        all_replicas,
+    ),
+    "tokens hear nothing of experts elsewhere": (
+        f"{MIXTURE} --dp 2 --ep 2",
+        "experts.Exchange.backward",
+        staticmethod(nothing_back),
+    ),
     "norms are not summed over the sequence": (
-        "--tp 2 --sequence-parallel",
-        "data.cut_of",
+        "--tp 2 --sequence-parallel --mbs 2",
+        "flat.cut_of",
         cut_everywhere,
     ),
     "the two embeddings go apart": ("--pp 2", "loop.connect", without_tie),
-    "shards are not reduced": ("--dp 2 --zero 1", "groups.Group.sum_scatter", own_samples_only),
+    "shards are not reduced": (
+        "--dp 2 --zero 1",
+        "groups.Group.begin_sum_scatter",
+        own_samples_only,
+    ),
     "shards are not gathered": ("--dp 2 --zero 1", "data.Replicated.step", without_gather),
-    "each rank has a softmax of its own": ("--tp 2", FORWARD, softmax(False, True)),
-    "the logit of the target is not summed": ("--tp 2", FORWARD, softmax(True, False)),
-    "ZeRO-2 does not reduce gradients": ("--dp 2 --zero 2", "data.fully_shard", REDUCE),
-    "ZeRO-3 does not reduce gradients": ("--dp 2 --zero 3", "data.fully_shard", REDUCE),
-    "ZeRO-2 does not gather parameters": ("--dp 2 --zero 2", "data.fully_shard", GATHER),
-    "ZeRO-3 does not gather parameters": ("--dp 2 --zero 3", "data.fully_shard", GATHER),
+    "each rank has a softmax of its own": ("--tp 2 --mbs 2", FORWARD, softmax(False, True)),
+    "the logit of the target is not summed": ("--tp 2 --mbs 2", FORWARD, softmax(True, False)),
+    "ZeRO-2 does not reduce gradients": ("--dp 2 --zero 2", "sharded.fully_shard", REDUCE),
+    "ZeRO-3 does not reduce gradients": ("--dp 2 --zero 3", "sharded.fully_shard", REDUCE),
+    "ZeRO-2 does not gather parameters": ("--dp 2 --zero 2", "sharded.fully_shard", GATHER),
+    "ZeRO-3 does not gather parameters": ("--dp 2 --zero 3", "sharded.fully_shard", GATHER),
     "ZeRO-2 does not sum norms over the sequence": (
-        "--tp 2 --sequence-parallel --zero 2",
-        "data.Sharded.reduce",
+        "--tp 2 --sequence-parallel --zero 2 --mbs 2",
+        "sharded.Sharded.reduce",
         kept_apart,
     ),
 }

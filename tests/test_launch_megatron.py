@@ -88,6 +88,23 @@ def test_a_llama(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+AXES = ("context-parallel-size", "num-layers-per-virtual-pipeline-stage", "overlap-grad-reduce",
+        "num-experts", "expert-model-parallel-size")  # fmt: skip
+
+
+def test_the_other_axes(tmp_path: Path) -> None:
+    path = checkout(tmp_path, "megatron/training", (*CORE, *LLAMA, *AXES))
+    cut = {"tp": 1, "dp": 1, "cp": 2, "pp": 2, "vpp": 4, "ep": 2, "overlap_grad_reduce": True}
+    found = words(path, [], model="mixtral-8x7b", top_k=1, **cut)
+    begin, end = found.index("--context-parallel-size"), found.index("--lr")
+    assert found[begin:end] == [
+        "--context-parallel-size", "2", "--expert-model-parallel-size", "2",
+        "--num-layers-per-virtual-pipeline-stage", "4", "--overlap-grad-reduce",
+        "--num-experts", "8", "--moe-router-topk", "1",
+        "--moe-router-load-balancing-type", "none", "--moe-token-dispatcher-type", "alltoall",
+    ]  # fmt: skip
+
+
 def test_a_llama_needs_a_megatron_that_has_one(tmp_path: Path) -> None:
     path = checkout(tmp_path, "megatron/training", (*CORE, *LLAMA[:-1]))
     _, found = planned(path, [], model=["124m", "llama-8b"])
@@ -160,6 +177,9 @@ def test_a_pipeline_of_one_stage_runs_once_whatever_its_schedule(tmp_path: Path)
         (CORE, {"zero_stage": 3}, "this Megatron version does not support ZeRO-3"),
         (CORE, {"device": "cpu"}, "this Megatron version has no --no-cuda"),
         (FUGAKU, {"zero_stage": 1}, "ZeRO-1 needs --deepspeed_config FILE in `arguments`"),
+        (CORE, {"cp": 2}, "this Megatron version has no --context-parallel-size"),
+        (CORE, {"compile": True}, "compile is of the reference trainer"),
+        ((*CORE, *LLAMA, "num-experts"), {"model": "mixtral-8x7b"}, "needs sequence parallelism"),
         (FUGAKU, {"sequence_parallel": True}, "this Megatron version has no --sequence-parallel"),
     ],
 )

@@ -161,6 +161,37 @@ def test_what_is_the_same_run_runs_once_and_claims_no_schedule(tmp_path: Path) -
     assert all("schedule" not in case.settings for case in found.cases if "pp=2" not in case.label)
 
 
+def test_the_axes_of_experts_and_sequences_are_swept(tmp_path: Path) -> None:
+    text = """
+    [settings]
+    model = "moe-nano"
+    layers = 4
+    gbs = 8
+    [[matrix]]
+    cp = [1, 2]
+    ep = [1, 2]
+    [[matrix]]
+    pp = 2
+    vpp = 2
+    overlap_grad_reduce = [true, false]
+    """
+    found = expanded(tmp_path, text)
+    assert [case.label for case in found.cases] == [
+        "cp=1, ep=1",
+        "cp=2, ep=1",
+        "cp=2, ep=2",
+        "pp=2, vpp=2",
+    ]
+    assert [one.why.partition(":")[0] for one in found.dropped] == [
+        "DP 1 x CP 1 = 1 does not divide into groups of EP 2",
+        "overlap_grad_reduce has no effect with DP 1 and CP 1",
+    ]
+    names = ("ranks", "cp", "ep", "pp", "vpp", "experts")
+    assert [tuple(case.facts.get(name) for name in names) for case in found.cases] == [
+        (1, 1, 1, 1, None, 4), (2, 2, 1, 1, None, 4), (2, 2, 2, 1, None, 4), (2, 1, 1, 2, 2, 4),
+    ]  # fmt: skip
+
+
 def test_a_default_that_is_written_out_makes_no_other_run(tmp_path: Path) -> None:
     text = '[settings]\nmodel = "nano"\n[[matrix]]\ndp = [1, 2]\n[[matrix]]\ntp = [1, 2]\n'
     found = expanded(tmp_path, text)

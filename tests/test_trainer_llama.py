@@ -28,9 +28,10 @@ def torch() -> Any:  # Any: it may not be there
 def block(torch: Any) -> Any:
     """A layer on one rank, with numbers of its own."""
     model = importlib.import_module("bench.trainer.model")
-    tensor = importlib.import_module("bench.trainer.tensor")
-    groups = importlib.import_module("bench.trainer.groups")
-    made = model.Block(SHAPE, tensor.Tensors(groups.Group(1, 0, None)))
+    alone = importlib.import_module("bench.trainer.groups").Group(1, 0, None)
+    tensors = importlib.import_module("bench.trainer.tensor").Tensors(alone)
+    contexts = importlib.import_module("bench.trainer.context").Contexts(alone)
+    made = model.Block(SHAPE, model.Axes(tensors, contexts, alone))
     rng = torch.Generator().manual_seed(3)
     with torch.no_grad():
         for parameter in made.parameters():
@@ -57,15 +58,15 @@ def evened(torch: Any, x: Any, weight: Any) -> Any:
 
 def test_a_layer_is_that_of_llama(torch: Any, block: Any) -> None:
     x = torch.randn(1, 6, SHAPE.hidden, generator=torch.Generator().manual_seed(4))
-    model = importlib.import_module("bench.trainer.model")
-    turns = model.rotations(SHAPE, x.device)[:, :6]
+    attention_ = importlib.import_module("bench.trainer.attention")
+    turns = attention_.rotations(SHAPE, x.device)[:, :6]
     with torch.no_grad():
         found = block(x, turns)
         expected = x + attention(torch, block, evened(torch, x, block.norm_1.weight))
         inner = evened(torch, expected, block.norm_2.weight)
-        wide = (inner @ block.widen.weight.T).view(1, 6, SHAPE.ffn, 2)
+        wide = (inner @ block.mlp.widen.weight.T).view(1, 6, SHAPE.ffn, 2)
         gate, value = wide[..., 0], wide[..., 1]
-        expected = expected + (gate * torch.sigmoid(gate) * value) @ block.narrow.weight.T
+        expected = expected + (gate * torch.sigmoid(gate) * value) @ block.mlp.narrow.weight.T
     assert torch.allclose(found, expected, rtol=1e-4, atol=1e-4), (found - expected).abs().max()
     assert not any(name.endswith("bias") for name, _ in block.named_parameters())
 

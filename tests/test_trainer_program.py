@@ -51,11 +51,19 @@ def read(text: str) -> LogRead:
     return reader.finish()
 
 
-def test_two_ranks_write_one_log_that_is_read() -> None:
-    words = ["--dp", "2", "--gbs", "8", "--iters", "3"]
-    text = run(*words)
+WORDS = ("--dp", "2", "--gbs", "8", "--iters", "3")
+
+
+@pytest.fixture(scope="module")
+def two_ranks() -> str:
+    """The log of two ranks that the trainer started itself."""
+    return run(*WORDS)
+
+
+def test_two_ranks_write_one_log_that_is_read(two_ranks: str) -> None:
+    text = two_ranks
     found = read(text)
-    tables, options = found.rows.by_table, parse(words)
+    tables, options = found.rows.by_table, parse(WORDS)
     ((run_,), (topology,)) = tables["runs"], tables["topology"]
     assert (run_["status"], run_["layers"], run_["vocab"]) == ("ok", 2, 256)
     assert (topology["ranks"], topology["dp"], topology["grad_accum"]) == (2, 2, 4)
@@ -74,8 +82,8 @@ def test_two_ranks_write_one_log_that_is_read() -> None:
     assert text.count("[Rank 1] (after 3 iterations) CPU memory (MB) | ") == 1
 
 
-def test_torchrun_gives_the_same_numbers() -> None:
-    words = ["--tp", "2", "--iters", "2", "--device", "cpu"]
+def test_torchrun_gives_the_same_numbers(two_ranks: str) -> None:
+    words = [*WORDS, "--device", "cpu"]
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     done = subprocess.run(
         [*torchrun, "--nproc-per-node", "2", "-m", "bench.trainer.train", *words],
@@ -85,12 +93,12 @@ def test_torchrun_gives_the_same_numbers() -> None:
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    ours, theirs = read(run(*words)), read(done.stdout)
+    ours, theirs = read(two_ranks), read(done.stdout)
 
     def losses(found: LogRead) -> list[object]:
         return [row["loss"] for row in found.rows.by_table["iterations"]]
 
-    assert losses(ours) == losses(theirs) and len(losses(ours)) == 2
+    assert losses(ours) == losses(theirs) and len(losses(ours)) == 3
 
 
 def test_steps_without_numbers_are_skipped_and_counted() -> None:

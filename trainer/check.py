@@ -35,11 +35,13 @@ def answer(words: Sequence[str]) -> dict[str, object]:
     known: dict[str, object] = {}
     try:
         given = parser(Refusing).parse_args(words)
-        known |= {"dp": given.dp, "tp": given.tp, "pp": given.pp, "mbs": given.mbs}
+        known |= {name: getattr(given, name) for name in ("dp", "tp", "pp", "cp", "ep", "mbs")}
+        known |= {"vpp": given.vpp} if given.vpp > 1 else {}
         shape, _ = shaped(given.preset, {name: getattr(given, name) for name in SIZES})
         known |= asdict(shape) | {"params_stated": shape.parameters()}
         if shape.is_llama:
             known |= {"kv_heads": shape.kv, "ffn_hidden": shape.ffn, "swiglu": True}
+            known |= {"experts": shape.experts} if shape.experts else {}
         run = options(given)
     except ValueError as error:  # GridError is one
         return known | {"refused": str(error)}

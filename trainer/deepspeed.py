@@ -12,10 +12,12 @@ from .train import main
 def fits(options: Options) -> None:
     """Refuse what the engine is not asked to do here; ZeRO is its own."""
     grid = options.grid
-    if grid.tp > 1 or grid.pp > 1:
+    if options.params_dtype != "fp32" or options.overlap_grad_reduce:
+        raise GridError("DeepSpeed's engine has its own overlap, and parameters in fp32 here")
+    if grid.world > grid.dp or grid.ep > 1:
         raise GridError(
-            f"DeepSpeed's engine shares data here, and {grid} shares layers too: TP and PP are 1, "
-            "or take bench.trainer.train"
+            f"DeepSpeed's engine shares data here, and {grid} shares layers too: TP, PP, CP "
+            "and EP are 1, or take bench.trainer.train"
         )
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from . import log
-from .data import adam, parts
+from .flat import adam, parts
 from .groups import Groups, connect
 from .loop import finish, prepare, print_model, print_start, print_step
 from .model import Stage
@@ -35,8 +35,8 @@ def train(options: Options) -> list[log.Step]:
         versions = {"framework": "DeepSpeed", "deepspeed_version": deepspeed.__version__}
         print_start(options, where, versions)
     stage = Stage(options, groups).to(where)
-    print_model(options, stage)
-    owned = [(part, part.parameters) for part in parts(stage)]
+    print_model(options, groups, [stage])
+    owned = [(part, part.parameters) for part in parts([stage])]
     engine, *_ = deepspeed.initialize(
         model=stage, optimizer=adam(stage, owned), config=configuration(options)
     )
@@ -82,7 +82,7 @@ def _step(
         with timers("step"):
             engine.step()  # only the last micro-batch updates
         total += loss.detach() / count
-    mean = float(groups.data.sum(total) / groups.data.size)
+    mean = float(groups.replicas.sum(total) / groups.replicas.size)
     timers.synchronize()
     seconds = time.perf_counter() - start
     norm = engine.get_global_grad_norm()

@@ -1,18 +1,23 @@
-"""Floating-point operations of one training step, as Megatron-DeepSpeed and others count them."""
+"""Floating-point operations of one training step, as Megatron-DeepSpeed and others count them.
+
+Of a mixture of experts the MLPs that a token goes through count, and the router does not, as in
+Megatron-LM.
+"""
 
 from __future__ import annotations
 
 from .presets import Shape
 
 _GPT = "{} B s L h^2 (1 + s/(6h) + V/(16Lh)) / (T x processes)"
-_LLAMA = "6 B s ({} L (2h^2 + 2hk + 3hf + 2sh) + hV) / (T x processes)"
+_LLAMA = "6 B s ({} L (2h^2 + 2hk + {} + 2sh) + hV) / (T x processes)"
 
 
 def as_printed(shape: Shape, recompute: str) -> str:
-    """The formula of the log's TFLOPs; k is the width of all keys, f that of the MLP."""
+    """The formula of the log's TFLOPs; k is the width of all keys, f that of an MLP."""
     full = recompute == "full"
     if shape.is_llama:
-        return _LLAMA.format("4/3" if full else 1)
+        mlps = f"{shape.chosen} x 3hf" if shape.experts else "3hf"
+        return _LLAMA.format("4/3" if full else 1, mlps)
     return _GPT.format(96 if full else 72)
 
 
@@ -45,7 +50,7 @@ def _layers(shape: Shape, gbs: int) -> float:
     """Forward and twice as much backward of all layers: two operations for each weight and token,
     and two for each pair of tokens and unit of scores and of values."""
     s, h = shape.seq_len, shape.hidden
-    mlp = (3 if shape.is_llama else 2) * h * shape.ffn
+    mlp = (3 if shape.is_llama else 2) * h * shape.ffn * shape.chosen
     weights = 2 * h * h + 2 * h * shape.kv * shape.head + mlp
     return 6.0 * gbs * s * shape.layers * (weights + 2 * s * h)
 

@@ -1,15 +1,18 @@
-"""The one object that knows the grid: DP x TP x PP processes, who stands where, what fits."""
+"""The one object that knows the grid: its axes, who stands where, what fits."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import product
+import math
+from dataclasses import dataclass, fields
 
 from .presets import Shape
 
 
 class GridError(ValueError):
     """Sizes that do not multiply out, with the numbers."""
+
+
+AXES = ("tensor", "context", "data", "pipeline")  # neighbouring ranks differ in the first
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,106 +22,143 @@ class Place:
     data: int
     tensor: int
     pipeline: int
+    context: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Sizes of the three axes. Neighbouring ranks share tensors, then data, then the pipeline."""
+    """Sizes of the axes. Neighbouring ranks share tensors, then a sequence, data, the pipeline.
+
+    Expert parallelism takes no ranks of its own: neighbours among the DP x CP ranks that hold the
+    same layers share out their experts. Nor do virtual stages: each rank holds `vpp` of them.
+    """
 
     dp: int = 1
     tp: int = 1
     pp: int = 1
+    cp: int = 1
+    ep: int = 1
+    vpp: int = 1
 
     def __post_init__(self) -> None:
-        for name, size in (("DP", self.dp), ("TP", self.tp), ("PP", self.pp)):
-            if size < 1:
-                raise GridError(f"{name} is {size}: every size is at least 1")
+        for field in fields(self):
+            if (size := getattr(self, field.name)) < 1:
+                raise GridError(f"{field.name.upper()} is {size}: every size is at least 1")
 
     def __str__(self) -> str:
-        return f"DP({self.dp})-TP({self.tp})-PP({self.pp})"
+        return "-".join(f"{name}({size})" for name, size in self._named(5))
+
+    def _named(self, count: int) -> list[tuple[str, int]]:
+        """The first sizes by their names; those that not every grid has only if they are used."""
+        sizes = [(field.name.upper(), getattr(self, field.name)) for field in fields(self)]
+        return sizes[:3] + [one for one in sizes[3:count] if one[1] > 1]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Of the axes, in the order of `AXES`."""
+        return self.tp, self.cp, self.dp, self.pp
 
     @property
     def world(self) -> int:
         """How many processes the grid has."""
-        return self.dp * self.tp * self.pp
+        return math.prod(self.sizes)
+
+    @property
+    def replicas(self) -> int:
+        """How many ranks hold the same parameters and see other samples or parts of them."""
+        return self.dp * self.cp
+
+    @property
+    def stages(self) -> int:
+        """Into how many stages the layers are cut."""
+        return self.pp * self.vpp
 
     def fill(self, world: int) -> None:
         """Refuse a number of processes that is not the grid's."""
         if world != self.world:
-            raise GridError(
-                f"the world has {world} processes, but DP {self.dp} x TP {self.tp} x PP {self.pp} "
-                f"= {self.world}"
-            )
+            product = " x ".join(f"{name} {size}" for name, size in self._named(4))
+            raise GridError(f"the world has {world} processes, but {product} = {self.world}")
 
     def place(self, rank: int) -> Place:
         """Where this rank stands."""
         if not 0 <= rank < self.world:
             raise GridError(f"rank {rank} is outside of {self}, which has {self.world} processes")
-        return Place(rank // self.tp % self.dp, rank % self.tp, rank // (self.tp * self.dp))
+        found = {}
+        for axis, size in zip(AXES, self.sizes, strict=True):
+            rank, found[axis] = divmod(rank, size)
+        return Place(**found)
 
     def rank(self, place: Place) -> int:
         """Who stands there."""
-        return (place.pipeline * self.dp + place.data) * self.tp + place.tensor
+        rank = 0
+        for axis, size in reversed(list(zip(AXES, self.sizes, strict=True))):
+            rank = rank * size + int(getattr(place, axis))
+        return rank
 
-    def data_groups(self) -> list[list[int]]:
-        """Ranks that hold the same parameters and see other samples."""
+    def groups(self, *axes: str) -> list[list[int]]:
+        """Ranks that differ in these axes alone."""
+        found: dict[tuple[int, ...], list[int]] = {}
+        for rank in range(self.world):
+            place = self.place(rank)
+            alike = tuple(getattr(place, axis) for axis in AXES if axis not in axes)
+            found.setdefault(alike, []).append(rank)
+        return list(found.values())
+
+    def replica_groups(self) -> list[list[int]]:
+        """Ranks that hold the same parameters, but for experts, and have other tokens."""
+        return self.groups("context", "data")
+
+    def expert_groups(self) -> list[list[int]]:
+        """Ranks that together hold all experts of their layers, and send each other tokens."""
         return [
-            [self.rank(Place(d, t, p)) for d in range(self.dp)]
-            for p, t in product(range(self.pp), range(self.tp))
+            ranks[start : start + self.ep]
+            for ranks in self.replica_groups()
+            for start in range(0, len(ranks), self.ep)
         ]
 
-    def tensor_groups(self) -> list[list[int]]:
-        """Ranks that share every layer of one stage."""
-        return [
-            [self.rank(Place(d, t, p)) for t in range(self.tp)]
-            for p, d in product(range(self.pp), range(self.dp))
-        ]
-
-    def pipeline_groups(self) -> list[list[int]]:
-        """Ranks that hand activations on, first stage first."""
-        return [
-            [self.rank(Place(d, t, p)) for p in range(self.pp)]
-            for d, t in product(range(self.dp), range(self.tp))
-        ]
+    def expert_replica_groups(self) -> list[list[int]]:
+        """Ranks that hold the same experts."""
+        return [ranks[n :: self.ep] for ranks in self.replica_groups() for n in range(self.ep)]
 
     def embedding_groups(self) -> list[list[int]]:
         """First and last stage: both hold the one embedding."""
-        return [[ranks[0], ranks[-1]] for ranks in self.pipeline_groups()]
+        return [[ranks[0], ranks[-1]] for ranks in self.groups("pipeline")]
+
+    def stages_of(self, rank: int) -> range:
+        """The stages that this rank of a pipeline holds."""
+        return range(rank, self.stages, self.pp)
 
     def layers_of(self, stage: int, layers: int) -> range:
         """The layers that this stage holds."""
-        share = layers // self.pp
+        share = layers // self.stages
         return range(stage * share, (stage + 1) * share)
 
     def fit(self, shape: Shape, sequence_parallel: bool = False) -> None:
         """Refuse a model that the grid cannot cut into equal parts."""
-        if shape.heads % self.tp:
-            raise GridError(
-                f"{shape.heads} heads do not divide among TP {self.tp}: "
-                f"{shape.heads} % {self.tp} = {shape.heads % self.tp}"
+        among_tp, sequence = f"among TP {self.tp}", f"a sequence of {shape.seq_len} does not divide"
+        _divide(shape.heads, self.tp, f"{shape.heads} heads do not divide {among_tp}")
+        kv = f"{shape.kv} heads of keys and values do not divide {among_tp}"
+        _divide(shape.kv, self.tp, kv)
+        _divide(shape.ffn, self.tp, f"an MLP of {shape.ffn} does not divide {among_tp}")
+        stages = f"PP {self.pp}" + (f" x VPP {self.vpp}" if self.vpp > 1 else "")
+        _divide(shape.layers, self.stages, f"{shape.layers} layers do not divide among {stages}")
+        if self.vpp > 1 and self.pp == 1:
+            raise GridError(f"VPP {self.vpp} interleaves the stages of a pipeline, but PP is 1")
+        if self.ep > 1 and not shape.experts:
+            raise GridError(f"EP {self.ep} shares out experts, but the model has none")
+        if self.ep > 1:
+            _divide(
+                shape.mixture, self.ep, f"{shape.experts} experts do not divide among EP {self.ep}"
             )
-        if shape.kv % self.tp:
-            raise GridError(
-                f"{shape.kv} heads of keys and values do not divide among TP {self.tp}: "
-                f"{shape.kv} % {self.tp} = {shape.kv % self.tp}"
-            )
-        if shape.ffn % self.tp:
-            raise GridError(
-                f"an MLP of {shape.ffn} does not divide among TP {self.tp}: "
-                f"{shape.ffn} % {self.tp} = {shape.ffn % self.tp}"
-            )
-        if shape.layers % self.pp:
-            raise GridError(
-                f"{shape.layers} layers do not divide among PP {self.pp}: "
-                f"{shape.layers} % {self.pp} = {shape.layers % self.pp}"
-            )
+        replicas = f"DP {self.dp} x CP {self.cp} = {self.replicas}"
+        _divide(self.replicas, self.ep, f"{replicas} does not divide into groups of EP {self.ep}")
         if sequence_parallel and self.tp == 1:
             raise GridError("sequence parallelism shares the sequence among TP ranks, but TP is 1")
-        if sequence_parallel and shape.seq_len % self.tp:
-            raise GridError(
-                f"a sequence of {shape.seq_len} does not divide among TP {self.tp}: "
-                f"{shape.seq_len} % {self.tp} = {shape.seq_len % self.tp}"
-            )
+        if self.cp > 1:
+            pieces = f"into two pieces for each of CP {self.cp}"
+            _divide(shape.seq_len, 2 * self.cp, f"{sequence} {pieces}")
+        if sequence_parallel:
+            _divide(shape.seq_len // self.cp, self.tp, f"{sequence} {among_tp}")
 
     def micro_batches(self, gbs: int, mbs: int, schedule: str = "gpipe") -> int:
         """How many micro-batches each replica works through in one step."""
@@ -137,6 +177,11 @@ class Grid:
                 f"{gbs} / (MBS {mbs} x DP {self.dp}) = {count}: try a GBS of "
                 f"{together * self.pp}, or the schedule gpipe"
             )
+        if self.vpp > 1 and (schedule == "gpipe" or count % self.pp):
+            raise GridError(
+                f"VPP {self.vpp} is interleaved 1F1B, in rounds of PP {self.pp} micro-batches, but "
+                f"the schedule is {schedule} and GBS {gbs} / (MBS {mbs} x DP {self.dp}) = {count}"
+            )
         return count
 
     def allow_zero(self, stage: int) -> None:
@@ -147,3 +192,8 @@ class Grid:
                 "micro-batch at once, a pipeline has several micro-batches under way and needs "
                 "whole gradients to the end of the step; take ZeRO-1, or PP 1"
             )
+
+
+def _divide(size: int, by: int, otherwise: str) -> None:
+    if size % by:
+        raise GridError(f"{otherwise}: {size} % {by} = {size % by}")

@@ -17,6 +17,20 @@ SCATTER = getattr(dist, "reduce_scatter_single" if NEW else "reduce_scatter_tens
 
 
 @dataclass(frozen=True, slots=True)
+class Pending:
+    """A collective under way: its result is whole when it has been waited for."""
+
+    result: Tensor
+    work: dist.Work | None = None
+
+    def wait(self) -> Tensor:
+        """The result."""
+        if self.work is not None:
+            self.work.wait()
+        return self.result
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """Ranks of one group, this one's number among them, and how they talk."""
 
@@ -26,9 +40,13 @@ class Group:
 
     def sum(self, x: Tensor) -> Tensor:
         """In place: the sum over all ranks."""
-        if self.size > 1:
-            dist.all_reduce(x, group=self.handle)
-        return x
+        return self.begin_sum(x).wait()
+
+    def begin_sum(self, x: Tensor) -> Pending:
+        """In place: the sum over all ranks, while this one goes on."""
+        if self.size == 1:
+            return Pending(x)
+        return Pending(x, dist.all_reduce(x, group=self.handle, async_op=True))
 
     def max(self, x: Tensor) -> Tensor:
         """In place: the largest over all ranks."""
@@ -38,15 +56,30 @@ class Group:
 
     def gather(self, x: Tensor) -> Tensor:
         """The pieces of all ranks, one after the other in dimension 0."""
+        if self.size == 1:
+            return x
         whole = x.new_empty((x.shape[0] * self.size, *x.shape[1:]))
         GATHER(whole, x.contiguous(), group=self.handle)
         return whole
 
+    def exchange(self, x: Tensor, send: list[int], receive: list[int]) -> Tensor:
+        """Rows of dimension 0 to each rank, so many, and those that each has for this one."""
+        if self.size == 1:
+            return x
+        found = x.new_empty((sum(receive), *x.shape[1:]))
+        dist.all_to_all_single(found, x.contiguous(), receive, send, group=self.handle)
+        return found
+
     def sum_scatter(self, x: Tensor) -> Tensor:
         """The sum over all ranks, of which this rank gets its piece of dimension 0."""
+        return self.begin_sum_scatter(x).wait()
+
+    def begin_sum_scatter(self, x: Tensor) -> Pending:
+        """The same, while this rank goes on."""
+        if self.size == 1:
+            return Pending(x)
         piece = x.new_empty((x.shape[0] // self.size, *x.shape[1:]))
-        SCATTER(piece, x.contiguous(), group=self.handle)
-        return piece
+        return Pending(piece, SCATTER(piece, x.contiguous(), group=self.handle, async_op=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +89,13 @@ class Groups:
     grid: Grid
     place: Place
     world: Group
-    data: Group
+    replicas: Group
     tensor: Group
+    context: Group
+    experts: Group  # who holds the other experts of the same layers
+    expert_replicas: Group  # who holds the same experts
     pipeline: Group
     embedding: Group | None  # only first and last stage have one, and only when they are two
-
-    @property
-    def first(self) -> bool:
-        """Whether this rank takes in tokens."""
-        return self.place.pipeline == 0
-
-    @property
-    def last(self) -> bool:
-        """Whether this rank has the loss."""
-        return self.place.pipeline == self.grid.pp - 1
 
 
 def connect(grid: Grid) -> Groups:
@@ -77,20 +103,44 @@ def connect(grid: Grid) -> Groups:
     grid.fill(dist.get_world_size())
     me = dist.get_rank()
 
+    alone: dict[int, dist.ProcessGroup] = {}
+
+    def made(ranks: list[int]) -> dist.ProcessGroup:
+        """One rank talks to nobody, in whatever group."""
+        handle: dist.ProcessGroup | None = alone.get(ranks[0]) if len(ranks) == 1 else None
+        if handle is None:
+            handle = dist.new_group(ranks)
+            if len(ranks) == 1:
+                alone[ranks[0]] = handle
+        return handle
+
     def mine(members: list[list[int]]) -> Group | None:
         found = None
         for ranks in members:
-            handle = dist.new_group(ranks)
+            handle = made(ranks)
             if me in ranks:
                 found = Group(len(ranks), ranks.index(me), handle)
         return found
 
-    data, tensor = mine(grid.data_groups()), mine(grid.tensor_groups())
-    pipeline = mine(grid.pipeline_groups())
-    embedding = mine(grid.embedding_groups()) if grid.pp > 1 else None
-    assert data and tensor and pipeline and dist.group.WORLD
-    world = Group(grid.world, me, dist.group.WORLD)
-    return Groups(grid, grid.place(me), world, data, tensor, pipeline, embedding)
+    def shared(members: list[list[int]]) -> Group:
+        found = mine(members)
+        assert found, "every rank is in one group of each kind"
+        return found
+
+    assert dist.group.WORLD
+    replicas = shared(grid.replica_groups())
+    return Groups(
+        grid,
+        grid.place(me),
+        world=Group(grid.world, me, dist.group.WORLD),
+        replicas=replicas,
+        tensor=shared(grid.groups("tensor")),
+        context=shared(grid.groups("context")),
+        experts=shared(grid.expert_groups()),
+        expert_replicas=shared(grid.expert_replica_groups()) if grid.ep > 1 else replicas,
+        pipeline=shared(grid.groups("pipeline")),
+        embedding=mine(grid.embedding_groups()) if grid.pp > 1 else None,
+    )
 
 
 def device(wanted: str, local_rank: int, local_ranks: int) -> torch.device:

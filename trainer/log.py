@@ -12,6 +12,7 @@ from .presets import Shape
 
 STARTED = "[before the start of training step]"
 DONE = "[after training is done]"
+TORCH = {"fp32": "torch.float32", "bf16": "torch.bfloat16"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +44,16 @@ def arguments(options: Options, torch_version: str, device: str, threads: int) -
         "adam_beta1": 0.9,
         "adam_beta2": 0.95,
         "adam_eps": 1e-08,
+        "attention_backend": options.attention,
         "bf16": options.dtype == "bf16",
         "checkpoint_activations": options.recompute == "full",
         "clip_grad": options.clip_grad,
+        "context_parallel_size": grid.cp,
         "data_parallel_size": grid.dp,
+        "ddp_bucket_size": options.bucket_size if options.overlap_grad_reduce else None,
         "device": device,
         "distributed_backend": "nccl" if device == "cuda" else "gloo",
+        "expert_model_parallel_size": grid.ep,
         "ffn_hidden_size": shape.ffn,
         "framework": "bench.trainer",
         "global_batch_size": options.gbs,
@@ -60,8 +65,9 @@ def arguments(options: Options, torch_version: str, device: str, threads: int) -
         "model_preset_changes": options.changes,
         "num_attention_heads": shape.heads,
         "num_layers": shape.layers,
+        "overlap_grad_reduce": options.overlap_grad_reduce,
         "padded_vocab_size": options.vocab,
-        "params_dtype": "torch.float32",
+        "params_dtype": TORCH[options.params_dtype],
         "pipeline_model_parallel_size": grid.pp,
         "pipeline_schedule": options.schedule,
         "recompute_granularity": "full" if options.recompute == "full" else None,
@@ -71,13 +77,16 @@ def arguments(options: Options, torch_version: str, device: str, threads: int) -
         "tensor_model_parallel_size": grid.tp,
         "tflops_formula": as_printed(shape, options.recompute),
         "threads_per_process": threads,
+        "torch_compile": options.compile,
         "torch_version": torch_version,
         "train_iters": options.iters,
+        "virtual_pipeline_model_parallel_size": grid.vpp if grid.vpp > 1 else None,
         "vocab_size": shape.vocab,
         "weight_decay": options.weight_decay,
         "world_size": grid.world,
         "zero_optimization_stage": options.zero,
         **(_of_llama(shape) if shape.is_llama else {}),
+        **(_of_mixture(shape) if shape.experts else {}),
     }
 
 
@@ -92,6 +101,17 @@ def _of_llama(shape: Shape) -> dict[str, object]:
         "rotary_base": shape.rotary_base,
         "swiglu": True,
         "untie_embeddings_and_output_weights": True,
+    }
+
+
+def _of_mixture(shape: Shape) -> dict[str, object]:
+    """What Megatron prints of a mixture of experts besides."""
+    return {
+        "moe_ffn_hidden_size": shape.ffn,
+        "moe_router_load_balancing_type": "none",
+        "moe_router_topk": shape.chosen,
+        "moe_token_dispatcher_type": "alltoall",
+        "num_experts": shape.experts,
     }
 
 

@@ -42,10 +42,13 @@ def steps(options: Options) -> Iterator[log.Step]:
     groups = connect(options.grid)
     if groups.world.rank == 0:
         print_start(options, where)
-    stage = Stage(options, groups).to(where)
-    print_model(options, stage)
+    stages = [
+        Stage(options, groups, number).to(where)
+        for number in options.grid.stages_of(groups.place.pipeline)
+    ]
+    print_model(options, groups, stages)
     timers = Timers(where)
-    copies, work = replicas(stage, timers), passes(stage, where)
+    copies, work = replicas(stages, timers), passes(stages, where)
     # The processors of this node are shared by its processes, and count no accelerator.
     node = energy.meter() if where.type == "cpu" else energy.Meter(())
     node.take()
@@ -114,7 +117,7 @@ def _agree(mine: Tensor, copies: Replicas, groups: Groups) -> tuple[float, float
     for grad, holders in copies.gradients():
         squares += torch.linalg.vector_norm(grad) ** 2 / holders
     # All tensor-parallel ranks of the last stage have the same loss, the other stages zero.
-    share = mine / (groups.data.size * groups.tensor.size)
+    share = mine / (groups.replicas.size * groups.tensor.size)
     loss, total = groups.world.sum(torch.stack([share, squares])).tolist()
     return loss, math.sqrt(total) if total >= 0 else math.nan
 
@@ -132,22 +135,22 @@ def print_start(
             card = torch.cuda.get_device_properties(index)
             gpus.append(f"{card.name}, {card.total_memory // MB} MB")
     print(log.world_line(options))
-    print("using torch.float32 for parameters ...")
+    print(f"using {log.TORCH[options.params_dtype]} for parameters ...")
     values = {**log.arguments(options, torch.__version__, where.type, threads), **more}
     print(log.arguments_block(values))
     print(environment.line(versions, threads, gpus), flush=True)
 
 
-def print_model(options: Options, stage: Stage) -> None:
+def print_model(options: Options, groups: Groups, stages: list[Stage]) -> None:
     """Parameters by model-parallel rank, as the first replica reports them."""
-    place = stage.groups.place
-    mine = (place.data, (place.tensor, place.pipeline), sum(p.numel() for p in stage.parameters()))
+    place = groups.place
+    count = sum(p.numel() for stage in stages for p in stage.parameters())
+    mine = (groups.replicas.rank, (place.tensor, place.pipeline), count)
     gathered: list[tuple[int, tuple[int, int], int]] = [mine] * options.grid.world
     dist.all_gather_object(gathered, mine)
-    if stage.groups.world.rank == 0:
-        print(
-            log.model_lines(options, {rank: count for data, rank, count in gathered if data == 0})
-        )
+    if groups.world.rank == 0:
+        first = {rank: count for replica, rank, count in gathered if replica == 0}
+        print(log.model_lines(options, first))
         print("training ...")
         print(log.phase_line(log.STARTED, datetime.now()), flush=True)
 

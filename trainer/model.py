@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from .groups import Groups
+from .attention import Attention, rotations
+from .context import Contexts
+from .experts import Mixture
+from .groups import Group, Groups
+from .mlp import Mlp
 from .options import Options
 from .presets import Shape
-from .tensor import ColumnLinear, Embedding, RowLinear, Tensors
+from .tensor import Embedding, Tensors
 
 EMBEDDING = "embedding.weight"
 VOCABULARY = (EMBEDDING, "output.weight")  # rows of tokens, dummy ones too
+EXPERTS = ".experts."  # in the names of their parameters
 # Which dimension is cut among tensor-parallel ranks, by the end of a parameter's name. All others
 # are whole on every rank: norms, positions, and the biases that come after a sum.
 CUT = {
@@ -31,80 +36,34 @@ CUT = {
 ENDS = ("project.weight", "narrow.weight")
 
 
-class Attention(nn.Module):
-    """Causal self-attention on this rank's heads."""
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """How this rank shares layers with others."""
 
-    def __init__(self, shape: Shape, tensors: Tensors) -> None:
-        super().__init__()
-        self.kv, self.shared = shape.kv // tensors.group.size, shape.heads // shape.kv
-        biased = not shape.is_llama
-        # The queries that share a key, the key and its value lie together: no cut splits them.
-        mixed = shape.hidden + 2 * shape.kv * shape.head
-        self.query_key_value = ColumnLinear(shape.hidden, mixed, tensors, biased)
-        self.project = RowLinear(shape.hidden, shape.hidden, tensors, biased)
-
-    def forward(self, x: Tensor, turns: Tensor | None = None) -> Tensor:
-        """(batch, sequence, hidden) to the same; `turns` are those of `rotations`."""
-        mixed = self.query_key_value(x)
-        batch, length, _ = mixed.shape
-        mixed = mixed.view(batch, length, self.kv, self.shared + 2, -1).transpose(1, 2)
-        query, key, value = mixed.split((self.shared, 1, 1), 3)
-        query = query.transpose(2, 3).flatten(1, 2)
-        key, value = (one.transpose(2, 3).expand(-1, -1, self.shared, -1, -1).flatten(1, 2)
-                      for one in (key, value))  # fmt: skip
-        if turns is not None:
-            query, key = rotated(query, turns), rotated(key, turns)
-        seen = F.scaled_dot_product_attention(query, key, value, is_causal=True)
-        out: Tensor = self.project(seen.transpose(1, 2).reshape(batch, length, -1))
-        return out
-
-
-def rotations(shape: Shape, device: torch.device) -> Tensor | None:
-    """Cosines and sines of every position and pair of a head, (2, sequence, head / 2); of a Llama.
-
-    RoPE (2104.09864), in the order of pairs that Llama's published weights have.
-    """
-    if shape.rotary_base is None:
-        return None
-    pairs = torch.arange(0, shape.head, 2, device=device, dtype=torch.float32) / shape.head
-    places = torch.arange(shape.seq_len, device=device, dtype=torch.float32)
-    angles = torch.outer(places, shape.rotary_base**-pairs)
-    return torch.stack((angles.cos(), angles.sin()))
-
-
-def rotated(x: Tensor, turns: Tensor) -> Tensor:
-    """(batch, heads, sequence, head): the two halves of each head turned by its position."""
-    cos, sin = turns
-    one, other = x.float().chunk(2, -1)
-    return torch.cat((one * cos - other * sin, other * cos + one * sin), -1).to(x.dtype)
+    tensors: Tensors
+    contexts: Contexts
+    experts: Group  # who holds the other experts
 
 
 class Block(nn.Module):
     """One layer: attention and MLP, each beside the residual stream."""
 
-    def __init__(self, shape: Shape, tensors: Tensors) -> None:
+    def __init__(self, shape: Shape, axes: Axes) -> None:
         super().__init__()
-        self.gated = shape.is_llama
         self.norm_1 = norm(shape)
-        self.attention = Attention(shape, tensors)
+        self.attention = Attention(shape, axes.tensors, axes.contexts)
         self.norm_2 = norm(shape)
-        # A gate and what it lets through lie together, as in attention.
-        wide = (2 if self.gated else 1) * shape.ffn
-        self.widen = ColumnLinear(shape.hidden, wide, tensors, not self.gated)
-        self.narrow = RowLinear(shape.ffn, shape.hidden, tensors, not self.gated)
+        self.mlp = (
+            Mixture(shape, axes.tensors, axes.experts)
+            if shape.experts
+            else Mlp(shape, axes.tensors)
+        )
 
     def forward(self, x: Tensor, turns: Tensor | None = None) -> Tensor:
         """(batch, sequence or a part of it, hidden) to the same."""
         x = x + self.attention(self.norm_1(x), turns)
-        mlp: Tensor = self.narrow(self.bent(self.widen(self.norm_2(x))))
+        mlp: Tensor = self.mlp(self.norm_2(x))
         return x + mlp
-
-    def bent(self, x: Tensor) -> Tensor:
-        """The MLP between its matrices: GELU, of a Llama SwiGLU (2002.05202)."""
-        if not self.gated:
-            return F.gelu(x, approximate="tanh")
-        gate, value = x.view(*x.shape[:-1], -1, 2).unbind(-1)
-        return F.silu(gate) * value
 
 
 def norm(shape: Shape) -> nn.Module:
@@ -113,31 +72,36 @@ def norm(shape: Shape) -> nn.Module:
 
 
 class Stage(nn.Module):
-    """The layers of one pipeline stage; without pipeline, the whole model."""
+    """The layers of one pipeline stage, by its number; without pipeline, the whole model."""
 
-    def __init__(self, options: Options, groups: Groups) -> None:
+    def __init__(self, options: Options, groups: Groups, number: int = 0) -> None:
         super().__init__()
         shape, self.options, self.groups = options.shape, options, groups
-        self.tensors = Tensors(groups.tensor, options.sequence_parallel)
+        self.number, self.first, self.last = number, number == 0, number == groups.grid.stages - 1
+        tensors = Tensors(groups.tensor, options.sequence_parallel)
+        self.axes = Axes(tensors, Contexts(groups.context, options.attention), groups.experts)
         # What first and last stage hold both: GPT-2's output layer is the embedding.
         self.tied = "" if shape.is_llama else EMBEDDING
-        if groups.first or (groups.last and self.tied):
+        if self.first or (self.last and self.tied):
             self.embedding = self.vocabulary()
-        if groups.first and not shape.is_llama:
+        if self.first and not shape.is_llama:
             self.positions = nn.Parameter(torch.empty(shape.seq_len, shape.hidden))
-        layers = groups.grid.layers_of(groups.place.pipeline, shape.layers)
+        layers = groups.grid.layers_of(number, shape.layers)
         # By their number in the whole model: names decide what parameters start from.
-        self.layers = nn.ModuleDict({str(n): Block(shape, self.tensors) for n in layers})
-        if groups.last:
+        self.layers = nn.ModuleDict({str(n): Block(shape, self.axes) for n in layers})
+        if self.last:
             self.norm = norm(shape)
             if not self.tied:
                 self.output = self.vocabulary()
         self.initialise()
+        if options.compile:
+            for layer in self.layers.values():
+                layer.compile()
 
     def vocabulary(self) -> Embedding:
         """A row for each token."""
         shape = self.options.shape
-        return Embedding(shape.vocab, self.options.vocab, shape.hidden, self.tensors)
+        return Embedding(shape.vocab, self.options.vocab, shape.hidden, self.axes.tensors)
 
     @torch.no_grad()
     def initialise(self) -> None:
@@ -163,18 +127,18 @@ class Stage(nn.Module):
 
     def forward(self, x: Tensor, targets: Tensor | None = None) -> Tensor:
         """Tokens or activations in, activations or the mean loss out."""
-        bf16 = self.options.dtype == "bf16"
+        bf16 = self.options.dtype != self.options.params_dtype
         with torch.autocast(x.device.type, torch.bfloat16, enabled=bf16):
-            if self.groups.first:
+            if self.first:
                 x = self.embedding(x)
                 x = x if self.options.shape.is_llama else x + self.my_positions()
-            turns = rotations(self.options.shape, x.device)
+            turns = self.my_rotations(x.device)
             for layer in self.layers.values():
                 if self.options.recompute == "full":
                     x = checkpoint(layer, x, turns, use_reentrant=False)
                 else:
                     x = layer(x, turns)
-            if not self.groups.last:
+            if not self.last:
                 return x
             assert targets is not None
             output: Embedding = self.embedding if self.tied else self.output
@@ -182,10 +146,16 @@ class Stage(nn.Module):
 
     def my_positions(self) -> Tensor:
         """Position vectors of the part of the sequence that this rank keeps."""
-        if not self.tensors.sequence_parallel:
-            return self.positions
+        mine = self.axes.contexts.part(self.positions, 0)
+        if not self.axes.tensors.sequence_parallel:
+            return mine
         group = self.groups.tensor
-        return self.positions.chunk(group.size)[group.rank]
+        return mine.chunk(group.size)[group.rank]
+
+    def my_rotations(self, device: torch.device) -> Tensor | None:
+        """Those of the part of the sequence that this rank attends from, of a Llama."""
+        turns = rotations(self.options.shape, device)
+        return None if turns is None else self.axes.contexts.part(turns, 1)
 
 
 def cut_of(name: str) -> int | None:

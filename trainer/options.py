@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 from .grid import Grid, GridError
 from .presets import PRESETS, SIZES, Shape, shaped
@@ -26,8 +28,13 @@ class Options:
     schedule: str
     sequence_parallel: bool
     zero: int
+    overlap_grad_reduce: bool
+    bucket_size: int
     recompute: str
     dtype: str
+    params_dtype: str
+    compile: bool
+    attention: str
     device: str
     lr: float
     weight_decay: float
@@ -39,6 +46,16 @@ class Options:
     def vocab(self) -> int:
         """Rows of the embedding over all tensor-parallel ranks, dummy tokens included."""
         return self.shape.padded_vocab(self.grid.tp)
+
+    @property
+    def length(self) -> int:
+        """Tokens of a sequence that one rank sees."""
+        return self.shape.seq_len // self.grid.cp
+
+    @property
+    def bucket(self) -> int:
+        """Elements of gradients that are reduced as one: without overlap there is one time only."""
+        return self.bucket_size if self.overlap_grad_reduce else sys.maxsize
 
 
 def parser(
@@ -60,20 +77,40 @@ def parser(
     model.add_argument("--seq-len", type=int, help="tokens of a sequence")
     model.add_argument("--vocab", type=int, help="tokens of the vocabulary, before padding")
     model.add_argument("--kv-heads", type=int, help="heads of keys and values, of a Llama")
-    model.add_argument("--ffn-hidden", type=int, help="width of the MLP, of a Llama")
-    grid = flags.add_argument_group("grid", "DP x TP x PP processes")
+    model.add_argument("--ffn-hidden", type=int, help="width of an MLP, of a Llama")
+    model.add_argument("--experts", type=int, help="MLPs of a layer of a Llama: a mixture of them")
+    model.add_argument("--top-k", type=int, help="experts that a token takes (default: 2)")
+    grid = flags.add_argument_group("grid", "DP x TP x PP x CP processes")
     grid.add_argument("--dp", type=int, default=1, help="data-parallel size")
     grid.add_argument("--tp", type=int, default=1, help="tensor-parallel size")
     grid.add_argument("--pp", type=int, default=1, help="pipeline-parallel size")
+    grid.add_argument("--cp", type=int, default=1, help="context-parallel size")
+    grid.add_argument("--ep", type=int, default=1, help="expert-parallel size, of DP x CP")
     grid.add_argument("--schedule", choices=("1f1b", "gpipe"), default="1f1b", help="for PP > 1")
+    grid.add_argument("--vpp", type=int, default=1, help="stages a rank, interleaved; with 1f1b")
     grid.add_argument("--sequence-parallel", action="store_true", help="with TP > 1")
     grid.add_argument("--zero", type=int, choices=range(4), default=0, help="ZeRO stage")
+    grid.add_argument(
+        "--overlap-grad-reduce", action="store_true", help="with the backward pass; ZeRO 0 or 1"
+    )
+    grid.add_argument(
+        "--bucket-size", type=int, default=40_000_000, help="gradients reduced at once, in overlap"
+    )
     step = flags.add_argument_group("step")
     step.add_argument("--mbs", type=int, default=1, help="micro batch in sequences, per replica")
     step.add_argument("--gbs", type=int, help="sequences of one step (default: MBS x DP x PP)")
     step.add_argument("--iters", type=int, default=10, help="steps")
     step.add_argument("--recompute", choices=("none", "full"), default="none", help="activations")
     step.add_argument("--dtype", choices=("fp32", "bf16"), default="fp32", help="of the products")
+    step.add_argument(
+        "--params-dtype", choices=("fp32", "bf16"), default="fp32",
+        help="of parameters and activations; the optimizer keeps fp32",
+    )  # fmt: skip
+    step.add_argument("--compile", action="store_true", help="layers by torch.compile")
+    step.add_argument(
+        "--attention", choices=("auto", "flash", "efficient", "cudnn", "math"), default="auto",
+        help="kernel of scaled_dot_product_attention",
+    )  # fmt: skip
     step.add_argument("--lr", type=float, default=1e-3, help="learning rate, constant")
     step.add_argument("--weight-decay", type=float, default=0.1, help="of matrices, not vectors")
     step.add_argument("--clip-grad", type=float, default=1.0, help="largest norm; 0 for no limit")
@@ -97,35 +134,24 @@ def parse(words: Sequence[str]) -> Options:
 def options(given: argparse.Namespace) -> Options:
     """Parsed flags, checked against each other."""
     shape, changes = shaped(given.preset, {name: getattr(given, name) for name in SIZES})
-    grid = Grid(given.dp, given.tp, given.pp)
+    grid = Grid(given.dp, given.tp, given.pp, given.cp, given.ep, given.vpp)
     grid.fit(shape, given.sequence_parallel)
     grid.allow_zero(given.zero)
     gbs = given.mbs * grid.dp * grid.pp if given.gbs is None else given.gbs
     schedule = given.schedule if grid.pp > 1 else "none"
     micro_batches = grid.micro_batches(gbs, given.mbs, schedule)
-    if given.iters < 1 or (given.threads is not None and given.threads < 1):
-        raise GridError(f"iterations {given.iters}, threads {given.threads}: both are at least 1")
+    for name in ("iters", "threads", "bucket_size"):
+        if (count := getattr(given, name)) is not None and count < 1:
+            raise GridError(f"{name} {count}: it is at least 1")
     for name in ("lr", "weight_decay", "clip_grad"):
         if not 0 <= getattr(given, name) < math.inf:  # NaN is neither
             raise GridError(f"{name} {getattr(given, name)}: it is a number of at least 0")
-    return Options(
-        preset=given.preset,
-        changes=changes,
-        shape=shape,
-        grid=grid,
-        mbs=given.mbs,
-        gbs=gbs,
-        micro_batches=micro_batches,
-        iters=given.iters,
-        schedule=schedule,
-        sequence_parallel=given.sequence_parallel,
-        zero=given.zero,
-        recompute=given.recompute,
-        dtype=given.dtype,
-        device=given.device,
-        lr=given.lr,
-        weight_decay=given.weight_decay,
-        clip_grad=given.clip_grad,
-        seed=given.seed,
-        threads=given.threads,
-    )
+    if given.params_dtype == "bf16" != given.dtype:
+        raise GridError("parameters in bf16 multiply in bf16: --dtype bf16")
+    if given.overlap_grad_reduce and given.zero >= 2:
+        raise GridError(f"ZeRO-{given.zero} reduces gradients within the backward pass by itself")
+    known: dict[str, Any] = {"changes": changes, "shape": shape, "grid": grid, "gbs": gbs}
+    known |= {"micro_batches": micro_batches, "schedule": schedule}
+    known |= {"overlap_grad_reduce": given.overlap_grad_reduce and grid.replicas > 1}
+    as_given: dict[str, Any] = {one.name: getattr(given, one.name, None) for one in fields(Options)}
+    return Options(**(as_given | known))

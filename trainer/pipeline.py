@@ -6,7 +6,12 @@ from typing import Any, Protocol
 
 import torch
 from torch import Tensor
-from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
+from torch.distributed.pipelining import (
+    PipelineStage,
+    Schedule1F1B,
+    ScheduleGPipe,
+    ScheduleInterleaved1F1B,
+)
 
 from .model import Stage
 
@@ -38,38 +43,51 @@ class Accumulation:
 
 
 class Pipeline:
-    """Micro-batches in flight between stages, as torch.distributed.pipelining orders them."""
+    """Micro-batches in flight between stages, as torch.distributed.pipelining orders them.
 
-    def __init__(self, stage: Stage, device: torch.device) -> None:
-        options, groups = stage.options, stage.groups
-        self.stage, self.count = stage, options.micro_batches
-        length = options.shape.seq_len
+    A rank has several stages if it is interleaved (VPP): rank 0 the first, the last rank the last.
+    """
+
+    def __init__(self, stages: list[Stage], device: torch.device) -> None:
+        options, groups = stages[0].options, stages[0].groups
+        self.stages, self.count = stages, options.micro_batches
+        length = options.length
         if options.sequence_parallel:
             length //= groups.grid.tp
-        tokens = torch.empty(options.mbs, options.shape.seq_len, dtype=torch.int64, device="meta")
+        dtype = torch.bfloat16 if options.params_dtype == "bf16" else torch.float32
+        tokens = torch.empty(options.mbs, options.length, dtype=torch.int64, device="meta")
         handed = torch.empty(
-            options.mbs, length, options.shape.hidden, device="meta", requires_grad=True
-        )
-        place = PipelineStage(
-            stage,
-            groups.place.pipeline,
-            groups.grid.pp,
-            device,
-            input_args=tokens if groups.first else handed,
-            output_args=torch.empty((), device="meta") if groups.last else handed,
-            group=groups.pipeline.handle,
-        )
+            options.mbs, length, options.shape.hidden, dtype=dtype, device="meta",
+            requires_grad=True,
+        )  # fmt: skip
+        places: list[Any] = [  # of PipelineStage, and lists are not covariant
+            PipelineStage(
+                stage,
+                stage.number,
+                groups.grid.stages,
+                device,
+                input_args=tokens if stage.first else handed,
+                output_args=torch.empty((), device="meta") if stage.last else handed,
+                group=groups.pipeline.handle,
+            )
+            for stage in stages
+        ]
         # The last stage gives the loss itself, so that nobody keeps logits for later.
-        self.schedule = SCHEDULES[options.schedule](
-            place, self.count, loss_fn=lambda loss, _: loss / self.count, scale_grads=False
-        )
+        how: dict[str, Any] = {
+            "loss_fn": lambda loss, _: loss / self.count,
+            "scale_grads": False,
+        }
+        if groups.grid.vpp > 1:
+            self.schedule: Any = ScheduleInterleaved1F1B(places, self.count, **how)
+        else:
+            self.schedule = SCHEDULES[options.schedule](places[0], self.count, **how)
 
     def run(self, tokens: Tensor, targets: Tensor) -> Tensor:
-        """Every stage calls it at once; only the first sees the tokens, only the last the loss."""
-        groups, losses = self.stage.groups, list[Tensor]()
-        if groups.first:
+        """Every rank calls it at once; only the first stage sees tokens, only the last the loss."""
+        losses = list[Tensor]()
+        if self.stages[0].first:
             self.schedule.step(tokens)
-        elif groups.last:
+        elif self.stages[-1].last:
             self.schedule.step(target=targets, targets=targets, losses=losses, return_outputs=False)
         else:
             self.schedule.step()
@@ -77,6 +95,7 @@ class Pipeline:
         return torch.stack(losses).detach().sum() if losses else zero
 
 
-def passes(stage: Stage, device: torch.device) -> Passes:
+def passes(stages: list[Stage], device: torch.device) -> Passes:
     """What fits the grid."""
-    return Pipeline(stage, device) if stage.groups.grid.pp > 1 else Accumulation(stage)
+    pipelined = stages[0].groups.grid.pp > 1
+    return Pipeline(stages, device) if pipelined else Accumulation(stages[0])

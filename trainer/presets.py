@@ -1,4 +1,4 @@
-"""Sizes of a GPT-2 or a Llama: named ones, and what was changed by hand."""
+"""Sizes of a GPT-2, a Llama or a mixture of experts: named ones, and what was changed by hand."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ class Shape:
     kv_heads: int | None = None  # of keys and values, for groups of heads (GQA); None: all heads
     ffn_hidden: int | None = None  # None: 4 x hidden
     rotary_base: int | None = None
+    experts: int | None = None  # MLPs of a layer, of which a token takes the `top_k` best
+    top_k: int | None = None  # None: 2
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -44,6 +46,11 @@ class Shape:
             raise ValueError(
                 "a GPT-2 has a key for each head and an MLP of 4 x hidden: heads of keys and "
                 "values, and the MLP, are sizes of a Llama"
+            )
+        if self.experts and not (self.is_llama and self.chosen <= self.experts):
+            raise ValueError(
+                f"{self.experts} experts, of which each token takes {self.chosen}: it takes as "
+                "many at most, and only a Llama has experts"
             )
         if self.is_llama and self.head % 2:
             raise ValueError(f"a head of {self.head} does not rotate in pairs: an odd number")
@@ -68,6 +75,16 @@ class Shape:
         """Width of the MLP."""
         return self.ffn_hidden or 4 * self.hidden
 
+    @property
+    def mixture(self) -> int:
+        """MLPs of a layer."""
+        return self.experts or 1
+
+    @property
+    def chosen(self) -> int:
+        """MLPs that each token goes through."""
+        return (self.top_k or 2) if self.experts else 1
+
     def padded_vocab(self, tp: int) -> int:
         """Rows of the embedding, dummy tokens included: a multiple of 128 x TP."""
         multiple = VOCABULARY_MULTIPLE * tp
@@ -76,16 +93,34 @@ class Shape:
     def parameters(self) -> int:
         """Parameters of the model without dummy tokens; GPT-2's output layer is the embedding."""
         h = self.hidden
-        if self.is_llama:
-            layer = 2 * h * h + 2 * self.kv * self.head * h + 3 * h * self.ffn + 2 * h
-            return self.layers * layer + 2 * self.vocab * h + h
-        return self.layers * (12 * h * h + 13 * h) + (self.vocab + self.seq_len) * h + 2 * h
+        if not self.is_llama:
+            return self.layers * (12 * h * h + 13 * h) + (self.vocab + self.seq_len) * h + 2 * h
+        router = h * self.experts if self.experts else 0
+        mlp = 3 * h * self.ffn * self.mixture + router
+        layer = 2 * h * h + 2 * self.kv * self.head * h + mlp + 2 * h
+        return self.layers * layer + 2 * self.vocab * h + h
+
+    def active(self) -> int:
+        """Those of them that a token goes through."""
+        return self.parameters() - 3 * self.layers * self.hidden * self.ffn * (
+            self.mixture - self.chosen
+        )
 
 
 GPT2_VOCABULARY = 50257
 
 # What may be changed of a preset by hand.
-SIZES = ("layers", "hidden", "heads", "seq_len", "vocab", "kv_heads", "ffn_hidden")
+SIZES = (
+    "layers",
+    "hidden",
+    "heads",
+    "seq_len",
+    "vocab",
+    "kv_heads",
+    "ffn_hidden",
+    "experts",
+    "top_k",
+)
 
 
 def _llama(
@@ -96,6 +131,7 @@ def _llama(
 
 # 124m and 350m are GPT-2's, 1.3b to 13b GPT-3's, 30b is OPT's (whose vocabulary is GPT-2's).
 # llama-1.1b is TinyLlama's, 7b Llama 2's, 8b and 70b Llama 3's (2407.21783, table 3).
+# mixtral-8x7b is Mixtral's (2401.04088).
 PRESETS = {
     "nano": Shape(layers=2, hidden=64, heads=4, seq_len=32, vocab=256),
     "tiny": Shape(layers=4, hidden=128, heads=4, seq_len=64, vocab=512),
@@ -110,6 +146,8 @@ PRESETS = {
     "llama-7b": _llama(32, 4096, 32, 32, 11_008, 4096, 32_000, 10_000),
     "llama-8b": _llama(32, 4096, 32, 8, 14_336, 8192, 128_256, 500_000),
     "llama-70b": _llama(80, 8192, 64, 8, 28_672, 8192, 128_256, 500_000),
+    "moe-nano": replace(_llama(2, 64, 4, 2, 96, 32, 256, 10_000), experts=4),
+    "mixtral-8x7b": replace(_llama(32, 4096, 32, 8, 14_336, 4096, 32_000, 1_000_000), experts=8),
 }
 
 

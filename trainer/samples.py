@@ -7,6 +7,7 @@ from random import Random
 import torch
 from torch import Tensor
 
+from .context import Contexts
 from .groups import Groups
 from .options import Options
 
@@ -26,10 +27,12 @@ def batch(
 ) -> tuple[Tensor, Tensor]:
     """This replica's samples of one step: tokens, and the tokens that come next.
 
-    Replicas take neighbouring samples in turn, so that a micro-batch of all of them is a slice.
+    Replicas take neighbouring samples in turn, so that a micro-batch of all of them is a slice;
+    ranks that share sequences take their parts of the same samples.
     """
     dp, mbs = options.grid.dp, options.mbs
     starts = range(groups.place.data * mbs, options.gbs, dp * mbs)
     rows = [sample(options, iteration, start + n) for start in starts for n in range(mbs)]
-    both = torch.tensor(rows, device=device)
-    return both[:, :-1].contiguous(), both[:, 1:].contiguous()
+    both, contexts = torch.tensor(rows, device=device), Contexts(groups.context)
+    tokens, targets = (contexts.part(one, 1) for one in (both[:, :-1], both[:, 1:]))
+    return tokens.contiguous(), targets.contiguous()

@@ -120,6 +120,8 @@ class RowLinear(nn.Module):
 class Embedding(nn.Module):
     """Each rank has some tokens of the vocabulary, for the way in, the way out, or both."""
 
+    sparse = False  # whether the gradient of the way in is of its few rows alone
+
     def __init__(self, vocab: int, padded: int, hidden: int, tensors: Tensors) -> None:
         super().__init__()
         rows = padded // tensors.group.size
@@ -137,7 +139,7 @@ class Embedding(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         """Tokens -> vectors: zero for a token of another rank, so that the sum is right."""
         rows, here = self.mine(tokens)
-        vectors = F.embedding(rows, self.weight)
+        vectors = F.embedding(rows, self.weight, sparse=self.sparse)
         if self.tensors.group.size > 1:
             vectors = vectors * here.unsqueeze(-1)
         return self.tensors.leave(vectors)

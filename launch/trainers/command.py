@@ -14,10 +14,11 @@ from ..trainer import Examined, Sizes, Trainer, Words, check_flags
 if TYPE_CHECKING:
     from ..plan import Plan
 
+AXES = ("dp", "tp", "pp", "cp")  # whose product is the processes
 PLACE = re.compile(r"\{(\w+)\}")
 COLUMNS = frozenset({
-    "nodes", "dp", "tp", "pp", "mbs", "gbs", "zero_stage", "sequence_parallel", "layers",
-    "hidden", "heads", "seq_len", "vocab", "dtype", "recompute",
+    "nodes", "dp", "tp", "pp", "cp", "ep", "vpp", "mbs", "gbs", "zero_stage",
+    "sequence_parallel", "layers", "hidden", "heads", "seq_len", "vocab", "dtype", "recompute",
 })  # fmt: skip
 
 
@@ -37,14 +38,14 @@ class Command(Trainer):
         return cls(plan.command or "")
 
     def examine(self, requested: Sequence[Words]) -> Examined:
-        """The settings, the processes that DP x TP x PP come to, and what stands here."""
+        """The settings, the processes that DP x TP x PP x CP come to, and what stands here."""
         return Examined([self._sizes(words) for words in requested], check_flags([]).device)
 
     def _sizes(self, words: Words) -> Sizes:
         facts = {name: value for name, value in words.items() if name in COLUMNS}
         if "iterations" in words:
             facts["train_iters"] = words["iterations"]
-        cuts = [value for name in ("dp", "tp", "pp") if isinstance(value := words.get(name), int)]
+        cuts = [value for name in AXES if isinstance(value := words.get(name), int)]
         if cuts:
             facts["ranks"] = reduce(lambda a, b: a * b, cuts)
         self.command(words, facts)  # a word that the plan lacks is an error before anything runs

@@ -30,8 +30,9 @@ class DeepSpeed(Reference):
 
 
 def _data_parallel_only(sizes: Sizes) -> Sizes:
-    tp, pp = sizes.facts.get("tp", 1), sizes.facts.get("pp", 1)
-    if sizes.refused is None and (tp, pp) != (1, 1):
-        why = f"the DeepSpeed trainer supports only data parallelism, not TP {tp} or PP {pp}"
+    axes = {name: sizes.facts.get(name, 1) for name in ("tp", "pp", "cp", "ep")}
+    if sizes.refused is None and set(axes.values()) != {1}:
+        shared = ", ".join(f"{name.upper()} {size}" for name, size in axes.items() if size != 1)
+        why = f"the DeepSpeed trainer supports only data parallelism, not {shared}"
         return replace(sizes, refused=why)
     return sizes

@@ -38,7 +38,15 @@ LLAMA = {
     "normalization": "RMSNorm", "position-embedding-type": "rope", "group-query-attention": "",
 }  # fmt: skip
 # Settings that Megatron's own rules count for, not those of the reference trainer.
-OWN = ("zero_stage", "threads", "schedule", "dtype")
+OWN = ("zero_stage", "threads", "schedule", "dtype", "params_dtype", "compile", "attention")
+# Our word -> what a run with it has in Megatron; of these, a version may lack any.
+AXES = {
+    "cp": "context-parallel-size", "ep": "expert-model-parallel-size",
+    "vpp": "num-layers-per-virtual-pipeline-stage", "overlap_grad_reduce": "overlap-grad-reduce",
+    "experts": "num-experts",
+}  # fmt: skip
+# No token is dropped and none is moved to balance experts, as in the reference trainer.
+MIXTURE = {"moe-router-load-balancing-type": "none", "moe-token-dispatcher-type": "alltoall"}
 LOSS_SCALE = 65536  # DeepSpeed begins there (initial_scale_power 16)
 _FIELD = re.compile(r"^    (\w+)\s*:", re.M)
 
@@ -103,7 +111,8 @@ class Megatron(Trainer):
         own = {"zero_stage": words.get("zero_stage", 0), "dtype": words.get("dtype", "fp32")}
         facts = sizes(answer) | own
         meant_nothing = idle(words, facts)
-        why_not = refused(answer) or self._refused(words, meant_nothing) or self._lacks(facts)
+        why_not = refused(answer) or self._refused(words, meant_nothing)
+        why_not = why_not or self._lacks(facts) or self._lacks_axes(words, facts)
         done = work(answer)
         done = done and {**done, **own, "threads": words.get("threads")}
         return Sizes(facts, why_not, meant_nothing, done)
@@ -134,6 +143,18 @@ class Megatron(Trainer):
         missing = [flag for flag in LLAMA if not self.has(flag)] if facts.get("swiglu") else []
         return f"this Megatron version has no --{missing[0]}, for a Llama" if missing else None
 
+    def _lacks_axes(self, words: Words, facts: Words) -> str | None:
+        """What this version does not know of the axes, or Megatron does not do."""
+        for name in ("params_dtype", "compile", "attention"):
+            if name in words:
+                return f"{name} is of the reference trainer; Megatron has flags of its own"
+        missing = [AXES[name] for name in _used(words, facts) if not self.has(AXES[name])]
+        if missing:
+            return f"this Megatron version has no --{missing[0]}"
+        if facts.get("experts") and facts.get("tp", 1) != 1 and not words.get("sequence_parallel"):
+            return "Megatron needs sequence parallelism for experts with TP"
+        return None
+
     def command(self, requested: Words, facts: Words) -> list[str]:
         """pretrain_gpt.py and its flags; torchrun comes in front."""
         script = str(self.path / "pretrain_gpt.py")
@@ -148,6 +169,7 @@ class Megatron(Trainer):
                 yield from (f"--{flag}", value) if value else (f"--{flag}",)
             yield from ("--num-query-groups", str(facts["kv_heads"]))
             yield from ("--ffn-hidden-size", str(facts["ffn_hidden"]))
+        yield from self._axes(requested, facts)
         yield from ("--lr", str(requested.get("lr", 1e-3)), "--lr-decay-style", "constant")
         yield from ("--weight-decay", str(requested.get("weight_decay", 0.1)))
         yield from ("--clip-grad", str(requested.get("clip_grad", 1.0)))
@@ -160,6 +182,19 @@ class Megatron(Trainer):
         yield from self._recompute(facts)
         yield from self._zero(requested)
         yield from self._place(requested, facts)
+
+    def _axes(self, requested: Words, facts: Words) -> Iterator[str]:
+        for name in _used(requested, facts):
+            yield f"--{AXES[name]}"
+            if name == "vpp":
+                sizes = {one: int(str(facts[one])) for one in ("layers", "pp", "vpp")}
+                yield str(sizes["layers"] // (sizes["pp"] * sizes["vpp"]))
+            elif name != "overlap_grad_reduce":
+                yield str(facts[name])
+        if facts.get("experts"):
+            yield from ("--moe-router-topk", str(requested.get("top_k", 2)))
+            for flag, value in MIXTURE.items():
+                yield from (f"--{flag}", value)
 
     def _dtype(self, facts: Words) -> Iterator[str]:
         """Megatron's own loss scale begins at 2^32: a short run would skip all of its steps."""
@@ -197,3 +232,9 @@ class Megatron(Trainer):
         if self.has("mock-data") and "--data-path" not in self.more:
             yield from ("--mock-data", "--tokenizer-type", "NullTokenizer")
             yield from ("--vocab-size", str(facts["vocab_unpadded"]))
+
+
+def _used(words: Words, facts: Words) -> list[str]:
+    """The axes that a run has."""
+    values = {"overlap_grad_reduce": words.get("overlap_grad_reduce"), **facts}
+    return [name for name in AXES if values.get(name) is True or (values.get(name) or 1) != 1]

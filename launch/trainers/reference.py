@@ -11,16 +11,21 @@ from ..trainer import Examined, Sizes, Trainer, Words, check_flags
 # Our word -> the trainer's flag.
 FLAGS = {
     "model": "preset", "layers": "layers", "hidden": "hidden", "heads": "heads",
-    "seq_len": "seq-len", "vocab": "vocab", "dp": "dp", "tp": "tp", "pp": "pp",
+    "seq_len": "seq-len", "vocab": "vocab", "kv_heads": "kv-heads",
+    "ffn_hidden": "ffn-hidden", "experts": "experts", "top_k": "top-k",
+    "dp": "dp", "tp": "tp", "pp": "pp", "cp": "cp", "ep": "ep", "vpp": "vpp",
+    "overlap_grad_reduce": "overlap-grad-reduce", "params_dtype": "params-dtype",
+    "compile": "compile", "attention": "attention",
     "schedule": "schedule", "sequence_parallel": "sequence-parallel", "zero_stage": "zero",
     "mbs": "mbs", "gbs": "gbs", "iterations": "iters", "recompute": "recompute", "dtype": "dtype",
     "lr": "lr", "weight_decay": "weight-decay", "clip_grad": "clip-grad", "seed": "seed",
     "device": "device", "threads": "threads",
 }  # fmt: skip
 SIZES = frozenset({
-    "ranks", "dp", "tp", "pp", "mbs", "gbs", "grad_accum", "zero_stage", "sequence_parallel",
-    "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "swiglu", "seq_len", "vocab",
-    "vocab_unpadded", "params_stated", "dtype", "recompute", "train_iters",
+    "ranks", "dp", "tp", "pp", "cp", "ep", "vpp", "experts", "mbs", "gbs", "grad_accum",
+    "zero_stage", "sequence_parallel", "layers", "hidden", "heads", "kv_heads", "ffn_hidden",
+    "swiglu", "seq_len", "vocab", "vocab_unpadded", "params_stated", "dtype", "recompute",
+    "train_iters",
 })  # fmt: skip
 
 
@@ -80,9 +85,12 @@ def refused(answer: Words) -> str | None:
 
 def idle(words: Words, facts: Words) -> dict[str, str]:
     """Settings that mean nothing at these sizes, and why."""
+    found = {}
     if "schedule" in words and facts.get("pp", 1) == 1:
-        return {"schedule": "schedule has no effect with PP 1"}
-    return {}
+        found["schedule"] = "schedule has no effect with PP 1"
+    if "overlap_grad_reduce" in words and facts.get("dp", 1) == facts.get("cp", 1) == 1:
+        found["overlap_grad_reduce"] = "overlap_grad_reduce has no effect with DP 1 and CP 1"
+    return found
 
 
 def work(answer: Words) -> Words | None:

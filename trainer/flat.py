@@ -1,0 +1,148 @@
+"""Flat buffers: parameters that are treated alike, reduced and updated as one.
+
+With bf16 parameters the buffer of gradients and the values that the optimizer updates are fp32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from .groups import Group, Groups, Pending
+from .model import EXPERTS, Stage, cut_of
+
+BETAS = (0.9, 0.95)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Parameters that are treated alike."""
+
+    embedding: bool  # the first and the last stage hold it both
+    whole: bool  # every tensor-parallel rank holds it
+    expert: bool  # only the ranks that share out experts the same way hold it
+    decays: bool
+    parameters: list[nn.Parameter]
+
+    def replicas(self, groups: Groups) -> Group:
+        """Who holds the same parameters."""
+        return groups.expert_replicas if self.expert else groups.replicas
+
+    def copies(self, groups: Groups) -> float:
+        """How many model-parallel ranks count these gradients: the norm wants them once."""
+        if self.embedding and groups.place.pipeline > 0:
+            return torch.inf  # a share of nothing: the first stage has counted it whole
+        return groups.tensor.size if self.whole else 1
+
+
+def parts(stages: list[Stage]) -> list[Part]:
+    """The parameters of this rank, sorted by how they are treated."""
+    sorted_out: dict[tuple[bool, bool, bool, bool], list[nn.Parameter]] = {}
+    for stage in stages:
+        for name, parameter in stage.named_parameters():
+            tied, whole, expert = name == stage.tied, cut_of(name) is None, EXPERTS in name
+            kind = (tied, whole, expert, parameter.dim() > 1)
+            sorted_out.setdefault(kind, []).append(parameter)
+    return [Part(*kind, parameters) for kind, parameters in sorted_out.items()]
+
+
+def buckets(stages: list[Stage], size: int) -> Iterator[tuple[Part, list[nn.Parameter]]]:
+    """Parts cut into buckets of about so many elements, in the order the backward pass ends them.
+
+    A bucket is complete with the gradient of the parameter that the forward pass used first.
+    """
+    used = {p: n for n, p in enumerate(p for stage in stages for p in stage.parameters())}
+    found: list[tuple[Part, list[nn.Parameter]]] = []
+    for part in parts(stages):
+        bucket: list[nn.Parameter] = []
+        for parameter in reversed(part.parameters):
+            bucket.append(parameter)
+            if sum(p.numel() for p in bucket) >= size:
+                found.append((part, bucket))
+                bucket = []
+        if bucket:
+            found.append((part, bucket))
+    return iter(sorted(found, key=lambda one: -min(used[p] for p in one[1])))
+
+
+class Flat:
+    """One buffer of values and one of gradients; the parameters are views of them."""
+
+    def __init__(
+        self,
+        part: Part,
+        parameters: list[nn.Parameter],
+        dtype: torch.dtype,
+        shards: int,
+        shard: int,
+    ) -> None:
+        self.part, self.parameters = part, parameters
+        sizes = [parameter.numel() for parameter in parameters]
+        length = -(-sum(sizes) // shards)  # of one shard; the last may end in zeros
+        exact = parameters[0].data.new_zeros(length * shards)
+        self.grads = torch.zeros_like(exact)
+        starts = [sum(sizes[:n]) for n in range(len(sizes))]
+        places = [slice(start, start + size) for start, size in zip(starts, sizes, strict=True)]
+        for parameter, place in zip(parameters, places, strict=True):
+            exact[place] = parameter.data.flatten()
+        self.values = exact.to(dtype)
+        self.views = []
+        for parameter, place in zip(parameters, places, strict=True):
+            parameter.data = self.values[place].view_as(parameter)
+            self.views.append(self.grads[place].view_as(parameter))
+            if not self.mixed:
+                parameter.grad = self.views[-1]
+        mine = slice(shard * length, (shard + 1) * length)
+        self.kept = self.values[mine]  # what of the values this rank updates
+        self.mine = nn.Parameter(exact[mine].clone() if self.mixed else self.kept)
+        self.mine.grad = self.grads[mine]
+        self.pending: Pending | None = None
+        self.arrived = 0
+
+    @property
+    def mixed(self) -> bool:
+        """Whether parameters are of another type than their gradients' sums."""
+        return self.values.dtype != self.grads.dtype
+
+    def watch(self, passes: int, complete: Callable[[Flat], None]) -> None:
+        """Add up gradients as they come, and tell when those of all passes of a step are there."""
+        expected = passes * len(self.parameters)
+        for parameter, view in zip(self.parameters, self.views, strict=True):
+            arrive = partial(self._arrive, view, expected, complete)
+            parameter.register_post_accumulate_grad_hook(arrive)  # type: ignore[no-untyped-call]  # untyped there
+
+    def _arrive(
+        self, view: Tensor, expected: int, complete: Callable[[Flat], None], parameter: Tensor
+    ) -> None:
+        if self.mixed:
+            assert parameter.grad is not None
+            view += parameter.grad
+            parameter.grad = None
+        self.arrived += 1
+        if self.arrived == expected:
+            complete(self)
+
+    def clear(self) -> None:
+        """The buffer stays: the parameters' gradients are views of it."""
+        self.grads.zero_()
+        self.pending, self.arrived = None, 0
+
+    def updated(self) -> None:
+        """Round what the optimizer has updated to the type of the parameters."""
+        if self.mixed:
+            self.kept.copy_(self.mine.detach())
+
+
+def adam(stage: Stage, owned: list[tuple[Part, list[nn.Parameter]]]) -> torch.optim.AdamW:
+    """AdamW that lets matrices decay, and vectors not."""
+    options = stage.options
+    decay = options.weight_decay
+    groups = [
+        {"params": tensors, "weight_decay": decay if part.decays else 0.0}
+        for part, tensors in owned
+    ]
+    return torch.optim.AdamW(groups, lr=options.lr, betas=BETAS, eps=1e-8, fused=True)
