@@ -67,6 +67,7 @@ def effects_data(content: Content, pairs: Sequence[Row]) -> dict[str, Any]:
         return {
             "base": [content.id(one["run"]) for one in row["first_base"]["members"]],
             "with": [content.id(one["run"]) for one in row["members"]],
+            "setting": content.text.line(str(row["factor"]), 80),
             "change": content.text.line(_change(row), 80),
             "of": content.text.line(content_words(row), 120),
             "text": times(row["speedup"]),
