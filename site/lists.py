@@ -65,12 +65,12 @@ def _findings_table(content: Content, words: Sequence[Mapping[str, Any]]) -> Tab
     columns = [
         column("place", "Stands at", words, place),
         column("severity", "Severity", words, lambda one: Cell(one["severity"]), kind="status"),
-        column("rule", "Rule", words, lambda one: Cell(one["rule"])),
         column("title", "What", words, lambda one: Cell(line(one["title"])), wide=True),
         column("evidence", "Evidence", words,
                lambda one: Cell(line(one["evidence"], 600)), wide=True),
         column("suggestion", "Suggestion", words,
                lambda one: Cell(line(one["suggestion"] or "", 300)), wide=True),
+        column("rule", "Rule", words, lambda one: Cell(one["rule"])),
         column("run", "Run", words, run),
         column("closed", "Closed by a person", words,
                lambda one: Cell(line(one["closed"] or "", 300))),

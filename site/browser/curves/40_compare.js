@@ -1,7 +1,7 @@
 // @ts-check
 /** The page that compares: facts of runs side by side, their curves over each other. */
 
-const ALONE_FITS = 20; // facts that one run alone states; the arguments of a log are hundreds
+const PARTLY_FITS = 20; // facts that some runs leave out; the arguments of a log are hundreds
 
 /** @param {HTMLElement} place */
 function startCompare(place) {
@@ -155,7 +155,7 @@ function pairTable(pairs, label) {
 
 /** A row a fact, a column a run; what differs from the first is marked, numbers with their ratio.
  * @param {HTMLElement} frame
- * @param {HTMLElement} rest where the header of a log that has no like is folded away
+ * @param {HTMLElement} rest where what some runs do not state is folded away
  * @param {Run[]} runs
  * @param {boolean} differ
  * @returns {string} how many rows it has, and how many are alike
@@ -180,18 +180,21 @@ function sideBySide(frame, rest, runs, differ) {
   /** @param {{cells: (Fact | undefined)[]}} row */
   const lacking = (row) => runs.filter((_, at) => !text(row.cells[at])).length;
   wanted.sort((a, b) => lacking(a) - lacking(b));
-  const alone = wanted.filter((row) => runs.length > 1 && lacking(row) === runs.length - 1);
-  const folded = alone.length > ALONE_FITS;
+  // Those that state them agree: they tell logs that print their arguments from those that do not.
+  const partly = wanted.filter(
+    (row) => lacking(row) > 0 && new Set(row.cells.map(text).filter(Boolean)).size === 1,
+  );
+  const folded = partly.length > PARTLY_FITS;
   rest.hidden = !folded;
   rest.replaceChildren(
-    make("summary", {}, `${counted(alone.length, "fact")} that one run alone states`),
+    make("summary", {}, `${counted(partly.length, "fact")} that some of these runs do not state, and the others state alike`),
     make(
       "div",
-      { class: "table-frame", tabindex: "0", role: "region", "aria-label": "Facts of one run alone" },
-      sideTable(runs, folded ? alone : [], text),
+      { class: "table-frame", tabindex: "0", role: "region", "aria-label": "Facts that some runs do not state" },
+      sideTable(runs, folded ? partly : [], text),
     ),
   );
-  frame.replaceChildren(sideTable(runs, folded ? wanted.filter((row) => !alone.includes(row)) : wanted, text));
+  frame.replaceChildren(sideTable(runs, folded ? wanted.filter((row) => !partly.includes(row)) : wanted, text));
   return differ
     ? `${counted(unlike.length, "row")}; ${whole.format(rows.size - unlike.length)} alike`
     : counted(rows.size, "row");
