@@ -67,7 +67,7 @@ class Search {
       ({ entries }) => {
         this.all ||= {
           entries,
-          lower: entries.map((/** @type {Entry} */ entry) => `${entry[0]} ${entry[1]}`.toLowerCase()),
+          lower: entries.map((/** @type {Entry} */ [title, kind, , name]) => `${title} ${kind} ${name || ""}`.toLowerCase()),
         };
         this.find();
       },
