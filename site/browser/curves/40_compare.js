@@ -186,14 +186,20 @@ function sideBySide(frame, rest, runs, differ) {
   );
   const folded = partly.length > PARTLY_FITS;
   rest.hidden = !folded;
-  rest.replaceChildren(
-    make("summary", {}, `${counted(partly.length, "fact")} that some of these runs do not state, and the others state alike`),
-    make(
-      "div",
-      { class: "table-frame", tabindex: "0", role: "region", "aria-label": "Facts that some runs do not state" },
-      sideTable(runs, folded ? partly : [], text),
-    ),
-  );
+  rest.replaceChildren();
+  if (folded)
+    rest.append(
+      make(
+        "summary",
+        {},
+        `${counted(partly.length, "fact")} that some of these runs do not state, and the others state alike`,
+      ),
+      make(
+        "div",
+        { class: "table-frame", tabindex: "0", role: "region", "aria-label": "Facts that some runs do not state" },
+        sideTable(runs, partly, text),
+      ),
+    );
   frame.replaceChildren(sideTable(runs, folded ? wanted.filter((row) => !partly.includes(row)) : wanted, text));
   return differ
     ? `${counted(unlike.length, "row")}; ${whole.format(rows.size - unlike.length)} alike`
