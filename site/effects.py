@@ -82,7 +82,9 @@ def effects_data(content: Content, pairs: Sequence[Row]) -> dict[str, Any]:
 
 
 def _change(row: Row) -> str:
-    return f"{row['factor']}: {row['base']} → {row['level']}"
+    """What is set otherwise; two files or runs that somebody names stand for themselves."""
+    said = f"{row['base']} → {row['level']}"
+    return f"{row['factor']}: {said}" if row["factor"] else said
 
 
 def _label(row: Row, apart: Sequence[str]) -> str:
