@@ -23,13 +23,18 @@ long AS (
     SELECT run_id, line, iteration, grade, grade <= least AS used,
         unnest([{names}]) AS metric, unnest([{values}]) AS value
     FROM judged
+), valued AS (
+    SELECT * FROM long WHERE value IS NOT NULL AND isfinite(value)
+), totals AS (
+    -- No window: over a whole run it would compare each interval with all others.
+    SELECT run_id, metric, count(*) AS total, count(*) FILTER (used) AS window_size
+    FROM valued GROUP BY run_id, metric
 ), placed AS (
-    SELECT *, count(*) OVER every AS total, count(*) FILTER (used) OVER every AS window_size,
+    SELECT v.*, total, window_size,
         row_number() OVER (PARTITION BY run_id, metric, used ORDER BY line) AS from_first,
         row_number() OVER (PARTITION BY run_id, metric, used ORDER BY line DESC) AS from_last,
         row_number() OVER (PARTITION BY run_id, metric, used ORDER BY value, line) AS by_value
-    FROM long WHERE value IS NOT NULL AND isfinite(value)
-    WINDOW every AS (PARTITION BY run_id, metric)
+    FROM valued v JOIN totals USING (run_id, metric)
 )
 SELECT run_id, metric, line, iteration, value, grade, used, total, total - window_size AS left_out
 FROM placed

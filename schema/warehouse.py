@@ -110,16 +110,19 @@ class Warehouse:
         """Drop what views hold, `but` for some: the others show again what is stored."""
         kept = [view for view in self.materialized if view in but]
         if self.materialized and not kept:
-            self.con.execute("RESET threads")
-            self.con.execute("PRAGMA enable_optimizer")
+            self._run_as_usual()
         for view in self.materialized:
             if view not in kept:
                 self.con.execute(f"DROP TABLE temp.main.{view}")
         self.materialized = kept
 
+    def _run_as_usual(self) -> None:
+        for name in ("threads", "disabled_optimizers"):  # of the instance, which serves others too
+            self.con.execute(f"RESET {name}")
+
     def close(self) -> None:
         if self.materialized and not self.sealed and not self.changed:
-            self.con.execute("RESET threads")
+            self._run_as_usual()
         disconnect(self.con, reusable=not self.sealed and not self.changed)
         if self.path and not self.read_only and not self.replica:
             closed(self.path)

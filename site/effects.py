@@ -67,6 +67,7 @@ def effects_data(content: Content, pairs: Sequence[Row]) -> dict[str, Any]:
         return {
             "base": [content.id(one["run"]) for one in row["first_base"]["members"]],
             "with": [content.id(one["run"]) for one in row["members"]],
+            "setting": content.text.line(str(row["factor"]), 80),
             "change": content.text.line(_change(row), 80),
             "of": content.text.line(content_words(row), 120),
             "text": times(row["speedup"]),
@@ -81,7 +82,9 @@ def effects_data(content: Content, pairs: Sequence[Row]) -> dict[str, Any]:
 
 
 def _change(row: Row) -> str:
-    return f"{row['factor']}: {row['base']} → {row['level']}"
+    """What is set otherwise; two files or runs that somebody names stand for themselves."""
+    said = f"{row['base']} → {row['level']}"
+    return f"{row['factor']}: {said}" if row["factor"] else said
 
 
 def _label(row: Row, apart: Sequence[str]) -> str:

@@ -29,6 +29,9 @@ from .table import Cell, Column, Table, column
 
 Page = tuple[dict[str, Any], list[Table]]
 _VALUES = 4  # of a setting, where it is searched
+_WITH_LINES = (
+    1_000  # findings whose sentences may break into lines; of more none but those seen exist
+)
 _TRENDS = 12  # configurations whose course is drawn
 
 
@@ -62,19 +65,19 @@ def _findings_table(content: Content, words: Sequence[Mapping[str, Any]]) -> Tab
     columns = [
         column("place", "Stands at", words, place),
         column("severity", "Severity", words, lambda one: Cell(one["severity"]), kind="status"),
-        column("rule", "Rule", words, lambda one: Cell(one["rule"])),
         column("title", "What", words, lambda one: Cell(line(one["title"])), wide=True),
         column("evidence", "Evidence", words,
                lambda one: Cell(line(one["evidence"], 600)), wide=True),
         column("suggestion", "Suggestion", words,
                lambda one: Cell(line(one["suggestion"] or "", 300)), wide=True),
+        column("rule", "Rule", words, lambda one: Cell(one["rule"])),
         column("run", "Run", words, run),
         column("closed", "Closed by a person", words,
                lambda one: Cell(line(one["closed"] or "", 300))),
     ]  # fmt: skip
     looks = ["left-out" if one["closed"] else "" for one in words]
     kept = [one for one in columns if not one.is_empty]
-    return Table("findings", "Findings", kept, key="findings", looks=looks)
+    return Table("findings", "Findings", kept, key="findings", looks=looks, first=_WITH_LINES)
 
 
 def failures_page(content: Content) -> Page:
@@ -212,7 +215,7 @@ def sources_page(content: Content) -> Page:
 
     columns = [
         column("source", "Source", found, source),
-        text("title", "Title", lambda one: one["title"] or "", wide=True),
+        column("title", "Title", found, lambda one: Cell(line(one["title"] or "", 120)), wide=True),
         text("kind", "Kind", lambda one: one["format"] or one["kind"]),
         count_of("runs", "Runs", lambda one: count[one["uri"]]),
         count_of("lines", "Lines", lambda one: one["lines"]),
@@ -257,6 +260,7 @@ def search(content: Content) -> dict[str, Any]:
         [line(name, 60), "model", f"models/{slug}.html"]
         for name, slug in content.model_slugs.items()
     ]
+    entries += _settings(content)
     for row in content.rows:
         words = [
             content.place(row),
@@ -272,7 +276,6 @@ def search(content: Content) -> dict[str, Any]:
                 content.href(row["run"]),
             ]
         )
-    entries += _settings(content)
     entries += [
         [line(content.names.path(uri), 160), "source", content.source_href(uri)]
         for uri in content.slugs
@@ -293,9 +296,12 @@ def _settings(content: Content) -> list[list[str | None]]:
         for name, values in found.items():
             if len(values) > 1:
                 field = fields().get(name)
-                title = (field.title if field else None) or name.removeprefix("env ")
+                plain = name.removeprefix("env ").removeprefix("column ")
+                title = (field.title if field else None) or plain
                 shown = ", ".join([*values][:_VALUES]) + (", ..." if len(values) > _VALUES else "")
                 words = f"{title} · {model} · {shown}"
                 href = f"models/{content.model_slugs[model]}.html#answers"
-                entries.append([content.text.line(words, 160), "setting", href])
+                entries.append(
+                    [content.text.line(words, 160), "setting", href, content.text.line(plain, 80)]
+                )
     return entries

@@ -19,6 +19,7 @@ from ..decide.ran import Ran, ran
 from ..decide.rows import Decision, Row, load
 from ..decide.selection import narrow, select
 from ..schema.errors import BenchError
+from ..schema.materialized import materialize_if_cheap, materialize_pages
 from ..schema.sql import named_statements
 from ..schema.warehouse import Warehouse
 from .doubts import Doubts, doubts_of_site
@@ -166,6 +167,9 @@ def read_content(
 
     `clean` are the keys of logs that the last build found nothing wrong in.
     """
+    materialize_pages(warehouse)
+    # Asked three times here; each time all intervals would be sorted.
+    materialize_if_cheap(warehouse, "iterations", "effective_steps")
     select(warehouse, Query())
     every = load(warehouse)
     warehouse.rows("CREATE OR REPLACE TEMP TABLE site_runs AS FROM selected")

@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 _SHORT = 12  # letters of a name that may stand in every row
 _FIGURE = re.compile(r"[+-]?[\d,]*\.?\d+(e-?\d+)?[\^x%]?")
 
+# What a page of an answer is called, by the command that gives it.
+_TITLES = {
+    "best": "The fastest runs",
+    "days": "Days to train",
+    "compare": "Comparison of runs",
+    "trend": "Course over time",
+}
+
 
 def fitted(answer: Answer, query: Query) -> Answer:
     """The answer with the columns and groups of the query, of pairs the mean of each; raises
@@ -43,7 +51,9 @@ def write(
     """
     chosen = choose_format(form, output)
     figures = draw() if chosen is Format.HTML else ()
-    emit(as_text(answer, chosen, figures, f"bench {Path(name).stem}"), output, name=name)
+    command = Path(name).stem
+    title = _TITLES.get(command, f"bench {command}")
+    emit(as_text(answer, chosen, figures, title), output, name=name)
 
 
 def as_text(answer: Answer, form: Format, figures: Sequence[str] = (), title: str = "bench") -> str:

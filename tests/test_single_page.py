@@ -63,6 +63,11 @@ def test_an_effect_is_drawn(swept: Path, tmp_path: Path) -> None:
     assert '<figure class="chart" id="effects">' in shown and "1.36x" in shown
 
 
+def test_two_runs_that_are_named_are_a_change_of_no_setting(swept: Path, tmp_path: Path) -> None:
+    shown = body(written(swept, tmp_path, "compare 004:22 004:44"))
+    assert ">004:22 → 004:44</text>" in shown and "<h1>Comparison of runs</h1>" in shown
+
+
 def test_numbers_of_a_report_sort_as_numbers() -> None:
     page = of_markdown(
         "# T\n\n## A b\n\n| x | y |\n|---|--:|\n| a | *1,024.5* |\n| b | ~2e3 |\n| c | none |\n"

@@ -28,6 +28,12 @@ def test_slash_searches_everything(opens: Opens, site: Path) -> None:
     page.locator("dialog.search li").first.wait_for()
     page.keyboard.type("1.3B")
     assert "1.3B" in page.locator("dialog.search li[aria-selected=true]").inner_text()
+    # A question is its names; of a setting its change is told, where a model's page has it.
+    page.locator("dialog.search input").fill("Did recompute help?")
+    answer = page.locator("dialog.search li .effect").first
+    answer.wait_for()
+    assert answer.inner_text().startswith("recompute: full → none: 1.")
+    page.locator("dialog.search input").fill("1.3B")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_url(lambda url: not url.endswith("index.html"))

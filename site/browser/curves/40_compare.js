@@ -1,6 +1,8 @@
 // @ts-check
 /** The page that compares: facts of runs side by side, their curves over each other. */
 
+const PARTLY_FITS = 20; // facts that some runs leave out; the arguments of a log are hundreds
+
 /** @param {HTMLElement} place */
 function startCompare(place) {
   const fallback = Array.from(place.childNodes);
@@ -56,10 +58,11 @@ function compared(place, runs) {
     role: "region",
     "aria-label": "Facts side by side",
   });
+  const rest = make("details", {});
   const number = make("span", { class: "count" });
   const table = () => {
     differ.checked = view.get("all") !== "1";
-    number.textContent = sideBySide(frame, runs, differ.checked);
+    number.textContent = sideBySide(frame, rest, runs, differ.checked);
   };
   place.append(
     make("h2", {}, "Effects"),
@@ -67,6 +70,7 @@ function compared(place, runs) {
     make("h2", {}, "Facts and settings"),
     make("div", { class: "grid-tools" }, make("label", { class: "tick" }, differ, "Only what differs"), number),
     frame,
+    rest,
     make("h2", {}, "Curves"),
     figure,
   );
@@ -151,11 +155,12 @@ function pairTable(pairs, label) {
 
 /** A row a fact, a column a run; what differs from the first is marked, numbers with their ratio.
  * @param {HTMLElement} frame
+ * @param {HTMLElement} rest where what some runs do not state is folded away
  * @param {Run[]} runs
  * @param {boolean} differ
  * @returns {string} how many rows it has, and how many are alike
  */
-function sideBySide(frame, runs, differ) {
+function sideBySide(frame, rest, runs, differ) {
   /** @type {Map<string, {title: string, cells: (Fact | undefined)[]}>} */
   const rows = new Map();
   runs.forEach((run, at) => {
@@ -175,6 +180,37 @@ function sideBySide(frame, runs, differ) {
   /** @param {{cells: (Fact | undefined)[]}} row */
   const lacking = (row) => runs.filter((_, at) => !text(row.cells[at])).length;
   wanted.sort((a, b) => lacking(a) - lacking(b));
+  // Those that state them agree: they tell logs that print their arguments from those that do not.
+  const partly = wanted.filter(
+    (row) => lacking(row) > 0 && new Set(row.cells.map(text).filter(Boolean)).size === 1,
+  );
+  const folded = partly.length > PARTLY_FITS;
+  rest.hidden = !folded;
+  rest.replaceChildren();
+  if (folded)
+    rest.append(
+      make(
+        "summary",
+        {},
+        `${counted(partly.length, "fact")} that some of these runs do not state, and the others state alike`,
+      ),
+      make(
+        "div",
+        { class: "table-frame", tabindex: "0", role: "region", "aria-label": "Facts that some runs do not state" },
+        sideTable(runs, partly, text),
+      ),
+    );
+  frame.replaceChildren(sideTable(runs, folded ? wanted.filter((row) => !partly.includes(row)) : wanted, text));
+  return differ
+    ? `${counted(unlike.length, "row")}; ${whole.format(rows.size - unlike.length)} alike`
+    : counted(rows.size, "row");
+}
+
+/** @param {Run[]} runs
+ * @param {{title: string, cells: (Fact | undefined)[]}[]} wanted
+ * @param {(fact: Fact | undefined) => string} text
+ */
+function sideTable(runs, wanted, text) {
   const head = runs.map((run, at) =>
     make(
       "th",
@@ -232,15 +268,10 @@ function sideBySide(frame, runs, differ) {
       }),
     ),
   );
-  frame.replaceChildren(
-    make(
-      "table",
-      { class: "side" },
-      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Fact"), ...head)),
-      make("tbody", {}, ...body),
-    ),
+  return make(
+    "table",
+    { class: "side" },
+    make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Fact"), ...head)),
+    make("tbody", {}, ...body),
   );
-  return differ
-    ? `${counted(unlike.length, "row")}; ${whole.format(rows.size - unlike.length)} alike`
-    : counted(rows.size, "row");
 }

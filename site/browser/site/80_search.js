@@ -3,7 +3,10 @@
 
 const FOUND = 40; // shown of a search
 
-/** @typedef {[string, string, string]} Entry title, kind, href */
+// What turns a name into a question.
+const ASKING = /^(?:an?|and|are|did|do|does|for|help(?:s|ed)?|how|in|is|it|much|of|on|the|to|was|were|what|which|why|with)$/;
+
+/** @typedef {[string, string, string, string?]} Entry title, kind, href, the setting that it is */
 
 class Search {
   constructor() {
@@ -64,7 +67,7 @@ class Search {
       ({ entries }) => {
         this.all ||= {
           entries,
-          lower: entries.map((/** @type {Entry} */ entry) => `${entry[0]} ${entry[1]}`.toLowerCase()),
+          lower: entries.map((/** @type {Entry} */ [title, kind, , name]) => `${title} ${kind} ${name || ""}`.toLowerCase()),
         };
         this.find();
       },
@@ -72,34 +75,49 @@ class Search {
     );
   }
 
-  /** Entries with all words; those that begin with the first come first. */
+  /** Entries with all words that name something; those that begin with the first come first. */
   find() {
     if (!this.all) return;
     const { entries, lower } = this.all;
-    const words = this.input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const every = this.input.value.toLowerCase().split(/[\s?!]+/).filter(Boolean);
+    const naming = every.filter((word) => !ASKING.test(word));
+    const words = naming.length ? naming : every;
     const places = lower.flatMap((text, at) => (words.every((word) => text.includes(word)) ? [at] : []));
     if (words.length)
       places.sort((a, b) => Number(lower[b].startsWith(words[0])) - Number(lower[a].startsWith(words[0])) || a - b);
     this.list.replaceChildren(
-      ...places
-        .slice(0, FOUND)
-        .map((at, row) =>
-          make(
-            "li",
-            { role: "option", id: `found-${row}` },
-            make(
-              "a",
-              { href: linked(entries[at][2]), tabindex: "-1" },
-              make("span", {}, entries[at][0]),
-              " ",
-              make("span", { class: "muted" }, entries[at][1]),
-            ),
-          ),
-        ),
+      ...places.slice(0, FOUND).map((at, row) => make("li", { role: "option", id: `found-${row}` }, this.found(entries[at]))),
     );
     this.told.textContent =
       places.length > FOUND ? `${FOUND} of ${whole.format(places.length)}` : counted(places.length, "result");
     this.choose(0);
+  }
+
+  /** The link of an entry; that of a setting tells what a change of it did, where that was tested.
+   * @param {Entry} entry
+   */
+  found([title, kind, href, setting]) {
+    const link = make(
+      "a",
+      { href: linked(href), tabindex: "-1" },
+      make("span", {}, title),
+      " ",
+      make("span", { class: "muted" }, kind),
+    );
+    if (setting)
+      load(href.replace(/\.html.*$/, "/effects")).then(
+        ({ pairs }) => {
+          const tested = pairs.filter((/** @type {{setting: string}} */ pair) => pair.setting === setting);
+          if (!tested.length) return;
+          const { change, of, text, range, verdict } = tested[0];
+          const more = tested.length > 1 ? `; ${whole.format(tested.length - 1)} more` : "";
+          link.setAttribute("href", linked(href.replace(/#.*$/, "#effects")));
+          const ends = range.includes(" to ") ? ` (95%: ${range})` : "";
+          link.append(make("span", { class: "effect" }, `${change}: ${text}${ends}, ${verdict}; ${of}${more}`));
+        },
+        (error) => (this.told.textContent = error.message),
+      );
+    return link;
   }
 
   /** @param {number} row */
