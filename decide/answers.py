@@ -34,10 +34,10 @@ from .selection import condition, select
 SAME = "the same on both sides"
 
 
-def scaled(chosen: Candidates) -> Decision:
-    """How the runs chosen scale."""
+def scaled(chosen: Candidates, most: int = 0) -> Decision:
+    """How the runs chosen scale, with the laws of the `most` groups of most sizes (0: of all)."""
     rows = chosen.eligible("rate")
-    return scaling(rows.kept, rows.left_out)
+    return scaling(rows.kept, rows.left_out, most)
 
 
 def curves(chosen: Candidates, most: int = 0) -> list[dict[str, Any]]:

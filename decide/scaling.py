@@ -19,6 +19,7 @@ _WORDS = {
     "rms_error": "sqrt(mean((fitted / measured - 1)^2))",
     "worst_error": "max(abs(fitted / measured - 1))",
 }
+_NO_FIT: dict[str, Any] = {"laws": [], "best": None, "p": None, "second_base": None, "law": None}
 FITTED = ("alpha", "beta", "rms_error", "worst_error")
 
 
@@ -35,18 +36,27 @@ def bubble(row: Row) -> float | None:
     return float((p - 1) / (chunks + p - 1))
 
 
-def scaling(kept: Sequence[Row], left_out: Sequence[Row]) -> Decision:
-    """The groups one after the other, each with its fits."""
+def scaling(kept: Sequence[Row], left_out: Sequence[Row], most: int = 0) -> Decision:
+    """The groups one after the other, each with its fits; of more than `most` those of most sizes
+    alone have any, as a law takes thousands of refits (0: all)."""
     found, alone = groups(kept)
-    sets = [[_row(at, group, point) for point in group.points] for at, group in enumerate(found, 1)]
+    longest = sorted(range(len(found)), key=lambda at: -len(found[at].points))[: most or None]
+    fitted = set(longest)
+    sets = [
+        [_row(at + 1, group, point, at in fitted) for point in group.points]
+        for at, group in enumerate(found)
+    ]
     for group, members in zip(found, sets, strict=True):
         _add_derivations(group, members)
     rows = [row for members in sets for row in members]
     reason = "no run of another size with its settings"
     left = (*left_out, *({**row, "left_out": reason} for row in alone))
     facts = {
-        "groups": [{**curve(one), **_fit_of(one)} for one in found],
-        "numbers": [one for at, group in enumerate(found) for one in _numbers(group, sets[at])],
+        "groups": [
+            {**curve(one), **(_fit_of(one) if at in fitted else _NO_FIT)}
+            for at, one in enumerate(found)
+        ],
+        "numbers": [one for at in sorted(fitted) for one in _numbers(found[at], sets[at])],
     }
     return Decision("scaling", tuple(rows), left, facts)
 
@@ -81,7 +91,7 @@ def _fit_of(group: Group) -> dict[str, Any]:
     }
 
 
-def _row(at: int, group: Group, point: Point) -> dict[str, Any]:
+def _row(at: int, group: Group, point: Point, fitted: bool) -> dict[str, Any]:
     row, base = point.row, group.base
     share = group.efficiency(point)
     waits, at_base = bubble(row), bubble(base.row)
@@ -90,7 +100,7 @@ def _row(at: int, group: Group, point: Point) -> dict[str, Any]:
     scale = base.x / point.x
     return {
         **row,
-        **_fitted(group, point),
+        **(_fitted(group, point) if fitted else {}),
         "group": at,
         "scaling": group.kind,
         "base_devices": base.row["device_count"],

@@ -23,6 +23,7 @@ from .runtable import run_cell, run_table
 from .table import Cell, Column, Table, column
 
 _FEW = 4000  # runs whose pairs are looked for setting by setting
+_LAWS = 100  # groups that differ in size alone, of most sizes, that laws of scaling are fitted to
 _SENTENCES = 6
 
 
@@ -48,7 +49,7 @@ def model_page(
         content, "runs", ordered, plan, label=f"Runs of {name}", key=f"models/{slug}/runs"
     )
     changed = effects(chosen, SETTINGS if len(rows) <= _FEW else ())
-    scaling = scaled(chosen)
+    scaling = scaled(chosen, _LAWS)
     answers, more = _answers(content, rows, plan, found, scaling, changed)
     page = {
         "title": name,
@@ -101,6 +102,7 @@ def _answers(
     )
     asked = statements("model")
     faster = warehouse.dicts(asked["faster"], plan.parameters)
+    groups = scaling.facts["groups"][:_LAWS]
     stated = [one for one in changed if one.facts["title"] not in SETTINGS]
     context = {
         "ranked": ranking(rows, plan, MOST),
@@ -108,7 +110,7 @@ def _answers(
         "faster": faster,
         "recompute": warehouse.dicts(asked["recompute"]),
         "effects": said(names, "_effects.j2", {"decisions": stated})[:_SENTENCES],
-        "scaling": said(names, "_scaling.j2", {"groups": scaling.facts["groups"]})[:_SENTENCES],
+        "scaling": said(names, "_scaling.j2", {"groups": groups})[:_SENTENCES],
     }
     if not context["ranked"]:
         return Markup("<p>No run has a usable rate: days to train are unknown.</p>"), Markup("")

@@ -10,7 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.decide.answers import scaled
+from bench.decide.eligible import candidates
 from bench.decide.fits import fits
+from bench.decide.query import Query
+from bench.ingest.pipeline import ingest_into
+from bench.schema.warehouse import in_memory
 from tests.deciding import Stored, answer, table
 from tests.program import quick, told
 
@@ -274,3 +279,18 @@ def test_one_node_in_parts_and_several_nodes_are_one_curve(folder: Path) -> None
     assert [(row["group"], row["devices"]) for row in found] == [(1, n) for _, n in sizes]
     said = quick(folder, "report", "scaling", "a.md").out
     assert "100.0% strong-scaling efficiency on 16 devices against 1" in said
+
+
+def test_of_many_groups_those_of_most_sizes_have_laws(folder: Path) -> None:
+    """Efficiencies are of all groups alike."""
+    rows = [ROW.format(n=n, dp=2 * n // pp, pp=pp, gbs=512, time=100 / n**0.9 + pp)
+            for pp, sizes in ((1, (1, 2, 4, 8)), (2, (2, 4, 8))) for n in sizes]  # fmt: skip
+    path = table(folder / "a.md", rows)
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [path], folder)
+        chosen = candidates(warehouse, Query())
+        whole, few = scaled(chosen), scaled(chosen, 1)
+    assert [row["efficiency"] for row in few.rows] == [row["efficiency"] for row in whole.rows]
+    laws = [[bool(group["laws"]) for group in one.facts["groups"]] for one in (whole, few)]
+    assert laws == [[True, True], [True, False]]
+    assert {row["group"] for row in few.rows if row.get("alpha") is not None} == {1}
