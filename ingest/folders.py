@@ -17,6 +17,8 @@ _SKIPPED = frozenset(("venv", "node_modules", "__pycache__"))
 # beside them, as in docs/.
 SITE_MARK = ".bench-site.json"
 _PAGES = (".html", ".js", ".css")
+# Read, some of them never end.
+_OF_SYSTEM = ("/proc/", "/sys/")
 _SHOWN = frozenset((".hydra",))  # what ran, beside the log
 Unreadable = Callable[[Path | str, OSError], None]
 _File = tuple[str, str, bool]  # as named, as it is without links, whether it is one
@@ -48,6 +50,10 @@ def files_below(paths: Iterable[Path], unreadable: Unreadable) -> list[str]:
             found.append(_named(os.fspath(path), real))
         else:
             unreadable(path, OSError("not a regular file: save it to one"))
+    for file, name, _ in found:
+        if name.startswith(_OF_SYSTEM):
+            unreadable(file, OSError("a file of the system, not one that was written"))
+    found = [file for file in found if not file[1].startswith(_OF_SYSTEM)]
     found.sort(key=itemgetter(2))
     names = {name: file for file, name, _ in reversed(found)}
     return list(names.values())[::-1]
@@ -100,7 +106,11 @@ def _walk(
 ) -> Iterator[_File]:
     real = os.path.realpath(folder)
     above = os.path.realpath(os.path.dirname(folder))
-    if real in entered or (os.path.islink(folder) and f"{above}/".startswith(f"{real}/")):
+    if f"{real}/".startswith(_OF_SYSTEM):
+        return
+    if real in entered or (
+        os.path.islink(folder) and f"{above}/".startswith(os.path.join(real, ""))
+    ):
         return
     entered.add(real)
     try:

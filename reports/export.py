@@ -12,7 +12,8 @@ from ..schema.connect import explained
 from ..schema.errors import BenchError
 from ..schema.materialized import OF_PAGES, OF_RUNS, OF_SOURCES, materialize_if_cheap
 from ..schema.warehouse import Warehouse
-from .escape import csv_cell, csv_line, plain
+from ..vocabulary.printable import json_text
+from .escape import csv_cell, csv_line, plain, visible
 
 TABLES = (
     "sources",
@@ -105,9 +106,7 @@ def _write_json(warehouse: Warehouse, query: str, stream: TextIO) -> None:
     for chunk in chunks:
         for row in chunk:
             stream.write("\n" if first else ",\n")
-            stream.write(
-                json.dumps(dict(zip(names, map(plain, row), strict=True)), ensure_ascii=False)
-            )
+            stream.write(json_text(dict(zip(names, row, strict=True))))
             first = False
     stream.write("\n]\n")
 
@@ -124,4 +123,5 @@ def _field(value: object) -> str:
         return str(made).lower()
     if made is None or isinstance(made, int | float):
         return "" if made is None else str(made)
-    return csv_cell(made if isinstance(made, str) else json.dumps(made, ensure_ascii=False))
+    text = made if isinstance(made, str) else json.dumps(made, ensure_ascii=False)
+    return csv_cell(visible(text))

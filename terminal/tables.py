@@ -13,6 +13,8 @@ from ..schema.errors import BenchError
 from ..vocabulary.atomic import atomic_write
 from .messages import did_you_mean, info
 
+_PAGES = (".html", ".htm", ".xhtml")
+
 
 class Format(StrEnum):
     """How a listing is written."""
@@ -97,6 +99,10 @@ def emit(text: str, output: Path | None = None, *, name: str = "") -> None:
         _to_stdout(logged(text).encode("utf-8", "backslashreplace"))
         return
     file = _target(output, name)
+    if file.suffix.lower() in _PAGES and not text.startswith("<!doctype html>"):
+        # A browser would run what stands in a source.
+        raise BenchError("this is not written as HTML", where=str(file),
+                         hint=f"-o {file.with_suffix('.md').name}")  # fmt: skip
     try:
         atomic_write(file, visible(text).encode("utf-8", "backslashreplace"))
     except OSError as error:

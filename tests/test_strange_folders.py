@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.ingest.folders import files_below
 from bench.launch.sweep import exclusive
 from bench.project.facts_file import read_facts
 from bench.project.settings import find_db
@@ -17,6 +18,7 @@ from bench.schema.connect import connect_file, disconnect
 from bench.schema.errors import BenchError
 from bench.schema.place import place_of
 from bench.schema.warehouse import open_read, open_write
+from bench.terminal.tables import emit
 from tests.program import quick
 
 TEXT = "export PATH=$HOME/bin:$PATH\n"
@@ -221,6 +223,21 @@ def test_a_format_is_like_one_of_its_folder(cloned: Path) -> None:
     (cloned / "bench.toml").write_text('formats = "formats"\n')
     done = quick(cloned, "doctor", "bench.toml")
     assert "`like` names no other format" in done.err, done.text
+
+
+def test_files_of_the_system_are_no_logs(cloned: Path) -> None:
+    for name, target in (("a.log", "/proc/self/pagemap"), ("b.md", "/proc/self/environ"),
+                         ("c", "/proc/self/fdinfo"), ("d", "/"), ("e", "/sys")):  # fmt: skip
+        (cloned / name).symlink_to(target)
+    told: list[str] = []
+    found = files_below([cloned, cloned / "a.log"], lambda path, error: told.append(str(error)))
+    assert found == [] and set(told) == {"a file of the system, not one that was written"}
+
+
+def test_text_is_not_written_as_a_page(tmp_path: Path) -> None:
+    with pytest.raises(BenchError, match="not written as HTML"):
+        emit("a cell: <script>alert(1)</script>\n", tmp_path / "x.HTML")
+    assert not [*tmp_path.iterdir()]
 
 
 def test_the_lock_of_a_launch_is_no_link(cloned: Path) -> None:
