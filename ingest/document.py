@@ -187,7 +187,8 @@ class _Reader:
     def _line(self, line: TextLine) -> None:
         self.document.text_lines += 1
         said = _ACCUMULATES.search(line.text) if len(line.text) <= LONGEST else None
-        self.document.accumulates |= bool(said and int(said[1]) > 1)
+        if said and int(said[1]) > 1:
+            self.document.accumulations.add(int(said[1]))
         if len(line.text) > LONGEST:
             self.document.quotes.append(Quote(line, tuple(self._facts())))
             self.lead = []

@@ -93,7 +93,7 @@ class Document:
     statements: list[Statement] = field(default_factory=list)
     legends: list[Statement] = field(default_factory=list)
     everywhere: list[Fact] = field(default_factory=list)
-    accumulates: bool = False  # it speaks of several micro-batches a step
+    accumulations: set[int] = field(default_factory=set)  # above one, that it speaks of
     lines: int = 0
     text_lines: int = 0
 
