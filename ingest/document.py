@@ -19,6 +19,7 @@ from .crossed import with_axis_named
 from .grid import Table
 from .markdown import Heading, TextLine, blocks
 from .orientation import lists_features, oriented
+from .own_tool import is_named_in, tool_defined
 from .paired import with_pairs_apart
 from .paragraphs import (
     BULLET,
@@ -29,7 +30,6 @@ from .paragraphs import (
     heads_list_of,
     lends_outside,
     shows_commands,
-    spoken_of,
     stated_in,
     told_above,
 )
@@ -195,6 +195,7 @@ class _Reader:
             return
         if not self.document.tables and len(self.sections) <= _OPENING:
             self.sections[0].facts += framework_of(line.text, line.line)
+            self._define(line)
         if not line.code and withdraws(line.text):
             self._withdraw(line)
         if not line.code and (above := self.sections[-1].tables):
@@ -225,6 +226,14 @@ class _Reader:
         self.document.quotes.append(Quote(line, tuple(self._facts())))
         self.document.state(line, facts, formula, self.sections[-1].heading)
         self.lead = [*self.lead, line] if same else [line]
+
+    def _define(self, line: TextLine) -> None:
+        """What the opening says the framework of the document is; a title has its name."""
+        name, section = tool_defined(line.text), self.sections[-1]
+        titled = section.is_title and is_named_in(name or "", [self.document.title or ""])
+        if name and not line.code and (section.heading is None or titled):
+            fact = Fact("framework", name, line.text.strip(), line.line, "document")
+            self.sections[0].opening.append(fact)
 
     def _withdraw(self, line: TextLine) -> None:
         """A line takes back the table right above it, else those that follow in its section."""
@@ -302,7 +311,7 @@ class _Reader:
         continues = None if near else self._continued(table)
         near = continues.near if continues else near
         path = tuple(section.heading for section in self.sections if section.heading)
-        reach = beyond(spoken_of(table), self._facts()) if number is not None else self._facts()
+        reach = beyond(table, self._facts()) if number is not None else self._facts()
         found = FoundTable(table, number, path, [*reach, *near], near)
         found.continues = continues
         found.withdrawn = self.sections[-1].withdrawn or struck(self.sections)

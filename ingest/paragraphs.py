@@ -15,6 +15,7 @@ from .context import Fact, begins_with_trainer, framework_named, phrases_in, tra
 from .context_lines import configuration, is_caption
 from .grid import Table
 from .markdown import Heading, TextLine
+from .own_tool import is_named_in
 from .prose import lead_facts
 from .prose import unanimous as said_once
 
@@ -154,9 +155,20 @@ def spoken_of(table: Table) -> frozenset[str]:
     return frozenset(said)
 
 
-def beyond(fields: frozenset[str], facts: Sequence[Fact]) -> list[Fact]:
+def beyond(table: Table, facts: Sequence[Fact]) -> list[Fact]:
     """Without what the document says at large of fields in which the rows of a table differ."""
-    return [one for one in facts if one.scope != "document" or one.field not in fields]
+    fields = spoken_of(table)
+    cells = [cell for row in (table.header, *table.rows[:_FIRST_ROWS]) for cell in row.cells]
+    return [
+        one
+        for one in facts
+        if one.scope != "document" or (one.field not in fields and not _is_one_of(one, cells))
+    ]
+
+
+def _is_one_of(fact: Fact, cells: Sequence[str]) -> bool:
+    """Whether a table names a framework itself, as it does beside others."""
+    return fact.field == "framework" and is_named_in(fact.value or "", cells)
 
 
 def shows_commands(heading: Heading | None) -> bool:
