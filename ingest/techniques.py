@@ -9,7 +9,7 @@ _APART = re.compile(r"\s*(?:[;,+&|]|\band\b)\s*", re.I)
 _RECOMPUTE = (
     r"(?:activations?|act\.?|gradients?|grad)[ _-]?"
     r"(?:check-?point(?:ing|s)?|ckpt(?:ing)?|re-?comput(?:e|ation|ing)|remat(?:erialization)?)"
-    r"|re-?comput(?:e|ation)|激活重计算|重计算|梯度检查点|激活检查点"
+    r"|re-?comput(?:e|ation)|remat(?:erialization)?|激活重计算|重计算|梯度检查点|激活检查点"
 )
 _NAMED = re.compile(
     rf"(?P<no>(?:no|without|w/o|w\\o|disabl(?:e|ed|ing)|remov(?:e|ed|ing)|无|不使用|关闭)\s*)?"

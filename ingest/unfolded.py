@@ -19,6 +19,13 @@ from .context import frameworks_in
 from .grid import Table, TableRow
 
 _SIZE = re.compile(r"(?<![\w.])\d{1,4}(?:\.\d{1,3})?[BM](?![\w.])", re.I)
+# `Meta-Llama-3-8B`: the size with the name that it is of
+_LABEL = re.compile(
+    r"(?<![\w.-])(?P<name>(?:[A-Za-z][\w.]*-)(?:[\w.]{1,20}-){0,4})\d{1,4}(?:\.\d{1,3})?[BM]"
+    r"(?:-(?:Instruct|Chat|Base|hf|it))?(?![\w.-])",
+    re.I,
+)
+_LENGTH = re.compile(r"\(\s*(?P<value>\d{3,7})\s*\)")  # behind a model's name
 _DTYPE = re.compile(
     r"(?<![\w.])(?:(?:MX|NV)?FP(?:4|8|16|32|64)|BF16|TF32|mixed precision|float(?:8|16|32)"
     r"|bfloat16)(?![\w.])",
@@ -39,6 +46,7 @@ _COUNT_BEFORE = re.compile(r"(?<![\w.])(\d{1,5})\s*[x×*]?\s*$", re.I)  # 8 of `
 _NETWORK = re.compile(r"(?<!\w)\d{1,5}\s?[GT]bps(?!\w)", re.I)
 _NOT_MEASURED = frozenset(("", "-", "–", "—", "n/a", "na"))
 _FEWEST = 2  # runs of one row
+_SHORTEST = 512  # tokens of a sequence, where nothing calls a number that
 
 UNNAMED = "Result"  # of a column of numbers that nothing says the meaning of
 Settings = tuple[tuple[str, str], ...]  # name and value of each
@@ -131,7 +139,10 @@ _PATTERNS = (
 
 def _settings(heading: str) -> tuple[Settings, str]:
     """The settings that a heading holds, one of each kind, and what it says beside them."""
-    rest, found = _MARKUP.sub(" ", heading), []
+    rest = _MARKUP.sub(" ", heading)
+    found: list[tuple[str, str]] = []
+    if model := _model_in(rest):
+        found, rest = model
     for kind, pattern in _PATTERNS:
         values = list(pattern.finditer(rest))
         if len(values) > 1:
@@ -156,6 +167,27 @@ def _settings(heading: str) -> tuple[Settings, str]:
         rest = _JOINING.sub(" ", _EDGES.sub(" ", " ".join(rest.split()))).strip()
     of_all = "GPUs" in {kind for kind, _ in found} and not says_of_device(rest)
     return tuple(sorted(found)), _of_all(rest) if rest and of_all else rest
+
+
+def _model_in(heading: str) -> tuple[list[tuple[str, str]], str] | None:
+    """The one model that a heading names by more than its size, with the length behind it."""
+    [*labels] = _LABEL.finditer(heading)
+    if len(labels) != 1 or any(_means(part) for part in labels[0]["name"].split("-") if part):
+        return None
+    start, end = labels[0].span()
+    length = _LENGTH.match(heading[end:].lstrip())
+    value = int(length["value"]) if length else 0
+    if length and value >= _SHORTEST and value & (value - 1) == 0:
+        end = heading.index(length[0], end) + len(length[0])
+        return [("Size", labels[0][0]), ("Seq len", str(value))], heading[:start] + heading[end:]
+    return [("Size", labels[0][0])], heading[:start] + heading[end:]
+
+
+def _means(word: str) -> bool:
+    """Whether a word of a name is a quantity, a number format or a device itself: `MFU-16B`."""
+    column = column_of(word)
+    results = column is not None and column.role == "result"
+    return results or bool(_DTYPE.fullmatch(word) or device_pattern().fullmatch(word))
 
 
 def _of_all(heading: str) -> str:
