@@ -37,6 +37,11 @@ _MODEL = re.compile(
     r"(?P<name>[a-z][\w.+-]{0,40}(?: [\w.+-]{1,40}){0,4})\W{0,8}$",
     re.I,
 )
+_TOKENS = re.compile(
+    r"\b\d+(?:\.\d+)?\s?[BMT][ -]+tok(?:en)?s?\b"
+    r"|\bbatch(?:[ _-]?size)?\s?(?:of|is|=|:)?\s?\d+(?:\.\d+)?\s?M\b",
+    re.I,
+)
 _PAIR = re.compile(r"(?<![\w-])(?P<key>[A-Za-z_]{2,30})=(?P<value>[\w.]{1,20})(?![\w=])")
 _NODE = r"(?:nodes?|hosts?|machines?|servers?)"
 _MAKER = r"(?:(?:nvidia|amd|intel)\s+)?"
@@ -315,7 +320,7 @@ def _model_named(text: str) -> str | None:
 
 
 def _sizes_in(text: str) -> Iterator[tuple[str, float]]:
-    rest = re.sub(r"\b\d+(?:\.\d+)?\s?[BT][ -]+tokens?", " ", text)
+    rest = _TOKENS.sub(" ", text)
     while found := find_size(rest):
         yield found
         rest = rest[rest.index(found[0]) + len(found[0]) :]

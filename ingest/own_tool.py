@@ -45,15 +45,18 @@ _NO_NAME = frozenset(
 )
 
 
-def tool_defined(text: str) -> str | None:
-    """The training framework that a sentence defines; None where it defines something else."""
+def tool_defined(text: str, title: str | None = None) -> str | None:
+    """The training framework that a sentence defines; None where it defines something else.
+
+    Below a title it is the tool of the document where that names it.
+    """
     found = _DEFINED.match(text.replace("**", "").replace("`", ""))
     if found is None or found["name"] in _NO_NAME:
         return None
     what = _IS_TRAINER.search(found["what"])
     if what is None or _PART.search(found["what"][: what.end()]):
         return None
-    return found["name"]
+    return found["name"] if title is None or is_named_in(found["name"], [title]) else None
 
 
 def tool_used(text: str) -> str | None:

@@ -243,7 +243,7 @@ def _is_fragment(text: str) -> bool:
 
 
 def _sizes(text: str) -> Iterator[float]:
-    rest = re.sub(r"\b\d+(?:\.\d+)?\s?[BT][ -]tokens?", " ", text)
+    rest = re.sub(r"\b\d+(?:\.\d+)?\s?[BMT][ -]tokens?", " ", text)
     while found := find_size(rest):
         yield found[1]
         rest = rest[rest.index(found[0]) + len(found[0]) :]

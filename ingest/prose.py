@@ -14,6 +14,7 @@ from ..vocabulary.cells import parse_cell
 from ..vocabulary.hardware import device_pattern
 from ..vocabulary.headings import Column, column_of
 from ..vocabulary.sizes import find_size
+from ..vocabulary.slices import is_machine
 from .context import (
     Fact,
     devices_named,
@@ -173,7 +174,8 @@ def counted(text: str, line: int) -> Iterator[Fact]:
         if end == found.end() or _LIMIT.search(text[: found.start()]):
             continue
         if not _PER_NODE.match(behind) and not re.match(r"\s*nodes?\b", behind, re.I):
-            yield Fact("devices", found["n"], text.strip(), line, "line")
+            field = "nodes" if is_machine(text[found.end() : end].lstrip()) else "devices"
+            yield Fact(field, found["n"], text.strip(), line, "line")
     for device in device_pattern().finditer(text):
         times = _TIMES.match(text, device.end())
         if times and not _PER_NODE.match(text[times.end() :]):

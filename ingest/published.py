@@ -26,6 +26,7 @@ from .sections import FoundTable
 from .status import Footnotes, flags_of, rough, status_of
 from .undecided import decided
 from .unfolded import UNNAMED
+from .unread import spoken_of
 from .variables import flags_in
 
 _COUNTED = {"node": "nodes", "device": "devices"}
@@ -74,6 +75,7 @@ class RowReader:
         habits = habits_of(all_cells, columns)
         own = [numbers_of(_by_name(cells, columns)) for cells in all_cells]
         named = frozenset(column.name for column in columns if column)
+        named |= spoken_of(table.header.cells, columns, [row.cells for row in rows])
         context = TableContext(found, self.everywhere, named, own)
         runs = []
         for row, cells in zip(rows, all_cells, strict=True):

@@ -21,10 +21,16 @@ _BARE_BATCH = re.compile(r"\W*(?:batch(?:[ _-]?size)?|bsz?|批大小|批次大�
 _BATCH_TIME = re.compile(
     r"(?<!mini[ -])(?<!micro[ -])\bbatch (?:time|latency|duration)|(?:/|\bper )\s?batch\b", re.I
 )
+_MARKS = re.compile(
+    r"<[^<>]{1,40}>|\[\^[\w-]{1,20}\]|[_*`†‡]|\((?:measured|our|ours|used|avg)\)", re.I
+)
 _BLOCK = re.compile(r"\W*block[ _-]?size\W*", re.I)
 _LATENCY = re.compile(
     r"\W*(?:avg\.?|average|mean|median|平均)?\s*(?:lan?tency|延迟|时延)\s*(?P<unit>[(\[]\s*m?s\s*[)\]])?\W*",
     re.I,
+)
+_ACCUMULATES = re.compile(
+    r"grad(?:ient)?[ _-]acc[a-z]{0,10}(?:[ _-]steps?)?\W{1,4}(\d{1,6})\b", re.I
 )
 _SHORTEST = 512  # tokens of a sequence; blocks of kernels and of scaled formats are smaller
 _CLOSE = 0.03  # of a whole number of batches
@@ -33,6 +39,11 @@ _LARGEST = (
     60  # sequences a step, up to which a product of printed numbers shows whether it is whole
 )
 _FEWEST = 3  # rows that show it
+
+
+def accumulations_in(text: str) -> set[int]:
+    """The numbers of micro-batches a step, above one, that a line speaks of."""
+    return {count for found in _ACCUMULATES.finditer(text) if (count := int(found[1])) > 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +63,7 @@ def decided(
     """
     found, doubts = list(columns), []
     rows = _Rows(table, columns, accumulations)
-    for at, heading in enumerate(table.header.cells):
+    for at, heading in enumerate(map(_plain, table.header.cells)):
         for settle in (_batch, _batch_time, _block, _latency):
             settled = settle(rows, at, heading)
             if settled is not None:
@@ -157,7 +168,7 @@ def _is_whole(ratio: float) -> bool:
 def _batch_time(rows: _Rows, at: int, heading: str) -> _Settled | None:
     """A batch is a step where none has several."""
     column = rows.columns[at]
-    of_batch = column and column.name == "step_time" and _BATCH_TIME.search(_plain(heading))
+    of_batch = column and column.name == "step_time" and _BATCH_TIME.search(heading)
     if not of_batch or not (rows.accumulations or any(n and n > 1 for n in rows.of("grad_accum"))):
         return None
     message = f"{heading!r} may be the time of a step or of a micro-batch: not taken"
@@ -209,4 +220,5 @@ def _are_batches(batches: Sequence[tuple[float, float | None]]) -> bool:
 
 
 def _plain(heading: str) -> str:
-    return " ".join(re.sub(r"[_*`]", " ", heading).split())
+    """A heading without its marks, and words in brackets that change nothing."""
+    return " ".join(_MARKS.sub(" ", heading).split())
