@@ -27,6 +27,7 @@ from .paragraphs import (
     below_table,
     beyond,
     facts_above,
+    facts_of_corner,
     heads_list_of,
     lends_outside,
     shows_commands,
@@ -290,6 +291,8 @@ class _Reader:
         elif not self.aside_line:
             self.sections[-1].facts += set_up(given)
         near = [*facts_above(self.lead), *self.caption]
+        if turned is not given and turned.header.cells[:1] != given.header.cells[:1]:
+            near += facts_of_corner(given)
         continues = None if near else self._continued(table)
         near = continues.near if continues else near
         path = tuple(section.heading for section in self.sections if section.heading)

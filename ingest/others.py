@@ -11,7 +11,8 @@ _OTHERS = re.compile(
     r"|(?:will|want to|going to|would like to) (?:try|test|run|use)"
     r"|for example|for instance|one (?:could|can|may|might)|you (?:could|can|may|might)"
     r"|(?:is|are) recommended|we recommend|could (?:use|try)|hypothetically)\b"
-    r"|(?:^|[.!?]\s)\W{0,6}defaults?\s?:",
+    r"|(?:^|[.!?]\s)\W{0,6}(?:defaults?\s?:|e\.?g\.?\s)"
+    r"|\bflops (?:for|of|per) [^.]{0,60}\bis\b",
     re.I,
 )
 _END = re.compile(r"(?<=[.!?;])\s+(?=[A-Z`*(\d])")

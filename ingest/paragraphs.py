@@ -254,6 +254,15 @@ def told_above(lead: Sequence[TextLine]) -> list[TextLine]:
     return [line for line in lead[-_LEAD:] if not line.code]
 
 
+def facts_of_corner(table: Table) -> list[Fact]:
+    """What the corner of a table of one run a column says of all: `8B FP8 (TP=4, MBS=1)`."""
+    corner, line = table.header.cells[0], table.header.line
+    set_there = configuration(corner, line)
+    named = {fact.field for fact in set_there}
+    more = [fact for fact in lead_facts(corner, line) if fact.field not in named]
+    return [replace(fact, group=line) for fact in (*set_there, *more)]
+
+
 def facts_above(lead: Sequence[TextLine]) -> list[Fact]:
     """What the paragraph right above a table says of it."""
     set_there: set[str] = set()

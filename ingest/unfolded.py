@@ -43,6 +43,7 @@ _LIBRARY = re.compile(
     re.I,
 )
 _COUNT_BEFORE = re.compile(r"(?<![\w.])(\d{1,5})\s*[x×*]?\s*$", re.I)  # 8 of `8xH100`, `8 A100s`
+_UNIT = re.compile(r"^\s*(?:GPU|NPU|TPU|HPU|accelerator|card|device|chip)s?\b", re.I)  # `H100 GPUs`
 _NETWORK = re.compile(r"(?<!\w)\d{1,5}\s?[GT]bps(?!\w)", re.I)
 _NOT_MEASURED = frozenset(("", "-", "–", "—", "n/a", "na"))
 _FEWEST = 2  # runs of one row
@@ -86,7 +87,9 @@ def unfolded(table: Table, quantity: str = UNNAMED) -> Table:
         return table  # `1B Training Time` beside other results is no size of these
     header = (*(table.header.cells[at] for at in shared), *kinds, *heads)
     # `Paddle Setup | Torch Setup` beside the rates of both: each is of its own runs.
-    owned = {at: own for at in shared if (own := _settings(table.header.cells[at])[0]) in settings}
+    owned = {
+        at: own for at in shared if (own := settings_of(table.header.cells[at])[0]) in settings
+    }
     by_place = {(one.settings, one.heading or quantity): one.at for one in found}
     rows = tuple(
         TableRow(row.line, cells)
@@ -121,7 +124,7 @@ def _of_one_kind(found: Iterator[_Result]) -> list[_Result]:
 def _results(headings: Sequence[str]) -> Iterator[_Result]:
     heads: dict[str, str] = {}  # of each column, as the first heading says it
     for at, heading in enumerate(headings):
-        settings, rest = _settings(heading)
+        settings, rest = settings_of(heading)
         if not settings:
             continue
         column, whole = column_of(rest) if rest else None, column_of(heading)
@@ -137,7 +140,7 @@ _PATTERNS = (
 )  # fmt: skip
 
 
-def _settings(heading: str) -> tuple[Settings, str]:
+def settings_of(heading: str) -> tuple[Settings, str]:
     """The settings that a heading holds, one of each kind, and what it says beside them."""
     rest = _MARKUP.sub(" ", heading)
     found: list[tuple[str, str]] = []
@@ -149,11 +152,13 @@ def _settings(heading: str) -> tuple[Settings, str]:
             return (), heading
         for one in values:
             found.append((kind, one[0] if "(" in one[0] else one[0].rstrip(")")))
-            before = rest[: one.start()]
+            before, behind = rest[: one.start()], rest[one.end() :]
+            if kind == "GPU":
+                behind = _UNIT.sub("", behind)
             if kind == "GPU" and (count := _COUNT_BEFORE.search(before)):
                 found.append(("GPUs", count[1]))
                 before = before[: count.start()]
-            rest = f"{before} {rest[one.end() :]}"
+            rest = f"{before} {behind}"
     for text, name, value in settings_in(rest):
         found.append((name, value))
         rest = rest.replace(text, " ", 1)
