@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..schema.errors import BenchError
 
-PARSER_VERSION = 21
+PARSER_VERSION = 22
 
 
 def parser_version(formats: Path | None) -> int:
