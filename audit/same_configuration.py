@@ -21,6 +21,8 @@ CONFIGURATION = (
 _DATE = re.compile(r"\d{1,4}(?:[-/.]\d{1,2}){1,2}")
 _HAS_TEXT = re.compile(r"[^\W_]")
 _WORDY = re.compile(r"^[^\d]*[^\W\d_]{2}|[^\W\d_]{3}")  # more than a number and its unit
+_FREE = re.compile(r"[~≈]?[-+]?\d*\.\d+\D{0,12}|\d{1,4}(?:[-/.]\d{1,2}){1,2}|[\s–—-]*")
+_NAME = re.compile(r"[a-z]{2,}(?:\d+(?![\d.]*[bm]\b))?")
 _FREELY = 3
 
 
@@ -73,6 +75,24 @@ def set_apart(row: Row, others: Sequence[Row]) -> bool:
     return False
 
 
+def told_apart(first: Row, second: Row) -> bool:
+    """Whether the name of the model, or a cell under an unknown heading, tells two rows apart.
+
+    Decimal numbers there are results, and dates no setting.
+    """
+    if _names(first.model) != _names(second.model):
+        return True
+    cells = zip(first.other_cells, second.other_cells, strict=False)
+    return any(
+        one != two and not (_FREE.fullmatch(one) or _FREE.fullmatch(two)) for one, two in cells
+    )
+
+
+def _names(label: str | None) -> frozenset[str]:
+    """The words of a label beside its size."""
+    return frozenset(_NAME.findall((label or "").casefold()))
+
+
 def groups(rows: Iterable[Row], *without: str) -> list[list[Row]]:
     """Groups of two or more rows with one configuration, except `without`, in row order."""
     return [group for group in _grouped(rows, *without) if len(group) > 1]
@@ -92,4 +112,4 @@ def same_digits(first: Row, second: Row) -> bool:
     return all(number.value == second.printed[name].value for name, number in first.printed.items())
 
 
-__all__ = ["configuration", "groups", "model", "named", "same_digits", "set_apart"]
+__all__ = ["configuration", "groups", "model", "named", "same_digits", "set_apart", "told_apart"]

@@ -17,6 +17,7 @@ from ..vocabulary.sizes import find_size
 from ..vocabulary.spelling import meant
 from .cast import integer
 from .nouns import in_series, named_numbers
+from .own_tool import tool_used
 
 INTEGERS = frozenset({"steps", *(one.name for one in run_fields().values() if one.is_whole)})
 _COUNTED = frozenset(("mbs", "gbs", "seq_len"))
@@ -36,6 +37,11 @@ _MODEL = re.compile(
     r"(?P<name>[a-z][\w.+-]{0,40}(?: [\w.+-]{1,40}){0,4})\W{0,8}$",
     re.I,
 )
+_TOKENS = re.compile(
+    r"\b\d+(?:\.\d+)?\s?[BMT][ -]+tok(?:en)?s?\b"
+    r"|\bbatch(?:[ _-]?size)?\s?(?:of|is|=|:)?\s?\d+(?:\.\d+)?\s?M\b",
+    re.I,
+)
 _PAIR = re.compile(r"(?<![\w-])(?P<key>[A-Za-z_]{2,30})=(?P<value>[\w.]{1,20})(?![\w=])")
 _NODE = r"(?:nodes?|hosts?|machines?|servers?)"
 _MAKER = r"(?:(?:nvidia|amd|intel)\s+)?"
@@ -53,7 +59,7 @@ _NAMES = (
     r"|torchtune|nanotron|gpt-neox|colossal-?ai|fsdp|prime-rl|maxtext|litgpt|levanter|internevo|xtuner|axolotl"
     r"|llama-factory|mindspeed(?:-llm)?|mindformers|paddlenlp|unsloth|composer|llm-foundry|verl|ms-swift|primus"
     r"|olmo-core|openrlhf|nanogpt|nanochat|picotron|vescale|flagscale|neuronx-distributed|easylm|t5x|bmtrain"
-    r"|axonn|nemo-rl|llm\.c"
+    r"|axonn|nemo-rl|llm\.c|oneflow"
 )
 # A heading of nothing but frameworks: `Megatron + Deepspeed 3D (new branch)`.
 _FRAMEWORK = re.compile(
@@ -65,7 +71,9 @@ _OF_DOCUMENTS = frozenset(
         r"\w+",
         "performance summary benchmark benchmarks benchmarking result results report overview guide"
         " training numbers tutorial documentation docs table tables experiments readme study log"
-        " throughput scaling speed efficiency comparison notes pretraining release announcement",
+        " throughput scaling speed efficiency comparison notes pretraining release announcement"
+        " pretrain finetune finetuning sft lora llm llms model models"
+        " gpt gpt2 gpt3 bert llama llama2 llama3 qwen qwen2 qwen3 t5 mixtral mistral",
     )
 )
 _NAMED = re.compile(rf"(?<![\w-])(?:{_NAMES})(?![\w-])", re.I)
@@ -252,6 +260,8 @@ def begins_with_trainer(text: str) -> bool:
 def framework_named(text: str, line: int) -> list[Fact]:
     """The one framework that a sentence or an item says runs were made with, with its version."""
     every = trainers_in(text)
+    if not every and (own := tool_used(text)):
+        return [Fact("framework", own, text.strip(), line, "document")]
     found = next((one for one in _MADE_WITH.finditer(text) if one["name"].lower() in every), None)
     if len(every) != 1 or found is None:
         return []
@@ -310,7 +320,7 @@ def _model_named(text: str) -> str | None:
 
 
 def _sizes_in(text: str) -> Iterator[tuple[str, float]]:
-    rest = re.sub(r"\b\d+(?:\.\d+)?\s?[BT][ -]+tokens?", " ", text)
+    rest = _TOKENS.sub(" ", text)
     while found := find_size(rest):
         yield found
         rest = rest[rest.index(found[0]) + len(found[0]) :]

@@ -19,6 +19,7 @@ from .crossed import with_axis_named
 from .grid import Table
 from .markdown import Heading, TextLine, blocks
 from .orientation import lists_features, oriented
+from .others import without_others
 from .paired import with_pairs_apart
 from .paragraphs import (
     BULLET,
@@ -26,10 +27,10 @@ from .paragraphs import (
     below_table,
     beyond,
     facts_above,
+    facts_of_corner,
     heads_list_of,
     lends_outside,
     shows_commands,
-    spoken_of,
     stated_in,
     told_above,
 )
@@ -48,15 +49,13 @@ from .reach import unanimous
 from .sections import Document, FoundTable, Quote, Section, struck
 from .stated_units import with_stated_unit
 from .training_tables import is_training, subject_of
+from .undecided import accumulations_in
 from .unfolded import UNNAMED, unfolded
 from .withdrawal import is_struck, withdraws
 
 _GENERAL = re.compile(
     r"\b(?:overview|set-?up|hyper-?parameters?|configurations?|config|common|environment|hardware|model|notations?|settings?)\b",
     re.I,
-)
-_ACCUMULATES = re.compile(
-    r"grad(?:ient)?[ _-]acc[a-z]{0,10}(?:[ _-]steps?)?\W{1,4}(\d{1,6})\b", re.I
 )
 _OPENING = 2  # the document itself and its title
 
@@ -84,6 +83,7 @@ class _Reader:
         self.formula_first = False
         self.stated_since_table = False
         self.aside_line = False  # the last line of prose opens an example or a plan
+        self.of_others = False  # the last sentence speaks of others, and goes on
         self.caption: list[Fact] = []
         self.after_table = False  # only one paragraph stands between
         self.below: FoundTable | None = None  # the table right above the paragraph being read
@@ -186,14 +186,14 @@ class _Reader:
 
     def _line(self, line: TextLine) -> None:
         self.document.text_lines += 1
-        said = _ACCUMULATES.search(line.text) if len(line.text) <= LONGEST else None
-        self.document.accumulates |= bool(said and int(said[1]) > 1)
         if len(line.text) > LONGEST:
             self.document.quotes.append(Quote(line, tuple(self._facts())))
             self.lead = []
             return
+        self.document.accumulations |= accumulations_in(line.text)
         if not self.document.tables and len(self.sections) <= _OPENING:
             self.sections[0].facts += framework_of(line.text, line.line)
+            self.sections[0].opening += self.sections[-1].defines(line, self.document.title)
         if not line.code and withdraws(line.text):
             self._withdraw(line)
         if not line.code and (above := self.sections[-1].tables):
@@ -203,10 +203,14 @@ class _Reader:
             self._end_paragraph()
         if not line.code and not BULLET.match(line.text):
             self.of_size = heads_list_of(line.text)
+        aside = is_aside(line.text, "lines") and not line.text.rstrip().endswith(".")
+        if not line.code:
+            text, self.of_others = without_others(line.text, same and self.of_others)
+            line = replace(line, text=text)
         read = line_facts(line.text, line.line)
         facts, formula = read.configuration, read.formula
         if not line.code and not facts:
-            self.aside_line = is_aside(line.text, "lines") and not line.text.rstrip().endswith(".")
+            self.aside_line = aside
         if self.aside_line:
             facts = []
         else:
@@ -219,8 +223,8 @@ class _Reader:
                 ]
                 self._lend_to_all(line)
         self.stated_since_table |= bool(facts or formula)
-        if formula:
-            self._formula_behind(formula)
+        if formula and not self.formula_first:
+            self.formula_first = not self.sections[-1].computed_by(formula)
         self.document.quotes.append(Quote(line, tuple(self._facts())))
         self.document.state(line, facts, formula, self.sections[-1].heading)
         self.lead = [*self.lead, line] if same else [line]
@@ -270,17 +274,6 @@ class _Reader:
         for found in section.tables:
             found.facts[:0] = devices
 
-    def _formula_behind(self, formula: list[Fact]) -> None:
-        """A formula right after a table computes that table's TFLOPs."""
-        tables = self.sections[-1].tables
-        if not tables:
-            self.formula_first = True
-        elif not self.formula_first:
-            found: FoundTable | None = tables[-1]
-            while found:
-                found.facts += formula
-                found = found.continues
-
     def _table(self, table: Table) -> None:
         number, given = None, table
         above = [section.heading.text for section in self.sections if section.heading]
@@ -298,10 +291,12 @@ class _Reader:
         elif not self.aside_line:
             self.sections[-1].facts += set_up(given)
         near = [*facts_above(self.lead), *self.caption]
+        if turned is not given and turned.header.cells[:1] != given.header.cells[:1]:
+            near += facts_of_corner(given)
         continues = None if near else self._continued(table)
         near = continues.near if continues else near
         path = tuple(section.heading for section in self.sections if section.heading)
-        reach = beyond(spoken_of(table), self._facts()) if number is not None else self._facts()
+        reach = beyond(table, self._facts()) if number is not None else self._facts()
         found = FoundTable(table, number, path, [*reach, *near], near)
         found.continues = continues
         found.withdrawn = self.sections[-1].withdrawn or struck(self.sections)

@@ -18,6 +18,7 @@ from markdown_it.rules_block import StateBlock, table
 from .drawn import drawn_table
 from .grid import Table, TableRow
 
+_NUMBER = re.compile(r"[~≈]?\d[\d.,]*\s?[\w%/]{0,8}")  # of a cell: a value with its unit
 _SEPARATOR = re.compile(r"^\s*+(?:\|\s*+)?:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*$")
 _QUOTE = re.compile(r"^\s{0,3}(?:>\s?)+")
 _ALERT = re.compile(r"^\s{0,3}>\s?\[!(?:NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]", re.I)
@@ -138,7 +139,7 @@ def _starts_table(lines: Sequence[str], place: int, row: TableRow) -> bool:
     A row of single dashes is no separator here, but one of values not measured.
     """
     below = lines[place + 1] if place + 1 < len(lines) else ""
-    words = not any(cell in ("", "-") or cell[0].isdigit() for cell in row.cells)
+    words = not any(cell in ("", "-") or _NUMBER.fullmatch(cell) for cell in row.cells)
     return words and _is_separator(below) and bool(_DRAWN.search(below))
 
 

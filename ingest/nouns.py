@@ -9,14 +9,17 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from ..vocabulary.heading_words import translated
+
 _IS = r"(?:\s?[=:]\s?|\s(?:of|is|was|at|to|set\sto|fixed\sat)\s|\s)"
 # Of several values none is that of a run: `length 2048, 4096 and 8192`, `TP 4/8`, `2 to 8`.
 _NO_SERIES = (
-    r"(?![\w%]|[.,]\d|\s[kKM]\b|\s?[x×*+]\s?\d|[/~–→-]\d|\s?(?:to|or|vs\.?|→|->)\s?\d"
+    r"(?![\w%]|[.,]\d|\s[kKM]\b|\s?[x×*+]\s?\d|[/~–→-]\d|\s?(?:to|or|vs\.?|:|→|->|到|至|或|和|与|、)\s?\d"
     r"|\sfor\s[^.;:|]{1,60}?\b(?:and|or)\s\d[\d.,–-]{0,12}\s(?:for|in|on)\b"  # 4 for A and 8 for B
     r"|\s?(?:,|/|&|and|[-–~])\s?\d[\d,.]{0,12}[kK]?\s?(?:$|[,.;:)/]|and\b|or\b|tokens?\b))"
 )
 _SERIES_END = re.compile(_NO_SERIES)
+_CHINESE_IS = re.compile(r"\s*(?:设置为|设为|为|是)\s*(?=\d)")
 _UP_TO = re.compile(
     r"\b(?:up to|at least|at most|more than|less than|over|than|until|through|per)\s(?:an? )?$",
     re.I,
@@ -26,6 +29,8 @@ _UP_TO = re.compile(
 def named_numbers(text: str) -> Iterator[tuple[str, tuple[int, int], str]]:
     """Field, place and value of each setting that a text names with its number."""
     text = re.sub(r"[*`]", "", text)
+    if not text.isascii():
+        text = re.sub(r" {2,}", " ", _CHINESE_IS.sub(" = ", translated(text)))
     for field, pattern in noun_patterns():
         for found in pattern.finditer(text):
             if not _UP_TO.search(text, max(0, found.start("value") - 16), found.start("value")):

@@ -17,6 +17,7 @@ from ..vocabulary.headings import Column, column_of, columns_of
 from ..vocabulary.sizes import find_size
 from .context import dtype_of
 from .grid import Table, TableRow
+from .unfolded import settings_of
 
 _NUMERIC = ("number", "pair", "settings", "range")
 _WORDED = ("text", "label", "flag", "notes")
@@ -119,13 +120,14 @@ def _turned(table: Table) -> Table | None:
     labels = _labels(table, rows)
     groups = list(dict.fromkeys(row.cells[1:labels] for row in rows))
     heads = list(dict.fromkeys(row.cells[0] for row in rows))
-    header = (_label_heading(table, labels), *table.header.cells[1:labels], *heads)
+    places = [n for n in range(labels, width) if not _NO_RUN.search(table.header.cells[n])]
+    named, names = _names_of_runs(table, labels, places)
+    header = (*named, *table.header.cells[1:labels], *heads)
     runs = tuple(
         run
         for group in groups
-        for place in range(labels, width)
-        if not _NO_RUN.search(table.header.cells[place])
-        and _measures(run := _run(table, rows, labels, group, heads, place), header)
+        for place in places
+        if _measures(run := _run(table, rows, names[place], (labels, group, heads, place)), header)
     )
     if not runs:
         return None
@@ -163,22 +165,38 @@ def _label_heading(table: Table, labels: int) -> str:
     return "Dtype" if all(dtype_of(name) for name in named) else corner
 
 
+def _names_of_runs(
+    table: Table, labels: int, places: Sequence[int]
+) -> tuple[tuple[str, ...], dict[int, tuple[str, ...]]]:
+    """What the headings on top are, and what each says: `64x H100 (GBS=128)` is three settings."""
+    cells = table.header.cells
+    if column_of(cells[0]) is None:
+        settings = {place: settings_of(cells[place])[0] for place in places}
+        kinds = {tuple(kind for kind, _ in found) for found in settings.values()}
+        if len(kinds) == 1 and len(named := kinds.pop()) > 1:
+            return named, {n: tuple(value for _, value in found) for n, found in settings.items()}
+    return (_label_heading(table, labels),), {place: (cells[place],) for place in places}
+
+
 def _run(
     table: Table,
     rows: Sequence[TableRow],
-    labels: int,
-    group: tuple[str, ...],
-    heads: Sequence[str],
-    place: int,
+    names: tuple[str, ...],
+    where: tuple[int, tuple[str, ...], Sequence[str], int],
 ) -> TableRow:
-    """The run of one column, of the rows that one group of labels names."""
+    """The run of one column, of the rows that one group of labels names.
+
+    `where`: how many columns are labels, the group, the headings down the side, the column.
+    """
+    labels, group, heads, place = where
     of_group = {row.cells[0]: row for row in rows if row.cells[1:labels] == group}
     found = [of_group.get(head) for head in heads]
     own = [row.cells[place] if row and place < len(row.cells) else "" for row in found]
     line = table.header.line
     first = next((row.line for row in found if row), line)
-    lines = (line, *[first] * len(group), *(row.line if row else line for row in found))
-    return TableRow(line, (table.header.cells[place], *group, *own), lines)
+    above = [line] * len(names) + [first] * len(group)
+    lines = (*above, *(row.line if row else line for row in found))
+    return TableRow(line, (*names, *group, *own), lines)
 
 
 def _measures(run: TableRow, header: Sequence[str]) -> bool:

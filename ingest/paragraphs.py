@@ -15,6 +15,7 @@ from .context import Fact, begins_with_trainer, framework_named, phrases_in, tra
 from .context_lines import configuration, is_caption
 from .grid import Table
 from .markdown import Heading, TextLine
+from .own_tool import is_named_in
 from .prose import lead_facts
 from .prose import unanimous as said_once
 
@@ -154,9 +155,20 @@ def spoken_of(table: Table) -> frozenset[str]:
     return frozenset(said)
 
 
-def beyond(fields: frozenset[str], facts: Sequence[Fact]) -> list[Fact]:
+def beyond(table: Table, facts: Sequence[Fact]) -> list[Fact]:
     """Without what the document says at large of fields in which the rows of a table differ."""
-    return [one for one in facts if one.scope != "document" or one.field not in fields]
+    fields = spoken_of(table)
+    cells = [cell for row in (table.header, *table.rows[:_FIRST_ROWS]) for cell in row.cells]
+    return [
+        one
+        for one in facts
+        if one.scope != "document" or (one.field not in fields and not _is_one_of(one, cells))
+    ]
+
+
+def _is_one_of(fact: Fact, cells: Sequence[str]) -> bool:
+    """Whether a table names a framework itself, as it does beside others."""
+    return fact.field == "framework" and is_named_in(fact.value or "", cells)
 
 
 def shows_commands(heading: Heading | None) -> bool:
@@ -231,7 +243,7 @@ def _is_fragment(text: str) -> bool:
 
 
 def _sizes(text: str) -> Iterator[float]:
-    rest = re.sub(r"\b\d+(?:\.\d+)?\s?[BT][ -]tokens?", " ", text)
+    rest = re.sub(r"\b\d+(?:\.\d+)?\s?[BMT][ -]tokens?", " ", text)
     while found := find_size(rest):
         yield found[1]
         rest = rest[rest.index(found[0]) + len(found[0]) :]
@@ -240,6 +252,15 @@ def _sizes(text: str) -> Iterator[float]:
 def told_above(lead: Sequence[TextLine]) -> list[TextLine]:
     """The lines of the paragraph above a table that speak of it."""
     return [line for line in lead[-_LEAD:] if not line.code]
+
+
+def facts_of_corner(table: Table) -> list[Fact]:
+    """What the corner of a table of one run a column says of all: `8B FP8 (TP=4, MBS=1)`."""
+    corner, line = table.header.cells[0], table.header.line
+    set_there = configuration(corner, line)
+    named = {fact.field for fact in set_there}
+    more = [fact for fact in lead_facts(corner, line) if fact.field not in named]
+    return [replace(fact, group=line) for fact in (*set_there, *more)]
 
 
 def facts_above(lead: Sequence[TextLine]) -> list[Fact]:

@@ -14,6 +14,7 @@ from ..vocabulary.cells import parse_cell
 from ..vocabulary.hardware import device_pattern
 from ..vocabulary.headings import Column, column_of
 from ..vocabulary.sizes import find_size
+from ..vocabulary.slices import is_machine
 from .context import (
     Fact,
     devices_named,
@@ -24,6 +25,7 @@ from .context import (
     typed_facts,
 )
 from .grid import Table
+from .nouns import in_series
 
 _PAIR = re.compile(
     r"(?<![\w.-])(?P<key>[A-Za-z_-]{2,30})\s?=\s?(?P<value>\w[\w.]{0,19}(?<!\.))(?![\w=*/+(])"
@@ -44,6 +46,24 @@ _ALL_ARE = re.compile(
 _SET = ("topology", "batch", "model", "setting")
 _UNITS = r"(?:GPUs?|NPUs?|TPUs?|HPUs?|accelerators|devices|chips)"
 _LETTERS = re.compile(r"(?<![\w.-])(?P<key>[A-Z]{2,4}) ?(?P<value>\d{1,6})(?![\w.%-]|/\d)")
+# On one device a batch is a micro-batch, unless several are accumulated.
+_BATCH = re.compile(
+    r"(?P<of>[a-z]+[ _-]+)?batch[ _-]?size\s*(?:=|:|of|is)?\s*"
+    r"(?P<value>\d{1,5})(?![\w.%,]*\d|\s*[kKM×x]\b)",
+    re.I,
+)
+_OTHER_BATCH = re.compile(
+    r"(?:global|total|effective|mini|eval\w*|test|valid\w*|token)[ _-]+", re.I
+)
+_ONE_DEVICE = re.compile(
+    r"(?<![a-z])(?:single|one)[ _-]{1,2}(?:device|gpu|npu|accelerator|card)(?![a-z])|单卡"
+    r"|(?<![\w.])1\s?[x×]?\s?gpu\b",
+    re.I,
+)
+_SEVERAL = re.compile(
+    rf"(?<![\w.])(?!1\s)\d{{1,6}}\s?[x×]?\s*{_UNITS}(?!\w)|\b(?:multi|several)\b", re.I
+)
+_ACCUMULATES = re.compile(r"(?<!no )(?<!without )(?:gradient|grad) acc", re.I)
 _LIMIT = re.compile(
     r"(?:up to|at least|more than|less than|over|than|to|from|per|each|of|through|until"
     r"|[-–<>≥≤/])\s*$",
@@ -105,7 +125,7 @@ def lead_facts(text: str, line: int) -> list[Fact]:
     text = text.replace("**", "")  # `Precision=**bf16**`
     facts = phrases_in(text, line, "line")
     said = {fact.field for fact in facts}
-    more = [*_assigned(text, line), *unanimous(counted(text, line))]
+    more = [*_assigned(text, line), *_batch_of_one(text, line), *unanimous(counted(text, line))]
     return [*facts, *(fact for fact in unanimous(more) if fact.field not in said)]
 
 
@@ -154,7 +174,8 @@ def counted(text: str, line: int) -> Iterator[Fact]:
         if end == found.end() or _LIMIT.search(text[: found.start()]):
             continue
         if not _PER_NODE.match(behind) and not re.match(r"\s*nodes?\b", behind, re.I):
-            yield Fact("devices", found["n"], text.strip(), line, "line")
+            field = "nodes" if is_machine(text[found.end() : end].lstrip()) else "devices"
+            yield Fact(field, found["n"], text.strip(), line, "line")
     for device in device_pattern().finditer(text):
         times = _TIMES.match(text, device.end())
         if times and not _PER_NODE.match(text[times.end() :]):
@@ -164,6 +185,17 @@ def counted(text: str, line: int) -> Iterator[Fact]:
             yield Fact("nodes", found["n"], text.strip(), line, "line")
     for found in _CARDS.finditer(text):
         yield Fact("devices", found["n"], text.strip(), line, "line")
+
+
+def _batch_of_one(text: str, line: int) -> Iterator[Fact]:
+    """The micro-batch that a text about runs on one device calls the batch size."""
+    counts = {fact.value for fact in counted(text, line) if fact.field == "devices"}
+    one = counts == {"1"} or (not counts and _ONE_DEVICE.search(text))
+    if not one or _SEVERAL.search(text) or _ACCUMULATES.search(text):
+        return
+    for found in _BATCH.finditer(text):
+        if not in_series(text, found.end()) and not _OTHER_BATCH.fullmatch(found["of"] or ""):
+            yield Fact("mbs", found["value"], text.strip(), line, "line")
 
 
 def _end_of_devices(text: str, start: int) -> int:

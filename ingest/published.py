@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
 
 from ..schema.rows import Rows, content_id
@@ -24,10 +24,11 @@ from .results import Result, habits_of, results
 from .row import MODEL, TOPOLOGY, PublishedRow, numbers_of
 from .sections import FoundTable
 from .status import Footnotes, flags_of, rough, status_of
+from .undecided import decided
 from .unfolded import UNNAMED
+from .unread import spoken_of
 from .variables import flags_in
 
-_BARE_BATCH = re.compile(r"\W*(?:batch(?:[ _-]?size)?|bsz?)\W*", re.I)
 _COUNTED = {"node": "nodes", "device": "devices"}
 _MACHINES = re.compile(r"instance|node|machine|system|host|server|platform", re.I)
 # 4090, 910 and 7900 are devices.
@@ -48,7 +49,7 @@ class RowReader:
     rows: Rows
     footnotes: Footnotes = field(default_factory=Footnotes)
     everywhere: Sequence[Fact] = ()
-    accumulates: bool = False  # the document speaks of several micro-batches a step
+    accumulations: Set[int] = frozenset()  # micro-batches a step that the document speaks of
     _seen: Counter[str] = field(default_factory=Counter)
     _told: set[Fact] = field(default_factory=set)
 
@@ -74,6 +75,7 @@ class RowReader:
         habits = habits_of(all_cells, columns)
         own = [numbers_of(_by_name(cells, columns)) for cells in all_cells]
         named = frozenset(column.name for column in columns if column)
+        named |= spoken_of(table.header.cells, columns, [row.cells for row in rows])
         context = TableContext(found, self.everywhere, named, own)
         runs = []
         for row, cells in zip(rows, all_cells, strict=True):
@@ -91,16 +93,10 @@ class RowReader:
             self._add_run(table_id, number, row, reading, columns, found, one, open_ended)
 
     def _known(self, found: FoundTable) -> list[Column | None]:
-        """The columns; a bare `Batch size` beside no other batch is of a step or a micro-batch."""
-        columns, headings = _columns(found), found.table.header.cells
-        named = {column.name for column in columns if column}
-        if not self.accumulates or {"mbs", "grad_accum", "device_batch"} & named:
-            return columns
-        for at, column in enumerate(columns):
-            if column and column.name == "gbs" and _BARE_BATCH.fullmatch(headings[at]):
-                message = f"{headings[at]!r} may be the batch of a step or a micro-batch: not taken"
-                self.rows.warn("batch_not_stated", message, found.table.header.line)
-                columns[at] = None
+        """The columns; what the heading of one leaves open is settled by the rows, or not taken."""
+        columns, doubts = decided(found.table, _columns(found), self.accumulations)
+        for one in doubts:
+            self.rows.warn(one.code, one.message, found.table.header.line)
         return columns
 
     def _id(self, kind: str, cells: Sequence[str]) -> str:

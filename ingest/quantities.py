@@ -18,6 +18,11 @@ _QUANTITY = re.compile(
     rf"|(?:m?s|secs?|seconds?){_PER}(?:step|iter\w*|it)\b)",
     re.I,
 )
+_OF_ALL = re.compile(
+    r"\b(?:aggregated?|summed|sum|total|combined)\s(?:across|over|of|for)\s(?:all\s|the\s)*\d*\s?"
+    r"(?:[A-Z]\w*\s)?(?:GPUs?|devices|chips|accelerators|NPUs|ranks|workers|nodes)",
+    re.I,
+)
 _PASSED = re.compile(r"\s(?:trained|processed|seen)\b", re.I)
 
 
@@ -29,6 +34,10 @@ def quantity_in(texts: Sequence[str]) -> str:
             for one in _QUANTITY.finditer(text)
             if (column := column_of(said := _PASSED.sub("", one[0])))
         }
+        if len(found) == 1:
+            said = found.popitem()[1]
+            total = column_of(f"Total {said}") if _OF_ALL.search(text) else None
+            return f"Total {said}" if total and total == column_of(said) else said
         if found:
-            return found.popitem()[1] if len(found) == 1 else ""
+            return ""
     return ""

@@ -18,6 +18,7 @@ from ..vocabulary.slices import counted_of, is_machine, slice_of
 from .cast import LIMITS, integer
 from .context import INTEGERS, Fact, dtype_of, recipe_of
 from .prose import counted
+from .techniques import recompute_named
 
 _WHOLE = {one.name: one.table for one in (*stated_by("row"), *stated_by("text")) if one.is_whole}
 MODEL = tuple(name for name, table in _WHOLE.items() if table == "runs")
@@ -188,7 +189,7 @@ class PublishedRow:
         """none, selective or full."""
         cell = self.by_name.get("recompute")
         if cell is None:
-            return self.word("recompute")
+            return recompute_named(self.words) or self.word("recompute")
         if cell.kind != "flag":
             return None
         return "selective" if cell.value is None else "full" if cell.value else "none"

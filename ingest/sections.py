@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from .context import Fact
 from .grid import Table
 from .markdown import Heading, TextLine
+from .own_tool import tool_defined
 from .paragraphs import agreed
 from .prose import unanimous
 from .statements import Statement, formula_statement, legend_in, statements_in
@@ -55,6 +56,21 @@ class Section:
         facts = [*self.opening, *self.said, *self.listed]
         return [replace(fact, scope="document") for fact in facts]
 
+    def defines(self, line: TextLine, title: str | None) -> list[Fact]:
+        """The framework that the opening of a document says it is of; a title has its name."""
+        if line.code or not (self.heading is None or self.is_title):
+            return []
+        name = tool_defined(line.text, title if self.heading else None)
+        return [Fact("framework", name, line.text.strip(), line.line, "document")] if name else []
+
+    def computed_by(self, formula: Sequence[Fact]) -> bool:
+        """Give the last table the formula that stands behind it; whether there is such a table."""
+        found = self.tables[-1] if self.tables else None
+        while found:
+            found.facts += formula
+            found = found.continues
+        return bool(self.tables)
+
 
 @dataclass(slots=True)
 class FoundTable:
@@ -93,7 +109,7 @@ class Document:
     statements: list[Statement] = field(default_factory=list)
     legends: list[Statement] = field(default_factory=list)
     everywhere: list[Fact] = field(default_factory=list)
-    accumulates: bool = False  # it speaks of several micro-batches a step
+    accumulations: set[int] = field(default_factory=set)  # above one, that it speaks of
     lines: int = 0
     text_lines: int = 0
 

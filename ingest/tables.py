@@ -27,7 +27,7 @@ def read_markdown(text: str, source_id: str) -> tuple[Rows, Coverage]:
         marks = {mark for found in document.tables for mark in _marks(found)}
         legends = {subject: one for subject, one in legends.items() if subject in marks}
     reader = RowReader(
-        source_id, rows, Footnotes(legends.values()), document.everywhere, document.accumulates
+        source_id, rows, Footnotes(legends.values()), document.everywhere, document.accumulations
     )
     for found in document.tables:
         reader.add(found, "markdown")

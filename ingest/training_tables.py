@@ -82,7 +82,9 @@ def is_training(
     about = said or subject
     if any(_SERVED.search(heading) for heading in headings) or about == "inference":
         return False
-    if headings and _MOMENT.fullmatch(headings[0]):
+    moments = [bool(_MOMENT.fullmatch(heading)) for heading in headings]
+    losses = any(_QUALITY.search(heading) for heading in headings)
+    if moments and (moments[0] or (any(moments) and losses and not sized)):
         return False
     if _SAVES.search(" ".join(near[:2])) and results <= {"step_time", "speed", "mem"}:
         return False
@@ -90,7 +92,7 @@ def is_training(
         _KERNELS.search(text) for text in (*headings, near[0], *near[1:2])
     ):
         return False
-    if not results and any(_QUALITY.search(heading) for heading in headings):
+    if not results and losses:
         return False
     return is_benchmark(headings) or _is_measured(columns, results, len(headings), said, about)
 

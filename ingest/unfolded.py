@@ -19,6 +19,13 @@ from .context import frameworks_in
 from .grid import Table, TableRow
 
 _SIZE = re.compile(r"(?<![\w.])\d{1,4}(?:\.\d{1,3})?[BM](?![\w.])", re.I)
+# `Meta-Llama-3-8B`: the size with the name that it is of
+_LABEL = re.compile(
+    r"(?<![\w.-])(?P<name>(?:[A-Za-z][\w.]*-)(?:[\w.]{1,20}-){0,4})\d{1,4}(?:\.\d{1,3})?[BM]"
+    r"(?:-(?:Instruct|Chat|Base|hf|it))?(?![\w.-])",
+    re.I,
+)
+_LENGTH = re.compile(r"\(\s*(?P<value>\d{3,7})\s*\)")  # behind a model's name
 _DTYPE = re.compile(
     r"(?<![\w.])(?:(?:MX|NV)?FP(?:4|8|16|32|64)|BF16|TF32|mixed precision|float(?:8|16|32)"
     r"|bfloat16)(?![\w.])",
@@ -36,9 +43,11 @@ _LIBRARY = re.compile(
     re.I,
 )
 _COUNT_BEFORE = re.compile(r"(?<![\w.])(\d{1,5})\s*[x×*]?\s*$", re.I)  # 8 of `8xH100`, `8 A100s`
+_UNIT = re.compile(r"^\s*(?:GPU|NPU|TPU|HPU|accelerator|card|device|chip)s?\b", re.I)  # `H100 GPUs`
 _NETWORK = re.compile(r"(?<!\w)\d{1,5}\s?[GT]bps(?!\w)", re.I)
 _NOT_MEASURED = frozenset(("", "-", "–", "—", "n/a", "na"))
 _FEWEST = 2  # runs of one row
+_SHORTEST = 512  # tokens of a sequence, where nothing calls a number that
 
 UNNAMED = "Result"  # of a column of numbers that nothing says the meaning of
 Settings = tuple[tuple[str, str], ...]  # name and value of each
@@ -78,7 +87,9 @@ def unfolded(table: Table, quantity: str = UNNAMED) -> Table:
         return table  # `1B Training Time` beside other results is no size of these
     header = (*(table.header.cells[at] for at in shared), *kinds, *heads)
     # `Paddle Setup | Torch Setup` beside the rates of both: each is of its own runs.
-    owned = {at: own for at in shared if (own := _settings(table.header.cells[at])[0]) in settings}
+    owned = {
+        at: own for at in shared if (own := settings_of(table.header.cells[at])[0]) in settings
+    }
     by_place = {(one.settings, one.heading or quantity): one.at for one in found}
     rows = tuple(
         TableRow(row.line, cells)
@@ -113,7 +124,7 @@ def _of_one_kind(found: Iterator[_Result]) -> list[_Result]:
 def _results(headings: Sequence[str]) -> Iterator[_Result]:
     heads: dict[str, str] = {}  # of each column, as the first heading says it
     for at, heading in enumerate(headings):
-        settings, rest = _settings(heading)
+        settings, rest = settings_of(heading)
         if not settings:
             continue
         column, whole = column_of(rest) if rest else None, column_of(heading)
@@ -129,20 +140,25 @@ _PATTERNS = (
 )  # fmt: skip
 
 
-def _settings(heading: str) -> tuple[Settings, str]:
+def settings_of(heading: str) -> tuple[Settings, str]:
     """The settings that a heading holds, one of each kind, and what it says beside them."""
-    rest, found = _MARKUP.sub(" ", heading), []
+    rest = _MARKUP.sub(" ", heading)
+    found: list[tuple[str, str]] = []
+    if model := _model_in(rest):
+        found, rest = model
     for kind, pattern in _PATTERNS:
         values = list(pattern.finditer(rest))
         if len(values) > 1:
             return (), heading
         for one in values:
             found.append((kind, one[0] if "(" in one[0] else one[0].rstrip(")")))
-            before = rest[: one.start()]
+            before, behind = rest[: one.start()], rest[one.end() :]
+            if kind == "GPU":
+                behind = _UNIT.sub("", behind)
             if kind == "GPU" and (count := _COUNT_BEFORE.search(before)):
                 found.append(("GPUs", count[1]))
                 before = before[: count.start()]
-            rest = f"{before} {rest[one.end() :]}"
+            rest = f"{before} {behind}"
     for text, name, value in settings_in(rest):
         found.append((name, value))
         rest = rest.replace(text, " ", 1)
@@ -156,6 +172,27 @@ def _settings(heading: str) -> tuple[Settings, str]:
         rest = _JOINING.sub(" ", _EDGES.sub(" ", " ".join(rest.split()))).strip()
     of_all = "GPUs" in {kind for kind, _ in found} and not says_of_device(rest)
     return tuple(sorted(found)), _of_all(rest) if rest and of_all else rest
+
+
+def _model_in(heading: str) -> tuple[list[tuple[str, str]], str] | None:
+    """The one model that a heading names by more than its size, with the length behind it."""
+    [*labels] = _LABEL.finditer(heading)
+    if len(labels) != 1 or any(_means(part) for part in labels[0]["name"].split("-") if part):
+        return None
+    start, end = labels[0].span()
+    length = _LENGTH.match(heading[end:].lstrip())
+    value = int(length["value"]) if length else 0
+    if length and value >= _SHORTEST and value & (value - 1) == 0:
+        end = heading.index(length[0], end) + len(length[0])
+        return [("Size", labels[0][0]), ("Seq len", str(value))], heading[:start] + heading[end:]
+    return [("Size", labels[0][0])], heading[:start] + heading[end:]
+
+
+def _means(word: str) -> bool:
+    """Whether a word of a name is a quantity, a number format or a device itself: `MFU-16B`."""
+    column = column_of(word)
+    results = column is not None and column.role == "result"
+    return results or bool(_DTYPE.fullmatch(word) or device_pattern().fullmatch(word))
 
 
 def _of_all(heading: str) -> str:

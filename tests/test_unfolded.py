@@ -7,7 +7,7 @@ from bench.ingest.document import read_document
 from bench.ingest.grid import Table, TableRow
 from bench.ingest.markdown import split_row
 from bench.ingest.orientation import oriented
-from bench.ingest.unfolded import unfolded
+from bench.ingest.unfolded import settings_of, unfolded
 from tests.cells import read
 
 
@@ -153,3 +153,58 @@ def test_a_corner_that_names_both_sides(
     head = TableRow(1, (corner, *numbers))
     named = with_axis_named(Table(head, 2, (), ()))
     assert named.header.cells[1:] == (headings or numbers)
+
+
+CORNER = [
+    "| Llama 3.1 70b BF16 (TP=4, PP=4, CP=2, MBS=1, GA=64) | Throughput on 64x H100 GPUs (GBS=128)"
+    " | Throughput on 128x H100 GPUs (GBS=256) |",
+    "|---|:---:|:---:|",
+    "| Training step time (seconds per step) | 14.72 | 14.73 |",
+    "| Throughput in tokens per second | 71235 | 142373 |",
+    "| Model flops utilization | 54.10% | 54.06% |",
+]
+
+
+def test_headings_of_several_settings_above_runs_in_columns() -> None:
+    found = oriented(table(*(CORNER[at][2:-2] for at in (0, 2, 3, 4))))
+    assert found.header.cells[:3] == ("GBS", "GPU", "GPUs")
+    assert [row.cells[:4] for row in found.rows] == [
+        ("128", "H100", "64", "14.72"),
+        ("256", "H100", "128", "14.73"),
+    ]
+
+
+def test_the_corner_states_settings_of_all_columns_and_of_its_table_alone() -> None:
+    other = "\n".join(CORNER).replace("BF16", "FP8").replace("GA=64", "GA=32")
+    text = (
+        "# Training\n\nThe FLOPs for GBS=1 is 3.94e15.\n\n" + "\n".join(CORNER) + f"\n\n{other}\n"
+    )
+    first, second = read_document(text).tables
+    for one, dtype, accumulation in ((first, "bf16", "64"), (second, "fp8", "32")):
+        said = {fact.field: fact.value for fact in one.near}
+        assert (said["dtype"], said["tp"], said["pp"], said["cp"]) == (dtype, "4", "4", "2")
+        assert (said["mbs"], said["grad_accum"]) == ("1", accumulation)
+        assert "gbs" not in {fact.field for fact in one.facts}
+
+
+def test_a_header_may_begin_with_a_count() -> None:
+    one = "| {} | 128x H100 GPUs | 256x H100 GPUs |\n|---|---|---|\n| Step time (s) | 8.3 | 8.4 |\n"
+    first, second = read_document(f"{one.format('BF16')}\n{one.format('FP8')}").tables
+    assert (first.table.last_line, second.table.last_line) == (3, 7)
+
+
+@pytest.mark.parametrize(
+    ("heading", "settings"),
+    [
+        ("Meta-Llama-3-8B (2048)", {"Size": "Meta-Llama-3-8B", "Seq len": "2048"}),
+        ("llama-2-7b-chat", {"Size": "llama-2-7b-chat"}),
+        ("Qwen2.5-7B-Instruct", {"Size": "Qwen2.5-7B-Instruct"}),
+        ("128x H100 GPUs (GBS=256)", {"GBS": "256", "GPU": "H100", "GPUs": "128"}),
+        ("8xA100, TP 2", {"GPU": "A100", "GPUs": "8", "TP": "2"}),
+        ("Llama-3-8B (v2)", {"Size": "Llama-3-8B"}),
+        ("Llama-3-8B (1000)", {"Size": "Llama-3-8B"}),  # no power of two: steps, or a batch
+        ("Llama-3-8B vs Llama-3-70B", {}),
+    ],
+)
+def test_settings_in_a_heading(heading: str, settings: dict[str, str]) -> None:
+    assert dict(settings_of(heading)[0]) == settings

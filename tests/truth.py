@@ -11,46 +11,23 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import re
 import tempfile
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bench.ingest.pipeline import ingest
 from bench.project.after_ingest import after_ingest_into
-from bench.schema.warehouse import Warehouse, open_read
-from tests.scoring import Golden, as_reported, plain
+from bench.schema.warehouse import open_read
+from tests.scoring import Golden, as_reported
+from tests.truth_stored import Stored, kept, same
 
 ROOT = Path(__file__).resolve().parent.parent
 CLASSES = ("cell", "near", "far")
 FURTHER = (ROOT.parent / "shared/golden/golden_more.json", ROOT.parent / "shared/documents")
 
-# Golden names -> columns of `runs` and `topology`, where they differ.
-_COLUMNS = {
-    "gpus": "devices",
-    "size": "model",
-    "nlayers": "layers",
-    "nhidden": "hidden",
-    "nheads": "heads",
-    "gas": "grad_accum",
-    "precision": "dtype",
-    "act_ckpt": "recompute",
-}
-_METRICS = {
-    "sec_per_it": "step_time_s",
-    "tflops": "tflops",
-    "mfu": "mfu",
-    "hfu": "hfu",
-    "mem_value": "memory",
-    "tokens_per_s": "tokens_per_s",
-    "tokens_per_s_per_gpu": "tokens_per_s_per_device",
-    "samples_per_s": "samples_per_s",
-}
-_PERCENT = ("mfu", "hfu")
-_RECOMPUTE = {"none": False, "full": True, "selective": "selective"}
 # Notes on a row rather than values of it; tests/scoring.py compares them.
 _NOT_COMPARED = ("footnotes", "mem_unit", "env", "freq_ghz")
 
@@ -85,53 +62,6 @@ class Truth:
         return self
 
 
-class Stored:
-    """Rows and findings of one document in a warehouse, by line."""
-
-    def __init__(self, warehouse: Warehouse, uri: str) -> None:
-        def rows(query: str) -> Iterator[dict[str, Any]]:
-            yield from warehouse.dicts(query, [uri])
-
-        self.runs: dict[int, list[dict[str, Any]]] = defaultdict(list)
-        query = """SELECT r.*, t.* EXCLUDE (run_id) FROM runs r JOIN topology t USING (run_id)
-                   WHERE r.uri = ? AND origin = 'row' ORDER BY line, row_number"""
-        for row in rows(query):
-            for line in range(row["line"], row["last_line"] + 1):  # a run may be a column
-                self.runs[line].append(row)
-        self.metrics: dict[tuple[str, str], float] = {
-            (row["run_id"], row["metric"]): row["value"]
-            for row in rows("SELECT m.* FROM measurements m JOIN runs USING (run_id) WHERE uri = ?")
-        }
-        self.texts: dict[int, list[str]] = defaultdict(list)
-        for row in rows(
-            "SELECT c.line, c.raw FROM cells c JOIN tables USING (table_id) WHERE uri = ?"
-        ):
-            self.texts[row["line"]].append(row["raw"])
-        query = """SELECT f.rule, list(DISTINCT f.line) AS lines FROM findings f
-                   LEFT JOIN tables t USING (table_id) LEFT JOIN runs r USING (run_id)
-                   WHERE coalesce(t.uri, r.uri) = ? AND f.severity = 'error'
-                   GROUP BY f.audit_id, f.number, f.rule"""
-        self.errors = [(row["rule"], set(row["lines"])) for row in rows(query)]
-
-    def value(self, run: Mapping[str, Any], name: str) -> object:
-        """The stored value of a golden field, None where nothing is stored."""
-        if name in _METRICS:
-            found = self.metrics.get((run["run_id"], _METRICS[name]))
-            if found is None and name == "tokens_per_s":  # as printed, whosever it turned out to be
-                found = self.metrics.get((run["run_id"], "tokens_per_s_per_device"))
-            if found is None and name == "tflops":
-                of_job = self.metrics.get((run["run_id"], "aggregate_pflops"))
-                found = of_job * 1e3 if of_job is not None else None
-            return found * 100 if found is not None and name in _PERCENT else found
-        if name == "act_ckpt":
-            return _RECOMPUTE.get(run["recompute"])
-        return run.get(_COLUMNS.get(name, name))
-
-    def known(self, name: str, run: Mapping[str, Any]) -> bool:
-        """Whether a golden field is one of ours; the text of other columns is kept as it stands."""
-        return name in _METRICS or _COLUMNS.get(name, name) in run
-
-
 def read(documents: Sequence[Path], folder: Path) -> Path:
     """A fresh warehouse of the documents, audited."""
     db = folder / "truth.duckdb"
@@ -144,6 +74,9 @@ def truth_of(golden: Golden, stored: Stored) -> Truth:
     """Compare a document with its golden reading."""
     found = Truth()
     lines = {row["line"] for table in golden["tables"] for row in table["rows"]}
+    # Runs that carry no label are neither right nor wrong.
+    lines |= {line for table in golden["tables"] for line in table.get("unlabelled_lines", ())}
+    lines |= {line for entry in golden.get("wide", ()) for line in entry["lines"]}
     spans = [(table["header_line"], table["last_line"]) for table in golden["tables"]]
     for table in golden["tables"]:
         if table.get("kind", "benchmark") != "benchmark":
@@ -152,6 +85,7 @@ def truth_of(golden: Golden, stored: Stored) -> Truth:
         found.tables_read += any(row["line"] in stored.runs for row in table["rows"])
         for row in table["rows"]:
             _compare_row(row, stored, found)
+    _compare_wide(golden.get("wide", ()), stored, found)
     # Rows of tables that the golden reading leaves out as a whole are judged by hand.
     found.invented = sum(
         len(runs)
@@ -168,25 +102,82 @@ def _compare_row(row: Mapping[str, Any], stored: Stored, found: Truth) -> None:
         if kind not in CLASSES or name in _NOT_COMPARED:
             continue
         wanted = [row["values"][name], *row.get("accept", {}).get(name, [])]
-        values = [stored.value(run, name) for run in runs] or [None]
         if runs and not stored.known(name, runs[0]):
             if kind == "cell":
-                found.right[kind] += (kept := _kept(wanted, stored.texts[row["line"]]))
-                found.empty[kind] += not kept
-                if not kept:
+                found.right[kind] += (there := kept(wanted, stored.texts[row["line"]]))
+                found.empty[kind] += not there
+                if not there:
                     found.differences.append(f"l.{row['line']} {name}: {wanted[0]!r} not kept")
             continue
-        what = f"l.{row['line']} {name}: {wanted[0]!r}"
-        if any(_same(one, value) for value in values for one in wanted):
-            found.right[kind] += 1
-        elif all(value is None for value in values):
-            found.empty[kind] += 1
-            if kind != "far":
-                found.differences.append(f"{what} not read ({kind})")
-        else:
-            found.wrong[kind] += 1
-            text = ", ".join(map(repr, values))
-            found.differences.append(f"{what} read as {text} ({kind})")
+        _compare(f"l.{row['line']} {name}", kind, wanted, runs, stored, found)
+
+
+def _compare(
+    what: str,
+    kind: str,
+    wanted: Sequence[object],
+    runs: Sequence[Mapping[str, Any]],
+    stored: Stored,
+    found: Truth,
+) -> None:
+    """One field of a run, which may be any of those that stand there."""
+    name = what.rpartition(" ")[2]
+    values = [stored.value(run, name) for run in runs] or [None]
+    if any(same(one, value) for value in values for one in wanted):
+        found.right[kind] += 1
+    elif all(value is None for value in values):
+        found.empty[kind] += 1
+        if kind != "far":
+            found.differences.append(f"{what}: {wanted[0]!r} not read ({kind})")
+    else:
+        found.wrong[kind] += 1
+        text = ", ".join(map(repr, values))
+        found.differences.append(f"{what}: {wanted[0]!r} read as {text} ({kind})")
+
+
+def _compare_wide(entries: Sequence[Mapping[str, Any]], stored: Stored, found: Truth) -> None:
+    """Runs that are cells or columns of a table: each is the stored one that is most alike.
+
+    A run of such lines that is no entry is invented.
+    """
+    lines = sorted({entry["lines"][-1] for entry in entries})
+    left = {run["run_id"]: run for line in lines for run in stored.runs.get(line, [])}
+    wanted = [_wanted(entry) for entry in entries]
+    alike = [
+        (sum(same(value, stored.value(run, name)) for name, _, (value, *_) in fields), at, run_id)
+        for at, (entry, fields) in enumerate(zip(entries, wanted, strict=True))
+        for run_id, run in left.items()
+        if run["line"] in entry["lines"] or run["last_line"] in entry["lines"]
+    ]
+    matched: dict[int, Mapping[str, Any]] = {}
+    for count, at, run_id in sorted(alike, key=lambda one: -one[0]):
+        if count and at not in matched and run_id in left:
+            matched[at] = left.pop(run_id)
+    found.invented += len(left)
+    for at, (entry, fields) in enumerate(zip(entries, wanted, strict=True)):
+        runs = [matched[at]] if at in matched else []
+        for name, kind, values in fields:
+            optional = name not in entry and name not in entry.get("far", {})
+            given = runs and stored.value(runs[0], name) is not None
+            if (given or not optional) and (not runs or stored.known(name, runs[0])):
+                what = f"l.{entry['lines'][-1]} column {entry['column']} {name}"
+                _compare(what, kind, values, runs, stored, found)
+
+
+def _wanted(entry: Mapping[str, Any]) -> list[tuple[str, str, list[object]]]:
+    """Field, class and accepted values of a run that is a cell or a column."""
+    accept, notes = entry.get("accept", {}), ("lines", "column", "accept", "far", "derivable")
+    own = {name: value for name, value in entry.items() if name not in (*notes, "extra_cells")}
+    far = {name: value for name, (_, value) in entry.get("far", {}).items()}
+    fields = [(name, "cell", value) for name, value in own.items()]
+    fields += [(name, "far", value) for name, value in far.items()]
+    # What may be given and need not be.
+    fields += [(name, "far", ...) for name in accept if name not in (*own, *far)]
+    return [
+        (name, kind, [one for one in (value, *accept.get(name, ())) if one is not ...])
+        for name, kind, value in fields
+        if name not in _NOT_COMPARED
+    ]
 
 
 def _compare_findings(golden: Golden, stored: Stored, found: Truth) -> None:
@@ -206,31 +197,6 @@ def _compare_findings(golden: Golden, stored: Stored, found: Truth) -> None:
     told: set[int] = set().union(*(lines for _, lines in stored.errors))
     found.contradictions = len(graded["error"])
     found.contradictions_found = sum(not told.isdisjoint(one["lines"]) for one in graded["error"])
-
-
-def _kept(wanted: Iterable[object], texts: Iterable[str]) -> bool:
-    return any(
-        plain(one) == plain(text) or _number(text) == one for text in texts for one in wanted
-    )
-
-
-def _same(wanted: object, value: object) -> bool:
-    if not plain(wanted) and value is None:  # a dash is nothing
-        return True
-    if wanted is None or value is None:
-        return False
-    if isinstance(wanted, bool) or isinstance(value, bool):
-        return wanted is value
-    if isinstance(wanted, int | float) and isinstance(value, int | float):
-        return math.isclose(wanted, value, rel_tol=1e-6)
-    return plain(wanted) == plain(value)
-
-
-def _number(text: str) -> float | bool | None:
-    if text.strip().lower() in ("y", "yes", "true", "n", "no", "false"):
-        return text.strip().lower()[0] in "yt"
-    found = re.match(r"\s*-?\d+(?:\.\d+)?(?:e\d+)?", text)
-    return float(found[0]) if found else None
 
 
 def documents_of(golden: Path) -> list[Golden]:

@@ -20,7 +20,7 @@ _TOKEN = re.compile(r"[a-z]+|[/%#]|\d+|[^\W\d_]+")
 _PER = frozenset({"/", "per"})
 _COUNT = "count"
 _ONE_DEVICE = frozenset({"p", "rank"})  # a process has one
-_PER_ONE = frozenset({"step", "node"}) | _ONE_DEVICE
+_PER_ONE = frozenset({"step", "node", "core", "batch"}) | _ONE_DEVICE
 _COUNTED = frozenset({"tokens", "samples", "sequence"})
 _TIMES = ("s", "ms", "us", "min", "h")
 _DEVICES = frozenset({"gpu", "chip"})
@@ -79,6 +79,7 @@ class _Meaning:
         return wanted - {"device"} <= per and ("device" not in wanted or bool(devices))
 
 
+_WIDE = str.maketrans("（）：／，", "():/,")  # punctuation of Chinese and Japanese
 _ALL_RATES = frozenset({"tps", "throughput", "tgs"})
 _NOTHING = HeadingWords(frozenset(), frozenset())
 
@@ -87,6 +88,7 @@ def translated(heading: str) -> str:
     """The heading with words of other languages in English."""
     if heading.isascii():
         return heading
+    heading = heading.translate(_WIDE)
     return _foreign().sub(lambda found: f" {_file()['translations'][found[0]]} ", heading).strip()
 
 

@@ -23,6 +23,13 @@ _IN_GLUED = {"sd": "dp_shard", "stage": "zero_stage"}
 _LENGTH = re.compile(
     r"(?:^|[;|]|,)\s*(\d{1,4})[kK](?:\s*,(?=\s*[^\W\d])|\s+(?:ctx|context|seq\w*)\b)"
 )
+# FSDP's names of stages of ZeRO; a hybrid shards within nodes alone, which is no stage.
+_SHARDED = (
+    (re.compile(r"(?<![A-Za-z_])FULL[_ ]SHARD(?![A-Za-z_])", re.I), 3),
+    (re.compile(r"(?<![A-Za-z])SHARD[_ ]GRAD[_ ]OP(?![A-Za-z_])", re.I), 2),
+)
+# A batch beside a number that it goes with: nothing says whether of a step or a micro-batch.
+_OPEN = frozenset({"batch", "bs", "bsz"})
 _ROLES = ("topology", "batch")
 _NOT_HERE = ("devices", "nodes", "ranks")  # `8 GPUs 2` is no way to write them
 _STAGES = 3
@@ -38,7 +45,11 @@ def sizes_in(text: str) -> dict[str, int]:
 
 
 def _sizes_in(text: str) -> Iterator[tuple[str, int]]:
-    found = [(_SHORT.get(word) or _field_of(word), digits) for word, digits in _SIZE.findall(text)]
+    found = [
+        (_SHORT.get(word) or _field_of(word), digits)
+        for word, digits in _SIZE.findall(text)
+        if word.lower() not in _OPEN
+    ]
     for glued in _GLUED.findall(text):
         parts = [(_IN_GLUED.get(w) or _field_of(w), digits) for w, digits in _PART.findall(glued)]
         found += parts if all(name for name, _ in parts) else []
@@ -50,6 +61,9 @@ def _sizes_in(text: str) -> Iterator[tuple[str, int]]:
             and not (name == "zero_stage" and value > _STAGES)
         ):
             yield name, value
+    for pattern, stage in _SHARDED:
+        if pattern.search(text):
+            yield "zero_stage", stage
     for one in _LENGTH.finditer(text):
         thousands = int(one[1])
         if thousands % 8 == 0 or thousands in (1, 2, 4):

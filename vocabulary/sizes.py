@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
-_SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s?([bBmMtT])(\d+)?(?![A-Za-z0-9])")
+# The experts of `8x22B` and `8×22B` are no model.
+_SIZE = re.compile(r"(?<![\w.×])(\d+(?:\.\d+)?)\s?([bBmMtT])(\d+)?(?![A-Za-z0-9])")
 _ACTIVE = re.compile(r"\d[bB][-_ ]?[aA](\d{1,3}(?:\.\d{1,2})?)[bB](?![A-Za-z0-9])")
 _UNDERSCORED = re.compile(r"((?:^|(?<=-))[01])_(?=\d{1,2}[bB](?![A-Za-z0-9]))")  # Qwen-1_8B
 _GIGA = re.compile(r"\s*(\d+(?:\.\d+)?)G\s*")  # 8.86G, as nanotron writes

@@ -9,7 +9,7 @@ from ..finding import Finding
 from ..input import AuditInput, Document, Row, Table
 from ..memory import gigabytes, ratio, usual
 from ..rule import declared
-from ..same_configuration import groups, model, same_digits
+from ..same_configuration import groups, model, same_digits, told_apart
 
 RULE = declared(__name__)
 
@@ -48,7 +48,7 @@ def check(data: AuditInput) -> Iterator[Finding]:
 def _conflicts(table: Table, rows: Sequence[Row], middle: float | None) -> Iterator[Finding]:
     for place, second in enumerate(rows[1:], 1):
         first = rows[place - 1]
-        if same_digits(first, second):
+        if same_digits(first, second) or told_apart(first, second):
             continue
         one, two = gigabytes(first), gigabytes(second)
         apart = max(one, two) / min(one, two) if one and two else 1.0

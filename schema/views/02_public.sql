@@ -6,6 +6,7 @@ CREATE OR REPLACE VIEW tables AS
 SELECT t.* EXCLUDE (load_id), l.uri FROM raw.tables t JOIN current_loads l USING (load_id);
 
 -- cells: every cell of the published tables, surplus ones too.
+-- cells.kind: number, label, text, missing, failure, symbolic, range, pair, flag, settings, words (a remark in a number's place), misfit
 CREATE OR REPLACE VIEW cells AS
 SELECT c.* EXCLUDE (load_id) FROM raw.cells c SEMI JOIN current_loads USING (load_id);
 

@@ -1,0 +1,52 @@
+"""What the name of a row says was switched on: `+ Activation Checkpointing`, `FSDP + no AC`."""
+
+from __future__ import annotations
+
+import re
+
+_LINK = re.compile(r"!?\[([^\[\]]{1,80})\]\([^()]{0,300}\)")
+_APART = re.compile(r"\s*(?:[;,+&|]|\band\b)\s*", re.I)
+_RECOMPUTE = (
+    r"(?:activations?|act\.?|gradients?|grad)[ _-]?"
+    r"(?:check-?point(?:ing|s)?|ckpt(?:ing)?|re-?comput(?:e|ation|ing)|remat(?:erialization)?)"
+    r"|re-?comput(?:e|ation)|remat(?:erialization)?|激活重计算|重计算|梯度检查点|激活检查点"
+)
+_NAMED = re.compile(
+    rf"(?P<no>(?:no|without|w/o|w\\o|disabl(?:e|ed|ing)|remov(?:e|ed|ing)|无|不使用|关闭)\s*)?"
+    rf"(?:(?:with|w/|use|using|enabl(?:e|ing)|开启|使用)\s*)?"
+    rf"(?P<kind>full|selective|全|选择性)?[ -]?(?:{_RECOMPUTE})"
+    r"(?:\s*(?:[:=]\s*|\(\s*|is\s+)?(?P<said>on|enabled|true|yes|full|off|disabled|false|none|no"
+    r"|selective)\s*\)?)?",
+    re.I,
+)
+# Two letters are the word only within a list of techniques.
+_SHORT = re.compile(
+    r"(?P<no>no\s+|w/o\s+|without\s+)?(?P<kind>full\s+|selective\s+)?(?:AC|SAC)(?:\s*[=:]\s*(?P<said>on|full|off|none|selective))?"
+)
+_OFF = frozenset(("off", "disabled", "false", "none", "no"))
+
+
+def recompute_named(words: str) -> str | None:
+    """none, selective or full where the words of a row name it in one way; None where they do not.
+
+    A part counts that is nothing but its name: `checkpointing every 2nd layer` says something else.
+    """
+    listed = "+" in words
+    said = {
+        kind
+        for part in _APART.split(_LINK.sub(r"\1", words))
+        if (kind := _kind_of(part.strip(" *_`"), listed))
+    }
+    return said.pop() if len(said) == 1 else None
+
+
+def _kind_of(part: str, listed: bool) -> str | None:
+    found = _NAMED.fullmatch(part) or (_SHORT.fullmatch(part) if listed else None)
+    if found is None:
+        return None
+    said = (found["said"] or found["kind"] or "").strip().lower()
+    if found["no"]:
+        return None if said else "none"
+    if said in _OFF:
+        return "none"
+    return "selective" if said in ("selective", "选择性") or "SAC" in part else "full"

@@ -1,0 +1,224 @@
+"""Columns whose headings leave open what they are of: decided by what the rows print, or not taken.
+
+`Batch size` may be of a step or of a micro-batch, `Latency` of a step or of a request, `Batch time`
+of a step or of one of its micro-batches, `Block size` of a sequence or of a kernel.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
+
+from ..vocabulary.cells import parse_cell
+from ..vocabulary.headings import Column, column_of
+from ..vocabulary.headings import columns as known_columns
+from ..vocabulary.slices import counted_of
+from .grid import Table
+from .results import in_seconds
+
+_BARE_BATCH = re.compile(r"\W*(?:batch(?:[ _-]?size)?|bsz?|批大小|批次大小|批量大小)\W*", re.I)
+_BATCH_TIME = re.compile(
+    r"(?<!mini[ -])(?<!micro[ -])\bbatch (?:time|latency|duration)|(?:/|\bper )\s?batch\b", re.I
+)
+_MARKS = re.compile(
+    r"<[^<>]{1,40}>|\[\^[\w-]{1,20}\]|[_*`†‡]|\((?:measured|our|ours|used|avg)\)", re.I
+)
+_BLOCK = re.compile(r"\W*block[ _-]?size\W*", re.I)
+_LATENCY = re.compile(
+    r"\W*(?:avg\.?|average|mean|median|平均)?\s*(?:lan?tency|延迟|时延)\s*(?P<unit>[(\[]\s*m?s\s*[)\]])?\W*",
+    re.I,
+)
+_ACCUMULATES = re.compile(
+    r"grad(?:ient)?[ _-]acc[a-z]{0,10}(?:[ _-]steps?)?\W{1,4}(\d{1,6})\b", re.I
+)
+_SHORTEST = 512  # tokens of a sequence; blocks of kernels and of scaled formats are smaller
+_CLOSE = 0.03  # of a whole number of batches
+_WHOLE = 0.05  # of a sequence
+_LARGEST = (
+    60  # sequences a step, up to which a product of printed numbers shows whether it is whole
+)
+_FEWEST = 3  # rows that show it
+
+
+def accumulations_in(text: str) -> set[int]:
+    """The numbers of micro-batches a step, above one, that a line speaks of."""
+    return {count for found in _ACCUMULATES.finditer(text) if (count := int(found[1])) > 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A warning about a column: its code and what it says."""
+
+    code: str
+    message: str
+
+
+def decided(
+    table: Table, columns: Sequence[Column | None], accumulations: Set[int]
+) -> tuple[list[Column | None], list[Doubt]]:
+    """The columns with those that were open settled, and why others are not taken.
+
+    `accumulations`: the numbers of micro-batches a step, above one, that the document speaks of.
+    """
+    found, doubts = list(columns), []
+    rows = _Rows(table, columns, accumulations)
+    for at, heading in enumerate(map(_plain, table.header.cells)):
+        for settle in (_batch, _batch_time, _block, _latency):
+            settled = settle(rows, at, heading)
+            if settled is not None:
+                found[at] = settled.column
+                doubts += [settled.doubt] if settled.doubt else []
+    return found, doubts
+
+
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """What a column is after all; none with the reason."""
+
+    column: Column | None
+    doubt: Doubt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    table: Table
+    columns: Sequence[Column | None]
+    accumulations: Set[int]
+
+    @property
+    def named(self) -> set[str]:
+        return {column.name for column in self.columns if column}
+
+    def numbers(self, at: int, column: Column) -> list[float | None]:
+        """The number of each row under a heading; a time is in seconds."""
+        found: list[float | None] = []
+        for row in self.table.rows:
+            raw = row.cells[at] if at < len(row.cells) else ""
+            cell = parse_cell(raw, column)
+            known = not cell.invalid and cell.kind in ("number", "pair", "settings")
+            value = cell.value if known else None
+            if value is not None and column.type == "time":
+                value *= in_seconds(cell.unit or column.unit or "s") or 1.0
+            found.append(value)
+        return found
+
+    def of(self, name: str) -> list[float | None]:
+        """The numbers of the column of this name, None for each row without one."""
+        for at, column in enumerate(self.columns):
+            if column and column.name == name:
+                return self.numbers(at, column)
+        return [None] * len(self.table.rows)
+
+    def step_times(self) -> list[float | None]:
+        times, rates = self.of("step_time"), self.of("steps_per_s")
+        return [
+            time or (1 / rate if rate else None) for time, rate in zip(times, rates, strict=True)
+        ]
+
+    def devices(self) -> list[float | None]:
+        """Devices as counted in a column of theirs, or before their name: `1 x A100`."""
+        counted = self.of("devices")
+        at = next((n for n, one in enumerate(self.columns) if one and one.name == "device"), None)
+        cells = [row.cells[at] if at is not None and at < len(row.cells) else ""
+                 for row in self.table.rows]  # fmt: skip
+        said = [counted_of(cell) for cell in cells]
+        return [
+            count or (float(one[0]) if one else None)
+            for count, one in zip(counted, said, strict=True)
+        ]
+
+
+def _batch(rows: _Rows, at: int, heading: str) -> _Settled | None:
+    """A bare batch beside no other: rate x step time says whether it is all that a step takes."""
+    column = rows.columns[at]
+    if not (column and column.name == "gbs" and _BARE_BATCH.fullmatch(heading)):
+        return None
+    if {"mbs", "grad_accum", "device_batch"} & rows.named:
+        return None
+    batches, devices = rows.numbers(at, column), rows.devices()
+    rates = rows.of("samples_per_s")
+    times = [
+        (rate * time / batch, count)
+        for rate, time, batch, count in zip(rates, rows.step_times(), batches, devices, strict=True)
+        if rate and time and batch
+    ]
+    if times and all(abs(ratio - 1) <= _CLOSE for ratio, _ in times):
+        return None
+    parts = {round(ratio) if _is_whole(ratio) else 0 for ratio, _ in times}
+    if len(parts) == 1 and min(parts) > 1:
+        alone = all(count in (1, round(ratio)) for ratio, count in times)
+        return _Settled(known_columns()["mbs"]) if alone else _open_batch(heading)
+    least = min(rows.accumulations, default=0)
+    if least and any(batch and batch < least for batch in batches):  # less than its micro-batches
+        shared = any(count and count > 1 for count in devices)
+        return _open_batch(heading) if shared else _Settled(known_columns()["mbs"])
+    return _open_batch(heading) if least else None
+
+
+def _open_batch(heading: str) -> _Settled:
+    message = f"{heading!r} may be the batch of a step or a micro-batch: not taken"
+    return _Settled(None, Doubt("batch_not_stated", message))
+
+
+def _is_whole(ratio: float) -> bool:
+    return abs(ratio - round(ratio)) <= _CLOSE * ratio
+
+
+def _batch_time(rows: _Rows, at: int, heading: str) -> _Settled | None:
+    """A batch is a step where none has several."""
+    column = rows.columns[at]
+    of_batch = column and column.name == "step_time" and _BATCH_TIME.search(heading)
+    if not of_batch or not (rows.accumulations or any(n and n > 1 for n in rows.of("grad_accum"))):
+        return None
+    message = f"{heading!r} may be the time of a step or of a micro-batch: not taken"
+    return _Settled(None, Doubt("time_not_stated", message))
+
+
+def _block(rows: _Rows, at: int, heading: str) -> _Settled | None:
+    """A block as long as a sequence is one (nanoGPT)."""
+    column = rows.columns[at]
+    if not (column and column.name == "seq_len" and _BLOCK.fullmatch(heading)):
+        return None
+    lengths = rows.numbers(at, column)
+    short = any(length is None or length < _SHORTEST for length in lengths)
+    return _Settled(None) if short else None
+
+
+def _latency(rows: _Rows, at: int, heading: str) -> _Settled | None:
+    """A latency is a step time where the rate of samples makes it whole batches."""
+    found = _LATENCY.fullmatch(heading)
+    if not found or rows.columns[at] or rows.accumulations:
+        return None
+    if {"step_time", "steps_per_s", "speed"} & rows.named:
+        return None
+    column = known_columns()["step_time"]
+    if found["unit"]:
+        column = replace(column, unit=column_unit(f"Step time {found['unit']}"))
+    batches = [
+        (rate * time, stated)
+        for rate, time, stated in zip(
+            rows.of("samples_per_s"), rows.numbers(at, column), rows.of("gbs"), strict=True
+        )
+        if rate and time
+    ]
+    return _Settled(column) if _are_batches(batches) else None
+
+
+def column_unit(heading: str) -> str | None:
+    """The unit that a heading names."""
+    column = column_of(heading)
+    return column.unit if column else None
+
+
+def _are_batches(batches: Sequence[tuple[float, float | None]]) -> bool:
+    """Whether all products are the batch that is stated, or enough small ones are whole numbers."""
+    if stated := [(product, batch) for product, batch in batches if batch]:
+        return all(abs(product / batch - 1) <= _CLOSE for product, batch in stated)
+    small = [product for product, _ in batches if 1 - _WHOLE <= product <= _LARGEST]
+    return len(small) >= _FEWEST and all(abs(one - round(one)) <= _WHOLE for one in small)
+
+
+def _plain(heading: str) -> str:
+    """A heading without its marks, and words in brackets that change nothing."""
+    return " ".join(_MARKS.sub(" ", heading).split())

@@ -1,0 +1,74 @@
+"""What columns that are not read speak of: the text around a table does not say it for their rows.
+
+Under `TP/PP` or `Batch (global)` each row states its own; what a line above says is of other runs,
+or of some of these.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ..vocabulary.headings import Column, column_of
+
+_PART = re.compile(r"[A-Za-z]{1,20}")
+_SPLIT = re.compile(r"[/,;+|×*()\[\]&:]|\bx\b|\band\b", re.I)
+# Quantities that are of time, rates and shares, not settings.
+_RESULT = re.compile(
+    r"\b(?:hours?|times?|seconds?|secs?|ms|days?|speed|throughput|rate|change|gain|memory|mem|loss"
+    r"|latency|cost|price|efficiency|util\w*|flops?|bandwidth)\b|%|/\s?s\b",
+    re.I,
+)
+_STATED = re.compile(r"(?=.*\d)(?!.*\d\.\d).{1,30}")  # whole numbers, among few words
+_LABEL = re.compile(r"(?:[A-Za-z][\w.]*[- ])?~?\d{1,4}(?:\.\d{1,3})?[bB]")
+_OTHER_COUNT = re.compile(r"\b(?:tokens?|batch|bsz?|data|samples?|words)\b", re.I)
+_BATCH = ("mbs", "gbs", "grad_accum", "device_batch")
+_SAID = {
+    "batch": _BATCH,
+    "batches": _BATCH,
+    "bs": _BATCH,
+    "bsz": _BATCH,
+    "micro": ("mbs",),
+    "accum": ("grad_accum",),
+    "accumulation": ("grad_accum",),
+    "node": ("nodes", "devices"),
+    "nodes": ("nodes", "devices"),
+    "hosts": ("nodes", "devices"),
+    "gpus": ("devices", "nodes"),
+    "sequence": ("seq_len",),
+    "seq": ("seq_len",),
+    "context": ("seq_len",),
+    "ctx": ("seq_len",),
+    "tensor": ("tp",),
+    "pipeline": ("pp",),
+}
+_LETTERS = {"s": ("seq_len",), "b": _BATCH, "h": ("hidden", "heads"), "n": ("nodes", "devices")}
+_SHAPE = ("size", "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "params_b")
+
+
+def spoken_of(
+    headings: Sequence[str], columns: Sequence[Column | None], rows: Sequence[Sequence[str]]
+) -> frozenset[str]:
+    """The fields that columns without a meaning of ours state, as far as their words tell."""
+    found: set[str] = set()
+    sized = any(column and column.name == "size" for column in columns)
+    for at, heading in enumerate(headings):
+        if at < len(columns) and columns[at]:
+            continue
+        said = [cell for row in rows if at < len(row) and (cell := row[at].strip())]
+        if said and all(_STATED.fullmatch(cell) for cell in said) and not _RESULT.search(heading):
+            found |= set(_fields_in(heading))
+        of_models = said and all(map(_LABEL.fullmatch, said)) and not _OTHER_COUNT.search(heading)
+        if not sized and of_models:
+            found |= set(_SHAPE)
+    return frozenset(found)
+
+
+def _fields_in(heading: str) -> Iterator[str]:
+    for part in _SPLIT.split(heading):
+        column = column_of(part.strip()) if part.strip() else None
+        if column and column.role != "result":
+            yield column.name
+    yield from _LETTERS.get(heading.strip(" *`$").lower(), ())
+    for word in _PART.findall(heading):
+        yield from _SAID.get(word.lower(), ())

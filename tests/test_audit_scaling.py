@@ -1,0 +1,64 @@
+"""What tables of scaling and of several models must not be called, and what they still are."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.test_audit_rates import found_in
+
+ROWS = {
+    # The batch above is that of the smallest run: the others had more.
+    "weak scaling": (
+        "Global batch size 64, micro-batch size 4.\n\n| GPUs | TP | Sec/it |\n|--|--|--|\n"
+        "| 16 | 1 | 9.1 |\n| 32 | 1 | 9.2 |\n| 64 | 1 | 9.3 |\n",
+        None,
+    ),
+    # The batch is that of a node, or of something else: no row divides.
+    "counted otherwise": (
+        "| GPUs | TP | MBS | GBS | Sec/it |\n|--|--|--|--|--|\n"
+        "| 16 | 1 | 4 | 24 | 9.1 |\n| 32 | 1 | 4 | 24 | 9.2 |\n| 64 | 1 | 4 | 24 | 9.3 |\n",
+        None,
+    ),
+    "an uneven last micro-batch": (
+        "| GPUs | DP | TP | MBS | GA | GBS | Sec/it |\n|--|--|--|--|--|--|--|\n"
+        "| 8 | 8 | 1 | 11 | 5 | 384 | 9.1 |\n| 8 | 8 | 1 | 8 | 6 | 384 | 9.2 |\n",
+        None,
+    ),
+    "several models of one size": (
+        "| Model | GPUs | Sec/it | Mem (GB) |\n|--|--|--|--|\n"
+        "| qwen-7b | 8 | 9.1 | 40 |\n| openbuddy-zephyr-7b | 8 | 12.2 | 60 |\n",
+        None,
+    ),
+    "names in a column that is not read": (
+        "| Case | GPUs | MBS | Sec/it | Mem (GB) |\n|--|--|--|--|--|\n"
+        "| DP_1x8 | 8 | 1 | 9.1 | 40 |\n| DP_8x1 | 8 | 1 | 12.2 | 60 |\n",
+        None,
+    ),
+    "a comparison in a number's place": (
+        "| GPUs | MBS | tok/s | Mem (GB) |\n|--|--|--|--|\n"
+        "| 8 | 1 | 9100 | 40 |\n| 8 | 2 | ~1% faster | 60 |\n",
+        None,
+    ),
+    "one batch of three": (
+        "| GPUs | TP | MBS | GBS | Sec/it |\n|--|--|--|--|--|\n"
+        "| 16 | 1 | 4 | 128 | 9.1 |\n| 32 | 1 | 4 | 250 | 9.2 |\n| 64 | 1 | 4 | 512 | 9.3 |\n",
+        "R2b",
+    ),
+    "the same set-up twice": (
+        "| Model | GPUs | MBS | Sec/it | Mem (GB) |\n|--|--|--|--|--|\n"
+        "| 7B | 8 | 1 | 9.1 | 40 |\n| 7B | 8 | 1 | 12.2 | 60 |\n",
+        "R6b",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_what_is_told_of_a_table(name: str, tmp_path: Path) -> None:
+    text, rule = ROWS[name]
+    (tmp_path / "a.md").write_text(f"# Training throughput\n\n{text}", "utf-8")
+    told = {
+        one.rule
+        for one in found_in(tmp_path)
+        if one.severity == "error" or (one.rule == "R6b" and one.severity == "warning")
+    }
+    assert told == ({rule} if rule else set())

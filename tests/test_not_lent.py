@@ -1,0 +1,97 @@
+"""What is of other runs lends nothing to a table: its own columns, and sentences of others."""
+
+import pytest
+
+from bench.ingest.document import read_document
+from bench.ingest.others import without_others
+from bench.ingest.prose import counted, lead_facts
+from bench.ingest.unread import spoken_of
+from bench.vocabulary.headings import columns_of
+
+
+@pytest.mark.parametrize(
+    ("heading", "cell", "field"),
+    [
+        ("TP/PP", "8/4", "tp"), ("DP / TP", "8 / 4", "dp"), ("MBS / GBS", "2/512", "gbs"),
+        ("Batch shape", "64x2", "mbs"), ("S", "2048", "seq_len"),
+        ("nodes x tasks", "4x8", "nodes"), ("GPU Number / ZeRO", "8 / ZeRO-3", "devices"),
+        ("Network", "18B", "size"), ("Arch", "GPT-18B", "layers"), ("Ctx, micro", "2048, 2", "mbs"),
+    ],
+)  # fmt: skip
+def test_a_column_that_is_not_read_speaks_of_its_fields(
+    heading: str, cell: str, field: str
+) -> None:
+    assert field in spoken_of([heading], columns_of([heading]), [[cell]])
+
+
+@pytest.mark.parametrize(
+    ("heading", "cell"),
+    [
+        ("GPU hours", "64"), ("Batch time change", "64"), ("Notes", "see node logs"),
+        ("Batch tokens", "4B"), ("TP speedup", "1.5"), ("Parallelism", "FSDP 8, CP 1"),
+    ],
+)  # fmt: skip
+def test_a_column_of_something_else_speaks_of_none(heading: str, cell: str) -> None:
+    said = spoken_of([heading], columns_of([heading]), [[cell]])
+    assert not said & {"devices", "nodes", "tp", "size", "seq_len"}
+
+
+OTHERS = [
+    "For comparison, the paper trained with TP=8, PP=35 and a batch of 1920.",
+    "Next we plan to try MBS=64 and sequence length 32768.",
+    "For example, one could use TP=16.",
+    "Default: micro_batch_size 3 (see docs).",
+    "According to the authors GBS=7 is best.",
+    "We recommend a micro-batch size of 4.",
+    "You can use ZeRO stage 2 as well.",
+    "Hypothetically, TP=4 would do.",
+    "Thanks to Bob, who says GBS=7 is best.",
+    "In comparison NeMo takes TP=2.",
+]
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_a_sentence_of_others(text: str) -> None:
+    assert without_others(f"We use TP=4. {text} MBS=2 it was.") == (
+        "We use TP=4. MBS=2 it was.",
+        False,
+    )
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_it_lends_nothing_to_the_table_below(text: str) -> None:
+    document = read_document(
+        f"# Runs\n\n{text}\n\n| GPUs | TFLOPs |\n|--|--|\n| 8 | 100 |\n\n{text}\n"
+    )
+    [table] = document.tables
+    taken = {fact.field for fact in (*table.facts, *document.everywhere)}
+    assert not taken & {"tp", "pp", "mbs", "gbs", "seq_len", "zero_stage"}
+
+
+def test_a_sentence_of_others_goes_on_over_lines() -> None:
+    first, goes_on = without_others("We use TP=4. For comparison, the paper had")
+    assert (first, goes_on) == ("We use TP=4.", True)
+    assert without_others("PP=35 and MBS=1. GBS=512 is ours.", goes_on) == (
+        "GBS=512 is ours.",
+        False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "value"),
+    [
+        ("Context 8192 tokens", "seq_len", "8192"), ("序列长度 4096", "seq_len", "4096"),
+        ("上下文长度是 8192", "seq_len", "8192"), ("seq. length: 2,048", "seq_len", "2048"),
+        ("cutoff_len: 2048", "seq_len", "2048"), ("微批大小为 2", "mbs", "2"),
+        ("张量并行度为8，流水线并行度为4", "pp", "4"), ("全局批大小为 256 到 512", "gbs", None),
+        ("max length 2048 or 4096", "seq_len", None), ("micro batch size 8 : 16", "mbs", None),
+        ("batch of 4M tokens", "size", None), ("global batch size 4M", "size", None),
+    ],
+)  # fmt: skip
+def test_settings_in_sentences(text: str, field: str, value: str | None) -> None:
+    assert {fact.field: fact.value for fact in lead_facts(text, 1)}.get(field) == value
+
+
+@pytest.mark.parametrize("text", ["48 x DGX A100", "48x DGX-H100", "48 HGX H100"])
+def test_machines_are_counted_as_such(text: str) -> None:
+    assert {fact.field: fact.value for fact in counted(text, 1)} == {"nodes": "48"}
