@@ -25,9 +25,9 @@ app = application("A warehouse and reporter for LLM-training benchmark results."
 
 def _version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version
+        from .vocabulary.release import VERSION
 
-        typer.echo(f"bench {version('bench-warehouse')}")
+        typer.echo(f"bench {VERSION}")
         raise typer.Exit
 
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from ..ingest.context_lines import configuration
 from ..schema.warehouse import Warehouse
 from .input import AuditInput, Document, Row, Table
 from .interval import Printed
@@ -34,9 +33,14 @@ _AUDITED = """
 
 
 def load(
-    warehouse: Warehouse, uris: Sequence[str] | None = None, model: str | None = None
+    warehouse: Warehouse,
+    uris: Sequence[str] | None = None,
+    model: str | None = None,
+    *,
+    stated: bool = False,
 ) -> AuditInput:
-    """Every document with its rows in order, or those of `uris` or of one size label."""
+    """Every document with its rows in order, or those of `uris` or of one size label; with
+    `stated` also what its context lines say, which are read again for that."""
     rows = _rows(warehouse, uris, model)
     tables = {
         table["table_id"]: Table(
@@ -64,7 +68,8 @@ def load(
     for table in (*quotes.values(), *tables.values()):
         if table.rows:
             documents[table.uri].tables.append(table)
-    _add_stated(warehouse, documents)
+    if stated:
+        _add_stated(warehouse, documents)
     wanted = None if uris is None else set(uris)
     kept = [one for uri, one in sorted(documents.items()) if wanted is None or uri in wanted]
     return AuditInput(warehouse, kept)
@@ -141,6 +146,8 @@ def _add_other_cells(warehouse: Warehouse, rows: Sequence[Row]) -> None:
 
 def _add_stated(warehouse: Warehouse, documents: dict[str, Document]) -> None:
     """Add the statements of context lines, even those that a column of the table overrides."""
+    from ..ingest.context_lines import configuration  # a page asks for none
+
     query = """SELECT DISTINCT r.uri, f.line, f.raw FROM facts f JOIN runs r ON r.run_id = f.run_id
                WHERE r.run_id IN (SELECT run_id FROM audited) AND f.line IS NOT NULL ORDER BY ALL"""
     for uri, line, raw in warehouse.rows(query):

@@ -39,7 +39,7 @@ def examined(
     """Every finding, and what could be tested; with those of the rules that are `asked` for."""
     materialize(warehouse, *OF_RUNS)
     materialize_if_cheap(warehouse, *OF_SOURCES)
-    data = load(warehouse, uris, model)
+    data = load(warehouse, uris, model, stated=True)
     wanted = {"", asked, *(["merges"] if warehouse.rows("FROM merges LIMIT 1") else [])}
     for document in data.documents:
         detect(document)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib.metadata import version
 from pathlib import Path
 
 from ..audit.rule import rules_version
@@ -11,6 +10,7 @@ from ..decide.query import Query
 from ..project.facts import facts_of, path_facts
 from ..schema.annotation import BOUNDARY, FINDING, SET, Annotation, Match
 from ..schema.warehouse import Warehouse
+from ..vocabulary.release import VERSION
 from .answer import Source, answered, fixed, sources_of
 from .question import Question
 from .statement import Digest, Predicate, Size, Stated, Statement, Subject, Tool
@@ -45,7 +45,7 @@ def claim(warehouse: Warehouse, root: Path, question: Question, query: Query) ->
 def tool(warehouse: Warehouse) -> Tool:
     """What computes the answers of a warehouse."""
     [(reading,)] = warehouse.rows("SELECT coalesce(max(parser_version), 0) FROM sources")
-    return Tool(version=version("bench-warehouse"), reading=reading, rules=rules_version())
+    return Tool(version=VERSION, reading=reading, rules=rules_version())
 
 
 def annotations_of(statement: Statement) -> tuple[Annotation, ...]:

@@ -69,13 +69,12 @@ def explain(
     output: o.Output = None,
 ) -> None:
     """Trace a number to its formula, inputs and source lines."""
-    from importlib.metadata import version
-
     from ..explain.ask import explain as answer
     from ..explain.output import as_json, as_tree
     from ..explain.prediction import WORD, explain_prediction
     from ..project.short import Names
     from ..terminal.foreseeing import checked
+    from ..vocabulary.release import VERSION
 
     what, source = _in_order(what, source)
     every, query = query.all_rows, replace(query, by=by, base=base, all_rows=True)
@@ -94,11 +93,7 @@ def explain(
                 warehouse, root, what, query=query, every=every, facts=facts_of(warehouse, root)
             )
         names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
-    text = (
-        as_json(found, version("bench-warehouse"))
-        if format is ExplainFormat.JSON
-        else as_tree(found, names.short)
-    )
+    text = as_json(found, VERSION) if format is ExplainFormat.JSON else as_tree(found, names.short)
     emit(text, output, name="explain.txt")
     number = len(found.matches) + found.more
     info(counted(number, "answer"))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -25,6 +24,7 @@ from ..schema.errors import BenchError
 from ..schema.generated import expand
 from ..schema.sql import named_statements
 from ..schema.warehouse import Warehouse
+from ..vocabulary.release import VERSION
 from .answers_of_page import COMPUTED, Asked
 from .escape import Markdown
 
@@ -98,7 +98,7 @@ def page(
         **limits,
         "suggestions": suggestions,
         "restated": _restated(warehouse, restated) if restated is not None else [],
-        "version": version("bench-warehouse"),
+        "version": VERSION,
         "begin_marker": _begin_marker(report, query.model or ""),
         "end_marker": Markdown("<!-- bench:end -->"),
     }

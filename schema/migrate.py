@@ -25,7 +25,6 @@ _DROPPED = re.compile(r"(?:^|(?<=,))(VIEW|MACRO) (\w+)(?=,|\Z)")
 VIEWS = 0  # the row that records all views: their names, and the release with their digest
 STORED_VIEWS = "materialized"  # a schema of tables that hold what views show; see stored.py
 LAST_STORED = "continuations"  # the last of them: without it the others may be out of date
-_DISTRIBUTION = "bench-warehouse"
 
 
 def bring_up_to_date(
@@ -183,9 +182,9 @@ def _release() -> int:
     Views of a newer release are left alone by an older one, which would otherwise take turns with
     it in rebuilding a shared warehouse. Within a release the digest alone decides.
     """
-    from importlib.metadata import version
+    from ..vocabulary.release import VERSION
 
-    major, minor, patch = re.findall(r"\d+", f"{version(_DISTRIBUTION)}.0.0")[:3]
+    major, minor, patch = re.findall(r"\d+", f"{VERSION}.0.0")[:3]
     return int(major) * 1_000_000 + int(minor) * 1_000 + int(patch)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from ..decide.query import Query
 from ..decide.rows import Row
 from ..explain.run import Lines
 from ..schema.warehouse import Warehouse
+from ..vocabulary.release import VERSION
 from . import bundle, lists, overview
 from .facts import details, stated
 from .folder import Folder, opened
@@ -70,7 +70,7 @@ class _Maker:
 
     def __init__(self, content: Content, folder: Folder, options: Options, lines: Lines) -> None:
         self.content, self.folder, self.lines = content, folder, lines
-        site = {"title": options.title, "version": version("bench-warehouse")}
+        site = {"title": options.title, "version": VERSION}
         self.layout = Layout(content.text, site, options.live)
         shown_as = (options.title, options.scrub, options.live, content.query)
         self.made_by = digest(f"{code_digest()}\0{shown_as}\0{content.text.taken_out}")

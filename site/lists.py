@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from importlib.metadata import version
 from typing import Any
 
 from markupsafe import Markup
@@ -19,6 +18,7 @@ from ..schema.catalogue import formulas, metrics
 from ..schema.errors import BenchError
 from ..vocabulary.fields import fields
 from ..vocabulary.format import number, significant
+from ..vocabulary.release import VERSION
 from .charts import Plot, scatter
 from .load import NOT_STATED, ROWS_WITH_PAGES, Content
 from .models import as_html, escape_md, failures_table, finding_words
@@ -246,7 +246,7 @@ def about_page(content: Content) -> Page:
         "title": "About",
         "formulas": formulas(),
         "metrics": metrics(),
-        "version": version("bench-warehouse"),
+        "version": VERSION,
         "scrub": sorted(content.text.scrubber.kinds),
         "most": ROWS_WITH_PAGES,
         "parsers": sorted({one["parser_version"] for one in content.sources.values()}),

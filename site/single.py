@@ -7,12 +7,12 @@ from base64 import b64encode
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
-from importlib.metadata import version
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 
+from ..vocabulary.release import VERSION
 from . import bundle
 from .layout import alone
 from .table import Cell, Column, Table
@@ -34,7 +34,7 @@ def page(title: str, body: Markup, *, slanted: bool = False) -> str:
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
     return alone(
-        title=title, body=body, policy=policy, version=version("bench-warehouse"), slanted=slanted,
+        title=title, body=body, policy=policy, version=VERSION, slanted=slanted,
         style=Markup(style), script=Markup(script),
     )  # fmt: skip
 
