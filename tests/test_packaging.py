@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from bench.vocabulary.release import VERSION
+
 MODULES = {"__init__.py", "__main__.py", "cli.py"}
 NOT_SHIPPED = {"benchmarks", "build", "data", "dist", "docs", "examples", "out", "tests", "typings"}
 LEFT_BEHIND = (".*", "build", "dist", "out", "typings", "*.egg-info", "*.duckdb*", "__pycache__")
@@ -34,6 +36,10 @@ def test_every_room_is_listed(root: Path, project: dict[str, Any]) -> None:
     rooms = {Path(name).parent for name in shipped(root)}
     named = {".".join(("bench", *room.parts)) for room in rooms}
     assert named == set(project["tool"]["setuptools"]["packages"])
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert version("bench-warehouse") == VERSION
 
 
 def test_no_loose_modules_at_the_root(root: Path) -> None:
