@@ -49,7 +49,7 @@ def capacity_gib(row: Row) -> float | None:
 
 def gib_of(name: str | None) -> float | None:
     """GiB of a device as its name states them, else as they are known; None where neither is."""
-    named = re.search(r"(?<!\d)(\d++)\s?GB", name or "")
+    named = re.search(r"(?i)(?<!\d)(\d++)\s?GB", name or "")
     device = device_of(name) if name else None
     return float(named[1]) if named else device.memory_gib if device else None
 

@@ -32,6 +32,7 @@ ASKED: o.Options = {
     **{name: _option(name, about, int, min=1) for name, about in _MANY.items()},
     "zero_stage": _option("zero_stage", "ZeRO stage.", int, min=0, max=3),
     "recompute": _option("recompute", "none, selective or full.", str),
+    "dtype": _option("dtype", "fp32, fp16, bf16, fp8 or fp4.", str),
 }
 
 

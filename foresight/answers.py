@@ -13,7 +13,7 @@ from ..decide.comparable import far_apart
 from ..decide.cost import ORDERED, STATED, costed, facts_of, split
 from ..decide.eligible import Candidates, candidates
 from ..decide.query import Query
-from ..decide.rows import Decision, Row
+from ..decide.rows import Decision, Row, with_dp
 from ..decide.selection import known_models, select
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
@@ -21,7 +21,7 @@ from ..vocabulary.prices import Prices
 from ..vocabulary.sizes import parse_size
 from .asked import SHAPE, all_of, base_of, changed, made_of
 from .predictor import Predictor, trained
-from .setting import lacking, setting, system_of
+from .setting import ZERO, lacking, setting, system_of, words_of
 
 _EQUAL = 1e-9  # of two labels of one size
 _FARTHEST = 8  # times larger or smaller than any measured model: beyond, nothing tells its speed
@@ -212,6 +212,8 @@ def _assumptions(row: Row) -> list[str]:
         said.append(f"{words}, as the sizes of the run it starts from do not fit")
     if not (row["layers"] and row["hidden"]):
         said.append("layers and hidden size of a usual model of its size")
+    if row["zero_stage"] is None:
+        said.append(f"ZeRO {ZERO}, as {row['base']['where']} states no stage")
     if row["recompute"] is None:
         said.append(f"recompute as in {row['base']['where']}, which does not state it")
     if row["peak_tflops"] is None:
@@ -254,10 +256,13 @@ def _is_of(row: Row, base: Row) -> bool:
 
 
 def split_of(row: Row) -> tuple[Any, ...]:
-    """Equal for runs of one shape that are split alike."""
-    return tuple(row[name] or None for name in _SPLIT)
+    """Equal for runs of one shape and settings that are split alike."""
+    row = with_dp(row)
+    sizes = (row[name] or (1 if name in _ONE else None) for name in _SPLIT)
+    return (*sizes, frozenset(words_of(row).items()))
 
 
 _SPLIT = (
-    "device_count", "dp", "tp", "pp", "cp", "vpp", "mbs", "layers", "hidden", "heads", "recompute",
+    "device_count", "dp", "tp", "pp", "cp", "vpp", "mbs", "layers", "hidden", "heads",
 )  # fmt: skip
+_ONE = ("tp", "pp", "cp", "vpp")  # that not stated is 1

@@ -11,6 +11,8 @@ from ..decide.neighbours import broken_rule
 from ..decide.rows import Row, with_dp
 from ..schema.errors import BenchError
 from ..vocabulary.format import number
+from ..vocabulary.hardware import device_of
+from .setting import setting
 
 SIZES = ("nodes", "dp", "tp", "pp", "cp", "vpp", "mbs", "gbs", "seq_len", "zero_stage")
 SHAPE = ("layers", "hidden", "heads")
@@ -103,6 +105,11 @@ def changed(base: Row, asked: Mapping[str, Any]) -> dict[str, Any]:
         and base["tokens_per_step"]
         and (base["model_flops"] / base["tokens_per_step"])
     )
+    if "dtype" in asked and asked["dtype"] != base["dtype"]:
+        device = device_of(base["device"]) if base["device"] else None
+        peak = device.peak.get(asked["dtype"]) if device else None
+        made["peak_tflops"], made["dtype_printed"], made["recipe"] = peak, None, None
+        made["peak_name"] = f"{device.name} {asked['dtype']}" if device and peak else None
     made |= dict.fromkeys(_MEASURED)
     made |= {
         "devices": devices, "device_count": devices, "world_size": devices, "gbs": batch,
@@ -201,9 +208,7 @@ def all_of(base: Row, asked: Mapping[str, Any]) -> list[Row]:
     inside = round(devices / start["nodes"]) if start["nodes"] else 8
     tps = [asked["tp"]] if "tp" in asked else _parts(start["heads"], inside)
     layers = start["layers"]
-    pps = [asked["pp"]] if "pp" in asked else sorted(
-        {*_parts(layers, devices), *(_parts(layers + 2, devices) if layers else [])}
-    )  # fmt: skip
+    pps = [asked["pp"]] if "pp" in asked else _stages(base, layers, devices)
     micro = [asked["mbs"]] if "mbs" in asked else list(_MICRO) if start["mbs"] else [None]
     found: list[Row] = []
     for tp, pp, mbs in itertools.product(tps, pps, micro):
@@ -214,6 +219,17 @@ def all_of(base: Row, asked: Mapping[str, Any]) -> list[Row]:
         if devices % (tp * pp * (made["cp"] or 1)) == 0 and impossible(made, told) is None:
             found.append(made)
     return found
+
+
+def _stages(base: Row, layers: int | None, devices: int) -> list[int]:
+    """Numbers of stages: what divides the layers, or them with the embedding's as two more; of
+    unknown layers powers of two up to those of a usual model of its size, and the run's own."""
+    if layers:
+        return sorted({*_parts(layers, devices), *_parts(layers + 2, devices)})
+    one = setting(base)
+    most = min(devices, int(one.layers)) if one else devices
+    own = {base["pp"]} if base["pp"] else set()
+    return sorted({*(size for size in _parts(None, devices) if size <= most), *own})
 
 
 def _parts(whole: int | None, most: int) -> list[int]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..decide.cost import facts_of
+from ..decide.cost import ORDERED, facts_of
 from ..decide.neighbours import wordless
 from ..decide.query import Query
 from ..decide.rows import Decision, Row
@@ -16,6 +16,8 @@ from ..schema.warehouse import Warehouse
 from ..vocabulary.format import counted
 from .answers import SPEED, Start, prepared, split_of
 from .asked import changed
+
+_TRIED = 256  # numbers of nodes, down from the limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ def proposed(
     if not asked:
         small = [row for row in start.rows if row["device_count"] <= room] or start.rows
         start = replace(start, base=max(small, key=lambda row: row[SPEED] or 0.0))
-    asked = {**_fewer_nodes(start.base, room), **asked}
+    asked = {**asked, **_fewer_nodes(start, asked, room)}
     splits = start.splits(asked)
     within = [row for row in splits if row["device_count"] <= room]
     if not within:
@@ -86,13 +88,15 @@ def proposed(
     return Decision("proposals", tuple(rows), tuple(left), facts)
 
 
-def _fewer_nodes(base: Row, room: float) -> dict[str, int]:
-    """As many whole nodes as the limit of devices has room for, where the base has more."""
-    devices, nodes = base["device_count"], base["nodes"]
-    if devices <= room or not nodes:
+def _fewer_nodes(start: Start, asked: Mapping[str, Any], room: float) -> dict[str, int]:
+    """The most whole nodes within the limit of devices that any split is feasible on, where the
+    base has more and no number was asked for."""
+    devices, nodes = start.base["device_count"], start.base["nodes"]
+    if devices <= room or not nodes or start.by in ORDERED or {"nodes", "dp"} & asked.keys():
         return {}
-    fewer = int(room * nodes // devices)
-    return {"nodes": fewer} if fewer else {}
+    most = int(room * nodes // devices)
+    tried = ({"nodes": fewer} for fewer in range(most, max(0, most - _TRIED), -1))
+    return next((one for one in tried if start.splits({**asked, **one})), {})
 
 
 def _repeats(start: Start, measured: Sequence[Row]) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ _TILE = 128  # columns of a matrix product's tile on tensor cores
 _ASPECT = 128  # hidden size over layers of usual models, where no source states the shape
 _NARROW = {"fp8": 2, "fp4": 4}  # number formats, and how much faster than those of 16 bits
 _NODE = 8  # devices of a node that states none
+ZERO = 0  # the stage of runs that state none
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ def setting(row: Row) -> Setting | None:
         model=(row["size"], row["model"]),
         shape=_shape(row),
         group=_group(row),
-        words=_words(row),
+        words=words_of(row),
         flops=flops,
         peak=_peak(row),
         links=_links(row),
@@ -131,15 +132,22 @@ def setting(row: Row) -> Setting | None:
         cp=float(row["cp"] or 1),
         ep=float(row["ep"] or 1),
         vpp=float(row["vpp"] or 1),
-        mbs=None if row["framework"] == "torchtitan" and (row["pp"] or 1) > 1 else row["mbs"],
+        mbs=None if _is_of_the_pipeline(row) else row["mbs"],
         batch=batch,
-        zero=row["zero_stage"] or 0,
+        zero=row["zero_stage"] or ZERO,
         recompute=row["recompute"],
         pace=_pace(row),
         noise=_rounding(row),
         jobs=row.get("jobs") or 1,
         memory=row["memory_gb"],
     )  # fmt: skip
+
+
+def _is_of_the_pipeline(row: Row) -> bool:
+    """Whether a run's micro-batch is what torchtitan calls so: the batch that a whole pipeline
+    shares. What is asked for is a micro-batch as all others understand it."""
+    piped = (row["pp"] or 1) > 1 and row["framework"] == "torchtitan"
+    return bool(piped and row["origin"] != "prediction")
 
 
 def system_of(row: Row) -> Hashable:
@@ -180,7 +188,7 @@ def _peak(row: Row) -> float | None:
     if row["dtype"] in device.peak:
         return device.peak[row["dtype"]] * 1e12
     wide = [peak for name, peak in device.peak.items() if name not in _NARROW]
-    # Formats of half the width have twice the rate on every device that has them.
+    # Formats of half the width have twice the rate where theirs is not stored.
     return max(wide) * _NARROW.get(row["dtype"] or "", 1) * 1e12 if wide else None
 
 
@@ -203,11 +211,12 @@ def _shape(row: Row) -> Hashable:
     return shape if row["layers"] and row["hidden"] else (row["size"], row["model"])
 
 
-def _words(row: Row) -> dict[str, str]:
-    """Settings without a size, by name; a setting that is not stated is absent."""
+def words_of(row: Row) -> dict[str, str]:
+    """Settings without a size, by name; of those not stated the ZeRO stage alone is there."""
     kinds = ("recompute", "zero_stage", "dtype", "dtype_printed", "sequence_parallel", "recipe",
              "async_launch")  # fmt: skip
     said = {name: str(row[name]) for name in kinds if row[name] is not None}
+    said["zero_stage"] = str(row["zero_stage"] or ZERO)
     env: dict[str, str] = row["env"]
     return said | env | {f"column {name}": str(one) for name, one in row["others"].items()}
 
@@ -226,5 +235,5 @@ def _group(row: Row) -> Hashable:
         "batch",
         "seq_len",
     )
-    words = frozenset(_words(row).items())
+    words = frozenset(words_of(row).items())
     return (row["system"], _shape(row), words, *(row[name] for name in names))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..decide.query import Query
 
 _RECOMPUTE = ("none", "selective", "full")
+_DTYPES = ("fp32", "fp16", "bf16", "fp8", "fp4")
 _SHOWN = 20  # rows of a ranking that people are shown
 _PICTURES = (".svg", ".png")
 
@@ -53,6 +54,10 @@ def checked(asked: Mapping[str, Any]) -> Mapping[str, Any]:
     if asked.get("recompute", "none") not in _RECOMPUTE:
         raise BenchError(
             f"--recompute {asked['recompute']!r} is unknown", hint=f"one of {', '.join(_RECOMPUTE)}"
+        )
+    if asked.get("dtype", "bf16") not in _DTYPES:
+        raise BenchError(
+            f"--dtype {asked['dtype']!r} is unknown", hint=f"one of {', '.join(_DTYPES)}"
         )
     return asked
 

@@ -38,7 +38,8 @@ WITH counted AS (
     JOIN device_peaks ON regexp_matches(device, pattern) GROUP BY device
 ), peaks AS (
     SELECT name, any_value(family) AS family, max(tflops) FILTER (dtype IN ('bf16', 'fp16')) AS half,
-        greatest(max(tflops), 2 * max(tflops) FILTER (dtype = 'bf16')) AS most
+        -- Formats of 8 bits double the peak of bf16, where theirs is not stored.
+        greatest(max(tflops), CASE WHEN NOT bool_or(dtype = 'fp8') THEN 2 * max(tflops) FILTER (dtype = 'bf16') END) AS most
     FROM device_peaks WHERE tflops IS NOT NULL GROUP BY name
 )
 SELECT c.run_id, c.recompute, coalesce(from_shape, from_label) AS flops_per_token, t.value AS tokens_per_s, t.low, t.high,
@@ -47,8 +48,7 @@ SELECT c.run_id, c.recompute, coalesce(from_shape, from_label) AS flops_per_toke
     CASE WHEN c.dtype IS NOT NULL THEN s.tflops WHEN p.family <> 'A64FX' THEN p.half END AS peak_tflops,
     n.name || ' ' || coalesce(c.dtype, 'fp16/bf16') AS peak_name,
     c.dtype IS NULL AS peak_assumed,
-    -- Formats of 8 bits double the peak of bf16.
-    coalesce(p.most, (SELECT 2 * max(tflops) FROM device_peaks)) AS most_tflops,
+    coalesce(p.most, (SELECT max(tflops) FROM device_peaks)) AS most_tflops,
     n.name AS device_name, from_shape IS NULL AS by_label,
     per(flops_per_token, peak_devices * peak_tflops * 1e12) AS of_peak
 FROM counted c JOIN token_rates t ON t.run_id = c.run_id
