@@ -52,6 +52,7 @@ class Predictor:
         for at, (row, one) in enumerate(zip(made, settings, strict=True)):
             kind = beyond(self.pace, one)
             width, by = _width(self.widths, one, kind, covariance[at, at])
+            width = max(width, self._between_jobs(one, float(mean[at])))
             known = {"beyond": str(kind), "scores": by, "rests_on": rests_on[at]}
             known["times_beyond"] = self._reached(one)
             known |= _of_pace(row, one, float(mean[at]), width)
@@ -60,6 +61,18 @@ class Predictor:
             known["terms"] = self.pace.terms(one, float(mean[at]))
             found.append({**row, **_NO_MEMORY, **known})
         return found
+
+    def _between_jobs(self, one: Setting, mean: float) -> float:
+        """How far the jobs of this configuration lie from what is predicted, as ln: the next may
+        lie as far, however sure their median is."""
+        ends = [
+            one.devices / row[end]
+            for row, known in zip(self.rows, self.pace.settings, strict=True)
+            if known.group == one.group and known.jobs > 1
+            for end in ("tokens_per_s_low", "tokens_per_s_high")
+            if row[end]
+        ]
+        return max((abs(math.log(pace) - mean) for pace in ends), default=0.0)
 
     def proposed(
         self, made: Sequence[Row], most: int, per_device: bool = False

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.foresight.memory import most_room
 from tests.deciding import table
-from tests.program import quick
+from tests.program import quick, told
 
 SWEEP = "2 | 1.3B | {dp} | {tp} | {pp} | {mbs} | 512 | 20GB | {time:.2f} | | "
 
@@ -35,6 +35,34 @@ def test_a_sceptic_is_told_what_no_run_tells(tmp_path: Path) -> None:
     assert "No run could be left out" in done.out
     far = quick(tmp_path, *asked, "--nodes", "10")
     assert "This is 5.0 times beyond" in far.out, far.out
+
+
+def test_an_interval_holds_the_jobs_that_were_measured(tmp_path: Path) -> None:
+    rows = [_row(mbs=2, time=time) for time in (20.0, 21.0, 27.0)]
+    table(tmp_path / "sweep.md", [*rows, *(_row(mbs, 20.0) for mbs in (1, 4, 8))])
+    done = quick(tmp_path, "predict", "sweep.md", "--mbs", "2", "--format", "json")
+    [row] = json.loads(done.out)
+    assert row["step_time_low"] <= 20.0 and row["step_time_high"] >= 27.0, row
+
+
+def test_settings_that_were_not_asked_for_are_another_configuration(tmp_path: Path) -> None:
+    head = "SEQ_LEN=2048, ZeRO stage 1"
+    table(tmp_path / "sweep.md", [_row(mbs, 20.0 + mbs) for mbs in (1, 2, 4)], head)
+    asked = ("predict", "sweep.md", "--mbs", "2", "--format", "md")
+    done = quick(tmp_path, *asked)
+    assert "ZeRO 1" in done.out and "Measured already: 22.00 s/it" in done.out, done.text
+    other = quick(tmp_path, *asked, "--zero-stage", "3")
+    assert "ZeRO 3" in other.out and "Measured already" not in other.out, other.text
+    told(quick(tmp_path, *asked, "--dtype", "int3"), 2, "--dtype 'int3' is unknown")
+
+
+def test_zero_that_no_source_states_is_said(tmp_path: Path) -> None:
+    table(tmp_path / "sweep.md", [_row(mbs, 20.0 + mbs) for mbs in (1, 2, 4)])
+    asked = ("predict", "sweep.md", "--mbs", "2", "--format")
+    [one] = json.loads(quick(tmp_path, *asked, "json").out)
+    [same] = json.loads(quick(tmp_path, *asked, "json", "--zero-stage", "0").out)
+    assert one["step_time_s"] == same["step_time_s"]
+    assert "ZeRO 0, as sweep" in quick(tmp_path, *asked, "md").out
 
 
 def test_memory_that_no_device_has_is_not_proposed(tmp_path: Path) -> None:
