@@ -149,6 +149,8 @@ def prepared(warehouse: Warehouse, query: Query, asked: Mapping[str, Any]) -> St
         _near(rows, _size(changed(base, shape)) or 1.0)
     known = everything.eligible("pace")
     predictor = trained(known.kept, known.left_out, system_of(base))
+    if model:  # other documents plan the training of other models
+        warehouse.rows("DELETE FROM selected WHERE uri <> ?", [base["uri"]])
     plan = planned(warehouse, query)
     return Start(model, base, rows, predictor, plan, query.prices, query.by or SPEED)
 

@@ -68,7 +68,7 @@ class Predictor:
         ends = [
             one.devices / row[end]
             for row, known in zip(self.rows, self.pace.settings, strict=True)
-            if known.group == one.group and known.jobs > 1
+            if (known.group, known.source) == (one.group, one.source) and known.jobs > 1
             for end in ("tokens_per_s_low", "tokens_per_s_high")
             if row[end]
         ]
@@ -252,7 +252,11 @@ def trained(rows: Sequence[Row], left_out: Sequence[Row], system: object = None)
 
     Raises BenchError where no run says enough.
     """
-    judged = [(row, lacking(row)) for row in by_configuration(rows)]
+    # Repeats of one day are one run: a machine may be another the next.
+    days: dict[str, list[Row]] = {}
+    for row in rows:
+        days.setdefault(str(row["date"] or "")[:10], []).append(row)
+    judged = [(row, lacking(row)) for day in days.values() for row in by_configuration(day)]
     kept = [row for row, why in judged if not why]
     left = [*left_out, *({**row, "left_out": why} for row, why in judged if why)]
     if not kept:

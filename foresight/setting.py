@@ -212,11 +212,17 @@ def _shape(row: Row) -> Hashable:
 
 
 def words_of(row: Row) -> dict[str, str]:
-    """Settings without a size, by name; of those not stated the ZeRO stage alone is there."""
+    """Settings without a size, by name; of those not stated the ZeRO stage alone is there.
+
+    The day of a run is one of them.
+    """
     kinds = ("recompute", "zero_stage", "dtype", "dtype_printed", "sequence_parallel", "recipe",
              "async_launch")  # fmt: skip
     said = {name: str(row[name]) for name in kinds if row[name] is not None}
     said["zero_stage"] = str(row["zero_stage"] or ZERO)
+    # A machine is another after a repair: a prediction is of the day of the run it starts from.
+    if date := (row["base"] if row["origin"] == "prediction" else row)["date"]:
+        said["date"] = str(date)[:10]
     env: dict[str, str] = row["env"]
     return said | env | {f"column {name}": str(one) for name, one in row["others"].items()}
 
