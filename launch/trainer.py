@@ -87,10 +87,10 @@ class Answers:
     sizes: list[dict[str, object]]
 
 
-def check_flags(flags: Sequence[Sequence[str]]) -> Answers:
-    """What `bench.trainer.check` says of such runs; nothing is started, and torch is not needed."""
+def check_flags(flags: Sequence[Sequence[str]], program: str = "bench.trainer.train") -> Answers:
+    """What `bench.trainer.check` says of such runs of a program; torch is not needed for it."""
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "bench.trainer.check"],
+        [sys.executable, "-P", "-m", "bench.trainer.check", program],
         input="".join(json.dumps(list(words)) + "\n" for words in flags),
         capture_output=True,
         text=True,

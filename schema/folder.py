@@ -97,9 +97,6 @@ class Folder:
                 draft.unlink(missing_ok=True)
 
     def latest(self) -> int:
-        for folder in (self.path / "commits", self._data):
-            if folder.is_symlink():  # `collect` removes what no commit names: not elsewhere
-                raise Incompatible(f"{folder} is a link", hint="a shared warehouse is one folder")
         try:
             names = os.listdir(self.path / "commits")
         except OSError as error:
@@ -123,6 +120,7 @@ class Folder:
             yield Change(number, rows, entry["whole"], tuple(entry["gone"]))
 
     def commit(self, after: int, change: Change) -> int | None:
+        self._refuse_links()
         if self.latest() != after:
             return None
         written: list[Written] = []
@@ -157,6 +155,7 @@ class Folder:
         return False
 
     def collect(self, age: timedelta) -> int:
+        self._refuse_links()
         past = time.time() - age.total_seconds() if age else None
         with self._writing():
             gone = self._orphans(past)
@@ -184,6 +183,15 @@ class Folder:
                 elif sha256(path) != file["sha256"]:
                     problems.append(f"commit {number}: {file['name']} has other bytes")
         return files, problems
+
+    def _refuse_links(self) -> None:
+        """Files are written and removed in the folder itself; where a link leads, only read."""
+        for folder in (self.path / "commits", self._data):
+            if folder.is_symlink():
+                raise Incompatible(
+                    f"{folder} is a link: it is read, but nothing is written or removed there",
+                    hint=f"move what it leads to back, or all of {self.path} to that disk",
+                )
 
     def _newest_whole(self, latest: int, after: int = 0) -> int | None:
         """The newest commit behind `after` that stands for all before it."""

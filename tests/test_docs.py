@@ -67,6 +67,12 @@ def test_every_exit_code_is_named(manual: dict[str, str]) -> None:
     assert codes == ["0", "1", "2", "3", "4", "5", "130"]
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_heading_stands_apart_from_the_text_before(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.S)
+    assert re.findall(r"[^\n]\n(## .+)", text) == []
+
+
 def test_links_lead_somewhere() -> None:
     for page in PAGES:
         text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.S)

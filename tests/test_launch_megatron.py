@@ -90,10 +90,13 @@ def test_a_llama(tmp_path: Path) -> None:
 
 AXES = ("context-parallel-size", "num-layers-per-virtual-pipeline-stage", "overlap-grad-reduce",
         "num-experts", "expert-model-parallel-size")  # fmt: skip
+MIXTURE = ("num-experts", "moe-router-topk", "moe-router-load-balancing-type",
+           "moe-token-dispatcher-type")  # fmt: skip
+MIXTRAL = {"model": "mixtral-8x7b", "sequence_parallel": True}
 
 
 def test_the_other_axes(tmp_path: Path) -> None:
-    path = checkout(tmp_path, "megatron/training", (*CORE, *LLAMA, *AXES))
+    path = checkout(tmp_path, "megatron/training", (*CORE, *LLAMA, *AXES, *MIXTURE))
     cut = {"tp": 1, "dp": 1, "cp": 2, "pp": 2, "vpp": 4, "ep": 2, "overlap_grad_reduce": True}
     found = words(path, [], model="mixtral-8x7b", top_k=1, **cut)
     begin, end = found.index("--context-parallel-size"), found.index("--lr")
@@ -179,7 +182,10 @@ def test_a_pipeline_of_one_stage_runs_once_whatever_its_schedule(tmp_path: Path)
         (FUGAKU, {"zero_stage": 1}, "ZeRO-1 needs --deepspeed_config FILE in `arguments`"),
         (CORE, {"cp": 2}, "this Megatron version has no --context-parallel-size"),
         (CORE, {"compile": True}, "compile is of the reference trainer"),
-        ((*CORE, *LLAMA, "num-experts"), {"model": "mixtral-8x7b"}, "needs sequence parallelism"),
+        ((*CORE, *LLAMA, *MIXTURE), {"model": "mixtral-8x7b"}, "needs sequence parallelism"),
+        ((*CORE, *LLAMA, MIXTURE[0], *MIXTURE[2:]), MIXTRAL, "has no --moe-router-topk"),
+        ((*CORE, *LLAMA, *MIXTURE[:2], MIXTURE[3]), MIXTRAL, "no --moe-router-load-balancing-type"),
+        ((*CORE, *LLAMA, *MIXTURE[:3]), MIXTRAL, "has no --moe-token-dispatcher-type"),
         (FUGAKU, {"sequence_parallel": True}, "this Megatron version has no --sequence-parallel"),
     ],
 )

@@ -129,6 +129,15 @@ def test_fp16_is_refused_where_there_is_no_loss_scale(tmp_path: Path) -> None:
         assert "does not support fp16 (no loss scaling)" in dropped.why
 
 
+def test_what_the_engine_refuses_is_dropped_in_its_words(tmp_path: Path) -> None:
+    settings = 'model = "nano"\ngbs = 4\ndp = 2\ndtype = "bf16"\n'
+    matrix = 'params_dtype = ["fp32", "bf16"]\noverlap_grad_reduce = [false, true]\n'
+    found = expanded(tmp_path, f'trainer = "deepspeed"\n[settings]\n{settings}{matrix}')
+    assert len(found.cases) == 1
+    why = {one.why for one in found.dropped}
+    assert why == {"DeepSpeed's engine has its own overlap, and parameters in fp32 here"}
+
+
 def test_what_is_the_same_run_runs_once_and_claims_no_schedule(tmp_path: Path) -> None:
     """At PP 1 both schedules are one thing; so is a size that is left to its default."""
     text = """

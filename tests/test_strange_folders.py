@@ -111,10 +111,25 @@ def test_only_files_of_a_shared_folder_are_collected(shared: Path, cloned: Path)
     assert (data / "thesis.odt").read_text() == TEXT
     data.rename(cloned.parent / "home")
     data.symlink_to("../../home")
-    for words in (["db", "gc"], ["runs"], ["db", "check"]):
+    before = sorted((cloned.parent / "home").iterdir())
+    (cloned / "more.md").write_text("| DP | TP | tokens/s |\n|--|--|--|\n| 4 | 2 | 500 |\n")
+    for words in (["db", "gc"], ["ingest", "more.md"]):
         done = quick(cloned, *words, "--db", str(shared))
         assert done.code in (2, 4) and "is a link" in done.err, done.text
-    assert (cloned.parent / "home/thesis.odt").exists()
+    assert sorted((cloned.parent / "home").iterdir()) == before
+
+
+@pytest.mark.parametrize("name", ["commits", "data"])
+def test_a_part_of_a_shared_folder_on_another_disk_is_read(
+    shared: Path, cloned: Path, name: str
+) -> None:
+    (cloned / "team" / name).rename(cloned.parent / "disk")
+    (cloned / "team" / name).symlink_to(cloned.parent / "disk")
+    place = place_of(shared)
+    assert len([*place.changes(0)]) == len(place.history()) > 0
+    assert place.check()[0] > 0 and place.check()[1] == []
+    with pytest.raises(BenchError, match="is a link"):
+        place.collect(timedelta(0))
 
 
 WRONG = {

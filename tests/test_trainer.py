@@ -58,6 +58,23 @@ def test_a_gpt2_has_no_sizes_of_a_llama(sizes: dict[str, int]) -> None:
         Shape(2, 64, 4, 32, 256, **sizes)
 
 
+@pytest.mark.parametrize(
+    ("preset", "sizes", "why"),
+    [
+        ("nano", {"top_k": 2}, "top_k 2 has no effect without experts"),
+        ("llama-nano", {"top_k": 3}, "top_k 3 has no effect without experts"),
+        ("nano", {"experts": 4}, "4 experts in a GPT-2: only a Llama has experts"),
+        ("moe-nano", {"top_k": 5}, "top_k 5 exceeds experts 4"),
+        ("moe-nano", {"experts": 1}, "top_k 2 exceeds experts 1"),
+    ],
+)
+def test_experts_that_no_token_can_take_are_refused(
+    preset: str, sizes: dict[str, int | None], why: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^{why}$"):
+        shaped(preset, sizes)
+
+
 def test_heads_that_do_not_divide_the_hidden_size_are_refused() -> None:
     with pytest.raises(ValueError, match=r"100 % 3 = 1"):
         Shape(2, 100, 3, 32, 256)

@@ -113,6 +113,9 @@ def test_a_llama_that_cannot_be_cut_is_refused(
         ("--params-dtype bf16", "parameters in bf16 multiply in bf16: --dtype bf16"),
         ("--overlap-grad-reduce --zero 2", "ZeRO-2 reduces gradients within the backward pass"),
         ("--bucket-size 0", "bucket_size 0: it is at least 1"),
+        ("--attention efficient --device cpu", "--attention efficient needs a GPU"),
+        ("--attention cudnn --device cpu --dtype bf16", "--attention cudnn needs a GPU"),
+        ("--attention flash --device cuda", "--attention flash on a GPU needs --dtype bf16"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from bench.trainer.grid import GridError
+from bench.trainer.options import parse
 from bench.trainer.presets import PRESETS
 
 pytestmark = pytest.mark.skipif(
@@ -69,6 +71,16 @@ def test_a_layer_is_that_of_llama(torch: Any, block: Any) -> None:
         expected = expected + (gate * torch.sigmoid(gate) * value) @ block.mlp.narrow.weight.T
     assert torch.allclose(found, expected, rtol=1e-4, atol=1e-4), (found - expected).abs().max()
     assert not any(name.endswith("bias") for name, _ in block.named_parameters())
+
+
+def test_a_rank_refuses_a_kernel_that_its_device_lacks(
+    torch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("LOCAL_RANK", "0"), ("LOCAL_WORLD_SIZE", "1")):
+        monkeypatch.setenv(name, value)
+    run = parse(["--attention", "cudnn", "--threads", str(torch.get_num_threads())])
+    with pytest.raises(GridError, match="--attention cudnn"):  # in fp32 no device has it
+        importlib.import_module("bench.trainer.loop").prepare(run)
 
 
 def attention(torch: Any, block: Any, x: Any) -> Any:

@@ -2,7 +2,7 @@
 
 One JSON list of flags a line on stdin; on stdout one JSON object a line: the sizes of the run, all
 options that it comes to as `work`, and `refused` where it does not fit, with the numbers. The first
-line tells the device.
+line tells the device. A word on the command line names another trainer: `bench.trainer.deepspeed`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from importlib import import_module
 from typing import NoReturn
 
 from . import environment
-from .options import options, parser
+from .options import Options, options, parser
 from .presets import SIZES, shaped
 
 LABELS = ("preset", "changes")  # how a run was requested, not what it does
@@ -30,7 +31,7 @@ class Refusing(argparse.ArgumentParser):
         raise ValueError(message)
 
 
-def answer(words: Sequence[str]) -> dict[str, object]:
+def answer(words: Sequence[str], fits: Callable[[Options], None]) -> dict[str, object]:
     """The sizes of the run that the words ask for; without those that are not known yet."""
     known: dict[str, object] = {}
     try:
@@ -43,6 +44,7 @@ def answer(words: Sequence[str]) -> dict[str, object]:
             known |= {"kv_heads": shape.kv, "ffn_hidden": shape.ffn, "swiglu": True}
             known |= {"experts": shape.experts} if shape.experts else {}
         run = options(given)
+        fits(run)
     except ValueError as error:  # GridError is one
         return known | {"refused": str(error)}
     return known | {
@@ -66,12 +68,13 @@ def device() -> str | None:
     return gpu or environment.lscpu(environment.output("lscpu")).get("model")
 
 
-def main() -> None:
-    """Answer line by line."""
+def main(program: str = "bench.trainer.train") -> None:
+    """Answer line by line, for the trainer that has these flags."""
+    fits = import_module(program).fits
     print(json.dumps({"device": device()}), flush=True)
     for line in sys.stdin:
-        print(json.dumps(answer(json.loads(line))), flush=True)
+        print(json.dumps(answer(json.loads(line), fits)), flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

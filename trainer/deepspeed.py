@@ -16,8 +16,8 @@ def fits(options: Options) -> None:
         raise GridError("DeepSpeed's engine has its own overlap, and parameters in fp32 here")
     if grid.world > grid.dp or grid.ep > 1:
         raise GridError(
-            f"DeepSpeed's engine shares data here, and {grid} shares layers too: TP, PP, CP "
-            "and EP are 1, or take bench.trainer.train"
+            f"the DeepSpeed trainer supports only data parallelism, and {grid} shares layers too: "
+            "TP, PP, CP and EP are 1, or take bench.trainer.train"
         )
 
 

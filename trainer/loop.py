@@ -20,7 +20,7 @@ from . import energy, environment, log
 from .data import Replicas, replicas
 from .groups import Groups, connect, device
 from .model import Stage
-from .options import Options
+from .options import Options, allow_kernel
 from .pipeline import Passes, passes
 from .samples import batch
 from .spawn import cores
@@ -66,6 +66,7 @@ def prepare(options: Options) -> torch.device:
     """Device and threads of this rank."""
     local, locals_ = int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"])
     where = device(options.device, local, locals_)
+    allow_kernel(options.attention, where.type, options.dtype)
     if options.threads is not None:
         torch.set_num_threads(options.threads)
     elif "OMP_NUM_THREADS" not in os.environ:

@@ -131,6 +131,17 @@ def parse(words: Sequence[str]) -> Options:
         flags.error(str(error))
 
 
+def allow_kernel(kernel: str, device: str, dtype: str) -> None:
+    """Refuse a kernel of attention that a device lacks; an "auto" device is known to a rank only.
+
+    Processors have a flash kernel too, and of any dtype.
+    """
+    if device == "cpu" and kernel in ("efficient", "cudnn"):
+        raise GridError(f"--attention {kernel} needs a GPU; processors have flash and math")
+    if device == "cuda" and kernel in ("flash", "cudnn") and dtype == "fp32":
+        raise GridError(f"--attention {kernel} on a GPU needs --dtype bf16")
+
+
 def options(given: argparse.Namespace) -> Options:
     """Parsed flags, checked against each other."""
     shape, changes = shaped(given.preset, {name: getattr(given, name) for name in SIZES})
@@ -150,6 +161,7 @@ def options(given: argparse.Namespace) -> Options:
         raise GridError("parameters in bf16 multiply in bf16: --dtype bf16")
     if given.overlap_grad_reduce and given.zero >= 2:
         raise GridError(f"ZeRO-{given.zero} reduces gradients within the backward pass by itself")
+    allow_kernel(given.attention, given.device, given.dtype)
     known: dict[str, Any] = {"changes": changes, "shape": shape, "grid": grid, "gbs": gbs}
     known |= {"micro_batches": micro_batches, "schedule": schedule}
     known |= {"overlap_grad_reduce": given.overlap_grad_reduce and grid.replicas > 1}

@@ -47,11 +47,12 @@ class Shape:
                 "a GPT-2 has a key for each head and an MLP of 4 x hidden: heads of keys and "
                 "values, and the MLP, are sizes of a Llama"
             )
-        if self.experts and not (self.is_llama and self.chosen <= self.experts):
-            raise ValueError(
-                f"{self.experts} experts, of which each token takes {self.chosen}: it takes as "
-                "many at most, and only a Llama has experts"
-            )
+        if self.experts and not self.is_llama:
+            raise ValueError(f"{self.experts} experts in a GPT-2: only a Llama has experts")
+        if self.experts and self.chosen > self.experts:
+            raise ValueError(f"top_k {self.chosen} exceeds experts {self.experts}")
+        if self.top_k and not self.experts:
+            raise ValueError(f"top_k {self.top_k} has no effect without experts")
         if self.is_llama and self.head % 2:
             raise ValueError(f"a head of {self.head} does not rotate in pairs: an odd number")
 

@@ -14,11 +14,15 @@ from .options import Options, parse
 TOLD = ("WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 
+def fits(options: Options) -> None:
+    """Refuse nothing: the reference trainer runs whatever its options have agreed to."""
+
+
 def main(
     words: Sequence[str] | None = None,
     program: str = __spec__.name,
     loop: str = "loop",
-    fits: Callable[[Options], None] = lambda options: None,
+    fits: Callable[[Options], None] = fits,
 ) -> int:
     """Check what is asked for, then train; nothing is started for a run that cannot fit.
 

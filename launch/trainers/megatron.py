@@ -46,6 +46,7 @@ AXES = {
     "experts": "num-experts",
 }  # fmt: skip
 # No token is dropped and none is moved to balance experts, as in the reference trainer.
+TOP_K = "moe-router-topk"
 MIXTURE = {"moe-router-load-balancing-type": "none", "moe-token-dispatcher-type": "alltoall"}
 LOSS_SCALE = 65536  # DeepSpeed begins there (initial_scale_power 16)
 _FIELD = re.compile(r"^    (\w+)\s*:", re.M)
@@ -148,8 +149,9 @@ class Megatron(Trainer):
         for name in ("params_dtype", "compile", "attention"):
             if name in words:
                 return f"{name} is of the reference trainer; Megatron has flags of its own"
-        missing = [AXES[name] for name in _used(words, facts) if not self.has(AXES[name])]
-        if missing:
+        flags = [AXES[name] for name in _used(words, facts)]
+        flags += [TOP_K, *MIXTURE] if facts.get("experts") else []
+        if missing := [flag for flag in flags if not self.has(flag)]:
             return f"this Megatron version has no --{missing[0]}"
         if facts.get("experts") and facts.get("tp", 1) != 1 and not words.get("sequence_parallel"):
             return "Megatron needs sequence parallelism for experts with TP"
@@ -192,7 +194,7 @@ class Megatron(Trainer):
             elif name != "overlap_grad_reduce":
                 yield str(facts[name])
         if facts.get("experts"):
-            yield from ("--moe-router-topk", str(requested.get("top_k", 2)))
+            yield from (f"--{TOP_K}", str(requested.get("top_k", 2)))
             for flag, value in MIXTURE.items():
                 yield from (f"--{flag}", value)
 

@@ -43,7 +43,7 @@ class Reference(Trainer):
 
     def examine(self, requested: Sequence[Words]) -> Examined:
         """What the trainer says itself."""
-        answers = check_flags([self.flags(words) for words in requested])
+        answers = check_flags([self.flags(words) for words in requested], self.program)
         both = zip(requested, answers.sizes, strict=True)
         return Examined([self._sizes(*one) for one in both], answers.device)
 
