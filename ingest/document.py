@@ -16,6 +16,7 @@ from .context_lines import (
     reaches_back,
 )
 from .crossed import with_axis_named
+from .families import without_other_families
 from .grid import Table
 from .markdown import Heading, TextLine, blocks
 from .orientation import lists_features, oriented
@@ -47,7 +48,7 @@ from .prose import unanimous as said_once
 from .quantities import quantity_in
 from .reach import unanimous
 from .sections import Document, FoundTable, Quote, Section, struck
-from .stated_units import with_stated_unit
+from .stated_units import with_stated_batch, with_stated_unit
 from .training_tables import is_training, subject_of
 from .undecided import accumulations_in
 from .unfolded import UNNAMED, unfolded
@@ -197,7 +198,8 @@ class _Reader:
         if not line.code and withdraws(line.text):
             self._withdraw(line)
         if not line.code and (above := self.sections[-1].tables):
-            above[-1].table = with_stated_unit(above[-1].table, line.text)
+            told = with_stated_unit(above[-1].table, line.text)
+            above[-1].table = with_stated_batch(told, line.text)
         same = bool(self.lead) and self.lead[-1].line == line.line - 1
         if not same:
             self._end_paragraph()
@@ -297,6 +299,7 @@ class _Reader:
         near = continues.near if continues else near
         path = tuple(section.heading for section in self.sections if section.heading)
         reach = beyond(table, self._facts()) if number is not None else self._facts()
+        reach = without_other_families(reach, [(one.line, one.text) for one in path])
         found = FoundTable(table, number, path, [*reach, *near], near)
         found.continues = continues
         found.withdrawn = self.sections[-1].withdrawn or struck(self.sections)
