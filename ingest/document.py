@@ -19,6 +19,7 @@ from .crossed import with_axis_named
 from .families import without_other_families
 from .grid import Table
 from .markdown import Heading, TextLine, blocks
+from .methods import with_method_a_row
 from .orientation import lists_features, oriented
 from .others import without_others
 from .paired import with_pairs_apart
@@ -284,6 +285,7 @@ class _Reader:
         turned = oriented(with_axis_named(table))
         if turned.header.cells != table.header.cells:  # what stood on top is no heading any more
             lead = " ".join([lead, *table.header.cells])
+        turned = with_method_a_row(turned, [lead, *reversed(above)])
         table = unfolded(with_pairs_apart(turned), quantity)
         # Where nothing else speaks of it, the names of the rows may: `Gradient Accumulation`.
         names = " | ".join(row.cells[0] for row in table.rows if row.cells)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _LINK = re.compile(r"!?\[([^\[\]]{1,80})\]\([^()]{0,300}\)")
-_APART = re.compile(r"\s*(?:[;,+&|]|\band\b)\s*", re.I)
+_APART = re.compile(r"\s*(?:[;,+&|]|\band\b)\s*|\s+(?=(?:with|without|w/o?)\s)", re.I)
 _RECOMPUTE = (
     r"(?:activations?|act\.?|gradients?|grad)[ _-]?"
     r"(?:check-?point(?:ing|s)?|ckpt(?:ing)?|re-?comput(?:e|ation|ing)|remat(?:erialization)?)"

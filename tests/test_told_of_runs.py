@@ -6,6 +6,7 @@ import pytest
 
 from bench.ingest.tables import read_markdown
 from bench.schema.rows import Row
+from bench.vocabulary.sizes import parse_size
 
 _FIELDS = ("model", "device", "devices", "nodes", "mbs", "gbs", "dtype", "recompute", "seq_len",
            "grad_accum", "tp", "pp", "dp")  # fmt: skip
@@ -124,3 +125,50 @@ def test_a_size_is_of_its_model_alone(opening: str, heading: str, size: float | 
     rows, document = read_markdown(text, "s")
     models = [str(run["model"] or "") for run in rows.by_table["runs"]]
     assert [("3B" in one) for one in models] == [bool(size)] * 2, models
+
+
+METHODS = """# Fine-tuning
+
+{lead}
+
+| Model | {heads} |
+|--|--|--|
+| Llama-7B | {first} |
+| Llama-13B | {second} |
+"""
+GPU = "Consider the GPU memory for fine-tuning on an A100 80GB GPU."
+
+
+@pytest.mark.parametrize(
+    ("lead", "heads", "first", "second", "metric", "values"),
+    [
+        (GPU, "Full | LoRA", "47.1GB GPU / 2.9GB CPU | 14GB GPU / 3GB CPU",
+         "OOM GPU | 56GB GPU / 3GB CPU", "memory", [47.1, 14, None, 56]),
+        (GPU, "Full | QLoRA", "60 GB | 6 GB", "120 GB | 12 GB", "memory", [60, 6, 120, 12]),
+        ("Fine-tuning:", "DDP | FSDP", "30 GiB (GPU) + 4 GiB (CPU) | 20 GiB (GPU)",
+         "OOM | 31 GiB (GPU)", "memory", [30, 20, None, 31]),
+        ("Peak VRAM of fine-tuning:", "Baseline | + Flash Attention", "~40GB | ~30 GB", "- | 60GB",
+         "memory", [40, 30, 60]),
+        ("Speed:", "DDP | DeepSpeed", "1200 tok/s | 1500 tok/s", "OOM | 700 tok/s",
+         "tokens_per_s", [1200, 1500, None, 700]),
+        ("", "LoRA | LoRA with gradient checkpointing", "2.5 s/it | 3.1 s/it", "4 s/it | 5 s/it",
+         "step_time_s", [2.5, 3.1, 4, 5]),
+        ("Size of the adapter on disk:", "Full | LoRA", "14 GB | 19 MB", "26 GB | 30 MB", "", []),
+        ("Estimated GPU memory:", "Full | LoRA", "60 GB | 16 GB", "120 GB | 32 GB", "", []),
+        (GPU, "Weights | Activations", "14 GB | 20 GB", "26 GB | 30 GB", "", []),
+        (GPU, "Full | Saved", "14 GB | 20 GB", "26 GB | 30 GB", "", []),
+        (GPU, "Full | LoRA", "14 GB | fast", "26 GB | slow", "", []),
+    ],
+)  # fmt: skip
+def test_a_method_a_column(
+    lead: str, heads: str, first: str, second: str, metric: str, values: list[float | None]
+) -> None:
+    found = runs(METHODS.format(lead=lead, heads=heads, first=first, second=second))
+    assert [one.get(metric) for one in found] == values, found
+    if "checkpointing" in heads:
+        assert [one.get("recompute") for one in found] == [None, "full"] * 2
+
+
+def test_a_count_that_is_called_one_says_more_than_a_name() -> None:
+    assert parse_size("bigscience/bloomz-7b1 (7B params)") == 7
+    assert parse_size("Qwen3-30B-A3B (3B active params)") == 30
