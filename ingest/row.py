@@ -98,14 +98,14 @@ class PublishedRow:
         word = self.word("device") or ""
         said, part = counted_of(word), slice_of(word)
         if said:
-            return None if is_machine(said[1]) else said[0]
+            return None if is_machine(said[1]) else said[0] or None
         return part[1] or None if part else self._counted("devices") or self.integer("devices")
 
     def nodes(self) -> int | None:
         """Nodes as stated, else the machines that the device's cell counts."""
         said = counted_of(self.word("device") or "") if "nodes" not in self.by_name else None
         if said and is_machine(said[1]):
-            return said[0]
+            return said[0] or None
         own = None if {"nodes", "ranks"} & self.by_name.keys() else self._counted("nodes")
         return own or self.integer("nodes")
 

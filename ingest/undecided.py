@@ -124,7 +124,7 @@ class _Rows:
                  for row in self.table.rows]  # fmt: skip
         said = [counted_of(cell) for cell in cells]
         return [
-            count or (float(one[0]) if one else None)
+            count or (float(one[0]) if one and one[0] else None)
             for count, one in zip(counted, said, strict=True)
         ]
 

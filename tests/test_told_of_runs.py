@@ -172,3 +172,35 @@ def test_a_method_a_column(
 def test_a_count_that_is_called_one_says_more_than_a_name() -> None:
     assert parse_size("bigscience/bloomz-7b1 (7B params)") == 7
     assert parse_size("Qwen3-30B-A3B (3B active params)") == 30
+
+
+LATEX = r"""Training throughput:
+
+\begin{tabular}{lrrr}
+\toprule
+HEAD \\
+\midrule
+7B & 8$\times$A100 & 57\% & 3,200 \\
+13B & 16 A100 & 52\% & 1,750 \\
+70B & 10,000+ H100 & 45\% & 380 \\
+\bottomrule
+\end{tabular}
+"""
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        r"Model & Hardware & MFU & Tokens/s/GPU",
+        "\\textbf{Model} & \\textbf{Hardware} & \\textbf{MFU} & \\textbf{Tokens/sec/GPU} \\\\\n"
+        "\\textbf{模型} & \\textbf{硬件} & \\textbf{MFU} & \\textbf{每秒每 GPU 令牌数}",
+        "模型 & 硬件 & MFU & 每秒 \\\\ \nModel & Hardware & MFU & Tokens/s/GPU",
+        "Model & Hardware & \\multicolumn{2}{c}{} \\\\ \\cmidrule{3-4}\n & & MFU & Tokens/s/GPU",
+        "Model & Hardware & MFU & Tokens/s \\\\\n & & & per GPU",
+    ],
+)
+def test_headings_of_latex_in_several_rows(head: str) -> None:
+    found = runs(LATEX.replace("HEAD", head))
+    assert [one.get("tokens_per_s_per_device") for one in found] == [3200, 1750, 380], found
+    named = [(one.get("device"), one.get("devices")) for one in found]
+    assert named == [("A100", 8), ("A100", 16), ("H100", None)]
