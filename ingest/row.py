@@ -32,6 +32,7 @@ _LABEL = re.compile(
     rf"(?!\s*(?:tok|sample|step|param|word))"
     rf"|(?P<name>[A-Za-z][\w.+]{{0,30}}(?:[-_][\w.+]{{1,20}}){{0,5}}[-_]{_SIZE}(?:[-_][\w.+]{{1,20}}){{0,4}}))"
 )
+_BRACKETED = re.compile(r"[(（]\s?(\d{1,4})\s?[x×*]\s?(\d{1,3})\s?[)）]")
 _YES_OR_NO = (0.0, 1.0)
 
 
@@ -250,7 +251,22 @@ class PublishedRow:
         beside = [self.by_name[one].raw for one in ("size", "devices") if one in self.by_name]
         words = " | ".join([self.words, *beside])
         found = {fact.value for fact in counted(words, self.line) if fact.field == name}
+        if square := self._square(words):
+            return square[0] if name == "nodes" else square[0] * square[1]
         return int(found.pop() or 0) if len(found) == 1 else None
+
+    def _square(self, words: str) -> tuple[int, int] | None:
+        """Nodes and the devices of each in brackets, where the row bears them out: `H100 (4x8)`."""
+        found = _BRACKETED.search(words)
+        if found is None:
+            return None
+        nodes, each = int(found[1]), int(found[2])
+        sizes = [self.integer(size) for size in ("dp", "tp", "pp")]
+        if None not in sizes:
+            split = prod(filter(None, sizes)) * (self.integer("cp") or 1)
+            return (nodes, each) if split == nodes * each else None
+        said = re.search(rf"(?<!\d){nodes * each}\s?(?:卡|GPUs?|cards?)", words, re.I)
+        return (nodes, each) if said else None
 
     def _around(self, name: str) -> str | None:
         fact = self.around.facts.get(name)

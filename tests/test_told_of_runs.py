@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bench.ingest.explained import explained
 from bench.ingest.tables import read_markdown
 from bench.schema.rows import Row
 from bench.vocabulary.sizes import parse_size
@@ -204,3 +205,61 @@ def test_headings_of_latex_in_several_rows(head: str) -> None:
     assert [one.get("tokens_per_s_per_device") for one in found] == [3200, 1750, 380], found
     named = [(one.get("device"), one.get("devices")) for one in found]
     assert named == [("A100", 8), ("A100", 16), ("H100", None)]
+
+
+@pytest.mark.parametrize(
+    ("item", "field", "value"),
+    [
+        ("1. local_batchsize(micro_batchsize)，简写为LBS，为config.py中所写，在本case中默认为1", "mbs", 1),
+        ("2. seqlength(max_position_embedding)，即序列长度，在本case中默认为4096", "seq_len", 4096),
+        ("- `micro_batch_size` (MBS): sequences of a device; 2 in this benchmark", "mbs", 2),
+        ("* seq_length: the length of a sequence, here 4096", "seq_len", 4096),
+        ("1) gradient_accumulate_steps, abbreviated GAS, set to 44", "grad_accum", 44),
+        ("- **global_batch_size** – sequences a step. We use 1,024.", "gbs", 1024),
+        ("- 微批大小 micro_batch_size：每卡的样本数，本例取 2", "mbs", 2),
+        ("- tp — how tensors are split (in all experiments: 4)", "tp", 4),
+        ("- `micro_batch_size`: samples of a device, 1 by default", "mbs", None),
+        ("- seq_length: e.g. 4096 here", "seq_len", None),
+        ("- tp: set to 1, 2 or 4 in this test", "tp", None),
+        ("- tp: 2 and 4 in this test", "tp", None),
+        ("- tp (GAS): which of both is open, here 4", "tp", None),
+    ],
+)
+def test_an_item_explains_a_parameter_and_says_it(item: str, field: str, value: int | None) -> None:
+    assert [one.value for one in explained(item, 1)] == ([] if value is None else [str(value)])
+    assert all(one.field == field for one in explained(item, 1))
+
+
+CODED = """# Training
+
+| Item | Value | Notes |
+|--|--|--|
+| Model | llama2_70b | |
+| Sequence length | 4096 | of the benchmark |
+
+Results:
+
+| Setup | parallel | tokens/s/GPU | mem |
+|--|--|--|--|
+| H800 (4x8) | {cell} | 253.6 | {mem} |
+"""
+
+
+@pytest.mark.parametrize(
+    ("cell", "mem", "sizes"),
+    [
+        ("TP8PP4DP1", "77/80", (8, 4, 1, 32)),
+        ("TP8xPP4xDP1", "77 / 80 GB", (8, 4, 1, 32)),
+        ("TP8-PP4-DP1", "77GB/80GB", (8, 4, 1, 32)),
+        ("TP8_PP4_DP1", "77 of 80 GB", (8, 4, 1, 32)),
+        ("tp8·pp4·dp1", "77 GB", (8, 4, 1, 32)),
+        ("TP=8, PP=4, DP=1", "77", (8, 4, 1, 32)),
+        ("TP8PP4DP2", "77", (8, 4, 2, None)),
+        ("T8P4", "81/80", (None, None, None, None)),
+    ],
+)
+def test_a_cell_of_sizes_run_together(cell: str, mem: str, sizes: tuple[int | None, ...]) -> None:
+    [run] = runs(CODED.format(cell=cell, mem=mem))
+    assert tuple(run.get(one) for one in ("tp", "pp", "dp", "devices")) == sizes
+    assert run.get("memory") == (None if "81" in mem else 77)
+    assert (run.get("model"), run.get("seq_len")) == ("llama2_70b", 4096)
