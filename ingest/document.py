@@ -48,10 +48,10 @@ from .prose import (
 from .prose import unanimous as said_once
 from .quantities import quantity_in
 from .reach import unanimous
+from .said_batches import SaidBatches
 from .sections import Document, FoundTable, Quote, Section, struck
 from .stated_units import with_stated_batch, with_stated_unit
 from .training_tables import is_training, subject_of
-from .undecided import accumulations_in
 from .unfolded import UNNAMED, unfolded
 from .withdrawal import is_struck, withdraws
 
@@ -91,6 +91,7 @@ class _Reader:
         self.below: FoundTable | None = None  # the table right above the paragraph being read
         self.announced = False  # the paragraph before this one announced settings
         self.of_size: float | None = None  # of the model whose settings are being listed
+        self.batches = SaidBatches(self.document.accumulations)
 
     def take(self, block: Heading | TextLine | Table) -> None:
         if isinstance(block, Heading):
@@ -110,6 +111,8 @@ class _Reader:
         self._end_paragraph()
         while len(self.sections) > 1:
             self._close()
+        for found in self.document.tables:
+            found.settle_batches(self.document.accumulations)
         self.document.lines = lines
         self.document.everywhere = list(unanimous(self.mentions))
         return self.document
@@ -192,7 +195,7 @@ class _Reader:
             self.document.quotes.append(Quote(line, tuple(self._facts())))
             self.lead = []
             return
-        self.document.accumulations |= accumulations_in(line.text)
+        self.sections[-1].batches += self.batches.read(line)
         if not self.document.tables and len(self.sections) <= _OPENING:
             self.sections[0].facts += framework_of(line.text, line.line)
             self.sections[0].opening += self.sections[-1].defines(line, self.document.title)
@@ -304,6 +307,7 @@ class _Reader:
         reach = without_other_families(reach, [(one.line, one.text) for one in path])
         found = FoundTable(table, number, path, [*reach, *near], near)
         found.continues = continues
+        found.batches = [one for section in self.sections for one in section.batches]
         found.withdrawn = self.sections[-1].withdrawn or struck(self.sections)
         self.sections[-1].facts += [
             fact for fact in near if fact.field == "recompute" and not continues

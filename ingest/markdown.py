@@ -26,7 +26,9 @@ _DRAWN = re.compile(r"--|:-|-:")
 _BEGIN, _END = re.compile(r"^\s*<!--\s*bench:begin\b"), re.compile(r"^\s*<!--\s*bench:end\b")
 _HTML_HEADING = re.compile(r"\s*<h([1-6])(?:\s[^<>]*)?>(.*?)</h\1\s*>", re.I)
 _TAG = re.compile(r"<[^<>]*>")
-_LAID_OUT = re.compile(r"\s*(?:</?(?:center|div|p|br|details|figure|small|span)\b[^<>]*>\s*)+", re.I)
+_LAID_OUT = re.compile(
+    r"\s*(?:</?(?:center|div|p|br|details|figure|small|span)\b[^<>]*>\s*)+", re.I
+)
 _FRONT = 60  # lines of the settings of a page that stand before its text
 _FRONT_LINE = re.compile(r"(?:[\w-]+\s*:.*|\s+\S.*|\s*-\s.*|#.*|\s*)")
 _SPLIT = re.compile(r"(?<!\\)((?:\\\\)*)\|")
@@ -114,7 +116,7 @@ def _front(lines: Sequence[str]) -> set[int]:
         return set()
     for number, line in enumerate(lines[1:_FRONT], 2):
         if line.rstrip() in ("---", "..."):
-            return set(range(1, number + 1)) if number > 2 else set()  # noqa: PLR2004
+            return set(range(1, number + 1)) if number > 2 else set()
         if not _FRONT_LINE.fullmatch(line):
             break
     return set()

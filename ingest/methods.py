@@ -20,12 +20,15 @@ _BYTES = r"\d{1,6}(?:\.\d{1,4})?\s?[KMGT]i?B"
 _ON_DEVICE = r"(?:\s?\(?(?:GPU|VRAM|HBM|device|NPU|HPU)(?: (?:memory|RAM))?\)?)"
 _ON_HOST = rf"\s*[/+,;&]\s*{_BYTES}\s?\(?(?:CPU|RAM|host|system|DRAM)(?: (?:memory|RAM))?\)?"
 _MEMORY = re.compile(rf"[~≈]?\s?(?P<own>{_BYTES})(?P<device>{_ON_DEVICE})?(?:{_ON_HOST})?", re.I)
-_RATE = re.compile(r"[~≈]?\s?\d[\d,.]{0,12}[kKM]?\s?(?P<unit>(?:tok\w*|samples?|seq\w*)/s(?:ec)?(?:/GPU)?)")
+_RATE = re.compile(
+    r"[~≈]?\s?\d[\d,.]{0,12}[kKM]?\s?(?P<unit>(?:tok\w*|samples?|seq\w*)/s(?:ec)?(?:/GPU)?)"
+)
 _TIME = re.compile(r"[~≈]?\s?\d[\d,.]{0,12}\s?(?P<unit>(?:m?s|sec)/(?:it|iter|step))")
 _MISSING = frozenset(("", "-", "–", "—", "n/a", "na", "/"))
 _OF_DEVICES = re.compile(r"\b(?:GPU|memory|VRAM)\b|显存", re.I)
 _OTHER_BYTES = re.compile(
-    r"\b(?:disk|download|storage|checkpoint size|file size|adapter size|CPU memory|host memory)\b", re.I
+    r"\b(?:disk|download|storage|checkpoint size|file size|adapter size|CPU memory|host memory)\b",
+    re.I,
 )
 _NO_METHOD = re.compile(
     r"(?<!\w)(?:total|sum|change|delta|diff\w*|speed-?up|sav(?:ed|ings?)|ratio|notes?|min\w*|max\w*|limit|expected"
@@ -55,11 +58,7 @@ def with_method_a_row(table: Table, texts: Sequence[str]) -> Table:
         return table
     kind = kinds.pop()
     # Only devices run out of memory, and a cell may name them: else the text has to.
-    shown = any(
-        failure_of(cell) or ((found := _MEMORY.fullmatch(cell.strip(" *`_"))) and found["device"])
-        for row in rows
-        for cell in row.cells[1:]
-    )
+    shown = any(_names_device(cell) for row in rows for cell in row.cells[1:])
     if kind == "Memory" and not (shown or _speaks_of_devices(texts)):
         return table
     found = tuple(
@@ -70,6 +69,11 @@ def with_method_a_row(table: Table, texts: Sequence[str]) -> Table:
     )
     header = TableRow(table.header.line, (first, "Method", kind))
     return replace(table, header=header, alignment=("none",) * len(header.cells), rows=found)
+
+
+def _names_device(cell: str) -> bool:
+    found = _MEMORY.fullmatch(cell.strip(" *`_"))
+    return bool(failure_of(cell) or (found and found["device"]))
 
 
 def _is_known(heading: str) -> bool:

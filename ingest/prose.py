@@ -33,7 +33,8 @@ _PAIR = re.compile(
 _PAIR_OF_CELLS = 2
 _NO_VALUE = re.compile(r"\b(?:defaults?|types?|required|range|options|choices)\b|默认|类型", re.I)
 _REMARK = re.compile(
-    r"\W*(?:notes?|remarks?|comments?|descriptions?|explanations?|meaning|details|备注|(?:特殊)?说明|描述|注释)\W*", re.I
+    r"\W*(?:notes?|remarks?|comments?|descriptions?|explanations?|meaning|details|备注|(?:特殊)?说明|描述|注释)\W*",
+    re.I,
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 _OF_ALL = re.compile(

@@ -24,9 +24,11 @@ _BATCH_IS = re.compile(
     re.I,
 )
 _SCOPES = (
-    (re.compile(rf"\bper[ -]{_DEVICE}\b|\b(?:each|every|one|a single|a) {_DEVICE}\b|micro|每卡|单卡|每张", re.I),
+    (re.compile(rf"\bper[ -]{_DEVICE}\b|\b(?:each|every|one|a single|a) {_DEVICE}\b|micro"
+                r"|每卡|单卡|每张", re.I),
      "Micro batch size"),
-    (re.compile(r"\b(?:global|total|effective|all (?:gpus|devices))\b|全局|总", re.I), "Global batch size"),
+    (re.compile(r"\b(?:global|total|effective|all (?:gpus|devices))\b|全局|总", re.I),
+     "Global batch size"),
 )  # fmt: skip
 
 

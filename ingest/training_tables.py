@@ -42,7 +42,9 @@ _QUALITY = re.compile(
     re.I,
 )
 _ESTIMATED = re.compile(
-    r"\b(?:estimat|theoretical|calculat|approximat|minimum|at least|recommend|should have)|估[算计]|最低", re.I
+    r"\b(?:estimat|theoretical|calculat|approximat|minimum|at least|recommend|should have)"
+    r"|估[算计]|最低",
+    re.I,
 )
 _RATES = frozenset(
     re.findall(

@@ -1,4 +1,4 @@
-"""What documents say of their runs in ways of their own: read where it is plain, else left empty."""
+"""What documents say of their runs in ways of their own: read where it is plain, else empty."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_columns_of_runs_that_say_more_or_less(
 )
 def test_a_size_is_of_its_model_alone(opening: str, heading: str, size: float | None) -> None:
     text = COLUMNS.format(opening=opening, heading=heading, headings="Gaudi2 (BS=1) | A100 (BS=16)")
-    rows, document = read_markdown(text, "s")
+    rows, _ = read_markdown(text, "s")
     models = [str(run["model"] or "") for run in rows.by_table["runs"]]
     assert [("3B" in one) for one in models] == [bool(size)] * 2, models
 
@@ -210,7 +210,11 @@ def test_headings_of_latex_in_several_rows(head: str) -> None:
 @pytest.mark.parametrize(
     ("item", "field", "value"),
     [
-        ("1. local_batchsize(micro_batchsize)，简写为LBS，为config.py中所写，在本case中默认为1", "mbs", 1),
+        (
+            "1. local_batchsize(micro_batchsize)，简写为LBS，为config.py中所写，在本case中默认为1",
+            "mbs",
+            1,
+        ),
         ("2. seqlength(max_position_embedding)，即序列长度，在本case中默认为4096", "seq_len", 4096),
         ("- `micro_batch_size` (MBS): sequences of a device; 2 in this benchmark", "mbs", 2),
         ("* seq_length: the length of a sequence, here 4096", "seq_len", 4096),
@@ -263,3 +267,24 @@ def test_a_cell_of_sizes_run_together(cell: str, mem: str, sizes: tuple[int | No
     assert tuple(run.get(one) for one in ("tp", "pp", "dp", "devices")) == sizes
     assert run.get("memory") == (None if "81" in mem else 77)
     assert (run.get("model"), run.get("seq_len")) == ("llama2_70b", 4096)
+
+
+@pytest.mark.parametrize(
+    ("lines", "mbs"),
+    [
+        ("- Batch size: 2\n- Gradient accumulation: 32", 2),
+        ("- Batch size: 2\n- Gradient accumulation:\n  - Full: 1\n  - LoRA: 32", 2),
+        ("* **Batch size**: 4\n* 8 gradient accumulation steps", 4),
+        ("Batch_size = 1\n\ngradient_accumulation_steps=16", 1),
+        ("1. `batch size`: 2\n2. grad_accum: 4", 2),
+        ("- Batch size: 64\n- Gradient accumulation: 32", None),
+        ("- Batch size: 2", None),
+        ("- Batch size: 2\n- Gradient accumulation: 1", None),
+        ("- Batch size: 2\n- Batch size: 4\n- Gradient accumulation: 32", None),
+        ("- Batch size: 2\n- Layers:\n  - Full: 1\n  - LoRA: 32", None),
+    ],
+)
+def test_a_batch_below_its_accumulation_is_a_micro_batch(lines: str, mbs: int | None) -> None:
+    text = f"# Fine-tuning\n\nConditions:\n\n{lines}\n\n| Model | GPU | Sec/step |\n|--|--|--|\n"
+    [run] = runs(f"{text}| Llama 8B | H100 x 1 | 4.7 |\n")
+    assert (run.get("mbs"), run.get("gbs")) == (mbs, None)

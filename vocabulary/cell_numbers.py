@@ -36,9 +36,13 @@ _VALUE = re.compile(
     rf"(?P<marks>(?:{MARK})(?:\s*/\s*(?:{MARK}))*)?(?P<rest>.*)$",
     re.S,
 )
-_OF_CAPACITY = re.compile(r"(?P<own>Gi?B)?\s*(?:/|of|\bout of)\s*(?P<all>\d{2,3})(?:\s?(?P<unit>Gi?B))?\s*", re.I)
+_OF_CAPACITY = re.compile(
+    r"(?P<own>Gi?B)?\s*(?:/|of|\bout of)\s*(?P<all>\d{2,3})(?:\s?(?P<unit>Gi?B))?\s*", re.I
+)
 # GB of memory that devices are sold with
-_CAPACITIES = frozenset((16, 24, 32, 40, 48, 64, 80, 94, 96, 120, 128, 141, 144, 180, 192, 256, 288))
+_CAPACITIES = frozenset(
+    (16, 24, 32, 40, 48, 64, 80, 94, 96, 120, 128, 141, 144, 180, 192, 256, 288)
+)
 _SPREAD = re.compile(rf"^\s*(?:±|\+/-|\+-)\s*({NUMBER})$")
 _PAIR = re.compile(rf"^\s*\(({NUMBER})\s*(%?)\)$")
 # `8 : 16`, `32/32`, `176 and 24`: of two runs or two phases, whichever the heading names

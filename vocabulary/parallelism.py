@@ -55,7 +55,9 @@ def _sizes_in(text: str) -> Iterator[tuple[str, int]]:
         if word.lower() not in _OPEN
     ]
     for glued in _GLUED.findall(text):
-        parts = [(_IN_GLUED.get(w) or _field_of(w.lower()), digits) for w, digits in _PART.findall(glued)]
+        parts = [
+            (_IN_GLUED.get(w) or _field_of(w.lower()), digits) for w, digits in _PART.findall(glued)
+        ]
         found += parts if all(name for name, _ in parts) else []
     for name, digits in found:
         value = int(digits)

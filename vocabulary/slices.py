@@ -20,7 +20,8 @@ _COUNT_BEHIND = re.compile(
 # `6144 TPUv4`, `10,000+ H100`: a count before a device with no sign between
 _BEFORE = re.compile(
     r"(?P<about>[~≈>]\s?)?(?P<count>\d{1,3}(?:,\d{3})+|\d{1,6})(?P<more>\+)?\s+"
-    r"(?P<name>(?:NVIDIA |AMD |Intel |Google )?[A-Za-z]{1,8}[- ]?v?\d{1,4}[A-Za-z]{0,3}(?:[- ]\w{2,8}){0,2}?)"
+    r"(?P<name>(?:NVIDIA |AMD |Intel |Google )?"
+    r"[A-Za-z]{1,8}[- ]?v?\d{1,4}[A-Za-z]{0,3}(?:[- ]\w{2,8}){0,2}?)"
     r"(?:\s(?:GPU|NPU|TPU|HPU|chip|card|device|accelerator)s?)?",
     re.I,
 )
@@ -52,7 +53,9 @@ def counted_of(text: str) -> tuple[int, str] | None:
         return None
     # Of `10,000+` nobody knows how many.
     exact = not (before["more"] or before["about"])
-    return int(before["count"].replace(",", "")) if exact else 0, re.sub(r"(?<=00)s$", "", before["name"])
+    return int(before["count"].replace(",", "")) if exact else 0, re.sub(
+        r"(?<=00)s$", "", before["name"]
+    )
 
 
 def is_machine(name: str) -> bool:
