@@ -26,9 +26,9 @@ _BATCH_IS = re.compile(
 _SCOPES = (
     (re.compile(rf"\bper[ -]{_DEVICE}\b|\b(?:each|every|one|a single|a) {_DEVICE}\b|micro"
                 r"|每卡|单卡|每张", re.I),
-     "Micro batch size"),
+     "Batch size (per GPU)"),
     (re.compile(r"\b(?:global|total|effective|all (?:gpus|devices))\b|全局|总", re.I),
-     "Global batch size"),
+     "Batch size (global)"),
 )  # fmt: skip
 
 
@@ -41,8 +41,9 @@ def with_stated_batch(table: Table, text: str) -> Table:
     said = [name for pattern, name in _SCOPES if found and pattern.search(found["what"])]
     if len(said) != 1:
         return table
-    headings = tuple(said[0] if _BATCH.fullmatch(one) else one for one in table.header.cells)
-    if headings.count(said[0]) != 1:
+    name = said[0]
+    headings = tuple(name if _BATCH.fullmatch(one) else one for one in table.header.cells)
+    if headings.count(name) != 1:
         return table
     return replace(table, header=TableRow(table.header.line, headings))
 
