@@ -46,6 +46,13 @@ _LENT = _OF_A_MODEL | frozenset(
 )
 _NAMES_OF = ("framework", "size", "device")
 _OF_SUMS = frozenset(("fp32", "tf32"))
+# What a site has is not what a run had.
+_INSTALLED = re.compile(
+    r"\bsupercomputer\b|\b(?:has|have|having|with|consist\w*|compris\w+|equipped)\b[^.]{0,40}"
+    r"\b(?:total of|in total)\b"
+    r"|\b(?:in|the) (?:whole|entire|full) (?:system|cluster|machine)\b",
+    re.I,
+)
 _RAN_IN = re.compile(
     r"\b(?:performed|ran|run|runs|trained|done|executed|conducted|measured)\s(?:\w+\s){0,2}(?:in|with|using)\s"
     r"(?:full\s)?(?:fp|tf|float)-?32\b",
@@ -233,6 +240,8 @@ def _of_sentence(text: str, line: int) -> Iterator[Fact]:
         for one in (*set_here, *more)
         if one.field in _LENT and (ran or one.value not in _OF_SUMS)
     ]
+    if _INSTALLED.search(text):
+        found = [one for one in found if one.field not in ("devices", "nodes", "dp")]
     if len(families_in(text)) > 1:
         found = [one for one in found if one.field not in _OF_A_MODEL]
     if not any(one.field == "framework" for one in found) and (

@@ -30,7 +30,9 @@ _SIZE = r"\d{1,4}(?:\.\d{1,3})?[bB](?![A-Za-z0-9])"
 _LABEL = re.compile(
     rf"[`*]{{0,4}}(?:(?P<label>{_SIZE})(?=[`*]{{0,4}}[,;:|(+ ]+[A-Za-z])"
     rf"(?!\s*(?:tok|sample|step|param|word))"
-    rf"|(?P<name>[A-Za-z][\w.+]{{0,30}}(?:[-_][\w.+]{{1,20}}){{0,5}}[-_]{_SIZE}(?:[-_][\w.+]{{1,20}}){{0,4}}))"
+    rf"|(?P<name>[A-Za-z][\w.+]{{0,30}}(?:[-_][\w.+]{{1,20}}){{0,5}}[-_]{_SIZE}"
+    # what goes on and on is the name of a configuration
+    r"(?:[-_][A-Za-z0-9.+]{1,20}){0,4})(?![\w+-]))"
 )
 _BRACKETED = re.compile(r"[(（]\s?(\d{1,4})\s?[x×*]\s?(\d{1,3})\s?[)）]")
 _YES_OR_NO = (0.0, 1.0)
@@ -100,7 +102,11 @@ class PublishedRow:
         said, part = counted_of(word), slice_of(word)
         if said:
             return None if is_machine(said[1]) else said[0] or None
-        return part[1] or None if part else self._counted("devices") or self.integer("devices")
+        if part:
+            return part[1] or None
+        own = self._counted("devices")
+        # What the text counts is of all rows, and a row that counts its nodes is one of several.
+        return own or (None if self._counted("nodes") else self.integer("devices"))
 
     def nodes(self) -> int | None:
         """Nodes as stated, else the machines that the device's cell counts."""
