@@ -83,3 +83,21 @@ def test_a_plan_that_does_not_add_up_is_no_error(tmp_path: Path) -> None:
         (tmp_path / "x.md").write_text(text + "\n")
         found = [one for one in audited(tmp_path / "x.md") if one["rule"] == "R2b"]
         assert [(one["severity"], one["line"]) for one in found] == [(grade, 8)]
+
+
+@pytest.mark.parametrize(
+    ("device", "memory", "grades"),
+    [
+        ("H100", "82.4 GiB", ["warning"]),  # there are some of 94 and 96 GB
+        ("H100 80GB", "82.4 GiB", ["error"]),
+        ("H100-96GB", "82.4 GiB", []),
+        ("A100", "60 GiB", []),
+    ],
+)
+def test_a_bare_name_does_not_tell_how_much_memory_there_is(
+    tmp_path: Path, device: str, memory: str, grades: list[str]
+) -> None:
+    text = "| GPU | GPUs | Step time (s) | Memory |\n|--|--|--|--|\n"
+    (tmp_path / "x.md").write_text(f"{text}| {device} | 8 | 2.5 | {memory} |\n")
+    found = [one for one in audited(tmp_path / "x.md") if one["rule"] == "R5c"]
+    assert [one["severity"] for one in found if "more memory" in one["message"]] == grades
