@@ -50,7 +50,7 @@ from .quantities import quantity_in
 from .reach import unanimous
 from .said_batches import SaidBatches
 from .sections import Document, FoundTable, Quote, Section, struck
-from .stated_units import with_stated_batch, with_stated_unit
+from .stated_units import as_stated
 from .training_tables import is_training, subject_of
 from .unfolded import UNNAMED, unfolded
 from .withdrawal import is_struck, withdraws
@@ -111,9 +111,7 @@ class _Reader:
         self._end_paragraph()
         while len(self.sections) > 1:
             self._close()
-        for found in self.document.tables:
-            found.settle_batches(self.document.accumulations)
-        self.document.lines = lines
+        self.document.end(lines)
         self.document.everywhere = list(unanimous(self.mentions))
         return self.document
 
@@ -202,8 +200,7 @@ class _Reader:
         if not line.code and withdraws(line.text):
             self._withdraw(line)
         if not line.code and (above := self.sections[-1].tables):
-            told = with_stated_unit(above[-1].table, line.text)
-            above[-1].table = with_stated_batch(told, line.text)
+            above[-1].table = as_stated(above[-1].table, line.text)
         same = bool(self.lead) and self.lead[-1].line == line.line - 1
         if not same:
             self._end_paragraph()

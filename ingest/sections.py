@@ -125,6 +125,12 @@ class Document:
     lines: int = 0
     text_lines: int = 0
 
+    def end(self, lines: int) -> None:
+        """Settle what only the whole text tells; it has so many lines."""
+        for found in self.tables:
+            found.settle_batches(self.accumulations)
+        self.lines = lines
+
     def state(
         self, line: TextLine, facts: list[Fact], formula: list[Fact], heading: Heading | None
     ) -> None:

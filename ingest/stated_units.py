@@ -32,6 +32,11 @@ _SCOPES = (
 )  # fmt: skip
 
 
+def as_stated(table: Table, text: str) -> Table:
+    """The table with what a line below it says of its columns."""
+    return with_stated_batch(with_stated_unit(table, text), text)
+
+
 def with_stated_batch(table: Table, text: str) -> Table:
     """The table with the heading of a bare batch as the text explains it.
 
