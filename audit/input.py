@@ -111,14 +111,22 @@ class Row(Stated):
 
     @property
     def product(self) -> int | None:
-        """DP x TP x PP x CP; None unless all are stated."""
+        """DP x TP x PP x CP, times EP where DP counts copies of experts; None unless all stated."""
         if self.dp is None or self.tp is None or self.pp is None:
             return None
-        return self.dp * self.tp * self.pp * (self.cp or 1)
+        product = self.dp * self.tp * self.pp * (self.cp or 1)
+        by_experts = product * (self.ep or 1)
+        return by_experts if by_experts == self.world else product
 
     @property
     def data_parallel(self) -> int | None:
-        """DP as stated, else world size over the other sizes."""
+        """DP as stated, else world size over the other sizes.
+
+        Some tables count the copies of each expert as DP; of the other layers there are EP times as
+        many.
+        """
+        if self.dp is not None and self.product == self.world and self.tp and self.pp:
+            return (self.world or 0) // (self.tp * self.pp * (self.cp or 1))
         if self.dp is not None or self.world is None or self.tp is None:
             return self.dp
         model = self.tp * (self.pp or 1) * (self.cp or 1)

@@ -76,12 +76,15 @@ def select(warehouse: Warehouse, query: Query) -> Selected:
     if query.where is not None:
         _delete_others(warehouse, condition(warehouse, query.where))
     [(runs,)] = warehouse.rows("SELECT count(*) FROM selected")
-    # A page of one size is named after it, even if all sizes were requested.
+    # A page of one size is named after it, even if all sizes were requested. What a table has
+    # measured of a model that it does not name is of another one, as far as anyone knows.
     if query.model is None or parse_size(query.model) is None:
         sizes = warehouse.rows(
-            "SELECT DISTINCT size FROM selected WHERE size IS NOT NULL ORDER BY size LIMIT 2"
+            """SELECT DISTINCT size FROM selected
+               WHERE size IS NOT NULL OR (origin = 'row' AND kind = 'measured' AND status = 'ok')
+               ORDER BY size LIMIT 2"""
         )
-        name = sizes[0][0] if len(sizes) == 1 else name
+        name = sizes[0][0] if len(sizes) == 1 and sizes[0][0] else name
     return Selected(name, runs)
 
 

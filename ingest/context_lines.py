@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from ..vocabulary.sizes import find_size
 from .context import Fact, devices_named, machine_facts, phrases_in, setting_field, typed_facts
+from .explained import explained
 from .formula_lines import one_liner
 
 # `TP=8`, `TP: 8`, `TP is 8` and `TP 8`: a value is one word.
@@ -83,7 +84,7 @@ def line_facts(text: str, line: int) -> LineFacts:
     A device in passing holds for a section only where the line speaks of nodes or starts a job:
     prose names devices for many other reasons.
     """
-    facts = configuration(text, line)
+    facts = configuration(text, line) or explained(text, line)
     if facts:
         return LineFacts(facts, [], facts, facts)
     formula, machine = one_liner(text, line), machine_facts(text, line, "line")

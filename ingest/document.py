@@ -16,8 +16,10 @@ from .context_lines import (
     reaches_back,
 )
 from .crossed import with_axis_named
+from .families import without_other_families
 from .grid import Table
 from .markdown import Heading, TextLine, blocks
+from .methods import with_method_a_row
 from .orientation import lists_features, oriented
 from .others import without_others
 from .paired import with_pairs_apart
@@ -46,10 +48,10 @@ from .prose import (
 from .prose import unanimous as said_once
 from .quantities import quantity_in
 from .reach import unanimous
+from .said_batches import SaidBatches
 from .sections import Document, FoundTable, Quote, Section, struck
-from .stated_units import with_stated_unit
+from .stated_units import as_stated
 from .training_tables import is_training, subject_of
-from .undecided import accumulations_in
 from .unfolded import UNNAMED, unfolded
 from .withdrawal import is_struck, withdraws
 
@@ -89,6 +91,7 @@ class _Reader:
         self.below: FoundTable | None = None  # the table right above the paragraph being read
         self.announced = False  # the paragraph before this one announced settings
         self.of_size: float | None = None  # of the model whose settings are being listed
+        self.batches = SaidBatches(self.document.accumulations)
 
     def take(self, block: Heading | TextLine | Table) -> None:
         if isinstance(block, Heading):
@@ -108,7 +111,7 @@ class _Reader:
         self._end_paragraph()
         while len(self.sections) > 1:
             self._close()
-        self.document.lines = lines
+        self.document.end(lines)
         self.document.everywhere = list(unanimous(self.mentions))
         return self.document
 
@@ -190,14 +193,14 @@ class _Reader:
             self.document.quotes.append(Quote(line, tuple(self._facts())))
             self.lead = []
             return
-        self.document.accumulations |= accumulations_in(line.text)
+        self.sections[-1].batches += self.batches.read(line)
         if not self.document.tables and len(self.sections) <= _OPENING:
             self.sections[0].facts += framework_of(line.text, line.line)
             self.sections[0].opening += self.sections[-1].defines(line, self.document.title)
         if not line.code and withdraws(line.text):
             self._withdraw(line)
         if not line.code and (above := self.sections[-1].tables):
-            above[-1].table = with_stated_unit(above[-1].table, line.text)
+            above[-1].table = as_stated(above[-1].table, line.text)
         same = bool(self.lead) and self.lead[-1].line == line.line - 1
         if not same:
             self._end_paragraph()
@@ -282,6 +285,7 @@ class _Reader:
         turned = oriented(with_axis_named(table))
         if turned.header.cells != table.header.cells:  # what stood on top is no heading any more
             lead = " ".join([lead, *table.header.cells])
+        turned = with_method_a_row(turned, [lead, *reversed(above)])
         table = unfolded(with_pairs_apart(turned), quantity)
         # Where nothing else speaks of it, the names of the rows may: `Gradient Accumulation`.
         names = " | ".join(row.cells[0] for row in table.rows if row.cells)
@@ -297,8 +301,10 @@ class _Reader:
         near = continues.near if continues else near
         path = tuple(section.heading for section in self.sections if section.heading)
         reach = beyond(table, self._facts()) if number is not None else self._facts()
+        reach = without_other_families(reach, [(one.line, one.text) for one in path])
         found = FoundTable(table, number, path, [*reach, *near], near)
         found.continues = continues
+        found.batches = [one for section in self.sections for one in section.batches]
         found.withdrawn = self.sections[-1].withdrawn or struck(self.sections)
         self.sections[-1].facts += [
             fact for fact in near if fact.field == "recompute" and not continues

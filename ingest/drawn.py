@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 from itertools import pairwise, takewhile
 
+from ..vocabulary.headings import columns_of
 from .csv_directive import OPENS, csv_table
 from .grid import Table, TableRow
 
@@ -26,6 +27,7 @@ _RULES = re.compile(
 )
 _MACRO = re.compile(r"\\(?:text\w*|math\w*|emph|underline|num|makecell|mbox)\{([^{}]*)\}")
 _COLUMNS = re.compile(r"\\multi(?:column|row)\{[^{}]*\}\{[^{}]*\}\{([^{}]*)\}")
+_SPAN = re.compile(r"\\multicolumn\{([1-9]\d?)\}")
 _AMPERSAND = re.compile(r"(?<!\\)&")
 _SKIP = re.compile(r"^\s*\[[^\]]*\]")  # the space after a row: `\\[2pt]`
 _LAYERS = 3  # of macros around one another in a cell
@@ -226,15 +228,33 @@ def _latex(lines: Sequence[str], at: int) -> Table | None:
     end = next((n for n, line in enumerate(span) if r"\end{" in line and _ends(line)), None)
     if end is None:
         return None
-    rows = list(_latex_rows(span[1:end], at + 2))
-    return _table(rows)
+    rule = _above_rule(span[1:end], at + 2)
+    rows = list(_latex_rows(span[1:end], at + 2, rule))
+    return _table(*_one_heading(rows, rule))
+
+
+def _above_rule(lines: Sequence[str], first: int) -> int:
+    """The line of the rule below the headings; 0 where no `\\midrule` tells it."""
+    return next((n for n, line in enumerate(lines, first) if r"\midrule" in line), 0)
+
+
+def _one_heading(rows: list[TableRow], rule: int) -> tuple[list[TableRow], int]:
+    """The rows and how many of the first are headings, which may be in several languages.
+
+    Of rows that each name the columns the one is kept that names most; of others all are read.
+    """
+    above = [row for row in rows if row.line < rule]
+    if len(above) < _FEWEST or not all(all(row.cells) for row in above):
+        return rows, max(1, len(above))
+    best = max(above, key=lambda row: sum(map(bool, columns_of(row.cells))))
+    return [best, *rows[len(above) :]], 1
 
 
 def _ends(line: str) -> bool:
     return bool(re.search(r"\\end\{(?:tabularx?\*?|longtable)\}", line))
 
 
-def _latex_rows(lines: Sequence[str], first: int) -> Iterator[TableRow]:
+def _latex_rows(lines: Sequence[str], first: int, rule: int) -> Iterator[TableRow]:
     begun, text = first, ""
     for number, line in enumerate(lines, first):
         plain = _RULES.sub("", re.sub(r"(?<!\\)%.*", "", line)).strip()
@@ -243,14 +263,19 @@ def _latex_rows(lines: Sequence[str], first: int) -> Iterator[TableRow]:
         *whole, text = text.split(r"\\")
         for row in whole:
             if "&" in row:
-                yield _latex_row(begun, row)
+                yield _latex_row(begun, row, begun < rule)
             begun = number
     if "&" in text:
-        yield _latex_row(begun, text)
+        yield _latex_row(begun, text, begun < rule)
 
 
-def _latex_row(line: int, text: str) -> TableRow:
-    return TableRow(line, tuple(_untexed(cell) for cell in _AMPERSAND.split(_SKIP.sub("", text))))
+def _latex_row(line: int, text: str, heading: bool) -> TableRow:
+    """A row; a heading over several columns stands over each of them."""
+    cells: list[str] = []
+    for cell in _AMPERSAND.split(_SKIP.sub("", text)):
+        spanned = _SPAN.search(cell) if heading else None
+        cells += [_untexed(cell)] * (int(spanned[1]) if spanned else 1)
+    return TableRow(line, tuple(cells))
 
 
 def _untexed(cell: str) -> str:

@@ -26,6 +26,11 @@ _DRAWN = re.compile(r"--|:-|-:")
 _BEGIN, _END = re.compile(r"^\s*<!--\s*bench:begin\b"), re.compile(r"^\s*<!--\s*bench:end\b")
 _HTML_HEADING = re.compile(r"\s*<h([1-6])(?:\s[^<>]*)?>(.*?)</h\1\s*>", re.I)
 _TAG = re.compile(r"<[^<>]*>")
+_LAID_OUT = re.compile(
+    r"\s*(?:</?(?:center|div|p|br|details|figure|small|span)\b[^<>]*>\s*)+", re.I
+)
+_FRONT = 60  # lines of the settings of a page that stand before its text
+_FRONT_LINE = re.compile(r"(?:[\w-]+\s*:.*|\s+\S.*|\s*-\s.*|#.*|\s*)")
 _SPLIT = re.compile(r"(?<!\\)((?:\\\\)*)\|")
 
 
@@ -66,7 +71,8 @@ def blocks(text: str) -> Iterator[Block]:
     """The blocks of a document in order."""
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     headings, code, hidden = _structure(text)
-    hidden |= _generated(lines)
+    hidden |= _generated(lines) | _front(lines)
+    headings = {line: one for line, one in headings.items() if line not in hidden}
     at = 0
     alert = False  # a note of the author in the form of a quotation
     while at < len(lines):
@@ -86,7 +92,7 @@ def blocks(text: str) -> Iterator[Block]:
             at = table.last_line
             continue
         alert = bool(_ALERT.match(lines[at])) or (alert and bool(_QUOTE.match(lines[at])))
-        if lines[at].strip():
+        if lines[at].strip() and (number in code or not _LAID_OUT.fullmatch(lines[at])):
             yield TextLine(number, _unquote(lines[at]) if alert else lines[at], number in code)
         at += 1
 
@@ -102,6 +108,18 @@ def _generated(lines: Sequence[str]) -> set[int]:
             hidden.update(range(begin, number + 1))
             begin = None
     return hidden
+
+
+def _front(lines: Sequence[str]) -> set[int]:
+    """The lines of settings that a site's generator takes off the front of a page, in YAML."""
+    if not lines or lines[0].rstrip() != "---":
+        return set()
+    for number, line in enumerate(lines[1:_FRONT], 2):
+        if line.rstrip() in ("---", "..."):
+            return set(range(1, number + 1)) if number > 2 else set()
+        if not _FRONT_LINE.fullmatch(line):
+            break
+    return set()
 
 
 def _table_at(

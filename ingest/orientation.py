@@ -171,10 +171,13 @@ def _names_of_runs(
     """What the headings on top are, and what each says: `64x H100 (GBS=128)` is three settings."""
     cells = table.header.cells
     if column_of(cells[0]) is None:
-        settings = {place: settings_of(cells[place])[0] for place in places}
-        kinds = {tuple(kind for kind, _ in found) for found in settings.values()}
-        if len(kinds) == 1 and len(named := kinds.pop()) > 1:
-            return named, {n: tuple(value for _, value in found) for n, found in settings.items()}
+        settings = {place: dict(settings_of(cells[place])[0]) for place in places}
+        kinds = [frozenset(found) for found in settings.values()]
+        named = tuple(sorted(frozenset().union(*kinds)))
+        # One that did not run may say less than the others: `Gaudi | Gaudi2 (BS=1)`.
+        if len(named) > 1 and kinds and frozenset.intersection(*kinds):
+            return named, {n: tuple(found.get(kind, "") for kind in named)
+                           for n, found in settings.items()}  # fmt: skip
     return (_label_heading(table, labels),), {place: (cells[place],) for place in places}
 
 

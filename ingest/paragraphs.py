@@ -13,6 +13,7 @@ from dataclasses import replace
 from ..vocabulary.sizes import find_size
 from .context import Fact, begins_with_trainer, framework_named, phrases_in, trainers_in
 from .context_lines import configuration, is_caption
+from .families import families_in
 from .grid import Table
 from .markdown import Heading, TextLine
 from .own_tool import is_named_in
@@ -45,6 +46,18 @@ _LENT = _OF_A_MODEL | frozenset(
 )
 _NAMES_OF = ("framework", "size", "device")
 _OF_SUMS = frozenset(("fp32", "tf32"))
+# What a site has is not what a run had.
+_INSTALLED = re.compile(
+    r"\bsupercomputer\b|\b(?:has|have|having|with|consist\w*|compris\w+|equipped)\b[^.]{0,40}"
+    r"\b(?:total of|in total)\b"
+    r"|\b(?:in|the) (?:whole|entire|full) (?:system|cluster|machine)\b",
+    re.I,
+)
+_RAN_IN = re.compile(
+    r"\b(?:performed|ran|run|runs|trained|done|executed|conducted|measured)\s(?:\w+\s){0,2}(?:in|with|using)\s"
+    r"(?:full\s)?(?:fp|tf|float)-?32\b",
+    re.I,
+)
 # `Table 1: ...`, a line set in italics or small, one in brackets, `Note:`
 _CAPTION = re.compile(
     r"^\W{0,6}(?:table|tab\.|figure|fig\.)\s?\d|^\s*(?:\*(?!\*)[^*]|_[^_])|^\s*\(|^\s*<(?:sub|small|i|em|p)\b"
@@ -221,7 +234,16 @@ def _of_sentence(text: str, line: int) -> Iterator[Fact]:
     set_here = configuration(text, line)
     named = {one.field for one in set_here}
     more = [one for one in lead_facts(text, line) if one.field not in named]
-    found = [one for one in (*set_here, *more) if one.field in _LENT and one.value not in _OF_SUMS]
+    ran = bool(_RAN_IN.search(text))
+    found = [
+        one
+        for one in (*set_here, *more)
+        if one.field in _LENT and (ran or one.value not in _OF_SUMS)
+    ]
+    if _INSTALLED.search(text):
+        found = [one for one in found if one.field not in ("devices", "nodes", "dp")]
+    if len(families_in(text)) > 1:
+        found = [one for one in found if one.field not in _OF_A_MODEL]
     if not any(one.field == "framework" for one in found) and (
         _is_fragment(text) or _MADE.search(text) or begins_with_trainer(text)
     ):

@@ -31,6 +31,11 @@ _PAIR = re.compile(
     r"(?<![\w.-])(?P<key>[A-Za-z_-]{2,30})\s?=\s?(?P<value>\w[\w.]{0,19}(?<!\.))(?![\w=*/+(])"
 )
 _PAIR_OF_CELLS = 2
+_NO_VALUE = re.compile(r"\b(?:defaults?|types?|required|range|options|choices)\b|默认|类型", re.I)
+_REMARK = re.compile(
+    r"\W*(?:notes?|remarks?|comments?|descriptions?|explanations?|meaning|details|备注|(?:特殊)?说明|描述|注释)\W*",
+    re.I,
+)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 _OF_ALL = re.compile(
     r"\W{0,4}all\s+(?:(?:of\s+)?(?:the|these|our|below)\s+)?(?:\w+\s+)?"
@@ -130,8 +135,12 @@ def lead_facts(text: str, line: int) -> list[Fact]:
 
 
 def set_up(table: Table) -> list[Fact]:
-    """The settings that a table of names and values states (`micro_bsz | 1`), else nothing."""
-    if len(table.header.cells) != _PAIR_OF_CELLS:
+    """The settings that a table of names and values states (`micro_bsz | 1`), else nothing.
+
+    Remarks may stand behind them.
+    """
+    _, value, *behind = (*table.header.cells, "", "")[: max(2, len(table.header.cells))]
+    if not all(map(_REMARK.fullmatch, behind)) or _NO_VALUE.search(value):
         return []
     facts: list[Fact] = []
     for row in (table.header, *table.rows):

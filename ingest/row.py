@@ -30,8 +30,11 @@ _SIZE = r"\d{1,4}(?:\.\d{1,3})?[bB](?![A-Za-z0-9])"
 _LABEL = re.compile(
     rf"[`*]{{0,4}}(?:(?P<label>{_SIZE})(?=[`*]{{0,4}}[,;:|(+ ]+[A-Za-z])"
     rf"(?!\s*(?:tok|sample|step|param|word))"
-    rf"|(?P<name>[A-Za-z][\w.+]{{0,30}}(?:[-_][\w.+]{{1,20}}){{0,5}}[-_]{_SIZE}(?:[-_][\w.+]{{1,20}}){{0,4}}))"
+    rf"|(?P<name>[A-Za-z][\w.+]{{0,30}}(?:[-_][\w.+]{{1,20}}){{0,5}}[-_]{_SIZE}"
+    # what goes on and on is the name of a configuration
+    r"(?:[-_][A-Za-z0-9.+]{1,20}){0,4})(?![\w+-]))"
 )
+_BRACKETED = re.compile(r"[(（]\s?(\d{1,4})\s?[x×*]\s?(\d{1,3})\s?[)）]")
 _YES_OR_NO = (0.0, 1.0)
 
 
@@ -98,14 +101,18 @@ class PublishedRow:
         word = self.word("device") or ""
         said, part = counted_of(word), slice_of(word)
         if said:
-            return None if is_machine(said[1]) else said[0]
-        return part[1] or None if part else self._counted("devices") or self.integer("devices")
+            return None if is_machine(said[1]) else said[0] or None
+        if part:
+            return part[1] or None
+        own = self._counted("devices")
+        # What the text counts is of all rows, and a row that counts its nodes is one of several.
+        return own or (None if self._counted("nodes") else self.integer("devices"))
 
     def nodes(self) -> int | None:
         """Nodes as stated, else the machines that the device's cell counts."""
         said = counted_of(self.word("device") or "") if "nodes" not in self.by_name else None
         if said and is_machine(said[1]):
-            return said[0]
+            return said[0] or None
         own = None if {"nodes", "ranks"} & self.by_name.keys() else self._counted("nodes")
         return own or self.integer("nodes")
 
@@ -250,7 +257,22 @@ class PublishedRow:
         beside = [self.by_name[one].raw for one in ("size", "devices") if one in self.by_name]
         words = " | ".join([self.words, *beside])
         found = {fact.value for fact in counted(words, self.line) if fact.field == name}
+        if square := self._square(words):
+            return square[0] if name == "nodes" else square[0] * square[1]
         return int(found.pop() or 0) if len(found) == 1 else None
+
+    def _square(self, words: str) -> tuple[int, int] | None:
+        """Nodes and the devices of each in brackets, where the row bears them out: `H100 (4x8)`."""
+        found = _BRACKETED.search(words)
+        if found is None:
+            return None
+        nodes, each = int(found[1]), int(found[2])
+        sizes = [self.integer(size) for size in ("dp", "tp", "pp")]
+        if None not in sizes:
+            split = prod(filter(None, sizes)) * (self.integer("cp") or 1)
+            return (nodes, each) if split == nodes * each else None
+        said = re.search(rf"(?<!\d){nodes * each}\s?(?:卡|GPUs?|cards?)", words, re.I)
+        return (nodes, each) if said else None
 
     def _around(self, name: str) -> str | None:
         fact = self.around.facts.get(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from .context import Fact
@@ -31,6 +31,7 @@ class Section:
     # What sections without tables say of the tables to come; of a document what it opens with.
     opening: list[Fact] = field(default_factory=list)
     tail: list[Fact] = field(default_factory=list)  # settings listed below its last table
+    batches: list[tuple[int, TextLine]] = field(default_factory=list)  # bare ones
     is_title: bool = False
     withdrawn: TextLine | None = None  # the line that takes back what it holds
     tables: list[FoundTable] = field(default_factory=list)
@@ -84,6 +85,17 @@ class FoundTable:
     withdrawn: TextLine | None = None  # the line by which its author takes it back
     continues: FoundTable | None = None
 
+    # Batches stated above it that may be of a step or a micro-batch.
+    batches: list[tuple[int, TextLine]] = field(default_factory=list)
+
+    def settle_batches(self, accumulations: Set[int]) -> None:
+        """Take a batch for a micro-batch where a step has more of these than the batch samples."""
+        least = min(accumulations, default=0)
+        values = {batch for batch, _ in self.batches}
+        if len(values) == 1 and (batch := values.pop()) < least:
+            line = self.batches[-1][1]
+            self.facts.insert(0, Fact("mbs", str(batch), line.text.strip(), line.line, "line"))
+
     def told_below(self, facts: list[Fact]) -> None:
         """Take what stands below: less than what stands right above, more than all the rest."""
         above = {fact.field for fact in self.near}
@@ -112,6 +124,12 @@ class Document:
     accumulations: set[int] = field(default_factory=set)  # above one, that it speaks of
     lines: int = 0
     text_lines: int = 0
+
+    def end(self, lines: int) -> None:
+        """Settle what only the whole text tells; it has so many lines."""
+        for found in self.tables:
+            found.settle_batches(self.accumulations)
+        self.lines = lines
 
     def state(
         self, line: TextLine, facts: list[Fact], formula: list[Fact], heading: Heading | None

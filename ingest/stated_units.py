@@ -1,4 +1,4 @@
-"""The unit of a column that a line below its table states: `Speed is in tokens/s/GPU`."""
+"""What a line below a table states of a column: `Speed is in tokens/s/GPU`, `BS is per device`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,42 @@ _STATES = re.compile(
     r"(?![\w/])",
     re.I,
 )
+_DEVICE = r"(?:devices?|gpus?|npus?|hpus?|cards?|accelerators?|chips?|workers?|ranks?)"
+_BATCH = re.compile(r"\W*(?:batch(?:[ _-]?size)?|bsz?|批大小|批次大小|批量大小)\W*", re.I)
+_BATCH_IS = re.compile(
+    r"(?<![\w-])[*_`\"“(]{0,3}(?:bsz?|batch[ _-]?sizes?|批大小|批次大小|批量大小)[*_`\"”)]{0,3}\s?"
+    r"(?:=|:|：|[是为指]|\b(?:is|are|means|denotes|refers to|stands for)\b)\s?"
+    r"(?P<what>[^.;。；\d]{1,80})",
+    re.I,
+)
+_SCOPES = (
+    (re.compile(rf"\bper[ -]{_DEVICE}\b|\b(?:each|every|one|a single|a) {_DEVICE}\b|micro"
+                r"|每卡|单卡|每张", re.I),
+     "Batch size (per GPU)"),
+    (re.compile(r"\b(?:global|total|effective|all (?:gpus|devices))\b|全局|总", re.I),
+     "Batch size (global)"),
+)  # fmt: skip
+
+
+def as_stated(table: Table, text: str) -> Table:
+    """The table with what a line below it says of its columns."""
+    return with_stated_batch(with_stated_unit(table, text), text)
+
+
+def with_stated_batch(table: Table, text: str) -> Table:
+    """The table with the heading of a bare batch as the text explains it.
+
+    `BS is the batch size per device`, `Batch size: of all GPUs`; of two meanings neither is taken.
+    """
+    found = _BATCH_IS.search(text)
+    said = [name for pattern, name in _SCOPES if found and pattern.search(found["what"])]
+    if len(said) != 1:
+        return table
+    name = said[0]
+    headings = tuple(name if _BATCH.fullmatch(one) else one for one in table.header.cells)
+    if headings.count(name) != 1:
+        return table
+    return replace(table, header=TableRow(table.header.line, headings))
 
 
 def with_stated_unit(table: Table, text: str) -> Table:

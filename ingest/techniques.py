@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _LINK = re.compile(r"!?\[([^\[\]]{1,80})\]\([^()]{0,300}\)")
-_APART = re.compile(r"\s*(?:[;,+&|]|\band\b)\s*", re.I)
+_APART = re.compile(r"\s*(?:[;,+&|]|\band\b)\s*|\s+(?=(?:with|without|w/o?)\s)", re.I)
 _RECOMPUTE = (
     r"(?:activations?|act\.?|gradients?|grad)[ _-]?"
     r"(?:check-?point(?:ing|s)?|ckpt(?:ing)?|re-?comput(?:e|ation|ing)|remat(?:erialization)?)"
@@ -19,7 +19,7 @@ _NAMED = re.compile(
     r"|selective)\s*\)?)?",
     re.I,
 )
-# Two letters are the word only within a list of techniques.
+# Two letters are the word only within a list of techniques, or as `full AC`.
 _SHORT = re.compile(
     r"(?P<no>no\s+|w/o\s+|without\s+)?(?P<kind>full\s+|selective\s+)?(?:AC|SAC)(?:\s*[=:]\s*(?P<said>on|full|off|none|selective))?"
 )
@@ -41,7 +41,8 @@ def recompute_named(words: str) -> str | None:
 
 
 def _kind_of(part: str, listed: bool) -> str | None:
-    found = _NAMED.fullmatch(part) or (_SHORT.fullmatch(part) if listed else None)
+    short = _SHORT.fullmatch(part)
+    found = _NAMED.fullmatch(part) or (short if short and (listed or short["kind"]) else None)
     if found is None:
         return None
     said = (found["said"] or found["kind"] or "").strip().lower()

@@ -28,9 +28,10 @@ _SERVED = re.compile(
 )
 _SAVES = re.compile(
     r"\b(?:sav|load|restor|writ)\w*[ -]+(?:of[ -]+)?(?:the[ -]+)?checkpoint|\bcheckpoint\w*[ -]+"
-    r"(?:sav|load|restor|writ|i/?o\b|size)",
+    r"(?:sav|load|restor|writ|i/?o\b)",
     re.I,
 )
+_CHECKPOINTS = re.compile(r"\bcheckpoint\w*[ -]+sizes?\b", re.I)
 _KERNELS = re.compile(
     r"\bkernels?\b|\bgemms?\b|\bmatmuls?\b|\bmicro-?bench\w*|\ball-?(?:reduce|gather|to-?all)\b"
     r"|\breduce-?scatter\b|\bcollectives?\b|\bbandwidth\b",
@@ -38,6 +39,11 @@ _KERNELS = re.compile(
 )
 _QUALITY = re.compile(
     r"\bloss(?:es)?\b|\bperplexity\b|\bppl\b|\bacc(?:uracy)?\b|\bf1\b|\bbleu\b|\bscores?\b|\bbpb\b",
+    re.I,
+)
+_ESTIMATED = re.compile(
+    r"\b(?:estimat|theoretical|calculat|approximat|minimum|at least|recommend|should have)"
+    r"|估[算计]|最低",
     re.I,
 )
 _RATES = frozenset(
@@ -86,7 +92,9 @@ def is_training(
     losses = any(_QUALITY.search(heading) for heading in headings)
     if moments and (moments[0] or (any(moments) and losses and not sized)):
         return False
-    if _SAVES.search(" ".join(near[:2])) and results <= {"step_time", "speed", "mem"}:
+    of_checkpoints = any(map(_CHECKPOINTS.search, (*headings, *near[1:2])))
+    saves = of_checkpoints or _SAVES.search(" ".join(near[:2]))
+    if saves and results <= {"step_time", "speed", "mem"}:
         return False
     if not (sized or results & _OF_MODELS) and any(
         _KERNELS.search(text) for text in (*headings, near[0], *near[1:2])
@@ -94,6 +102,8 @@ def is_training(
         return False
     if not results and losses:
         return False
+    if results == {"mem"} and said == "training" and not any(map(_ESTIMATED.search, near[:2])):
+        return any(column.name == "size" for column in columns)
     return is_benchmark(headings) or _is_measured(columns, results, len(headings), said, about)
 
 

@@ -30,7 +30,9 @@ _LATENCY = re.compile(
     re.I,
 )
 _ACCUMULATES = re.compile(
-    r"grad(?:ient)?[ _-]acc[a-z]{0,10}(?:[ _-]steps?)?\W{1,4}(\d{1,6})\b", re.I
+    r"grad(?:ient)?[ _-]acc[a-z]{0,10}(?:[ _-]steps?)?\W{1,4}(?P<behind>\d{1,6})\b"
+    r"|(?<![\w.,])(?P<before>\d{1,6})\s(?:steps? of\s)?grad(?:ient)?[ _-]acc[a-z]{0,10}",
+    re.I,
 )
 _SHORTEST = 512  # tokens of a sequence; blocks of kernels and of scaled formats are smaller
 _CLOSE = 0.03  # of a whole number of batches
@@ -43,7 +45,11 @@ _FEWEST = 3  # rows that show it
 
 def accumulations_in(text: str) -> set[int]:
     """The numbers of micro-batches a step, above one, that a line speaks of."""
-    return {count for found in _ACCUMULATES.finditer(text) if (count := int(found[1])) > 1}
+    return {
+        count
+        for found in _ACCUMULATES.finditer(text)
+        if (count := int(found["behind"] or found["before"])) > 1
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +130,7 @@ class _Rows:
                  for row in self.table.rows]  # fmt: skip
         said = [counted_of(cell) for cell in cells]
         return [
-            count or (float(one[0]) if one else None)
+            count or (float(one[0]) if one and one[0] else None)
             for count, one in zip(counted, said, strict=True)
         ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -150,11 +151,19 @@ def text_of(value: object) -> str:
 
 
 def _empty_row(row: Row) -> str:
-    first = markdown_text(row["cells"][0]["raw"]) if row["cells"] else ""
+    first = ", ".join(markdown_text(one) for one in _named(row["cells"]))
     split = topology_short(row)
     batch = f" MBS {row['mbs']}" if row["mbs"] is not None else ""
     warn = " ⚠" if row["left_out"] else ""
     return f"{first}{f', {split}' if split else ''}{batch} line {row['line']}{warn}"
+
+
+def _named(cells: Sequence[Row]) -> list[str]:
+    """The first cell of a row, and the one beside it where that is a name too: of a method."""
+    beside = [
+        one["raw"] for one in cells[1:2] if not one["name"] and re.search("[^\\W\\d]", one["raw"])
+    ]
+    return [*(one["raw"] for one in cells[:1]), *beside]
 
 
 def with_mark(text: str, row: Row, *names: str) -> str:

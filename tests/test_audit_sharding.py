@@ -59,3 +59,45 @@ def test_dp_and_tp_divide_the_devices_where_pp_is_not_told(tmp_path: Path) -> No
     found = [one for one in audited(tmp_path / "x.md") if one["severity"] == "error"]
     assert [(one["rule"], one["line"]) for one in found] == [("R2", 6)]
     assert "DP x TP = 128 does not divide 64" in found[0]["evidence"]
+
+
+@pytest.mark.parametrize("head", ["EP", "Expert parallel", "EP size"])
+def test_dp_may_count_the_copies_of_each_expert(tmp_path: Path, head: str) -> None:
+    top = f"| GPUs | TP | PP | CP | {head} | DP | MBS | GBS | GA | Step time (s) |\n{'|--' * 10}|\n"
+    rows = ((64, 1, 2), (512, 8, 2), (1024, 8, 2), (2048, 8, 2))
+    text = top + "".join(
+        f"| {n} | 4 | {pp} | {cp} | 8 | {n // (32 * pp * cp)} | 1 | {n // pp // cp * 32} | 128"
+        f" | {20 + n / 999:.2f} |\n"
+        for n, pp, cp in rows
+    )
+    (tmp_path / "x.md").write_text(text)
+    assert [one for one in audited(tmp_path / "x.md") if one["rule"][:2] == "R2"] == []
+
+
+def test_a_plan_that_does_not_add_up_is_no_error(tmp_path: Path) -> None:
+    rows = ((8, 64), (16, 128), (32, 256), (64, 512), (128, 512))
+    for result, grade in (("", "warning"), (" 2.5 |", "error")):
+        head = "| GPUs | DP | TP | PP | MBS | GA | GBS |" + (" Step time (s) |" if result else "")
+        cells = (f"| {n} | {n} | 1 | 1 | 1 | 8 | {gbs} |{result}" for n, gbs in rows)
+        text = "\n".join(("# Training", head, "|--" * head[1:].count("|") + "|", *cells))
+        (tmp_path / "x.md").write_text(text + "\n")
+        found = [one for one in audited(tmp_path / "x.md") if one["rule"] == "R2b"]
+        assert [(one["severity"], one["line"]) for one in found] == [(grade, 8)]
+
+
+@pytest.mark.parametrize(
+    ("device", "memory", "grades"),
+    [
+        ("H100", "82.4 GiB", ["warning"]),  # there are some of 94 and 96 GB
+        ("H100 80GB", "82.4 GiB", ["error"]),
+        ("H100-96GB", "82.4 GiB", []),
+        ("A100", "60 GiB", []),
+    ],
+)
+def test_a_bare_name_does_not_tell_how_much_memory_there_is(
+    tmp_path: Path, device: str, memory: str, grades: list[str]
+) -> None:
+    text = "| GPU | GPUs | Step time (s) | Memory |\n|--|--|--|--|\n"
+    (tmp_path / "x.md").write_text(f"{text}| {device} | 8 | 2.5 | {memory} |\n")
+    found = [one for one in audited(tmp_path / "x.md") if one["rule"] == "R5c"]
+    assert [one["severity"] for one in found if "more memory" in one["message"]] == grades

@@ -36,6 +36,13 @@ _VALUE = re.compile(
     rf"(?P<marks>(?:{MARK})(?:\s*/\s*(?:{MARK}))*)?(?P<rest>.*)$",
     re.S,
 )
+_OF_CAPACITY = re.compile(
+    r"(?P<own>Gi?B)?\s*(?:/|of|\bout of)\s*(?P<all>\d{2,3})(?:\s?(?P<unit>Gi?B))?\s*", re.I
+)
+# GB of memory that devices are sold with
+_CAPACITIES = frozenset(
+    (16, 24, 32, 40, 48, 64, 80, 94, 96, 120, 128, 141, 144, 180, 192, 256, 288)
+)
 _SPREAD = re.compile(rf"^\s*(?:±|\+/-|\+-)\s*({NUMBER})$")
 _PAIR = re.compile(rf"^\s*\(({NUMBER})\s*(%?)\)$")
 # `8 : 16`, `32/32`, `176 and 24`: of two runs or two phases, whichever the heading names
@@ -177,6 +184,8 @@ def _with_rest(cell: Cell, rest: str, column: Column) -> Cell:
     remark = cell.unit and _WORDS_BEHIND.match(rest) and not _UNIT_BEHIND.search(rest)
     if opened or failure_of(rest) or plain or remark:
         return worded
+    if column.type == "memory" and (used := _used_of(worded, rest)):
+        return used
     return replace(worded, kind="misfit", invalid=f"more than a number under {column.title}")
 
 
@@ -227,3 +236,14 @@ def _unit_fits(unit: str, column: Column) -> bool:
 def _quantity(text: str) -> str | None:
     found = re.search(r"flop|(?P<sequence>sample|seq|sentence|example)|tok", text, re.I)
     return "sample" if found and found["sequence"] else found[0].lower() if found else None
+
+
+def _used_of(cell: Cell, rest: str) -> Cell | None:
+    """A cell that says how much of a device's memory was used: `77/80`, `61.5 GiB of 80 GiB`."""
+    found = _OF_CAPACITY.fullmatch(rest)
+    if found is None or cell.value is None:
+        return None
+    own = cell.unit or found["own"]
+    unit = found["unit"] or own
+    known = int(found["all"]) in _CAPACITIES and cell.value <= int(found["all"])
+    return replace(cell, unit=unit) if known and unit == (own or unit) else None

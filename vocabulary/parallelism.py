@@ -16,8 +16,12 @@ _COUNTED = re.compile(
 )
 _SHORT = {"z": "zero_stage"}  # as autotuners of DeepSpeed print it
 # `tp2sd4_stage2`, as PaddleNLP names its strategies
-_GLUED = re.compile(r"(?<![\w.-])(?:[a-z]{1,8}\d{1,4}_?){2,8}(?![\w-])")
-_PART = re.compile(r"([a-z]{1,8})(\d{1,4})")
+# `TP8PP4DP1`, `tp8xpp4`
+_GLUED = re.compile(
+    r"(?<![\w.-])(?:[a-z]{1,8}\d{1,4}_?){2,8}(?![\w-])|(?<![\w.-])(?:[A-Z]{2,4}\d{1,4}_?){2,8}(?![\w-])"
+    r"|(?<![\w.-])[A-Za-z]{2,4}\d{1,4}(?:[x×*·][A-Za-z]{2,4}\d{1,4}){1,7}(?![\w-])"
+)
+_PART = re.compile(r"([A-Za-wyz]{1,8})(\d{1,4})")
 _IN_GLUED = {"sd": "dp_shard", "stage": "zero_stage"}
 # `64K, ring attention`, `128k ctx`: among other words of a cell a binary multiple is a length.
 _LENGTH = re.compile(
@@ -51,7 +55,9 @@ def _sizes_in(text: str) -> Iterator[tuple[str, int]]:
         if word.lower() not in _OPEN
     ]
     for glued in _GLUED.findall(text):
-        parts = [(_IN_GLUED.get(w) or _field_of(w), digits) for w, digits in _PART.findall(glued)]
+        parts = [
+            (_IN_GLUED.get(w) or _field_of(w.lower()), digits) for w, digits in _PART.findall(glued)
+        ]
         found += parts if all(name for name, _ in parts) else []
     for name, digits in found:
         value = int(digits)

@@ -10,6 +10,8 @@ from functools import lru_cache
 # The experts of `8x22B` and `8×22B` are no model.
 _SIZE = re.compile(r"(?<![\w.×])(\d+(?:\.\d+)?)\s?([bBmMtT])(\d+)?(?![A-Za-z0-9])")
 _ACTIVE = re.compile(r"\d[bB][-_ ]?[aA](\d{1,3}(?:\.\d{1,2})?)[bB](?![A-Za-z0-9])")
+# Beside a name the count that is called one says it: `bloomz-7b1 (7B params)`.
+_CALLED = re.compile(r"[(\[,]\s?[~≈]?(\d+(?:\.\d+)?\s?[BM])\s?(?:params?|parameters)\b", re.I)
 _UNDERSCORED = re.compile(r"((?:^|(?<=-))[01])_(?=\d{1,2}[bB](?![A-Za-z0-9]))")  # Qwen-1_8B
 _GIGA = re.compile(r"\s*(\d+(?:\.\d+)?)G\s*")  # 8.86G, as nanotron writes
 _COUNT = re.compile(r"(\d{1,30}(?:\.\d{1,30})?(?:e\+?\d{1,2})?)\s*([KMGBT]?)", re.I)
@@ -31,7 +33,8 @@ def find_size(text: str) -> tuple[str, float] | None:
 @lru_cache(1 << 12)  # a document has few labels, and each is asked for with every row
 def parse_size(text: str) -> float | None:
     """Parameters in 1e9 of a size label, alone or within a model's name."""
-    plain = _UNDERSCORED.sub(r"\1.", text)
+    called = _CALLED.search(text)
+    plain = _UNDERSCORED.sub(r"\1.", called[1] if called else text)
     found = find_size(plain.replace("-", " ").replace("_", " "))
     return found[1] if found else None
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from .hardware import device_pattern
+
 _SLICE = re.compile(r"(?:TPU[- ]?)?(v2|v3|v4|v5p|v5e|v5litepod|v6e)-(\d{1,6})", re.I)
 # The number counts TensorCores, two a chip, of these, and chips of the others
 # (https://cloud.google.com/tpu/docs/v5p, https://cloud.google.com/tpu/docs/v5e).
@@ -14,6 +16,14 @@ _COUNTED = re.compile(r"(\d{1,6})\s*[x×*]\s*(?=[A-Za-z]|\d{4}(?!\d))(.+)", re.I
 # `H100 x 8`; `Max 1550` is no count of anything
 _COUNT_BEHIND = re.compile(
     r"([A-Za-z][\w .-]{1,40}?)(?:\s*[×*]\s*|(?:\s+|(?<=[\dA-Z]))x\s*)(\d{1,6})"
+)
+# `6144 TPUv4`, `10,000+ H100`: a count before a device with no sign between
+_BEFORE = re.compile(
+    r"(?P<about>[~≈>]\s?)?(?P<count>\d{1,3}(?:,\d{3})+|\d{1,6})(?P<more>\+)?\s+"
+    r"(?P<name>(?:NVIDIA |AMD |Intel |Google )?"
+    r"[A-Za-z]{1,8}[- ]?v?\d{1,4}[A-Za-z]{0,3}(?:[- ]\w{2,8}){0,2}?)"
+    r"(?:\s(?:GPU|NPU|TPU|HPU|chip|card|device|accelerator)s?)?",
+    re.I,
 )
 _MACHINE = re.compile(r"(?:DGX|HGX|nodes?|hosts?|servers?)\b|\w+\.\w*(?:large|metal)\b", re.I)
 
@@ -28,14 +38,24 @@ def slice_of(text: str) -> tuple[str, int] | None:
 
 
 def counted_of(text: str) -> tuple[int, str] | None:
-    """The count beside a name, and the name: 8 and H200 of `8xH200`; None of slices, kept whole."""
+    """The count beside a name, and the name: 8 and H200 of `8xH200`; None of slices, kept whole.
+
+    The count is 0 where the text gives a bound or a round number alone.
+    """
     behind = _COUNT_BEHIND.fullmatch(text.strip())
     if behind and not slice_of(behind[1]):
         return int(behind[2]), behind[1]
     found = _COUNTED.fullmatch(text.strip())
-    if found is None or slice_of(found[2]):
+    if found and not slice_of(found[2]):
+        return int(found[1]), found[2].strip()
+    before = None if found else _BEFORE.fullmatch(text.strip())
+    if before is None or not device_pattern().search(before["name"]):
         return None
-    return int(found[1]), found[2].strip()
+    # Of `10,000+` nobody knows how many.
+    exact = not (before["more"] or before["about"])
+    return int(before["count"].replace(",", "")) if exact else 0, re.sub(
+        r"(?<=00)s$", "", before["name"]
+    )
 
 
 def is_machine(name: str) -> bool:

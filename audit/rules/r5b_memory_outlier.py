@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import median
@@ -14,6 +15,7 @@ from ..rule import declared
 RULE = declared(__name__)
 
 
+_SIZED = re.compile(r"(?<!\d)\d+\s?GB", re.I)
 _UNUSUAL = 1.35
 _ABSURD = 20.0
 _ROUNDING = 1.02  # a GB of 2**30 bytes, and what the driver leaves
@@ -33,9 +35,13 @@ def check(data: AuditInput) -> Iterator[Finding]:
                     continue
                 limit = capacity(row)
                 if limit and have > limit * _ROUNDING:
+                    # A device may be sold in sizes that its bare name does not tell.
+                    named = bool(_SIZED.search(row.device or ""))
                     yield RULE.finding(
-                        "capacity", (row.at("mem"),), raw=_raw(row), limit=limit, row=row
-                    )
+                        "capacity" if named else "usual_capacity",
+                        (row.at("mem"),),
+                        raw=_raw(row), have=have, limit=limit, row=row,
+                    )  # fmt: skip
                 elif row.memory and units and row.memory.unit != units[0] and far(have, units[1]):
                     yield RULE.finding(
                         "unit", (row.at("mem"),), raw=_raw(row), units=units, row=row

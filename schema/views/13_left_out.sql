@@ -45,6 +45,8 @@ FROM rows_of_tables WHERE list_contains(flags, 'ragged')
 UNION ALL
 SELECT run_id, 'topology', 'DP x TP x PP = ' || product || ', but ' || world_size || ' processes'
 FROM rows_of_tables WHERE product <> world_size AND coalesce(dp_replicate, dp_shard) IS NULL
+  -- DP may count the copies of each expert
+  AND product::HUGEINT * coalesce(ep, 1) <> world_size
 UNION ALL
 SELECT run_id, 'topology', 'TP x PP = ' || per_replica || ' does not divide ' || world_size || ' processes'
 FROM (SELECT *, tp::HUGEINT * pp * coalesce(cp, 1) AS per_replica FROM rows_of_tables)
