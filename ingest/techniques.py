@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _LINK = re.compile(r"!?\[([^\[\]]{1,80})\]\([^()]{0,300}\)")
-_APART = re.compile(r"\s*(?:[;,+&|]|\band\b)\s*", re.I)
+_APART = re.compile(r"[;,+&|]|\band\b", re.I)
 _RECOMPUTE = (
     r"(?:activations?|act\.?|gradients?|grad)[ _-]?"
     r"(?:check-?point(?:ing|s)?|ckpt(?:ing)?|re-?comput(?:e|ation|ing)|remat(?:erialization)?)"
@@ -32,9 +32,10 @@ def recompute_named(words: str) -> str | None:
     A part counts that is nothing but its name: `checkpointing every 2nd layer` says something else.
     """
     listed = "+" in words
+    words = " ".join(_LINK.sub(r"\1", words).split())  # one space a gap: a row has no bound
     said = {
         kind
-        for part in _APART.split(_LINK.sub(r"\1", words))
+        for part in _APART.split(words)
         if (kind := _kind_of(part.strip(" *_`"), listed))
     }
     return said.pop() if len(said) == 1 else None
