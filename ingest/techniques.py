@@ -33,11 +33,7 @@ def recompute_named(words: str) -> str | None:
     """
     listed = "+" in words
     words = " ".join(_LINK.sub(r"\1", words).split())  # one space a gap: a row has no bound
-    said = {
-        kind
-        for part in _APART.split(words)
-        if (kind := _kind_of(part.strip(" *_`"), listed))
-    }
+    said = {kind for part in _APART.split(words) if (kind := _kind_of(part.strip(" *_`"), listed))}
     return said.pop() if len(said) == 1 else None
 
 
