@@ -201,6 +201,10 @@ def test_a_header_may_begin_with_a_count() -> None:
         ("Qwen2.5-7B-Instruct", {"Size": "Qwen2.5-7B-Instruct"}),
         ("128x H100 GPUs (GBS=256)", {"GBS": "256", "GPU": "H100", "GPUs": "128"}),
         ("8xA100, TP 2", {"GPU": "A100", "GPUs": "8", "TP": "2"}),
+        ("H100 micro-batch 4", {"GPU": "H100", "micro-batch": "4"}),
+        ("H100, global batch size=64", {"GPU": "H100", "global batch size": "64"}),
+        ("tokens/s/GPU bs 4", {}),  # of a step or of each device
+        ("H100 batch 4", {"GPU": "H100"}),
         ("Llama-3-8B (v2)", {"Size": "Llama-3-8B"}),
         ("Llama-3-8B (1000)", {"Size": "Llama-3-8B"}),  # no power of two: steps, or a batch
         ("Llama-3-8B vs Llama-3-70B", {}),
