@@ -33,6 +33,7 @@ _NO_RUN = re.compile(
 # Beside it stands what was to be reached, not what ran.
 _PLAN = re.compile(r"(?<!\w)(?:targets?|goals?|thresholds?|acceptance|budget)(?!\w)|目标", re.I)
 _METRIC = re.compile(r"\W*(?:metrics?|measure(?:ment)?s?|指标|项目)?\W*", re.I)
+_REST = "Configuration"  # of a column of what headings say beside settings
 _FEWEST = 2  # known headings of a header that stands elsewhere than on top
 
 
@@ -168,13 +169,19 @@ def _label_heading(table: Table, labels: int) -> str:
 def _names_of_runs(
     table: Table, labels: int, places: Sequence[int]
 ) -> tuple[tuple[str, ...], dict[int, tuple[str, ...]]]:
-    """What the headings on top are, and what each says: `64x H100 (GBS=128)` is three settings."""
+    """What the headings on top are, and what each says: `64x H100 (GBS=128)` is three settings.
+
+    What else they say is a column where it differs: `baseline 8x H100`, `fused kernels 8x H100`.
+    """
     cells = table.header.cells
     if column_of(cells[0]) is None:
-        settings = {place: settings_of(cells[place])[0] for place in places}
-        kinds = {tuple(kind for kind, _ in found) for found in settings.values()}
+        said = {place: settings_of(cells[place]) for place in places}
+        kinds = {tuple(kind for kind, _ in found) for found, _ in said.values()}
         if len(kinds) == 1 and len(named := kinds.pop()) > 1:
-            return named, {n: tuple(value for _, value in found) for n, found in settings.items()}
+            names = {n: tuple(value for _, value in found) for n, (found, _) in said.items()}
+            if len({rest for _, rest in said.values()}) == 1:
+                return named, names
+            return (*named, _REST), {n: (*one, said[n][1]) for n, one in names.items()}
     return (_label_heading(table, labels),), {place: (cells[place],) for place in places}
 
 

@@ -116,6 +116,14 @@ def test_one_run_a_row(lines: list[str], expected: list[tuple[str, ...]]) -> Non
                 ("6B-32K", "A100", "29"),
             ],
         ),
+        (
+            ["Metric | baseline 8x H100 (MBS=2) | fused 8x H100 (MBS=2)", "MFU | 41% | 44%"],
+            [
+                ("GPU", "GPUs", "MBS", "Configuration", "MFU"),
+                ("H100", "8", "2", "baseline", "41%"),
+                ("H100", "8", "2", "fused", "44%"),
+            ],
+        ),
         (["Metric | Target", "MFU | 45%"], [("Metric", "Target"), ("MFU", "45%")]),
         (["Metric | Run | Change", "MFU | 45% | 2%"], [("Metric", "MFU"), ("Run", "45%")]),
     ],
