@@ -64,7 +64,7 @@ _ONE_DEVICE = re.compile(
 _SEVERAL = re.compile(
     rf"(?<![\w.])(?!1\s)\d{{1,6}}\s?[x×]?\s*{_UNITS}(?!\w)|\b(?:multi|several)\b", re.I
 )
-_ACCUMULATES = re.compile(r"(?<!no )(?<!without )(?:gradient|grad) acc", re.I)
+_ACCUMULATES = re.compile(r"(?<!no )(?<!without )(?:gradient|grad)[ _-]acc", re.I)
 _LIMIT = re.compile(
     r"(?:up to|at least|more than|less than|over|than|to|from|per|each|of|through|until"
     r"|[-–<>≥≤/])\s*$",

@@ -77,6 +77,8 @@ def test_techniques_of_a_row(kind: str, words: str) -> None:
         ("single GPU, global batch size 64", None),
         ("from a single GPU to 8 GPUs with batch size 4", None),
         ("on one GPU, batch size 64 using gradient accumulation", None),
+        ("on one GPU, batch size 8, gradient_accumulation_steps=4", None),
+        ("on one GPU, batch size 8, grad-acc 4", None),
         ("single node, batch size 8", None),
         ("Single GPU: batch size 1, 2 and 4", None),
         ("one GPU of 4 GPUs, batch size 8", None),
