@@ -62,6 +62,21 @@ def test_a_sentence_of_others(text: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Thanks to FlashAttention, all rows use sequence length 4096 and MBS 2.", None),
+        ("All runs use TP 8 according to our launch script.", None),
+        ("You can reproduce our numbers with TP=8.", None),
+        ("We use MBS 2, and plan to try 4.", "We use MBS 2"),
+        ("The paper has MBS 2, and we plan to try 4.", ""),
+        ("Next we will try MBS 2, and plan to use 4.", ""),
+    ],
+)
+def test_a_sentence_of_our_own(text: str, kept: str | None) -> None:
+    assert without_others(text)[0] == (text if kept is None else kept)
+
+
 @pytest.mark.parametrize("text", OTHERS)
 def test_it_lends_nothing_to_the_table_below(text: str) -> None:
     document = read_document(
@@ -105,7 +120,9 @@ def test_machines_are_counted_as_such(text: str) -> None:
 def test_a_machine_of_several_devices_runs_no_single_process(
     tmp_path: Path, device: str, processes: int | None
 ) -> None:
-    text = f"# Training\n\nOn 4 nodes.\n\n| GPU | GBS | Sec/it |\n|--|--|--|\n| {device} | 8 | 1.5 |\n"
+    text = (
+        f"# Training\n\nOn 4 nodes.\n\n| GPU | GBS | Sec/it |\n|--|--|--|\n| {device} | 8 | 1.5 |\n"
+    )
     (tmp_path / "a.md").write_text(text)
     with in_memory() as warehouse:
         ingest_into(warehouse, [tmp_path / "a.md"], tmp_path)
