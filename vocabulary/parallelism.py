@@ -25,13 +25,14 @@ _LENGTH = re.compile(
 )
 # FSDP's names of stages of ZeRO; a hybrid shards within nodes alone, which is no stage.
 _SHARDED = (
-    (re.compile(r"(?<![A-Za-z_])FULL[_ ]SHARD(?![A-Za-z_])", re.I), 3),
-    (re.compile(r"(?<![A-Za-z])SHARD[_ ]GRAD[_ ]OP(?![A-Za-z_])", re.I), 2),
+    (re.compile(r"(?<![A-Za-z_])(?<!hybrid[ _-])FULL[_ ]SHARD(?![A-Za-z_])", re.I), 3),
+    (re.compile(r"(?<![A-Za-z])(?<!hybrid[ _-])SHARD[_ ]GRAD[_ ]OP(?![A-Za-z_])", re.I), 2),
 )
 # A batch beside a number that it goes with: nothing says whether of a step or a micro-batch.
 _OPEN = frozenset({"batch", "bs", "bsz"})
 _BATCH = re.compile(
-    r"(?<![\w-])((?:micro|global)[ _-]?batch(?:[ _-]size)?)(?: ?[=:] ?| )(\d{1,7})(?![A-Za-z0-9.%])",
+    r"(?<![\w-])((?:micro|global)[ _-]?batch(?:[ _-]size)?)(?: ?[=:] ?| )"
+    r"(\d{1,7})(?![A-Za-z0-9.%])",
     re.I,
 )
 _ROLES = ("topology", "batch")
