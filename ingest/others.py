@@ -12,7 +12,7 @@ _OTHERS = re.compile(
     r"|according to(?! (?:our|the (?:logs?|launch|job|scripts?|config\w*))\b)"
     rf"|says? that|who says?|suggest(?:s|ed)?|{_PLAN}|next,? we"
     r"|for example|for instance|one (?:could|can|may|might)"
-    r"|you (?:could|can|may|might)(?! (?:reproduce|repeat|re-?run)\b)"
+    r"|you (?:could|can|may|might)(?! (?:reproduce|repeat|re-?run) (?:our|these)\b)"
     r"|(?:is|are) recommended|we recommend|could (?:use|try)|hypothetically)\b"
     r"|(?:^|[.!?]\s)\W{0,6}(?:defaults?\s?:|e\.?g\.?\s)"
     r"|\bflops (?:for|of|per) [^.]{0,60}\bis\b",
