@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence, Set
 from functools import cache, lru_cache
+from itertools import pairwise
 from operator import attrgetter
 
 from ..vocabulary.fields import configuration as declared
@@ -22,6 +23,7 @@ _DATE = re.compile(r"\d{1,4}(?:[-/.]\d{1,2}){1,2}")
 _HAS_TEXT = re.compile(r"[^\W_]")
 _WORDY = re.compile(r"^[^\d]*[^\W\d_]{2}|[^\W\d_]{3}")  # more than a number and its unit
 _FREE = re.compile(r"[~≈]?[-+]?\d*\.\d+\D{0,12}|\d{1,4}(?:[-/.]\d{1,2}){1,2}|[\s–—-]*")
+_WHOLE = re.compile(r"\d[\d,]{0,14}")
 _NAME = re.compile(r"[a-z]{2,}(?:\d+(?![\d.]*[bm]\b))?")
 _FREELY = 3
 
@@ -75,17 +77,34 @@ def set_apart(row: Row, others: Sequence[Row]) -> bool:
     return False
 
 
-def told_apart(first: Row, second: Row) -> bool:
+def told_apart(first: Row, second: Row, numbered: Set[int] = frozenset()) -> bool:
     """Whether the name of the model, or a cell under an unknown heading, tells two rows apart.
 
-    Decimal numbers there are results, and dates no setting.
+    Decimal numbers there are results, and dates no setting; nor are those of `numbered` places.
     """
     if _names(first.model) != _names(second.model):
         return True
     cells = zip(first.other_cells, second.other_cells, strict=False)
     return any(
-        one != two and not (_FREE.fullmatch(one) or _FREE.fullmatch(two)) for one, two in cells
+        one != two and place not in numbered and not (_FREE.fullmatch(one) or _FREE.fullmatch(two))
+        for place, (one, two) in enumerate(cells)
     )
+
+
+def numbered_places(rows: Sequence[Row]) -> frozenset[int]:
+    """Unknown headings over another whole number in every row: of a run, or measured.
+
+    Numbers of which each is a multiple of the one below (`1, 2, 4`) are tried, so a setting.
+    """
+    columns = zip(*(row.other_cells for row in rows), strict=False)
+    return frozenset(at for at, texts in enumerate(columns) if _are_numbering(texts))
+
+
+def _are_numbering(texts: Sequence[str]) -> bool:
+    if len(set(texts)) < len(texts) or not all(map(_WHOLE.fullmatch, texts)):
+        return False
+    numbers = sorted(int(text.replace(",", "")) for text in texts)
+    return any(not low or high % low for low, high in pairwise(numbers))
 
 
 def _names(label: str | None) -> frozenset[str]:
@@ -112,4 +131,7 @@ def same_digits(first: Row, second: Row) -> bool:
     return all(number.value == second.printed[name].value for name, number in first.printed.items())
 
 
-__all__ = ["configuration", "groups", "model", "named", "same_digits", "set_apart", "told_apart"]
+__all__ = [
+    "configuration", "groups", "model", "named", "numbered_places", "same_digits", "set_apart",
+    "told_apart",
+]  # fmt: skip

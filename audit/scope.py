@@ -76,12 +76,13 @@ def _kinds(table: Table, row: Row, related: bool) -> set[str]:
     formula = testable(row) and detected and detected.certain and expected(row, detected.reading)
     device = device_of(row.device) if row.device else None
     split = row.dp_shard if row.sharded else row.product if row.dp else row.tp
+    batch = row.gbs and row.mbs and row.data_parallel and {"gbs", "mbs"} & set(table.columns)
     stated = {
         _SPEED[0]: formula or (usable(row) and share_of(table, row)),
         _SPEED[1]: related,
         _SPEED[2]: token_share(row),
         "topology": split and row.world,
-        "batch": row.gbs and row.mbs and row.data_parallel,
+        "batch": batch,
         "memory": ratio(row),
         "peak": device and device.peak and ("tflops" in row.printed or "mfu" in row.printed),
     }

@@ -19,7 +19,7 @@ _NO_SERIES = (
     r"|\s?(?:,|/|&|and|[-–~])\s?\d[\d,.]{0,12}[kK]?\s?(?:$|[,.;:)/]|and\b|or\b|tokens?\b))"
 )
 _SERIES_END = re.compile(_NO_SERIES)
-_CHINESE_IS = re.compile(r"\s*(?:设置为|设为|为|是)\s*(?=\d)")
+_CHINESE_IS = re.compile(r"(?<!\s)\s*+(?:设置为|设为|为|是)\s*+(?=\d)")
 _UP_TO = re.compile(
     r"\b(?:up to|at least|at most|more than|less than|over|than|until|through|per)\s(?:an? )?$",
     re.I,

@@ -33,6 +33,7 @@ _NO_RUN = re.compile(
 # Beside it stands what was to be reached, not what ran.
 _PLAN = re.compile(r"(?<!\w)(?:targets?|goals?|thresholds?|acceptance|budget)(?!\w)|目标", re.I)
 _METRIC = re.compile(r"\W*(?:metrics?|measure(?:ment)?s?|指标|项目)?\W*", re.I)
+_REST = "Configuration"  # of a column of what headings say beside settings
 _FEWEST = 2  # known headings of a header that stands elsewhere than on top
 
 
@@ -168,16 +169,23 @@ def _label_heading(table: Table, labels: int) -> str:
 def _names_of_runs(
     table: Table, labels: int, places: Sequence[int]
 ) -> tuple[tuple[str, ...], dict[int, tuple[str, ...]]]:
-    """What the headings on top are, and what each says: `64x H100 (GBS=128)` is three settings."""
+    """What the headings on top are, and what each says: `64x H100 (GBS=128)` is three settings.
+
+    What else they say is a column where it differs: `baseline 8x H100`, `fused kernels 8x H100`.
+    """
     cells = table.header.cells
     if column_of(cells[0]) is None:
-        settings = {place: dict(settings_of(cells[place])[0]) for place in places}
+        said = {place: settings_of(cells[place]) for place in places}
+        settings = {place: dict(found) for place, (found, _) in said.items()}
         kinds = [frozenset(found) for found in settings.values()]
         named = tuple(sorted(frozenset().union(*kinds)))
         # One that did not run may say less than the others: `Gaudi | Gaudi2 (BS=1)`.
         if len(named) > 1 and kinds and frozenset.intersection(*kinds):
-            return named, {n: tuple(found.get(kind, "") for kind in named)
-                           for n, found in settings.items()}  # fmt: skip
+            names = {n: tuple(found.get(kind, "") for kind in named)
+                     for n, found in settings.items()}  # fmt: skip
+            if len({rest for _, rest in said.values()}) == 1:
+                return named, names
+            return (*named, _REST), {n: (*one, said[n][1]) for n, one in names.items()}
     return (_label_heading(table, labels),), {place: (cells[place],) for place in places}
 
 

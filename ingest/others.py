@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
+_PLAN = r"plan(?:s|ned|ning)? to|(?:will|want to|going to|would like to) (?:try|test|run|use)"
+# Behind what was done: `We use MBS 2, and plan to try 4.`
+_THEN = re.compile(rf",?\s(?:and|but)\s(?:we\s)?(?:now\s|then\s|later\s)?(?:{_PLAN})\b", re.I)
 _OTHERS = re.compile(
     r"\b(?:(?:for|in|by) comparison|the (?:original |\w+ )?papers?|(?:its|their) authors?"
-    r"|according to|thanks to|says? that|who says?|suggest(?:s|ed)?"
-    r"|plan(?:s|ned|ning)? to|next,? we"
-    r"|(?:will|want to|going to|would like to) (?:try|test|run|use)"
-    r"|for example|for instance|one (?:could|can|may|might)|you (?:could|can|may|might)"
+    r"|according to(?! (?:our|the (?:logs?|launch|job|scripts?|config\w*))\b)"
+    rf"|says? that|who says?|suggest(?:s|ed)?|{_PLAN}|next,? we"
+    r"|for example|for instance|one (?:could|can|may|might)"
+    r"|you (?:could|can|may|might)(?! (?:reproduce|repeat|re-?run) (?:our|these)\b)"
     r"|(?:is|are) recommended|we recommend|could (?:use|try)|hypothetically)\b"
     r"|(?:^|[.!?]\s)\W{0,6}(?:defaults?\s?:|e\.?g\.?\s)"
     r"|\bflops (?:for|of|per) [^.]{0,60}\bis\b",
@@ -28,7 +31,16 @@ def without_others(text: str, goes_on: bool = False) -> tuple[str, bool]:
         return text, False
     kept, dropped = [], goes_on
     for at, sentence in enumerate(_END.split(text)):
-        dropped = bool(_OTHERS.search(sentence)) or (at == 0 and goes_on)
-        if not dropped:
-            kept.append(sentence)
+        within = at == 0 and goes_on
+        dropped = within or bool(_OTHERS.search(sentence))
+        own = "" if within else _before_a_plan(sentence) if dropped else sentence
+        if own:
+            kept.append(own)
     return " ".join(kept), dropped and not text.rstrip(" *_`)").endswith(_ENDED)
+
+
+def _before_a_plan(sentence: str) -> str:
+    """What a sentence says was done, before the plan that makes it one of others."""
+    plan = _THEN.search(sentence)
+    done = sentence[: plan.start()] if plan else ""
+    return "" if _OTHERS.search(done) else done

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-_NAME = r"(?P<name>[A-Z][\w.+]*(?:-[\w.+]+){0,3})"
+_NAME = r"(?P<name>[A-Z][\w.+]{0,40}(?:-[\w.+]{1,40}){0,3})"
 _TRAINS = r"(?:pre-?|post-?)?(?:train|fine-?tun)(?:ing|s|e|ed)?\b"
 _KIND = r"(?:frameworks?|codebase|toolkit|toolbox|trainer|library|repository|repo|stack|platform)\b"
 _DEFINED = re.compile(
@@ -26,7 +26,7 @@ _USED = re.compile(
     r"(?:\([^()]{0,200}\))?\s(?:training\s)?(?:framework|trainer|codebase)\b"
 )
 _CALLED = re.compile(
-    rf"{_NAME}[*`\]]{{0,3}}(?:\([^()]{{0,200}}\))?\s(?:training\s)?(?:framework|trainer|codebase)\b"
+    rf"(?<![\w.+-]){_NAME}[*`\]]{{0,3}}(?:\([^()]{{0,200}}\))?\s(?:training\s)?(?:framework|trainer|codebase)\b"
 )
 _PART = re.compile(
     r"\b(?:kernels?|attention|optimizers?|communicat\w+|compress\w+|quantiz\w+|data ?load\w*"

@@ -50,6 +50,7 @@ _ALL_ARE = re.compile(
 )
 _SET = ("topology", "batch", "model", "setting")
 _UNITS = r"(?:GPUs?|NPUs?|TPUs?|HPUs?|accelerators|devices|chips)"
+_UNIT_LAST = re.compile(rf"\b{_UNITS}\Z", re.I)
 _LETTERS = re.compile(r"(?<![\w.-])(?P<key>[A-Z]{2,4}) ?(?P<value>\d{1,6})(?![\w.%-]|/\d)")
 # On one device a batch is a micro-batch, unless several are accumulated.
 _BATCH = re.compile(
@@ -68,7 +69,7 @@ _ONE_DEVICE = re.compile(
 _SEVERAL = re.compile(
     rf"(?<![\w.])(?!1\s)\d{{1,6}}\s?[x×]?\s*{_UNITS}(?!\w)|\b(?:multi|several)\b", re.I
 )
-_ACCUMULATES = re.compile(r"(?<!no )(?<!without )(?:gradient|grad) acc", re.I)
+_ACCUMULATES = re.compile(r"(?<!no )(?<!without )(?:gradient|grad)[ _-]acc", re.I)
 _LIMIT = re.compile(
     r"(?:up to|at least|more than|less than|over|than|to|from|per|each|of|through|until"
     r"|[-–<>≥≤/])\s*$",
@@ -183,7 +184,9 @@ def counted(text: str, line: int) -> Iterator[Fact]:
         if end == found.end() or _LIMIT.search(text[: found.start()]):
             continue
         if not _PER_NODE.match(behind) and not re.match(r"\s*nodes?\b", behind, re.I):
-            field = "nodes" if is_machine(text[found.end() : end].lstrip()) else "devices"
+            name = text[found.end() : end].strip()
+            of_machines = is_machine(name) and not _UNIT_LAST.search(name)  # `64 DGX H100 GPUs`
+            field = "nodes" if of_machines else "devices"
             yield Fact(field, found["n"], text.strip(), line, "line")
     for device in device_pattern().finditer(text):
         times = _TIMES.match(text, device.end())

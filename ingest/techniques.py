@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _LINK = re.compile(r"!?\[([^\[\]]{1,80})\]\([^()]{0,300}\)")
-_APART = re.compile(r"\s*(?:[;,+&|]|\band\b)\s*|\s+(?=(?:with|without|w/o?)\s)", re.I)
+_APART = re.compile(r"[;,+&|]|\band\b|\s(?=(?:with|without|w/o?)\s)", re.I)
 _RECOMPUTE = (
     r"(?:activations?|act\.?|gradients?|grad)[ _-]?"
     r"(?:check-?point(?:ing|s)?|ckpt(?:ing)?|re-?comput(?:e|ation|ing)|remat(?:erialization)?)"
@@ -32,11 +32,8 @@ def recompute_named(words: str) -> str | None:
     A part counts that is nothing but its name: `checkpointing every 2nd layer` says something else.
     """
     listed = "+" in words
-    said = {
-        kind
-        for part in _APART.split(_LINK.sub(r"\1", words))
-        if (kind := _kind_of(part.strip(" *_`"), listed))
-    }
+    words = " ".join(_LINK.sub(r"\1", words).split())  # one space a gap: a row has no bound
+    said = {kind for part in _APART.split(words) if (kind := _kind_of(part.strip(" *_`"), listed))}
     return said.pop() if len(said) == 1 else None
 
 

@@ -26,7 +26,8 @@ _MARKS = re.compile(
 )
 _BLOCK = re.compile(r"\W*block[ _-]?size\W*", re.I)
 _LATENCY = re.compile(
-    r"\W*(?:avg\.?|average|mean|median|平均)?\s*(?:lan?tency|延迟|时延)\s*(?P<unit>[(\[]\s*m?s\s*[)\]])?\W*",
+    r"\W*+(?:(?:avg\.?|average|mean|median|平均)\s*+)?(?:lan?tency|延迟|时延)"
+    r"(?:\s*+(?P<unit>[(\[]\s*+m?s\s*+[)\]]))?+\W*+",
     re.I,
 )
 _ACCUMULATES = re.compile(

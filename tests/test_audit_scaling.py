@@ -49,6 +49,26 @@ ROWS = {
         "| 7B | 8 | 1 | 9.1 | 40 |\n| 7B | 8 | 1 | 12.2 | 60 |\n",
         "R6b",
     ),
+    "the same set-up twice, with the number of a run": (
+        "| Run id | GPUs | MBS | Sec/it |\n|--|--|--|--|\n"
+        "| 4711 | 8 | 1 | 1.00 |\n| 4712 | 8 | 1 | 3.00 |\n",
+        "R6b",
+    ),
+    "a power that is not read": (
+        "| GPUs | MBS | Sec/it | Wall power |\n|--|--|--|--|\n"
+        "| 8 | 1 | 1.00 | 410 |\n| 8 | 1 | 3.00 | 411 |\n",
+        "R6b",
+    ),
+    "numbered rows": (
+        "| # | GPUs | MBS | Sec/it |\n|--|--|--|--|\n"
+        "| 1 | 8 | 1 | 1.00 |\n| 2 | 8 | 1 | 3.00 |\n| 3 | 8 | 2 | 4.00 |\n",
+        "R6b",
+    ),
+    "a setting that is not read": (
+        "| GPUs | MBS | Sec/it | Chunks |\n|--|--|--|--|\n"
+        "| 8 | 1 | 1.00 | 4 |\n| 8 | 1 | 3.00 | 16 |\n",
+        None,
+    ),
 }
 
 

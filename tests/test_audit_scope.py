@@ -40,6 +40,17 @@ def test_everything_is_tested(tmp_path: Path, root: Path) -> None:
     assert "speed" not in unchecked
 
 
+@pytest.mark.parametrize(("columns", "tested"), [("DP | GPUs", 0), ("DP | MBS", 2)])
+def test_a_batch_above_the_table_tests_no_row(tmp_path: Path, columns: str, tested: int) -> None:
+    text = (
+        f"# Training\n\nMicro-batch size 3, global batch size 96.\n\n| {columns} | TP | Sec/it |\n"
+    )
+    second = (8, 16) if "GPUs" in columns else (3, 3)
+    rows = [f"| {dp} | {n} | 1 | 9.1 |\n" for dp, n in zip((8, 16), second, strict=True)]
+    checked, *_ = told(tmp_path, text + "|--|--|--|--|\n" + "".join(rows))
+    assert f" {tested} by batch" in checked
+
+
 def test_where_it_stands(tmp_path: Path) -> None:
     text = TABLE.format("DP | TP | MBS | Sec/it")
     text += "| 64 | 8 | 8 | 1 | 12.3 |\n"

@@ -1,11 +1,15 @@
 """What is of other runs lends nothing to a table: its own columns, and sentences of others."""
 
+from pathlib import Path
+
 import pytest
 
 from bench.ingest.document import read_document
 from bench.ingest.others import without_others
+from bench.ingest.pipeline import ingest_into
 from bench.ingest.prose import counted, lead_facts
 from bench.ingest.unread import spoken_of
+from bench.schema.warehouse import in_memory
 from bench.vocabulary.headings import columns_of
 
 
@@ -58,6 +62,21 @@ def test_a_sentence_of_others(text: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Thanks to FlashAttention, all rows use sequence length 4096 and MBS 2.", None),
+        ("All runs use TP 8 according to our launch script.", None),
+        ("You can reproduce our numbers with TP=8.", None),
+        ("We use MBS 2, and plan to try 4.", "We use MBS 2"),
+        ("The paper has MBS 2, and we plan to try 4.", ""),
+        ("Next we will try MBS 2, and plan to use 4.", ""),
+    ],
+)
+def test_a_sentence_of_our_own(text: str, kept: str | None) -> None:
+    assert without_others(text)[0] == (text if kept is None else kept)
+
+
 @pytest.mark.parametrize("text", OTHERS)
 def test_it_lends_nothing_to_the_table_below(text: str) -> None:
     document = read_document(
@@ -95,3 +114,22 @@ def test_settings_in_sentences(text: str, field: str, value: str | None) -> None
 @pytest.mark.parametrize("text", ["48 x DGX A100", "48x DGX-H100", "48 HGX H100"])
 def test_machines_are_counted_as_such(text: str) -> None:
     assert {fact.field: fact.value for fact in counted(text, 1)} == {"nodes": "48"}
+
+
+@pytest.mark.parametrize(("device", "processes"), [("4 x DGX A100", None), ("A100", 4)])
+def test_a_machine_of_several_devices_runs_no_single_process(
+    tmp_path: Path, device: str, processes: int | None
+) -> None:
+    text = (
+        f"# Training\n\nOn 4 nodes.\n\n| GPU | GBS | Sec/it |\n|--|--|--|\n| {device} | 8 | 1.5 |\n"
+    )
+    (tmp_path / "a.md").write_text(text)
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [tmp_path / "a.md"], tmp_path)
+        found = warehouse.rows("SELECT nodes, world_size FROM configurations")
+    assert found == [(4, processes)]
+
+
+@pytest.mark.parametrize("text", ["64 DGX H100 GPUs", "64 HGX H100 devices", "64x DGX A100 GPU"])
+def test_devices_of_machines_are_counted_as_devices(text: str) -> None:
+    assert {fact.field: fact.value for fact in counted(text, 1)} == {"devices": "64"}

@@ -167,9 +167,9 @@ def test_a_size_that_nobody_measured_has_a_wider_interval(
 def test_no_interval_is_faster_than_the_peak(warehouse: Warehouse) -> None:
     """Runs far from all that were measured have wide intervals, which physics bounds."""
     for recompute, most in ((None, 1.0), ("full", 0.75)):
-        given = {"tp": 3} | ({"recompute": recompute} if recompute else {})
-        [row] = predicted(warehouse, Query(model="176B"), given).rows
-        assert row["mfu"] < row["mfu_high"] == pytest.approx(most)
+        given = {"tp": 1} | ({"recompute": recompute} if recompute else {})
+        [row] = predicted(warehouse, Query(model="40B"), given).rows
+        assert row["mfu_low"] < row["mfu_high"] == pytest.approx(most)
         fastest = row["peak_tflops"] * 1e12 / row["flops_per_token"] * most
         assert row["tokens_per_s_high"] == pytest.approx(fastest * row["device_count"])
         assert row["step_time_low"] == pytest.approx(

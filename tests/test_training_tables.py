@@ -41,6 +41,10 @@ def test_a_table_of_training(headings: list[str], path: list[str], lead: str, an
         ("tp 2, later tp 4", {}),
         ("3D, v5p-128, Llama 8B, 2D + AsyncTP", {}),
         ("zero1=8", {"zero_stage": 1}),
+        ("FSDP full_shard", {"zero_stage": 3}),
+        ("Hybrid FULL_SHARD", {}),
+        ("FSDP hybrid full_shard", {}),
+        ("HYBRID_SHARD_GRAD_OP", {}),
     ],
 )
 def test_sizes_in_words(text: str, sizes: dict[str, int]) -> None:

@@ -116,6 +116,14 @@ def test_one_run_a_row(lines: list[str], expected: list[tuple[str, ...]]) -> Non
                 ("6B-32K", "A100", "29"),
             ],
         ),
+        (
+            ["Metric | baseline 8x H100 (MBS=2) | fused 8x H100 (MBS=2)", "MFU | 41% | 44%"],
+            [
+                ("GPU", "GPUs", "MBS", "Configuration", "MFU"),
+                ("H100", "8", "2", "baseline", "41%"),
+                ("H100", "8", "2", "fused", "44%"),
+            ],
+        ),
         (["Metric | Target", "MFU | 45%"], [("Metric", "Target"), ("MFU", "45%")]),
         (["Metric | Run | Change", "MFU | 45% | 2%"], [("Metric", "MFU"), ("Run", "45%")]),
     ],
@@ -201,6 +209,10 @@ def test_a_header_may_begin_with_a_count() -> None:
         ("Qwen2.5-7B-Instruct", {"Size": "Qwen2.5-7B-Instruct"}),
         ("128x H100 GPUs (GBS=256)", {"GBS": "256", "GPU": "H100", "GPUs": "128"}),
         ("8xA100, TP 2", {"GPU": "A100", "GPUs": "8", "TP": "2"}),
+        ("H100 micro-batch 4", {"GPU": "H100", "micro-batch": "4"}),
+        ("H100, global batch size=64", {"GPU": "H100", "global batch size": "64"}),
+        ("tokens/s/GPU bs 4", {}),  # of a step or of each device
+        ("H100 batch 4", {"GPU": "H100"}),
         ("Llama-3-8B (v2)", {"Size": "Llama-3-8B"}),
         ("Llama-3-8B (1000)", {"Size": "Llama-3-8B"}),  # no power of two: steps, or a batch
         ("Llama-3-8B vs Llama-3-70B", {}),

@@ -1,5 +1,8 @@
 """One thing in many words: each is read as that, and what may be something else stays empty."""
 
+import time
+from collections.abc import Callable
+
 import pytest
 
 from bench.ingest.grid import Table
@@ -74,6 +77,8 @@ def test_techniques_of_a_row(kind: str, words: str) -> None:
         ("single GPU, global batch size 64", None),
         ("from a single GPU to 8 GPUs with batch size 4", None),
         ("on one GPU, batch size 64 using gradient accumulation", None),
+        ("on one GPU, batch size 8, gradient_accumulation_steps=4", None),
+        ("on one GPU, batch size 8, grad-acc 4", None),
         ("single node, batch size 8", None),
         ("Single GPU: batch size 1, 2 and 4", None),
         ("one GPU of 4 GPUs, batch size 8", None),
@@ -117,6 +122,18 @@ def test_a_document_defines_its_tool(text: str, name: str | None) -> None:
 )
 def test_a_sentence_names_its_framework(text: str, name: str | None) -> None:
     assert tool_used(text) == name
+
+
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [(recompute_named, f"no{chr(160) * 20_000}x"), (tool_used, "A" * 20_000)],
+)
+def test_long_texts_take_no_longer_than_their_length(
+    read: Callable[[str], object], text: str
+) -> None:
+    begun = time.process_time()
+    assert read(text) is None
+    assert time.process_time() - begun < 0.5
 
 
 def settled(text: str, accumulations: set[int]) -> list[str]:

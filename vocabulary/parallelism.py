@@ -29,11 +29,16 @@ _LENGTH = re.compile(
 )
 # FSDP's names of stages of ZeRO; a hybrid shards within nodes alone, which is no stage.
 _SHARDED = (
-    (re.compile(r"(?<![A-Za-z_])FULL[_ ]SHARD(?![A-Za-z_])", re.I), 3),
-    (re.compile(r"(?<![A-Za-z])SHARD[_ ]GRAD[_ ]OP(?![A-Za-z_])", re.I), 2),
+    (re.compile(r"(?<![A-Za-z_])(?<!hybrid[ _-])FULL[_ ]SHARD(?![A-Za-z_])", re.I), 3),
+    (re.compile(r"(?<![A-Za-z])(?<!hybrid[ _-])SHARD[_ ]GRAD[_ ]OP(?![A-Za-z_])", re.I), 2),
 )
 # A batch beside a number that it goes with: nothing says whether of a step or a micro-batch.
 _OPEN = frozenset({"batch", "bs", "bsz"})
+_BATCH = re.compile(
+    r"(?<![\w-])((?:micro|global)[ _-]?batch(?:[ _-]size)?)(?: ?[=:] ?| )"
+    r"(\d{1,7})(?![A-Za-z0-9.%])",
+    re.I,
+)
 _ROLES = ("topology", "batch")
 _NOT_HERE = ("devices", "nodes", "ranks")  # `8 GPUs 2` is no way to write them
 _STAGES = 3
@@ -83,8 +88,10 @@ def settings_in(text: str) -> Iterator[tuple[str, str, str]]:
     """
     for counted in _COUNTED.finditer(text):
         yield counted[0], f"{counted[2].removesuffix('s')}s", counted[1]
+    for batch in _BATCH.finditer(text):
+        yield batch[0], batch[1], batch[2]
     for found in _SIZE.finditer(text):
-        if _field_of(found[1]):
+        if found[1].lower() not in _OPEN and _field_of(found[1]):
             yield found[0], found[1], found[2]
 
 

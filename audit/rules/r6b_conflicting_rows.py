@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 
 from ..finding import Finding
 from ..input import AuditInput, Document, Row, Table
 from ..memory import gigabytes, ratio, usual
 from ..rule import declared
-from ..same_configuration import groups, model, same_digits, told_apart
+from ..same_configuration import groups, model, numbered_places, same_digits, told_apart
 
 RULE = declared(__name__)
 
@@ -31,6 +31,7 @@ def check(data: AuditInput) -> Iterator[Finding]:
     for document in data.documents:
         middle = usual(list(document.rows))
         for table in document.tables:
+            numbered = numbered_places(table.rows)
             for rows in groups(table.rows):
                 clear = [
                     row
@@ -40,15 +41,17 @@ def check(data: AuditInput) -> Iterator[Finding]:
                     and not row.invalid
                     and (row.uri, row.line) not in doubted
                 ]
-                yield from _conflicts(table, clear, middle)
+                yield from _conflicts(table, clear, middle, numbered)
         yield from _across(document, doubted)
         yield from _again(document, doubted, lines.get(document.uri, []))
 
 
-def _conflicts(table: Table, rows: Sequence[Row], middle: float | None) -> Iterator[Finding]:
+def _conflicts(
+    table: Table, rows: Sequence[Row], middle: float | None, numbered: Set[int]
+) -> Iterator[Finding]:
     for place, second in enumerate(rows[1:], 1):
         first = rows[place - 1]
-        if same_digits(first, second) or told_apart(first, second):
+        if same_digits(first, second) or told_apart(first, second, numbered):
             continue
         one, two = gigabytes(first), gigabytes(second)
         apart = max(one, two) / min(one, two) if one and two else 1.0

@@ -43,7 +43,7 @@ CREATE OR REPLACE MACRO per(a, b) AS
 -- configurations.procs_per_node_stated: processes a node as stated
 -- configurations.nodes: nodes as stated, else devices / devices per node
 -- configurations.devices: devices as stated, else nodes x devices per node
--- configurations.procs_per_node: as stated, else devices per node (stated or divided), else what most rows of the table multiply out to, else 1 where TP x PP divides the nodes of every row
+-- configurations.procs_per_node: as stated, else devices per node (stated or divided), else what most rows of the table multiply out to, else 1 where TP x PP divides the nodes of every row and no device is a machine of several (DGX, HGX)
 -- configurations.vocab_used: vocabulary in tokens, as stated, also if rounded, else GPT-2's 50257 padded (V1)
 -- configurations.vocab_assumed: whether the source states no vocabulary
 -- configurations.dense: whether nothing says that the model is a mixture of experts (F5 holds for dense models alone)
@@ -139,7 +139,7 @@ WITH around AS (
         coalesce(s.procs_per_node, s.devices_per_node,
                  CASE WHEN s.devices % nullif(s.nodes, 0) = 0 THEN s.devices // nullif(s.nodes, 0) END, i.implied_per_node,
                  CASE WHEN coalesce(s.nodes % nullif(s.tp::HUGEINT * s.pp * coalesce(s.cp, 1), 0) = 0, s.nodes IS NOT NULL)
-                           AND n.table_id IS NULL
+                           AND n.table_id IS NULL AND NOT coalesce(regexp_matches(s.device, '(?i)\b[DH]GX\b'), false)
                       THEN 1 END) AS procs_per_node,
         coalesce(s.vocab, rounded_count(s.vocab_label), v1(50257, coalesce(s.tp, 1))) AS vocab_used,
         s.vocab IS NULL AND rounded_count(s.vocab_label) IS NULL AS vocab_assumed,
