@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from ..vocabulary.regular import parse_json, read_regular
-from .commits import Change, Commit
+from .commits import Change, Commit, Tell, untold
 from .ddl import tables
 from .errors import BenchError, Incompatible
 from .migrate import last_table, now_utc
@@ -156,7 +156,7 @@ class Folder:
     def merge(self) -> bool:
         return False
 
-    def collect(self, age: timedelta) -> int:
+    def collect(self, age: timedelta, tell: Tell = untold) -> int:
         past = time.time() - age.total_seconds() if age else None
         with self._writing():
             gone = self._orphans(past)
